@@ -2,10 +2,10 @@ import { defineConfig } from 'tsup';
 
 export default defineConfig({
   // The engine starts `worker.js`, which lies beside the bundle.
-  entry: { index: 'src/index.ts', worker: 'src/worker/worker.ts' },
+  entry: { index: 'src/index.ts', internal: 'src/internal.ts', worker: 'src/worker/worker.ts' },
   format: ['esm'],
   target: 'node22',
-  dts: { entry: 'src/index.ts' },
+  dts: { entry: ['src/index.ts', 'src/internal.ts'] },
   sourcemap: true,
   clean: true,
 });

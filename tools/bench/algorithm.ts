@@ -2,7 +2,7 @@
  * `pnpm bench algorithm [PRESET...]`: CPU time of advantages, loss and gradient for a million
  * tokens, with every preset.
  */
-import type { Algorithm } from '../../packages/core/src/index.ts';
+import type { Algorithm } from '../../packages/core/src/internal.ts';
 import { createAlgorithm, type AlgorithmPreset } from '../../packages/algorithm/src/index.ts';
 import { algorithmPresets } from '../../packages/algorithm/src/presets/table.ts';
 import { createBatch, type Batch } from './algorithm/batch.ts';

@@ -1,16 +1,12 @@
 // Ids, records, merging, and how a train batch is laid out.
 import {
   createExperience,
-  groupBy,
-  mergeCalls,
   runKey,
-  stepKey,
-  taskKey,
-  uid,
   type Eid,
   type Experience,
   type ExperienceInit,
 } from '../../packages/core/src/index.ts';
+import { groupBy, mergeCalls, stepKey, taskKey, uid } from '../../packages/core/src/internal.ts';
 import { packBatch } from '../../packages/trainer/src/step/pack.ts';
 import { expectSame } from './compare.ts';
 import { maskOf, type Matrix } from './inputs.ts';

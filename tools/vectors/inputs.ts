@@ -1,10 +1,10 @@
 // What golden vectors state, as loss inputs, experiences and arguments.
 import {
   createExperience,
-  withFields,
   type Experience,
   type LossInput,
 } from '../../packages/core/src/index.ts';
+import { withFields } from '../../packages/core/src/internal.ts';
 
 export type Matrix = readonly (readonly number[])[];
 

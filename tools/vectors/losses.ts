@@ -1,5 +1,6 @@
 // Losses, gradients, KL functions, entropy terms and aggregation.
-import type { AdvantageInput, LossInput } from '../../packages/core/src/index.ts';
+import type { LossInput } from '../../packages/core/src/index.ts';
+import type { AdvantageInput } from '../../packages/core/src/internal.ts';
 import { valueLoss } from '../../packages/algorithm/src/value-losses/value-loss.ts';
 import { trustMask } from '../../packages/algorithm/src/policy-losses/m2po-mask.ts';
 import { muAt } from '../../packages/algorithm/src/policy-losses/mix-chord.ts';

@@ -1,14 +1,13 @@
 // Metrics of evaluations and steps, the learning rate, and operators of the experience pipeline.
+import { createExperience, type Metrics } from '../../packages/core/src/index.ts';
 import {
-  createExperience,
   gatherMetrics,
   mean,
   meanMetrics,
   prefixMetrics,
-  type Metrics,
-} from '../../packages/core/src/index.ts';
+} from '../../packages/core/src/internal.ts';
 import { createOperators } from '../../packages/algorithm/src/index.ts';
-import { expectedBestOfDraws, keyMetrics } from '../../packages/explorer/src/index.ts';
+import { expectedBestOfDraws, keyMetrics } from '../../packages/explorer/src/internal.ts';
 import { learningRateAt } from '../../packages/trainer/src/schedule.ts';
 import { expectSame } from './compare.ts';
 import type { Numbers, VectorCase } from './suite.ts';

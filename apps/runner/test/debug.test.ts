@@ -3,7 +3,6 @@ import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
 import type { Experience } from '@trinity-rft/core';
 import {
-  debugFiles,
   debugWorkflow,
   findRecords,
   renderWorkflowDebug,
@@ -11,6 +10,7 @@ import {
   type DebugWorkflowOptions,
   type WorkflowDebugReport,
 } from '@trinity-rft/launcher';
+import { debugFiles } from '@trinity-rft/launcher/internal';
 import { openViewer } from '@trinity-rft/viewer';
 import { OpenAI } from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';

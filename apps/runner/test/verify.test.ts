@@ -1,11 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import {
-  actionCount,
-  decodeExperience,
-  encodeExperience,
-  type Experience,
-} from '@trinity-rft/core';
+import { type Experience } from '@trinity-rft/core';
+import { actionCount, decodeExperience, encodeExperience } from '@trinity-rft/core/internal';
 import { verifyRun } from '@trinity-rft/launcher';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../src/main.js';

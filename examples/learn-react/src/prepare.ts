@@ -1,7 +1,7 @@
 /** Creates problems, and a model that can use the tools but rarely does. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createRuntime, InvariantError, type Random, type Runtime } from '@trinity-rft/core';
+import { createRuntime, type Random, type Runtime } from '@trinity-rft/core';
 import { createModel, run, type Terminal } from '@trinity-rft/launcher';
 import { instructions, multiply, type Problem } from './agent.ts';
 
@@ -63,7 +63,7 @@ async function warmUp({ directory, seed, terminal, env }: PrepareOptions): Promi
     terminal,
     env: { ...process.env, SEED: String(seed), ...env },
   });
-  if (checkpoint === undefined) throw new InvariantError('The warm-up saved no model.');
+  if (checkpoint === undefined) throw new Error('The warm-up saved no model.');
   return checkpoint;
 }
 

@@ -1,7 +1,7 @@
 /** Creates the tutorial's data set, and a model that can already answer some of its questions. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createRuntime, InvariantError, type Random, type Runtime } from '@trinity-rft/core';
+import { createRuntime, type Random, type Runtime } from '@trinity-rft/core';
 import { createModel, run, type Terminal } from '@trinity-rft/launcher';
 import { sysPrompt, type Problem } from './agent.ts';
 
@@ -57,7 +57,7 @@ async function warmUp({ directory, seed, terminal, env }: PrepareOptions): Promi
     terminal,
     env: { ...process.env, SEED: String(seed), ...env },
   });
-  if (checkpoint === undefined) throw new InvariantError('The warm-up saved no model.');
+  if (checkpoint === undefined) throw new Error('The warm-up saved no model.');
   return checkpoint;
 }
 

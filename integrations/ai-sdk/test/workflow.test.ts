@@ -1,5 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { defaultFormatArgs, ModelError } from '@trinity-rft/core';
+import { ModelError } from '@trinity-rft/core';
+import { defaultFormatArgs } from '@trinity-rft/core/internal';
 import {
   scriptedModel,
   tryWorkflow,

@@ -1,14 +1,10 @@
 import { Agent } from '@mastra/core/agent';
 import { Mastra } from '@mastra/core/mastra';
-import { defaultFormatArgs } from '@trinity-rft/core';
+import { defaultFormatArgs } from '@trinity-rft/core/internal';
 import { servedRollouts } from '@trinity-rft/model/testing';
 import { scriptedSampler, type AgentRollout } from '@trinity-rft/testing';
-import {
-  scriptedModel,
-  tryWorkflow,
-  workflowContext,
-  type AgentEndpoint,
-} from '@trinity-rft/workflow';
+import { scriptedModel, tryWorkflow, type AgentEndpoint } from '@trinity-rft/workflow';
+import { workflowContext } from '@trinity-rft/workflow/internal';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { finalText } from '../src/final-text.js';

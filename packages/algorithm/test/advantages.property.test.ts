@@ -1,10 +1,5 @@
-import {
-  createExperience,
-  uid,
-  withFields,
-  type AdvantageInput,
-  type Experience,
-} from '@trinity-rft/core';
+import { createExperience, type Experience } from '@trinity-rft/core';
+import { uid, withFields, type AdvantageInput } from '@trinity-rft/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { builtInTables, type AdvantageStrategy } from '../src/index.js';

@@ -1,11 +1,10 @@
+import { createExperience, type Experience } from '@trinity-rft/core';
 import {
-  createExperience,
   InvariantError,
   RewardError,
   withFields,
   type AdvantageInput,
-  type Experience,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { builtInTables, onExperiences, type AdvantageStrategy } from '../src/index.js';

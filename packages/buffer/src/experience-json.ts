@@ -2,7 +2,8 @@
  * An experience as JSON for people: one object without token arrays, for a log of what was
  * sampled.
  */
-import { responseLength, uid, type Experience } from '@trinity-rft/core';
+import { type Experience } from '@trinity-rft/core';
+import { responseLength, uid } from '@trinity-rft/core/internal';
 
 /** What {@link experienceJson} returns; the keys are the original's. */
 export interface ExperienceJson {

@@ -42,4 +42,3 @@ export {
   type TasksetSchedulerOptions,
 } from './tasks/scheduler.js';
 export { createTaskSource, type TaskOrderOptions } from './tasks/task-source.js';
-export * from './internal.js';

@@ -1,3 +1,3 @@
-// What only packages of this repository share.
-export { experienceJson, type ExperienceJson } from './experience-json.js';
+/** What our own packages share; no promise of stability. */
+export { experienceJson } from './experience-json.js';
 export { checkRows } from './supervised/check-rows.js';

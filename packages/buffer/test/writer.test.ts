@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createExperience, systemClock, uid, type Experience } from '@trinity-rft/core';
+import { createExperience, type Experience } from '@trinity-rft/core';
+import { systemClock, uid } from '@trinity-rft/core/internal';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { sqliteExperienceStore, sqliteExperienceWriter } from '../src/index.js';
 

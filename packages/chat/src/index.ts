@@ -34,4 +34,3 @@ export {
 } from './tokenizer/tokenizer.js';
 export { toolCallParsers } from './tool-call-parser/table.js';
 export type { ParsedToolCall, ToolCallParse, ToolCallParser } from './tool-call-parser/types.js';
-export * from './internal.js';

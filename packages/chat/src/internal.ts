@@ -1,3 +1,4 @@
+/** What our own packages share; no promise of stability. */
 export { invalidRequest, quote } from './messages/invalid-request.js';
 export { tokenByteTable, tokenTexts } from './tokenizer/token-bytes.js';
 export { vocabularyOf } from './tokenizer/vocabulary.js';

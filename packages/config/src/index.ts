@@ -25,4 +25,3 @@ export {
   type ConfigProblem,
   type SourcePosition,
 } from './source/problem.js';
-export * from './internal.js';

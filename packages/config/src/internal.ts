@@ -1,2 +1,2 @@
-export { unmetNeeds, type UnmetNeed } from './resolve/algorithm/unmet-needs.js';
+/** What our own packages share; no promise of stability. */
 export type { Vocabulary } from './schema/root.js';

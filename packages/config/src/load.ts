@@ -1,7 +1,8 @@
 /** Reads a configuration: parse, interpolate, check, resolve. */
 import { readFile } from 'node:fs/promises';
 import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
-import { ConfigError, boundary } from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
+import { boundary } from '@trinity-rft/core/internal';
 import { renameKeys } from './check/rename.js';
 import { checkStatus } from './check/status.js';
 import { checkStructure } from './check/structure.js';

@@ -14,11 +14,12 @@ export {
   numberArg,
   stringArg,
   type Arg,
+  type ArgForm,
   type ArgSpec,
   type ArgValues,
 } from './args.js';
 export type { ExperienceSource, ExperienceStore, Lease, TaskSource } from './buffer.js';
-export type { Eid } from './eid.js';
+export { runKey, type Eid } from './eid.js';
 export type {
   AdapterOptions,
   CriticEngineOptions,
@@ -31,15 +32,7 @@ export type {
   TrainEngine,
   ValueEngine,
 } from './engine.js';
-export {
-  ConfigError,
-  ModelError,
-  RewardError,
-  TaskError,
-  TrinityError,
-  WorkflowError,
-  describeError,
-} from './errors.js';
+export { ConfigError, ModelError, TrinityError, WorkflowError, describeError } from './errors.js';
 export { createExperience, type Experience, type ExperienceInit } from './experience.js';
 export type { Metrics } from './metrics.js';
 export type {
@@ -51,7 +44,7 @@ export type {
   ToolDefinition,
 } from './model.js';
 export type { MetricRecord, MetricSink } from './monitor.js';
+export type { Random } from './random.js';
 export type { RewardFn, RewardInput, RewardParts } from './reward.js';
 export { createRuntime, type Clock, type Logger, type Runtime } from './runtime.js';
 export { taskPrompt, taskTruth, type RawTask, type Task } from './task.js';
-export * from './internal.js';

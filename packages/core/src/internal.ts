@@ -1,19 +1,68 @@
-export * from './algorithm.js';
-export * from './args.js';
-export * from './buffer.js';
-export * from './codec.js';
-export * from './eid.js';
-export * from './engine.js';
-export * from './error-record.js';
-export * from './errors.js';
-export * from './experience.js';
-export * from './metrics.js';
-export * from './model.js';
-export * from './monitor.js';
-export * from './random.js';
-export * from './reward.js';
-export * from './runtime.js';
-export * from './secrets.js';
-export * from './suggest.js';
-export * from './task.js';
-export * from './trajectory.js';
+/** What our own packages share; no promise of stability. */
+export {
+  type AdvantageInput,
+  type AdvantageOutput,
+  type Algorithm,
+  type KlPenalty,
+  type ValueLossFn,
+  type ValueLossInput,
+  noNeeds,
+} from './algorithm.js';
+export { pickRow, readArgs } from './args.js';
+export type { JsonState, TakeFilter, TaskRow } from './buffer.js';
+export { decodeExperience, encodeExperience } from './codec.js';
+export { emptyEid, groupBy, stepKey, taskKey, uid } from './eid.js';
+export type {
+  ForwardOptions,
+  ForwardPass,
+  GrammarSymbol,
+  OptimizerOptions,
+  SampleStop,
+  SampledSequence,
+  SamplingOptions,
+  StepStats,
+  TextGrammar,
+  TokenBatch,
+  TokenGradients,
+  TokenLogprob,
+  TokenRow,
+  ValuePass,
+  WeightSource,
+} from './engine.js';
+export { type ErrorRecord, reviveError, toErrorRecord } from './error-record.js';
+export {
+  BufferError,
+  type CancelReason,
+  CancelledError,
+  CheckpointError,
+  EngineError,
+  InvariantError,
+  RewardError,
+  SyncError,
+  TaskError,
+  boundary,
+} from './errors.js';
+export {
+  type CallSpan,
+  actionCount,
+  assertAligned,
+  responseLength,
+  unknownPolicyVersion,
+  withFields,
+} from './experience.js';
+export {
+  gatherMetrics,
+  mean,
+  meanMetrics,
+  populationStd,
+  prefixMetrics,
+  sampleStd,
+} from './metrics.js';
+export type { FinishReason, ScoreOptions, Vocabulary } from './model.js';
+export type { MetricRole } from './monitor.js';
+export { createRandom, deriveSeed } from './random.js';
+export { type LogLevel, silentLogger, sleep, systemClock } from './runtime.js';
+export { isSecretName, redactText, redacted } from './secrets.js';
+export { didYouMean, nearest } from './suggest.js';
+export { type FormatArgs, type RolloutArgs, defaultFormatArgs } from './task.js';
+export { type ExperienceShape, mergeCalls, spansOf } from './trajectory.js';

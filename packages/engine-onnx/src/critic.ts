@@ -4,7 +4,8 @@
  */
 import { availableParallelism } from 'node:os';
 
-import { silentLogger, type Logger, type ValueEngine } from '@trinity-rft/core';
+import { type Logger, type ValueEngine } from '@trinity-rft/core';
+import { silentLogger } from '@trinity-rft/core/internal';
 
 import { defaultMemoryBudget } from './train/memory.js';
 import type { CriticOptions } from './protocol/critic-calls.js';

@@ -4,14 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
+import { ModelError, type Engine } from '@trinity-rft/core';
 import {
   CancelledError,
   CheckpointError,
   EngineError,
-  ModelError,
-  type Engine,
   type SampledSequence,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { createOnnxEngine, type OnnxEngineOptions } from './engine.js';

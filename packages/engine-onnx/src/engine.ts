@@ -4,7 +4,8 @@
  */
 import { availableParallelism } from 'node:os';
 
-import { silentLogger, type Engine, type Logger } from '@trinity-rft/core';
+import { type Engine, type Logger } from '@trinity-rft/core';
+import { silentLogger } from '@trinity-rft/core/internal';
 
 import { onnxCapabilities } from './capabilities.js';
 import type { LoraOptions } from './lora/plan.js';

@@ -14,4 +14,3 @@ export {
 } from './storage/new-model.js';
 export type { LoraOptions, NewAdapters, StoredAdapters } from './lora/plan.js';
 export type { ModelConfig, ModelFamily, RopeScaling } from './model/config.js';
-export * from './internal.js';

@@ -1,2 +1,2 @@
-export { onnxCapabilities } from './capabilities.js';
+/** What our own packages share; no promise of stability. */
 export { readModelFiles } from './storage/model-folder.js';

@@ -6,7 +6,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { createRandom, type Engine, type SampledSequence, type TokenRow } from '@trinity-rft/core';
+import { type Engine } from '@trinity-rft/core';
+import { createRandom, type SampledSequence, type TokenRow } from '@trinity-rft/core/internal';
 import { afterAll, expect, it } from 'vitest';
 
 import { createModelFolder } from '../src/storage/new-model.js';

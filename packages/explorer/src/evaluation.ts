@@ -1,5 +1,6 @@
 /** Evaluation: every task of the evaluation sets, with the weights in use. */
-import { prefixMetrics, type Metrics, type Task } from '@trinity-rft/core';
+import { type Metrics, type Task } from '@trinity-rft/core';
+import { prefixMetrics } from '@trinity-rft/core/internal';
 import type { ExplorerOptions } from './explorer-options.js';
 import { evalMetrics } from './metrics/eval-metrics.js';
 import type { TaskOutcome } from './runs/outcome.js';

@@ -3,14 +3,13 @@ import type {
   AdvantageFn,
   Experience,
   ExperienceOperator,
-  ExperienceShape,
   ExperienceStore,
-  JsonState,
   MetricSink,
   RewardFn,
   Runtime,
   Task,
 } from '@trinity-rft/core';
+import type { ExperienceShape, JsonState } from '@trinity-rft/core/internal';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import type { AttemptKey, AttemptModel, RunSettings } from './runs/run-attempt.js';
 

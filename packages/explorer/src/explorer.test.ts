@@ -1,10 +1,10 @@
 import {
   createExperience,
-  defaultFormatArgs,
   type Experience,
   type ExperienceStore,
   type Task,
 } from '@trinity-rft/core';
+import { defaultFormatArgs } from '@trinity-rft/core/internal';
 import { testRuntime } from '@trinity-rft/testing';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { describe, expect, it } from 'vitest';

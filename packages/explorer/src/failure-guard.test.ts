@@ -1,9 +1,5 @@
-import {
-  defaultFormatArgs,
-  type ExperienceStore,
-  type JsonState,
-  type Task,
-} from '@trinity-rft/core';
+import { type ExperienceStore, type Task } from '@trinity-rft/core';
+import { defaultFormatArgs, type JsonState } from '@trinity-rft/core/internal';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFailureGuard, type FailureGuard } from './failure-guard.js';
 import type { RunOutcome, TaskOutcome } from './runs/outcome.js';

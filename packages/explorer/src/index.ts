@@ -22,4 +22,3 @@ export {
 } from './runs/run-attempt.js';
 export { runTask, type RunTaskOptions } from './runs/run-task.js';
 export { toTask, type TaskPlace, type TasksetSettings } from './to-task.js';
-export * from './internal.js';

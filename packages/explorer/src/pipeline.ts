@@ -1,13 +1,11 @@
 /** From scored experiences to stored ones: operators, advantages, shape. */
 import {
-  mergeCalls,
-  prefixMetrics,
   type AdvantageFn,
   type Experience,
   type ExperienceOperator,
-  type ExperienceShape,
   type Metrics,
 } from '@trinity-rft/core';
+import { mergeCalls, prefixMetrics, type ExperienceShape } from '@trinity-rft/core/internal';
 
 export interface PipelineOptions {
   /** Applied before the advantages, in order. @default none */

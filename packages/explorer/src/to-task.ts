@@ -1,5 +1,6 @@
 /** Turns rows of a task set into tasks. */
-import type { FormatArgs, RolloutArgs, Task, TaskRow } from '@trinity-rft/core';
+import type { Task } from '@trinity-rft/core';
+import type { FormatArgs, RolloutArgs, TaskRow } from '@trinity-rft/core/internal';
 
 /** What all tasks of one set share, by the names of a task set of the configuration. */
 export interface TasksetSettings {

@@ -28,4 +28,3 @@ export { renderVerification } from './verify/render.js';
 export type { Verification, VerifiedStore, VerifiedVersion, Worst } from './verify/report.js';
 export { verifyRun, type VerifyOptions } from './verify/verify.js';
 export type { Terminal } from '@trinity-rft/monitor';
-export * from './internal.js';

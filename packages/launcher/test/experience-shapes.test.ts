@@ -13,15 +13,8 @@ import {
   loadTokenizer,
   type ChatFormat,
 } from '@trinity-rft/chat';
-import {
-  createRandom,
-  deriveSeed,
-  mergeCalls,
-  withFields,
-  type ChatMessage,
-  type Engine,
-  type Experience,
-} from '@trinity-rft/core';
+import { type ChatMessage, type Engine, type Experience } from '@trinity-rft/core';
+import { createRandom, deriveSeed, mergeCalls, withFields } from '@trinity-rft/core/internal';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { createRolloutModel } from '@trinity-rft/model';
 import { testRuntime } from '@trinity-rft/testing';

@@ -7,13 +7,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createAlgorithm, type AlgorithmOptions } from '@trinity-rft/algorithm';
 import { buildCharTokenizer } from '@trinity-rft/chat';
-import {
-  createExperience,
-  createRandom,
-  withFields,
-  type Engine,
-  type Experience,
-} from '@trinity-rft/core';
+import { createExperience, type Engine, type Experience } from '@trinity-rft/core';
+import { createRandom, withFields } from '@trinity-rft/core/internal';
 import { createOnnxCritic, createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { packBatch } from '@trinity-rft/trainer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

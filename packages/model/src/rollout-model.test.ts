@@ -1,4 +1,5 @@
-import { responseLength, uid, type Sampler } from '@trinity-rft/core';
+import { type Sampler } from '@trinity-rft/core';
+import { responseLength, uid } from '@trinity-rft/core/internal';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { decode, encode, format, modelOver, promptOf, scripted, tools } from '../test/helpers.js';

@@ -1,6 +1,7 @@
 /** The model of one rollout: chat, an OpenAI client and an endpoint, with every call recorded. */
-import { vocabularyOf } from '@trinity-rft/chat';
-import { createAgentEndpoint, type AgentEndpoint } from '@trinity-rft/workflow';
+import { vocabularyOf } from '@trinity-rft/chat/internal';
+import { type AgentEndpoint } from '@trinity-rft/workflow';
+import { createAgentEndpoint } from '@trinity-rft/workflow/internal';
 import { OpenAI } from 'openai';
 import { createEndpointHandler } from './http/endpoint-handler.js';
 import { createResponseStore } from './protocols/responses/response-store.js';

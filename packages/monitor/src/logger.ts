@@ -1,11 +1,6 @@
 /** The log: text for people, one line per event. */
-import {
-  describeError,
-  redactText,
-  type Clock,
-  type Logger,
-  type LogLevel,
-} from '@trinity-rft/core';
+import { describeError, type Clock, type Logger } from '@trinity-rft/core';
+import { redactText, type LogLevel } from '@trinity-rft/core/internal';
 import { redactField } from './redact.js';
 
 type Fields = Readonly<Record<string, unknown>>;

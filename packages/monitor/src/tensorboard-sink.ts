@@ -1,7 +1,8 @@
 /** TensorBoard event files, one folder per role. */
 import { appendFileSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
-import { describeError, type Clock, type MetricRole, type MetricSink } from '@trinity-rft/core';
+import { describeError, type Clock, type MetricSink } from '@trinity-rft/core';
+import { type MetricRole } from '@trinity-rft/core/internal';
 import { encodeEvent, frame, type TensorBoardEvent } from './event-file.js';
 import { MonitorError } from './monitor-error.js';
 import type { ResumePoint } from './resume-point.js';

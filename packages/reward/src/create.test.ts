@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { ConfigError, RewardError, type RewardInput, type RewardParts } from '@trinity-rft/core';
+import { ConfigError, type RewardInput, type RewardParts } from '@trinity-rft/core';
+import { RewardError } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { everyReward } from '../test/every-reward.js';
 import { createRewardFn, rewardFnNames, rewardKinds } from './create.js';

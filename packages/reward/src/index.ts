@@ -18,4 +18,3 @@ export {
 } from './math/check.js';
 export * as original from './original.js';
 export type { RewardKind, RewardTools } from './rewards/shared/reward-kind.js';
-export * from './internal.js';

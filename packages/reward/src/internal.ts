@@ -1,2 +1,3 @@
+/** What our own packages share; no promise of stability. */
 export { sharedMathChecker } from './checker/checker.js';
-export { overlongPenalty, type OverlongOptions } from './rewards/shared/overlong.js';
+export { overlongPenalty } from './rewards/shared/overlong.js';

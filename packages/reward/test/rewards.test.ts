@@ -2,9 +2,11 @@
  * The rewards beyond math: figures of Trinity-RFT from `trinity-rewards.json`, and what no case of
  * it shows.
  */
-import { ConfigError, RewardError, type RewardParts } from '@trinity-rft/core';
+import { ConfigError, type RewardParts } from '@trinity-rft/core';
+import { RewardError } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
-import { createRewardFn, overlongPenalty } from '../src/index.js';
+import { createRewardFn } from '../src/index.js';
+import { overlongPenalty } from '../src/rewards/shared/overlong.js';
 import vectors from './trinity-rewards.json' with { type: 'json' };
 
 interface Given {

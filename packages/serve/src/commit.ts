@@ -1,15 +1,12 @@
 /** From rewarded calls to experiences in the store, each exactly once. */
 import {
-  groupBy,
-  mean,
   runKey,
-  taskKey,
-  withFields,
   type Experience,
   type ExperienceStore,
   type MetricSink,
   type Metrics,
 } from '@trinity-rft/core';
+import { groupBy, mean, taskKey, withFields } from '@trinity-rft/core/internal';
 import type { Batch, RewardedCall, TurnStore } from './turns/turn-store.js';
 
 export interface CommitOptions {

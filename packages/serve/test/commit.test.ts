@@ -1,4 +1,5 @@
-import { uid, type Experience } from '@trinity-rft/core';
+import { type Experience } from '@trinity-rft/core';
+import { uid } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { createCommit, openTurnStore, type TurnStore } from '../src/index.js';
 import { asTheyAre, databasePath, listStore, recorded } from './helpers.js';

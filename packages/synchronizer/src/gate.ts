@@ -1,5 +1,6 @@
 /** Waits for a condition over shared state: woken by events, bounded by a deadline, never polling. */
-import { CancelledError, SyncError, type Clock } from '@trinity-rft/core';
+import { type Clock } from '@trinity-rft/core';
+import { CancelledError, SyncError } from '@trinity-rft/core/internal';
 
 interface WaitOptions {
   /** For messages: "new weights from the trainer". */

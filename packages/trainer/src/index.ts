@@ -28,4 +28,3 @@ export {
   type TrainerSettings,
   type TrainSync,
 } from './trainer.js';
-export * from './internal.js';

@@ -1,3 +1,3 @@
-// What only packages of this repository share.
+/** What our own packages share; no promise of stability. */
 export { writeAtomically } from './checkpoint/checkpoint.js';
 export { criticIn } from './checkpoint/models.js';

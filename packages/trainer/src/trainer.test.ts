@@ -1,10 +1,10 @@
 import {
   createExperience,
-  noNeeds,
   type ExperienceSource,
   type Lease,
   type MetricRecord,
 } from '@trinity-rft/core';
+import { noNeeds } from '@trinity-rft/core/internal';
 import { fakeEngine, testRuntime } from '@trinity-rft/testing';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

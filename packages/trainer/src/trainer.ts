@@ -1,17 +1,19 @@
 /** The training loop: take experiences, make an optimizer step, record, save and publish. */
 import {
-  CancelledError,
-  prefixMetrics,
-  type Algorithm,
   type Clock,
   type ExperienceSource,
   type MetricSink,
   type Metrics,
   type Runtime,
-  type TakeFilter,
   type TrainEngine,
   type ValueEngine,
 } from '@trinity-rft/core';
+import {
+  CancelledError,
+  prefixMetrics,
+  type Algorithm,
+  type TakeFilter,
+} from '@trinity-rft/core/internal';
 import { pruneCheckpoints, writeCheckpoint, type Checkpoint } from './checkpoint/checkpoint.js';
 import { saveTrainer } from './checkpoint/models.js';
 import { assertScheduleKnown, optimizerAt, type OptimizerSettings } from './schedule.js';

@@ -1,11 +1,5 @@
-import {
-  noNeeds,
-  systemClock,
-  withFields,
-  type Algorithm,
-  type Experience,
-  type TrainEngine,
-} from '@trinity-rft/core';
+import { type Experience, type TrainEngine } from '@trinity-rft/core';
+import { noNeeds, systemClock, withFields, type Algorithm } from '@trinity-rft/core/internal';
 import { fakeEngine, fakeValueEngine } from '@trinity-rft/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

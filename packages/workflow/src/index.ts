@@ -38,4 +38,3 @@ export {
   type ScriptedToolCall,
 } from './scripted/scripted-model.js';
 export { tryWorkflow, type TryOptions } from './scripted/try-workflow.js';
-export * from './internal.js';

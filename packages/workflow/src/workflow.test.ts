@@ -1,4 +1,5 @@
-import { createRuntime, defaultFormatArgs, type Task } from '@trinity-rft/core';
+import { createRuntime, type Task } from '@trinity-rft/core';
+import { defaultFormatArgs } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { createRewardRegistry, createWorkflowRegistry } from './registries.js';
 import { defineReward, defineWorkflow, isWorkflowDefinition } from './definition/define.js';

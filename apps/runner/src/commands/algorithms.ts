@@ -1,6 +1,7 @@
 /** `trinity algorithms [NAME]`: what configurations may name under `algorithm`, from the tables. */
 import { algorithmReference, type AlgorithmReference } from '@trinity-rft/config';
-import { ConfigError, didYouMean } from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
+import { didYouMean } from '@trinity-rft/core/internal';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginDirOption, readVocabulary, type PluginDirOption } from '../shared/options.js';

@@ -99,8 +99,9 @@ Try workflows with it: trinity debug --config ${given.config} --module workflow 
 
 /** Exit code 1 when the workflow failed. */
 async function runWorkflow(given: DebugArguments, write: Write): Promise<number> {
-  const { debugFiles, debugWorkflow, renderWorkflowDebug, standardTerminal } =
+  const { debugWorkflow, renderWorkflowDebug, standardTerminal } =
     await import('@trinity-rft/launcher');
+  const { debugFiles } = await import('@trinity-rft/launcher/internal');
   const { outputFile, disableOverwrite = false, enableProfiling = false } = given;
   const report = await debugWorkflow({
     ...debugOptions(given),
@@ -115,7 +116,7 @@ async function runWorkflow(given: DebugArguments, write: Write): Promise<number>
 }
 
 async function viewExperiences(given: DebugArguments, write: Write): Promise<number> {
-  const { debugFiles } = await import('@trinity-rft/launcher');
+  const { debugFiles } = await import('@trinity-rft/launcher/internal');
   const { port, pluginDir, outputDir } = given;
   return viewRecords(path.join(outputDir, debugFiles.experiences), { port, pluginDir }, write);
 }

@@ -1,5 +1,6 @@
 /** Exit codes of the process: 0 done, 1 a failure, 2 a mistake of the user, 130 interrupted. */
-import { ConfigError, describeError, TaskError } from '@trinity-rft/core';
+import { ConfigError, describeError } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
 
 export const exitCodes = { done: 0, failed: 1, userError: 2, interrupted: 130 } as const;
 

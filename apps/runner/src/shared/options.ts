@@ -1,6 +1,6 @@
 /** Options that several commands have. */
 import path from 'node:path';
-import type { Vocabulary } from '@trinity-rft/config';
+import type { Vocabulary } from '@trinity-rft/config/internal';
 import { ConfigError } from '@trinity-rft/core';
 
 export interface PluginDirOption {
@@ -23,7 +23,7 @@ export const allPluginDirs = ({ pluginDir }: PluginDirOption): readonly string[]
 
 /** What configurations may name. @throws ConfigError for plugins that cannot be loaded */
 export async function readVocabulary(given: PluginDirOption): Promise<Vocabulary> {
-  const { loadExtensions } = await import('@trinity-rft/launcher');
+  const { loadExtensions } = await import('@trinity-rft/launcher/internal');
   const { algorithms, engines } = await loadExtensions({ pluginDirs: allPluginDirs(given) });
   return { algorithms, engines };
 }

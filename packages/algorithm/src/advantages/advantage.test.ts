@@ -1,11 +1,5 @@
-import {
-  createExperience,
-  RewardError,
-  uid,
-  withFields,
-  type AdvantageFn,
-  type Experience,
-} from '@trinity-rft/core';
+import { createExperience, type AdvantageFn, type Experience } from '@trinity-rft/core';
+import { RewardError, uid, withFields } from '@trinity-rft/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { advantageFns } from './table.js';

@@ -2,12 +2,8 @@
  * Group-relative advantages without the bad tokens that would drive the entropy down most, measured
  * against the batch.
  */
-import {
-  numberArg,
-  type AdvantageInput,
-  type AdvantageOutput,
-  type BatchAdvantageFn,
-} from '@trinity-rft/core';
+import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
+import { type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { clipMetrics, entropyEffects, trainedSpread } from './shared/clip-tokens.js';
 import { byGroup } from './shared/group-scores.js';

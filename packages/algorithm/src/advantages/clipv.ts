@@ -2,13 +2,12 @@
  * Group-relative advantages without the bad tokens that would drive the entropy down most, measured
  * against each token's distribution.
  */
+import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
 import {
   InvariantError,
-  numberArg,
   type AdvantageInput,
   type AdvantageOutput,
-  type BatchAdvantageFn,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { clipMetrics, entropyEffects, trainedSpread } from './shared/clip-tokens.js';
 import { byGroup } from './shared/group-scores.js';

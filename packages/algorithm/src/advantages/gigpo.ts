@@ -4,13 +4,12 @@
  */
 import {
   choiceArg,
-  mean,
   numberArg,
-  sampleStd,
   type AdvantageFn,
   type ArgValues,
   type Experience,
 } from '@trinity-rft/core';
+import { mean, sampleStd } from '@trinity-rft/core/internal';
 import { groupStats, withScore } from './shared/groups.js';
 import { byRun, byTask } from './shared/runs.js';
 import { byState, toSteps, type Step } from './shared/step-rewards.js';

@@ -1,7 +1,8 @@
 /**
  * Rewards above a baseline of the group, unscaled: the advantage of online policy mirror descent.
  */
-import { choiceArg, mean, numberArg, type Experience } from '@trinity-rft/core';
+import { choiceArg, numberArg, type Experience } from '@trinity-rft/core';
+import { mean } from '@trinity-rft/core/internal';
 import type { PartDoc } from '../parts/part.js';
 import { byGroup, type ScoreGroup } from './shared/group-scores.js';
 import { groupMean, returnOf } from './shared/groups.js';

@@ -1,12 +1,10 @@
 /** Generalised advantage estimation with a critic. */
+import { booleanArg, numberArg, type ArgValues } from '@trinity-rft/core';
 import {
-  booleanArg,
   InvariantError,
-  numberArg,
   type AdvantageInput,
   type AdvantageOutput,
-  type ArgValues,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { rowSpans } from '../parts/rows.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';

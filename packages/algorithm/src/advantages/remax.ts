@@ -1,14 +1,13 @@
 /** ReMax: the baseline of a run is the reward of the greedy answer to its task. */
+import { type AdvantageFn, type Metrics } from '@trinity-rft/core';
 import {
   InvariantError,
   mean,
   RewardError,
   uid,
-  type AdvantageFn,
   type AdvantageInput,
   type AdvantageOutput,
-  type Metrics,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { rowSpans } from '../parts/rows.js';
 import { onExperiences } from './shared/on-experiences.js';

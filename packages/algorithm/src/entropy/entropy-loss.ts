@@ -1,5 +1,6 @@
 /** The entropy loss: a bonus for undecided policies. */
-import { InvariantError, numberArg, type LossInput } from '@trinity-rft/core';
+import { numberArg, type LossInput } from '@trinity-rft/core';
+import { InvariantError } from '@trinity-rft/core/internal';
 import { definePart, type Part, type PartDoc } from '../parts/part.js';
 import type { LossPart, TokenLoss } from '../parts/token-loss.js';
 

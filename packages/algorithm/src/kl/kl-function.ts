@@ -1,5 +1,6 @@
 /** A KL function: an estimator as a term of the loss, and as a penalty on rewards. */
-import { booleanArg, numberArg, readArgs, type KlPenalty } from '@trinity-rft/core';
+import { booleanArg, numberArg } from '@trinity-rft/core';
+import { readArgs, type KlPenalty } from '@trinity-rft/core/internal';
 import type { Part, PartDoc } from '../parts/part.js';
 import type { LossPart } from '../parts/token-loss.js';
 import type { KlEstimator } from './estimators.js';

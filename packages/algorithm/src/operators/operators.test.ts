@@ -1,9 +1,5 @@
-import {
-  createExperience,
-  RewardError,
-  type Experience,
-  type ExperienceInit,
-} from '@trinity-rft/core';
+import { createExperience, type Experience, type ExperienceInit } from '@trinity-rft/core';
+import { RewardError } from '@trinity-rft/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createOperators } from '../registry/create-operators.js';

@@ -1,11 +1,6 @@
 /** Lowers the reward of responses that come close to the length limit. */
-import {
-  ConfigError,
-  gatherMetrics,
-  numberArg,
-  responseLength,
-  withFields,
-} from '@trinity-rft/core';
+import { ConfigError, numberArg } from '@trinity-rft/core';
+import { gatherMetrics, responseLength, withFields } from '@trinity-rft/core/internal';
 import { rewardOf } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 

@@ -1,12 +1,6 @@
 /** Combines the reward with other numbers about an experience. */
-import {
-  gatherMetrics,
-  listArg,
-  RewardError,
-  uid,
-  withFields,
-  type Experience,
-} from '@trinity-rft/core';
+import { listArg, type Experience } from '@trinity-rft/core';
+import { gatherMetrics, RewardError, uid, withFields } from '@trinity-rft/core/internal';
 import { rewardOf } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 

@@ -1,5 +1,6 @@
 /** Drops groups whose rewards hardly differ. */
-import { gatherMetrics, mean, numberArg, populationStd } from '@trinity-rft/core';
+import { numberArg } from '@trinity-rft/core';
+import { gatherMetrics, mean, populationStd } from '@trinity-rft/core/internal';
 import { rewardOf } from '../advantages/shared/groups.js';
 import { byTask } from '../advantages/shared/runs.js';
 import { definePart, type OperatorPart } from '../parts/part.js';

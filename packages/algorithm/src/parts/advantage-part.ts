@@ -1,12 +1,12 @@
 /** The type of advantage functions: where they can run, and what they need there. */
 import {
-  readArgs,
   type AdvantageFn,
   type AlgorithmNeeds,
   type ArgSpec,
   type ArgValues,
   type BatchAdvantageFn,
 } from '@trinity-rft/core';
+import { readArgs } from '@trinity-rft/core/internal';
 import type { Part, PartDoc } from './part.js';
 
 /**

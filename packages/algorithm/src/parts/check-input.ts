@@ -1,11 +1,11 @@
 /** Checks the inputs of losses and advantages: aligned arrays of finite numbers. */
+import { type LossInput } from '@trinity-rft/core';
 import {
   EngineError,
   InvariantError,
   type AdvantageInput,
-  type LossInput,
   type ValueLossInput,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 
 export type LossField =
   | 'currentLogprobs'

@@ -1,5 +1,6 @@
 /** One exchangeable part of an algorithm: its arguments, and how it is made from them. */
-import { readArgs, type ArgSpec, type ArgValues, type ExperienceOperator } from '@trinity-rft/core';
+import { type ArgSpec, type ArgValues, type ExperienceOperator } from '@trinity-rft/core';
+import { readArgs } from '@trinity-rft/core/internal';
 
 /** What the documentation says about a part. */
 export interface PartDoc {

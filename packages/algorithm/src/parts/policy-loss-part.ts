@@ -1,12 +1,12 @@
 /** How a policy loss is written: as a formula over tokens, or as a function of the whole batch. */
 import {
-  readArgs,
   type AlgorithmNeeds,
   type ArgSpec,
   type ArgValues,
   type LossInput,
   type Metrics,
 } from '@trinity-rft/core';
+import { readArgs } from '@trinity-rft/core/internal';
 import {
   aggregationWeights,
   lossAggModeArg,

@@ -2,7 +2,8 @@
  * Direct preference optimisation: learns from pairs of a better and a worse answer, without
  * rewards.
  */
-import { choiceArg, InvariantError, numberArg, type LossInput } from '@trinity-rft/core';
+import { choiceArg, numberArg, type LossInput } from '@trinity-rft/core';
+import { InvariantError } from '@trinity-rft/core/internal';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 import { eachTrainedToken } from '../parts/rows.js';
 

@@ -2,14 +2,8 @@
  * What `mix` and `mix_chord` are made of: the loss of ppo on sampled rows beside a supervised loss on
  * demonstrated ones.
  */
-import {
-  choiceArg,
-  InvariantError,
-  prefixMetrics,
-  type ArgValues,
-  type LossInput,
-  type Metrics,
-} from '@trinity-rft/core';
+import { choiceArg, type ArgValues, type LossInput, type Metrics } from '@trinity-rft/core';
+import { InvariantError, prefixMetrics } from '@trinity-rft/core/internal';
 import { lossAggModeArg } from '../parts/aggregate.js';
 import type { LossPart, LossTerm, TermResult, TokenLoss } from '../parts/token-loss.js';
 import { batchSizeArgs, batchSizeFactor, type RowKind } from './mixture-factor.js';

@@ -1,4 +1,5 @@
-import { ConfigError, EngineError, InvariantError, type LossInput } from '@trinity-rft/core';
+import { ConfigError, type LossInput } from '@trinity-rft/core';
+import { EngineError, InvariantError } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { createAlgorithm, type AlgorithmOptions } from './create-algorithm.js';
 import { algorithmPresets } from '../presets/table.js';

@@ -2,14 +2,8 @@
  * Creates an algorithm from the tables: advantage, KL penalty, policy loss + KL loss + entropy loss,
  * and what they need.
  */
-import {
-  ConfigError,
-  noNeeds,
-  pickRow,
-  type Algorithm,
-  type AlgorithmNeeds,
-  type KlPenalty,
-} from '@trinity-rft/core';
+import { ConfigError, type AlgorithmNeeds } from '@trinity-rft/core';
+import { noNeeds, pickRow, type Algorithm, type KlPenalty } from '@trinity-rft/core/internal';
 import type { AdvantageStrategy } from '../parts/advantage-part.js';
 import { lossAggModes, type LossAggMode } from '../parts/aggregate.js';
 import { objective } from '../parts/objective.js';

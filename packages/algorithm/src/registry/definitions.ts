@@ -4,11 +4,11 @@
  */
 import {
   ConfigError,
-  pickRow,
   type ArgSpec,
   type ArgValues,
   type ExperienceOperator,
 } from '@trinity-rft/core';
+import { pickRow } from '@trinity-rft/core/internal';
 import {
   defineAdvantagePart,
   type AdvantageFacts,

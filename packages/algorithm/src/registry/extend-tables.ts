@@ -1,5 +1,6 @@
 /** Tables extended by the definitions of plugins. */
-import { ConfigError, pickRow } from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
+import { pickRow } from '@trinity-rft/core/internal';
 import type { AlgorithmTables } from './tables.js';
 import type { AlgorithmDefinition, Definition } from './definitions.js';
 

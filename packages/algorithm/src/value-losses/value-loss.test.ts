@@ -1,4 +1,4 @@
-import { EngineError, type ValueLossInput } from '@trinity-rft/core';
+import { EngineError, type ValueLossInput } from '@trinity-rft/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { valueLoss } from './value-loss.js';

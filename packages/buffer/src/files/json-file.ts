@@ -2,7 +2,8 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { TaskError, type RawTask } from '@trinity-rft/core';
+import { type RawTask } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
 import { findJsonMistake } from './json-mistake.js';
 import { notAnObject, assertNoBadRows, type BadRow } from './malformed.js';
 

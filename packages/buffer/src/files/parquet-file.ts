@@ -1,5 +1,6 @@
 /** Reads rows from a Parquet file, whatever its compression. */
-import { TaskError, type RawTask } from '@trinity-rft/core';
+import { type RawTask } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
 import { plainValue } from './plain-value.js';
 
 /**

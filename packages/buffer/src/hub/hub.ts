@@ -6,7 +6,8 @@ import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
-import { CancelledError, TaskError, type Clock } from '@trinity-rft/core';
+import { type Clock } from '@trinity-rft/core';
+import { CancelledError, TaskError } from '@trinity-rft/core/internal';
 import { hubCache, readText, type HubCache } from './hub-cache.js';
 import { guardStalls, type StallGuard } from './stall-guard.js';
 

@@ -1,5 +1,6 @@
 /** A timeout that starts again with every progress: for downloads of unknown length. */
-import { CancelledError, TrinityError, type Clock } from '@trinity-rft/core';
+import { TrinityError, type Clock } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core/internal';
 
 export interface StallGuardOptions {
   readonly clock: Clock;

@@ -1,11 +1,6 @@
 /** Two sources as one: each batch has experiences of the policy and rows of experts. */
-import {
-  BufferError,
-  withFields,
-  type Experience,
-  type ExperienceSource,
-  type Lease,
-} from '@trinity-rft/core';
+import { type Experience, type ExperienceSource, type Lease } from '@trinity-rft/core';
+import { BufferError, withFields } from '@trinity-rft/core/internal';
 import { assertCount } from '../store/errors.js';
 
 export interface MixedSourceOptions {

@@ -1,5 +1,5 @@
 /** Errors that every driver of the experience store throws. */
-import { BufferError, CancelledError } from '@trinity-rft/core';
+import { BufferError, CancelledError } from '@trinity-rft/core/internal';
 
 export function duplicateError(uids: readonly string[]): BufferError {
   return new BufferError(

@@ -4,16 +4,13 @@
  * repair. That requires one owner per store; durable drivers enforce it with a lock.
  */
 import {
-  mean,
-  taskKey,
   type Clock,
   type Experience,
   type ExperienceStore,
-  type JsonState,
   type Lease,
   type Metrics,
-  type TakeFilter,
 } from '@trinity-rft/core';
+import { mean, taskKey, type JsonState, type TakeFilter } from '@trinity-rft/core/internal';
 import {
   assertCount,
   assertTrainStep,

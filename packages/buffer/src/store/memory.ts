@@ -1,12 +1,6 @@
 /** An experience store in memory: for tests, and for runs that need not survive their process. */
-import {
-  assertAligned,
-  InvariantError,
-  uid,
-  type Experience,
-  type ExperienceStore,
-  type JsonState,
-} from '@trinity-rft/core';
+import { type Experience, type ExperienceStore } from '@trinity-rft/core';
+import { assertAligned, InvariantError, uid, type JsonState } from '@trinity-rft/core/internal';
 import type { RowDriver, StoredRow } from './row-driver.js';
 import { duplicateError } from './errors.js';
 import { leaseStore, type LeaseStoreOptions } from './lease-store.js';

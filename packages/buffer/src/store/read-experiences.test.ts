@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createExperience, mergeCalls } from '@trinity-rft/core';
+import { createExperience } from '@trinity-rft/core';
+import { mergeCalls } from '@trinity-rft/core/internal';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readExperiences } from './read-experiences.js';
 import { sqliteExperienceStore } from './sqlite.js';

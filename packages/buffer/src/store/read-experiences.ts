@@ -1,7 +1,8 @@
 /** Reads an experience store without owning it: whatever a run has stored, trained or not. */
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { BufferError, decodeExperience, TrinityError, type Experience } from '@trinity-rft/core';
+import { TrinityError, type Experience } from '@trinity-rft/core';
+import { BufferError, decodeExperience } from '@trinity-rft/core/internal';
 
 /** A store, opened for reading; a run that writes to it is not disturbed. */
 export interface ExperienceReader {

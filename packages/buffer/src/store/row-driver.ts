@@ -2,7 +2,8 @@
  * A storage driver of the experience store: it keeps rows. Queue, leases and waiting are in
  * lease-store.ts.
  */
-import type { Experience, JsonState } from '@trinity-rft/core';
+import type { Experience } from '@trinity-rft/core';
+import type { JsonState } from '@trinity-rft/core/internal';
 
 /** What the queue needs of a stored experience. */
 export interface StoredRow {

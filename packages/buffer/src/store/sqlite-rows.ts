@@ -1,14 +1,13 @@
 /** Rows in SQLite: the statements of an experience store, one transaction per call. */
 import type { DatabaseSync } from 'node:sqlite';
+import { TrinityError, type Experience } from '@trinity-rft/core';
 import {
   BufferError,
   decodeExperience,
   encodeExperience,
-  TrinityError,
   uid,
-  type Experience,
   type JsonState,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 import type { RowDriver, StoredRow } from './row-driver.js';
 import { duplicateError } from './errors.js';
 

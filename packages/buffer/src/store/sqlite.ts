@@ -2,7 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { BufferError, TrinityError, type Clock, type ExperienceStore } from '@trinity-rft/core';
+import { TrinityError, type Clock, type ExperienceStore } from '@trinity-rft/core';
+import { BufferError } from '@trinity-rft/core/internal';
 import { leaseStore, type Follow, type LeaseStoreOptions } from './lease-store.js';
 import { sqliteRows } from './sqlite-rows.js';
 

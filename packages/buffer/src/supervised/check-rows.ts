@@ -1,5 +1,6 @@
 /** Checks all rows of a data set before anything starts. */
-import { TaskError, type RawTask } from '@trinity-rft/core';
+import { type RawTask } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
 
 /** Rows that the message describes. */
 const maxListed = 3;

@@ -1,15 +1,17 @@
 /** Supervised data as a source of experiences: one batch of rows per train step, in a fixed order. */
 import {
-  assertAligned,
-  boundary,
-  BufferError,
-  CancelledError,
-  TaskError,
   type Experience,
   type ExperienceSource,
   type Lease,
   type RawTask,
 } from '@trinity-rft/core';
+import {
+  assertAligned,
+  boundary,
+  BufferError,
+  CancelledError,
+  TaskError,
+} from '@trinity-rft/core/internal';
 import { rowOrder, type RowOrder } from '../tasks/row-order.js';
 import type { TaskOrderOptions } from '../tasks/task-source.js';
 import { assertTrainStep, closedError, leaseEndedError } from '../store/errors.js';

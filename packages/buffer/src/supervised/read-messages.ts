@@ -1,5 +1,6 @@
 /** Turns a list of unknown values into chat messages, or says which one is not a message. */
-import type { ChatMessage, TaskError, ToolCall } from '@trinity-rft/core';
+import type { ChatMessage, ToolCall } from '@trinity-rft/core';
+import type { TaskError } from '@trinity-rft/core/internal';
 
 const roles: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 

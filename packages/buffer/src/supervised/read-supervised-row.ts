@@ -1,5 +1,6 @@
 /** Reads the conversation of one row of supervised data, in any of the usual layouts. */
-import type { ChatMessage, FormatArgs, RawTask, ToolDefinition } from '@trinity-rft/core';
+import type { ChatMessage, RawTask, ToolDefinition } from '@trinity-rft/core';
+import type { FormatArgs } from '@trinity-rft/core/internal';
 import { readMessages } from './read-messages.js';
 import {
   fromJson,

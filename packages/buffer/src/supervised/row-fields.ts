@@ -1,5 +1,6 @@
 /** Shared by the readers of supervised rows: keys, JSON text, tools, system prompts, and errors. */
-import { TaskError, type FormatArgs, type RawTask, type ToolDefinition } from '@trinity-rft/core';
+import { type RawTask, type ToolDefinition } from '@trinity-rft/core';
+import { TaskError, type FormatArgs } from '@trinity-rft/core/internal';
 
 export const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 

@@ -4,15 +4,8 @@
  */
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import {
-  CancelledError,
-  systemClock,
-  TaskError,
-  TrinityError,
-  type Clock,
-  type RawTask,
-  type TaskSource,
-} from '@trinity-rft/core';
+import { TrinityError, type Clock, type RawTask, type TaskSource } from '@trinity-rft/core';
+import { CancelledError, systemClock, TaskError } from '@trinity-rft/core/internal';
 import { chooseDataFiles, type DataFilesRequest } from '../files/data-files.js';
 import { readDatasetCard } from '../files/dataset-card.js';
 import { listFolder, readText } from '../hub/hub-cache.js';

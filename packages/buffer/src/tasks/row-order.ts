@@ -2,7 +2,7 @@
  * The order of the rows of a task set, as a function of selector type, seed and position: a resumed
  * run needs the position only.
  */
-import { createRandom, deriveSeed } from '@trinity-rft/core';
+import { createRandom, deriveSeed } from '@trinity-rft/core/internal';
 
 export type SelectorType = 'sequential' | 'shuffle' | 'random';
 

@@ -1,12 +1,12 @@
 /** Draws each batch from several task sets, in proportion to their sizes, with one state. */
+import { type TaskSource } from '@trinity-rft/core';
 import {
   BufferError,
   createRandom,
   deriveSeed,
   type JsonState,
   type TaskRow,
-  type TaskSource,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 import { epochByEpoch } from './row-order.js';
 import { checkedCursor } from './task-source.js';
 

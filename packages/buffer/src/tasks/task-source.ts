@@ -1,11 +1,6 @@
 /** A task source over rows in memory: an order, an end, and one cursor. */
-import {
-  BufferError,
-  type JsonState,
-  type RawTask,
-  type TaskRow,
-  type TaskSource,
-} from '@trinity-rft/core';
+import { type RawTask, type TaskSource } from '@trinity-rft/core';
+import { BufferError, type JsonState, type TaskRow } from '@trinity-rft/core/internal';
 import { rowOrder, type SelectorType } from './row-order.js';
 
 export interface TaskOrderOptions {

@@ -1,5 +1,5 @@
 /** Builds a grammar over bytes, rule by rule. */
-import type { GrammarSymbol } from '@trinity-rft/core';
+import type { GrammarSymbol } from '@trinity-rft/core/internal';
 
 export type Sequence = readonly GrammarSymbol[];
 

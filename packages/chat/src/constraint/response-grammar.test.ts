@@ -1,4 +1,5 @@
-import type { TextGrammar, ToolDefinition } from '@trinity-rft/core';
+import type { ToolDefinition } from '@trinity-rft/core';
+import type { TextGrammar } from '@trinity-rft/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { responseGrammar, type ResponseConstraint, type WritingStyle } from './response-grammar.js';

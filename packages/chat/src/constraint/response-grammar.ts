@@ -2,7 +2,8 @@
  * The grammar of a constrained response: reasoning if the model writes it, then a JSON value or
  * calls of functions.
  */
-import type { TextGrammar, ToolDefinition } from '@trinity-rft/core';
+import type { ToolDefinition } from '@trinity-rft/core';
+import type { TextGrammar } from '@trinity-rft/core/internal';
 import { invalidRequest } from '../messages/invalid-request.js';
 import { createGrammar, literal, textUpTo, type GrammarBuilder, type Sequence } from './grammar.js';
 import { schemaRule, type JsonSchema } from './json-schema.js';

@@ -2,7 +2,8 @@
  * Tokenizer, chat template and parsers of one model: how it reads and writes conversations. All
  * rollouts of the model share one.
  */
-import { ConfigError, type TextGrammar } from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
+import { type TextGrammar } from '@trinity-rft/core/internal';
 import { LRUCache } from 'lru-cache';
 import { responseGrammar, type ResponseConstraint } from '../constraint/response-grammar.js';
 import { reasoningParsers } from '../reasoning-parser/table.js';

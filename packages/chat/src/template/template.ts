@@ -1,6 +1,7 @@
 /** Renders messages with a model's Jinja chat template. */
 import { Template } from '@huggingface/jinja';
-import { CheckpointError, describeError, ModelError, type ToolDefinition } from '@trinity-rft/core';
+import { describeError, ModelError, type ToolDefinition } from '@trinity-rft/core';
+import { CheckpointError } from '@trinity-rft/core/internal';
 import type { NormalMessage } from '../messages/messages.js';
 
 interface RenderInput {

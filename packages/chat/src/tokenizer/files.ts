@@ -1,7 +1,7 @@
 /** Reads and writes the tokenizer files of a Hugging Face model folder. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CheckpointError } from '@trinity-rft/core';
+import { CheckpointError } from '@trinity-rft/core/internal';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,7 @@
 /** Text to token ids and back, by the tokenizer files of a model. */
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
-import { CheckpointError, ModelError } from '@trinity-rft/core';
+import { ModelError } from '@trinity-rft/core';
+import { CheckpointError } from '@trinity-rft/core/internal';
 import { readTokenizerFiles, type JsonObject, type TokenizerFiles } from './files.js';
 import { tokenByteTable } from './token-bytes.js';
 

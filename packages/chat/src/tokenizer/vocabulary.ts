@@ -1,5 +1,5 @@
 /** The vocabulary of a tokenizer, for comparing two of them. */
-import type { Vocabulary } from '@trinity-rft/core';
+import type { Vocabulary } from '@trinity-rft/core/internal';
 import type { Tokenizer } from './tokenizer.js';
 
 const known = new WeakMap<Tokenizer, Vocabulary>();

@@ -1,5 +1,6 @@
 /** The `algorithm` section. */
-import { lossAggModes, type AlgorithmTables } from '@trinity-rft/algorithm';
+import { type AlgorithmTables } from '@trinity-rft/algorithm';
+import { lossAggModes } from '@trinity-rft/algorithm/internal';
 import { z } from 'zod';
 import { converted, derived, field, maybe, notSupported, section } from './fields.js';
 import { namesOf, unsupportedNames } from './known-names.js';

@@ -1,5 +1,6 @@
 /** The `ValueEngine` interface over the calls of a critic's thread. */
-import { CancelledError, EngineError, type ValueEngine } from '@trinity-rft/core';
+import { type ValueEngine } from '@trinity-rft/core';
+import { CancelledError, EngineError } from '@trinity-rft/core/internal';
 import type { Link } from '@trinity-rft/worker-link';
 
 import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';

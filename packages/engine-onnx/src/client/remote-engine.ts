@@ -1,13 +1,11 @@
 /** The `Engine` interface over the calls of an engine's threads. */
 import {
-  CancelledError,
-  EngineError,
-  type CancelReason,
   type Engine,
   type EngineCapabilities,
   type Sampler,
   type TrainEngine,
 } from '@trinity-rft/core';
+import { CancelledError, EngineError, type CancelReason } from '@trinity-rft/core/internal';
 import type { Link } from '@trinity-rft/worker-link';
 
 import type { EngineFacts, EngineMethods, WorkerOptions } from '../protocol/engine-calls.js';

@@ -4,13 +4,13 @@
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 
+import type { Metrics } from '@trinity-rft/core';
 import type {
-  Metrics,
   SampledSequence,
   SamplingOptions,
   TokenRow,
   WeightSource,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 import type { Link } from '@trinity-rft/worker-link';
 
 import type { EngineMethods, SampleCall } from '../protocol/engine-calls.js';

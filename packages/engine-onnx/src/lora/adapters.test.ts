@@ -1,4 +1,4 @@
-import { createRandom, type ForwardPass } from '@trinity-rft/core';
+import { createRandom, type ForwardPass } from '@trinity-rft/core/internal';
 import { afterEach, describe, expect, test } from 'vitest';
 
 import { livelyWeights, randomBatch, tinyModels } from '../../test/support/models.js';

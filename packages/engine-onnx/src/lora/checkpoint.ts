@@ -4,7 +4,7 @@
  */
 import { join, resolve } from 'node:path';
 
-import { CheckpointError } from '@trinity-rft/core';
+import { CheckpointError } from '@trinity-rft/core/internal';
 
 import { adapterFolder, loadWeightsOf } from '../storage/checkpoint.js';
 import { isFile } from '../storage/files.js';

@@ -4,7 +4,8 @@ import { cp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { CheckpointError, EngineError, type Engine, type TokenBatch } from '@trinity-rft/core';
+import { type Engine } from '@trinity-rft/core';
+import { CheckpointError, EngineError, type TokenBatch } from '@trinity-rft/core/internal';
 import { describeEngine } from '@trinity-rft/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 

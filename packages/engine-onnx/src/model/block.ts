@@ -1,5 +1,5 @@
 /** The decoder block of every family, and the stack of blocks. Graphs differ only in their attention. */
-import { InvariantError } from '@trinity-rft/core';
+import { InvariantError } from '@trinity-rft/core/internal';
 import type { Graph, Value } from '../onnx/graph/graph.js';
 import { add, swiglu } from '../onnx/ops/elementwise.js';
 import { linear, linearInParts, lowRankLinear, type LowRank } from '../onnx/ops/matmul.js';

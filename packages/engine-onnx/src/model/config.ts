@@ -2,7 +2,7 @@
  * The shape of a model: Hugging Face's `config.json` of the families `qwen3`, `qwen2` and `llama`,
  * checked and in one format.
  */
-import { CheckpointError } from '@trinity-rft/core';
+import { CheckpointError } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 
 export const modelFamilies = ['qwen3', 'qwen2', 'llama'] as const;

@@ -1,5 +1,6 @@
 /** What the thread of a critic is started with, and the calls that it answers. */
-import type { Metrics, OptimizerOptions, StepStats } from '@trinity-rft/core';
+import type { Metrics } from '@trinity-rft/core';
+import type { OptimizerOptions, StepStats } from '@trinity-rft/core/internal';
 
 import type { PackedBatch } from './packing.js';
 

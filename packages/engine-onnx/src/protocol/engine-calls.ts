@@ -1,15 +1,15 @@
 /** What the threads of an engine are started with, and the calls that they answer. */
 import type { MessagePort } from 'node:worker_threads';
 
+import type { Metrics } from '@trinity-rft/core';
 import type {
   ForwardOptions,
   ForwardPass,
-  Metrics,
   OptimizerOptions,
   SamplingOptions,
   StepStats,
   WeightSource,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 
 import type { LoraOptions } from '../lora/plan.js';
 import type { ModelConfig } from '../model/config.js';

@@ -1,13 +1,12 @@
 /** A sequence that is being sampled, and the request it belongs to. */
+import { type Random, type TrinityError } from '@trinity-rft/core';
 import {
   createRandom,
   deriveSeed,
-  type Random,
   type SampledSequence,
   type SampleStop,
   type TokenLogprob,
-  type TrinityError,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 
 import type { TokenBytes } from '../model/token-bytes.js';
 import type { AnswerConstraint, ConstraintFactory } from './constraint/constraint.js';

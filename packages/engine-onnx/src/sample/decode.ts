@@ -1,5 +1,6 @@
 /** Samples one more token for every row of a pool. */
-import { EngineError, ModelError } from '@trinity-rft/core';
+import { ModelError } from '@trinity-rft/core';
+import { EngineError } from '@trinity-rft/core/internal';
 import { Tensor } from 'onnxruntime-node';
 
 import type { DecodeVariant } from '../model/sampling-graphs.js';

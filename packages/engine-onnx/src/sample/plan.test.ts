@@ -1,4 +1,5 @@
-import { ModelError, type SamplingOptions } from '@trinity-rft/core';
+import { ModelError } from '@trinity-rft/core';
+import { type SamplingOptions } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 
 import { planSample } from './plan.js';

@@ -1,5 +1,6 @@
 /** Sampling options, checked and with defaults: what the sampler does for one request. */
-import { ModelError, type SamplingOptions, type TextGrammar } from '@trinity-rft/core';
+import { ModelError } from '@trinity-rft/core';
+import { type SamplingOptions, type TextGrammar } from '@trinity-rft/core/internal';
 
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 

@@ -1,4 +1,5 @@
-import { CancelledError, EngineError, ModelError, type SampledSequence } from '@trinity-rft/core';
+import { ModelError } from '@trinity-rft/core';
+import { CancelledError, EngineError, type SampledSequence } from '@trinity-rft/core/internal';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import {

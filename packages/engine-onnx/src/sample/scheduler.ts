@@ -5,7 +5,8 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { InvariantError, ModelError, TrinityError, type SampledSequence } from '@trinity-rft/core';
+import { ModelError, TrinityError } from '@trinity-rft/core';
+import { InvariantError, type SampledSequence } from '@trinity-rft/core/internal';
 
 import type { TokenBytes } from '../model/token-bytes.js';
 import type { Feeds } from '../model/weights.js';

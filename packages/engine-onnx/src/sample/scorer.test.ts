@@ -1,4 +1,9 @@
-import { CancelledError, EngineError, type TokenBatch, type TokenRow } from '@trinity-rft/core';
+import {
+  CancelledError,
+  EngineError,
+  type TokenBatch,
+  type TokenRow,
+} from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 
 import { tinyModels } from '../../test/support/models.js';

@@ -1,15 +1,14 @@
 /** Scores text with the sampler's weights. Calls that arrive together share runs. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import { ModelError, TrinityError } from '@trinity-rft/core';
 import {
   EngineError,
   InvariantError,
-  ModelError,
-  TrinityError,
   type ForwardPass,
   type TokenBatch,
   type TokenRow,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 
 import type { ModelConfig } from '../model/config.js';
 import type { Feeds } from '../model/weights.js';

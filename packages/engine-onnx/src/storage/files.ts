@@ -1,7 +1,7 @@
 /** Small file operations of model folders. */
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 
-import { CheckpointError } from '@trinity-rft/core';
+import { CheckpointError } from '@trinity-rft/core/internal';
 
 export async function isFile(path: string): Promise<boolean> {
   return stat(path).then(

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { CheckpointError } from '@trinity-rft/core';
+import { CheckpointError } from '@trinity-rft/core/internal';
 
 import type { ParameterSpec } from '../model/parameters.js';
 import type { OptimizerState } from '../train/adamw.js';

@@ -5,7 +5,7 @@
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 
-import { CheckpointError } from '@trinity-rft/core';
+import { CheckpointError } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 
 import { decodeFloats, encodeFloats, isStoredType, storedTypes, type StoredType } from './dtype.js';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { CheckpointError } from '@trinity-rft/core';
+import { CheckpointError } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 
 import { isFile } from './files.js';

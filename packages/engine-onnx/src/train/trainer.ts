@@ -2,7 +2,12 @@
  * The training half of the embedded engine: scores, gradients and steps. It runs in a worker thread,
  * because its sessions block the thread.
  */
-import type { ForwardOptions, ForwardPass, TokenBatch, TokenGradients } from '@trinity-rft/core';
+import type {
+  ForwardOptions,
+  ForwardPass,
+  TokenBatch,
+  TokenGradients,
+} from '@trinity-rft/core/internal';
 import { Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/config.js';
 import { forwardGraph } from '../model/training-graphs.js';

@@ -1,5 +1,6 @@
 /** The engine in one thread: model, trainer and sampler behind the calls of the protocol. */
-import { EngineError, type Metrics, type TrinityError } from '@trinity-rft/core';
+import { type Metrics, type TrinityError } from '@trinity-rft/core';
+import { EngineError } from '@trinity-rft/core/internal';
 import type { Handlers } from '@trinity-rft/worker-link';
 import pLimit from 'p-limit';
 

@@ -1,7 +1,8 @@
 /** The sampling half of an engine's thread: requests, scores, and changes of weights. */
 import type { MessagePort } from 'node:worker_threads';
 
-import { CancelledError, type TokenRow, type TrinityError } from '@trinity-rft/core';
+import { type TrinityError } from '@trinity-rft/core';
+import { CancelledError, type TokenRow } from '@trinity-rft/core/internal';
 import type { CallContext } from '@trinity-rft/worker-link';
 
 import { loadWeightsOf } from '../storage/checkpoint.js';

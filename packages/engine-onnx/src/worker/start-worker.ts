@@ -2,7 +2,7 @@
  * Starts the threads of engine and critic: each has a thread of its own, because running a graph
  * blocks the thread that it is called in.
  */
-import { EngineError, reviveError, type ErrorRecord } from '@trinity-rft/core';
+import { EngineError, reviveError, type ErrorRecord } from '@trinity-rft/core/internal';
 import {
   startThread,
   type Link,

@@ -1,7 +1,12 @@
 /** Sends weights from one thread of the engine to another. */
 import type { MessagePort } from 'node:worker_threads';
 
-import { EngineError, reviveError, toErrorRecord, type ErrorRecord } from '@trinity-rft/core';
+import {
+  EngineError,
+  reviveError,
+  toErrorRecord,
+  type ErrorRecord,
+} from '@trinity-rft/core/internal';
 
 type WeightMessage = { readonly weights: Float32Array } | { readonly error: ErrorRecord };
 

@@ -1,7 +1,7 @@
 /** Entry of the worker threads. */
 import { workerData } from 'node:worker_threads';
 
-import { toErrorRecord } from '@trinity-rft/core';
+import { toErrorRecord } from '@trinity-rft/core/internal';
 import { answerCalls, type AnswerOptions, type ThreadTask } from '@trinity-rft/worker-link';
 
 import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';

@@ -3,15 +3,14 @@
  */
 import { MessageChannel } from 'node:worker_threads';
 
+import { type Engine, type ValueEngine } from '@trinity-rft/core';
 import {
   CancelledError,
   EngineError,
   reviveError,
   toErrorRecord,
-  type Engine,
   type ErrorRecord,
-  type ValueEngine,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 import { answerCalls, Link, type Handlers, type MethodTable } from '@trinity-rft/worker-link';
 
 import { onnxCapabilities } from '../../src/capabilities.js';

@@ -1,5 +1,5 @@
 /** Tiny models of every family for tests. */
-import { createRandom, type TokenBatch } from '@trinity-rft/core';
+import { createRandom, type TokenBatch } from '@trinity-rft/core/internal';
 import type { ModelConfig } from '../../src/model/config.js';
 import { initialWeights, parameterSpecs } from '../../src/model/parameters.js';
 

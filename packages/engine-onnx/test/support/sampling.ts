@@ -1,5 +1,9 @@
 /** A sampler over a small model with random weights, in this thread. */
-import { CancelledError, type SampledSequence, type SamplingOptions } from '@trinity-rft/core';
+import {
+  CancelledError,
+  type SampledSequence,
+  type SamplingOptions,
+} from '@trinity-rft/core/internal';
 
 import { completeConfig, type NewModelConfig } from '../../src/storage/new-model.js';
 import type { ModelConfig } from '../../src/model/config.js';

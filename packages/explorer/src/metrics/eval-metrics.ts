@@ -1,7 +1,8 @@
 /**
  * Numbers about one evaluation: mean@k, std@k, best@n, worst@n, pass@n, pass^n, confidence, counts.
  */
-import { gatherMetrics, mean, populationStd, type Metrics } from '@trinity-rft/core';
+import { type Metrics } from '@trinity-rft/core';
+import { gatherMetrics, mean, populationStd } from '@trinity-rft/core/internal';
 import { meanInterval } from './interval.js';
 import {
   expectedBest,

@@ -2,7 +2,7 @@
  * 95% confidence intervals of a mean over tasks. Tasks are the sample: runs of one task are not
  * independent.
  */
-import { mean, populationStd, sampleStd } from '@trinity-rft/core';
+import { mean, populationStd, sampleStd } from '@trinity-rft/core/internal';
 
 export interface Interval {
   readonly low: number;

@@ -1,5 +1,6 @@
 /** Numbers about one explore step: per run, then per task, then over the step. */
-import { gatherMetrics, meanMetrics, type Metrics } from '@trinity-rft/core';
+import { type Metrics } from '@trinity-rft/core';
+import { gatherMetrics, meanMetrics } from '@trinity-rft/core/internal';
 import { isOk, type TaskOutcome } from '../runs/outcome.js';
 import { identicalGroupShare } from './identical-groups.js';
 

@@ -1,10 +1,5 @@
-import {
-  CancelledError,
-  ConfigError,
-  EngineError,
-  ModelError,
-  WorkflowError,
-} from '@trinity-rft/core';
+import { ConfigError, ModelError, WorkflowError } from '@trinity-rft/core';
+import { CancelledError, EngineError } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { classifyFailure, isOwnFailure, isWorthRetrying } from './classify-failure.js';
 

@@ -1,11 +1,6 @@
 /** Classifies why an attempt failed: the agent, its deadline, or a server that it called. */
-import {
-  CancelledError,
-  ConfigError,
-  ModelError,
-  TrinityError,
-  WorkflowError,
-} from '@trinity-rft/core';
+import { ConfigError, ModelError, TrinityError, WorkflowError } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core/internal';
 
 export type FailureKind = 'failed' | 'timed_out' | 'prompt_too_long';
 

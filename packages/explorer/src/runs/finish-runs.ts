@@ -1,15 +1,12 @@
 /** Turns what a workflow returned into complete, checked experiences: ids, reward, policy version. */
+import { WorkflowError, type Experience, type Metrics, type Task } from '@trinity-rft/core';
 import {
   assertAligned,
   mean,
   meanMetrics,
   unknownPolicyVersion,
   withFields,
-  WorkflowError,
-  type Experience,
-  type Metrics,
-  type Task,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 import type { AgentModel, WorkflowOutput, WorkflowResult } from '@trinity-rft/workflow';
 
 export interface FinishedRun {

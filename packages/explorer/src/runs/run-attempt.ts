@@ -1,6 +1,5 @@
 /** One attempt at a run: a fresh model, the workflow, a deadline, and a result or a failure as data. */
 import {
-  CancelledError,
   describeError,
   type Logger,
   type Metrics,
@@ -8,6 +7,7 @@ import {
   type Runtime,
   type Task,
 } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core/internal';
 import type {
   AgentModel,
   WorkflowContext,

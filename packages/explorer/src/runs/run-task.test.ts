@@ -1,13 +1,11 @@
 import {
   createExperience,
-  defaultFormatArgs,
-  EngineError,
   ModelError,
-  RewardError,
   type Experience,
   type ExperienceInit,
   type Task,
 } from '@trinity-rft/core';
+import { defaultFormatArgs, EngineError, RewardError } from '@trinity-rft/core/internal';
 import { testRuntime, type TestRuntime } from '@trinity-rft/testing';
 import {
   defineWorkflow,

@@ -1,6 +1,6 @@
 /** The algorithm of a stage. */
 import { createAlgorithm } from '@trinity-rft/algorithm';
-import type { Algorithm } from '@trinity-rft/core';
+import type { Algorithm } from '@trinity-rft/core/internal';
 import type { StageContext } from '../context/stage-context.js';
 
 /**

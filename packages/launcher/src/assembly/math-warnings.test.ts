@@ -1,4 +1,4 @@
-import { silentLogger } from '@trinity-rft/core';
+import { silentLogger } from '@trinity-rft/core/internal';
 import { createMathChecker } from '@trinity-rft/reward';
 import { expect, it } from 'vitest';
 import { warnOfUncheckedMath } from './math-warnings.js';

@@ -1,6 +1,7 @@
 /** The trainer's options, from the configuration of a stage. */
 import type { StageConfig } from '@trinity-rft/config';
-import type { Algorithm, Engine, MetricSink, ValueEngine } from '@trinity-rft/core';
+import type { Engine, MetricSink, ValueEngine } from '@trinity-rft/core';
+import type { Algorithm } from '@trinity-rft/core/internal';
 import type { TrainerOptions, TrainerState } from '@trinity-rft/trainer';
 import type { StageContext } from '../context/stage-context.js';
 import type { Sampling } from './data/sample-strategy.js';

@@ -3,7 +3,8 @@ import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import type { StageConfig } from '@trinity-rft/config';
 import type { EngineFactory, MetricSink, Runtime } from '@trinity-rft/core';
 import type { ResumePoint } from '@trinity-rft/monitor';
-import type { Registry, RewardDefinition, WorkflowDefinition } from '@trinity-rft/workflow';
+import type { RewardDefinition, WorkflowDefinition } from '@trinity-rft/workflow';
+import type { Registry } from '@trinity-rft/workflow/internal';
 
 /** Engines by name. */
 export type EngineTable = Readonly<Record<string, EngineFactory>>;

@@ -2,7 +2,8 @@
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
-import { describeError, redactText, type Experience } from '@trinity-rft/core';
+import { describeError, type Experience } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/core/internal';
 import { firstCause, stacksOf } from '../run/failure.js';
 import { profilePage } from './profile-page.js';
 import type { WorkflowDebugReport } from './report.js';

@@ -1,12 +1,7 @@
 /** The context of a stage whose model does not learn: nothing of the run's folder is changed. */
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
-import {
-  ConfigError,
-  createRuntime,
-  systemClock,
-  type Clock,
-  type Logger,
-} from '@trinity-rft/core';
+import { ConfigError, createRuntime, type Clock, type Logger } from '@trinity-rft/core';
+import { systemClock } from '@trinity-rft/core/internal';
 import type { Extensions, StageContext } from '../context/stage-context.js';
 
 interface FrozenContextOptions {

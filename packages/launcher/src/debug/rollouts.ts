@@ -1,12 +1,7 @@
 /** Runs of workflows with a model that does not learn, for programs. */
 import type { ResolvedConfig } from '@trinity-rft/config';
-import {
-  CancelledError,
-  silentLogger,
-  type Clock,
-  type Logger,
-  type Task,
-} from '@trinity-rft/core';
+import { type Clock, type Logger, type Task } from '@trinity-rft/core';
+import { CancelledError, silentLogger } from '@trinity-rft/core/internal';
 import { createInstancePool, type RunOutcome } from '@trinity-rft/explorer';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import { readTasks } from '../assembly/data/tasks.js';

@@ -1,5 +1,6 @@
 /** One run of a task, outside of a training run. */
-import { InvariantError, type Task } from '@trinity-rft/core';
+import { type Task } from '@trinity-rft/core';
+import { InvariantError } from '@trinity-rft/core/internal';
 import { createInstancePool, runTask, type RunOutcome } from '@trinity-rft/explorer';
 
 type RunTaskOptions = Parameters<typeof runTask>[1];

@@ -4,15 +4,12 @@
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { describeError, ModelError, TrinityError, type Sampler } from '@trinity-rft/core';
 import {
-  describeError,
   EngineError,
-  ModelError,
-  TrinityError,
   type SampledSequence,
-  type Sampler,
   type SamplingOptions,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 
 /** In the output directory. Only its owner may read it, because it holds the key. */
 const servedModelFile = 'inference_model.json';

@@ -3,7 +3,8 @@
  * or not its answer was recorded.
  */
 import type { ChatFormat } from '@trinity-rft/chat';
-import { describeError, type Clock, type Sampler, type SampledSequence } from '@trinity-rft/core';
+import { describeError, type Clock, type Sampler } from '@trinity-rft/core';
+import { type SampledSequence } from '@trinity-rft/core/internal';
 
 /** One answer of one call. */
 interface TurnAnswer {

@@ -1,12 +1,6 @@
 /** One attempt at the first task, with everything there is to know about it. */
-import {
-  systemClock,
-  TaskError,
-  withFields,
-  type Clock,
-  type RewardFn,
-  type Task,
-} from '@trinity-rft/core';
+import { type Clock, type RewardFn, type Task } from '@trinity-rft/core';
+import { systemClock, TaskError, withFields } from '@trinity-rft/core/internal';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { RunOutcome } from '@trinity-rft/explorer';
 import { readTasks } from '../assembly/data/tasks.js';

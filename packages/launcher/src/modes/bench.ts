@@ -1,7 +1,8 @@
 /** Mode `bench`: evaluates checkpoints on the evaluation task sets. */
 import { memoryExperienceStore } from '@trinity-rft/buffer';
 import type { ExplorerConfig } from '@trinity-rft/config';
-import { TaskError, type Engine } from '@trinity-rft/core';
+import { type Engine } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
 import { createExplorer } from '@trinity-rft/explorer';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { openTasks } from '../assembly/data/tasks.js';

@@ -5,8 +5,10 @@
 import path from 'node:path';
 import { createOperators } from '@trinity-rft/algorithm';
 import type { ChatFormat } from '@trinity-rft/chat';
-import type { Algorithm, ExperienceStore, MetricSink } from '@trinity-rft/core';
-import { runPipeline, type ExplorerState } from '@trinity-rft/explorer';
+import type { ExperienceStore, MetricSink } from '@trinity-rft/core';
+import type { Algorithm } from '@trinity-rft/core/internal';
+import { type ExplorerState } from '@trinity-rft/explorer';
+import { runPipeline } from '@trinity-rft/explorer/internal';
 import { createCommit, openTurnStore, type Commit, type TurnStore } from '@trinity-rft/serve';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { algorithmOf } from '../assembly/algorithm.js';

@@ -4,13 +4,10 @@
  */
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
 import { loadConfig, type LoadedConfig, type ParseConfigOptions } from '@trinity-rft/config';
-import { systemClock, type Clock, type EngineFactory } from '@trinity-rft/core';
-import {
-  createRewardRegistry,
-  createWorkflowRegistry,
-  type RewardDefinition,
-  type WorkflowDefinition,
-} from '@trinity-rft/workflow';
+import { type Clock, type EngineFactory } from '@trinity-rft/core';
+import { systemClock } from '@trinity-rft/core/internal';
+import { type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
+import { createRewardRegistry, createWorkflowRegistry } from '@trinity-rft/workflow/internal';
 import { engineTable } from '../assembly/models/engines.js';
 import type { Extensions } from '../context/stage-context.js';
 import { loadPlugins } from './plugins.js';

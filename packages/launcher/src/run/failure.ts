@@ -1,7 +1,8 @@
 /** What a failed run leaves behind, and errors that no code handles. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { CancelledError, describeError, redactText } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
+import { CancelledError, redactText } from '@trinity-rft/core/internal';
 
 export const failureFile = 'failure.txt';
 

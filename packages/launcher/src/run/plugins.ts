@@ -2,14 +2,13 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import * as algorithm from '@trinity-rft/algorithm';
+import { isAlgorithmPlugin } from '@trinity-rft/algorithm/internal';
 import * as core from '@trinity-rft/core';
+import { ConfigError, describeError } from '@trinity-rft/core';
 import * as reward from '@trinity-rft/reward';
 import * as workflow from '@trinity-rft/workflow';
+import { isRewardDefinition, isWorkflowDefinition } from '@trinity-rft/workflow/internal';
 import { createJiti } from 'jiti';
-
-const { isAlgorithmPlugin } = algorithm;
-const { ConfigError, describeError } = core;
-const { isRewardDefinition, isWorkflowDefinition } = workflow;
 
 export interface Plugins {
   readonly workflows: readonly workflow.WorkflowDefinition[];

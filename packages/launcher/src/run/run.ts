@@ -1,6 +1,7 @@
 /** A whole run: configuration, plugins, lock, and the stages in order. */
 import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
-import { systemClock, type Clock } from '@trinity-rft/core';
+import { type Clock } from '@trinity-rft/core';
+import { systemClock } from '@trinity-rft/core/internal';
 import type { Terminal } from '@trinity-rft/monitor';
 import type { Extensions, ServeOptions, StageResult } from '../context/stage-context.js';
 import { loadExtensions, readConfiguration, type ExtensionOptions } from './configuration.js';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { createRuntime, describeError, type Clock } from '@trinity-rft/core';
 import type { Terminal } from '@trinity-rft/monitor';
-import { sharedMathChecker } from '@trinity-rft/reward';
+import { sharedMathChecker } from '@trinity-rft/reward/internal';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { checkTrainingData } from '../assembly/data/training-data.js';
 import { openTasks } from '../assembly/data/tasks.js';

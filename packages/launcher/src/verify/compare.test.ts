@@ -1,4 +1,5 @@
-import { createExperience, spansOf } from '@trinity-rft/core';
+import { createExperience } from '@trinity-rft/core';
+import { spansOf } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { createComparison } from './compare.js';
 

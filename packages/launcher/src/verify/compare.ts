@@ -1,5 +1,6 @@
 /** Compares recorded log-probabilities with recomputed ones, token by token. */
-import { uid, type CallSpan, type Experience } from '@trinity-rft/core';
+import { type Experience } from '@trinity-rft/core';
+import { uid, type CallSpan } from '@trinity-rft/core/internal';
 import type { Worst } from './report.js';
 
 /** Calls of one experience under one version. */

@@ -1,14 +1,12 @@
 /** Recomputes the log-probabilities of recorded tokens under the weights that sampled them. */
 import { readExperiences } from '@trinity-rft/buffer';
 import {
-  CancelledError,
-  spansOf,
-  unknownPolicyVersion,
   type Engine,
   type EngineOptions,
   type Experience,
   type TrainEngine,
 } from '@trinity-rft/core';
+import { CancelledError, spansOf, unknownPolicyVersion } from '@trinity-rft/core/internal';
 import { packBatch } from '@trinity-rft/trainer';
 import { createComparison, type Recorded } from './compare.js';
 import type { Verification, VerifiedStore, VerifiedVersion } from './report.js';

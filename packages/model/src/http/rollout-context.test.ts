@@ -1,5 +1,5 @@
 import { createRuntime } from '@trinity-rft/core';
-import { createAgentEndpoint } from '@trinity-rft/workflow';
+import { createAgentEndpoint } from '@trinity-rft/workflow/internal';
 import { OpenAI } from 'openai';
 import { afterEach, expect, it } from 'vitest';
 import { rolloutContext, type RolloutEndpoint } from './rollout-context.js';

@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ModelError, WorkflowError } from '@trinity-rft/core';
-import type { EndpointAddress } from '@trinity-rft/workflow';
+import type { EndpointAddress } from '@trinity-rft/workflow/internal';
 import { contextPath } from './rollout-table.js';
 
 /**

@@ -1,5 +1,6 @@
 /** The rollouts that are open, found by the secret key of a request and checked against its path. */
-import { InvariantError, ModelError, type Clock } from '@trinity-rft/core';
+import { ModelError, type Clock } from '@trinity-rft/core';
+import { InvariantError } from '@trinity-rft/core/internal';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
 import { digestOf, keysOf, newKey } from './keys.js';
 

@@ -1,4 +1,5 @@
-import { createRuntime, silentLogger } from '@trinity-rft/core';
+import { createRuntime } from '@trinity-rft/core';
+import { silentLogger } from '@trinity-rft/core/internal';
 import { manualClock, recordingLogger } from '@trinity-rft/testing';
 import { ConflictError, AuthenticationError, OpenAI } from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -1,5 +1,6 @@
 /** The recording endpoint on loopback HTTP: one server, with an address and a key per rollout. */
-import { CancelledError, type Runtime } from '@trinity-rft/core';
+import { type Runtime } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core/internal';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
 import { createApp, dispatch } from './dispatch.js';
 import { newKey, newRolloutId } from './keys.js';

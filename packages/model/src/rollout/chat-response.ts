@@ -1,12 +1,7 @@
 /** From a sampled sequence to the response that is recorded and returned. */
 import type { NormalMessage, ParsedTurn } from '@trinity-rft/chat';
-import {
-  EngineError,
-  type ChatResponse,
-  type FinishReason,
-  type SampledSequence,
-  type ToolCall,
-} from '@trinity-rft/core';
+import { type ChatResponse, type ToolCall } from '@trinity-rft/core';
+import { EngineError, type FinishReason, type SampledSequence } from '@trinity-rft/core/internal';
 
 export interface SampledTurn {
   readonly promptIds: Int32Array;

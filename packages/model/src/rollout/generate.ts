@@ -10,15 +10,17 @@ import {
   type Tokenizer,
 } from '@trinity-rft/chat';
 import {
-  CancelledError,
   ModelError,
   TrinityError,
   type ChatResponse,
-  type SampledSequence,
   type Sampler,
-  type SamplingOptions,
   type ToolDefinition,
 } from '@trinity-rft/core';
+import {
+  CancelledError,
+  type SampledSequence,
+  type SamplingOptions,
+} from '@trinity-rft/core/internal';
 import { callsInConversation, toChatResponse, toMessage } from './chat-response.js';
 import type { Counters } from './counters.js';
 import type { History, RecordedChoice } from './history.js';

@@ -1,12 +1,7 @@
 /** The recorded calls of a rollout, and the experiences made of them. */
 import type { Fork } from '@trinity-rft/chat';
-import {
-  assertAligned,
-  emptyEid,
-  WorkflowError,
-  type ChatResponse,
-  type Experience,
-} from '@trinity-rft/core';
+import { WorkflowError, type ChatResponse, type Experience } from '@trinity-rft/core';
+import { assertAligned, emptyEid } from '@trinity-rft/core/internal';
 
 /** One choice of one call. */
 export interface RecordedChoice {

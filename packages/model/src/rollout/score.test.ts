@@ -1,4 +1,5 @@
-import { ModelError, type Sampler, type TokenRow } from '@trinity-rft/core';
+import { ModelError, type Sampler } from '@trinity-rft/core';
+import { type TokenRow } from '@trinity-rft/core/internal';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { format, modelOver, scripted } from '../../test/helpers.js';

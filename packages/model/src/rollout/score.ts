@@ -1,5 +1,6 @@
 /** Log-probabilities of given tokens, computed by the sampler of a rollout model. */
-import { ModelError, type Sampler, type ScoreOptions } from '@trinity-rft/core';
+import { ModelError, type Sampler } from '@trinity-rft/core';
+import { type ScoreOptions } from '@trinity-rft/core/internal';
 import type { SamplingDefaults } from './sampling.js';
 
 export interface ScoringModel {

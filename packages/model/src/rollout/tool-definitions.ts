@@ -1,5 +1,5 @@
 /** Tool definitions as clients send them, normalized for chat templates. */
-import { invalidRequest, quote } from '@trinity-rft/chat';
+import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { ToolDefinition } from '@trinity-rft/core';
 
 type Definition = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 /** The thread that compares answers, seen from the checker that owns it. */
-import { RewardError, reviveError, type ErrorRecord } from '@trinity-rft/core';
+import { RewardError, reviveError, type ErrorRecord } from '@trinity-rft/core/internal';
 import { startThread, type Link } from '@trinity-rft/worker-link';
 import type { MathPair } from './rules.js';
 

@@ -1,5 +1,6 @@
 /** The math checker: sends comparisons to a thread, and replaces a thread that takes too long. */
-import { CancelledError, RewardError, describeError, type CancelReason } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
+import { CancelledError, RewardError, type CancelReason } from '@trinity-rft/core/internal';
 import type { Link } from '@trinity-rft/worker-link';
 import type {
   GivenUp,

@@ -1,6 +1,6 @@
 /** Entry of the thread that compares. */
 import { workerData } from 'node:worker_threads';
-import { toErrorRecord } from '@trinity-rft/core';
+import { toErrorRecord } from '@trinity-rft/core/internal';
 import { answerCalls, type ThreadTask } from '@trinity-rft/worker-link';
 import { rules } from './rules.js';
 import type { CompareMethods, CompareOptions } from './thread.js';

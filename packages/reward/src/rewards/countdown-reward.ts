@@ -1,5 +1,6 @@
 /** `countdown_reward`: an expression over all the given numbers that reaches the target. */
-import { booleanArg, numberArg, RewardError, type RewardInput } from '@trinity-rft/core';
+import { booleanArg, numberArg, type RewardInput } from '@trinity-rft/core';
+import { RewardError } from '@trinity-rft/core/internal';
 import { rewardKind } from './shared/reward-kind.js';
 import { evaluate } from '../math/expression.js';
 import { toApproximate } from '../math/number.js';

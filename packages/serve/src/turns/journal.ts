@@ -12,7 +12,8 @@ import {
   unlinkSync,
   writevSync,
 } from 'node:fs';
-import { BufferError, describeError } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
+import { BufferError } from '@trinity-rft/core/internal';
 import { readFrames, toFrame, type Frame } from './journal-frame.js';
 import type { EncodedCall } from './sqlite.js';
 

@@ -1,6 +1,6 @@
 /** The tables of the turn store, and the statements over them. */
 import type { DatabaseSync } from 'node:sqlite';
-import { BufferError } from '@trinity-rft/core';
+import { BufferError } from '@trinity-rft/core/internal';
 
 /** Increased when older code could not read the new tables. */
 const schemaVersion = 1;

@@ -4,7 +4,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { BufferError, decodeExperience, describeError, TrinityError } from '@trinity-rft/core';
+import { describeError, TrinityError } from '@trinity-rft/core';
+import { BufferError, decodeExperience } from '@trinity-rft/core/internal';
 import { applyFeedback } from './apply-feedback.js';
 import { prepareSchema, prepareStatements } from './schema.js';
 import type {

@@ -1,5 +1,6 @@
 /** The thread of a turn store, seen from its owner. */
-import { BufferError, describeError, reviveError, type ErrorRecord } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
+import { BufferError, reviveError, type ErrorRecord } from '@trinity-rft/core/internal';
 import {
   startThread,
   type CallArguments,

@@ -1,5 +1,6 @@
 /** Plays a script through an agent and returns everything observable. */
-import type { Experience, Metrics, SampledSequence, Sampler } from '@trinity-rft/core';
+import type { Experience, Metrics, Sampler } from '@trinity-rft/core';
+import type { SampledSequence } from '@trinity-rft/core/internal';
 import { scriptedSampler, type ScriptedReply } from '../scripted-sampler/scripted-sampler.js';
 import { toolResult } from './expected.js';
 import type { AgentContract, AgentMode, AgentRun, AgentTool, AgentUnderTest } from './fixture.js';

@@ -2,16 +2,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Engine } from '@trinity-rft/core';
 import {
   createRandom,
-  type Engine,
   type ForwardOptions,
   type SampledSequence,
   type SamplingOptions,
   type StepStats,
   type TokenBatch,
   type TokenRow,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 
 /** What an engine provides to the contract. */
 export interface EngineContract {

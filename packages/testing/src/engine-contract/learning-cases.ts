@@ -1,5 +1,6 @@
 /** Contract cases: `backward` and `step`. */
-import { EngineError, type Engine, type StepStats, type TokenBatch } from '@trinity-rft/core';
+import { type Engine } from '@trinity-rft/core';
+import { EngineError, type StepStats, type TokenBatch } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import {
   largestDifference,

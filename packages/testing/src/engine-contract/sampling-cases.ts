@@ -1,5 +1,6 @@
 /** Contract cases: `sample`. */
-import { CancelledError, ModelError } from '@trinity-rft/core';
+import { ModelError } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { largestDifference, logprobsOf, sampleOne, type EngineFixture } from './fixture.js';
 

@@ -1,5 +1,6 @@
 /** Contract cases: `score`, log-probabilities with the weights of the sampler. */
-import { CancelledError, ModelError, type Engine, type TokenRow } from '@trinity-rft/core';
+import { ModelError, type Engine } from '@trinity-rft/core';
+import { CancelledError, type TokenRow } from '@trinity-rft/core/internal';
 import { describe, expect, it, type TestContext } from 'vitest';
 import {
   largestDifference,

@@ -1,5 +1,6 @@
 /** Contract cases: publishing, saving and loading weights. */
-import { CheckpointError, TrinityError } from '@trinity-rft/core';
+import { TrinityError } from '@trinity-rft/core';
+import { CheckpointError } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import {
   largestDifference,

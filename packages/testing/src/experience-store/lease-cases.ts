@@ -1,5 +1,6 @@
 /** Contract cases: leases, acknowledgements, and going back to an earlier train step. */
-import { BufferError, type ExperienceStore } from '@trinity-rft/core';
+import { type ExperienceStore } from '@trinity-rft/core';
+import { BufferError } from '@trinity-rft/core/internal';
 import { expect, it } from 'vitest';
 import {
   isPending,

@@ -1,5 +1,6 @@
 /** Contract cases: order, fields and statistics of what is taken. */
-import { BufferError, createExperience, InvariantError } from '@trinity-rft/core';
+import { createExperience } from '@trinity-rft/core';
+import { BufferError, InvariantError } from '@trinity-rft/core/internal';
 import { expect, it } from 'vitest';
 import {
   numbered,

@@ -3,15 +3,13 @@
  * weights and checkpoints. It learns in milliseconds what depends on the previous token only.
  */
 import {
-  CancelledError,
-  EngineError,
   ModelError,
   type Clock,
   type Engine,
   type Sampler,
-  type TokenRow,
   type TrainEngine,
 } from '@trinity-rft/core';
+import { CancelledError, EngineError, type TokenRow } from '@trinity-rft/core/internal';
 import { adamStep, createAdamState } from './adamw.js';
 import { assertTokens, createBigram, type Bigram } from './bigram.js';
 import { loadFolder, saveFolder } from './checkpoint.js';

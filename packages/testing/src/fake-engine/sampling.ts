@@ -5,7 +5,7 @@ import {
   type SampledSequence,
   type SamplingOptions,
   type TokenLogprob,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 import { nextToken, type Bigram } from './bigram.js';
 
 /** Samples one choice. `tick` runs before each token; it may wait, or throw to abort. */

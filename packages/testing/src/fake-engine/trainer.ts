@@ -5,7 +5,7 @@ import {
   type ForwardPass,
   type TokenBatch,
   type TokenGradients,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 import { addGradient, assertTokens, nextToken, type Bigram } from './bigram.js';
 
 /** Scores every response token of a batch. */

@@ -1,5 +1,6 @@
 /** A clock that only a test advances. */
-import { InvariantError, sleep, type Clock } from '@trinity-rft/core';
+import { type Clock } from '@trinity-rft/core';
+import { InvariantError, sleep } from '@trinity-rft/core/internal';
 
 export interface ManualClock extends Clock {
   /** Number of pending `after` and `sleep` calls. */

@@ -1,5 +1,6 @@
 /** A logger that keeps its lines for a test. */
-import type { Logger, LogLevel } from '@trinity-rft/core';
+import type { Logger } from '@trinity-rft/core';
+import type { LogLevel } from '@trinity-rft/core/internal';
 
 export interface LogLine {
   readonly level: LogLevel;

@@ -1,4 +1,5 @@
-import { CancelledError, ModelError } from '@trinity-rft/core';
+import { ModelError } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../runtime/manual-clock.js';
 import { scriptedSampler } from './scripted-sampler.js';

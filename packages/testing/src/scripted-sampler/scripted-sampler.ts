@@ -1,13 +1,11 @@
 /** A sampler that returns the tokens of a script. */
+import { ModelError, type Clock, type Sampler } from '@trinity-rft/core';
 import {
   CancelledError,
   InvariantError,
-  ModelError,
-  type Clock,
   type SampledSequence,
-  type Sampler,
   type SamplingOptions,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 
 /** The reply for one choice: token ids, ids with log-probabilities, or an error to throw. */
 export type ScriptedReply =

@@ -1,5 +1,6 @@
 /** Shared by the cases of the critic contract: opening critics, returns, and a train step. */
-import type { StepStats, TokenBatch, ValueEngine } from '@trinity-rft/core';
+import type { ValueEngine } from '@trinity-rft/core';
+import type { StepStats, TokenBatch } from '@trinity-rft/core/internal';
 import { contractRows } from '../engine-contract/fixture.js';
 
 /** What an engine provides to the contract. */

@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { boundary, CheckpointError, describeError } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
+import { boundary, CheckpointError } from '@trinity-rft/core/internal';
 
 const manifestFile = 'manifest.json';
 /** Name of the newest complete checkpoint, as the original writes it. */

@@ -1,5 +1,6 @@
 /** Numbers about a batch and the outputs of the models: lengths, rewards, staleness, mismatch. */
-import { gatherMetrics, type AlgorithmNeeds, type Metrics } from '@trinity-rft/core';
+import { type AlgorithmNeeds, type Metrics } from '@trinity-rft/core';
+import { gatherMetrics } from '@trinity-rft/core/internal';
 import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';
 

@@ -1,11 +1,6 @@
 /** The forward passes of a train step: log-probabilities, entropy and values. */
-import type {
-  AlgorithmNeeds,
-  ForwardPass,
-  TrainEngine,
-  ValueEngine,
-  ValuePass,
-} from '@trinity-rft/core';
+import type { AlgorithmNeeds, TrainEngine, ValueEngine } from '@trinity-rft/core';
+import type { ForwardPass, ValuePass } from '@trinity-rft/core/internal';
 import { assertFinite } from './assert-finite.js';
 import type { PackedBatch } from './pack.js';
 import type { Stopwatch } from './stopwatch.js';

@@ -1,11 +1,6 @@
 /** The losses of a batch and their gradients, checked before they reach a model. */
-import {
-  InvariantError,
-  type AlgorithmNeeds,
-  type LossOutput,
-  type PolicyLossFn,
-  type ValueLossFn,
-} from '@trinity-rft/core';
+import { type AlgorithmNeeds, type LossOutput, type PolicyLossFn } from '@trinity-rft/core';
+import { InvariantError, type ValueLossFn } from '@trinity-rft/core/internal';
 import { assertFinite, assertFiniteLoss } from './assert-finite.js';
 import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';

@@ -1,4 +1,5 @@
-import { createExperience, mergeCalls, withFields, type Experience } from '@trinity-rft/core';
+import { createExperience, type Experience } from '@trinity-rft/core';
+import { mergeCalls, withFields } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { dataMetrics } from './data-metrics.js';
 import { packBatch } from './pack.js';

@@ -1,13 +1,12 @@
 /** Packs experiences for the engine and for the loss: rows one after the other, with offsets. */
+import { type Experience, type LossInput } from '@trinity-rft/core';
 import {
   assertAligned,
   responseLength,
   spansOf,
   type CallSpan,
-  type Experience,
-  type LossInput,
   type TokenBatch,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 import { assertComplete, isExpert, type Requirements } from './requirements.js';
 
 /** One row of the loss: a model call. */

@@ -1,5 +1,6 @@
 /** Metrics of the targets of a batch: advantages, returns, values, groups. */
-import { gatherMetrics, runKey, taskKey, type Metrics } from '@trinity-rft/core';
+import { runKey, type Metrics } from '@trinity-rft/core';
+import { gatherMetrics, taskKey } from '@trinity-rft/core/internal';
 import type { PackedBatch } from './pack.js';
 import type { Targets } from './targets.js';
 

@@ -1,4 +1,5 @@
 /** The targets of a batch: advantages and returns, stored with the experiences or computed. */
+import { type Metrics } from '@trinity-rft/core';
 import {
   InvariantError,
   prefixMetrics,
@@ -6,8 +7,7 @@ import {
   type AdvantageInput,
   type AdvantageOutput,
   type Algorithm,
-  type Metrics,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 import { assertFinite } from './assert-finite.js';
 import type { PackedBatch } from './pack.js';
 import type { ModelOutputs } from './forward.js';

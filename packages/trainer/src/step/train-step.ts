@@ -1,15 +1,17 @@
 /** One train step. It knows neither the algorithm (it gets functions) nor the engine (it gets verbs). */
 import {
-  InvariantError,
-  prefixMetrics,
-  type Algorithm,
   type Clock,
   type Lease,
   type Metrics,
-  type OptimizerOptions,
   type TrainEngine,
   type ValueEngine,
 } from '@trinity-rft/core';
+import {
+  InvariantError,
+  prefixMetrics,
+  type Algorithm,
+  type OptimizerOptions,
+} from '@trinity-rft/core/internal';
 import { countMetrics, dataMetrics, outputMetrics } from './data-metrics.js';
 import { forwardBatch } from './forward.js';
 import { criticLoss, policyLoss } from './losses.js';

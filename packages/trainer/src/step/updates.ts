@@ -1,14 +1,16 @@
 /** Backward passes and optimizer steps of the policy and the critic. */
 import {
-  prefixMetrics,
   type LossOutput,
   type Metrics,
-  type OptimizerOptions,
-  type StepStats,
   type TrainEngine,
   type ValueEngine,
-  type ValueLossFn,
 } from '@trinity-rft/core';
+import {
+  prefixMetrics,
+  type OptimizerOptions,
+  type StepStats,
+  type ValueLossFn,
+} from '@trinity-rft/core/internal';
 import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';
 import type { Stopwatch } from './stopwatch.js';

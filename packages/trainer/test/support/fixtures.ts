@@ -4,13 +4,12 @@
  */
 import {
   createExperience,
-  noNeeds,
-  type Algorithm,
   type Experience,
   type ExperienceInit,
   type ExperienceSource,
   type Lease,
 } from '@trinity-rft/core';
+import { noNeeds, type Algorithm } from '@trinity-rft/core/internal';
 
 /** Two response tokens after one prompt token. */
 export const sample = (run: number, init: Partial<ExperienceInit> = {}): Experience =>

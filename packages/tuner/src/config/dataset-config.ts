@@ -1,6 +1,7 @@
 /** `DatasetConfig`: the rows to train or evaluate on, and a preview of them. */
 import { readTaskRows } from '@trinity-rft/buffer';
-import { TaskError, type RawTask } from '@trinity-rft/core';
+import { type RawTask } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 import { checkFields, count, text } from './fields.js';
 

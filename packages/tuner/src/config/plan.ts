@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
 import { parseConfig, type LoadedConfig } from '@trinity-rft/config';
-import { ConfigError, describeError, systemClock, type Clock } from '@trinity-rft/core';
-import { engineTable, timestamp } from '@trinity-rft/launcher';
+import { ConfigError, describeError, type Clock } from '@trinity-rft/core';
+import { systemClock } from '@trinity-rft/core/internal';
+import { engineTable, timestamp } from '@trinity-rft/launcher/internal';
 import { parse, stringify } from 'yaml';
 import { defaultTree, isTree, overridesOf, type ConfigTree, type TuneSettings } from './tree.js';
 

@@ -1,13 +1,9 @@
 /** A candidate model, local or behind an OpenAI-compatible service, and the rows to run it on. */
-import {
-  InvariantError,
-  type Clock,
-  type Logger,
-  type Metrics,
-  type RawTask,
-} from '@trinity-rft/core';
-import { openRollouts, type Rollouts } from '@trinity-rft/launcher';
-import { createRemoteModel, defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
+import { type Clock, type Logger, type Metrics, type RawTask } from '@trinity-rft/core';
+import { InvariantError } from '@trinity-rft/core/internal';
+import { openRollouts, type Rollouts } from '@trinity-rft/launcher/internal';
+import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
+import { createRemoteModel } from '@trinity-rft/workflow/internal';
 import type { DatasetConfig } from '../config/dataset-config.js';
 import type { TunerModelConfig } from '../config/model-config.js';
 import { plan } from '../config/plan.js';

@@ -2,15 +2,12 @@
 import {
   ConfigError,
   describeError,
-  mean,
-  meanMetrics,
-  silentLogger,
-  systemClock,
   type Clock,
   type Logger,
   type Metrics,
   type RawTask,
 } from '@trinity-rft/core';
+import { mean, meanMetrics, silentLogger, systemClock } from '@trinity-rft/core/internal';
 import type { AgentModel } from '@trinity-rft/workflow';
 import pLimit from 'p-limit';
 import { adaptModels } from '../functions/adapter-workflow.js';

@@ -1,5 +1,6 @@
 /** Evaluates a system prompt: the mean reward of a workflow over rows. */
-import { describeError, mean, type Logger, type RawTask } from '@trinity-rft/core';
+import { describeError, type Logger, type RawTask } from '@trinity-rft/core';
+import { mean } from '@trinity-rft/core/internal';
 import pLimit from 'p-limit';
 import type { DatasetConfig } from '../config/dataset-config.js';
 import { readDataset } from '../config/read-dataset.js';

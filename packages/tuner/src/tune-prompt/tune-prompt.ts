@@ -2,15 +2,14 @@
 import {
   ConfigError,
   createRuntime,
-  silentLogger,
-  systemClock,
   type Clock,
   type Logger,
   type Metrics,
   type RawTask,
   type Runtime,
 } from '@trinity-rft/core';
-import { createRemoteModel } from '@trinity-rft/workflow';
+import { silentLogger, systemClock } from '@trinity-rft/core/internal';
+import { createRemoteModel } from '@trinity-rft/workflow/internal';
 import { z } from 'zod';
 import { DatasetConfig, type DatasetFields } from '../config/dataset-config.js';
 import { TunerModelConfig, type TunerModelFields } from '../config/model-config.js';

@@ -2,14 +2,9 @@
  * Runs one row with the untrained model and discards the result, to find broken functions early.
  */
 import type { ResolvedConfig } from '@trinity-rft/config';
-import {
-  describeError,
-  silentLogger,
-  TaskError,
-  WorkflowError,
-  type Logger,
-} from '@trinity-rft/core';
-import { openRollouts } from '@trinity-rft/launcher';
+import { describeError, WorkflowError, type Logger } from '@trinity-rft/core';
+import { silentLogger, TaskError } from '@trinity-rft/core/internal';
+import { openRollouts } from '@trinity-rft/launcher/internal';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 
 export interface DryRunOptions {

@@ -1,6 +1,8 @@
 /** One experience in full, as plain data for the page. */
-import { tokenTexts, type Tokenizer } from '@trinity-rft/chat';
-import type { CallSpan, Experience } from '@trinity-rft/core';
+import { type Tokenizer } from '@trinity-rft/chat';
+import { tokenTexts } from '@trinity-rft/chat/internal';
+import type { Experience } from '@trinity-rft/core';
+import type { CallSpan } from '@trinity-rft/core/internal';
 import { headOf, type ExperienceHead } from './head.js';
 
 /** A token; the numbers are absent in the prompt, and where none were recorded. */

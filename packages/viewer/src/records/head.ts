@@ -1,5 +1,6 @@
 /** What the list and the details of an experience both show. */
-import { uid, type Experience } from '@trinity-rft/core';
+import { type Experience } from '@trinity-rft/core';
+import { uid } from '@trinity-rft/core/internal';
 
 export interface ExperienceHead {
   /** Row of the store, from 1. */

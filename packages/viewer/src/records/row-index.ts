@@ -1,6 +1,7 @@
 /** What the list shows of every experience in a store, updated while a run adds more. */
 import type { ExperienceReader } from '@trinity-rft/buffer';
-import { actionCount, responseLength, type Experience } from '@trinity-rft/core';
+import { type Experience } from '@trinity-rft/core';
+import { actionCount, responseLength } from '@trinity-rft/core/internal';
 import { headOf, type ExperienceHead } from './head.js';
 
 /** One line of the list. */

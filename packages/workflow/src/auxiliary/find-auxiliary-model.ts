@@ -1,5 +1,6 @@
 /** Auxiliary models by name or position. */
-import { ConfigError, didYouMean } from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
+import { didYouMean } from '@trinity-rft/core/internal';
 import type { AgentModel } from '../definition/types.js';
 
 /**

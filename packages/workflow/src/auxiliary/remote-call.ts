@@ -1,5 +1,6 @@
 /** One call of a remote model: its deadline, and its failures as our errors. */
-import { CancelledError, ModelError, TrinityError } from '@trinity-rft/core';
+import { ModelError, TrinityError } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core/internal';
 import type { RemoteModelOptions } from './remote-model.js';
 
 /** The longest delay of a timer, in milliseconds. */

@@ -1,13 +1,12 @@
 /** An auxiliary model behind an OpenAI-compatible address: neither trained nor recorded. */
 import {
   ModelError,
-  unknownPolicyVersion,
   WorkflowError,
   type ChatMessage,
   type ChatOptions,
   type ChatResponse,
-  type FinishReason,
 } from '@trinity-rft/core';
+import { unknownPolicyVersion, type FinishReason } from '@trinity-rft/core/internal';
 import { OpenAI } from 'openai';
 import { createAgentEndpoint } from '../definition/agent-endpoint.js';
 import type { AgentModel } from '../definition/types.js';

@@ -1,12 +1,6 @@
 /** Reading the arguments that a task carries, which come unchecked from YAML. */
-import {
-  ConfigError,
-  TaskError,
-  taskPrompt,
-  type ChatOptions,
-  type RolloutArgs,
-  type Task,
-} from '@trinity-rft/core';
+import { ConfigError, taskPrompt, type ChatOptions, type Task } from '@trinity-rft/core';
+import { TaskError, type RolloutArgs } from '@trinity-rft/core/internal';
 
 /** `rollout_args` as options of `chat`; `n` and `logprobs` are up to the workflow. */
 export const chatOptions = ({ temperature, topP, topK, maxTokens }: RolloutArgs): ChatOptions => ({

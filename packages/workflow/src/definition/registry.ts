@@ -1,5 +1,6 @@
 /** Tables of named values: duplicates throw, and an unknown name lists the known ones. */
-import { ConfigError, didYouMean } from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
+import { didYouMean } from '@trinity-rft/core/internal';
 
 export interface Registry<T> {
   /** @throws ConfigError when the name is already registered */

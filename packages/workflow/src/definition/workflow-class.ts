@@ -1,12 +1,12 @@
 /** The base class of workflows written as classes. */
 import {
-  withFields,
   type Experience,
   type Metrics,
   type RewardFn,
   type Runtime,
   type Task,
 } from '@trinity-rft/core';
+import { withFields } from '@trinity-rft/core/internal';
 import type { AgentModel, WorkflowContext, WorkflowResult } from './types.js';
 
 export interface RunScore {

@@ -1,7 +1,5 @@
 /** Calling reward functions: checks the result, sums its parts, and attributes errors to them. */
 import {
-  boundary,
-  RewardError,
   taskPrompt,
   taskTruth,
   type ChatResponse,
@@ -10,6 +8,7 @@ import {
   type RewardInput,
   type Task,
 } from '@trinity-rft/core';
+import { boundary, RewardError } from '@trinity-rft/core/internal';
 
 export interface Score {
   /** Sum of the parts. */

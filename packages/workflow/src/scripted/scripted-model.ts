@@ -1,14 +1,13 @@
 /** A model that answers from a script, for trying and testing workflows. */
 import {
   createExperience,
-  InvariantError,
   type ChatMessage,
   type ChatOptions,
   type ChatResponse,
   type Experience,
   type ToolCall,
-  type Vocabulary,
 } from '@trinity-rft/core';
+import { InvariantError, type Vocabulary } from '@trinity-rft/core/internal';
 import { OpenAI } from 'openai';
 import { createAgentEndpoint } from '../definition/agent-endpoint.js';
 import type { AgentModel } from '../definition/types.js';

@@ -1,12 +1,12 @@
 /** Runs a workflow on one row without an explorer, for tests and first tries. */
 import {
   createRuntime,
-  defaultFormatArgs,
   type RawTask,
   type RewardFn,
   type Runtime,
   type Task,
 } from '@trinity-rft/core';
+import { defaultFormatArgs } from '@trinity-rft/core/internal';
 import type {
   AgentModel,
   WorkflowContext,

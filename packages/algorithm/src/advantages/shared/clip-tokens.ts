@@ -2,7 +2,8 @@
  * What the functions that take tokens out of training share: statistics over trained tokens, and
  * how many were taken out.
  */
-import { InvariantError, type AdvantageInput, type Metrics } from '@trinity-rft/core';
+import { type Metrics } from '@trinity-rft/core';
+import { InvariantError, type AdvantageInput } from '@trinity-rft/core/internal';
 import { trainedMoments } from './whiten.js';
 
 /**

@@ -3,16 +3,18 @@
  * steps and on train batches.
  */
 import {
-  gatherMetrics,
-  groupBy,
-  taskKey,
   type AdvantageFn,
-  type AdvantageInput,
-  type AdvantageOutput,
   type BatchAdvantageFn,
   type Experience,
   type Metrics,
 } from '@trinity-rft/core';
+import {
+  gatherMetrics,
+  groupBy,
+  taskKey,
+  type AdvantageInput,
+  type AdvantageOutput,
+} from '@trinity-rft/core/internal';
 import { rewardOf, withScore, zeroVarianceRatio } from './groups.js';
 import type { AdvantageStrategy } from '../../parts/advantage-part.js';
 import { eachTrainedToken, rowSpans } from '../../parts/rows.js';

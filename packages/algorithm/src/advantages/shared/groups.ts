@@ -1,4 +1,5 @@
 /** What the group-relative advantages share: rewards of groups, and writing a score onto tokens. */
+import { type Experience, type Metrics } from '@trinity-rft/core';
 import {
   gatherMetrics,
   mean,
@@ -6,9 +7,7 @@ import {
   sampleStd,
   uid,
   withFields,
-  type Experience,
-  type Metrics,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 
 /** @throws RewardError when it has none, or one that is not finite */
 export function rewardOf(experience: Experience): number {

@@ -1,13 +1,6 @@
 /** Two options of grpo: rewards that fall with the likelihood of a run, and copies of groups. */
-import {
-  actionCount,
-  ConfigError,
-  createRandom,
-  deriveSeed,
-  uid,
-  withFields,
-  type Experience,
-} from '@trinity-rft/core';
+import { ConfigError, type Experience } from '@trinity-rft/core';
+import { actionCount, createRandom, deriveSeed, uid, withFields } from '@trinity-rft/core/internal';
 
 /**
  * R'_i = R_i (1 - penalty * q_i / n), with q the rank from 0 by rising mean log-probability over

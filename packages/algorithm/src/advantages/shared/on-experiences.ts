@@ -1,12 +1,6 @@
 /** Runs a function over packed token arrays on experiences. */
-import {
-  responseLength,
-  withFields,
-  type AdvantageFn,
-  type AdvantageOutput,
-  type BatchAdvantageFn,
-  type Experience,
-} from '@trinity-rft/core';
+import { type AdvantageFn, type BatchAdvantageFn, type Experience } from '@trinity-rft/core';
+import { responseLength, withFields, type AdvantageOutput } from '@trinity-rft/core/internal';
 import { pack, rowsOf, type Row } from './pack-rows.js';
 
 export interface OnExperiencesOptions {

@@ -1,5 +1,6 @@
 /** Packs the model calls of experiences into token arrays. */
-import { groupBy, spansOf, taskKey, type AdvantageInput, type Experience } from '@trinity-rft/core';
+import { type Experience } from '@trinity-rft/core';
+import { groupBy, spansOf, taskKey, type AdvantageInput } from '@trinity-rft/core/internal';
 import { rewardOf } from './groups.js';
 
 /** A model call: of an experience, or a span of one. */

@@ -1,5 +1,6 @@
 /** Experiences by task and by run; both keep the order of first appearance. */
-import { groupBy, runKey, taskKey, type Experience } from '@trinity-rft/core';
+import { runKey, type Experience } from '@trinity-rft/core';
+import { groupBy, taskKey } from '@trinity-rft/core/internal';
 
 type Experiences = readonly Experience[];
 

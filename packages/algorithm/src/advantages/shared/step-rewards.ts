@@ -1,5 +1,6 @@
 /** The steps of a run with the rewards that follow them. */
-import { groupBy, taskKey, type Experience } from '@trinity-rft/core';
+import { type Experience } from '@trinity-rft/core';
+import { groupBy, taskKey } from '@trinity-rft/core/internal';
 import { rewardOf } from './groups.js';
 import { inOrderOfSteps } from './runs.js';
 

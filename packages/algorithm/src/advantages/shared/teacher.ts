@@ -5,7 +5,7 @@ import {
   sampleStd,
   type AdvantageInput,
   type AdvantageOutput,
-} from '@trinity-rft/core';
+} from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../../parts/check-input.js';
 import { rowSpans } from '../../parts/rows.js';
 

@@ -4,7 +4,8 @@
  * this file adds those that are derived from several keys, other sections or the disk.
  */
 import type { DataSchema, LossAggMode } from '@trinity-rft/algorithm';
-import type { AlgorithmNeeds, RolloutArgs } from '@trinity-rft/core';
+import type { AlgorithmNeeds } from '@trinity-rft/core';
+import type { RolloutArgs } from '@trinity-rft/core/internal';
 import type { algorithmSection, optimizer } from '../../schema/algorithm.js';
 import type { buffer, rowsKeys, storeKeys, taskset } from '../../schema/buffer.js';
 import type { rowFormat } from '../../schema/data.js';

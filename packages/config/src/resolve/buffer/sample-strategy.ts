@@ -2,7 +2,7 @@
  * What a sample strategy needs of the rest of the file: an expert buffer, and room in the batch for
  * other experiences; or weights that are updated often enough.
  */
-import { expertCount } from '@trinity-rft/algorithm';
+import { expertCount } from '@trinity-rft/algorithm/internal';
 import type { AlgorithmConfig, ExperienceBufferConfig, ExpertsConfig } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';

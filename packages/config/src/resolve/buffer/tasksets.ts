@@ -1,5 +1,5 @@
 /** The task sets to learn from and to evaluate on. */
-import type { RolloutArgs } from '@trinity-rft/core';
+import type { RolloutArgs } from '@trinity-rft/core/internal';
 import { evalTaskset, taskset } from '../../schema/buffer.js';
 import { generation } from '../../schema/data.js';
 import { inherit, resolveSection } from '../../schema/resolve-section.js';

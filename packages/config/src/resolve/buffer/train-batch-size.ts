@@ -1,5 +1,5 @@
 /** Experiences per train step: as the file sets it, else what one explore step makes. */
-import { expertCount } from '@trinity-rft/algorithm';
+import { expertCount } from '@trinity-rft/algorithm/internal';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { AlgorithmConfig } from '../base/resolved.js';

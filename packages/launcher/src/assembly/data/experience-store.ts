@@ -6,7 +6,8 @@ import {
   type ExperienceWriter,
   type FollowOptions,
 } from '@trinity-rft/buffer';
-import { InvariantError, type ExperienceStore } from '@trinity-rft/core';
+import { type ExperienceStore } from '@trinity-rft/core';
+import { InvariantError } from '@trinity-rft/core/internal';
 import type { StageConfig } from '@trinity-rft/config';
 
 /** For writing only: another process trains on it. */

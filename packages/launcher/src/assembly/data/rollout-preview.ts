@@ -1,6 +1,6 @@
 /** `rollouts.jsonl`: the best and the worst experience of each explore step as text. */
 import path from 'node:path';
-import { experienceJson } from '@trinity-rft/buffer';
+import { experienceJson } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import type { Experience, Logger } from '@trinity-rft/core';
 import { fileWriter } from '@trinity-rft/monitor';

@@ -3,7 +3,7 @@
  * which the preview of rollouts does not.
  */
 import path from 'node:path';
-import { experienceJson } from '@trinity-rft/buffer';
+import { experienceJson } from '@trinity-rft/buffer/internal';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Experience, ExperienceSource, Lease } from '@trinity-rft/core';
 import { fileWriter } from '@trinity-rft/monitor';

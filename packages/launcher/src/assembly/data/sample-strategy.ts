@@ -2,7 +2,8 @@
 import { fileExperienceSource, mixedExperienceSource, storedRows } from '@trinity-rft/buffer';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ExpertsConfig, StageConfig } from '@trinity-rft/config';
-import { pickRow, type ExperienceSource, type TakeFilter } from '@trinity-rft/core';
+import { type ExperienceSource } from '@trinity-rft/core';
+import { pickRow, type TakeFilter } from '@trinity-rft/core/internal';
 import type { StageContext } from '../../context/stage-context.js';
 import { withPreview } from './sample-preview.js';
 import { openRows, readSupervisedRows } from './supervised-data.js';

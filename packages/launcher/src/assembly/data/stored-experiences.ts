@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { BufferError, describeError } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
+import { BufferError } from '@trinity-rft/core/internal';
 
 /**
  * The path of the database to open. The database records which train step used each experience, so

@@ -1,15 +1,11 @@
 /** Supervised data: rows of files, checked and turned into experiences. */
-import { checkRows, readPreferenceRow, readSupervisedRow, readTaskRows } from '@trinity-rft/buffer';
+import { readPreferenceRow, readSupervisedRow, readTaskRows } from '@trinity-rft/buffer';
+import { checkRows } from '@trinity-rft/buffer/internal';
 import { encodeConversation, type ChatFormat, type ConversationInput } from '@trinity-rft/chat';
 import type { AlgorithmConfig, SupervisedBufferConfig } from '@trinity-rft/config';
-import {
-  createExperience,
-  describeError,
-  TaskError,
-  type Experience,
-  type RawTask,
-} from '@trinity-rft/core';
-import { readModelFiles } from '@trinity-rft/engine-onnx';
+import { createExperience, describeError, type Experience, type RawTask } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
+import { readModelFiles } from '@trinity-rft/engine-onnx/internal';
 import type { StageContext } from '../../context/stage-context.js';
 import { explainFolderErrors, modelOfStage } from '../models/model-folder.js';
 

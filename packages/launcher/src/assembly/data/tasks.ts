@@ -1,7 +1,8 @@
 /** The task sets of a stage: those to explore and those to evaluate. */
 import { createTasksetScheduler, createTaskSource, readTaskRows } from '@trinity-rft/buffer';
 import type { TasksetConfig } from '@trinity-rft/config';
-import { ConfigError, TaskError, type RawTask, type Task } from '@trinity-rft/core';
+import { ConfigError, type RawTask, type Task } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
 import { toTask, type EvalSet, type TaskFeed } from '@trinity-rft/explorer';
 import type { StageContext } from '../../context/stage-context.js';
 

@@ -1,10 +1,13 @@
 /** Models that workflows may call and that are never trained: judges, critics, users. */
-import { tokenByteTable, type ChatFormat } from '@trinity-rft/chat';
+import { type ChatFormat } from '@trinity-rft/chat';
+import { tokenByteTable } from '@trinity-rft/chat/internal';
 import type { AuxiliaryModelConfig, AuxiliarySource } from '@trinity-rft/config';
-import { taskKey, type Engine } from '@trinity-rft/core';
+import { type Engine } from '@trinity-rft/core';
+import { taskKey } from '@trinity-rft/core/internal';
 import type { AttemptKey } from '@trinity-rft/explorer';
 import { createRolloutModel, type EndpointServer } from '@trinity-rft/model';
-import { createRemoteModel, type AgentModel } from '@trinity-rft/workflow';
+import { type AgentModel } from '@trinity-rft/workflow';
+import { createRemoteModel } from '@trinity-rft/workflow/internal';
 import type { StageContext } from '../../context/stage-context.js';
 import { readChatFormat } from './chat-format.js';
 import { mountedModel } from './endpoint.js';

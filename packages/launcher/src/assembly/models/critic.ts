@@ -1,6 +1,7 @@
 /** The critic of a stage. */
-import { ConfigError, type Algorithm, type ValueEngine } from '@trinity-rft/core';
-import { criticIn } from '@trinity-rft/trainer';
+import { ConfigError, type ValueEngine } from '@trinity-rft/core';
+import { type Algorithm } from '@trinity-rft/core/internal';
+import { criticIn } from '@trinity-rft/trainer/internal';
 import { disposable } from '../../context/disposable.js';
 import type { StageContext } from '../../context/stage-context.js';
 import { engineNamed } from './engines.js';

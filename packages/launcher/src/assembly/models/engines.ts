@@ -1,5 +1,6 @@
 /** The engines that configurations can choose. */
-import { ConfigError, pickRow, type EngineFactory } from '@trinity-rft/core';
+import { ConfigError, type EngineFactory } from '@trinity-rft/core';
+import { pickRow } from '@trinity-rft/core/internal';
 import { onnxEngine } from '@trinity-rft/engine-onnx';
 import type { EngineTable } from '../../context/stage-context.js';
 

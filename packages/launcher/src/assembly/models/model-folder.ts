@@ -2,7 +2,8 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
-import { CheckpointError, ConfigError, EngineError } from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
+import { CheckpointError, EngineError } from '@trinity-rft/core/internal';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import type { StageContext } from '../../context/stage-context.js';
 

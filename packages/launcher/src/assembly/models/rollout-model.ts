@@ -1,6 +1,7 @@
 /** A rollout model for each attempt of a run. */
 import type { ChatFormat } from '@trinity-rft/chat';
-import { taskKey, type Sampler } from '@trinity-rft/core';
+import { type Sampler } from '@trinity-rft/core';
+import { taskKey } from '@trinity-rft/core/internal';
 import type { AttemptKey, AttemptModel } from '@trinity-rft/explorer';
 import { createRolloutModel, type EndpointServer, type RecordingModel } from '@trinity-rft/model';
 import type { StageContext } from '../../context/stage-context.js';

@@ -1,5 +1,6 @@
 /** Everything that exploring and training need, opened. */
-import type { Algorithm, Engine, ExperienceStore, ValueEngine } from '@trinity-rft/core';
+import type { Engine, ExperienceStore, ValueEngine } from '@trinity-rft/core';
+import type { Algorithm } from '@trinity-rft/core/internal';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { EndpointServer } from '@trinity-rft/model';
 import { algorithmOf } from '../../assembly/algorithm.js';

@@ -1,10 +1,6 @@
 /** Explorer and trainer side by side: what happens when one of them ends, fails or is interrupted. */
-import {
-  CancelledError,
-  describeError,
-  TrinityError,
-  type ExperienceStore,
-} from '@trinity-rft/core';
+import { describeError, TrinityError, type ExperienceStore } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core/internal';
 import type { ExplorerState } from '@trinity-rft/explorer';
 import type { TrainerResult } from '@trinity-rft/trainer';
 import type { Loop } from './loop.js';

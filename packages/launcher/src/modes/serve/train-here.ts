@@ -2,13 +2,8 @@
  * Training in the process that serves. Both use one engine, whose sampler takes new weights between
  * two calls.
  */
-import type {
-  Algorithm,
-  Engine,
-  ExperienceSource,
-  MetricSink,
-  ValueEngine,
-} from '@trinity-rft/core';
+import type { Engine, ExperienceSource, MetricSink, ValueEngine } from '@trinity-rft/core';
+import type { Algorithm } from '@trinity-rft/core/internal';
 import {
   createTrainer,
   loadTrainer,

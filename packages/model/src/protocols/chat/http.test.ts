@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { CancelledError, createRuntime, type Sampler } from '@trinity-rft/core';
+import { createRuntime, type Sampler } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core/internal';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { OpenAI } from 'openai';
 import { afterEach, describe, expect, it, vi } from 'vitest';

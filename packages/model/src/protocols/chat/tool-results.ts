@@ -2,7 +2,7 @@
  * Tool messages must answer calls. OpenAI's servers reject other ones, so agents that work there do
  * not send them.
  */
-import { invalidRequest, quote } from '@trinity-rft/chat';
+import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent } from '../shared/request/fields.js';
 
 /**

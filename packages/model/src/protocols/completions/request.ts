@@ -1,5 +1,5 @@
 /** Text completion requests: which fields of a client's JSON are used, ignored or rejected. */
-import { invalidRequest, quote } from '@trinity-rft/chat';
+import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import {
   flag,
   integer,

@@ -1,6 +1,6 @@
 /** Text completions in the shape of OpenAI's servers, whole or as the chunks of a stream. */
 import type { Tokenizer } from '@trinity-rft/chat';
-import type { TokenLogprob } from '@trinity-rft/core';
+import type { TokenLogprob } from '@trinity-rft/core/internal';
 import type { OpenAI } from 'openai';
 import type { Generation } from '../../rollout/generate.js';
 import { usage } from '../shared/answer/tokens.js';

@@ -1,5 +1,5 @@
 /** `POST /v1/responses`. */
-import { invalidRequest, quote } from '@trinity-rft/chat';
+import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { Answer } from '../shared/answer/answer.js';
 import { jsonEncoding, sseEncoding, type AnswerEncoding } from '../shared/answer/encodings.js';
 import { reportIgnoredSettings } from '../shared/ignored-settings.js';

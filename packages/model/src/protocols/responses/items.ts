@@ -1,5 +1,6 @@
 /** Items of the Responses API, and the chat messages that correspond to them. */
-import { invalidRequest, normalizeMessages, quote, type NormalMessage } from '@trinity-rft/chat';
+import { normalizeMessages, type NormalMessage } from '@trinity-rft/chat';
+import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { ModelError } from '@trinity-rft/core';
 import { isObject, isPresent, type JsonObject } from '../shared/request/fields.js';
 import { openReasoning } from './sealed-reasoning.js';

@@ -1,5 +1,5 @@
 /** The routes of the Responses API. */
-import { invalidRequest, quote } from '@trinity-rft/chat';
+import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { ModelError } from '@trinity-rft/core';
 import type { Route } from '../shared/route.js';
 import { createResponse, sseAfter } from './create-response.js';

@@ -1,5 +1,5 @@
 /** What the owner of an endpoint decides about its clients. */
-import { invalidRequest } from '@trinity-rft/chat';
+import { invalidRequest } from '@trinity-rft/chat/internal';
 import type { HeartbeatOptions } from './answer/delivery.js';
 import type { DeduplicationOptions } from './request-deduplication.js';
 import type { BodyLimits } from './request/body.js';

@@ -1,5 +1,6 @@
 /** What reward functions read of their input, and what they require of it. */
-import { RewardError, type RewardInput } from '@trinity-rft/core';
+import { type RewardInput } from '@trinity-rft/core';
+import { RewardError } from '@trinity-rft/core/internal';
 
 /**
  * @throws RewardError when the task has no expected answer: that is a mistake in the data, not in

@@ -1,4 +1,5 @@
-import type { Experience, RewardFn, Vocabulary } from '@trinity-rft/core';
+import type { Experience, RewardFn } from '@trinity-rft/core';
+import type { Vocabulary } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { createWorkflowRegistry } from '../../registries.js';
 import { scriptedModel, type ScriptedModelOptions } from '../../scripted/scripted-model.js';

@@ -1,5 +1,6 @@
 /** `on_policy_distill_workflow`: a teacher computes log-probabilities of the sampled tokens. */
-import { withFields, type ChatResponse, type Experience } from '@trinity-rft/core';
+import { type ChatResponse, type Experience } from '@trinity-rft/core';
+import { withFields } from '@trinity-rft/core/internal';
 import { auxiliaryModel } from '../../auxiliary/find-auxiliary-model.js';
 import { scoreChoice, type Score } from '../../scoring/score-response.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';

@@ -1,12 +1,12 @@
 /** Asking a judge model: limited attempts, a deadline for each, and failures as data. */
 import {
-  CancelledError,
   ConfigError,
   describeError,
   ModelError,
   type ChatMessage,
   type Clock,
 } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core/internal';
 import type { AgentModel } from '../../definition/types.js';
 
 export interface JudgeQuestion<T> {

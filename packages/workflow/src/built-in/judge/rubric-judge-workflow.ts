@@ -1,12 +1,12 @@
 /** `rubric_judge_workflow`: a judge model rates each answer against the rubric of the row. */
 import {
-  TaskError,
   taskPrompt,
   type ChatMessage,
   type ChatResponse,
   type Experience,
   type Task,
 } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
 import { createRemoteModel } from '../../auxiliary/remote-model.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
 import type { AgentModel } from '../../definition/types.js';

@@ -3,11 +3,11 @@
  */
 import {
   createExperience,
-  mean,
   taskPrompt,
   type ChatResponse,
   type Experience,
 } from '@trinity-rft/core';
+import { mean } from '@trinity-rft/core/internal';
 import { createRewardFn } from '@trinity-rft/reward';
 import { chatOptions } from '../task-args.js';
 import { scoreChoice } from '../../scoring/score-response.js';

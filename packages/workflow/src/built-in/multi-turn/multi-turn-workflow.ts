@@ -1,11 +1,11 @@
 /** Base class of workflows that call the model several times in one conversation. */
 import {
-  InvariantError,
   type ChatMessage,
   type ChatOptions,
   type ChatResponse,
   type Task,
 } from '@trinity-rft/core';
+import { InvariantError } from '@trinity-rft/core/internal';
 import { chatOptions } from '../task-args.js';
 import { Workflow } from '../../definition/workflow-class.js';
 

@@ -1,5 +1,6 @@
 /** Base class of workflows with one final reward, which every step receives. */
-import { withFields, type Experience } from '@trinity-rft/core';
+import { type Experience } from '@trinity-rft/core';
+import { withFields } from '@trinity-rft/core/internal';
 import { integerArg } from '../task-args.js';
 import { MultiTurnWorkflow } from './multi-turn-workflow.js';
 import { eachStep } from './steps.js';

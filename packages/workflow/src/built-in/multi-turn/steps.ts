@@ -1,5 +1,6 @@
 /** Runs in steps, each of which may call the model several times. */
-import { withFields, type Experience } from '@trinity-rft/core';
+import { type Experience } from '@trinity-rft/core';
+import { withFields } from '@trinity-rft/core/internal';
 
 export interface Steps {
   readonly maxStepNum: number;

@@ -1,5 +1,6 @@
 /** `tool_call_workflow`: scores which tools the model calls next in a conversation. */
-import { TaskError, type ChatMessage, type RewardFn, type Task } from '@trinity-rft/core';
+import { type ChatMessage, type RewardFn, type Task } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
 import { createRewardFn } from '@trinity-rft/reward';
 import { SimpleWorkflow } from './simple-workflow.js';
 

@@ -1,4 +1,5 @@
-import { CancelledError, type Sampler } from '@trinity-rft/core';
+import { type Sampler } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core/internal';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { APIUserAbortError, BadRequestError, ConflictError, InternalServerError } from 'openai';
 import { describe, expect, it } from 'vitest';

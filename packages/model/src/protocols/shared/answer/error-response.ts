@@ -1,5 +1,6 @@
 /** Errors in the shape of OpenAI's servers. */
-import { CancelledError, describeError, ModelError } from '@trinity-rft/core';
+import { describeError, ModelError } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core/internal';
 
 export interface ErrorBody {
   readonly error: {

@@ -1,6 +1,8 @@
 /** What answers report about tokens: usage and log-probabilities. */
-import { tokenByteTable, type Tokenizer } from '@trinity-rft/chat';
-import type { ChatResponse, SampledSequence, TokenLogprob } from '@trinity-rft/core';
+import { type Tokenizer } from '@trinity-rft/chat';
+import { tokenByteTable } from '@trinity-rft/chat/internal';
+import type { ChatResponse } from '@trinity-rft/core';
+import type { SampledSequence, TokenLogprob } from '@trinity-rft/core/internal';
 import type { OpenAI } from 'openai';
 import type { Generation } from '../../../rollout/generate.js';
 

@@ -1,7 +1,8 @@
 /** Bodies of requests: JSON within limits. */
 import { hash } from 'node:crypto';
-import { invalidRequest } from '@trinity-rft/chat';
-import { CancelledError, ModelError, type Clock } from '@trinity-rft/core';
+import { invalidRequest } from '@trinity-rft/chat/internal';
+import { ModelError, type Clock } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core/internal';
 import type { JsonObject } from './fields.js';
 import { jsonErrorPosition } from './json-position.js';
 

@@ -2,7 +2,7 @@
  * Fields of a client's JSON by type; null counts as absent. All throw a ModelError 400 that names
  * the field.
  */
-import { invalidRequest, quote } from '@trinity-rft/chat';
+import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,6 @@
 /** `response_format` and `text.format`: how they are read, described to the model and enforced. */
-import { invalidRequest, quote, type ResponseConstraint } from '@trinity-rft/chat';
+import { type ResponseConstraint } from '@trinity-rft/chat';
+import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent, type JsonObject } from './fields.js';
 import type { ToolChoice } from './tool-choice.js';
 

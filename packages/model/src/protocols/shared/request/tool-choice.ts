@@ -1,5 +1,5 @@
 /** `tool_choice`: `none` is followed; a forced call is an instruction to the model. */
-import { invalidRequest, quote } from '@trinity-rft/chat';
+import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent } from './fields.js';
 
 /** `{ name }`: that function and no other. */
