@@ -24,26 +24,26 @@ export interface ExperienceOperator {
 
 /**
  * One optimizer batch, rows one after the other: row i occupies `[offsets[i], offsets[i + 1])` of
- * every [N] array. Masked tokens are present; a loss multiplies by the mask.
+ * every [N] array. Masked tokens are present; losses skip them.
  */
 export interface LossInput {
   /** [B + 1] */
   readonly offsets: Int32Array;
   /** 1 = trained. [N] */
   readonly actionMask: Uint8Array;
-  /** By the weights being trained. [N] */
+  /** Log-probability of each token under the weights being trained. [N] */
   readonly currentLogprobs: Float32Array;
-  /** At sampling. [N] */
+  /** Log-probability of each token when it was sampled. [N] */
   readonly oldLogprobs: Float32Array;
   /** [N] */
   readonly advantages: Float32Array;
-  /** By the frozen reference, when the algorithm uses one. [N] */
+  /** Log-probabilities under the frozen reference, if the algorithm uses one. [N] */
   readonly refLogprobs?: Float32Array;
-  /** Entropy in nats, when the algorithm uses it. [N] */
+  /** Entropy in nats, if the algorithm uses it. [N] */
   readonly entropy?: Float32Array;
-  /** 1 = demonstrated by an expert, 0 = sampled; when the algorithm mixes both. [B] */
+  /** 1 = expert demonstration, 0 = sampled; if the algorithm mixes both. [B] */
   readonly expertMask?: Uint8Array;
-  /** The optimizer step that this loss is for, from 1. */
+  /** The train step that this loss is for, from 1. */
   readonly step: number;
 }
 
@@ -57,27 +57,27 @@ export interface AdvantageInput {
    * Reward of each token: that of a whole row sits on its last response token, trained or not. [N]
    */
   readonly rewards: Float32Array;
-  /** The same number for rows of the same task. [B] */
+  /** Task of each row: rows of the same task have the same number. [B] */
   readonly tasks: Int32Array;
-  /** At sampling. [N] */
+  /** Log-probability of each token when it was sampled. [N] */
   readonly oldLogprobs: Float32Array;
-  /** By the critic, when the algorithm has one. [N] */
+  /** Values by the critic, if the algorithm has one. [N] */
   readonly values?: Float32Array;
-  /** By the frozen reference, when the algorithm uses one. [N] */
+  /** Log-probabilities under the frozen reference, if the algorithm uses one. [N] */
   readonly refLogprobs?: Float32Array;
-  /** By the teacher, when the algorithm has one. [N] */
+  /** Log-probabilities under the teacher, if the algorithm has one. [N] */
   readonly teacherLogprobs?: Float32Array;
   /**
-   * Entropy in nats of the distribution each token was drawn from, when the algorithm uses it. [N]
+   * Entropy in nats of the distribution each token was drawn from, if the algorithm uses it. [N]
    */
   readonly entropy?: Float32Array;
   /**
-   * H * sum(p^2) + sum(p^2 log p) of the distribution each token was drawn from, when the algorithm
+   * H * sum(p^2) + sum(p^2 log p) of the distribution each token was drawn from, if the algorithm
    * uses it. [N]
    */
   readonly necs?: Float32Array;
   /**
-   * Reward of the greedy answer to the task of each row, where workflows write
+   * Reward of the greedy answer to the task of each row, if the workflow writes
    * `info.reward_baseline`. [B]
    */
   readonly rewardBaselines?: Float32Array;
@@ -96,12 +96,12 @@ export interface AdvantageOutput {
   readonly metrics: Metrics;
 }
 
-/** Advantages of one batch, from numbers that only models know or from rewards alone. */
+/** Computes the advantages of one train batch. */
 export type BatchAdvantageFn = (input: AdvantageInput) => AdvantageOutput;
 
 /** Subtracts `coefficient` times the KL divergence from the reference from the rewards of a batch. */
 export interface KlPenalty {
-  /** Of the first step. */
+  /** Coefficient of the first train step. */
   readonly initialCoefficient: number;
   apply(
     input: AdvantageInput,
@@ -115,15 +115,15 @@ export interface KlPenalty {
   };
 }
 
-/** What the loss of a critic sees. */
+/** Input of the critic's loss. */
 export interface ValueLossInput {
   /** [B + 1] */
   readonly offsets: Int32Array;
   /** [N] */
   readonly actionMask: Uint8Array;
-  /** By the critic being trained. [N] */
+  /** Values by the critic being trained. [N] */
   readonly values: Float32Array;
-  /** By the critic when the advantages were computed. [N] */
+  /** Values by the critic when the advantages were computed. [N] */
   readonly oldValues: Float32Array;
   /** [N] */
   readonly returns: Float32Array;

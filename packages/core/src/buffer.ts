@@ -41,7 +41,7 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-/** Where a trainer reads its batches. */
+/** Supplies a trainer with batches. */
 export interface ExperienceSource {
   /**
    * Waits until `count` experiences are available and leases the oldest ones. After

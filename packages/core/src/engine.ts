@@ -146,7 +146,8 @@ export interface SampledSequence {
   /** Sampled ids, the stop id included when one was drawn. [R] */
   readonly tokens: Int32Array;
   /**
-   * Of the distribution that was sampled from: temperature, top-p, top-k and grammar applied. [R]
+   * Log-probabilities under the distribution that was sampled from, after temperature, top-p, top-k
+   * and grammar. [R]
    */
   readonly logprobs: Float32Array;
   readonly stopReason: SampleStop;
@@ -207,7 +208,7 @@ export interface ValuePass {
 }
 
 /**
- * A critic: a model of its own with one number per position instead of a head over tokens. Calls
+ * A critic: a separate model with one value per position instead of a distribution over tokens. Calls
  * are made one at a time.
  */
 export interface ValueEngine {
@@ -271,7 +272,7 @@ export interface EngineOptions extends CriticEngineOptions {
   readonly tokenBytes?: readonly Uint8Array[];
   /** Train adapters and leave the weights alone. @default all weights are trained */
   readonly lora?: AdapterOptions;
-  /** Of everything that the engine initializes at random, such as new adapters. @default 0 */
+  /** Seed of everything that the engine initializes at random, such as new adapters. @default 0 */
   readonly seed?: number;
 }
 

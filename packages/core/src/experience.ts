@@ -3,7 +3,7 @@ import { emptyEid, uid, type Eid } from './eid.js';
 import { InvariantError } from './errors.js';
 import type { Metrics } from './metrics.js';
 
-export type TruncateStatus = 'prompt_truncated' | 'response_truncated';
+type TruncateStatus = 'prompt_truncated' | 'response_truncated';
 
 /**
  * One model call inside an experience that holds several. `start` and `end` count response tokens;
@@ -66,7 +66,7 @@ export interface Experience {
 }
 
 export const unknownPolicyVersion = -1;
-export const unknownTemperature = 0;
+const unknownTemperature = 0;
 
 /** Options of {@link createExperience}. Lists are copied into typed arrays. */
 export interface ExperienceInit {

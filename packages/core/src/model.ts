@@ -1,7 +1,7 @@
 /** The model as a workflow sees it: chat in, text and exact tokens out, everything recorded. */
 import type { Experience } from './experience.js';
 
-export interface ContentPart {
+interface ContentPart {
   readonly type: string;
   readonly text?: string;
 }

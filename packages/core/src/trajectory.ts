@@ -7,8 +7,7 @@ import type { Metrics } from './metrics.js';
  * `step`: one experience per model call. `trajectory`: calls whose tokens continue each other
  * become one experience.
  */
-export const experienceShapes = ['step', 'trajectory'] as const;
-export type ExperienceShape = (typeof experienceShapes)[number];
+export type ExperienceShape = 'step' | 'trajectory';
 
 /** The calls that an experience holds; a single call spans the whole response. */
 export function spansOf(experience: Experience): readonly CallSpan[] {
