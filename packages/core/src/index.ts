@@ -1,11 +1,12 @@
-export type {
-  AdvantageFn,
-  AlgorithmNeeds,
-  BatchAdvantageFn,
-  ExperienceOperator,
-  LossInput,
-  LossOutput,
-  PolicyLossFn,
+export {
+  noNeeds,
+  type AdvantageFn,
+  type AlgorithmNeeds,
+  type BatchAdvantageFn,
+  type ExperienceOperator,
+  type LossInput,
+  type LossOutput,
+  type PolicyLossFn,
 } from './algorithm.js';
 export {
   booleanArg,

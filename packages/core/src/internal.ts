@@ -1,12 +1,11 @@
 /** What our own packages share; no promise of stability. */
-export {
-  type AdvantageInput,
-  type AdvantageOutput,
-  type Algorithm,
-  type KlPenalty,
-  type ValueLossFn,
-  type ValueLossInput,
-  noNeeds,
+export type {
+  AdvantageInput,
+  AdvantageOutput,
+  Algorithm,
+  KlPenalty,
+  ValueLossFn,
+  ValueLossInput,
 } from './algorithm.js';
 export { pickRow, readArgs } from './args.js';
 export type { JsonState, TakeFilter, TaskRow } from './buffer.js';

@@ -4,7 +4,7 @@ import {
   type Lease,
   type MetricRecord,
 } from '@trinity-rft/core';
-import { noNeeds } from '@trinity-rft/core/internal';
+import { noNeeds } from '@trinity-rft/core';
 import { fakeEngine, testRuntime } from '@trinity-rft/testing';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

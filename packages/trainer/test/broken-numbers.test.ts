@@ -1,5 +1,6 @@
 import { type Experience, type TrainEngine } from '@trinity-rft/core';
-import { noNeeds, systemClock, withFields, type Algorithm } from '@trinity-rft/core/internal';
+import { noNeeds } from '@trinity-rft/core';
+import { systemClock, withFields, type Algorithm } from '@trinity-rft/core/internal';
 import { fakeEngine, fakeValueEngine } from '@trinity-rft/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,11 +1,6 @@
 import { type Experience, type LossInput } from '@trinity-rft/core';
-import {
-  mergeCalls,
-  noNeeds,
-  systemClock,
-  withFields,
-  type Algorithm,
-} from '@trinity-rft/core/internal';
+import { noNeeds } from '@trinity-rft/core';
+import { mergeCalls, systemClock, withFields, type Algorithm } from '@trinity-rft/core/internal';
 import { fakeEngine, fakeValueEngine } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { trainStep, type TrainStepOptions } from '../src/step/train-step.js';

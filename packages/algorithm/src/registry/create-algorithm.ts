@@ -3,7 +3,8 @@
  * and what they need.
  */
 import { ConfigError, type AlgorithmNeeds } from '@trinity-rft/core';
-import { noNeeds, pickRow, type Algorithm, type KlPenalty } from '@trinity-rft/core/internal';
+import { noNeeds } from '@trinity-rft/core';
+import { pickRow, type Algorithm, type KlPenalty } from '@trinity-rft/core/internal';
 import type { AdvantageStrategy } from '../parts/advantage-part.js';
 import { lossAggModes, type LossAggMode } from '../parts/aggregate.js';
 import { objective } from '../parts/objective.js';

@@ -9,7 +9,8 @@ import {
   type ExperienceSource,
   type Lease,
 } from '@trinity-rft/core';
-import { noNeeds, type Algorithm } from '@trinity-rft/core/internal';
+import { noNeeds } from '@trinity-rft/core';
+import { type Algorithm } from '@trinity-rft/core/internal';
 
 /** Two response tokens after one prompt token. */
 export const sample = (run: number, init: Partial<ExperienceInit> = {}): Experience =>

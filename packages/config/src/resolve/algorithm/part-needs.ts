@@ -1,7 +1,7 @@
 /** What the parts of an algorithm need together, which is known once they are built. */
 import { createAlgorithm, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { type AlgorithmNeeds } from '@trinity-rft/core';
-import { noNeeds } from '@trinity-rft/core/internal';
+import { noNeeds } from '@trinity-rft/core';
 import type { PartKey } from '../../schema/algorithm.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
