@@ -1,11 +1,11 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  // The engine starts `worker.js`, which lies beside the bundle.
-  entry: { index: 'src/index.ts', internal: 'src/internal.ts', worker: 'src/worker/worker.ts' },
+  // The engine starts `worker.js`, which is next to the bundle.
+  entry: { index: 'src/index.ts', worker: 'src/worker/worker.ts' },
   format: ['esm'],
   target: 'node22',
-  dts: { entry: ['src/index.ts', 'src/internal.ts'] },
+  dts: { entry: ['src/index.ts'] },
   sourcemap: true,
   clean: true,
 });

@@ -18,7 +18,7 @@ export {
   type JsonSchemaOptions,
 } from './reference/json-schema.js';
 export type * from './resolve/base/resolved.js';
-export type { EngineTable } from './schema/engines.js';
+export type { EngineFactsTable } from './schema/engines.js';
 export {
   problemsOf,
   renderProblem,

@@ -1,2 +1,4 @@
 /** What our own packages share; no promise of stability. */
+export { diskAt } from './resolve/base/disk.js';
+export { readModelFolder } from './resolve/model/model-folder.js';
 export type { Vocabulary } from './schema/root.js';

@@ -16,7 +16,7 @@ import { diskAt } from './resolve/base/disk.js';
 import type { ResolvedConfig } from './resolve/base/resolved.js';
 import { stageTrees } from './resolve/base/stages.js';
 import { deriveRun } from './resolve/run.js';
-import type { EngineTable } from './schema/engines.js';
+import type { EngineFactsTable } from './schema/engines.js';
 import { defaultAt } from './schema/introspect.js';
 import { schemasOf, type ConfigSchemas } from './schema/root.js';
 import { statusesOf } from './schema/status.js';
@@ -53,7 +53,7 @@ export interface ParseConfigOptions {
   /** @default "arguments" */
   readonly overridesName?: string;
   /** The engines that the file may choose, by name; the first one is the default. */
-  readonly engines: EngineTable;
+  readonly engines: EngineFactsTable;
   /** The algorithms and parts that the file may name. @default those that are built in */
   readonly algorithms?: AlgorithmTables;
 }

@@ -276,7 +276,12 @@ export interface EngineOptions extends CriticEngineOptions {
   readonly seed?: number;
 }
 
-/** An engine that a configuration can choose by its name. */
+/**
+ * An engine that a configuration can choose by its name. When an opened engine can no longer be
+ * used, its calls reject with an `EngineError` of code `ENGINE_WORKER_DIED` (it failed) or
+ * `ENGINE_CLOSED` (it was closed). These end the run even if only a sampling call reports them; a
+ * sampling call that fails with another code concerns only the rollout that made it.
+ */
 export interface EngineFactory extends EngineFacts {
   /**
    * @throws CheckpointError when the folder cannot be used, EngineError when the options do not fit

@@ -1,5 +1,5 @@
 /**
- * The embedded critic: a model of its own, in a worker thread of its own, with one value per
+ * The embedded critic: a separate model in a separate worker thread, with one value per
  * position.
  */
 import { availableParallelism } from 'node:os';

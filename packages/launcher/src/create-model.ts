@@ -20,7 +20,7 @@ export interface CreateModelOptions {
   readonly tokenizer: TokenizerFiles | NewTokenizer;
   /** @default 64 wide, 2 layers, 4 heads, 64 positions: 0.1 million weights */
   readonly config?: Omit<NewModelConfig, 'vocabSize' | 'eosTokenIds'>;
-  /** Of the weights; equal seeds give equal bytes. */
+  /** Seed of the weights; equal seeds give equal bytes. */
   readonly seed: number;
   /**
    * Standard deviation of the initial matrices. Narrow models learn faster from a larger one.

@@ -1,7 +1,7 @@
 /** Standard output as a run sees it. */
 import type { Terminal } from '@trinity-rft/monitor';
 
-/** Of this process. */
+/** The terminal of this process. */
 export function standardTerminal(): Terminal {
   const { stdout } = process;
   return {

@@ -1,4 +1,4 @@
-/** The rollout model as its owner sees it, and what it is made of. */
+/** Types of the rollout model: its options, and the interface for the code that created it. */
 import type { Experience, Metrics, RolloutModel, Runtime } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import type { OpenAI } from 'openai';
@@ -11,11 +11,14 @@ import type { RecordedFork } from './rollout/history.js';
 /** An `OpenAI` client that also knows the value for `model=`. */
 export type RolloutClient = OpenAI & { readonly modelPath: string };
 
-/** A finished call of the endpoint. */
+/** A finished call of the endpoint, as `onAnswer` gets it: after recording, before delivery. */
 export interface RecordedAnswer {
-  /** Of the completion or response that the client gets. */
+  /** Id of the completion or response that the client gets. */
   readonly id: string;
-  /** One per choice; `eid.step` is the number of the call. */
+  /**
+   * One per choice. Here `eid.step` is the index of the call, which counts failed calls too; in
+   * experiences that are extracted from the history it counts without gaps.
+   */
   readonly experiences: readonly Experience[];
 }
 
@@ -23,9 +26,9 @@ export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
   /** The served name; the value for `model=` in requests. */
   readonly modelPath: string;
   /**
-   * Who decides about temperature, top-p and top-k of calls through the endpoint: `override`, the
-   * run (for models that are trained or evaluated); `respect`, the client (for judges and other
-   * auxiliary models). Seeds and penalties of clients are never used.
+   * Whose temperature, top-p and top-k apply to calls through the endpoint. `override`: those of
+   * the run, for models that are trained or evaluated. `respect`: those of the client, for judges
+   * and other auxiliary models. Seeds and penalties of clients are never used.
    * @default "override"
    */
   readonly clientSampling?: 'override' | 'respect';
@@ -53,7 +56,7 @@ export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
   readonly notices?: Set<string>;
 }
 
-/** The rollout model, with more than a workflow sees of it. */
+/** The rollout model with the parts that workflows do not see. */
 export interface RecordingModel extends RolloutModel<RolloutClient> {
   /**
    * The recording endpoint: `.../v1/chat/completions`, `.../v1/completions`, `.../v1/responses` and
@@ -61,7 +64,7 @@ export interface RecordingModel extends RolloutModel<RolloutClient> {
    * responses with OpenAI's error body.
    */
   readonly handler: (request: Request) => Promise<Response>;
-  /** The same for `EndpointServer.mount`, which writes a complete answer without a Response. */
+  /** The same as {@link handler} for `EndpointServer.mount`, which needs no Response object. */
   readonly answer: AnswerHandler;
   /** The handler's address and settings, for agents of any framework. */
   endpoint(): AgentEndpoint;

@@ -13,9 +13,9 @@ import { createHistory, toExperience } from './rollout/history.js';
 import { scoreTokens } from './rollout/score.js';
 
 /**
- * One per run, with a history and a ledger of its own. Cheap: the client is created when it is
- * needed. `chat` follows the options of its caller; sampling settings of the client are subject to
- * `clientSampling`.
+ * Create one per run: it has its own history and ledger. Creation is cheap; the OpenAI client is
+ * created on first use. `chat` samples as its options say; for requests to the endpoint,
+ * `clientSampling` decides whether their sampling settings apply.
  */
 export function createRolloutModel(options: RolloutModelOptions): RecordingModel {
   const { sampler, modelPath } = options;
@@ -31,6 +31,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     clientSampling: options.clientSampling ?? 'override',
     constrainedDecoding: options.constrainedDecoding ?? false,
     notices: options.notices ?? new Set(),
+    // Here `eid.step` is the call index; `History.extract` numbers the recorded calls without gaps.
     onAnswer: (id, { recorded }) =>
       options.onAnswer?.({
         id,
@@ -80,7 +81,7 @@ const anySignal = (
   b: AbortSignal | undefined,
 ): AbortSignal | undefined => (a && b ? AbortSignal.any([a, b]) : (a ?? b));
 
-/** Never resolved: requests go to the endpoint's own `fetch`. */
+/** Never looked up in DNS: requests go to the endpoint's own `fetch`. */
 const unmounted = { baseURL: 'http://rollout.invalid/v1', apiKey: 'rollout' };
 
 /** A handler in place of the global `fetch`. As there, an aborted request has no response. */

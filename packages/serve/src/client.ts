@@ -1,4 +1,4 @@
-/** The product's client for feedback and commits, beside its OpenAI client. */
+/** The product's client for feedback and commits; chat goes through an OpenAI client. */
 import { ModelError } from '@trinity-rft/core';
 import { sessionField } from './request-session.js';
 
@@ -8,7 +8,7 @@ export interface ServeClientOptions {
   readonly apiKey: string;
   /** Session of this client's conversations. @default by the opening of each conversation */
   readonly session?: string;
-  /** For feedback without a task. @default each call is a task of its own */
+  /** For feedback without a task. @default each call is a separate task */
   readonly taskId?: string;
   /** @default the global fetch */
   readonly fetch?: typeof globalThis.fetch;

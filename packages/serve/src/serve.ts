@@ -22,7 +22,7 @@ export interface ServeOptions {
     onCall: (call: Omit<ServedCall, 'session'>) => Promise<void>,
   ) => Handler;
   readonly commit: Commit;
-  /** Of the weights that the next call is sampled from. */
+  /** Version of the weights that the next call is sampled from. */
   readonly policyVersion: () => number;
   /** More entries for `/metrics`. */
   readonly extraMetrics?: () => Promise<Readonly<Record<string, number>>>;

@@ -31,7 +31,7 @@ export const addAlgorithms: AddCommand = (program, { exitWith, write }) =>
     );
 
 /**
- * One name may stand for several things: grpo is an algorithm and an advantage function.
+ * One name can have several meanings: grpo is an algorithm and an advantage function.
  * @throws ConfigError when there is none
  */
 function named({ presets, parts }: AlgorithmReference, name: string): AlgorithmReference {

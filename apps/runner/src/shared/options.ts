@@ -15,7 +15,7 @@ export const pluginDirOption = [
   [] as readonly string[],
 ] as const;
 
-/** The directories of the command line, then those of `TRINITY_PLUGIN_DIRS`, as in the original. */
+/** The directories of the command line, then those of `TRINITY_PLUGIN_DIRS`, as in Trinity-RFT. */
 export const allPluginDirs = ({ pluginDir }: PluginDirOption): readonly string[] => [
   ...pluginDir,
   ...(process.env['TRINITY_PLUGIN_DIRS']?.split(path.delimiter).filter(Boolean) ?? []),

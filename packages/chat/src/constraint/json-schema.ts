@@ -117,7 +117,7 @@ function ofType(context: Context, type: unknown, schema: JsonSchema, path: strin
   return make[type]!();
 }
 
-/** Of one schema only: the intersection of several cannot be written as simple rules. */
+/** For one schema only: the intersection of several cannot be written as simple rules. */
 function intersection(context: Context, schema: JsonSchema, path: string): number {
   const { allOf, ...rest } = schema;
   const [only, ...others] = allOf as readonly unknown[];

@@ -34,7 +34,7 @@ export interface LedgerPrompt {
    * other arguments, usually `{}`.
    */
   readonly replacedArguments: number;
-  /** For {@link Ledger.record}; absent for a prefill, whose answer is no turn of its own. */
+  /** For {@link Ledger.record}; absent for a prefill, whose answer is not a separate turn. */
   readonly entry?: PromptRecord;
 }
 

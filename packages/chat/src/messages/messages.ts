@@ -2,7 +2,7 @@
 import type { ToolCall } from '@trinity-rft/core';
 import { invalidRequest } from './invalid-request.js';
 
-/** A message with text content only; absent fields were absent or empty in the original. */
+/** A message with text content only; absent fields were absent or empty before normalization. */
 export interface NormalMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;

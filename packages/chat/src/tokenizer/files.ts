@@ -9,7 +9,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export interface TokenizerFiles {
   /** `tokenizer.json` */
   readonly tokenizer: JsonObject;
-  /** `tokenizer_config.json`, without the chat template if that has a file of its own. */
+  /** `tokenizer_config.json`, without the chat template if that is a separate file. */
   readonly tokenizerConfig: JsonObject;
   /** `generation_config.json` */
   readonly generationConfig?: JsonObject;

@@ -165,7 +165,7 @@ function fixOf(section: KeyPath, key: string, schema: z.ZodType): string {
     : `There is no such key in ${where}; remove it, or look for its name with "trinity config schema".`;
 }
 
-/** Of several sections the ones nearest to the top, where most keys belong. */
+/** The sections nearest to the top, where most keys belong. */
 function shallowest(paths: readonly string[]): readonly string[] {
   const depth = (path: string): number => path.split('.').length;
   const least = Math.min(...paths.map(depth));

@@ -5,7 +5,7 @@ import type { LoraConfig, StageConfig } from '../resolve/base/resolved.js';
 
 /** Sizes in MiB. */
 export interface MemoryPlan {
-  /** Numbers in the model. */
+  /** Parameters of the model. */
   readonly parameters: number;
   readonly weights: number;
   /** Published weights for sampling, and the frozen reference. */
@@ -13,9 +13,9 @@ export interface MemoryPlan {
   readonly gradients: number;
   /** First and second moment of AdamW. */
   readonly moments: number;
-  /** Of one micro-batch of the longest rows, within the budget. */
+  /** Activations of one micro-batch of the longest rows, within the budget. */
   readonly activations: number;
-  /** Weights, gradients and moments of the critic, where the algorithm has one. */
+  /** Weights, gradients and moments of the critic, if the algorithm has one. */
   readonly critic: number;
   /**
    * Keys and values of all runs in flight, if each grows to the greatest length, within the budget.
@@ -78,7 +78,7 @@ function trainingParts(
   const trained = adapter ?? base;
   return {
     // With an adapter the weights below it do not change and are the reference; the merged weights
-    // exist twice, because a step writes new ones beside the old.
+    // exist twice, because a step writes new ones while the old exist.
     copies: adapter === undefined ? published + reference : 2 * base,
     gradients: trained,
     moments: 2 * trained,

@@ -1,7 +1,7 @@
 /** How many steps there are, and how many experiences each one takes. */
 import type { StageConfig } from '../resolve/base/resolved.js';
 
-/** Numbers that do not follow from the configuration alone are undefined. */
+/** Values that the configuration alone does not determine are undefined. */
 export interface StepPlan {
   /** Rows of all task sets, or of the supervised data. */
   readonly rows: number | undefined;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { argConditions } from './json-schema-args.js';
-import type { EngineTable } from '../schema/engines.js';
+import type { EngineFactsTable } from '../schema/engines.js';
 import { keyAliases } from '../schema/aliases.js';
 import { schemasOf } from '../schema/root.js';
 import { expectations } from '../schema/scalars.js';
@@ -14,7 +14,7 @@ export interface JsonSchemaOptions {
   /** The algorithms and parts that the file may name. @default those that are built in */
   readonly algorithms?: AlgorithmTables;
   /** The engines that the file may choose. */
-  readonly engines: EngineTable;
+  readonly engines: EngineFactsTable;
 }
 
 /**
@@ -93,7 +93,7 @@ function stageSections(schema: JsonSchema): readonly JsonSchema[] {
   return item === undefined ? [] : [item as JsonSchema];
 }
 
-/** The schemas of a section: its own, or that of the items where it is a list or may be nothing. */
+/** The schemas of a section: its own, or that of the items if it is a list or may be null. */
 function propertyAt(schema: JsonSchema, path: readonly string[]): JsonSchema | undefined {
   let current: JsonSchema | undefined = schema;
   for (const name of path)

@@ -32,7 +32,7 @@ export function deriveExplorer(
 /** Enough to fill the batches of the engine in an evaluation, however small a step is. */
 const leastConcurrency = 64;
 
-/** A runner of the original works on one task with all its repeats. Default: a whole step. */
+/** A runner of Trinity-RFT processes one task with all its repeats. Default: a whole step. */
 function deriveConcurrency(
   context: StageContext,
   runsPerStep: number,

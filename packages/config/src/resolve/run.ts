@@ -85,7 +85,7 @@ function checkStageNames(stages: Stages): void {
       node === undefined
         ? 'is missing. Name the stage, for example sft_warmup; the name becomes a folder inside the run.'
         : seen.has(stageName)
-          ? `got "${stageName}", which an earlier stage has already. Names must differ: each stage has a folder of its own.`
+          ? `got "${stageName}", which an earlier stage already uses. Names must differ, because each stage has its own folder.`
           : invalidName(stageName);
     if (message !== undefined) add([{ at, key: path, message }]);
     seen.add(stageName);

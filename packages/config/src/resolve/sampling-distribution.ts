@@ -1,5 +1,5 @@
 /**
- * Warns where the sampler draws from another distribution than the trainer computes, and the policy
+ * Warns when the sampler draws from another distribution than the trainer computes, and the policy
  * loss compares the two.
  */
 import { createAlgorithm } from '@trinity-rft/algorithm';
@@ -57,7 +57,7 @@ function cutsOf(
   return [...cuts, ...answerCuts(context, model)];
 }
 
-/** The section that decides: this one where the file sets the key in it, else the model's. */
+/** The section that decides: this one if the file sets the key in it, else the model's. */
 const deciding = (context: StageContext, section: KeyPath, key: string): KeyPath =>
   context.isSet(...section, key) ? [...section, key] : ['model', key];
 

@@ -69,7 +69,7 @@ export const optimizer = section(
   derived,
 );
 
-/** A name of a table, or one of the original that is not supported. */
+/** A name of a table, or one of Trinity-RFT that is not supported. */
 const named = (
   tables: AlgorithmTables,
   table: keyof AlgorithmTables,

@@ -59,9 +59,9 @@ export const movedKeys: Readonly<Record<string, string>> = {
     'Remove it; it belongs to databases, in the task set or buffer that uses one.',
   'buffer.read_experience_strategy': 'Use algorithm.sample_strategy.',
   'buffer.trainer_input.sft_warmup_dataset':
-    'Use a stage of its own: stages with mode: train and algorithm_type: sft.',
+    'Use a separate stage: stages with mode: train and algorithm_type: sft.',
   'buffer.trainer_input.sft_warmup_steps':
-    'Use a stage of its own: stages with mode: train and algorithm_type: sft.',
+    'Use a separate stage: stages with mode: train and algorithm_type: sft.',
   'buffer.trainer_input.experience_buffer.use_priority_queue': 'Use replay_buffer.enable.',
   'algorithm.add_strategy': 'Use algorithm.advantage_fn.',
   'algorithm.add_strategy_args': 'Use algorithm.advantage_fn_args.',
@@ -79,7 +79,7 @@ export const movedKeys: Readonly<Record<string, string>> = {
   'trainer.eval_interval': 'Use explorer.eval_interval.',
   'trainer.algorithm_type': 'Use algorithm.algorithm_type.',
   'trainer.sft_warmup_steps':
-    'Use a stage of its own: stages with mode: train and algorithm_type: sft.',
+    'Use a separate stage: stages with mode: train and algorithm_type: sft.',
   'trainer.actor_grad_clip': 'Use trainer.grad_clip.',
   'synchronizer.sync_iteration_interval': 'Use synchronizer.sync_interval.',
   'model.checkpoint_path': 'Use checkpoint_root_dir.',

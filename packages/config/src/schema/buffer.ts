@@ -87,7 +87,7 @@ export const evalTaskset = z.strictObject({
   repeat_times: field(int({ min: 1 }), 1, repeatTimesText, derived),
 });
 
-/** Of a store that an explorer fills. */
+/** Keys of a store that an explorer fills. */
 const storeShape = {
   capacity: field(int({ min: 1 }), 10000, 'Explore steps that may wait for the trainer.'),
   max_read_timeout: field(
@@ -98,7 +98,7 @@ const storeShape = {
   ),
 };
 
-/** Of supervised data. */
+/** Keys of supervised data. */
 const rowsShape = {
   split: field(text(), 'train', 'file only.'),
   subset_name: maybe(text(), 'file only.'),

@@ -4,24 +4,28 @@ import { z } from 'zod';
 import { derived, field, ignored, notSupported } from './fields.js';
 import { cast, oneOf } from './scalars.js';
 
-/** What each engine can do, by its name in YAML; the first one is the default. */
-export type EngineTable = Readonly<Record<string, EngineFacts>>;
+/**
+ * What each engine can do, by its name in YAML; the first one is the default. A table of
+ * `EngineFactory` fits too.
+ */
+export type EngineFactsTable = Readonly<Record<string, EngineFacts>>;
 
-export const defaultEngine = (engines: EngineTable): string => Object.keys(engines)[0] ?? 'none';
+export const defaultEngineName = (engines: EngineFactsTable): string =>
+  Object.keys(engines)[0] ?? 'none';
 
 type Names = [string, ...string[]];
 
 /** Those of the names that no engine of the table has. */
-const missing = (engines: EngineTable, names: readonly string[]): readonly string[] =>
+const missing = (engines: EngineFactsTable, names: readonly string[]): readonly string[] =>
   names.filter((name) => !Object.hasOwn(engines, name));
 
-const use = (engines: EngineTable): string => `Use ${Object.keys(engines).join(', ')}`;
+const use = (engines: EngineFactsTable): string => `Use ${Object.keys(engines).join(', ')}`;
 
 /** `trainer.trainer_type` */
-export const trainerType = (engines: EngineTable) =>
+export const trainerType = (engines: EngineFactsTable) =>
   field(
     oneOf([...Object.keys(engines), ...missing(engines, ['verl', 'tinker'])] as Names),
-    defaultEngine(engines),
+    defaultEngineName(engines),
     'What trains. onnx: the embedded engine, also for verl.',
     ignored('The embedded engine trains instead.', { values: missing(engines, ['verl']) }),
     notSupported(`${use(engines)}.`, { values: missing(engines, ['tinker']) }),
@@ -29,7 +33,7 @@ export const trainerType = (engines: EngineTable) =>
   );
 
 /** `engine_type` of the rollout model, and of auxiliary models, which can be `external`. */
-export const engineType = (engines: EngineTable, kind: 'rollout' | 'auxiliary') => {
+export const engineType = (engines: EngineFactsTable, kind: 'rollout' | 'auxiliary') => {
   const auxiliary = kind === 'auxiliary';
   const names = [
     ...Object.keys(engines),
@@ -38,7 +42,7 @@ export const engineType = (engines: EngineTable, kind: 'rollout' | 'auxiliary') 
   const choice = cast(normalized, z.enum(names), `one of ${names.join(', ')}`);
   return field(
     choice as z.ZodPreprocess<z.ZodEnum<Record<string, string>>>,
-    defaultEngine(engines),
+    defaultEngineName(engines),
     'What samples. onnx: the embedded engine, also for vllm.',
     ignored('The embedded engine samples instead.', { values: missing(engines, ['vllm']) }),
     notSupported(`${use(engines)}${auxiliary ? ', or give base_url' : ''}.`, {

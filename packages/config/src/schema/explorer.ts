@@ -1,6 +1,6 @@
 /** The `explorer` section. */
 import { z } from 'zod';
-import type { EngineTable } from './engines.js';
+import type { EngineFactsTable } from './engines.js';
 import {
   as,
   derived,
@@ -28,18 +28,18 @@ const serveShape = {
   listen_address: field(
     text(),
     '127.0.0.1',
-    'serve: address to listen on. Other machines reach only others than the loopback one.',
+    'serve: address to listen on. Loopback is reachable from this machine only.',
     as('host'),
   ),
   service_status_check_interval: field(
     int({ min: 1 }),
     60,
-    'serve: seconds between looks for new weights, where another process trains.',
+    'serve: seconds between checks for new weights, if another process trains.',
     as('checkIntervalMs', milliseconds),
   ),
 };
 
-/** Of mode serve. */
+/** The keys that only mode serve reads. */
 export const serveKeys = z.strictObject(serveShape);
 
 const explorerShape = {
@@ -81,19 +81,19 @@ const explorerShape = {
   constrained_decoding: field(
     flag(),
     false,
-    'Draw only tokens that keep to the answer format and the forced calls that an agent asks for. false: the prompt states them, and the model samples freely.',
+    'Draw only tokens that conform to the answer format and the forced calls that an agent asks for. false: the prompt states them, and the model samples freely.',
   ),
   env_vars: field(dict(), {}, 'Environment of the workflows.', derived),
   concurrent_mode: field(
     oneOf(['sequential', 'asynchronous', 'multi-threading']),
     'sequential',
     'How the runs of one task share a runner.',
-    ignored('Runs are always concurrent, each with a workflow of its own.'),
+    ignored('Runs are always concurrent, each with its own workflow.'),
   ),
   max_repeat_times_per_runner: maybe(
     int({ min: 1 }),
     'Runs of one task per runner.',
-    ignored('Every run is scheduled by itself.', { except: [null] }),
+    ignored('Every run is scheduled separately.', { except: [null] }),
   ),
   runner_num: maybe(int({ min: 1 }), 'Old form of runner_per_model.', derived),
   eval_interval: field(
@@ -141,7 +141,7 @@ const explorerShape = {
         notSupported('Use max_timeout.'),
       ),
       warmup_min_steps: field(int({ min: 0 }), 1, 'Steps before it applies.'),
-      ratio: field(float({ above: 0 }), 3, 'Times the mean.'),
+      ratio: field(float({ above: 0 }), 3, 'Multiple of the mean duration.'),
     },
     'A time limit that adapts.',
     unused,
@@ -159,7 +159,7 @@ const explorerShape = {
   mode: filledIn(),
 };
 
-export const explorerSection = (engines: EngineTable) =>
+export const explorerSection = (engines: EngineFactsTable) =>
   section(
     {
       ...explorerShape,
@@ -170,5 +170,5 @@ export const explorerSection = (engines: EngineTable) =>
         derived,
       ),
     },
-    'What makes experiences.',
+    'Generates experiences.',
   );

@@ -54,7 +54,7 @@ export const ignored = statusOf('ignored');
 /** A problem when it is set. Without `values` the key is not in the resolved configuration. */
 export const notSupported = statusOf('notSupported');
 
-/** A text of which only these values are supported; it may be left out. */
+/** A string restricted to these values; it may be left out. */
 export function supportedOnly<const V extends string>(values: readonly V[]) {
   const note = `Supported: ${values.join(', ')}.`;
   return [
@@ -63,10 +63,16 @@ export function supportedOnly<const V extends string>(values: readonly V[]) {
   ] as const;
 }
 
-/** Its value in the resolved configuration depends on other keys too, which `resolve/` reads. */
+/**
+ * Hidden: its value in the resolved configuration depends on other keys too, so code in `resolve/`
+ * computes it.
+ */
 export const derived = { hides: true } as const;
 
-/** It has a meaning only together with another key, which is ignored or not supported. */
+/**
+ * Hidden: it has a meaning only together with another key, which is ignored or not supported. The
+ * same effect as {@link derived}; the name tells readers of the schema why the key is hidden.
+ */
 export const unused = { hides: true } as const;
 
 /** A short form of another key, which replaces it before the file is checked. */
@@ -85,7 +91,10 @@ export function as(name: string, convert?: (value: never) => unknown): object {
 /** In the resolved configuration it has the value that `convert` returns. */
 export const converted = <In, Out>(convert: (value: In) => Out) => ({ convert });
 
-/** The key is in the resolved configuration although it is ignored. */
+/**
+ * Together with {@link ignored} or {@link notSupported}: the key stays in the resolved
+ * configuration, which those would hide.
+ */
 export const kept = { keeps: true } as const;
 
 export const milliseconds = (seconds: number): number => seconds * 1000;
@@ -94,10 +103,14 @@ export const zeroIsNone = (value: number | null): number | undefined =>
 export const emptyIsNone = (value: string): string | undefined =>
   value === '' ? undefined : value;
 
-/** `hides` and `values` of an effect in types. */
+/**
+ * Marks an effect's type, so that `Resolved` can infer from the effects alone whether the key is
+ * hidden (`H`).
+ */
 export interface Hides<H extends boolean> {
   readonly hides: H;
 }
+/** Values that the resolved key cannot have, because they are ignored or not supported. */
 export interface Without<V> {
   readonly without?: V;
 }

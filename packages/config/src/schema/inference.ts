@@ -1,7 +1,7 @@
 /** How a model of the explorer samples and speaks: the trained one, and auxiliary ones. */
 import { z } from 'zod';
 import { logprobsPerCall } from './data.js';
-import { engineType, type EngineTable } from './engines.js';
+import { engineType, type EngineFactsTable } from './engines.js';
 import {
   alike,
   supportedOnly,
@@ -150,7 +150,7 @@ const commonShape = {
 const historyText = 'Record calls as experiences; every call is recorded here.';
 
 /** `explorer.rollout_model` */
-export const rolloutModelSection = (engines: EngineTable) =>
+export const rolloutModelSection = (engines: EngineFactsTable) =>
   section(
     {
       model_path: maybe(
@@ -166,8 +166,8 @@ export const rolloutModelSection = (engines: EngineTable) =>
       api_key: field(
         text(),
         'EMPTY',
-        'vLLM only; every run gets a key of its own.',
-        ignored('Every run gets a key of its own.'),
+        'vLLM only; every run gets its own key.',
+        ignored('Every run gets its own key.'),
       ),
       external_model_config: externalModel('The embedded engine samples; remove it.'),
     },
@@ -176,7 +176,7 @@ export const rolloutModelSection = (engines: EngineTable) =>
   );
 
 /** An item of `explorer.auxiliary_models`. */
-export const auxiliaryModelItem = (engines: EngineTable) =>
+export const auxiliaryModelItem = (engines: EngineFactsTable) =>
   z
     .strictObject({
       model_path: maybe(
@@ -184,7 +184,7 @@ export const auxiliaryModelItem = (engines: EngineTable) =>
         'Folder of a Hugging Face model; with base_url the name of the model there.',
         derived,
       ),
-      name: maybe(text(), 'Name that workflows know it by. Default: model_path.', derived),
+      name: maybe(text(), 'Name by which workflows refer to it. Default: model_path.', derived),
       engine_type: engineType(engines, 'auxiliary'),
       ...commonShape,
       chat_template: maybe(text(), 'Default: that of the model folder.'),

@@ -92,14 +92,14 @@ function resolveValue(schema: z.ZodType, value: unknown): unknown {
   return coreOf(schema) instanceof z.ZodObject ? resolveSection(schema, value as never) : value;
 }
 
-/** A group that takes values from another one where it has none. */
+/** A group that takes missing values from another one. */
 export type Inherited<Own, Others> = {
   readonly [K in keyof Own]: K extends keyof Others
     ? Exclude<Own[K], undefined> | Others[K]
     : Own[K];
 };
 
-/** `own`, with the values of `others` under the same names where it has none. */
+/** `own`, with the values of `others` under the same names for those that it lacks. */
 export function inherit<Own extends object, Others extends object>(
   own: Own,
   others: Others,

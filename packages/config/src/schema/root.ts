@@ -3,7 +3,7 @@ import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { z } from 'zod';
 import { algorithmSection } from './algorithm.js';
 import { buffer } from './buffer.js';
-import type { EngineTable } from './engines.js';
+import type { EngineFactsTable } from './engines.js';
 import { explorerSection } from './explorer.js';
 import { field, filledIn, ignored, notSupported } from './fields.js';
 import { model } from './model.js';
@@ -22,7 +22,7 @@ import { trainerSection } from './trainer.js';
 /** What the names in a file can refer to. */
 export interface Vocabulary {
   readonly algorithms: AlgorithmTables;
-  readonly engines: EngineTable;
+  readonly engines: EngineFactsTable;
 }
 
 const modes = ['both', 'explore', 'train', 'bench', 'serve', 'colocate'] as const;
@@ -123,11 +123,11 @@ function fileOf(sections: Sections) {
   });
 }
 
-const cache = new WeakMap<AlgorithmTables, WeakMap<EngineTable, ConfigSchemas>>();
+const cache = new WeakMap<AlgorithmTables, WeakMap<EngineFactsTable, ConfigSchemas>>();
 
 export function schemasOf(vocabulary: Vocabulary): ConfigSchemas {
   const { algorithms, engines } = vocabulary;
-  const ofTables = cache.get(algorithms) ?? new WeakMap<EngineTable, ConfigSchemas>();
+  const ofTables = cache.get(algorithms) ?? new WeakMap<EngineFactsTable, ConfigSchemas>();
   cache.set(algorithms, ofTables);
   const known = ofTables.get(engines);
   if (known !== undefined) return known;

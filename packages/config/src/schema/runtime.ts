@@ -19,7 +19,7 @@ import {
 import { unsupportedNames } from './known-names.js';
 import { dict, flag, float, int, oneOf, text } from './scalars.js';
 
-const noEffect = 'It has no effect in the original either.';
+const noEffect = 'It has no effect in Trinity-RFT either.';
 
 export const synchronizer = section(
   {
@@ -67,7 +67,7 @@ export const synchronizer = section(
     wait_for_checkpoint: field(
       flag(),
       false,
-      'Has no effect in the original either.',
+      'Has no effect in Trinity-RFT either.',
       ignored(noEffect),
     ),
     explorer_world_size: filledIn(),
@@ -162,7 +162,7 @@ export const service = section(
       notSupported('Prepare the data before the run.', { except: [null] }),
     ),
   },
-  'Services beside the run.',
+  'Services that run along with the training.',
 );
 
 const keptInBuffer = 'Experiences are kept in the buffer of the run.';
@@ -210,12 +210,12 @@ export const dataProcessorSection = (tables: AlgorithmTables) =>
           inputs: field(
             z.record(z.string(), experienceBuffer),
             {},
-            'Has no effect in the original either.',
+            'Has no effect in Trinity-RFT either.',
             ignored(noEffect, { except: [null, {}] }),
           ),
           output: maybe(
             experienceBuffer,
-            'Has no effect in the original either.',
+            'Has no effect in Trinity-RFT either.',
             ignored(noEffect, { except: [null, {}] }),
           ),
         },

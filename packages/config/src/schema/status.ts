@@ -23,7 +23,7 @@ export interface KeyStatus {
 
 const cache = new WeakMap<z.ZodType, readonly KeyStatus[]>();
 
-/** Of every key, in the order of the schema. */
+/** The statuses of every key, in the order of the schema. */
 export function statusesOf(schema: RunSchema): readonly KeyStatus[] {
   const statuses = cache.get(schema) ?? statusesBelow(schema, []);
   cache.set(schema, statuses);

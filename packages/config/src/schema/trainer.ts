@@ -1,7 +1,7 @@
 /** The `trainer` section, with the critic under its name in verl. */
 import { z } from 'zod';
 import { optimizerValues } from './algorithm.js';
-import { trainerType, type EngineTable } from './engines.js';
+import { trainerType, type EngineFactsTable } from './engines.js';
 import {
   alike,
   converted,
@@ -84,7 +84,7 @@ export const critic = section(
     cliprange_value: field(
       float({ min: 0 }),
       0.5,
-      'A new value counts as at most this far from the old one.',
+      'Value predictions are clipped to within this distance of the old value.',
     ),
     grad_clip: maybe(
       float({ min: 0 }),
@@ -217,7 +217,7 @@ const trainerShape = {
   critic_warmup: field(
     int({ min: 0 }),
     0,
-    'Train steps in which only the critic learns; algorithms with a critic only.',
+    'Train steps before this one update the critic only, as in Trinity-RFT; algorithms with a critic only.',
     derived,
   ),
   max_token_len_per_gpu: maybe(int({ min: 1 }), 'verl only.', ignored(tunesVerl)),
@@ -249,10 +249,10 @@ const trainerShape = {
   trainer_config_path: field(
     text(),
     '',
-    'Removed; not even the original accepts it.',
+    'Removed; Trinity-RFT no longer accepts it either.',
     notSupported('Remove it, and set algorithm.optimizer, trainer.grad_clip and the like.'),
   ),
 };
 
-export const trainerSection = (engines: EngineTable) =>
+export const trainerSection = (engines: EngineFactsTable) =>
   section({ trainer_type: trainerType(engines), ...trainerShape }, 'What learns.');

@@ -206,7 +206,7 @@ class Interpolator {
     return String(value);
   }
 
-  /** `a.b[0]` from the root; `.b` beside the owner; each further dot one level up. */
+  /** `a.b[0]` from the root; `.b` next to the owner; each further dot one level up. */
   #absolute(text: string, owner: Node): KeyPath {
     const dots = /^\.*/.exec(text)?.[0].length ?? 0;
     const parts = [...text.slice(dots).matchAll(/[^.[\]]+/g)].map(([part]) =>

@@ -67,9 +67,9 @@ export function nodeAt(root: Node, path: KeyPath): Node | undefined {
 
 /** The position of a path, or of the nearest node around it that exists. */
 export interface Place {
-  /** Of the value. */
+  /** Position of the value. */
   readonly at: SourcePosition;
-  /** Of the key, or of the value where there is no key. */
+  /** Position of the key, or of the value if there is no key. */
   readonly keyAt: SourcePosition;
   /** The path in the file. */
   readonly path: KeyPath;

@@ -34,7 +34,7 @@ const fixes: Readonly<Record<string, string>> = {
   MISSING_CHAR:
     'Something is not closed or not separated. Check quotes, brackets and the ":" after each key.',
   MULTIPLE_DOCS:
-    'A configuration is one document; remove the "---" line and what follows, or put it into a file of its own.',
+    'A configuration is one document; remove the "---" line and what follows, or move that part to a separate file.',
   MULTILINE_IMPLICIT_KEY:
     'A key must fit on one line and be followed by ":". Is a ":" missing in the line above?',
   BLOCK_AS_IMPLICIT_KEY:
@@ -205,7 +205,7 @@ class TreeReader {
   }
 }
 
-/** `<<`, which the YAML library reads as a symbol where it means to merge. */
+/** `<<`, which the YAML library reads as a symbol when it means a merge. */
 function isMergeKey(key: unknown): boolean {
   return isScalar(key) && (key.value === '<<' || typeof key.value === 'symbol');
 }

@@ -21,7 +21,7 @@ export interface AdapterCheckpoint {
   readonly weights: Float32Array;
   /** All matrices. */
   readonly flat: Float32Array;
-  /** Undefined where it was saved without. */
+  /** Undefined if it was saved without. */
   readonly optimizer?: OptimizerState;
 }
 

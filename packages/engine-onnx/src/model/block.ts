@@ -77,7 +77,7 @@ export function decoder(trunk: Trunk, x: Value): Value {
 }
 
 /**
- * A linear layer, in parts where the trunk has them. `x` [..., in], `weight` [out, in], `bias`
+ * A linear layer, in parts if the trunk has them. `x` [..., in], `weight` [out, in], `bias`
  * [out]
  */
 export function project(trunk: Trunk, x: Value, weight: Value, bias?: Value): Value {

@@ -38,7 +38,7 @@ export interface WorkerOptions {
 export interface EngineFacts {
   readonly maxModelLen: number;
   readonly parameters: number;
-  /** Numbers that an optimizer step changes. */
+  /** Count of the values that an optimizer step changes. */
   readonly trained: number;
   readonly config: ModelConfig;
 }

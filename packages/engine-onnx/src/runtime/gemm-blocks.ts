@@ -1,7 +1,7 @@
 /**
  * How ONNX Runtime's float GEMM (MLAS) sums each element of C[M,N] = A[M,K] B[K,N]: in blocks along
  * K. The block length depends on K and on the number of columns of a thread, which depends on M. So
- * two row counts give equal bits where their blocks are equal. A single row uses a different kernel.
+ * two row counts give equal bits if their blocks are equal. A single row uses a different kernel.
  */
 
 /** Constants of MLAS (`mlas/lib/sgemm.cpp`, `mlasi.h`). */
@@ -13,7 +13,7 @@ const threadComplexity = 64 * 1024;
 /** [columns N, depth K] of a linear layer. */
 export type LinearShape = readonly [columns: number, depth: number];
 
-/** Columns of each thread for M rows; one number where the threads divide the rows instead. */
+/** Columns of each thread for M rows; one number if the threads divide the rows instead. */
 export function threadColumns(m: number, [n, k]: LinearShape, threads: number): readonly number[] {
   if (n <= m) return [n];
   const groups = Math.ceil(n / threadAlignN);

@@ -106,7 +106,7 @@ function drawFrom(choice: Choice, distribution: Float32Array, uniform: number): 
   accept(choice, token, logprob, top);
 }
 
-/** Tokens that continue the answer, and the stop tokens where it is complete. [V] */
+/** Tokens that continue the answer, and the stop tokens if it is complete. [V] */
 function allowedTokens(
   constraint: AnswerConstraint,
   stopTokenIds: ReadonlySet<number>,

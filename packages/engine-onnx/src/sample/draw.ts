@@ -36,8 +36,8 @@ export interface Draw {
 /**
  * The token is the first one, by id, whose cumulative probability exceeds `uniform` times the
  * total: no token of probability 0 can be drawn, and rounding of the total favours no token. The
- * graph that draws by itself follows the same rule in float32, so the two agree unless `uniform` is
- * within rounding of a boundary.
+ * graph that draws inside ONNX Runtime follows the same rule in float32, so the two agree unless
+ * `uniform` is within rounding of a boundary.
  * @param logprobs [V] @param uniform in [0, 1)
  */
 export function drawToken(logprobs: Float32Array, uniform: number, options: DrawOptions): Draw {

@@ -4,7 +4,7 @@ import { parameterCount } from '../model/parameters.js';
 
 export interface SamplerThreads {
   /**
-   * Samplers side by side, each in a thread of its own with its own sequences and a copy of the
+   * Parallel samplers, each in its own thread with its own sequences and a copy of the
    * weights.
    */
   readonly samplers: number;

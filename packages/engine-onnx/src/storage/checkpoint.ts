@@ -1,4 +1,4 @@
-/** Checkpoints: a model folder, with the optimizer's moments and counter beside the weights. */
+/** Checkpoints: a model folder, with the optimizer's moments and counter. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -15,7 +15,7 @@ export const adapterFolder = 'lora_adapter';
 
 export interface Checkpoint {
   readonly weights: Float32Array;
-  /** Undefined where the folder has no optimizer file. */
+  /** Undefined if the folder has no optimizer file. */
   readonly optimizer?: OptimizerState;
 }
 

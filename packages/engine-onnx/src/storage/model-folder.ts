@@ -1,4 +1,4 @@
-/** Hugging Face model folders: config.json, weights, and the tokenizer files beside them. */
+/** Hugging Face model folders: config.json, weights, and the tokenizer files. */
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -73,7 +73,7 @@ function parseJson(text: string, path: string): unknown {
 
 /**
  * The weights of a folder as one flat array in the layout of `parameterSpecs(config)`.
- * @param fresh parameters that are 0 where the folder does not have them
+ * @param fresh parameters that are 0 if the folder does not have them
  */
 export async function loadWeights(
   directory: string,

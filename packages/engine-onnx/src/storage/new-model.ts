@@ -29,7 +29,7 @@ export interface NewModelOptions {
    */
   readonly initializerRange?: number;
   /**
-   * Files to write beside the weights, by name (`tokenizer.json`, `chat_template.jinja` ...).
+   * Further files to write into the folder, by name (`tokenizer.json`, `chat_template.jinja` ...).
    * @default none
    */
   readonly tokenizerFiles?: Readonly<Record<string, string | Uint8Array>>;

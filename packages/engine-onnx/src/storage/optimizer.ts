@@ -29,7 +29,7 @@ export async function saveOptimizer(
 }
 
 /**
- * `undefined` where the folder has no optimizer file.
+ * `undefined` if the folder has no optimizer file.
  * @throws CheckpointError when the file is not of these parameters
  */
 export async function loadOptimizer(

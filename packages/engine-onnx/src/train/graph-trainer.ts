@@ -50,12 +50,12 @@ export interface TrainingHead<Kind extends string> {
   inputs(arrays: MicroBatchArrays): Feeds;
 }
 
-/** Numbers of a batch by the name of the graph's output or input, one per response token. [N] */
+/** Values of a batch by the name of the graph's output or input, one per response token. [N] */
 export type TokenNumbers<Name extends string = string> = Readonly<Record<Name, Float32Array>>;
 
 /**
  * Share of the budget for scoring, which needs far less than gradients: it keeps the arena of the
- * forward graph small beside that of the backward graph.
+ * forward graph small compared to that of the backward graph.
  */
 const forwardShare = 0.25;
 

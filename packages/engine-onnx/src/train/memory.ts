@@ -27,7 +27,7 @@ export function headChunks(config: ModelConfig): number {
 }
 
 /**
- * Numbers that one layer keeps per position until its backward pass: what the gradients are
+ * Count of values that one layer keeps per position until its backward pass: what the gradients are
  * computed from.
  */
 function keptPerLayer(config: ModelConfig, time: number): number {
@@ -43,7 +43,7 @@ function keptPerLayer(config: ModelConfig, time: number): number {
   );
 }
 
-/** Numbers per position that live only while one layer is computed. */
+/** Values per position that live only while one layer is computed. */
 function transientPerLayer(config: ModelConfig, time: number): number {
   return 4 * config.hiddenSize + 3 * config.intermediateSize + 2 * config.heads * time;
 }

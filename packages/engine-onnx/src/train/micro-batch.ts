@@ -29,7 +29,7 @@ const balanceRounds = 6;
 /**
  * Longest rows first, ties in the order of the batch, in as few micro-batches as the budget allows,
  * which are then balanced: their number stays, the largest becomes as small as possible. A row that
- * exceeds the budget gets a micro-batch of its own. The result depends on the rows only, never on
+ * exceeds the budget gets a separate micro-batch. The result depends on the rows only, never on
  * time or memory in use.
  */
 export function planMicroBatches(

@@ -1,4 +1,4 @@
-/** What a trainer changes: all parameters of the model, or adapters beside them. */
+/** What a trainer changes: all parameters of the model, or adapters added to them. */
 import type { ModelConfig } from '../model/config.js';
 import {
   embeddingName,

@@ -1,5 +1,5 @@
 /**
- * Starts the threads of engine and critic: each has a thread of its own, because running a graph
+ * Starts the threads of engine and critic: each has its own thread, because running a graph
  * blocks the thread that it is called in.
  */
 import { EngineError, reviveError, type ErrorRecord } from '@trinity-rft/core/internal';
@@ -14,7 +14,7 @@ import type { WorkerTask } from './worker.js';
 
 /** Starts the thread. It keeps the process alive until the link is closed. */
 export function startWorker<M extends MethodTable<keyof M>>(task: WorkerTask): Link<M> {
-  // Beside this file in the sources, and beside the bundle in the package.
+  // Next to this file in the sources, and next to the bundle in the package.
   return startThread<M, WorkerTask>(new URL('./worker.js', import.meta.url), {
     name: `trinity-${task.kind}`,
     data: task,

@@ -1,6 +1,6 @@
 /**
- * What of an engine is trained, and how it is kept in checkpoints: all weights, or adapters beside
- * frozen ones.
+ * Which part of an engine is trained, and how it is stored in checkpoints: all weights, or adapters
+ * on top of frozen ones.
  */
 import { loadCheckpoint, saveCheckpoint } from '../storage/checkpoint.js';
 import type { ModelFiles } from '../storage/model-folder.js';
@@ -13,10 +13,10 @@ import type { WorkerOptions } from '../protocol/engine-calls.js';
 
 export interface TrainingState {
   readonly trainable: Trainable;
-  /** Writes the training weights, and the moments where they are given. */
+  /** Writes the training weights, and the moments if they are given. */
   save(directory: string, optimizer: OptimizerState | undefined): Promise<void>;
   /**
-   * Reads the training weights back. Resolves with the moments, where there are some.
+   * Reads the training weights back. Resolves with the moments, if there are some.
    * @throws CheckpointError when it is of another state
    */
   load(directory: string): Promise<OptimizerState | undefined>;

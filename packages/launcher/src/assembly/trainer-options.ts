@@ -13,7 +13,7 @@ interface TrainerParts {
   readonly sampling: Pick<Sampling, 'source' | 'filter'>;
   /** From the checkpoint that the stage continues from. */
   readonly state: TrainerState;
-  /** If known; it only ends the training where `trainer.total_steps` or supervised data say so. */
+  /** If known; it ends the training only if `trainer.total_steps` or supervised data set it. */
   readonly totalSteps: number | undefined;
   readonly sink: MetricSink;
 }

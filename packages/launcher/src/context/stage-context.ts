@@ -6,7 +6,7 @@ import type { ResumePoint } from '@trinity-rft/monitor';
 import type { RewardDefinition, WorkflowDefinition } from '@trinity-rft/workflow';
 import type { Registry } from '@trinity-rft/workflow/internal';
 
-/** Engines by name. */
+/** Engines by name; the first one is the default. */
 export type EngineTable = Readonly<Record<string, EngineFactory>>;
 
 /** What a configuration may name: the built-in parts, those of plugins and those of programs. */
@@ -61,7 +61,7 @@ export interface StageResult {
   readonly interrupted: boolean;
   /** An earlier process completed the stage, and nothing was left to do. */
   readonly doneBefore: boolean;
-  /** Optimizer steps made in the whole stage. */
+  /** The last train step of the stage; a train step may update the weights several times. */
   readonly trainStep: number;
   /** Folder of the last checkpoint, if there is one. */
   readonly checkpoint: string | undefined;

@@ -20,7 +20,7 @@ export const debugFiles = {
 
 /**
  * The folder to write to: `directory`, cleared of the files of an earlier debug run, or with
- * `suffix` a new folder beside it if there was one. The file of a served model stays.
+ * `suffix` a new folder next to it if there was one. The file of a served model stays.
  */
 export async function prepareFolder(directory: string, suffix?: string): Promise<string> {
   const used = await stat(path.join(directory, debugFiles.facts)).catch(() => undefined);

@@ -10,7 +10,7 @@ export interface Span {
   readonly name: string;
   readonly begin: number;
   readonly end: number;
-  /** Numbers and names about it. */
+  /** Further attributes: counts and names. */
   readonly details: Readonly<Record<string, string | number>>;
 }
 
@@ -28,7 +28,7 @@ export interface WorkflowDebugReport {
   /** Errors that no code awaited or caught meanwhile. A run reports them and continues. */
   readonly strayErrors: readonly string[];
   readonly turns: readonly Turn[];
-  /** Of the model, to read tokens with. */
+  /** Tokenizer of the model, to decode tokens. */
   readonly tokenizer: Tokenizer;
   /** Conversations that diverged from their recorded tokens. */
   readonly forks: readonly RecordedFork[];

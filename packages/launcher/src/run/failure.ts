@@ -6,7 +6,7 @@ import { CancelledError, redactText } from '@trinity-rft/core/internal';
 
 export const failureFile = 'failure.txt';
 
-/** The original error, where closing resources after it failed as well. */
+/** The first error, if closing resources after it failed as well. */
 export function firstCause(error: unknown): unknown {
   let cause = error;
   while (cause instanceof Error && cause.name === 'SuppressedError' && 'suppressed' in cause)

@@ -10,8 +10,8 @@ const busy = 5;
 /**
  * Locks the run directory, which is created if it does not exist, and returns its release. It is a
  * lock of the operating system on the empty database `<role>.lock`, so it is released however the
- * process ends, and a new process with the same id does not inherit it. `<role>.pid` beside it is
- * only for messages. A server without a trainer has a lock of its own (`serve`), since another
+ * process ends, and a new process with the same id does not inherit it. `<role>.pid` next to it is
+ * only for messages. A server without a trainer has a separate lock (`serve`), since another
  * process trains in the same directory.
  * @throws ConfigError naming the process that holds the lock, or the folder that cannot be written
  */

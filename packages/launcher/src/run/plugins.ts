@@ -42,7 +42,8 @@ const notModules = /\.(?:d\.m?ts|(?:test|spec)\.\w+)$/;
  * Loads every module at the top level of each directory and collects the exports that
  * `defineWorkflow`, `defineReward`, `defineAlgorithm` or a function for its parts created.
  * TypeScript needs no build; modules may import each other and packages. Relative directories start
- * at `cwd`. Files whose name begins with `_` or `.`, tests and declarations are skipped.
+ * at `cwd`. Files whose name begins with `_` or `.`, tests and declarations are skipped. Engines
+ * cannot be plugins: a program passes them in `ExtensionOptions.engines`.
  * @throws ConfigError naming the directory or file that cannot be loaded, or the two files that use
  * one name
  */

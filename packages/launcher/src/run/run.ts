@@ -36,7 +36,7 @@ export interface RunSummary {
   /** An earlier process completed the run, and nothing was left to do. */
   readonly doneBefore: boolean;
   readonly jobDirectory: string;
-  /** Of the stage that ran last. */
+  /** Last train step of the stage that ran last. */
   readonly trainStep: number;
   /** Folder of the last checkpoint; undefined when nothing was trained. */
   readonly checkpoint: string | undefined;
@@ -92,7 +92,8 @@ async function runStages(
 ): Promise<RunSummary> {
   const { jobDirectory, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
-  // Benchmarks, and servers beside a trainer, use the checkpoints of a run without being part of it.
+  // Benchmarks, and servers that run alongside a trainer, use the checkpoints of a run without
+  // being part of it.
   const isGuest =
     stages.every(({ mode }) => mode === 'bench') || surroundings.serve?.train === false;
   const save = async (stage: number): Promise<void> => {

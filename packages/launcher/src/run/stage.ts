@@ -86,7 +86,9 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   }
 }
 
-/** For a server beside a trainer: the log and metrics of the run belong to the trainer's process. */
+/**
+ * For a server alongside a trainer: the log and metrics of the run belong to the trainer's process.
+ */
 function withOwnLogs(stage: StageConfig): StageConfig {
   const folder = path.join(stage.jobDirectory, 'serve');
   return {

@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, type EngineFactory } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import { defaultEngine, engineNamed } from '../assembly/models/engines.js';
+import { builtInEngine, engineNamed } from '../assembly/models/engines.js';
 import { startModelOf } from '../assembly/models/model-folder.js';
 import { readConfiguration, type ConfigurationOptions } from '../run/configuration.js';
 
@@ -18,7 +18,7 @@ export interface VerifyTarget {
   readonly engine: EngineFactory;
 }
 
-/** How a configuration is read, where one is named. */
+/** How a configuration is read, if one is named. */
 export type TargetOptions = Pick<
   ConfigurationOptions,
   'pluginDirs' | 'workflows' | 'rewardFns' | 'algorithms' | 'engines' | 'cwd' | 'env'
@@ -87,7 +87,7 @@ async function storesOf(jobDirectory: string): Promise<readonly VerifyTarget[]> 
   return databases.map((name) => ({
     database: path.join(buffers, name),
     weights,
-    engine: defaultEngine,
+    engine: builtInEngine,
   }));
 }
 

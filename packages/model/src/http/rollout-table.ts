@@ -148,7 +148,7 @@ export function unauthorized(message: string): ModelError {
 
 function rolloutClosed(rollout: string): ModelError {
   return new ModelError(
-    `Rollout ${rollout} has ended, so its model answers no more calls. Expected calls before the workflow returns, and before its deadline. Await every call of the agent, and stop on the run's signal.`,
+    `Rollout ${rollout} has ended, so its model no longer accepts calls. Expected calls before the workflow returns, and before its deadline. Await every call of the agent, and stop on the run's signal.`,
     { status: 409, code: 'rollout_closed' },
   );
 }

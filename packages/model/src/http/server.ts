@@ -23,7 +23,7 @@ export interface MountOptions {
   readonly rollout?: string;
   /** Never rejects. Gets requests whose key has been checked. */
   readonly handler: AnswerHandler;
-  /** Opens the rollout. @default a random one */
+  /** Grants access to the rollout. @default a random one */
   readonly apiKey?: string;
   /** The handler answers `GET /metrics` with the rollout's key. @default false: 401 */
   readonly ownMetrics?: boolean;

@@ -72,7 +72,7 @@ interface GenerateRequest {
   readonly signal?: AbortSignal;
 }
 
-/** A finished and recorded call. */
+/** What the sampler generated for one call: the result of {@link Generate}, already recorded. */
 export interface Generation {
   /** Counts the calls of the rollout from 0, including failed ones. */
   readonly callIndex: number;

@@ -3,7 +3,7 @@ import type { Fork } from '@trinity-rft/chat';
 import { WorkflowError, type ChatResponse, type Experience } from '@trinity-rft/core';
 import { assertAligned, emptyEid } from '@trinity-rft/core/internal';
 
-/** One choice of one call. */
+/** One sampled answer of a call as the history stores it. It becomes one experience. */
 export interface RecordedChoice {
   readonly callIndex: number;
   readonly choice: number;
@@ -38,8 +38,9 @@ export interface History {
 }
 
 /**
- * `eid.step` counts recorded calls without gaps and continues after a clear, so that ids stay
- * unique within the run.
+ * In extracted experiences `eid.step` counts the calls that became experiences, without gaps, and
+ * continues after a clear, so that ids stay unique within the run. It is not the `callIndex`, which
+ * failed and undelivered calls have too.
  */
 export function createHistory(enabled: boolean): History {
   let recorded: RecordedChoice[] = [];
@@ -82,7 +83,7 @@ const historyOff = (): WorkflowError =>
     { code: 'HISTORY_OFF' },
   );
 
-/** Shares the arrays of the record. */
+/** Shares the arrays of the record. `step` becomes `eid.step`. */
 export function toExperience(
   { choice, response, promptText, fork }: RecordedChoice,
   step: number,

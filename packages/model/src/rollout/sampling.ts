@@ -34,7 +34,7 @@ export interface SamplingContext {
   readonly defaults: SamplingDefaults;
   readonly limits: RolloutLimits;
   readonly promptLength: number;
-  /** Of the sampler. */
+  /** `maxModelLen` of the sampler: longest prompt and response together, in tokens. */
   readonly maxModelLen: number;
   readonly stopTokenIds: readonly number[];
   readonly seed: number;

@@ -35,7 +35,7 @@ export interface TestRollouts {
   readonly open: (options: TestRolloutOptions) => Promise<TestRollout>;
   readonly encode: (text: string) => Int32Array;
   readonly decode: (ids: Int32Array) => string;
-  /** Of all rollouts. */
+  /** Closes all rollouts. */
   readonly close: () => Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export function inProcessRollouts(): TestRollouts {
 }
 
 /**
- * Each endpoint is mounted on one server on the loopback interface, with a key of its own.
+ * Each endpoint is mounted on one server on the loopback interface, with its own key.
  * @throws ModelError 503 when there is no port
  */
 export async function servedRollouts(): Promise<TestRollouts> {

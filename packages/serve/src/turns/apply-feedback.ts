@@ -17,7 +17,7 @@ export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResu
   if (conflicts.length > 0) throw conflicting(conflicts.map(({ name }) => name));
   const open = named.filter(({ rows }) => rows.some((row) => row['reward'] === null));
   for (const row of open.flatMap(({ rows }) => rows)) {
-    // Without a task from the client, each call is a task of its own.
+    // Without a task from the client, each call is a separate task.
     sql.reward.run(
       feedback.reward,
       feedback.taskId ?? String(row['msg']),

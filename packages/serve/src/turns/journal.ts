@@ -1,5 +1,5 @@
 /**
- * Calls that are not in the database yet, in two files beside it. A call in these files survives
+ * Calls that are not in the database yet, in two files next to it. A call in these files survives
  * the end of the process.
  */
 import {
@@ -91,7 +91,7 @@ function openSegment(path: string): Segment {
     return { path, file, size: fstatSync(file).size, pending: 0 };
   } catch (cause) {
     throw new BufferError(
-      `${path}, the journal of served calls, cannot be opened: ${describeError(cause)}. Expected a writable file beside the database. Check the permissions of its folder.`,
+      `${path}, the journal of served calls, cannot be opened: ${describeError(cause)}. Expected a writable file next to the database. Check the permissions of its folder.`,
       { code: 'SERVE_OPEN', cause },
     );
   }

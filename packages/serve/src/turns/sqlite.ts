@@ -1,5 +1,5 @@
 /**
- * Served calls in one SQLite file. Writing waits for the disk, so this runs in a thread of its own.
+ * Served calls in one SQLite file. Writing waits for the disk, so this runs in a separate thread.
  */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';

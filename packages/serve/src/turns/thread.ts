@@ -31,7 +31,7 @@ export class TurnThread {
 
   private constructor(options: TurnStoreOptions) {
     this.#path = options.path;
-    // Beside this file in the sources, and beside the bundle in the package.
+    // Next to this file in the sources, and next to the bundle in the package.
     this.#link = startThread<TurnMethods, TurnStoreOptions>(
       new URL('./worker.js', import.meta.url),
       {
@@ -64,7 +64,7 @@ export class TurnThread {
     }
   }
 
-  /** Aborts, with the error as its reason, when the thread has ended by itself. */
+  /** Aborts, with the error as its reason, when the thread has ended unexpectedly. */
   get failed(): AbortSignal {
     return this.#failed.signal;
   }
@@ -115,7 +115,7 @@ function notStarted({ cause }: ThreadExit): BufferError {
   const why =
     cause === undefined ? 'ended before it was ready' : `did not start: ${describeError(cause)}`;
   return new BufferError(
-    `The thread that stores served calls ${why}. Its file, worker.js, lies beside the code of @trinity-rft/serve: leave the package out of a bundle, or copy the file.`,
+    `The thread that stores served calls ${why}. Its file, worker.js, must be next to the code of @trinity-rft/serve: leave the package out of a bundle, or copy the file.`,
     { code: 'SERVE_THREAD', cause },
   );
 }
@@ -123,14 +123,14 @@ function notStarted({ cause }: ThreadExit): BufferError {
 function died(path: string, { exitCode, cause }: ThreadExit): BufferError {
   const why = cause === undefined ? '' : ` (${describeError(cause)})`;
   return new BufferError(
-    `The thread that stores served calls in ${path} ended with exit code ${exitCode}${why}. Answered calls are kept, in the database or in the files beside it; further calls cannot be stored. Start the server again.`,
+    `The thread that stores served calls in ${path} ended with exit code ${exitCode}${why}. Answered calls are kept, in the database or in the files next to it; further calls cannot be stored. Start the server again.`,
     { code: 'SERVE_THREAD', details: { exitCode }, cause },
   );
 }
 
 function notStored(path: string, cause: unknown): BufferError {
   return new BufferError(
-    `Calls that were answered could not be stored in ${path}: ${describeError(cause)}. They are kept in the files beside it. Check the disk and start the server again: it stores them first.`,
+    `Calls that were answered could not be stored in ${path}: ${describeError(cause)}. They are kept in the files next to it. Check the disk and start the server again: it stores them first.`,
     { code: 'SERVE_STORAGE', cause },
   );
 }

@@ -17,7 +17,7 @@ export interface Feedback {
   readonly reward: number;
   /** `ID` for all choices of a call, `ID:CHOICE` for one of them, from 0. At least one. */
   readonly msgIds: readonly string[];
-  /** Calls with the same task are compared. @default each call is a task of its own */
+  /** Calls with the same task are compared. @default each call is a separate task */
   readonly taskId?: string;
   /** Attempt at the task, from 0. */
   readonly runId: number;
@@ -49,7 +49,7 @@ export interface Batch {
   readonly calls: readonly RewardedCall[];
 }
 
-/** Numbers of choices. `total` = `open` + `ready` + `committed`. */
+/** Counts of choices. `total` = `open` + `ready` + `committed`. */
 export interface TurnCounts {
   readonly total: number;
   /** Without a reward. */
@@ -90,7 +90,7 @@ export interface TurnStore {
   unfinishedBatch(): Promise<Batch | undefined>;
   /** The batch is in the experience store: only ids and rewards of its calls are kept. */
   finishBatch(step: number): Promise<void>;
-  /** Of the last finished batch, 0 before the first. */
+  /** Number of the last finished batch, 0 before the first. */
   lastStep(): Promise<number>;
   counts(): Promise<TurnCounts>;
   /** Waits for earlier calls, then ends the thread. */

@@ -74,7 +74,8 @@ export interface TunerModelFields {
   readonly reasoningParser?: string | null;
   readonly tinkerConfig?: TinkerFields;
   /**
-   * Of an OpenAI-compatible service, for auxiliary models and candidates only; ends with `/v1`.
+   * Address of an OpenAI-compatible service, which ends with `/v1`. For auxiliary models and
+   * candidates only.
    * @default the model runs on the embedded engine
    */
   readonly baseUrl?: string;

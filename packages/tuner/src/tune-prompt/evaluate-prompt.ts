@@ -19,7 +19,7 @@ export interface PromptInput<Row = RawTask> {
   readonly signal: AbortSignal;
 }
 
-/** Runs the agent with the prompt, on a model of its own. A reward in its output is ignored. */
+/** Runs the agent with the prompt, on a separate model. A reward in its output is ignored. */
 export type PromptWorkflowType<Row = RawTask, Response = unknown> = (
   input: PromptInput<Row>,
 ) => WorkflowOutput<Response> | Promise<WorkflowOutput<Response>>;

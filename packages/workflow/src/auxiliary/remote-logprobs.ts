@@ -11,13 +11,14 @@ interface ScoreCall extends ScoreOptions {
 }
 
 /**
- * vLLM's answer to `prompt_logprobs: 0`, which OpenAI's API lacks: by id, null for the first token.
+ * vLLM's response field for `prompt_logprobs: 0`, which OpenAI's API does not have: one entry per
+ * token, with log-probabilities by token id; null for the first token.
  */
 type PromptLogprobs = readonly (Readonly<Record<string, { readonly logprob?: unknown }>> | null)[];
 
 /**
- * One value per response token. The service computes them at temperature 1, so no other is
- * possible.
+ * One value per response token. Services compute them at temperature 1, so other temperatures are
+ * rejected.
  * @throws ModelError when the service does not support it
  */
 export async function remoteLogprobs(
@@ -48,11 +49,11 @@ export async function remoteLogprobs(
       temperature: 1,
       prompt_logprobs: 0,
     };
-    const answer = await client.completions.create(
+    const completion = await client.completions.create(
       body as OpenAI.CompletionCreateParamsNonStreaming,
       { signal },
     );
-    const { prompt_logprobs: scored } = (answer.choices[0] ?? {}) as {
+    const { prompt_logprobs: scored } = (completion.choices[0] ?? {}) as {
       readonly prompt_logprobs?: PromptLogprobs | null;
     };
     if (!Array.isArray(scored) || scored.length !== tokens.length) throw cannotScore(modelPath);
@@ -63,8 +64,8 @@ export async function remoteLogprobs(
       const logprob = candidates?.[String(token)]?.logprob;
       if (typeof logprob === 'number' && Number.isFinite(logprob)) return Math.min(0, logprob);
       throw new ModelError(
-        `The remote model "${modelPath}" returned no log-probability of token ${token} at ` +
-          `position ${position}. Does it have another tokenizer?`,
+        `The remote model "${modelPath}" returned no log-probability for token ${token} at ` +
+          `position ${position}. Check that it has the tokenizer of the trained model.`,
         { status: 502, code: 'remote_error' },
       );
     });

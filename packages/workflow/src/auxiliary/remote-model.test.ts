@@ -122,7 +122,7 @@ describe('createRemoteModel', () => {
     await expect(model.chat(ask, { topLogprobs: 2 })).rejects.toMatchObject({
       code: 'not_available',
     });
-    expect(() => model.extractExperiencesFromHistory()).toThrow('keeps no history');
+    expect(() => model.extractExperiencesFromHistory()).toThrow('records no history');
   });
 });
 
@@ -158,7 +158,7 @@ describe('logprobs of a remote model', () => {
     };
     await expect(model.logprobs([1, 2], 1)).rejects.toMatchObject(refusal);
     await expect(model.logprobs([1, 2], 1)).rejects.toThrow(
-      'no log-probability of token 2 at position 1',
+      'no log-probability for token 2 at position 1',
     );
     await expect(model.logprobs([1, 2], 1)).rejects.toMatchObject({
       status: 404,

@@ -1,4 +1,4 @@
-/** An auxiliary model behind an OpenAI-compatible address: neither trained nor recorded. */
+/** An auxiliary model at an OpenAI-compatible service. It is neither trained nor recorded. */
 import {
   ModelError,
   WorkflowError,
@@ -20,7 +20,7 @@ export interface RemoteModelOptions {
   readonly apiKey: string;
   /** Name of the model at the service. */
   readonly modelPath: string;
-  /** For calls that do not set them. @default those of the service */
+  /** Used by calls that do not set them. @default those of the service */
   readonly defaults?: Pick<ChatOptions, 'temperature' | 'topP' | 'maxTokens'>;
   /**
    * Sent as `chat_template_kwargs.enable_thinking`, which vLLM and SGLang read.
@@ -67,8 +67,8 @@ export function createRemoteModel(options: RemoteModelOptions): AgentModel {
     vocabulary: undefined,
     extractExperiencesFromHistory: () => {
       throw new WorkflowError(
-        `The auxiliary model "${modelPath}" keeps no history, because it is not trained. ` +
-          'Take experiences from the rollout model.',
+        `The auxiliary model "${modelPath}" records no history, because it is not trained. ` +
+          'Extract experiences from the rollout model.',
         { code: 'HISTORY_OFF' },
       );
     },
@@ -103,8 +103,8 @@ async function chat(
 type CompletionRequest = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
 /**
- * Fields with the values that services assume anyway are left out, so that `top_k`, `min_tokens`
- * and `chat_template_kwargs`, which OpenAI's API rejects, are sent only when they matter.
+ * Leaves out fields that equal the defaults of services, so that `top_k`, `min_tokens` and
+ * `chat_template_kwargs`, which OpenAI's API rejects, are sent only when they have an effect.
  */
 function toRequest(
   messages: readonly ChatMessage[],
@@ -155,7 +155,7 @@ function toResponse(
   };
 }
 
-/** A fetch whose requests also abort at the deadline and with the run. */
+/** A fetch whose requests also abort at the deadline and when the run aborts. */
 function boundFetch({
   signal,
   timeoutMs,

@@ -70,7 +70,7 @@ function checkExperts(
   }
 }
 
-/** A warning only: a workflow may know a teacher of its own. */
+/** A warning only: a workflow may use a teacher that is not in the configuration. */
 function checkTeacher(
   context: StageContext,
   { needs, algorithmType }: AlgorithmConfig,

@@ -134,7 +134,7 @@ function deriveAggregation(
   };
 }
 
-/** As in the original, dpo always has a KL loss, whose coefficient may be 0. */
+/** As in Trinity-RFT, dpo always has a KL loss, whose coefficient may be 0. */
 function keepReference(
   context: StageContext,
   preset: AlgorithmPreset,
@@ -144,7 +144,7 @@ function keepReference(
   const { name, args = {} } = preset.klLossFn;
   context.warn(
     ['algorithm', 'kl_loss_fn'],
-    `"none" is read as "${name}", as in the original. Set kl_loss_fn_args.kl_coef: 0 for no KL loss.`,
+    `"none" is read as "${name}", as in Trinity-RFT. Set kl_loss_fn_args.kl_coef: 0 for no KL loss.`,
   );
   return (
     derivePart(context, placeOf('kl_loss_fn'), context.tables.klFns, {

@@ -1,6 +1,6 @@
 /** The engine that trains and samples, and whether it can do what the file asks for. */
 import { ConfigError } from '@trinity-rft/core';
-import { defaultEngine } from '../../schema/engines.js';
+import { defaultEngineName } from '../../schema/engines.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { AlgorithmConfig, StageConfig } from '../base/resolved.js';
@@ -11,7 +11,7 @@ const samplerKey: KeyPath = ['explorer', 'rollout_model', 'engine_type'];
 const loraKey: KeyPath = ['model', 'lora_configs'];
 const algorithmKey: KeyPath = ['algorithm', 'algorithm_type'];
 
-/** The name of the engine in the table. Names with a status, such as `verl`, choose nothing. */
+/** The name of the engine in the table. Ignored or unsupported names select no engine. */
 export function deriveEngine(context: StageContext): string {
   const { input, engines } = context;
   if (Object.keys(engines).length === 0)
@@ -28,7 +28,7 @@ export function deriveEngine(context: StageContext): string {
       `got "${samples}", but trainer.trainer_type is "${trains}", and one engine trains and samples. Remove one of the two keys.`,
       [trainerKey],
     );
-  return trains ?? samples ?? defaultEngine(engines);
+  return trains ?? samples ?? defaultEngineName(engines);
 }
 
 /** Mode bench trains nothing, so it needs nothing. */

@@ -55,7 +55,7 @@ export function deriveCritic(context: StageContext, policy: OptimizerConfig): Cr
 type Keyed<T> = readonly [path: KeyPath, value: T];
 
 /**
- * Two keys limit the gradient norm: the first counts where the file sets it, else the second. They
+ * Two keys limit the gradient norm: the first applies if the file sets it, else the second. They
  * must not contradict each other.
  */
 function oneBound<T extends number | null>(

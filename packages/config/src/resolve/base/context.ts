@@ -1,5 +1,5 @@
 /** What resolving a stage needs: its values, where they are in the file, and a way to report. */
-import type { EngineTable } from '../../schema/engines.js';
+import type { EngineFactsTable } from '../../schema/engines.js';
 import type { RunInput, RunSchema } from '../../schema/root.js';
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { nodeAt, placeOf, type KeyPath, type MapNode } from '../../source/node.js';
@@ -15,7 +15,7 @@ export interface StageContext extends StageTree {
   /** The schema of each section. */
   readonly sections: RunSchema['shape'];
   readonly tables: AlgorithmTables;
-  readonly engines: EngineTable;
+  readonly engines: EngineFactsTable;
   readonly disk: Disk;
   /** The stage that comes before, if there is one. */
   readonly hasPrevious: boolean;
@@ -44,7 +44,7 @@ export interface Findings {
 export interface StageSurroundings {
   readonly disk: Disk;
   readonly tables: AlgorithmTables;
-  readonly engines: EngineTable;
+  readonly engines: EngineFactsTable;
   readonly schema: RunSchema;
   readonly findings: Findings;
 }

@@ -85,13 +85,13 @@ export interface PartConfig {
 export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSection>> {
   /** The kind of rows it is trained on. */
   readonly schema: DataSchema;
-  /** Runs per task: the group size. 1 where nothing is explored. */
+  /** Runs per task: the group size. 1 if nothing is explored. */
   readonly repeatTimes: number;
   /** The algorithm learns from runs of the model, not from stored answers. */
   readonly needsRollouts: boolean;
   readonly optimizer: OptimizerConfig;
   readonly sampleStrategy: PartConfig;
-  /** Undefined where there are no rewards. */
+  /** Undefined if there are no rewards. */
   readonly advantageFn: PartConfig | undefined;
   readonly policyLossFn: PartConfig;
   readonly klLossFn: PartConfig;
@@ -199,7 +199,7 @@ export interface TasksetConfig
   /** Registered name; undefined when every row names its own (`format.workflowKey`). */
   readonly workflow: string | undefined;
   readonly rewardFn: string | undefined;
-  /** Complete: with the model's values where the file sets none. */
+  /** Complete: with the model's values if the file sets none. */
   readonly rolloutArgs: Required<RolloutArgs>;
   /** Runs per task. */
   readonly repeatTimes: number;
@@ -240,7 +240,7 @@ export interface ExplorerConfig extends Omit<
   readonly serve: ServeConfig;
 }
 
-/** Where mode `serve` listens, and how often it looks for a newer checkpoint. */
+/** Where mode `serve` listens, and how often it checks for a newer checkpoint. */
 export interface ServeConfig extends Resolved<typeof serveKeys> {}
 
 /**
@@ -260,7 +260,7 @@ export interface AuxiliaryModelConfig extends Inherited<
   Resolved<ReturnType<typeof auxiliaryModelItem>>,
   ModelConfig
 > {
-  /** What workflows know it by. */
+  /** Name by which workflows refer to it. */
   readonly name: string;
   readonly source: AuxiliarySource;
 }
@@ -287,7 +287,7 @@ export interface TrainerConfig extends Resolved<ReturnType<typeof trainerSection
   readonly critic: CriticConfig;
 }
 
-/** How the critic learns; read where the algorithm needs one. */
+/** How the critic learns; read if the algorithm needs one. */
 export interface CriticConfig extends Resolved<typeof critic> {
   readonly optimizer: OptimizerConfig;
   /** Train steps in which only the critic learns. */

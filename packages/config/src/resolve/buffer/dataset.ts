@@ -12,7 +12,7 @@ type RowsInput = Pick<
   'path' | 'split' | 'subset_name' | 'format' | 'data_selector'
 >;
 
-/** Of the section at `section`; a missing path is reported by the caller. */
+/** Resolves the dataset at `section`; the caller reports a missing path. */
 export function deriveDataset(
   context: StageContext,
   section: KeyPath,

@@ -36,7 +36,7 @@ export function deriveExperienceBuffer(
   return store(context, jobDirectory);
 }
 
-/** Further buffers that the trainer reads beside the experience buffer. */
+/** Further buffers that the trainer reads in addition to the experience buffer. */
 export function deriveAuxiliaryBuffers(
   context: StageContext,
   model: ModelConfig,
@@ -120,7 +120,7 @@ const rowsOf = (
 });
 
 /**
- * Rows to imitate. The documentation of the original leaves `storage_type` out, and means a file.
+ * Rows to imitate. Trinity-RFT's documentation omits `storage_type` and means a file.
  */
 function supervised(context: StageContext, model: ModelConfig): SupervisedBufferConfig {
   const { mode, algorithm, buffer } = context.input;
@@ -188,7 +188,7 @@ function fileInsteadOfStore(context: StageContext, explores: boolean): void {
     );
 }
 
-/** In the original the path of a queue was only a copy to look at, so it is ignored here. */
+/** In Trinity-RFT the path of a queue is only a copy for inspection, so it is ignored here. */
 function databasePath(
   context: StageContext,
   storageType: 'queue' | 'sql',

@@ -37,7 +37,7 @@ interface ExpertNeeds {
   readonly buffers: Readonly<Record<string, ExperienceBufferConfig>>;
 }
 
-/** Experts beside the experiences of the model; undefined without any, or when they are invalid. */
+/** Expert rows that are mixed into batches; undefined without any, or when they are invalid. */
 export function deriveExperts(
   context: StageContext,
   { needsRollouts, sampleStrategy: { name, args } }: AlgorithmConfig,

@@ -25,7 +25,7 @@ interface TasksetNeeds {
 
 const section: KeyPath = ['buffer', 'explorer_input'];
 
-/** Empty lists where the mode uses none. */
+/** Empty lists if the mode uses none. */
 export function deriveTasksets(
   context: StageContext,
   needs: TasksetNeeds,

@@ -11,7 +11,7 @@ const uses: readonly KeyPath[] = [
   ['algorithm', 'algorithm_type'],
 ];
 
-/** Experts count too. Pairs instead of experiences where the algorithm learns from pairs. */
+/** Experts count too. Pairs instead of experiences if the algorithm learns from pairs. */
 export function deriveTrainBatchSize(context: StageContext, algorithm: AlgorithmConfig): number {
   const { buffer } = context.input;
   const perStep = buffer.batch_size * algorithm.repeatTimes;
@@ -60,7 +60,10 @@ function checkFit(
 const makesMany = ({ tables }: StageContext, { advantageFn }: AlgorithmConfig): boolean =>
   tables.advantageFns[advantageFn?.name ?? '']?.experiencesPerRun === 'many';
 
-/** Rows of a batch with `own` experiences of the model beside the experts; 1e-9 is for rounding. */
+/**
+ * Rows of a batch with `own` experiences of the model in addition to the experts; 1e-9 absorbs
+ * rounding.
+ */
 const batchWith = (own: number, share: number): number =>
   share < 1 ? Math.floor(own / (1 - share) + 1e-9) : own;
 

@@ -1,4 +1,4 @@
-/** The models that workflows may use besides the trained one. */
+/** The models that workflows may use in addition to the trained one. */
 import type { AuxiliaryModelConfig, AuxiliarySource, ModelConfig } from '../base/resolved.js';
 import type { RunInput } from '../../schema/root.js';
 import { isSecretKey } from '../../source/secrets.js';

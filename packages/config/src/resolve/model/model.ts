@@ -86,7 +86,7 @@ function deriveCriticPath(context: StageContext): string | undefined {
   return location.path;
 }
 
-/** The file takes precedence over the inline text, as in the original. */
+/** The file takes precedence over the inline text, as in Trinity-RFT. */
 function deriveTemplate(context: StageContext): string | undefined {
   const { chat_template_path: file, custom_chat_template: inline } = context.input.model;
   if (file === null) return inline ?? undefined;

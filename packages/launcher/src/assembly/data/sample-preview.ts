@@ -56,7 +56,7 @@ function pick(experiences: readonly Experience[]): readonly Experience[] {
   return [...new Set(picked)].filter((experience) => experience !== undefined);
 }
 
-/** Adds the text of the tokens where the experience has none. */
+/** Adds the text of the tokens if the experience has none. */
 function readable(experience: Experience, { tokenizer }: ChatFormat) {
   const { tokens, promptLength } = experience;
   return {

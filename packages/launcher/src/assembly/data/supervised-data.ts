@@ -5,9 +5,8 @@ import { encodeConversation, type ChatFormat, type ConversationInput } from '@tr
 import type { AlgorithmConfig, SupervisedBufferConfig } from '@trinity-rft/config';
 import { createExperience, describeError, type Experience, type RawTask } from '@trinity-rft/core';
 import { TaskError } from '@trinity-rft/core/internal';
-import { readModelFiles } from '@trinity-rft/engine-onnx/internal';
 import type { StageContext } from '../../context/stage-context.js';
-import { explainFolderErrors, modelOfStage } from '../models/model-folder.js';
+import { maxPositionsOf } from '../models/model-folder.js';
 
 /** `sft`: answers to imitate; `dpo`: pairs of a better and a worse answer. */
 export type RowSchema = Exclude<AlgorithmConfig['schema'], 'experience'>;
@@ -45,20 +44,17 @@ export async function openRows(
   schema: RowSchema,
 ): Promise<{ readonly rows: readonly RawTask[]; readonly toExperiences: RowEncoder }> {
   const rows = await readSupervisedRows(config, schema, context.signal);
-  const { config: model } = await explainFolderErrors(modelOfStage(context), () =>
-    readModelFiles(context.startModel),
-  );
+  const maxPositions = maxPositionsOf(context.startModel);
   const encode = rowEncoder(format, config, schema);
   const toExperiences: RowEncoder = (rawTask, row) => {
     const experiences = encode(rawTask, row);
     for (const { tokens } of experiences)
-      if (tokens.length > model.maxPositions)
-        throw tooLong(config, row, tokens.length, model.maxPositions);
+      if (tokens.length > maxPositions) throw tooLong(config, row, tokens.length, maxPositions);
     return experiences;
   };
   // A token stands for at least one byte, so a row with few bytes fits without being encoded.
   const mayBeTooLong = (rawTask: RawTask): boolean =>
-    Buffer.byteLength(JSON.stringify(rawTask)) + templateBytes > model.maxPositions;
+    Buffer.byteLength(JSON.stringify(rawTask)) + templateBytes > maxPositions;
   checkRows(
     rows,
     placeOf(config),

@@ -27,7 +27,7 @@ export interface AuxiliaryModels {
 type CreateModel = (key: AttemptKey) => AgentModel;
 
 /**
- * Each model folder gets an engine of its own, which all models of that folder share.
+ * Each model folder gets one engine, which all models of that folder share.
  * @throws ConfigError when a folder cannot be used
  */
 export async function openAuxiliaryModels(

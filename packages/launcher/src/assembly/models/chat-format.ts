@@ -12,7 +12,10 @@ export function openChatFormat(context: StageContext): Promise<ChatFormat> {
   );
 }
 
-/** Of one model folder. @throws ConfigError when its tokenizer or template cannot be used */
+/**
+ * The chat format of one model folder.
+ * @throws ConfigError when its tokenizer or template cannot be used
+ */
 export async function readChatFormat(
   folder: string,
   {

@@ -64,6 +64,7 @@ export async function openFrozenEngine(
   }
 }
 
+/** The engine is dead, as `EngineFactory` in core defines. */
 const fatalCodes: ReadonlySet<string> = new Set(['ENGINE_WORKER_DIED', 'ENGINE_CLOSED']);
 
 /** The same sampler, which aborts `failure` once the engine behind it has died. */

@@ -4,8 +4,8 @@ import { pickRow } from '@trinity-rft/core/internal';
 import { onnxEngine } from '@trinity-rft/engine-onnx';
 import type { EngineTable } from '../../context/stage-context.js';
 
-/** For model folders of which no configuration says more. */
-export const defaultEngine: EngineFactory = onnxEngine;
+/** Also opens model folders that are used without a configuration. */
+export const builtInEngine: EngineFactory = onnxEngine;
 
 /**
  * The built-in engine and those that a program adds.
@@ -13,7 +13,7 @@ export const defaultEngine: EngineFactory = onnxEngine;
  */
 export function engineTable(added: readonly EngineFactory[] = []): EngineTable {
   const table: Record<string, EngineFactory> = {};
-  for (const engine of [defaultEngine, ...added]) {
+  for (const engine of [builtInEngine, ...added]) {
     if (Object.hasOwn(table, engine.name))
       throw new ConfigError(
         `There are two engines with the name "${engine.name}". Give one of them another name.`,
@@ -24,6 +24,6 @@ export function engineTable(added: readonly EngineFactory[] = []): EngineTable {
   return table;
 }
 
-/** @param name as the resolved configuration has it: `engine` of a stage or an auxiliary model */
+/** @param name `engine` of a stage or an auxiliary model in the resolved configuration */
 export const engineNamed = (engines: EngineTable, name: string): EngineFactory =>
   pickRow('engine', engines, name);

@@ -1,7 +1,10 @@
-/** The folders of models: which one a stage starts from, and whose mistake it is if it is broken. */
+/**
+ * The folders of models: which one a stage starts from, and who is to blame for a broken folder.
+ */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
+import { diskAt, readModelFolder } from '@trinity-rft/config/internal';
 import { ConfigError } from '@trinity-rft/core';
 import { CheckpointError, EngineError } from '@trinity-rft/core/internal';
 import { listCheckpoints } from '@trinity-rft/trainer';
@@ -43,13 +46,22 @@ export async function resolveModelFolder({ model }: StageConfig): Promise<string
   return modelPath;
 }
 
+/**
+ * Longest sequence that the model in `folder` supports, by `max_position_embeddings` of its
+ * config.json. Infinity if that is missing or unreadable: the engine checks the folder on opening.
+ */
+export function maxPositionsOf(folder: string): number {
+  const read = readModelFolder(diskAt(folder), folder);
+  return (read.kind === 'shape' ? read.shape.maxPositions : undefined) ?? Infinity;
+}
+
 /** A folder that the configuration names, with the key that names it. */
 export interface GivenFolder {
   readonly key: string;
   readonly folder: string;
 }
 
-/** Undefined where the stage starts from a checkpoint of the run. */
+/** Undefined if the stage starts from a checkpoint of the run. */
 export const modelOfStage = ({ stage: { model } }: StageContext): GivenFolder | undefined =>
   model.fromPreviousStage ? undefined : { key: 'model.model_path', folder: model.modelPath };
 

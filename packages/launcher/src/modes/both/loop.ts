@@ -80,7 +80,7 @@ interface ResumeParts {
   readonly progress: Progress;
 }
 
-/** Puts trainer, store and sampler to where the run continues. */
+/** Sets trainer, store and sampler to the point where the run continues. */
 async function resume(
   { stage, runtime }: StageContext,
   { engine, critic, sampling, transport }: LoopParts,
@@ -105,7 +105,7 @@ async function resume(
 }
 
 /**
- * Train steps of the whole stage; unknown where a run yields as many experiences as it makes calls.
+ * Train steps of the whole stage; unknown if a run yields as many experiences as it makes calls.
  */
 function totalTrainSteps(
   { stage: { trainer, buffer, algorithm }, algorithms }: StageContext,

@@ -12,22 +12,22 @@ const { json, sse } = completionEncodings(toCompletion, toChunks);
 
 export async function chatCompletions(request: Request, context: RouteContext): Promise<Answer> {
   const { value, digest } = await readBody(request, context, 'a chat completion request');
-  const wanted = readRequest(value);
-  checkChoices(context, wanted.n);
-  reportIgnoredSettings(wanted, context);
-  return answerRequest(request, digest, context, wanted.stream ? sse : json, (signal) =>
-    complete(wanted, context, signal),
+  const parsed = readRequest(value);
+  checkChoices(context, parsed.n);
+  reportIgnoredSettings(parsed, context);
+  return answerRequest(request, digest, context, parsed.stream ? sse : json, (signal) =>
+    complete(parsed, context, signal),
   );
 }
 
 async function complete(
-  wanted: ChatCompletionRequest,
+  parsed: ChatCompletionRequest,
   context: RouteContext,
   signal: AbortSignal,
 ): Promise<CompletedCall<ResponseContext>> {
   const { modelPath: model, tokenizer, runtime, clientSampling } = context;
-  const { messages, tools, parseTools, constraint } = wanted;
-  const { n, stop, maxTokens, logprobs, topLogprobs, includeUsage, returnTokenIds } = wanted;
+  const { messages, tools, parseTools, constraint } = parsed;
+  const { n, stop, maxTokens, logprobs, topLogprobs, includeUsage, returnTokenIds } = parsed;
   const generation = await context.generate({
     messages,
     tools,
@@ -38,7 +38,7 @@ async function complete(
       stop,
       topLogprobs: logprobs ? topLogprobs : 0,
       maxTokens,
-      ...(clientSampling === 'respect' && wanted.sampling),
+      ...(clientSampling === 'respect' && parsed.sampling),
     },
     signal,
   });

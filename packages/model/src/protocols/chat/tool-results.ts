@@ -1,6 +1,6 @@
 /**
- * Tool messages must answer calls. OpenAI's servers reject other ones, so agents that work there do
- * not send them.
+ * Tool messages must answer calls. OpenAI's servers reject other ones, so agents that run against
+ * them do not send them.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent } from '../shared/request/fields.js';

@@ -1,5 +1,5 @@
 /**
- * `POST /v1/completions`: continues a prompt as it is. An experience of its own, not a turn of a
+ * `POST /v1/completions`: continues a prompt as it is. A separate experience, not a turn of a
  * conversation.
  */
 import type { Answer } from '../shared/answer/answer.js';
@@ -15,21 +15,21 @@ const { json, sse } = completionEncodings(toCompletion, toChunks);
 
 export async function textCompletions(request: Request, context: RouteContext): Promise<Answer> {
   const { value, digest } = await readBody(request, context, 'a completion request');
-  const wanted = readRequest(value, context.tokenizer.vocabularySize);
-  checkChoices(context, wanted.n);
-  reportIgnoredSettings({ ...wanted, constraintFields: [] }, context);
-  return answerRequest(request, digest, context, wanted.stream ? sse : json, (signal) =>
-    complete(wanted, context, signal),
+  const parsed = readRequest(value, context.tokenizer.vocabularySize);
+  checkChoices(context, parsed.n);
+  reportIgnoredSettings({ ...parsed, constraintFields: [] }, context);
+  return answerRequest(request, digest, context, parsed.stream ? sse : json, (signal) =>
+    complete(parsed, context, signal),
   );
 }
 
 async function complete(
-  wanted: TextCompletionRequest,
+  parsed: TextCompletionRequest,
   context: RouteContext,
   signal: AbortSignal,
 ): Promise<CompletedCall<ResponseContext>> {
   const { modelPath: model, tokenizer, runtime, clientSampling } = context;
-  const { prompt, n, stop, maxTokens, logprobs, includeUsage, returnTokenIds } = wanted;
+  const { prompt, n, stop, maxTokens, logprobs, includeUsage, returnTokenIds } = parsed;
   const generation = await context.generate({
     plain: prompt,
     messages: [],
@@ -39,7 +39,7 @@ async function complete(
       stop,
       topLogprobs: logprobs ?? 0,
       maxTokens,
-      ...(clientSampling === 'respect' && wanted.sampling),
+      ...(clientSampling === 'respect' && parsed.sampling),
     },
     signal,
   });

@@ -19,7 +19,7 @@ import { toResponse, type ResponseBody } from './response.js';
 
 /** A request with everything that it refers to. */
 interface ResolvedRequest {
-  readonly wanted: ResponsesRequest;
+  readonly parsed: ResponsesRequest;
   readonly previous: StoredResponse | undefined;
   /** The conversation up to and including the previous response. */
   readonly before: readonly Item[];
@@ -48,20 +48,20 @@ export function sseAfter(sequenceNumber: number): AnswerEncoding<Created> {
 export async function createResponse(request: Request, context: ResponsesContext): Promise<Answer> {
   const { value, digest } = await readBody(request, context, 'a Responses request');
   const resolved = resolve(readRequest(value), context.responses);
-  reportIgnoredSettings(resolved.wanted, context);
+  reportIgnoredSettings(resolved.parsed, context);
   for (const { callIndex } of [...resolved.before, ...resolved.input])
     if (callIndex !== undefined) context.deliveries.markDelivered(callIndex);
-  return answerRequest(request, digest, context, resolved.wanted.stream ? sse : json, (signal) =>
+  return answerRequest(request, digest, context, resolved.parsed.stream ? sse : json, (signal) =>
     create(resolved, context, signal),
   );
 }
 
-function resolve(wanted: ResponsesRequest, store: ResponseStore): ResolvedRequest {
-  const previous = findPrevious(wanted, store);
+function resolve(parsed: ResponsesRequest, store: ResponseStore): ResolvedRequest {
+  const previous = findPrevious(parsed, store);
   const before = conversationOf(previous);
-  const input = readInput(wanted.input, (id) => store.item(id));
+  const input = readInput(parsed.input, (id) => store.item(id));
   checkCalls(before, input);
-  return { wanted, previous, before, input };
+  return { parsed, previous, before, input };
 }
 
 function findPrevious(
@@ -81,14 +81,14 @@ function findPrevious(
 
 /** Stored before the client gets it. */
 async function create(
-  { wanted, previous, before, input }: ResolvedRequest,
+  { parsed, previous, before, input }: ResolvedRequest,
   context: ResponsesContext,
   signal: AbortSignal,
 ): Promise<Created> {
   const { modelPath: model, tokenizer, runtime, responses } = context;
   const seconds = (): number => Math.floor(runtime.clock.now() / 1000);
   const created = seconds();
-  const generation = await generate(wanted, [...before, ...input], signal, context);
+  const generation = await generate(parsed, [...before, ...input], signal, context);
   const { callIndex } = generation;
   const id = runtime.newId('resp');
   const completed = seconds();
@@ -98,10 +98,10 @@ async function create(
     completed,
     model,
     tokenizer,
-    request: wanted,
+    request: parsed,
   });
   await context.onAnswer(id, generation);
-  if (wanted.store) {
+  if (parsed.store) {
     const output = readOutputItems(body.output, callIndex);
     responses.add({ callIndex, body, input, output, previous });
   }

@@ -126,8 +126,8 @@ function reasoningSteps(
 }
 
 /**
- * An error after the stream has begun, in both shapes that clients know: with fields of its own, and
- * under `error`.
+ * An error after the stream has begun, in both shapes that clients know: fields at the top level,
+ * and the same under `error`.
  */
 export function failureEvents(error: unknown): readonly ServerEvent[] {
   const body = errorBody(error);

@@ -13,12 +13,12 @@ import type { ResponsesRequest } from './request.js';
  * @throws ModelError, CancelledError, EngineError
  */
 export async function generate(
-  wanted: ResponsesRequest,
+  parsed: ResponsesRequest,
   items: readonly Item[],
   signal: AbortSignal,
   context: Pick<RouteContext, 'generate' | 'clientSampling'>,
 ): ReturnType<Generate> {
-  const { instructions, tools, toolChoice, format, constraint, maxTokens, topLogprobs } = wanted;
+  const { instructions, tools, toolChoice, format, constraint, maxTokens, topLogprobs } = parsed;
   const parseTools = toolChoice !== 'none';
   const system = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
   const messages = withInstructions(
@@ -37,7 +37,7 @@ export async function generate(
       sampling: {
         topLogprobs,
         maxTokens,
-        ...(context.clientSampling === 'respect' && wanted.sampling),
+        ...(context.clientSampling === 'respect' && parsed.sampling),
       },
       signal,
     });

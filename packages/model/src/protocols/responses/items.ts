@@ -10,7 +10,7 @@ export interface Item {
   /** As sent or received. */
   readonly wire: JsonObject;
   readonly message: NormalMessage;
-  /** Of the recorded call that wrote it. */
+  /** Index of the recorded call that wrote it. */
   readonly callIndex?: number;
 }
 

@@ -4,7 +4,7 @@ import type { Item } from './items.js';
 import type { ResponseBody } from './response.js';
 
 export interface StoredResponse {
-  /** Of the recorded call. */
+  /** Index of the recorded call. */
   readonly callIndex: number;
   readonly body: ResponseBody;
   /** The response that it continues. */

@@ -115,8 +115,8 @@ function toOutput({ response, sequence }: Choice, context: ResponseContext): rea
 type Logprob = OpenAI.Responses.ResponseOutputText.Logprob;
 
 /**
- * Of all sampled tokens as in chat completions, including reasoning and calls. Empty when they were
- * not requested.
+ * Log-probabilities of all sampled tokens as in chat completions, including reasoning and calls.
+ * Empty when they were not requested.
  */
 function textLogprobs(
   sequence: SampledSequence,

@@ -2,7 +2,10 @@
 import type { Generation } from '../../rollout/generate.js';
 import { done, jsonEncoding, sseEncoding, type AnswerEncoding } from './answer/encodings.js';
 
-/** @typeParam Context what an answer says besides the generation */
+/**
+ * A generation with what its response body needs, for the two completion routes.
+ * @typeParam Context what an answer contains in addition to the generation
+ */
 export interface CompletedCall<Context> {
   readonly callIndex: number;
   readonly generation: Generation;

@@ -1,12 +1,11 @@
 /** What the owner of an endpoint decides about its clients. */
 import { invalidRequest } from '@trinity-rft/chat/internal';
 import type { HeartbeatOptions } from './answer/delivery.js';
-import type { DeduplicationOptions } from './request-deduplication.js';
 import type { BodyLimits } from './request/body.js';
 
-export interface EndpointPolicy extends BodyLimits, DeduplicationOptions, HeartbeatOptions {
+export interface EndpointPolicy extends BodyLimits, HeartbeatOptions {
   /**
-   * Whether clients may ask for several choices with `n`. Each choice is an experience of its own,
+   * Whether clients may ask for several choices with `n`. Each choice is a separate experience,
    * but the conversation can continue from only one of them.
    * @default "allow"
    */

@@ -7,7 +7,7 @@ import type { Counters } from '../../rollout/counters.js';
 import type { PendingAnswer } from './answer/delivery.js';
 import { trackGenerations, type RunningGenerations } from './running-generations.js';
 
-/** A finished generation of any protocol. */
+/** The result of a call in any protocol; deduplication reads its index only. */
 export interface RecordedCall {
   readonly callIndex: number;
 }
@@ -30,7 +30,8 @@ export interface RequestDeduplication {
    * - an answer that no client received is replayed for the next equal request, which is the client
    * coming back for it;
    * - a retry joins the running generation of an equal request, or gets its recorded answer again;
-   * - every other request is a sample of its own, even if its prompt is equal.
+   * - every other request is a separate sample, even if its prompt is equal: agents that vote send
+   * equal requests in parallel and want different answers.
    */
   answer<T extends RecordedCall>(
     request: IncomingRequest,
@@ -41,16 +42,6 @@ export interface RequestDeduplication {
    * get an answer that was delivered before.
    */
   forgetDelivered(): void;
-}
-
-export interface DeduplicationOptions {
-  /**
-   * What to do with a request that equals a running one and is not marked as a retry. Agents that
-   * vote send equal requests in parallel and want different answers: `sample`. `join` gives them
-   * one answer; for clients behind a proxy that keeps connections of disconnected clients open.
-   * @default "sample"
-   */
-  readonly equalRequests?: 'sample' | 'join';
 }
 
 /** The part of the history that deliveries change. */
@@ -74,10 +65,12 @@ interface Entry {
 }
 
 interface State {
-  /** By key, finished ones in the order in which they finished. */
+  /**
+   * The latest call per key; an older equal call cannot be joined or replayed. Finished ones are in
+   * the order in which they finished.
+   */
   readonly entries: Map<string, Entry>;
   readonly running: RunningGenerations;
-  readonly joinEqual: boolean;
   readonly deliveries: Deliveries;
   readonly counters: Pick<Counters, 'add'>;
 }
@@ -86,14 +79,13 @@ interface State {
 const maxFinished = 16;
 
 export function createRequestDeduplication(
-  options: DeduplicationOptions & { readonly signal?: AbortSignal },
+  options: { readonly signal?: AbortSignal },
   deliveries: Deliveries,
   counters: Pick<Counters, 'add'>,
 ): RequestDeduplication {
   const state: State = {
     entries: new Map(),
     running: trackGenerations(options.signal),
-    joinEqual: options.equalRequests === 'join',
     deliveries,
     counters,
   };
@@ -112,15 +104,12 @@ export function createRequestDeduplication(
 }
 
 /** The answer to join or to replay; undefined when the request is a new one. */
-function findAnswer(
-  { entries, joinEqual }: State,
-  { key, isRetry }: IncomingRequest,
-): Entry | undefined {
+function findAnswer({ entries }: State, { key, isRetry }: IncomingRequest): Entry | undefined {
   const entry = entries.get(key);
   if (!entry || entry.generation?.signal.aborted) return undefined;
   if (isRetry) return entry;
-  const applies = entry.finished ? entry.clients === 0 && !entry.delivered : joinEqual;
-  return applies ? entry : undefined;
+  const undelivered = entry.finished && entry.clients === 0 && !entry.delivered;
+  return undelivered ? entry : undefined;
 }
 
 function startAnswer(state: State, key: string, generate: StartGeneration<RecordedCall>): Entry {

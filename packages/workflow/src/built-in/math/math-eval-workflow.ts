@@ -13,7 +13,7 @@ export const boxedRequest =
 /**
  * Reads the problem from the key `question` of the row, or else from `format.prompt_key`. The
  * default reward function is `math_eval_reward`, with `workflow_args.checker`: `math` (default), or
- * `trinity` to reproduce figures of Trinity-RFT. Samples with `rollout_args`, whereas the original
+ * `trinity` to reproduce figures of Trinity-RFT. Samples with `rollout_args`, whereas Trinity-RFT
  * always uses temperature 0.6 and top_p 0.8.
  */
 export class MathEvalWorkflow extends SimpleWorkflow {

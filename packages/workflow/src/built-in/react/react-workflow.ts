@@ -18,7 +18,7 @@ import type { Tool } from './tool.js';
 const builtInTools: Registry<Tool> = createRegistry('tool');
 builtInTools.register('calculator', calculatorTool);
 
-/** What a task uses where it does not say otherwise. */
+/** Defaults of the task's settings. */
 export interface ReactDefaults {
   /** Names of tools. */
   readonly tools: readonly string[];

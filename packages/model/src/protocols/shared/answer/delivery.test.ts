@@ -164,19 +164,13 @@ describe('a request that is repeated', () => {
     expect(steps(model)).toEqual([0]);
   });
 
-  it('side by side is a sample of its own, for agents that vote, unless equal requests are to join', async () => {
+  it('in parallel is a separate sample, for agents that vote', async () => {
     const voting = slow(['a<|im_end|>', 'b<|im_end|>'], { heartbeat: {} });
     const votes = [0, 1].map(() => voting.model.handler(post(base)));
     await voting.runtime.clock.advance(40_000);
     const [a, b] = await Promise.all(votes.map(async (vote) => idOf(await vote)));
     expect(a).not.toBe(b);
     expect(steps(voting.model)).toEqual([0, 1]);
-    const joining = slow(['a<|im_end|>'], { heartbeat: {}, equalRequests: 'join' });
-    const joined = [0, 1].map(() => joining.model.handler(post(base)));
-    await joining.runtime.clock.advance(40_000);
-    const [c, d] = await Promise.all(joined.map(async (one) => idOf(await one)));
-    expect(c).toBe(d);
-    expect(steps(joining.model)).toEqual([0]);
   });
 
   it('is generated again after a failure', async () => {

@@ -1,4 +1,4 @@
-/** Errors in the shape of OpenAI's servers. */
+/** Errors in the shape of OpenAI's servers, which all routes of the endpoint use. */
 import { describeError, ModelError } from '@trinity-rft/core';
 import { CancelledError } from '@trinity-rft/core/internal';
 
