@@ -276,11 +276,11 @@ describe('the thread', () => {
       ],
       { timeout: 20_000 },
     );
-  const source = JSON.stringify(new URL('../internal.ts', import.meta.url).href);
+  const source = (entry: string) => JSON.stringify(new URL(`../${entry}.ts`, import.meta.url).href);
 
   it('holds the process while there is something to compare, and not afterwards, although it is never closed', async () => {
     const { stdout } = await runModule(`
-      import { sharedMathChecker } from ${source};
+      import { sharedMathChecker } from ${source('internal')};
       const pair = ${JSON.stringify(half)};
       console.log(JSON.stringify(await sharedMathChecker.check(pair)), JSON.stringify(await sharedMathChecker.check(pair)));
     `);
@@ -289,7 +289,7 @@ describe('the thread', () => {
 
   it('ends when the checker is closed: no handle is left', async () => {
     const { stdout } = await runModule(`
-      import { createMathChecker } from ${source};
+      import { createMathChecker } from ${source('index')};
       const checker = createMathChecker({ deadlineMs: 200, maxAnswerLength: 1e7 });
       await checker.check(${JSON.stringify(half)});
       const deep = { rule: 'same', response: '1+'.repeat(2e6) + '1', truth: '7' };
