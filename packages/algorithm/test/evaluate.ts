@@ -5,9 +5,9 @@ import { evaluateParts } from '../src/parts/objective.js';
 import type { LossPart } from '../src/parts/token-loss.js';
 
 export interface EvaluateOptions extends Partial<Aggregation> {
-  /** Of the tokens of each row. [B] @default those of the aggregation */
+  /** Weight of the tokens of each row. [B] @default by the aggregation */
   readonly weights?: Float64Array | undefined;
-  /** What is read, beside what the loss declares. */
+  /** What is read in addition to what the loss declares. */
   readonly needs?: Partial<AlgorithmNeeds>;
 }
 

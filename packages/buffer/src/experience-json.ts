@@ -5,11 +5,11 @@
 import { type Experience } from '@trinity-rft/core';
 import { responseLength, uid } from '@trinity-rft/core/internal';
 
-/** What {@link experienceJson} returns; the keys are the original's. */
+/** What {@link experienceJson} returns; the keys are Trinity-RFT's. */
 export interface ExperienceJson {
   /** `batch/task/run/step/suffix` */
   readonly eid: string;
-  /** `multi_turn` when the response holds tokens that the model did not sample. */
+  /** `multi_turn` when the response contains tokens that the model did not sample. */
   readonly type: 'single_turn' | 'multi_turn';
   /** In tokens. */
   readonly prompt_length: number;

@@ -1,4 +1,4 @@
-/** The parts of an explorer, and how it works. */
+/** Settings and dependencies of an explorer. */
 import type {
   AdvantageFn,
   Experience,
@@ -39,10 +39,10 @@ export interface ExplorerOptions {
   readonly workflow: (name: string) => WorkflowDefinition;
   readonly rewardFn: (task: Task) => RewardFn | undefined;
   readonly createModel: (key: AttemptKey) => AttemptModel;
-  /** Of the weights that sample now. */
+  /** Version of the weights that sample now. */
   readonly policyVersion: () => number;
 
-  /** Of the experience pipeline, before the advantages. @default none */
+  /** Applied by the experience pipeline before the advantages. @default none */
   readonly operators?: readonly ExperienceOperator[];
   readonly advantage?: AdvantageFn;
   readonly store: ExperienceStore;
@@ -73,7 +73,11 @@ export interface EvalSet {
 export interface ExploreSync {
   /** True when weights may move after explore step `step`. */
   isBoundary(step: number): boolean;
-  /** At a boundary, with no run in flight: waits for its turn and switches weights. */
+  /**
+   * At a boundary, with no run in flight: waits for its turn and switches weights. The outcomes
+   * `updated` and `starved` (the trainer waits for experiences) become metrics; a synchronizer may
+   * have others.
+   */
   exploreBoundary(
     signal?: AbortSignal,
   ): Promise<{ readonly outcome: string; readonly version: number }>;
@@ -82,7 +86,7 @@ export interface ExploreSync {
 /** Where an explorer stands; stored with each explore step. */
 export interface ExplorerState {
   readonly step: number;
-  /** Of the weights that sampled the step. */
+  /** Version of the weights that sampled the step. */
   readonly policyVersion: number;
   readonly feed: JsonState;
 }

@@ -43,7 +43,7 @@ interface ExplorerParts extends ExplorerOptions {
   readonly runTasks: (tasks: readonly Task[]) => Promise<readonly TaskOutcome[]>;
   readonly failureGuard: FailureGuard;
   readonly warnings: StepWarnings;
-  /** About the last boundary; written with the next explore step. */
+  /** Metrics of the last boundary; written with those of the next explore step. */
   syncMetrics: Metrics;
 }
 
@@ -79,7 +79,7 @@ async function explore(parts: ExplorerParts, state: ExplorerState | undefined): 
     const advanced = explored.step > step;
     step = explored.step;
     if (advanced && sync.isBoundary(step)) await fetchWeights(parts);
-    if (explored.tasksEnded) break;
+    if (explored.ended) break;
   }
   await failureGuard.end();
   return step;
@@ -98,29 +98,30 @@ interface ExploreStep {
 /**
  * Explores the steps after `lastStep`, up to and including the next one at which weights may move
  * or an evaluation is due. Up to `maxInflightBatches` of them are in flight together; they are
- * finished in order.
+ * finished in order. `ended`: the tasks or `maxSteps` are used up.
  */
 async function exploreToBoundary(
   parts: ExplorerParts,
   lastStep: number,
-): Promise<{ readonly step: number; readonly tasksEnded: boolean }> {
+): Promise<{ readonly step: number; readonly ended: boolean }> {
   const { sync, settings, maxSteps = Infinity } = parts;
   const { maxInflightBatches = Infinity } = settings;
   const inFlight: ExploreStep[] = [];
   let step = lastStep;
-  let tasksEnded = false;
+  let ended = false;
   let atBoundary = false;
   for (;;) {
-    while (!tasksEnded && !atBoundary && inFlight.length < maxInflightBatches) {
+    while (!ended && !atBoundary && inFlight.length < maxInflightBatches) {
       const started = step < maxSteps ? await startStep(parts, step + 1) : undefined;
-      tasksEnded = !started;
+      ended = !started;
       if (!started) break;
       inFlight.push(started);
       step = started.step;
+      // No step starts before an evaluation is done: it must not share the model with later runs.
       atBoundary = sync.isBoundary(step) || isEvalStep(parts, step);
     }
     const oldest = inFlight.shift();
-    if (!oldest) return { step, tasksEnded };
+    if (!oldest) return { step, ended };
     await finishStep(parts, oldest);
   }
 }
@@ -137,8 +138,9 @@ async function startStep(parts: ExplorerParts, step: number): Promise<ExploreSte
 }
 
 /**
- * Records the step before it is stored: a step that was not stored is explored again after a kill, with
- * its record.
+ * Called one step at a time, in order. Records the step before it is stored: a step that was not
+ * stored is re-run after a crash and logged again. A step after which an evaluation is due is the
+ * last one in flight (see {@link exploreToBoundary}), so the evaluation uses the weights of the step.
  */
 async function finishStep(
   parts: ExplorerParts,
@@ -180,7 +182,7 @@ async function recordEvaluation(parts: ExplorerParts, step: number): Promise<voi
   parts.sink.write({ role: 'explorer', step, metrics: await evaluate(parts, step) });
 }
 
-/** Meets the trainer at a boundary, where no run is in flight. */
+/** Meets the trainer at a boundary, with no run in flight. */
 async function fetchWeights(parts: ExplorerParts): Promise<void> {
   const { sync, runtime, signal } = parts;
   const start = runtime.clock.now();

@@ -5,9 +5,9 @@ import type { FormatArgs, RolloutArgs, TaskRow } from '@trinity-rft/core/interna
 /** What all tasks of one set share, by the names of a task set of the configuration. */
 export interface TasksetSettings {
   readonly name: string;
-  /** Of rows that name none. @default "" */
+  /** Workflow of rows that name none. @default "" */
   readonly workflow?: string;
-  /** Of rows that name none. @default none */
+  /** Reward function of rows that name none. @default none */
   readonly rewardFn?: string;
   readonly format: FormatArgs;
   readonly rolloutArgs: RolloutArgs;

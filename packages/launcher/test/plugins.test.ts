@@ -211,7 +211,7 @@ describe('loadPlugins, told of mistakes,', () => {
   it('names an algorithm that is built in', async () => {
     const directory = folder({ 'a.ts': policyLoss('ppo') });
     await expect(loadExtensions({ pluginDirs: [directory] })).rejects.toThrow(
-      'The policy loss "ppo" is there already. Give yours another name.',
+      'The policy loss "ppo" already exists. Give yours another name.',
     );
   });
 });

@@ -5,7 +5,7 @@
 import type { Metrics } from '@trinity-rft/core';
 import { maskedCrc32c } from './crc32c.js';
 
-/** One event; besides time and step exactly one of the others is set. */
+/** One event; of the fields other than time and step exactly one is set. */
 export interface TensorBoardEvent {
   /** Seconds since the epoch. */
   readonly wallTime: number;

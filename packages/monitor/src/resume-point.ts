@@ -3,6 +3,6 @@ import type { MetricRole } from '@trinity-rft/core/internal';
 
 /**
  * Per role the last step whose metrics stay. Records of later steps are written again; a role that
- * is not named keeps all of its own.
+ * is not named keeps all its records.
  */
 export type ResumePoint = Readonly<Partial<Record<MetricRole, number>>>;

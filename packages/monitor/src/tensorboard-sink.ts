@@ -20,7 +20,7 @@ export interface TensorBoardSinkOptions {
 }
 
 /**
- * Every process, resumed or not, writes files of its own; TensorBoard reads all files of a folder
+ * Every process, resumed or not, writes new files; TensorBoard reads all files of a folder
  * in the order of their names. Values are float32; those that are not finite are written as they
  * are, and TensorBoard marks them. `write` throws on a disk error: put the sink under a tee.
  */

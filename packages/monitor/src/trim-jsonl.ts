@@ -12,7 +12,7 @@ import type { ResumePoint } from './resume-point.js';
 
 /**
  * Drops lines that are not JSON (torn by a kill) and records beyond the resume point of their role.
- * The file is written anew beside the old one and renamed over it, so that a kill during this
+ * The file is written next to the old one and renamed over it, so that a kill during this
  * loses nothing. A missing file stays missing, a clean one is not rewritten.
  */
 export function trimJsonl(file: string, resume: ResumePoint): void {

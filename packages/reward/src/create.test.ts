@@ -21,7 +21,7 @@ const parts = async (
 const tidy = '<think>\nHm.\n</think>\n<answer>\n4\n</answer>';
 
 describe('createRewardFn', () => {
-  it('knows the names of the original, and more', () => {
+  it('knows the names of Trinity-RFT, and more', () => {
     const originals =
       'accuracy_reward countdown_reward format_reward math_boxed_reward math_dapo_reward math_reward rm_gallery_reward';
     expect(rewardFnNames).toEqual(expect.arrayContaining(originals.split(' ')));

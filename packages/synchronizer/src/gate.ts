@@ -16,7 +16,7 @@ export interface Gate {
   /** All waits, now and later, reject with `error`. */
   fail(error: Error): void;
   /**
-   * Resolves true once `condition` holds, false when the deadline passes first.
+   * Resolves true once `condition` is true, false when the deadline passes first.
    * @throws the failure, or CancelledError on abort
    */
   wait(condition: () => boolean | Promise<boolean>, options: WaitOptions): Promise<boolean>;

@@ -6,7 +6,7 @@ export interface TakeBatchOptions {
   readonly source: ExperienceSource;
   readonly trainBatchSize: number;
   readonly filter?: (step: number) => TakeFilter;
-  /** Between two reports. */
+  /** Time between two reports. */
   readonly maxReadTimeoutMs: number;
   readonly sync?: { setTrainerWaiting(waiting: boolean): void };
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
@@ -19,7 +19,7 @@ export async function takeBatch(
   options: TakeBatchOptions,
 ): Promise<Lease | undefined> {
   const { source, trainBatchSize, filter, sync, signal } = options;
-  // The lease may settle at once: the synchronizer asks the store whether the trainer really starves.
+  // The lease may settle at once: the synchronizer asks the store whether the trainer is really starved.
   const pending = source.take(trainBatchSize, filter?.(step), signal);
   sync?.setTrainerWaiting(true);
   const settled = new AbortController();

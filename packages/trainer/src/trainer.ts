@@ -1,4 +1,4 @@
-/** The training loop: take experiences, make an optimizer step, record, save and publish. */
+/** The training loop: take experiences, make a train step, record, save and publish. */
 import {
   type Clock,
   type ExperienceSource,
@@ -35,19 +35,22 @@ export interface TrainerSettings {
   readonly saveInterval?: number;
   /** @default all */
   readonly maxCheckpointsToKeep?: number;
-  /** Required where `algorithm.needs.valueHead`. */
+  /** Required if `algorithm.needs.valueHead`. */
   readonly critic?: CriticSettings;
 }
 
 export interface CriticSettings {
   readonly optimizer: OptimizerSettings;
-  /** Train steps before this one update the critic only. */
+  /**
+   * The policy is updated from this train step on; the steps before it, 1 to warmupSteps - 1, update
+   * the critic only, as in Trinity-RFT. 0 and 1: no warm-up.
+   */
   readonly warmupSteps: number;
 }
 
 export interface TrainerOptions {
   readonly settings: TrainerSettings;
-  /** Of the policy. */
+  /** Optimizer of the policy. */
   readonly optimizer: OptimizerSettings;
   /** Experiences per train step. */
   readonly trainBatchSize: number;
@@ -62,17 +65,17 @@ export interface TrainerOptions {
   readonly expectedSteps?: number;
 
   readonly engine: TrainEngine;
-  /** Present where `algorithm.needs.valueHead`. */
+  /** Present if `algorithm.needs.valueHead`. */
   readonly critic?: ValueEngine;
   readonly algorithm: Omit<Algorithm, 'advantage'>;
   readonly source: ExperienceSource;
   /** Which experiences a train step may read (sample strategy). @default all */
   readonly filter?: (step: number) => TakeFilter;
-  /** Of the checkpoint that the models were loaded from. @default a new trainer's */
+  /** State in the checkpoint that the models were loaded from. @default a new trainer's */
   readonly state?: TrainerState;
-  /** Checkpoints are folders in it. */
+  /** Checkpoints are folders in this folder. */
   readonly jobDirectory: string;
-  /** A wait for experiences that takes longer is reported, again and again. */
+  /** How long a wait for experiences may take before it is reported, and between two reports. */
   readonly maxReadTimeoutMs: number;
   readonly sync?: TrainSync;
   readonly sink: MetricSink;
@@ -83,8 +86,8 @@ export interface TrainerOptions {
 
 export interface Trainer {
   /**
-   * Trains from the step after `step`. Resolves with the last step made, of which a checkpoint has
-   * been written.
+   * Trains from the step after `step`. Resolves with the last step, once its checkpoint has been
+   * written.
    */
   run(step: number): Promise<TrainerResult>;
 }
@@ -115,7 +118,7 @@ interface Progress {
   /** Train steps done: counts a step as soon as its update is done, even if saving it fails. */
   step: number;
   state: TrainerState;
-  /** About the last checkpoint; written with the next step's metrics. */
+  /** Metrics of the last checkpoint; written with those of the next step. */
   saveMetrics: Metrics;
 }
 

@@ -6,8 +6,7 @@ import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
 import { type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { clipMetrics, entropyEffects, trainedSpread } from './shared/clip-tokens.js';
-import { byGroup } from './shared/group-scores.js';
-import { byDeviation } from './grpo-verl.js';
+import { byDeviation, byGroup } from './shared/group-scores.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {

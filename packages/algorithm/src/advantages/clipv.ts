@@ -10,8 +10,7 @@ import {
 } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { clipMetrics, entropyEffects, trainedSpread } from './shared/clip-tokens.js';
-import { byGroup } from './shared/group-scores.js';
-import { byDeviation } from './grpo-verl.js';
+import { byDeviation, byGroup } from './shared/group-scores.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {
@@ -19,7 +18,7 @@ const args = {
   mu: numberArg(
     8.5,
     { min: 0 },
-    'How many standard deviations an effect may lie below the one its distribution leads to expect.',
+    'How many standard deviations an effect may lie below the value expected from its distribution.',
   ),
   maxFrac: numberArg(
     1e-4,

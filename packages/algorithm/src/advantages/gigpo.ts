@@ -35,7 +35,7 @@ type Options = ArgValues<typeof args>;
 
 /**
  * A = A^E + omega A^S, written on every trained token of a step. Step rewards r_t:
- * `info.step_reward`, missing ones 0; where no step of the run has one, its last step has `reward`.
+ * `info.step_reward`, missing ones 0; if no step of the run has one, its last step has `reward`.
  * A^E = (v - mean) / (d + epsilon) over the runs of a task, v = sum of r_t, d = 1 or the sample
  * deviation; a single run gets v. A^S: the same over the discounted returns-to-go of steps with
  * equal `info.env_state_hash`; a step without such a hash, or alone with it, gets 0. Steps are

@@ -1,7 +1,7 @@
-/** The group-relative advantage on train batches, where rewards may have been penalised. */
+/** The group-relative advantage over token rewards, which a KL penalty may have changed. */
 import { numberArg } from '@trinity-rft/core';
-import { byGroup, type ScoreGroup } from './shared/group-scores.js';
-import { batchStd, groupStats, returnOf, stdOf, type StdCalLevel } from './shared/groups.js';
+import { byDeviation, byGroup } from './shared/group-scores.js';
+import { returnOf } from './shared/groups.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = { epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.') };
@@ -27,15 +27,3 @@ export const grpoVerl = defineAdvantagePart({
   comparesRuns: true,
   create: ({ epsilon }) => byGroup(byDeviation(epsilon), returnOf),
 });
-
-/** (R_i - mean(R)) / (std(R) + epsilon), the deviation that of `level`. */
-export function byDeviation(epsilon: number, level: StdCalLevel = 'group'): ScoreGroup {
-  return ({ rewards }, all) => {
-    const stats = groupStats(rewards);
-    const divisor = stdOf(level, stats, level === 'batch' ? batchStd(all) : 1, epsilon);
-    return {
-      scores: rewards.map((reward) => (reward - stats.mean) / divisor),
-      metrics: { reward_mean: stats.mean, reward_std: stats.std },
-    };
-  };
-}

@@ -8,18 +8,18 @@ import {
   type Experience,
 } from '@trinity-rft/core';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
-import { byDeviation } from './grpo-verl.js';
 import {
   batchStd,
   groupMetrics,
   groupStats,
   isDropped,
+  relativeScores,
   rewardOf,
   stdCalLevels,
   stdOf,
   withScore,
 } from './shared/groups.js';
-import { byGroup } from './shared/group-scores.js';
+import { byDeviation, byGroup } from './shared/group-scores.js';
 import { checkDuplicates, duplicateGroups, penaliseRanks } from './shared/grpo-options.js';
 import { byTask } from './shared/runs.js';
 
@@ -37,7 +37,7 @@ const args = {
   rankPenalty: numberArg(
     undefined,
     { min: 0, max: 1 },
-    'The run of rank q of n, by rising mean log-probability, keeps the share 1 - rank_penalty * q / n of its reward.',
+    'The run of rank q of n, in ascending order of mean log-probability, keeps the share 1 - rank_penalty * q / n of its reward.',
   ),
   rankPenaltyRawNumerator: booleanArg(
     false,
@@ -46,7 +46,7 @@ const args = {
   stdCalLevel: choiceArg(
     stdCalLevels,
     'group',
-    'Whose standard deviation divides: of the group, of the whole explore step, or none.',
+    'Which standard deviation to divide by: that of the group, of the whole explore step, or none.',
   ),
 };
 
@@ -54,12 +54,14 @@ type Options = ArgValues<typeof args>;
 
 /**
  * (R_i - mean(R)) / (std(R) + epsilon) over the experiences of one task, copied to each trained
- * token. Sample standard deviation; a group of one gets its reward / (1 + epsilon), equal rewards
- * get exactly 0. Output: the groups one after the other, in order of first appearance.
+ * token. Sample standard deviation; equal rewards get exactly 0. A group of one has mean 0 and
+ * deviation 1: with `stdCalLevel` `group` it gets its reward / (1 + epsilon). With `stdCalLevel`
+ * `batch` the deviation is over the raw rewards of all experiences, even if a rank penalty lowers the
+ * rewards and means of groups. Output: the groups one after the other, in order of first appearance.
  *
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (dropped groups included),
  * `group_advantages/zero_variance_ratio`, `filtered_count` (experiences dropped; not on train
- * batches, where nothing is dropped or penalised by rank).
+ * batches, which are not filtered or penalised by rank).
  */
 export const grpo = defineAdvantagePart({
   args,
@@ -85,6 +87,10 @@ export const grpo = defineAdvantagePart({
   },
 });
 
+/**
+ * Unlike `byGroup`, it drops and duplicates groups, and reads the log-probabilities of experiences to
+ * penalise ranks.
+ */
 function compare(
   experiences: readonly Experience[],
   options: Options,
@@ -96,7 +102,8 @@ function compare(
   const ofBatch = batchStd(experiences.map(rewardOf));
   const scored = kept.map(({ members, rewards, stats }) => {
     const divisor = stdOf(options.stdCalLevel, stats, ofBatch, options.epsilon);
-    return members.map((each, i) => withScore(each, (rewards[i]! - stats.mean) / divisor));
+    const scores = relativeScores(rewards, stats, divisor);
+    return members.map((each, i) => withScore(each, scores[i]!));
   });
   const copies = options.duplicateExperiences
     ? duplicateGroups(scored, groups.length - kept.length, seed)

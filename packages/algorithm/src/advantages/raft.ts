@@ -23,7 +23,7 @@ type Options = ArgValues<typeof args>;
 
 interface Run {
   readonly steps: readonly Experience[];
-  /** Of its last step. */
+  /** Reward of its last step. */
   readonly reward: number;
 }
 

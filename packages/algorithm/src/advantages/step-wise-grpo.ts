@@ -30,7 +30,7 @@ const args = {
   stdCalLevel: choiceArg(
     stdCalLevels,
     'group',
-    'Whose standard deviation divides: of the task, of the whole explore step, or none.',
+    'Which standard deviation to divide by: that of the task, of the whole explore step, or none.',
   ),
   stdThreshold: numberArg(
     undefined,
@@ -40,7 +40,7 @@ const args = {
   runReward: choiceArg(
     ['last_step', 'last_listed'],
     'last_step',
-    'Whose reward a run has: of its highest step, or, as in Trinity-RFT 0.5.2, of the experience that arrived last.',
+    'Which reward counts as that of the run: that of its highest step, or, as in Trinity-RFT 0.5.2, of the experience that arrived last.',
   ),
 };
 
@@ -49,7 +49,7 @@ type Options = ArgValues<typeof args>;
 interface Group {
   /** Experiences of each run, by rising step. */
   readonly runs: readonly (readonly Experience[])[];
-  /** Of each run: that of its last step. */
+  /** Reward of each run: that of its last step. */
   readonly rewards: readonly number[];
   readonly stats: GroupStats;
 }

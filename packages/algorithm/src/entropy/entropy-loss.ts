@@ -1,4 +1,4 @@
-/** The entropy loss: a bonus for undecided policies. */
+/** The entropy loss: a bonus for high entropy. */
 import { numberArg, type LossInput } from '@trinity-rft/core';
 import { InvariantError } from '@trinity-rft/core/internal';
 import { definePart, type Part, type PartDoc } from '../parts/part.js';

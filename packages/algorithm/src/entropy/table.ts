@@ -2,10 +2,7 @@
 import { entropyPart, noEntropy, type EntropyPart } from './entropy-loss.js';
 
 export const entropyLossFns = {
-  default: entropyPart(
-    { summary: 'A bonus for undecided policies.', formula: '-entropy_coef agg(H)' },
-    false,
-  ),
+  default: entropyPart({ summary: 'An entropy bonus.', formula: '-entropy_coef agg(H)' }, false),
   mix: entropyPart(
     {
       summary: 'The bonus over sampled rows, without those of an expert.',

@@ -61,7 +61,7 @@ describe('a KL penalty', () => {
     const make = (): unknown =>
       klFns.k2.makePenalty('KL penalty "k2"', { adaptive: true, targetKl: 1 });
     expect(make).toThrow(
-      'The argument "adaptive" of KL penalty "k2" is true; expected "targetKl" and "horizon" beside it.',
+      'The argument "adaptive" of KL penalty "k2" is true; expected "targetKl" and "horizon" too.',
     );
     expect(make).toThrow(ConfigError);
   });

@@ -17,14 +17,14 @@ import type { KlEstimator } from './estimators.js';
 export interface KlPenaltyOptions {
   /** For messages. */
   readonly owner: string;
-  /** Of the first step. */
+  /** Coefficient of the first step. */
   readonly klCoef: number;
   readonly adaptive: boolean;
   readonly targetKl: number | undefined;
   readonly horizon: number | undefined;
 }
 
-/** As in the original; a row without trained tokens counts as 0 in the mean. */
+/** As in Trinity-RFT; a row without trained tokens counts as 0 in the mean. */
 const epsilon = 1e-8;
 
 /**
@@ -40,7 +40,7 @@ export function klPenalty(
   const { owner, klCoef, adaptive, targetKl, horizon } = options;
   if (adaptive && (targetKl === undefined || horizon === undefined))
     throw new ConfigError(
-      `The argument "adaptive" of ${owner} is true; expected "targetKl" and "horizon" beside it.`,
+      `The argument "adaptive" of ${owner} is true; expected "targetKl" and "horizon" too.`,
       { code: 'ARGUMENT_INVALID' },
     );
   if (klCoef === 0 || !estimator) return undefined;

@@ -13,7 +13,7 @@ const operations = {
 
 /** One operation, under the names of YAML. */
 interface RewardShaping {
-  /** Of `info`, or of the metrics. */
+  /** A key of `info`, or of the metrics. */
   readonly stats_key: string;
   /** @default ADD */
   readonly op_type?: keyof typeof operations;

@@ -10,14 +10,15 @@ import { readArgs } from '@trinity-rft/core/internal';
 import type { Part, PartDoc } from './part.js';
 
 /**
- * At least one of the two functions. If both are given, they agree on a train batch that holds one
- * explore step.
+ * At least one of the two functions. If both are given, they agree on a train batch that consists of
+ * one explore step, unless experiences have `tokenRewards`: some functions read `reward` on explore
+ * steps (`grpo`), while a train batch always sums token rewards.
  */
 export interface AdvantageStrategy {
   /** Runs in the explorer's pipeline on one explore step, so groups are whole. */
   readonly advantage?: AdvantageFn;
   /**
-   * Runs in the trainer on one train batch: chosen where `advantage` is missing, or rewards are
+   * Runs in the trainer on one train batch: chosen if `advantage` is missing, or if rewards are
    * penalised there.
    */
   readonly batchAdvantage?: BatchAdvantageFn;

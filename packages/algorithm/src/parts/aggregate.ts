@@ -14,14 +14,14 @@ export const lossAggModes = [
 ] as const;
 export type LossAggMode = (typeof lossAggModes)[number];
 
-/** The argument of a term that is aggregated in a way of its own. */
+/** Argument of a term whose aggregation can differ from that of the algorithm. */
 export const lossAggModeArg: Arg<LossAggMode | undefined> = choiceArg(
   lossAggModes,
   undefined,
   'How the losses of tokens become one number, for this term alone. Default: loss_agg_mode of the algorithm.',
 );
 
-/** Prevents division by zero in an empty batch; the value of the original. */
+/** Prevents division by zero in an empty batch; the value of Trinity-RFT. */
 const epsilon = 1e-8;
 
 /** How the losses of tokens are combined into one number. */
@@ -59,8 +59,8 @@ export interface AggregationOptions {
  * norm of `seq-mean-token-sum-norm`.
  *
  * B, M and norm are those of the whole optimizer batch, so that the result does not depend on how
- * an engine packs rows. The original normalises within each micro-batch, where short ones weigh too
- * much.
+ * an engine packs rows. Trinity-RFT normalises within each micro-batch, which gives short ones
+ * too much weight.
  * @returns [B]
  */
 export function rowWeights(

@@ -18,11 +18,11 @@ import type {
 export interface EvaluateOptions {
   /** Which quantities are read; the others stay 0 (ratios 1). */
   readonly needs: Partial<AlgorithmNeeds>;
-  /** Of the tokens of each row, for terms without an aggregation of their own. [B] */
+  /** Weight of the tokens of each row, for terms that set no aggregation. [B] */
   readonly weights: Float64Array;
   /** Gradients are added to them. [N] */
   readonly gradLogprobs: Float32Array;
-  /** Left out where no term differentiates entropies. [N] */
+  /** Left out if no term differentiates entropies. [N] */
   readonly gradEntropy?: Float32Array | undefined;
 }
 
@@ -33,34 +33,34 @@ export function evaluateTerms(
   options: EvaluateOptions,
 ): readonly TermResult[] {
   if (terms.length === 0) return [];
-  const works = terms.map((term) => begin(term, input, options.weights));
+  const states = terms.map((term) => begin(term, input, options.weights));
   const token = noQuantities();
   const read = { input, token, ...columnsOf(input, options.needs) };
   for (const [row, span] of rowSpans(input.offsets).entries()) {
     readRow(read, row, span);
-    const active = works.filter((work) => beginRow(work, token.row));
+    const active = states.filter((termState) => beginRow(termState, token.row));
     if (token.row.trained > 0) visitTokens(read, span, active, options);
   }
-  return works.map(finish);
+  return states.map(finish);
 }
 
-/** A term at work on a batch. */
-interface Work {
+/** Running state of a term on a batch. */
+interface TermState {
   readonly term: LossTerm;
   readonly state: unknown;
   readonly weights: Float64Array;
   readonly token: TokenLoss['token'];
   readonly out: TokenResult;
-  /** Of the tokens of the current row. */
+  /** Weight of the tokens of the current row. */
   weight: number;
-  /** The same times the coefficient of the term. */
+  /** `weight` times the coefficient of the term. */
   gradientWeight: number;
   loss: number;
   trained: number;
   rows: number;
 }
 
-function begin(term: LossTerm, input: LossInput, given: Float64Array): Work {
+function begin(term: LossTerm, input: LossInput, given: Float64Array): TermState {
   const { loss, aggregation } = term;
   const names = [...loss.tokenMeans, ...loss.rowMeans];
   return {
@@ -85,18 +85,25 @@ function begin(term: LossTerm, input: LossInput, given: Float64Array): Work {
 }
 
 /** Whether the term takes part in the row. */
-function beginRow(work: Work, row: RowQuantities): boolean {
-  const { term, state, weights, out } = work;
+function beginRow(termState: TermState, row: RowQuantities): boolean {
+  const { term, state, weights, out } = termState;
   if (term.rows?.[row.index] === 0) return false;
-  work.weight = weights[row.index]!;
-  work.gradientWeight = work.weight * (term.coefficient ?? 1);
-  work.trained += row.trained;
-  work.rows++;
+  termState.weight = weights[row.index]!;
+  termState.gradientWeight = termState.weight * (term.coefficient ?? 1);
+  termState.trained += row.trained;
+  termState.rows++;
   term.loss.row?.(row, out, state);
   return true;
 }
 
-function finish({ term: { loss: formula }, state, out, loss, trained, rows }: Work): TermResult {
+function finish({
+  term: { loss: formula },
+  state,
+  out,
+  loss,
+  trained,
+  rows,
+}: TermState): TermResult {
   const metrics: Record<string, number> = { [formula.lossMetric]: loss };
   for (const name of formula.tokenMeans) metrics[name] = meanOf(out.sums[name]!, trained);
   for (const name of formula.rowMeans) metrics[name] = out.sums[name]! / Math.max(rows, 1);
@@ -129,10 +136,10 @@ const noQuantities = (): TokenQuantities => ({
   refLogRatio: 0,
   entropy: 0,
   index: 0,
-  row: { index: 0, trained: 0, meanLogRatio: 0, meanRatio: 1, answerRatio: 1, drift: 0 },
+  row: { index: 0, trained: 0, meanLogRatio: 0, meanRatio: 1, sequenceRatio: 1, drift: 0 },
 });
 
-/** As in the original. */
+/** As in Trinity-RFT. */
 const epsilon = { mean: 1e-8, drift: 1e-10 };
 
 function readRow(
@@ -155,14 +162,14 @@ function readRow(
   row.trained = trained;
   row.meanLogRatio = clampLogRatio(sum / (trained + epsilon.mean));
   row.meanRatio = Math.exp(row.meanLogRatio);
-  row.answerRatio = Math.exp(clampLogRatio(sum));
+  row.sequenceRatio = Math.exp(clampLogRatio(sum));
   row.drift = -clamped / (trained + epsilon.drift);
 }
 
 function visitTokens(
   read: Read,
   { start, end }: RowSpan,
-  works: readonly Work[],
+  active: readonly TermState[],
   { gradLogprobs, gradEntropy }: EvaluateOptions,
 ): void {
   const { actionMask } = read.input;
@@ -172,15 +179,15 @@ function visitTokens(
     readToken(read, t);
     let gradient = 0;
     let entropyGradient = 0;
-    for (const work of works) {
-      const { out } = work;
+    for (const termState of active) {
+      const { out } = termState;
       out.loss = 0;
       out.gradient = 0;
       out.entropyGradient = 0;
-      work.token(token, out, work.state);
-      work.loss += work.weight * out.loss;
-      gradient += work.gradientWeight * out.gradient;
-      entropyGradient += work.gradientWeight * out.entropyGradient;
+      termState.token(token, out, termState.state);
+      termState.loss += termState.weight * out.loss;
+      gradient += termState.gradientWeight * out.gradient;
+      entropyGradient += termState.gradientWeight * out.entropyGradient;
     }
     gradLogprobs[t]! += gradient;
     if (gradEntropy) gradEntropy[t]! += entropyGradient;

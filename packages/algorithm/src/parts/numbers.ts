@@ -5,7 +5,7 @@ export const clamp = (value: number, low: number, high: number): number =>
 
 /**
  * Largest log-ratio that is exponentiated: e^d overflows float32 at 88, and one such token would
- * spoil the batch.
+ * corrupt the batch.
  */
 const largestLogRatio = 20;
 

@@ -29,7 +29,7 @@ export interface EvaluatePartsOptions {
   readonly aggregation: Aggregation;
   /** Which quantities are read, and whether entropies are differentiated. */
   readonly needs: Partial<AlgorithmNeeds>;
-  /** Of the tokens of each row. [B] @default those of the aggregation */
+  /** Weight of the tokens of each row. [B] @default by the aggregation */
   readonly weights?: Float64Array;
 }
 

@@ -28,7 +28,7 @@ export interface DescribedLoss<S extends ArgSpec> {
   /** Names, defaults and ranges; `lossAggMode` is added. @default none */
   readonly args?: S;
   readonly doc?: PartDoc;
-  /** What the loss reads besides `logprob`. @default advantages and sampling log-probabilities */
+  /** What the loss reads in addition to `logprob`. @default advantages and sampling log-probabilities */
   readonly needs?: Partial<AlgorithmNeeds>;
 }
 
@@ -67,13 +67,13 @@ export interface TokenLossDefinition<
   ) => void;
   /** Metrics of the batch as a whole. */
   readonly metrics?: (state: NoInfer<State>) => Metrics;
-  /** The mode that the loss insists on, whatever the configuration says. */
+  /** The mode that the loss requires; it overrides the configuration. */
   readonly aggregation?: (args: ArgValues<S>) => LossAggMode | undefined;
-  /** Another loss made of this one, where an argument asks for it. */
+  /** Wraps the loss if an argument asks for it. */
   readonly wrap?: (loss: TokenLoss, args: ArgValues<S>) => TokenLoss;
 }
 
-/** A loss that is no sum over tokens: of pairs, for example. */
+/** A loss that is not a sum over tokens: one over pairs, for example. */
 export interface BatchLossDefinition<S extends ArgSpec> extends DescribedLoss<S> {
   /** `weights` are those of `aggregationWeights`. [N] */
   readonly batch: (input: LossInput, args: ArgValues<S>, weights: Float64Array) => BatchLoss;
@@ -82,7 +82,7 @@ export interface BatchLossDefinition<S extends ArgSpec> extends DescribedLoss<S>
 /** A row of the table of policy losses. */
 export type PolicyLossPart = Part<LossPart>;
 
-/** One that is a formula over tokens, and can be a term of other losses. */
+/** A policy loss that is a formula over tokens, and can be a term of other losses. */
 export interface TokenLossPart<S extends ArgSpec> extends PolicyLossPart {
   readonly loss: (args: ArgValues<S>) => TokenLoss;
 }
@@ -140,7 +140,7 @@ const aggregatedBy = (aggregation: Aggregation, { terms, ...rest }: OpenLoss): O
   terms: terms.map((term) => ({ ...term, aggregation: term.aggregation ?? aggregation })),
 });
 
-/** A definition whose names are not known: what {@link definePolicyLoss} is made of. */
+/** A token loss definition of any type parameters. */
 export type AnyTokenLoss<S extends ArgSpec> = TokenLossDefinition<
   S,
   unknown,

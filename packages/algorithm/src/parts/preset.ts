@@ -10,7 +10,7 @@ import type { PartDoc } from './part.js';
 export type DataSchema = 'experience' | 'sft' | 'dpo';
 
 /**
- * A row of `algorithm_type`: the parts, by name, where the configuration does not say otherwise.
+ * A row of `algorithm_type`: the parts, by name, unless the configuration says otherwise.
  */
 export interface AlgorithmPreset {
   readonly doc: PartDoc;
@@ -31,7 +31,7 @@ export interface AlgorithmPreset {
    * @default 1, or the longest row
    */
   readonly lossAggNorm?: number | 'max_response_tokens';
-  /** Operators of experiences, where the configuration names none. @default none */
+  /** Operators of experiences if the configuration names none. @default none */
   readonly operators?: readonly PartRef[];
 }
 

@@ -1,4 +1,4 @@
-/** What a loss is: a formula over the quantities of a token, written without reading or summing. */
+/** Losses as formulas over the quantities of one token; the driver reads, weighs and sums. */
 import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
 import type { Aggregation } from './aggregate.js';
 
@@ -9,11 +9,11 @@ import type { Aggregation } from './aggregate.js';
 export interface TokenQuantities {
   /** x, the log-probability by the weights being trained. */
   logprob: number;
-  /** d = x - o, o the log-probability at sampling. 0 where there are no rollouts. */
+  /** d = x - o, o the log-probability at sampling. 0 without rollouts. */
   logRatio: number;
-  /** r = e^d, d clamped to ±20. 1 where there are no rollouts. */
+  /** r = e^d, d clamped to ±20. 1 without rollouts. */
   ratio: number;
-  /** dr/dx: r, and 0 where the clamp holds d. */
+  /** dr/dx: r, and 0 where d is clamped. */
   ratioSlope: number;
   /** A */
   advantage: number;
@@ -27,7 +27,7 @@ export interface TokenQuantities {
   readonly row: RowQuantities;
 }
 
-/** Statistics over the trained tokens of a row; where there are no rollouts, log-ratios are 0. */
+/** Statistics over the trained tokens of a row; without rollouts, log-ratios are 0. */
 export interface RowQuantities {
   /** Position in the batch. */
   index: number;
@@ -37,20 +37,20 @@ export interface RowQuantities {
   meanLogRatio: number;
   /** e^meanLogRatio: the geometric mean of the ratios of the tokens. */
   meanRatio: number;
-  /** e^(sum of d), the sum clamped to ±20: the ratio of the whole answer. */
-  answerRatio: number;
+  /** e^(sum of d), the sum clamped to ±20: the ratio of the whole sequence. */
+  sequenceRatio: number;
   /** Mean of -d, each d clamped to ±20: how far the policy has moved away from the row. */
   drift: number;
 }
 
-/** What a formula says about a token. `loss` and both gradients are 0 before each call. */
+/** Per-token output of a formula. `loss` and both gradients are 0 before each call. */
 export interface TokenResult<Mean extends string = string> {
   loss: number;
   /** dloss/dx */
   gradient: number;
   /** dloss/dH; only losses that need the gradient of entropies set it. */
   entropyGradient: number;
-  /** What metrics are means of: formulas add to them. */
+  /** Sums that metrics are means of: formulas add to them. */
   readonly sums: Record<Mean, number>;
 }
 
@@ -79,11 +79,11 @@ export interface LossTerm {
   readonly coefficient?: number;
   /** 1 = the row takes part. [B] @default all */
   readonly rows?: Uint8Array;
-  /** Where it differs from that of the objective. */
+  /** @default the aggregation of the objective */
   readonly aggregation?: Aggregation;
 }
 
-/** What became of a term. */
+/** Result of a term on a batch. */
 export interface TermResult {
   /** Aggregated, without the coefficient. */
   readonly loss: number;

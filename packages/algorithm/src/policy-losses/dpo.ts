@@ -31,7 +31,7 @@ const args = {
  * -(1 - e) log sigmoid(z) - e log sigmoid(-z), dl/dz = sigmoid(z) - (1 - e), dz/dx = beta for
  * chosen tokens, -beta for others.
  *
- * With `pairing` `each` the loss is the mean over pairs; with `batch`, as in the original, C and J
+ * With `pairing` `each` the loss is the mean over pairs; with `batch`, as in Trinity-RFT, C and J
  * are sums over the whole batch. Aggregation modes have no meaning here. Metrics `dpo_loss`,
  * `chosen_reward` (mean of beta C), `rejected_reward`, `accuracy_mean` (share with C > J).
  * @see arXiv:2305.18290, eq. 7; label smoothing: https://ericmitchell.ai/cdpo.pdf
@@ -58,7 +58,7 @@ export const dpo = definePolicyLoss({
 
     const z = chosen.map((reward, pair) => reward - rejected[pair]!);
     const losses = z.map((value) => (1 - e) * softplus(-value) + e * softplus(value));
-    // By x of the chosen answer; by x of the rejected one it is the opposite.
+    // dl/dx for chosen tokens; rejected ones have the opposite sign.
     const slopes = z.map((value) => (beta * (sigmoid(value) - (1 - e))) / pairs);
     const loss = average(losses);
     const gradLogprobs = new Float32Array(input.actionMask.length);

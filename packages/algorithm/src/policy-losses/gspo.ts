@@ -1,4 +1,4 @@
-/** Clipped policy gradient with one importance ratio per answer. */
+/** Clipped policy gradient with one importance ratio per sequence. */
 import { numberArg } from '@trinity-rft/core';
 import { clamp } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
@@ -28,7 +28,7 @@ export const gspo = definePolicyLoss({
   args,
   doc: {
     summary:
-      'Group sequence policy optimisation: clips whole answers by the geometric mean of their ratios.',
+      'Group sequence policy optimisation: clips whole sequences by the geometric mean of their ratios.',
     formula:
       's = e^(mean of d over the row); l = max(-A s, -A clip(s, 1 - clip_range_low, 1 + clip_range_high))',
     source: {

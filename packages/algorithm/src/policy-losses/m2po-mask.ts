@@ -1,4 +1,4 @@
-/** Which tokens `m2po` keeps: the longest prefix by rising squared log-ratio. */
+/** Which tokens `m2po` keeps: the longest prefix in ascending order of squared log-ratio. */
 import type { LossInput, Metrics } from '@trinity-rft/core';
 
 export interface TrustMask {
@@ -8,14 +8,15 @@ export interface TrustMask {
 }
 
 /**
- * In question are trained tokens with A > 0 and d > 0, or A < 0 and d < 0: those that the advantage
- * pushes further away. When the mean of d^2 over them is above `threshold`, only the longest prefix
- * by rising d^2 whose mean is not stays; equal ones rank in order of the batch.
+ * Candidates are trained tokens with A > 0 and d > 0, or A < 0 and d < 0: those that the advantage
+ * pushes further away. If the mean of d^2 over them exceeds `threshold`, they are sorted by
+ * ascending d^2 (ties in batch order), and only the longest prefix whose mean does not exceed it is
+ * kept.
  *
  * Metrics `m2_before`, `m2_after`, `masked_fraction`, `trust_region_fraction`.
  */
 export function trustMask(input: LossInput, threshold: number): TrustMask {
-  const { squares, size, total, trained } = squaresInQuestion(input);
+  const { squares, size, total, trained } = candidateSquares(input);
   const prefix =
     total <= threshold * size
       ? { kept: input.actionMask, size, total }
@@ -33,16 +34,16 @@ export function trustMask(input: LossInput, threshold: number): TrustMask {
 }
 
 interface Squares {
-  /** d^2 of the tokens in question, -1 for others. [N] */
+  /** d^2 of the candidates, -1 for others. [N] */
   readonly squares: Float32Array;
-  /** Number of tokens in question, and the sum of their squares. */
+  /** Number of candidates, and the sum of their squares. */
   readonly size: number;
   readonly total: number;
-  /** Trained tokens, in question or not. */
+  /** Trained tokens, candidates or not. */
   readonly trained: number;
 }
 
-function squaresInQuestion(input: LossInput): Squares {
+function candidateSquares(input: LossInput): Squares {
   const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
   const squares = new Float32Array(actionMask.length).fill(-1);
   let [size, total, trained] = [0, 0, 0];

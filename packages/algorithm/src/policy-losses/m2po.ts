@@ -13,7 +13,7 @@ const args = {
   logRatioClip: numberArg(
     20,
     { above: 0, max: 80 },
-    'Log-ratios beyond this count as this where they are exponentiated.',
+    'Log-ratios are clipped to ±this before they are exponentiated.',
   ),
 };
 
@@ -23,7 +23,7 @@ const args = {
  * is a constant of the gradient and depends on the whole optimizer batch.
  *
  * Metrics `pg_loss`, `ppo_kl` (mean of -clip(d)), `ratio/mean`, `m2_before`, `m2_after` (mean of
- * d^2 over the tokens in question), `masked_fraction`, `trust_region_fraction` (of trained tokens).
+ * d^2 over the candidates), `masked_fraction`, `trust_region_fraction` (of trained tokens).
  * @see M2PO, arXiv:2510.01161, algorithm 1
  */
 export const m2po = definePolicyLoss({

@@ -1,5 +1,6 @@
 /**
- * Policy optimisation beside supervised learning from an expert, whose share follows a schedule.
+ * Policy optimisation combined with supervised learning on expert demonstrations, whose share follows
+ * a schedule.
  */
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import { composePolicyLoss } from '../parts/policy-loss-part.js';

@@ -1,6 +1,6 @@
 /**
- * Policy optimisation on sampled answers beside supervised learning from an expert's, in constant
- * proportion.
+ * Policy optimisation on sampled answers, combined in constant proportion with supervised learning
+ * on expert demonstrations.
  */
 import { numberArg } from '@trinity-rft/core';
 import { composePolicyLoss } from '../parts/policy-loss-part.js';

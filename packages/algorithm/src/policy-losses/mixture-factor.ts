@@ -3,15 +3,26 @@ import { booleanArg, ConfigError, numberArg, type ArgValues } from '@trinity-rft
 import { count } from '../parts/aggregate.js';
 
 export const batchSizeArgs = {
-  useDynamicBsz: booleanArg(false, 'Of batch_sizes: micro-batches are packed by tokens.'),
-  ppoMiniBatchSize: numberArg(1, { min: 1 }, 'Of batch_sizes: rows of an optimizer batch.'),
-  ppoMicroBatchSizePerGpu: numberArg(1, { min: 1 }, 'Of batch_sizes: rows of a micro-batch.'),
-  ngpusTrainer: numberArg(1, { min: 1 }, 'Of batch_sizes: number of trainers.'),
-  trainBatchSizeUsual: numberArg(1, { min: 1 }, 'Of batch_sizes: sampled rows of a train batch.'),
+  useDynamicBsz: booleanArg(
+    false,
+    'Read with batch_sizes: whether micro-batches are packed by tokens.',
+  ),
+  ppoMiniBatchSize: numberArg(1, { min: 1 }, 'Read with batch_sizes: rows in an optimizer batch.'),
+  ppoMicroBatchSizePerGpu: numberArg(
+    1,
+    { min: 1 },
+    'Read with batch_sizes: rows in a micro-batch.',
+  ),
+  ngpusTrainer: numberArg(1, { min: 1 }, 'Read with batch_sizes: number of trainers.'),
+  trainBatchSizeUsual: numberArg(
+    1,
+    { min: 1 },
+    'Read with batch_sizes: sampled rows in a train batch.',
+  ),
   trainBatchSizeExpert: numberArg(
     1,
     { min: 1 },
-    'Of batch_sizes: demonstrated rows of a train batch.',
+    'Read with batch_sizes: demonstrated rows in a train batch.',
   ),
 };
 
@@ -23,14 +34,14 @@ interface BatchSizes extends ArgValues<typeof batchSizeArgs> {
 /** Sampled by the policy, or demonstrated by an expert. */
 export type RowKind = 'usual' | 'expert';
 
-/** What the loss of a kind of rows is multiplied by; `rows` has 1 where a row is of it. [B] */
+/** What the loss of a kind of rows is multiplied by; `rows` is 1 for rows of that kind. [B] */
 export type Factor = (kind: RowKind, rows: Uint8Array) => number;
 
 /**
  * Factors that Trinity-RFT makes of batch sizes. For n rows of a kind, T of them in a train batch, G
  * trainers and integer divisions: k = n (mini // micro) / (T // G), or with `useDynamicBsz` k = n
  * (mini // G) / (B (T // G)), which is meant for the micro-batches of verl.
- * @throws ConfigError where a trainer would get no row of a kind
+ * @throws ConfigError if a trainer would get no row of a kind
  */
 export function batchSizeFactor(options: BatchSizes): Factor {
   const { owner, ppoMiniBatchSize: mini, ppoMicroBatchSizePerGpu: micro, ngpusTrainer } = options;

@@ -1,6 +1,6 @@
 /**
- * What `mix` and `mix_chord` are made of: the loss of ppo on sampled rows beside a supervised loss on
- * demonstrated ones.
+ * What `mix` and `mix_chord` share: the loss of ppo on sampled rows combined with a supervised loss
+ * on demonstrated rows.
  */
 import { choiceArg, type ArgValues, type LossInput, type Metrics } from '@trinity-rft/core';
 import { InvariantError, prefixMetrics } from '@trinity-rft/core/internal';
@@ -40,7 +40,8 @@ export interface MixtureOptions extends ArgValues<typeof mixtureArgs> {
 /**
  * loss = (1 - mu) k_u L_ppo + mu k_e L_sft, L_ppo over sampled rows (`expertMask` 0), L_sft over
  * demonstrated ones. Factors k are 1 with `normalization` `kinds`, else those of
- * {@link batchSizeFactor}. Metrics `usual/*` and `expert/*`, times k, and `loss`.
+ * {@link batchSizeFactor}. Metrics `usual/*` and `expert/*`, all of them times k, clip fractions and
+ * KL too, as in Trinity-RFT; and `loss`.
  */
 export function mixture(options: MixtureOptions): LossPart['open'] {
   const policy = ppo.loss({ ...options, ...plainClip });

@@ -25,21 +25,22 @@ const args = {
   deltaSequenceMasking: numberArg(
     0.1,
     {},
-    'Mean of old - current log-probability above which a row counts as such.',
+    'Rows whose mean old - current log-probability exceeds this are masked.',
   ),
   fallbackToPolicyGradient: booleanArg(
     false,
-    'Take the ratio as 1: plain policy gradient, without clipping.',
+    'Take every ratio as 1, on all batches: plain policy gradient. Nothing is clipped, and sequence masking has no effect.',
   ),
 };
 
 /**
- * l = max(-A r, -A clip(r, 1 - low, 1 + high)), and l = min(l, -A c) where A < 0. dl/dx = -A r where
- * the first branch is active, 0 where a clip is; a ratio exactly on a bound is not clipped. With
- * `fallbackToPolicyGradient` r = e^(x - sg(x)) = 1 and dl/dx = -A.
+ * r = e^clip(d, -20, 20): l = max(-A r, -A clip(r, 1 - low, 1 + high)), and l = min(l, -A c) where
+ * A < 0. dl/dx = -A r where the first branch is active and |d| <= 20, else 0; a ratio exactly on a
+ * bound is not clipped. With `fallbackToPolicyGradient` r = e^(x - sg(x)) = 1, dl/dx = -A, and d
+ * counts as 0 in `ppo_kl` and in the sequence mask.
  *
- * Metrics: `pg_loss`, `pg_clipfrac` (share of tokens that the first clip holds),
- * `pg_clipfrac_lower` (the second clip), `ppo_kl` (mean of -d).
+ * Metrics: `pg_loss`, `pg_clipfrac` (share of tokens where the first clip is active),
+ * `pg_clipfrac_lower` (the second clip), `ppo_kl` (mean of -clip(d, -20, 20)).
  * @see PPO, arXiv:1707.06347, eq. 7; dual clip, arXiv:1912.09729, eq. 5
  */
 export const ppo = definePolicyLoss({

@@ -2,7 +2,7 @@
 import { boundedExp, clamp } from '../parts/numbers.js';
 import type { TokenQuantities } from '../parts/token-loss.js';
 
-/** Of ratios, inclusive; `temp` is the temperature of the weight `advantage`. */
+/** Inclusive bounds of ratios; `temp` is the temperature of the weight `advantage`. */
 export interface RecBounds {
   readonly low: number;
   readonly high: number;

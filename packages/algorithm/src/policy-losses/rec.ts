@@ -33,7 +33,7 @@ const args = {
   regularizer: choiceArg(
     ['none', 'k2', 'forward-kl'],
     'none',
-    'What holds the policy near the old one.',
+    'Which regularizer keeps the policy near the old one.',
   ),
   regularizerCoef: numberArg(0, { min: 0 }, 'Coefficient of the regularizer.'),
   temp: numberArg(1, { above: 0 }, 'Temperature of the weight "advantage".'),
@@ -45,7 +45,7 @@ const args = {
 
 /**
  * l = -A' I x + c reg, where A' and I are constants of the gradient: dl/dx = -A' I, + 2 c d for
- * `k2` (reg = d^2), - c for `forward-kl` (reg = -x). The regularizer holds for tokens out of range
+ * `k2` (reg = d^2), - c for `forward-kl` (reg = -x). The regularizer applies to tokens out of range
  * too. With s = e^(mean of d over the row):
  *
  * | clipMode | I = 1 where |

@@ -18,7 +18,7 @@ const args = {
 /**
  * g = (4 / tau) s, s = sigmoid(tau (r - 1)). With `differentiateGate`, as in the paper, l = -A g
  * and dl/dx = -A 4 s (1 - s) r: plain policy gradient at r = 1, fading on either side. Otherwise,
- * as in the original, l = -A sg(g) x and dl/dx = -A g, which is twice as much at r = 1 and does not
+ * as in Trinity-RFT, l = -A sg(g) x and dl/dx = -A g, which is twice as much at r = 1 and does not
  * fade where r grows.
  *
  * Metrics `sapo_loss`, `ppo_kl` (mean of -d), `avg_soft_gate`, `avg_ratio`, `pos_adv_frac`.

@@ -1,9 +1,9 @@
-/** A loss without the tokens that would push the policy further from rows that it has left. */
+/** A loss without the tokens that would push the policy further from rows it has drifted away from. */
 import type { LossInput } from '@trinity-rft/core';
 import type { RowQuantities, TokenLoss } from '../parts/token-loss.js';
 
 export interface SequenceMaskOptions {
-  /** Drift above which a row counts as left. */
+  /** Rows whose drift exceeds this are masked. */
   readonly deltaSequenceMasking: number;
   /** Takes the drift as 0. */
   readonly fallbackToPolicyGradient: boolean;
@@ -12,8 +12,9 @@ export interface SequenceMaskOptions {
 /**
  * The loss is 0 for tokens with A < 0 in rows whose drift, the mean of -d over trained tokens, is
  * above delta. They stay in every denominator and in the metrics of the loss. Metrics
- * `seq_mask/masked_tokens` (such tokens per trained token) and `seq_mask/mean_sequence_kl` (mean drift of
- * the rows).
+ * `seq_mask/masked_tokens` (tokens with A < 0 in such rows, untrained ones included, divided by the
+ * number of trained tokens: it may exceed 1) and `seq_mask/mean_sequence_kl` (mean drift of the
+ * rows).
  * @see DeepSeek-V3.2, arXiv:2512.02556 (off-policy sequence masking)
  */
 export function sequenceMasked(
@@ -44,11 +45,11 @@ export function sequenceMasked(
 
 interface State {
   readonly input: LossInput;
-  /** Of the loss without the mask. */
+  /** State of the wrapped loss. */
   readonly inner: unknown;
 }
 
-/** Tokens of a row with A < 0, those that are not trained included, as in the original. */
+/** Tokens of a row with A < 0, untrained ones included, as in Trinity-RFT. */
 function countNegative({ offsets, advantages }: LossInput, row: number): number {
   let negative = 0;
   for (const A of advantages.subarray(offsets[row], offsets[row + 1])) if (A < 0) negative++;

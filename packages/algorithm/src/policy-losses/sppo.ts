@@ -1,4 +1,4 @@
-/** Log-ratio policy gradient that stops where the policy has moved far enough. */
+/** Log-ratio policy gradient that stops once the policy has moved far enough. */
 import { numberArg } from '@trinity-rft/core';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 

@@ -1,5 +1,6 @@
 /**
- * The policy losses by the names of YAML's `policy_loss_fn`. To add one, write a file here and a row.
+ * The policy losses by the names of YAML's `policy_loss_fn`. To add one, write a file here and a
+ * row below; `presets/`, the variants of the tests and the generated reference list it too.
  */
 import type { PolicyLossPart } from '../parts/policy-loss-part.js';
 import { cispo } from './cispo.js';

@@ -10,7 +10,7 @@ const args = {
   ),
   sequenceRatio: booleanArg(
     false,
-    'Take the ratio of the whole answer, as the paper does, instead of that of each token.',
+    'Take the ratio of the whole sequence, as the paper does, instead of that of each token.',
   ),
 };
 
@@ -36,7 +36,7 @@ export const topr = definePolicyLoss({
   tokenMeans: ['avg_alpha', 'avg_ratio'],
   token: (token, out, { advantageThreshold, sequenceRatio }) => {
     const { logprob: x, advantage: A } = token;
-    const r = sequenceRatio ? token.row.answerRatio : token.ratio;
+    const r = sequenceRatio ? token.row.sequenceRatio : token.ratio;
     const alpha = A <= advantageThreshold ? Math.min(r, 1) : 1;
     out.loss = -alpha * A * x;
     out.gradient = -alpha * A;

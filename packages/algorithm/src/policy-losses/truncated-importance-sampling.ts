@@ -1,4 +1,4 @@
-/** Policy gradient corrected by importance ratios that are cut off: by token or by answer. */
+/** Policy gradient corrected by importance ratios that are truncated, per token or per sequence. */
 import { choiceArg, numberArg } from '@trinity-rft/core';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
@@ -6,13 +6,13 @@ const args = {
   level: choiceArg(
     ['token', 'sequence'],
     'token',
-    'Whose importance ratio corrects a token: its own, or that of the whole answer.',
+    'Which importance ratio corrects a token: its own, or that of the whole sequence.',
   ),
-  threshold: numberArg(2, { above: 0 }, 'Largest importance ratio that is believed.'),
+  threshold: numberArg(2, { above: 0 }, 'Largest importance ratio used.'),
   mode: choiceArg(
     ['truncate', 'mask'],
     'truncate',
-    'What happens above the threshold: the ratio is cut off, or the tokens are left out.',
+    'What happens above the threshold: the ratio is truncated, or the tokens are left out.',
   ),
 };
 
@@ -20,8 +20,8 @@ const args = {
  * w = min(rho, C) with `truncate`, rho [rho <= C] with `mask`; rho = r of the token, or e^sum(d) of
  * the row: l = -sg(w) A x, dl/dx = -w A. The correction of TRL (`vllm_importance_sampling_cap` and
  * `_mode`) and verl (`rollout_is`, `rollout_is_threshold`) for a policy that takes one step per
- * batch, where the ratio within the batch is 1 and the sampler's log-probabilities are all there is
- * to correct for.
+ * batch: there the ratio within the batch is 1, and only the mismatch with the sampler's
+ * log-probabilities needs correcting.
  *
  * Metrics `pg_loss`, `is_weight/mean`, `is_truncated_frac` (share of tokens above C), `ppo_kl`
  * (mean of -d).
@@ -31,7 +31,7 @@ export const truncatedImportanceSampling = definePolicyLoss({
   args,
   doc: {
     summary:
-      'Policy gradient with truncated (or masked) importance ratios per token or per answer, as in TRL and verl.',
+      'Policy gradient with truncated (or masked) importance ratios per token or per sequence, as in TRL and verl.',
     formula: 'w = min(rho, threshold), or 0 above it; l = -sg(w) A x',
     source: {
       title: 'Your Efficient RL Framework Secretly Brings You Off-Policy RL Training',
@@ -42,7 +42,7 @@ export const truncatedImportanceSampling = definePolicyLoss({
   tokenMeans: ['is_weight/mean', 'is_truncated_frac', 'ppo_kl'],
   token: (token, out, { level, threshold, mode }) => {
     const { logprob: x, advantage: A, logRatio: d } = token;
-    const rho = level === 'sequence' ? token.row.answerRatio : token.ratio;
+    const rho = level === 'sequence' ? token.row.sequenceRatio : token.ratio;
     const isAbove = rho > threshold;
     const weight = isAbove ? (mode === 'truncate' ? threshold : 0) : rho;
     out.loss = -weight * A * x;

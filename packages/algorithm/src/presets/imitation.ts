@@ -49,7 +49,7 @@ export const imitation = {
     sampleStrategy: { name: 'mix' },
     doc: {
       summary:
-        'grpo on runs of the policy beside supervised learning from answers of an expert, in constant proportion.',
+        'grpo on runs of the policy combined with supervised learning on expert demonstrations, in constant proportion.',
       formula: '(1 - mu) L_grpo(runs) + mu L_sft(expert)',
       source: chord,
     },

@@ -31,7 +31,7 @@ export interface AlgorithmOptions {
    * are divided by. > 0
    */
   readonly lossAggNorm?: number | undefined;
-  /** Arguments of the loss of the critic, where there is one. */
+  /** Arguments of the critic's loss, if there is a critic. */
   readonly valueLoss?: object | undefined;
 }
 

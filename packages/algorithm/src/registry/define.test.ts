@@ -188,7 +188,7 @@ describe('definitions of plugins', () => {
     [
       'a built-in name',
       () => [defineAdvantage({ name: 'grpo', create: () => ({}) })],
-      'The advantage function "grpo" is there already.',
+      'The advantage function "grpo" already exists.',
     ],
     [
       'a name twice',

@@ -47,7 +47,7 @@ export function extendTables(
 }
 
 function taken(what: string, name: string, builtIn: boolean): ConfigError {
-  const by = builtIn ? 'is there already' : 'is defined twice';
+  const by = builtIn ? 'already exists' : 'is defined twice';
   return new ConfigError(`The ${what} "${name}" ${by}. Give yours another name.`, {
     code: 'DUPLICATE_NAME',
     details: { what, name },

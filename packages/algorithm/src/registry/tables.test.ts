@@ -26,7 +26,7 @@ describe('the tables', () => {
     },
   );
 
-  it('hold the algorithms of the original, and the runs per task that it declares', () => {
+  it('have the algorithms of Trinity-RFT, and the runs per task that it declares', () => {
     const declared = {
       sft: 1,
       ppo: 1,

@@ -17,7 +17,7 @@ export interface AlgorithmTables {
   readonly presets: Readonly<Record<string, AlgorithmPreset>>;
   readonly advantageFns: Readonly<Record<string, AdvantagePart>>;
   readonly policyLossFns: Readonly<Record<string, PolicyLossPart>>;
-  /** Of `kl_loss_fn` and of `kl_penalty_fn`. */
+  /** Rows of `kl_loss_fn` and `kl_penalty_fn`. */
   readonly klFns: Readonly<Record<string, KlPart>>;
   readonly entropyLossFns: Readonly<Record<string, EntropyPart>>;
   readonly sampleStrategies: Readonly<Record<string, SampleStrategy>>;

@@ -9,7 +9,7 @@ const args = {
   cliprangeValue: numberArg(
     0.5,
     { min: 0 },
-    'A value gains nothing by moving further than this from the one the advantages were made of.',
+    'A value gains nothing by moving further than this from the one that the advantages were computed from.',
   ),
 };
 
@@ -17,7 +17,7 @@ const args = {
  * l = max((V - R)^2, (clip(V, V_old - c, V_old + c) - R)^2) / 2, aggregated as token-mean; V
  * values, R returns.
  *
- * Gradients at ties are those of automatic differentiation, as in the original: max and each side
+ * Gradients at ties are those of automatic differentiation, as in Trinity-RFT: max and each side
  * of the clip give half to either branch. That is 0.625 of the true gradient at V = V_old with c =
  * 0; with c > 0 the branches agree there.
  *
@@ -43,7 +43,7 @@ export const valueLoss = definePart({
         if (actionMask[t] === 0) continue;
         trained++;
         const [value, target, weight] = [values[t]!, returns[t]!, weights[t]!];
-        // In float32, in which the original has its ties.
+        // In float32, so that ties are those of Trinity-RFT.
         const [low, high] = [
           Math.fround(oldValues[t]! - range),
           Math.fround(oldValues[t]! + range),

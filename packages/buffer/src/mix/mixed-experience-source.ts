@@ -4,10 +4,10 @@ import { BufferError, withFields } from '@trinity-rft/core/internal';
 import { assertCount } from '../store/errors.js';
 
 export interface MixedSourceOptions {
-  /** Of the policy. The mixture ends with it. */
+  /** Experiences of the policy. The mixture ends with it. */
   readonly experiences: ExperienceSource;
   /**
-   * Of experts, without an end; its position follows from the train step alone, as in a
+   * Endless rows of experts; the position follows from the train step alone, as in a
    * `fileExperienceSource`.
    */
   readonly experts: ExperienceSource;
@@ -16,7 +16,8 @@ export interface MixedSourceOptions {
 }
 
 /**
- * Of `count` rows, the first are experiences (fewer at the end) and `expertCount` are experts'. Both
+ * A batch of `count` rows has experiences first (fewer at the end), then `expertCount` rows of
+ * experts. Both
  * parts of a lease are acknowledged, released and rolled back together. Filters apply to the
  * experiences.
  *

@@ -9,7 +9,7 @@ export interface StoredRows extends Pick<FileExperienceSourceOptions, 'rows' | '
 
 /**
  * In the order in which they were stored, trained or not. The store is only read.
- * @throws BufferError when `path` holds none
+ * @throws BufferError when `path` has none
  */
 export function storedRows(path: string): StoredRows {
   const reader = readExperiences(path);

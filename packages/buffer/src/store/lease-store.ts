@@ -150,7 +150,7 @@ function openLease(store: StoreState, grant: Grant): Lease {
 }
 
 /**
- * Names as in the original: versions that sampled the batch, distinct tasks in it, and how many
+ * Names as in Trinity-RFT: versions that sampled the batch, distinct tasks in it, and how many
  * experiences were too old.
  */
 function leaseMetrics(experiences: readonly Experience[], stale: number): Metrics {

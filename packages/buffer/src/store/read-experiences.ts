@@ -21,7 +21,7 @@ export interface ExperienceReader {
    * meanwhile comes with the next call.
    */
   rowsAfter(id: number, limit: number): readonly ExperienceRow[];
-  /** Of all rows, in the order in which they were stored. */
+  /** Ids of all rows, in the order in which they were stored. */
   ids(): readonly number[];
   /** Undefined when there is no such row. */
   row(id: number): ExperienceRow | undefined;
@@ -38,7 +38,7 @@ export interface ExperienceRow {
   readonly experience: Experience;
 }
 
-/** @throws BufferError when the file is not there or is no experience store */
+/** @throws BufferError when the file is not there or is not an experience store */
 export function readExperiences(path: string): ExperienceReader {
   if (!existsSync(path)) throw unreadable(path, 'there is no such file');
   const database = naming(path, () => {

@@ -104,7 +104,7 @@ function transaction<T>(database: DatabaseSync, what: string, work: () => T): T 
   }
 }
 
-/** After some errors (a full disk) SQLite has rolled back by itself: then ROLLBACK fails. */
+/** After some errors (a full disk) SQLite has already rolled back: then ROLLBACK fails. */
 function rollBack(database: DatabaseSync): void {
   try {
     database.exec('ROLLBACK');

@@ -10,7 +10,7 @@ import { sqliteRows } from './sqlite-rows.js';
 export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'follow'> {
   /**
    * The database file; it and its folder are created when missing. SQLite keeps `-wal`, `-shm` and
-   * our `.lock` beside it.
+   * our `.lock` next to it.
    */
   readonly path: string;
   /**
@@ -23,7 +23,7 @@ export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'f
 
 export interface FollowOptions {
   readonly clock: Clock;
-  /** Between two looks for new rows. @default 500 */
+  /** Time between two checks for new rows. @default 500 */
   readonly everyMs?: number;
   /** How long a writer may be away before it counts as ended. @default 60_000 */
   readonly graceMs?: number;
@@ -112,7 +112,7 @@ function hasWriter(path: string): boolean {
   }
 }
 
-/** Loaded on first use: Node 22 warns when it loads the module, also where no database is used. */
+/** Loaded on first use: Node 22 warns when it loads the module, even if no database is used. */
 function connect(path: string): DatabaseSync {
   const sqlite = process.getBuiltinModule('node:sqlite');
   return new sqlite.DatabaseSync(path);
@@ -156,7 +156,7 @@ function prepareSchema(database: DatabaseSync, path: string): void {
   if (version === 0) database.exec(createSchema);
 }
 
-/** `used` is a table of its own so that an acknowledgement does not rewrite the experience. */
+/** `used` is a separate table so that an acknowledgement does not rewrite the experience. */
 const createSchema = `
   BEGIN IMMEDIATE;
   CREATE TABLE experience (
@@ -185,7 +185,7 @@ function hasTables(database: DatabaseSync): boolean {
   return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() !== undefined;
 }
 
-/** Holds an exclusive lock on an empty database beside the store; returns a function to unlock. */
+/** Holds an exclusive lock on an empty database next to the store; returns a function to unlock. */
 function lock(path: string, suffix = 'lock'): () => void {
   const holder = connect(`${path}.${suffix}`);
   try {

@@ -5,7 +5,7 @@ import type { TaskError } from '@trinity-rft/core/internal';
 const roles: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 
 /**
- * Tables hold null where a message lacks a field: such fields are left out.
+ * Tables have null for a field that a message lacks: such fields are left out.
  * @param errorOf makes the error to throw
  */
 export function readMessages(

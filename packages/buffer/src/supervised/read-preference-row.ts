@@ -163,7 +163,7 @@ function readPrompt(
   const asMessages = format.promptType !== 'plaintext' && isPresent(rawTask[messagesKey]);
   const key = asMessages ? messagesKey : format.promptKey;
   if (!isPresent(rawTask[key])) {
-    const fix = 'Set format.messages_key or format.prompt_key to the key that holds the prompt';
+    const fix = 'Set format.messages_key or format.prompt_key to the key of the prompt';
     throw rowError(
       row,
       key,

@@ -60,7 +60,7 @@ function fromList(
   if (!isPresent(rawTask[key])) {
     const fix = hasTexts
       ? 'Set format.prompt_type to plaintext to read prompt and response'
-      : 'Set format.messages_key to the key that holds the conversation';
+      : 'Set format.messages_key to the key of the conversation';
     throw rowError(
       row,
       key,

@@ -48,8 +48,8 @@ const orders: Readonly<Record<SelectorType, (size: number, streamOf: StreamOf) =
 };
 
 /**
- * The `count` items of the positions from `cursor` on, where every epoch has `size` items in an
- * order of its own. Keeps the order of one epoch.
+ * The `count` items of the positions from `cursor` on, where every epoch has `size` items in a
+ * new order. Keeps the order of one epoch in memory.
  */
 export function epochByEpoch<T>(
   size: number,
@@ -69,7 +69,7 @@ export function epochByEpoch<T>(
   };
 }
 
-/** `count` distinct row numbers in random order: Fisher-Yates on a table that holds its changes. */
+/** `count` distinct row numbers in random order: Fisher-Yates on a table of its changes. */
 function drawDistinct(
   size: number,
   count: number,

@@ -24,7 +24,7 @@ const outcome = (values: readonly (number | undefined)[]): TaskOutcome => ({
   seconds: 2,
 });
 
-describe('figures of the original', () => {
+describe('figures of Trinity-RFT', () => {
   const rows = vectors.cases.flatMap(({ values, metrics }) =>
     Object.entries(metrics).map(([name, figure]) => ({ values, name, figure })),
   );
@@ -42,7 +42,7 @@ describe('figures of the original', () => {
   it.each(ofAccuracy.filter(({ name }) => isEstimate(name)))(
     '$values: $name is estimated as $figure',
     ({ values, name, figure }) => {
-      // Five standard errors of the original's mean of 1000 draws: a draw deviates from the mean by
+      // Five standard errors of Trinity-RFT's mean of 1000 draws: a draw deviates from the mean by
       // at most half the range of the values, on average.
       const range = Math.max(...values) - Math.min(...values);
       const tolerance = (5 * range) / 2 / Math.sqrt(1000);

@@ -1,5 +1,5 @@
 /**
- * Numbers about one evaluation: mean@k, std@k, best@n, worst@n, pass@n, pass^n, confidence, counts.
+ * Metrics for one evaluation: mean@k, std@k, best@n, worst@n, pass@n, pass^n, confidence, counts.
  */
 import { type Metrics } from '@trinity-rft/core';
 import { gatherMetrics, mean, populationStd } from '@trinity-rft/core/internal';
@@ -56,7 +56,7 @@ export function evalMetrics(
   return out;
 }
 
-/** Numbers about the runs of one task under one key, by the names of {@link evalMetrics}. */
+/** Metrics of one key over the runs of one task, by the names of {@link evalMetrics}. */
 export function keyMetrics(key: string, values: readonly number[]): Metrics {
   if (/time\/(?:task|run)_execution/.test(key)) return { [key]: mean(values) };
   const k = values.length;

@@ -14,7 +14,7 @@ const z = 1.959963984540054;
 
 /**
  * Interval of the mean of one number per task. Numbers in [0, 1] are rates: Wilson's score
- * interval, which holds near 0 and 1 where there is no spread to measure, with the effective
+ * interval, which is valid near 0 and 1 even without any spread, with the effective
  * sample size mean (1 - mean) / variance of the mean, that is the number of tasks for one run each
  * and more when runs agree less within a task than between tasks. Other numbers: Student's t.
  * Undefined for fewer than two tasks. Sources: Wilson 1927, doi:10.2307/2276774; Korn and Graubard

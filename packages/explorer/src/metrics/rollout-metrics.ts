@@ -1,4 +1,4 @@
-/** Numbers about one explore step: per run, then per task, then over the step. */
+/** Metrics for one explore step: per run, then per task, then over the step. */
 import { type Metrics } from '@trinity-rft/core';
 import { gatherMetrics, meanMetrics } from '@trinity-rft/core/internal';
 import { isOk, type TaskOutcome } from '../runs/outcome.js';

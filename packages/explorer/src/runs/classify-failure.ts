@@ -38,7 +38,7 @@ export function isOwnFailure({ kind, error }: Failure): boolean {
 }
 
 /**
- * False where the next attempt would fail in the same way: wrong configuration, and requests that a
+ * False if the next attempt would fail in the same way: wrong configuration, and requests that a
  * model rejects, such as one whose prompt is too long.
  */
 export function isWorthRetrying(error: Error): boolean {
@@ -75,9 +75,9 @@ interface ClientError {
 }
 
 /**
- * The answer of a server behind an error of its client, where it tells of more than the agent: a
- * prompt that is too long, or a server, of the model or of a tool, that fails or is busy. Other
- * rejected requests are the agent's own fault.
+ * The server's answer behind a client error, if the agent alone is not to blame: the prompt is too
+ * long, or the server of the model or of a tool fails or is busy. Other rejected requests are the
+ * agent's own fault.
  */
 function serverAnswer(error: Error): ModelError | undefined {
   const { status: own, statusCode, code: ownCode, data } = error as ClientError;

@@ -58,7 +58,7 @@ export function finishRuns(result: WorkflowResult, options: FinishOptions): read
       throw invalid(
         task,
         `returned no experience of run ${run}`,
-        'Set eid.run to runIdBase, runIdBase + 1, … when the workflow repeats by itself.',
+        'Set eid.run to runIdBase, runIdBase + 1, … when the workflow repeats runs itself.',
       );
   }
   return [...runs]

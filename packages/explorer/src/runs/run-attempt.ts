@@ -26,15 +26,15 @@ import type { SuccessfulRun } from './outcome.js';
 
 /** Limits of runs, by the names of a configuration's section `explorer`. */
 export interface RunSettings {
-  /** Of each attempt. */
+  /** Deadline of each attempt. */
   readonly maxTimeoutMs: number;
-  /** Further attempts of a run that failed. */
+  /** Retries of a run that failed. */
   readonly maxRetryTimes: number;
   /**
    * Reward of a training run whose agent threw, or whose prompt grew too long, after it had called
-   * the model; such a run is not tried again. Deadlines, engine faults and failing reward functions
+   * the model; such a run is not retried. Deadlines, engine faults and failing reward functions
    * say nothing about the agent, so those runs stay failures, as do runs of workflows that repeat
-   * by themselves. @default none: a failed run gives no experiences
+   * runs themselves. @default none: a failed run gives no experiences
    */
   readonly failureReward?: number;
 }
@@ -46,7 +46,7 @@ export interface RunSettings {
 export interface AttemptModel {
   readonly model: AgentModel;
   readonly auxiliaryModels: ReadonlyMap<string, AgentModel>;
-  /** Numbers about the calls that were made (`forks/…`, `tool_calls`, …). */
+  /** Metrics of the calls that were made (`forks/…`, `tool_calls`, …). */
   metrics(): Metrics;
 }
 
@@ -107,7 +107,7 @@ export async function runAttempt(
     return { status: 'ok', runs };
   } catch (error) {
     assertNotStopped(options.signal);
-    return rewardFailure(started, classifyFailure(error, task.workflow), options);
+    return applyFailureReward(started, classifyFailure(error, task.workflow), options);
   } finally {
     over.abort(new CancelledError('The attempt is over.', { reason: 'aborted' }));
   }
@@ -155,8 +155,8 @@ function finish(
   }));
 }
 
-/** The failed attempt, or successful runs where its calls get the failure reward. */
-function rewardFailure(
+/** Successful runs if the failure reward applies, else the failed attempt. */
+function applyFailureReward(
   attempt: StartedAttempt,
   failure: Failure,
   { settings, runtime }: AttemptOptions,
@@ -177,7 +177,7 @@ function rewardFailure(
   }
 }
 
-/** Undefined where the failure says nothing about the agent, or nothing is trained on it. */
+/** Undefined if the failure says nothing about the agent, or if the run is not trained on. */
 function failureRewardOf(
   failure: Failure,
   { task, range }: Attempt,

@@ -1,4 +1,4 @@
-/** All runs of a task: failed ones are tried again, and the last failure is part of the outcome. */
+/** All runs of a task: failed ones are retried, and the last failure is part of the outcome. */
 import type { Task } from '@trinity-rft/core';
 import { isWorthRetrying } from './classify-failure.js';
 import type { RunRange } from './finish-runs.js';
@@ -45,7 +45,7 @@ async function runWithRetries(
     const { error, kind, seconds } = result;
     if (kind === 'timed_out') timeouts++;
     const retry = number < maxRetryTimes && isWorthRetrying(error);
-    reportFailure(attempt, { error, consequence: retry ? 'is tried again' : undefined, logger });
+    reportFailure(attempt, { error, consequence: retry ? 'will be retried' : undefined, logger });
     if (retry) continue;
     const runs = Array.from({ length: range.count }, (_, i): RunOutcome => {
       return { status: 'failed', run: range.firstRun + i, kind, error, seconds };

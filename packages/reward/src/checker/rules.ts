@@ -1,4 +1,4 @@
-/** When an answer counts as right: by this package, or by the text rules of the original. */
+/** When an answer counts as right: by this package, or by the text rules of Trinity-RFT. */
 import { checkBoxedAnswer, checkMathAnswer, sameMath } from '../math/check.js';
 import { computeScoreV0 } from '../original/boxed.js';
 import { verifyMathAnswer } from '../original/math-equal.js';

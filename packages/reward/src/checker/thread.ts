@@ -20,7 +20,7 @@ export interface CompareOptions {
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
 
 /**
- * @param onExit called with the cause when the thread ends by itself, or cannot be started
+ * @param onExit called with the cause when the thread ends unexpectedly, or cannot be started
  * @throws RewardError when it cannot be started
  */
 export function startCompareThread(

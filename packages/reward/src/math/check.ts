@@ -77,7 +77,7 @@ function bareAnswer(text: string): string | undefined {
 }
 
 /**
- * The formula that ends a text: `So we get \frac{1}{2}.` Of an equation, the part after its last
+ * The formula that ends a text: `So we get \frac{1}{2}.` For an equation, the part after its last
  * equals sign.
  */
 function lastFormula(text: string): string | undefined {
@@ -92,7 +92,7 @@ function lastFormula(text: string): string | undefined {
 }
 
 /**
- * The answer in a marked text: all of it, or, where it is prose, its first (0) or last (-1) formula
+ * The answer in a marked text: all of it, or, if it is prose, its first (0) or last (-1) formula
  * or number.
  */
 function settle(text: string | undefined, place: 0 | -1): string | undefined {

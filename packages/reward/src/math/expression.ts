@@ -101,7 +101,7 @@ export function variablesOf(expression: Expression, found: Set<string> = new Set
   return found;
 }
 
-/** The same tree: also where it has no value. */
+/** The same tree, even if it has no value. */
 export function sameTree(a: Expression, b: Expression): boolean {
   if (a.kind === 'apply' && b.kind === 'apply') {
     return (
@@ -127,7 +127,7 @@ const primes = [
 const divisors = [991n, 1777n, -9973n, 1n] as const;
 
 /**
- * Points to compare expressions at, where every variable has a value of its own; none for more than
+ * Points to compare expressions at, each variable with a different value; none for more than
  * 16 variables. Polynomials of moderate degree that agree at all of them are the same (the idea of
  * Schwartz 1980 and Zippel 1979, with fixed points that no answer anticipates).
  */

@@ -206,7 +206,7 @@ function foldCompatible(character: string): string {
   const folded = character.normalize('NFKC');
   // A few characters stand for whole phrases; they would make the text much longer.
   if (folded.length > 4) return character;
-  // A fraction in one character is a number of its own: 2⅙ is not 21/6.
+  // A fraction in one character is a separate number: 2⅙ is not 21/6.
   return folded.includes('\u2044') ? ` ${folded.replace('\u2044', '/')}` : folded;
 }
 

@@ -265,7 +265,7 @@ class Parser {
   }
 }
 
-/** Of an angle, in radians. */
+/** One degree, in radians. */
 const degree = apply('divide', { kind: 'symbol', name: '\\pi' }, numeral('180'));
 
 /** n over k. */

@@ -25,7 +25,7 @@ const constants: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Undefined where the text is not such an expression. `^` is a power, as `**` is. Numbers have no
+ * Undefined if the text is not such an expression. `^` is a power, as `**` is. Numbers have no
  * leading zeros.
  */
 export function readPython(text: string): Expression | undefined {
@@ -35,7 +35,7 @@ export function readPython(text: string): Expression | undefined {
   return reader.atEnd() ? expression : undefined;
 }
 
-/** Recursive descent over Python's grammar of arithmetic; undefined where the text does not follow it. */
+/** Recursive descent over Python's grammar of arithmetic; undefined if the text does not follow it. */
 class Reader {
   readonly #text: string;
   #at = 0;

@@ -1,6 +1,6 @@
 /** Units in terms of each other. */
 
-/** Per dimension: how many of the smallest unit each holds, by the names of `unitNames`. */
+/** Per dimension: how many of the smallest unit each has, by the names of `unitNames`. */
 const dimensions: readonly Readonly<Record<string, number>>[] = [
   { mm: 1, cm: 10, m: 1_000, km: 1_000_000 },
   { in: 1, ft: 12, yd: 36, mi: 63_360 },

@@ -5,7 +5,7 @@
 import { stripString } from './strip-string.js';
 
 /**
- * `last_boxed_only_string`: with its command. Where the text holds `\boxed ` (with a blank), the
+ * `last_boxed_only_string`: with its command. If the text contains `\boxed ` (with a blank), the
  * last one up to a dollar; else the last `\boxed`, or without any `\fbox`, with
  * balanced braces. Null when there is none or it is not closed.
  */

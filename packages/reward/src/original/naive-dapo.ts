@@ -82,7 +82,7 @@ export function shouldAllowEval(text: string): boolean {
 /**
  * The score: 1 when the last box after the last `</think>`, or all of that text, equals the truth in
  * one of the two spellings or by {@link mathEqual}, which takes the place of PRIME's comparison that
- * the original tries last, else 0. As there, a text with `\pi` is compared as text.
+ * Trinity-RFT tries last, else 0. As there, a text with `\pi` is compared as text.
  */
 export function naiveDapoScore(response: string, truth: string): number {
   const final = response.split('</think>').at(-1) ?? '';
@@ -103,7 +103,7 @@ function gradeSpelling(answer: string, truth: string): boolean {
   if (given.length === 0 || given.length !== expected.length) return false;
   if (expected.length > 1 && (answer[0] !== truth[0] || answer.at(-1) !== truth.at(-1)))
     return false;
-  // Equal fractions are right as texts; the original's symbolic comparison is left out.
+  // Equal fractions are right as texts; Trinity-RFT's symbolic comparison is left out.
   return given.every((item, index) => item === expected[index] && isFraction(item));
 }
 

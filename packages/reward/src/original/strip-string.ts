@@ -37,7 +37,7 @@ const latexRules: readonly (readonly [string | RegExp, string])[] = [
 const numberRules: readonly (readonly [string | RegExp, string])[] = [
   [/^[a-zA-Z]\s*=\s*/, ''],
   ['infinity', '\\infty'],
-  // Also inside of \infty, which becomes \\inftyty, as in the original.
+  // Also inside of \infty, which becomes \\inftyty, as in Trinity-RFT.
   ['inf', '\\infty'],
   [/(\d+)\.0+(\D|$)/g, '$1$2'],
   [' .', ' 0.'],

@@ -23,7 +23,7 @@ interface UnitPattern {
 }
 
 /**
- * All of them, and then all again in the plural. The order is the original's, because removing one
+ * All of them, and then all again in the plural. The order is Trinity-RFT's, because removing one
  * may reveal another.
  */
 const patterns: readonly UnitPattern[] = [...units, ...units.map((unit) => `${unit}s`)].map(

@@ -16,7 +16,7 @@ interface Puzzle {
  * By the last `<answer>..</answer>` of the last line: `score` when its value is within 1e-5 of the
  * target, `format_score` when there is one but it is wrong, 0 without one. Truth: JSON
  * `{"target": 98, "numbers": [44, 19, 35]}`; each number is used exactly once. Trinity-RFT 0.5.2,
- * `countdown_reward` (after TinyZero), with an evaluator of its own instead of Python's.
+ * `countdown_reward` (after TinyZero), with our evaluator instead of Python's.
  */
 export const countdownReward = rewardKind('countdown_reward', {
   summary: 'Does the expression use every number of the puzzle once and reach its target?',
@@ -26,7 +26,7 @@ export const countdownReward = rewardKind('countdown_reward', {
   args: {
     score: numberArg(1, undefined, 'Value of a right expression.'),
     format_score: numberArg(0.1, undefined, 'Value of an answer that is wrong or cannot be read.'),
-    powers: booleanArg(false, 'Is ** allowed besides + - * and /, as in the original?'),
+    powers: booleanArg(false, 'Is ** allowed in addition to + - * and /, as in Trinity-RFT?'),
   },
   create: (options) => (input) => {
     const puzzle = readPuzzle(input);

@@ -16,7 +16,7 @@ export const formatReward = rewardKind('format_reward', {
     layout: choiceArg(
       ['strict', 'loose'],
       'strict',
-      'strict: each tag on a line of its own, from the very start; loose: as math_reward.',
+      'strict: each tag on a separate line, from the very start; loose: as math_reward.',
     ),
     format_score_coef: formatScoreCoef,
   },

@@ -10,7 +10,7 @@ import { describeError } from '@trinity-rft/core';
 import { boundary, CheckpointError } from '@trinity-rft/core/internal';
 
 const manifestFile = 'manifest.json';
-/** Name of the newest complete checkpoint, as the original writes it. */
+/** Name of the newest complete checkpoint, as Trinity-RFT writes it. */
 const latestFile = 'latest_checkpointed_iteration.txt';
 const folderPattern = /^global_step_(\d+)$/;
 

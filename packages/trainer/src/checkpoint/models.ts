@@ -12,7 +12,7 @@ export interface TrainedModels {
   readonly critic?: ValueEngine;
 }
 
-/** The critic's folder, beside the files of the policy. */
+/** The critic's folder, next to the files of the policy. */
 const criticFolder = 'critic';
 const stateFile = 'trainer_state.json';
 

@@ -1,12 +1,12 @@
-/** Numbers about a batch and the outputs of the models: lengths, rewards, staleness, mismatch. */
+/** Metrics of a batch and of the outputs of the models: lengths, rewards, staleness, mismatch. */
 import { type AlgorithmNeeds, type Metrics } from '@trinity-rft/core';
 import { gatherMetrics } from '@trinity-rft/core/internal';
 import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';
 
 /**
- * Tokens that the engine reads, and calls of experts among the rows of the loss, where there are
- * any.
+ * Number of tokens that the engine reads, and, if there are any, of expert calls among the rows of
+ * the loss.
  */
 export function countMetrics({ tokens, expertMask }: PackedBatch): Metrics {
   const experts = expertMask.reduce((sum, bit) => sum + bit, 0);
@@ -17,7 +17,7 @@ export function countMetrics({ tokens, expertMask }: PackedBatch): Metrics {
 }
 
 /**
- * Names as in the original (`response_length/mean`, `critic/rewards/mean`, …) plus
+ * Names as in Trinity-RFT (`response_length/mean`, `critic/rewards/mean`, …) plus
  * `sample/staleness`. Per model call.
  */
 export function dataMetrics(

@@ -22,8 +22,8 @@ export interface PackedCall {
 }
 
 /**
- * The engine reads one row per experience; the loss sees one row per model call. An experience that
- * holds several calls therefore trains exactly as its calls would one by one, whatever the loss
+ * The engine reads one row per experience; the loss sees one row per model call. An experience with
+ * several calls therefore trains exactly as its calls would one by one, whatever the loss
  * does with rows: the context between calls is not in its input.
  */
 export interface PackedBatch {

@@ -72,7 +72,7 @@ function assertPairs(experiences: readonly Experience[]): void {
     if (row % 2 === 1) continue;
     const rejected = experiences[row + 1];
     if (rejected && !chosen.spans && !rejected.spans && samePrompt(chosen, rejected)) continue;
-    const neighbour = rejected ? `experience ${uid(rejected.eid)} beside it` : 'nothing beside it';
+    const neighbour = rejected ? `experience ${uid(rejected.eid)} after it` : 'nothing after it';
     throw new BufferError(
       `Experience ${uid(chosen.eid)} has ${neighbour}; expected the rejected answer to the same prompt. Give batches of whole pairs, the chosen answer first.`,
       { code: 'PAIR_SPLIT', details: { uid: uid(chosen.eid), row } },

@@ -2,19 +2,20 @@
 import type { Clock, Metrics } from '@trinity-rft/core';
 
 export interface Stopwatch {
-  /** Waits for `work`; its seconds go under `time/<name>`. */
+  /** Waits for `work`; adds its seconds to `time/<name>`. */
   <T>(name: string, work: Promise<T>): Promise<T>;
   /** Seconds of every part, and `time/train_step` since the stopwatch was created. */
   metrics(): Metrics;
 }
 
-export function stopwatch(clock: Clock): Stopwatch {
+export function stopwatch(clock: Pick<Clock, 'now'>): Stopwatch {
   const seconds: Record<string, number> = {};
   const created = clock.now();
   const measure = async <T>(name: string, work: Promise<T>): Promise<T> => {
     const start = clock.now();
     const result = await work;
-    seconds[`time/${name}`] = (clock.now() - start) / 1000;
+    const key = `time/${name}`;
+    seconds[key] = (seconds[key] ?? 0) + (clock.now() - start) / 1000;
     return result;
   };
   return Object.assign(measure, {

@@ -5,7 +5,7 @@ import type { PackedBatch } from './pack.js';
 import type { Targets } from './targets.js';
 
 interface TargetMetricsOptions {
-  /** By the critic. [N] */
+  /** Values by the critic. [N] */
   readonly values?: Float32Array;
   readonly repeatTimes: number;
 }
@@ -13,10 +13,9 @@ interface TargetMetricsOptions {
 /**
  * Over trained tokens: `critic/{advantages,returns,values}/{mean,max,min}` and
  * `critic/vf_explained_var`; over calls: `critic/{score,rewards}/{mean,max,min}`, before and after
- * the KL penalty, and `sample/zero_advantage_ratio`. Where advantages are computed from the batch,
- * `sample/partial_group_count`: tasks with fewer runs in it than `repeatTimes`. What is compared
- * within a group is then compared within that part: let the train batch be a multiple of whole
- * groups.
+ * the KL penalty, and `sample/zero_advantage_ratio`. If advantages are computed from the batch, also
+ * `sample/partial_group_count`: tasks with fewer runs in it than `repeatTimes`. Such runs are
+ * compared only with the rest of their group in the batch: make the batch a multiple of whole groups.
  */
 export function targetMetrics(
   batch: PackedBatch,

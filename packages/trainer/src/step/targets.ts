@@ -14,7 +14,7 @@ import type { ModelOutputs } from './forward.js';
 
 /** Passed from one train step to the next, besides weights. Plain JSON. */
 export interface TrainerState {
-  /** Of the penalty in rewards, where one steers its coefficient. */
+  /** Coefficient of an adaptive KL penalty. */
   readonly klCoefficient?: number;
 }
 
@@ -23,11 +23,11 @@ export interface Targets {
   readonly actionMask: Uint8Array;
   /** [N] */
   readonly advantages: Float32Array;
-  /** Of batches whose advantages were computed here. [N] */
+  /** Present if the advantages were computed here. [N] */
   readonly returns?: Float32Array;
-  /** Before the penalty, per token; of batches whose advantages were computed here. [N] */
+  /** Token rewards before the KL penalty; present if the advantages were computed here. [N] */
   readonly scores?: Float32Array;
-  /** After it. [N] */
+  /** Token rewards after the KL penalty. [N] */
   readonly rewards?: Float32Array;
   readonly state: TrainerState;
   readonly metrics: Metrics;
@@ -70,7 +70,7 @@ export function targetsOf(
   };
 }
 
-/** Rows of experts are masked: nothing is estimated from demonstrations. */
+/** Rows of experts are masked: no advantages are computed for demonstrations. */
 function advantageInput(
   batch: PackedBatch,
   { entropy, necs, refLogprobs, critic }: ModelOutputs,
@@ -111,7 +111,7 @@ function bridgeMasked(values: Float32Array, { sampledMask, calls }: PackedBatch)
   return out;
 }
 
-/** `info.reward_baseline` of each row, where every sampled one has it. [B] */
+/** `info.reward_baseline` of each row, if every sampled row has it. [B] */
 function baselinesOf({ calls, expertMask }: PackedBatch): Float32Array | undefined {
   const baselines = calls.map(({ experience }, row) =>
     expertMask[row] ? 0 : experience.info['reward_baseline'],

@@ -24,16 +24,16 @@ import { updateActor, updateCritic } from './updates.js';
 
 export interface TrainStepOptions {
   readonly engine: TrainEngine;
-  /** Present where `algorithm.needs.valueHead`. */
+  /** Present if `algorithm.needs.valueHead`. */
   readonly critic?: CriticStep;
   readonly algorithm: Omit<Algorithm, 'advantage'>;
   readonly optimizer: OptimizerOptions;
   /** From 1. */
   readonly step: number;
-  /** What the step before left. @default nothing */
+  /** State after the previous step. @default that of a new trainer */
   readonly state?: TrainerState;
   readonly maxResponseTokens?: number;
-  /** Runs per task, to count groups of which the batch holds only a part. @default 1 */
+  /** Runs per task, to count groups that are only partly in the batch. @default 1 */
   readonly repeatTimes?: number;
   readonly clock: Clock;
 }
@@ -41,7 +41,7 @@ export interface TrainStepOptions {
 export interface CriticStep {
   readonly engine: ValueEngine;
   readonly optimizer: OptimizerOptions;
-  /** Steps before this one train the critic only. @default 0 */
+  /** The policy is updated from this step on, the critic at every step. @default 0 */
   readonly warmupSteps?: number;
 }
 
@@ -52,8 +52,8 @@ export interface TrainStepResult {
 }
 
 /**
- * Pack, forward, advantages, losses, backward, update, acknowledge. The lease is released when
- * anything before the acknowledgement fails. A batch without a trained token updates nothing and is
+ * Pack, forward, advantages, losses, update policy, update critic, acknowledge. The lease is released
+ * when anything before the acknowledgement fails, even if the policy has been updated already. A batch without a trained token updates nothing and is
  * used up.
  */
 export async function trainStep(lease: Lease, options: TrainStepOptions): Promise<TrainStepResult> {
@@ -106,7 +106,6 @@ async function learn(lease: Lease, options: TrainStepOptions): Promise<TrainStep
       repeatTimes: options.repeatTimes ?? 1,
     }),
     ...prefixMetrics('actor', policy.metrics),
-    'actor/final_loss': policy.loss,
     ...actorUpdate,
     ...criticUpdate,
     ...time.metrics(),

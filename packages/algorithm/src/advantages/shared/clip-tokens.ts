@@ -27,7 +27,7 @@ export function entropyEffects({ actionMask, oldLogprobs, entropy }: AdvantageIn
   return effects;
 }
 
-/** Mean and population variance over tokens where the mask is 1; zeros where there are none. */
+/** Mean and population variance over tokens where the mask is 1; zeros if there are none. */
 export function trainedSpread(
   values: Float64Array,
   actionMask: Uint8Array,
@@ -38,7 +38,7 @@ export function trainedSpread(
 
 /**
  * `frac_clipped`: share of trained tokens taken out; `frac_clipped_pos`, `frac_clipped_neg`: among
- * those of such advantage, 0 where there are none.
+ * those of such advantage, 0 if there are none.
  */
 export function clipMetrics(
   before: Uint8Array,

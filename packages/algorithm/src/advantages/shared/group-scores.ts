@@ -15,7 +15,16 @@ import {
   type AdvantageInput,
   type AdvantageOutput,
 } from '@trinity-rft/core/internal';
-import { rewardOf, withScore, zeroVarianceRatio } from './groups.js';
+import {
+  batchStd,
+  groupStats,
+  relativeScores,
+  rewardOf,
+  stdOf,
+  withScore,
+  zeroVarianceRatio,
+  type StdCalLevel,
+} from './groups.js';
 import type { AdvantageStrategy } from '../../parts/advantage-part.js';
 import { eachTrainedToken, rowSpans } from '../../parts/rows.js';
 
@@ -32,7 +41,7 @@ export type ScoreGroup = (
   all: readonly number[],
 ) => {
   readonly scores: readonly number[];
-  /** Of the group; gathered as `group_advantages/<name>/{mean,max,min}`. */
+  /** Metrics of the group, gathered as `group_advantages/<name>/{mean,max,min}`. */
   readonly metrics: Metrics;
 };
 
@@ -46,6 +55,18 @@ export function byGroup(
   read: (experience: Experience) => number = rewardOf,
 ): Required<Omit<AdvantageStrategy, 'needs'>> {
   return { advantage: overExperiences(score, read), batchAdvantage: overRows(score) };
+}
+
+/** (R_i - mean(R)) / (std(R) + epsilon), with the standard deviation of `level`. */
+export function byDeviation(epsilon: number, level: StdCalLevel = 'group'): ScoreGroup {
+  return ({ rewards }, all) => {
+    const stats = groupStats(rewards);
+    const divisor = stdOf(level, stats, level === 'batch' ? batchStd(all) : 1, epsilon);
+    return {
+      scores: relativeScores(rewards, stats, divisor),
+      metrics: { reward_mean: stats.mean, reward_std: stats.std },
+    };
+  };
 }
 
 function overExperiences(score: ScoreGroup, read: (experience: Experience) => number): AdvantageFn {

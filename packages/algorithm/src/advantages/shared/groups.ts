@@ -24,8 +24,8 @@ export function rewardOf(experience: Experience): number {
 }
 
 /**
- * The sum of its token rewards, where it has some; its reward otherwise.
- * @throws RewardError when it has none of them
+ * The sum of its token rewards if it has some, else its reward.
+ * @throws RewardError when it has neither
  */
 export function returnOf(experience: Experience): number {
   const { tokenRewards } = experience;
@@ -37,7 +37,7 @@ export function returnOf(experience: Experience): number {
 
 export interface GroupStats {
   readonly mean: number;
-  /** Of the sample (n - 1). */
+  /** Sample standard deviation (n - 1). */
   readonly std: number;
   readonly size: number;
 }
@@ -57,7 +57,7 @@ export function groupStats(rewards: readonly number[]): GroupStats {
 export const batchStd = (rewards: readonly number[]): number =>
   rewards.length <= 1 ? 1 : groupStats(rewards).std;
 
-/** What divides a score: of the group, of the batch, or 1. */
+/** Which standard deviation divides a score: that of the group, of the batch, or none (1). */
 export const stdCalLevels = ['group', 'batch', 'none'] as const;
 export type StdCalLevel = (typeof stdCalLevels)[number];
 
@@ -69,6 +69,13 @@ export function stdOf(
 ): number {
   return level === 'none' ? 1 : (level === 'batch' ? batch : group.std) + epsilon;
 }
+
+/** (R_i - mean(R)) / divisor */
+export const relativeScores = (
+  rewards: readonly number[],
+  { mean: center }: GroupStats,
+  divisor: number,
+): readonly number[] => rewards.map((reward) => (reward - center) / divisor);
 
 /** A threshold drops groups without a signal: single runs, and rewards that hardly differ. */
 export const isDropped = (stats: GroupStats, threshold: number | undefined): boolean =>

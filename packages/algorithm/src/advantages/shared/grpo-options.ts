@@ -3,8 +3,8 @@ import { ConfigError, type Experience } from '@trinity-rft/core';
 import { actionCount, createRandom, deriveSeed, uid, withFields } from '@trinity-rft/core/internal';
 
 /**
- * R'_i = R_i (1 - penalty * q_i / n), with q the rank from 0 by rising mean log-probability over
- * trained tokens (`ignoreMask`: over all response tokens); equal ones rank in list order. A group
+ * R'_i = R_i (1 - penalty * q_i / n), with q the rank from 0 in ascending order of the mean
+ * log-probability over trained tokens (`ignoreMask`: over all response tokens), ties in list order. A group
  * of one keeps its reward.
  * @see He et al., Rewarding the Unlikely, arXiv:2506.02355, section 4
  */
@@ -32,7 +32,7 @@ function meanLogprob(experience: Experience, ignoreMask: boolean): number {
 
 /**
  * `count` random groups, with replacement. The choice follows from the seed and the batch; copies
- * get ids of their own.
+ * get new ids.
  */
 export function duplicateGroups(
   groups: readonly (readonly Experience[])[],

@@ -18,8 +18,8 @@ export interface OnExperiencesOptions {
 }
 
 /**
- * Each model call becomes a row: an experience, or each span of one that holds several. Its reward
- * lies on its last response token, trained or not, unless it has token rewards. Tasks are those of
+ * Each model call becomes a row: an experience, or each span of one with several calls. Its reward
+ * is on its last response token, trained or not, unless it has token rewards. Tasks are those of
  * `eid`; tokens between the calls of an experience get 0. A mask that the function changes replaces
  * that of the experience.
  * @throws RewardError for a call without a finite reward

@@ -3,7 +3,7 @@ import { type Experience } from '@trinity-rft/core';
 import { groupBy, spansOf, taskKey, type AdvantageInput } from '@trinity-rft/core/internal';
 import { rewardOf } from './groups.js';
 
-/** A model call: of an experience, or a span of one. */
+/** A model call: an experience, or a span of one. */
 export interface Row {
   readonly experience: Experience;
   /** Response tokens [start, end). */
@@ -22,13 +22,13 @@ export function rowsOf(experience: Experience): readonly Row[] {
   }));
 }
 
-/** Which columns are filled; those that are not are 0, or absent where they may be. */
+/** Which columns are filled; the others are 0, or absent if they are optional. */
 export interface PackOptions {
   readonly rewards: boolean;
   readonly logprobs: boolean;
 }
 
-/** @throws RewardError for a call without a finite reward, where rewards are read */
+/** @throws RewardError for a call without a finite reward, if rewards are read */
 export function pack(rows: readonly Row[], reads: PackOptions): AdvantageInput {
   const offsets = new Int32Array(rows.length + 1);
   for (const [i, { start, end }] of rows.entries()) offsets[i + 1] = offsets[i]! + end - start;
@@ -56,7 +56,7 @@ export function pack(rows: readonly Row[], reads: PackOptions): AdvantageInput {
   return input;
 }
 
-/** The rewards of its tokens; a single reward is that of the last one. */
+/** Token rewards of the row; a single reward goes to its last token. */
 function tokenRewards({ experience, start, end, reward }: Row): Float32Array {
   if (experience.tokenRewards) return experience.tokenRewards.subarray(start, end);
   const rewards = new Float32Array(end - start);

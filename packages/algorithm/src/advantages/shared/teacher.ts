@@ -13,7 +13,7 @@ export interface DistillOptions {
   /** Prefix of the metrics. */
   readonly name: string;
   readonly coefficient: number;
-  /** Of u = teacher - student log-probability of a sampled token. */
+  /** Divergence as a function of u = teacher - student log-probability of a sampled token. */
   readonly divergence: (u: number) => number;
 }
 

@@ -1,9 +1,9 @@
 /** Whitening: mean 0 and deviation 1 over the trained tokens of a batch. */
 
-/** Prevents division by zero when all values are equal; the value of the original. */
+/** Prevents division by zero when all values are equal; the value of Trinity-RFT. */
 const epsilon = 1e-8;
 
-/** Statistics over tokens where the action mask is 1; zeros where there are none. */
+/** Statistics over tokens where the action mask is 1; zeros if there are none. */
 export interface TrainedMoments {
   readonly trained: number;
   readonly mean: number;
@@ -33,8 +33,8 @@ export function trainedMoments(
 
 /**
  * In place: (v - mean) / sqrt(var + 1e-8), mean and variance (n - 1) over trained tokens. A single
- * trained token keeps its value, as does everything where there is none. [N]
- * @param masked what becomes of masked tokens: they are shifted and scaled with the others, or set
+ * trained token keeps its value, and nothing changes if there is none. [N]
+ * @param masked how masked tokens are treated: they are shifted and scaled with the others, or set
  * to 0
  * @returns the moments before
  */
@@ -53,7 +53,7 @@ export function whiten(
   return moments;
 }
 
-/** Metric `returns/mean`: over trained tokens; absent where there are none. */
+/** Metric `returns/mean`: over trained tokens; absent if there are none. */
 export const returnMetrics = ({
   trained,
   mean,

@@ -9,7 +9,7 @@ export const formatScoreCoef = numberArg(0.1, { min: 0 }, 'Size of part format_s
 export const checkerArg = choiceArg(
   ['math', 'trinity'],
   'math',
-  'What compares the answers: math, the checker of this package; trinity, the text comparison of the original.',
+  'What compares the answers: math, the checker of this package; trinity, the text comparison of Trinity-RFT.',
 );
 
 /** The arguments of `overlongPenalty`. */

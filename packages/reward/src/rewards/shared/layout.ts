@@ -1,6 +1,6 @@
 /** Layouts of thought and answer. Every check reads the response once. */
 /**
- * `<think>`, `</think>`, `<answer>`, `</answer>`, each on a line of its own, from the first
+ * `<think>`, `</think>`, `<answer>`, `</answer>`, each on a separate line, from the first
  * character; further lines may follow. Trinity-RFT's default pattern of format_reward:
  * `^<think>\n.*?\n</think>\n<answer>\n.*?\n</answer>$`.
  */

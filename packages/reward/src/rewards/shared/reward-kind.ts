@@ -4,7 +4,7 @@ import { readArgs } from '@trinity-rft/core/internal';
 import { sharedMathChecker, type MathChecker } from '../../checker/checker.js';
 import type { MathRule } from '../../checker/rules.js';
 
-/** What reward functions are given besides their arguments. */
+/** What reward functions are given in addition to their arguments. */
 export interface RewardTools {
   /**
    * Compares answers within its deadline.
