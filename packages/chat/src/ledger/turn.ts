@@ -11,7 +11,7 @@ export interface Place {
   readonly turns: Turn[];
 }
 
-/** What the ledger keeps of a prompt. */
+/** The part of a prompt that the ledger stores. */
 export interface PromptRecord {
   /** The end of its messages. */
   readonly place: Place;
@@ -26,7 +26,7 @@ export interface PromptRecord {
 
 /** A finished turn. */
 export interface RecordedTurn {
-  /** As the client got it, with the ids of its tool calls. */
+  /** The message as the client received it, with the ids of its tool calls. */
   readonly message: NormalMessage;
   readonly completion: Int32Array;
   /** Ended by the token limit, so without a stop token. */

@@ -29,7 +29,7 @@ import type { LocatedProblem } from '../source/problem.js';
 import { plainUnlessSecret } from '../source/interpolate.js';
 
 export interface CheckedTree {
-  /** What is left is valid. */
+  /** The rest, which is valid. */
   readonly root: MapNode;
   readonly problems: readonly LocatedProblem[];
   /** Paths that were removed. */

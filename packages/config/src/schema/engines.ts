@@ -15,7 +15,7 @@ export const defaultEngineName = (engines: EngineFactsTable): string =>
 
 type Names = [string, ...string[]];
 
-/** Those of the names that no engine of the table has. */
+/** The names that no engine of the table has. */
 const missing = (engines: EngineFactsTable, names: readonly string[]): readonly string[] =>
   names.filter((name) => !Object.hasOwn(engines, name));
 

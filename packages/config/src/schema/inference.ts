@@ -22,7 +22,7 @@ const oneEngine = () =>
   field(int({ min: 1 }), 1, 'vLLM only.', ignored('There is one embedded engine.'));
 const vllmFlag = (value: boolean) => field(flag(), value, 'vLLM only.', ignored(tunesVllm));
 
-/** What is not set is as for the trained model. */
+/** Keys that are not set take the values of the trained model. */
 const inheritedShape = {
   temperature: maybe(float({ min: 0 }), 'Default: model.temperature.'),
   top_p: maybe(float({ above: 0, max: 1 }), 'Default: model.top_p.'),

@@ -37,7 +37,7 @@ const megatron = section(
 
 const asPolicy = (key: string): string => `Default: algorithm.optimizer.${key}.`;
 
-/** What is not set is as in `algorithm.optimizer`. */
+/** Keys that are not set take the values of `algorithm.optimizer`. */
 export const criticOptimizer = section(
   {
     lr: maybe(optimizerValues.lr, asPolicy('lr')),

@@ -73,7 +73,7 @@ const factsOf = (
   metrics,
 });
 
-/** What a person needs to find the reason: the error with its causes, and the conversation. */
+/** What helps a person find the reason: the error with its causes, and the conversation. */
 function failureOf(
   { task, turns, forks, spans }: Omit<WorkflowDebugReport, 'files'>,
   error: Error,

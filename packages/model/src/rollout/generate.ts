@@ -58,7 +58,7 @@ export interface GenerateOptions {
 }
 
 interface GenerateRequest {
-  /** As the client sent them. */
+  /** The messages as the client sent them. */
   readonly messages: readonly unknown[];
   /** Text or ids to continue as they are, without messages, template and parsers. */
   readonly plain?: string | Int32Array;

@@ -27,7 +27,7 @@ export function deriveOptimizer(context: StageContext): OptimizerConfig {
 
 const criticKeys: KeyPath = ['trainer', 'trainer_config', 'critic'];
 
-/** What the file does not set for the critic is as for the policy. */
+/** Settings that the file does not give for the critic are those of the policy. */
 export function deriveCritic(context: StageContext, policy: OptimizerConfig): CriticConfig {
   const { critic } = context.input.trainer.trainer_config;
   const { optim } = critic;

@@ -1,4 +1,4 @@
-/** What an algorithm needs of an engine that the engine cannot do, and how to do without it. */
+/** Needs of an algorithm that the engine does not meet, and how to avoid them. */
 import type { AlgorithmNeeds, EngineCapabilities, EngineFacts } from '@trinity-rft/core';
 
 export interface UnmetNeed {

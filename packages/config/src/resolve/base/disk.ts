@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** Everything that is read of the disk; nothing is written. */
+/** Read-only access to files and folders. */
 export interface Disk {
   readonly resolve: (path: string) => string;
   readonly kind: (path: string) => 'file' | 'folder' | undefined;

@@ -99,11 +99,10 @@ export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSec
   readonly entropyLossFn: PartConfig;
   readonly lossAggMode: LossAggMode;
   /**
-   * What sums over tokens are divided by, where `lossAggMode` has them; undefined: what the mode
-   * says.
+   * Divisor of sums over tokens, if `lossAggMode` uses them. Undefined: the mode's default.
    */
   readonly lossAggNorm: number | undefined;
-  /** What these parts need together. */
+  /** What the combination of these parts needs. */
   readonly needs: AlgorithmNeeds;
 }
 
@@ -167,8 +166,8 @@ export interface BufferConfig extends Resolved<typeof buffer> {
   readonly trainerInput: {
     readonly experienceBuffer: ExperienceBufferConfig;
     /**
-     * What the sample strategy `mix` puts beside experiences of the model; undefined where every
-     * row is the model's.
+     * Expert rows that the sample strategy `mix` adds to a batch; undefined if the model samples
+     * every row.
      */
     readonly experts: ExpertsConfig | undefined;
   };

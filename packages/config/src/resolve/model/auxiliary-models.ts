@@ -48,7 +48,7 @@ interface Parts {
   readonly name: string;
   readonly modelPath: string;
   readonly model: ModelConfig;
-  /** That of the trained model. */
+  /** The engine of the trained model. */
   readonly engine: string;
 }
 
@@ -86,7 +86,7 @@ function derive(context: StageContext, section: KeyPath, parts: Parts): Auxiliar
 const itemOf = (context: StageContext) =>
   context.sections.explorer.unwrap().shape.auxiliary_models.unwrap().element;
 
-/** As the file sets it, else that of the trained model. */
+/** The engine that the file names, else that of the trained model. */
 function engineOf(
   context: StageContext,
   section: KeyPath,

@@ -34,7 +34,7 @@ export async function resumeTraining({
 }: ResumeParts): Promise<{ readonly from: number; readonly state: TrainerState }> {
   const from = newest?.manifest.step ?? 0;
   const state = newest ? await loadTrainer(newest, { engine: engine.trainer, critic }) : {};
-  // What later steps had used will be trained on again.
+  // Experiences that later steps had used will be trained on again.
   await source.rollback(from);
   await transport.publish(from);
   await transport.adopt(from);

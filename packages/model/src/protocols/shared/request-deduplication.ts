@@ -177,7 +177,7 @@ function attachClient(
   signal.addEventListener('abort', lost, { once: true });
   if (signal.aborted) lost();
   const result = Promise.race([entry.result, disconnected]);
-  // Whoever awaits the result handles its failure; a body that has ended does not await it.
+  // The caller that awaits the result handles its failure; a body that has ended does not await it.
   result.catch(detach);
   return { result, delivered: () => detach() && answerDelivered(state, entry), lost };
 }
