@@ -23,7 +23,17 @@ import { openTurnStore } from '@trinity-rft/serve';
 const call = (msgId) => ({ msgId, session: 's', experiences: [
   createExperience({ tokens: [1, 2], promptLength: 1, logprobs: [-1], policyVersion: 0, temperature: 1 }),
 ] });
-const say = (line) => writeSync(1, line + '\\n');
+// Starting a thread makes standard output non-blocking: it is full when the parent reads too slowly.
+const say = (line) => {
+  for (;;) {
+    try {
+      return writeSync(1, line + '\\n');
+    } catch (error) {
+      if (error.code !== 'EAGAIN') throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
+};
 const turns = await openTurnStore({ path: process.argv[1] });
 `;
 
