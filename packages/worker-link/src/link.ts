@@ -1,5 +1,10 @@
 /** The calling side of a link: sends calls over a port and settles a promise for each reply. */
-import { receiveMessageOnPort, type MessagePort, type Transferable } from 'node:worker_threads';
+import {
+  receiveMessageOnPort,
+  type MessagePort,
+  type Transferable,
+  type Worker,
+} from 'node:worker_threads';
 import type { CallerMessages, MethodTable, Reply, ResultOf } from './protocol.js';
 
 export interface LinkOptions {
@@ -15,6 +20,8 @@ export interface LinkOptions {
    * @default false
    */
   readonly batch?: boolean;
+  /** The thread of the other side: keeps the process alive when the port does. @default none */
+  readonly worker?: Pick<Worker, 'ref' | 'unref'>;
   /** Ends the other side when the link is closed. @default only the port is closed */
   readonly terminate?: () => Promise<unknown>;
 }
@@ -58,7 +65,7 @@ export class Link<M extends MethodTable<keyof M>> {
     this.#port = port;
     this.#options = options;
     port.on('message', (replies: readonly Reply[]) => this.#receive(replies));
-    if (options.keepAlive === 'while-waiting') port.unref();
+    this.#hold(false);
   }
 
   /** Calls are handled in the order in which they are made. Rejects when the link is closed. */
@@ -110,14 +117,25 @@ export class Link<M extends MethodTable<keyof M>> {
 
   #add(id: number, call: Pending): void {
     this.#pending.set(id, call);
-    if (this.#options.keepAlive === 'while-waiting' && this.#pending.size === 1) this.#port.ref();
+    if (this.#pending.size === 1) this.#hold(true);
   }
 
   #take(id: number): Pending | undefined {
     const call = this.#pending.get(id);
-    this.#pending.delete(id);
-    if (this.#options.keepAlive === 'while-waiting' && this.#pending.size === 0) this.#port.unref();
+    // A closed link has no calls, and must not let go of a thread that is ending.
+    if (this.#pending.delete(id) && this.#pending.size === 0) this.#hold(false);
     return call;
+  }
+
+  /**
+   * The worker as well as the port: the port of a thread that dies closes first, and a process that
+   * only the port kept alive would end before it hears how the thread ended.
+   */
+  #hold(isWaiting: boolean): void {
+    if (this.#options.keepAlive !== 'while-waiting') return;
+    for (const handle of [this.#port, this.#options.worker])
+      if (isWaiting) handle?.ref();
+      else handle?.unref();
   }
 
   #cancelOnAbort(id: number, signal: AbortSignal, settled: Promise<unknown>): void {

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { startThread, type ThreadExit } from './thread.js';
 
@@ -55,4 +57,28 @@ it('settles calls that were answered before the thread ended', async () => {
     thread.call('echo', 'b'),
   ]);
   expect([answered.status, open.status]).toEqual(['fulfilled', 'rejected']);
+});
+
+it('keeps a process that waits for a call alive until the thread has ended, also when its port closes earlier', async () => {
+  const thread = `
+    import { workerData } from 'node:worker_threads';
+    workerData.port.on('message', () => {
+      workerData.port.close();
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+      process.exit(7);
+    });`;
+  const owner = `
+    import { startThread } from ${JSON.stringify(new URL('./thread.ts', import.meta.url).href)};
+    const url = new URL(${JSON.stringify(`data:text/javascript,${encodeURIComponent(thread)}`)});
+    const onExit = ({ exitCode }) => new Error('ended with ' + exitCode);
+    const link = startThread(url, { name: 'test', keepAlive: 'while-waiting', onExit });
+    console.log(await link.call('die').catch((error) => error.message));`;
+  const sources = new URL('../../../tools/register-source.mjs', import.meta.url).href;
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    `--import=${sources}`,
+    '--input-type=module',
+    '--eval',
+    owner,
+  ]);
+  expect(stdout).toBe('ended with 7\n');
 });

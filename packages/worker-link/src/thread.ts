@@ -4,7 +4,7 @@ import { Link, type LinkOptions } from './link.js';
 import type { MethodTable } from './protocol.js';
 import { threadFlags } from './thread-flags.js';
 
-export interface ThreadOptions<Data> extends Omit<LinkOptions, 'terminate'> {
+export interface ThreadOptions<Data> extends Omit<LinkOptions, 'worker' | 'terminate'> {
   /** Shown by debuggers and in crash reports. */
   readonly name: string;
   /** What the thread gets as `data` of its {@link ThreadTask}. */
@@ -43,8 +43,7 @@ export function startThread<M extends MethodTable<keyof M>, Data>(
   // A channel of its own, because a link can read what has arrived there without waiting.
   const { port1, port2 } = new MessageChannel();
   const worker = startWorker(url, options, port2);
-  if (options.keepAlive === 'while-waiting') worker.unref();
-  const link = new Link<M>(port1, { ...options, terminate: () => worker.terminate() });
+  const link = new Link<M>(port1, { ...options, worker, terminate: () => worker.terminate() });
   let crash: unknown;
   port1.on('messageerror', (error) => {
     crash = error;
