@@ -271,7 +271,7 @@ describe('jsd', () => {
     },
   );
 
-  it('at lambda_coef 1 pulls towards the teacher, unless asked to do as the original', () => {
+  it('at lambda_coef 1 pulls towards the teacher, unless asked to do as Trinity-RFT does', () => {
     const input: AdvantageInput = { ...toInput([]), ...one(-1, -0.5) };
     expect(make('jsd', { lambdaCoef: 1 }).batchAdvantage!(input).advantages[0]).toBe(0.5);
     expect(

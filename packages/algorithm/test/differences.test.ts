@@ -1,4 +1,4 @@
-/** Where advantages differ from the original by default; vectors hold what arguments restore. */
+/** Where advantages differ from Trinity-RFT by default; vectors hold what arguments restore. */
 import { createExperience, type AdvantageFn, type Experience } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { builtInTables } from '../src/index.js';

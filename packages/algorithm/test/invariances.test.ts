@@ -154,7 +154,7 @@ const countsRows = ([name, args]: Variant): boolean =>
   (name === 'dpo' && args['pairing'] !== 'each') ||
   (name.startsWith('mix') && args['normalization'] !== 'kinds');
 
-describe('a batch beside its copy has the same loss, and half the gradient in each', () => {
+describe('a batch next to its copy has the same loss, and half the gradient in each', () => {
   it.each(variants.filter((variant) => !countsRows(variant)))('%s %j', (...variant) => {
     const evaluate = evaluator(variant);
     const means = fc.constantFrom(
@@ -169,7 +169,7 @@ describe('a batch beside its copy has the same loss, and half the gradient in ea
           [...once.gradient, ...once.gradient],
           (value) => value / 2,
         );
-        // The epsilon of denominators weighs half as much beside two batches.
+        // The epsilon of denominators weighs half as much next to two batches.
         expectSame(twice, { ...once, gradient }, 1e-7);
       }),
       runs,
@@ -224,7 +224,7 @@ describe('at ratio 1 the gradient is that of plain policy gradient', () => {
     );
   });
 
-  it('except that the gate of the original sapo is 2 / tau there', () => {
+  it('except that the gate of sapo in Trinity-RFT is 2 / tau there', () => {
     const evaluate = evaluator(['sapo', {}]);
     fc.assert(
       fc.property(lossInput, modes, (given, mode) => {

@@ -6,7 +6,7 @@ import vectors from './trinity-rewards.json' with { type: 'json' };
 
 const { naive_dapo_parts: dapo } = vectors;
 
-describe("the original's functions", () => {
+describe("Trinity-RFT's functions", () => {
   it.each(vectors.compute_score_v0.cases)('compute_score_v0: $id', ({ solution, truth, score }) => {
     expect(original.computeScoreV0(solution, truth)).toBe(score);
   });
@@ -71,7 +71,7 @@ describe("the original's functions", () => {
   });
 });
 
-describe('rules of the original that no case shows', () => {
+describe('rules of Trinity-RFT that no case shows', () => {
   it.each([
     ['50\\%', '50\\'],
     ['infinity', '\\\\inftyty'],

@@ -229,7 +229,7 @@ describe('math_dapo_reward', () => {
 });
 
 describe('math_eval_reward', () => {
-  it('lets 50 be 0.5 only by the rules of the original', async () => {
+  it('lets 50 be 0.5 only by the rules of Trinity-RFT', async () => {
     const given = { response: 'The answer is 50', truth: '0.5' };
     expect(await parts('math_eval_reward', {}, given)).toEqual({ accuracy: 0 });
     expect(await parts('math_eval_reward', { checker: 'trinity' }, given)).toEqual({ accuracy: 1 });

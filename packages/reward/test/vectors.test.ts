@@ -14,11 +14,11 @@ import vectors from './trinity-rewards.json' with { type: 'json' };
 /** The reasons for which a case has another result here. Also in the README. */
 const reasons = {
   prose: 'the number behind "the answer is" counts although the sentence goes on',
-  letters: 'the original erases single letters as if they were units',
+  letters: 'Trinity-RFT erases single letters as if they were units',
   hundred:
-    'the original lets every number equal its hundredth and hundredfold, also without a percent sign',
-  latex: 'the original never parses LaTeX, so that fractions do not equal decimals',
-  case: 'the original ignores the case of variables',
+    'Trinity-RFT lets every number equal its hundredth and hundredfold, also without a percent sign',
+  latex: 'Trinity-RFT never parses LaTeX, so that fractions do not equal decimals',
+  case: 'Trinity-RFT ignores the case of variables',
 } as const;
 
 /** By the text of the case: the result here, and the reason. */
@@ -92,7 +92,7 @@ describe('the checker', () => {
     expect(sameMath(a, b)).toBe(expected(`${a}|${b}`, equal));
   });
 
-  it('differs from the original only for a reason, and where it says so', () => {
+  it('differs from Trinity-RFT only for a reason, and where it says so', () => {
     const originals = new Map([
       ...evaluations.map(({ response, equal }) => [response, equal] as const),
       ...comparisons.map(({ a, b, equal }) => [`${a}|${b}`, equal] as const),

@@ -65,7 +65,7 @@ it('a resumed run equals one that was not stopped', async () => {
   ).toBeGreaterThan(3);
 });
 
-it('a checkpoint holds the critic and the state beside the policy', async () => {
+it('a checkpoint has the policy, the critic and the state', async () => {
   await process('whole', 2);
   const [checkpoint] = await listCheckpoints(path.join(root, 'whole'));
   expect(checkpoint!.manifest.files.map((file) => file.path)).toEqual([

@@ -110,7 +110,7 @@ describe('createAlgorithm', () => {
       { entropy: 'value', necs: true },
     ],
     [
-      'an advantage that reads entropies beside a loss that differentiates them',
+      'an advantage that reads entropies with a loss that differentiates them',
       {
         ...ppo,
         advantageFn: { name: 'clipb' },

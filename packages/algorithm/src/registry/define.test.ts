@@ -170,7 +170,7 @@ describe('definitions of plugins', () => {
     expect(Object.keys(builtInTables.advantageFns)).not.toContain('median');
   });
 
-  it('count once where a part is exported beside the algorithm that brings it', () => {
+  it('count once where a part is exported with the algorithm that brings it', () => {
     expect(
       Object.keys(extendTables(builtInTables, [median, mine, plainGradient]).advantageFns),
     ).toContain('median');

@@ -23,7 +23,7 @@ describe('readPreferenceRow', () => {
     ],
     ['lists', { messages: pair.prompt, chosen: pair.chosen, rejected: pair.rejected }, {}],
     [
-      'lists in the layout of the original',
+      'lists in the layout of Trinity-RFT',
       { message: pair.prompt, chosen: pair.chosen, rejected: pair.rejected },
       { promptType: 'messages' },
     ],

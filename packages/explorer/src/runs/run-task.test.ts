@@ -87,7 +87,7 @@ const failures = (outcome: TaskOutcome) =>
   outcome.runs.map((run) => (run.status === 'ok' ? 'ok' : run.kind));
 
 describe('runTask', () => {
-  it('makes every run by itself and stamps ids', async () => {
+  it('executes every run separately and stamps ids', async () => {
     const { outcome, keys } = start(
       defineWorkflow({
         name: 'w',

@@ -12,7 +12,7 @@ import { assertFinite } from './assert-finite.js';
 import type { PackedBatch } from './pack.js';
 import type { ModelOutputs } from './forward.js';
 
-/** Passed from one train step to the next, besides weights. Plain JSON. */
+/** Passed from one train step to the next, in addition to weights. Plain JSON. */
 export interface TrainerState {
   /** Coefficient of an adaptive KL penalty. */
   readonly klCoefficient?: number;

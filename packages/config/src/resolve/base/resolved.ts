@@ -289,7 +289,7 @@ export interface TrainerConfig extends Resolved<ReturnType<typeof trainerSection
 /** How the critic learns; read if the algorithm needs one. */
 export interface CriticConfig extends Resolved<typeof critic> {
   readonly optimizer: OptimizerConfig;
-  /** Train steps in which only the critic learns. */
+  /** The policy is updated from this train step on; the steps before it update the critic only. */
   readonly warmupSteps: number;
 }
 
