@@ -11,7 +11,6 @@ import { defineAdvantagePart } from '../parts/advantage-part.js';
 import {
   batchStd,
   groupMetrics,
-  groupStats,
   isDropped,
   relativeScores,
   rewardOf,
@@ -20,7 +19,7 @@ import {
   withScore,
 } from './shared/groups.js';
 import { byDeviation, byGroup } from './shared/group-scores.js';
-import { checkDuplicates, duplicateGroups, penaliseRanks } from './shared/grpo-options.js';
+import { checkDuplicates, duplicateGroups, toRankedGroup } from './shared/grpo-options.js';
 import { byTask } from './shared/runs.js';
 
 const args = {
@@ -97,7 +96,7 @@ function compare(
   seed: number,
 ): ReturnType<AdvantageFn> {
   if (experiences.length === 0) return { experiences, metrics: { filtered_count: 0 } };
-  const groups = byTask(experiences).map((members) => toGroup(members, options));
+  const groups = byTask(experiences).map((members) => toRankedGroup(members, options));
   const kept = groups.filter(({ stats }) => !isDropped(stats, options.stdThreshold));
   const ofBatch = batchStd(experiences.map(rewardOf));
   const scored = kept.map(({ members, rewards, stats }) => {
@@ -116,12 +115,4 @@ function compare(
       filtered_count: experiences.length - count,
     },
   };
-}
-
-/** `rewards` are what is compared: after the rank penalty. */
-function toGroup(members: readonly Experience[], options: Options) {
-  const { rankPenalty = 0, rankPenaltyRawNumerator: isRaw } = options;
-  const raw = members.map(rewardOf);
-  const penalised = rankPenalty === 0 ? raw : penaliseRanks(raw, members, rankPenalty, isRaw);
-  return { members, raw, rewards: isRaw ? raw : penalised, stats: groupStats(penalised) };
 }

@@ -1,6 +1,7 @@
 /** Two options of grpo: rewards that fall with the likelihood of a run, and copies of groups. */
 import { ConfigError, type Experience } from '@trinity-rft/core';
 import { actionCount, createRandom, deriveSeed, uid, withFields } from '@trinity-rft/core/internal';
+import { groupStats, rewardOf } from './groups.js';
 
 /**
  * R'_i = R_i (1 - penalty * q_i / n), with q the rank from 0 in ascending order of the mean
@@ -8,7 +9,7 @@ import { actionCount, createRandom, deriveSeed, uid, withFields } from '@trinity
  * of one keeps its reward.
  * @see He et al., Rewarding the Unlikely, arXiv:2506.02355, section 4
  */
-export function penaliseRanks(
+function penaliseRanks(
   rewards: readonly number[],
   experiences: readonly Experience[],
   penalty: number,
@@ -60,4 +61,17 @@ export function checkDuplicates(options: {
     'The argument "duplicateExperiences" of advantage function "grpo" replaces groups that "stdThreshold" drops. Set "stdThreshold" too.',
     { code: 'ARGUMENT_INVALID' },
   );
+}
+
+interface RankPenaltyOptions {
+  readonly rankPenalty?: number;
+  readonly rankPenaltyRawNumerator: boolean;
+}
+
+/** The runs of one task; `rewards` are compared: those after the rank penalty, if there is one. */
+export function toRankedGroup(members: readonly Experience[], options: RankPenaltyOptions) {
+  const { rankPenalty = 0, rankPenaltyRawNumerator: isRaw } = options;
+  const raw = members.map(rewardOf);
+  const penalised = rankPenalty === 0 ? raw : penaliseRanks(raw, members, rankPenalty, isRaw);
+  return { members, raw, rewards: isRaw ? raw : penalised, stats: groupStats(penalised) };
 }
