@@ -4,6 +4,12 @@
 import { existsSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+
+// Node strips types with a WebAssembly module in every thread. Once a thread has loaded enough files, V8 replaces the module's import
+// wrappers by faster ones, and several threads that do so at once can crash the process ("Check failed: jit_page.has_value()").
+// A budget of calls that is never used up keeps the first wrappers.
+setFlagsFromString('--wasm-wrapper-tiering-budget=1000000000');
 
 registerHooks({
   resolve(specifier, context, nextResolve) {
