@@ -13,7 +13,7 @@ import { exploringStage, frozenContext } from './frozen-context.js';
 import { openFrozenModels } from './models.js';
 import { runOnce } from './run-once.js';
 
-export interface RolloutsOptions extends Pick<ExtensionOptions, 'workflows' | 'engines'> {
+interface RolloutsOptions extends Pick<ExtensionOptions, 'workflows' | 'engines'> {
   readonly config: ResolvedConfig;
   /** Gets messages about failed attempts. @default silent */
   readonly logger?: Logger;
