@@ -1,7 +1,7 @@
 /** An AgentScope agent as a workflow. */
-import { taskPrompt } from '@trinity-rft/core';
 import {
   defineWorkflow,
+  requirePrompt,
   scoreAnswer,
   type WorkflowContext,
   type WorkflowDefinition,
@@ -47,7 +47,7 @@ export function agentscopeWorkflow({
     name,
     run: async (context) => {
       const settings = agentscopeModel(context.model.endpoint(), options);
-      const result = await run({ ...context, question: taskPrompt(context.task) ?? '', settings });
+      const result = await run({ ...context, question: requirePrompt(context.task), settings });
       if (typeof result === 'object' && result !== null && 'reward' in result) return result;
       const text = typeof result === 'object' && result !== null ? textOf(result) : result;
       return scoreAnswer(context, text ?? '');

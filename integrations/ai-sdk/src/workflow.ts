@@ -1,7 +1,7 @@
 /** An agent of the AI SDK as a workflow. */
-import { taskPrompt } from '@trinity-rft/core';
 import {
   defineWorkflow,
+  requirePrompt,
   scoreOutcome,
   type WorkflowContext,
   type WorkflowDefinition,
@@ -53,7 +53,7 @@ export function aiSdkWorkflow<Model>({
         const auxiliary = auxiliaryModels.get(modelId);
         return auxiliary ? aiSdkModel(auxiliary.endpoint(), provider) : languageModel;
       };
-      const question = taskPrompt(task) ?? '';
+      const question = requirePrompt(task);
       const outcome = await outcomeOf(
         withDefaultProvider(byName, () => run({ ...context, question, languageModel })),
       );

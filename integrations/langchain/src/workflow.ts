@@ -1,8 +1,8 @@
 /** An agent of LangChain, or a graph of LangGraph, as a workflow. */
 import type { ChatOpenAI } from '@langchain/openai';
-import { taskPrompt } from '@trinity-rft/core';
 import {
   defineWorkflow,
+  requirePrompt,
   scoreOutcome,
   type WorkflowContext,
   type WorkflowDefinition,
@@ -50,7 +50,7 @@ export function langchainWorkflow({
       const { task, model, runtime, signal } = context;
       const config = runConfig({ endpoint: model.endpoint(), runtime, signal, ...options });
       const outcome = await outcomeOf(
-        run({ ...context, question: taskPrompt(task) ?? '', chatModel: modelOf(config), config }),
+        run({ ...context, question: requirePrompt(task), chatModel: modelOf(config), config }),
       );
       return scoreOutcome(context, outcome, faultReward);
     },

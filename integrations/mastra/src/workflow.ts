@@ -1,7 +1,7 @@
 /** A Mastra agent as a workflow. */
-import { taskPrompt } from '@trinity-rft/core';
 import {
   defineWorkflow,
+  requirePrompt,
   scoreOutcome,
   type WorkflowContext,
   type WorkflowDefinition,
@@ -46,7 +46,7 @@ export function mastraWorkflow({
     run: async (context) => {
       const options = mastraRunOptions(context, modelOptions);
       const outcome = await outcomeOf(
-        run({ ...context, question: taskPrompt(context.task) ?? '', options }),
+        run({ ...context, question: requirePrompt(context.task), options }),
       );
       return scoreOutcome(context, outcome, faultReward);
     },

@@ -1,8 +1,8 @@
 /** An agent of the Agents SDK as a workflow. */
 import type { Runner } from '@openai/agents';
-import { taskPrompt } from '@trinity-rft/core';
 import {
   defineWorkflow,
+  requirePrompt,
   scoreOutcome,
   type WorkflowContext,
   type WorkflowDefinition,
@@ -49,9 +49,7 @@ export function openaiAgentsWorkflow({
     run: async (context) => {
       const { task, model } = context;
       const runner = openaiAgentsRunner(model.endpoint(), { api });
-      const outcome = await outcomeOf(
-        run({ ...context, question: taskPrompt(task) ?? '', runner }),
-      );
+      const outcome = await outcomeOf(run({ ...context, question: requirePrompt(task), runner }));
       return scoreOutcome(context, outcome, faultReward);
     },
   });

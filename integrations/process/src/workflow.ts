@@ -1,7 +1,7 @@
 /** A program as a workflow. */
-import { taskPrompt } from '@trinity-rft/core';
 import {
   defineWorkflow,
+  requirePrompt,
   scoreAnswer,
   type WorkflowContext,
   type WorkflowDefinition,
@@ -39,7 +39,7 @@ export function processWorkflow({
   return defineWorkflow({
     name,
     run: async (given) => {
-      const context = { ...given, question: taskPrompt(given.task) ?? '' };
+      const context = { ...given, question: requirePrompt(given.task) };
       const result = await runCommand(given.model.endpoint(), command(context), given.signal);
       return withSeconds(await score(result, context), result.seconds);
     },

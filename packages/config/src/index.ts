@@ -17,6 +17,7 @@ export {
   type JsonSchema,
   type JsonSchemaOptions,
 } from './reference/json-schema.js';
+export type { NameTable, NameTables, RewardFacts, WorkflowFacts } from './resolve/base/names.js';
 export type * from './resolve/base/resolved.js';
 export type { EngineFactsTable } from './schema/engines.js';
 export {

@@ -13,6 +13,7 @@ import {
   type StageSurroundings,
 } from './resolve/base/context.js';
 import { diskAt } from './resolve/base/disk.js';
+import type { NameTables } from './resolve/base/names.js';
 import type { ResolvedConfig } from './resolve/base/resolved.js';
 import { stageTrees } from './resolve/base/stages.js';
 import { deriveRun } from './resolve/run.js';
@@ -33,7 +34,7 @@ import {
   type SourcePosition,
 } from './source/problem.js';
 
-export interface ParseConfigOptions {
+export interface ParseConfigOptions extends NameTables {
   /** Name shown in messages. @default "config.yaml" */
   readonly file?: string;
   /** What `${oc.env:...}` sees. @default the environment of the process */
@@ -107,6 +108,8 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
       tables: algorithms,
       engines,
       schema: schemas.run,
+      workflows: options.workflows,
+      rewardFns: options.rewardFns,
       disk: diskAt(options.cwd ?? process.cwd()),
     }),
     timestamp,

@@ -11,9 +11,11 @@ export type {
   WorkflowContext,
   WorkflowDefinition,
   WorkflowInstance,
+  WorkflowNeeds,
   WorkflowOutput,
   WorkflowResult,
 } from './definition/types.js';
+export type { ArgProblem, ArgsSchema } from './definition/workflow-args.js';
 export { Workflow, type RunScore, type WorkflowClass } from './definition/workflow-class.js';
 export { SimpleWorkflow } from './built-in/single-turn/simple-workflow.js';
 export { MultiTurnWorkflow } from './built-in/multi-turn/multi-turn-workflow.js';
@@ -26,6 +28,7 @@ export {
   type AgentOutcome,
 } from './scoring/agent-outcome.js';
 export { scoreChoice, scoreResponse, type Score } from './scoring/score-response.js';
+export { requirePrompt } from './definition/require-prompt.js';
 export { auxiliaryModel } from './auxiliary/find-auxiliary-model.js';
 export { askJudge, type JudgeQuestion, type Verdict } from './built-in/judge/ask-judge.js';
 export { parseRating } from './built-in/judge/parse-judge-reply.js';

@@ -100,7 +100,7 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
   const engine = deriveEngine(context);
   const { model, rolloutModel, auxiliaryModels } = deriveModel(context, engine);
   const algorithm = deriveAlgorithm(context, model);
-  const buffer = deriveBuffer(context, { model, algorithm, jobDirectory });
+  const buffer = deriveBuffer(context, { model, algorithm, auxiliaryModels, jobDirectory });
   checkNeeds(context, algorithm, auxiliaryModels);
   checkEngine(context, { engine, algorithm, model });
   checkSampling(context, algorithm);

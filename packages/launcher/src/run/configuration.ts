@@ -68,6 +68,8 @@ export async function readConfiguration(options: ConfigurationOptions): Promise<
     timestamp: timestamp(clock),
     algorithms: extensions.algorithms,
     engines: extensions.engines,
+    workflows: extensions.workflows,
+    rewardFns: extensions.rewardFns,
     env,
     cwd,
     overrides,

@@ -4,21 +4,36 @@ import type {
   RewardDefinition,
   WorkflowContext,
   WorkflowDefinition,
+  WorkflowNeeds,
   WorkflowResult,
 } from './types.js';
+import { argProblems, readWorkflowArgs, type ArgsSchema } from './workflow-args.js';
 import type { WorkflowClass } from './workflow-class.js';
 
 const namePattern = /^[\w.:/@-]+$/;
 
-/** A workflow as a function of its context. */
-export interface WorkflowFunctionOptions {
+type AnyArgs = Readonly<Record<string, unknown>>;
+
+interface Declaration<Args> {
   readonly name: string;
-  readonly run: (context: WorkflowContext) => Promise<WorkflowResult> | WorkflowResult;
+  /**
+   * The schema of `workflow_args`, in zod or another library of Standard Schema. Wrong arguments
+   * are found by `trinity config check` and before a run starts.
+   * @default anything goes
+   */
+  readonly args?: ArgsSchema<Args>;
+  /** @default nothing */
+  readonly needs?: WorkflowNeeds;
+}
+
+/** A workflow as a function of its context. */
+export interface WorkflowFunctionOptions<Args = AnyArgs> extends Declaration<Args> {
+  /** `args` are the arguments as the schema returns them. */
+  readonly run: (context: WorkflowContext, args: Args) => Promise<WorkflowResult> | WorkflowResult;
 }
 
 /** A workflow as a class; `canReset` and `canRepeat` are its static flags. */
-export interface WorkflowClassOptions {
-  readonly name: string;
+export interface WorkflowClassOptions extends Declaration<unknown> {
   readonly workflow: WorkflowClass;
 }
 
@@ -27,24 +42,47 @@ export interface WorkflowClassOptions {
  * plugin directory, or pass it to the launcher.
  * @throws ConfigError when the name is empty or has characters that are not allowed
  */
-export function defineWorkflow(
-  options: WorkflowFunctionOptions | WorkflowClassOptions,
+export function defineWorkflow<Args = AnyArgs>(
+  options: WorkflowFunctionOptions<Args> | WorkflowClassOptions,
 ): WorkflowDefinition {
   const name = checkName('Workflow', options.name);
-  if ('run' in options) {
-    const { run } = options;
-    return {
-      kind: 'trinity-rft.workflow',
-      name,
-      canReset: false,
-      canRepeat: false,
-      create: (context) => ({ run: () => run(context) }),
-    };
-  }
-  const { workflow: Class } = options;
+  return 'run' in options ? ofFunction(name, options) : ofClass(name, options);
+}
+
+const kind = 'trinity-rft.workflow';
+
+/** Where nothing is declared, nothing is checked. */
+const checkOf = (args: ArgsSchema | undefined): WorkflowDefinition['checkArgs'] =>
+  args && ((given) => argProblems(args, given));
+
+function ofFunction<Args>(
+  name: string,
+  { args, needs, run }: WorkflowFunctionOptions<Args>,
+): WorkflowDefinition {
+  const read = (given: AnyArgs): Args =>
+    args === undefined ? (given as Args) : readWorkflowArgs(args, given);
   return {
-    kind: 'trinity-rft.workflow',
+    kind,
     name,
+    needs,
+    checkArgs: checkOf(args),
+    canReset: false,
+    canRepeat: false,
+    create: (context) => ({
+      run: async () => run(context, read(context.task.workflowArgs)),
+    }),
+  };
+}
+
+function ofClass(
+  name: string,
+  { workflow: Class, args, needs }: WorkflowClassOptions,
+): WorkflowDefinition {
+  return {
+    kind,
+    name,
+    needs,
+    checkArgs: checkOf(args),
     canReset: Class.canReset,
     canRepeat: Class.canRepeat,
     create: (context) => {

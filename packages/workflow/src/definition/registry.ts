@@ -7,6 +7,8 @@ export interface Registry<T> {
   register(name: string, value: T): void;
   /** @throws ConfigError with the known names, and the most similar one */
   get(name: string): T;
+  /** Undefined for an unknown name. */
+  find(name: string): T | undefined;
   has(name: string): boolean;
   names(): readonly string[];
 }
@@ -34,6 +36,7 @@ export function createRegistry<T>(kind: string): Registry<T> {
         { code: 'UNKNOWN_NAME' },
       );
     },
+    find: (name) => entries.get(name),
     has: (name) => entries.has(name),
     names: () => [...entries.keys()],
   };

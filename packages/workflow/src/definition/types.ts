@@ -2,6 +2,7 @@
 import type { Experience, Metrics, RewardFn, RolloutModel, Runtime, Task } from '@trinity-rft/core';
 import type OpenAI from 'openai';
 import type { AgentEndpoint } from './agent-endpoint.js';
+import type { ArgProblem } from './workflow-args.js';
 
 /** A rollout model with an `openai` client, and an address for every other client. */
 export interface AgentModel extends RolloutModel<OpenAI> {
@@ -47,10 +48,27 @@ export interface WorkflowInstance {
   setRepeatTimes?(repeatTimes: number, runIdBase: number): void;
 }
 
+/** What a workflow needs besides the model, so that a configuration without it is refused. */
+export interface WorkflowNeeds {
+  /** Rows with a text under `format.prompt_key`. @default false */
+  readonly prompt?: boolean;
+  /** A reward function; false also where the workflow has one of its own. @default false */
+  readonly rewardFn?: boolean;
+  /**
+   * The argument that selects an auxiliary model, by name or position; by default the first one.
+   * @default no auxiliary model is needed
+   */
+  readonly auxiliaryModel?: string;
+}
+
 /** A workflow as the registry knows it. */
 export interface WorkflowDefinition {
   readonly kind: 'trinity-rft.workflow';
   readonly name: string;
+  /** What is wrong with `workflow_args`; absent: anything goes. */
+  readonly checkArgs?: (args: Readonly<Record<string, unknown>>) => readonly ArgProblem[];
+  /** @default nothing */
+  readonly needs?: WorkflowNeeds;
   /** An instance can be reused for other tasks. */
   readonly canReset: boolean;
   /** One call of `run` performs all runs of a group. */
@@ -62,5 +80,6 @@ export interface WorkflowDefinition {
 export interface RewardDefinition {
   readonly kind: 'trinity-rft.reward';
   readonly name: string;
+  /** The built-in ones name what they do not accept. @throws ConfigError */
   create(args: Readonly<Record<string, unknown>>): RewardFn;
 }

@@ -1,4 +1,4 @@
-/** A `fetch` that serves chat completions from a chat function: the part of the API for scripts. */
+/** A `fetch` that serves chat and text completions from a chat function: the API for scripts. */
 import {
   describeError,
   type ChatMessage,
@@ -14,6 +14,8 @@ type Chat = (
 
 interface CompletionRequest {
   readonly messages: readonly ChatMessage[];
+  /** Of a text completion. */
+  readonly prompt?: string;
   readonly n?: number;
   readonly temperature?: number;
   readonly max_tokens?: number;
@@ -29,12 +31,16 @@ export function serveCompletions(model: string, chat: Chat): typeof globalThis.f
     const { pathname } = new URL(request.url);
     if (pathname.endsWith('/models'))
       return Response.json({ object: 'list', data: [{ id: model, object: 'model' }] });
-    if (!pathname.endsWith('/chat/completions'))
+    const isChat = pathname.endsWith('/chat/completions');
+    if (!isChat && !pathname.endsWith('/completions'))
       return failure(404, `${pathname} is not supported.`);
     try {
       const body = (await request.json()) as CompletionRequest;
       if (body.stream === true) return failure(400, 'Scripted models do not support streaming.');
-      const responses = await chat(body.messages, {
+      const messages: readonly ChatMessage[] = isChat
+        ? body.messages
+        : [{ role: 'user', content: body.prompt }];
+      const responses = await chat(messages, {
         n: body.n,
         temperature: body.temperature,
         maxTokens: body.max_tokens,
@@ -46,7 +52,7 @@ export function serveCompletions(model: string, chat: Chat): typeof globalThis.f
         object: 'chat.completion',
         created: 0,
         model,
-        choices: responses.map(toChoice),
+        choices: responses.map(isChat ? toChoice : toTextChoice),
       });
     } catch (error) {
       return failure((error as { readonly status?: number }).status ?? 500, describeError(error));
@@ -71,6 +77,13 @@ function toChoice(
     },
   };
 }
+
+const toTextChoice = ({ responseText, finishReason }: ChatResponse, index: number): unknown => ({
+  index,
+  finish_reason: finishReason,
+  logprobs: null,
+  text: responseText,
+});
 
 const failure = (status: number, message: string): Response =>
   Response.json({ error: { message, type: 'scripted_error' } }, { status });

@@ -5,10 +5,11 @@ import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { nodeAt, placeOf, type KeyPath, type MapNode } from '../../source/node.js';
 import type { LocatedProblem } from '../../source/problem.js';
 import type { Disk } from './disk.js';
+import type { NameTables } from './names.js';
 import type { Mode } from './resolved.js';
 import type { StageTree } from './stages.js';
 
-export interface StageContext extends StageTree {
+export interface StageContext extends StageTree, NameTables {
   /** As the file sets it, with defaults. */
   readonly input: RunInput;
   readonly mode: Mode;
@@ -41,7 +42,7 @@ export interface Findings {
 }
 
 /** What is the same for all stages. */
-export interface StageSurroundings {
+export interface StageSurroundings extends NameTables {
   readonly disk: Disk;
   readonly tables: AlgorithmTables;
   readonly engines: EngineFactsTable;
@@ -52,7 +53,7 @@ export interface StageSurroundings {
 export function stageContext(
   stage: StageTree,
   input: RunInput,
-  { disk, tables, engines, schema, findings }: StageSurroundings,
+  { disk, tables, engines, schema, findings, workflows, rewardFns }: StageSurroundings,
 ): StageContext {
   const failed = findings.failed.map(inStage);
   const isFailed = (path: KeyPath): boolean =>
@@ -66,6 +67,8 @@ export function stageContext(
     disk,
     tables,
     engines,
+    workflows,
+    rewardFns,
     hasPrevious: stage.stageIndex > 0,
     isSet: (...path) => isGiven(stage.tree, path),
     stageSets: (...path) => nodeAt(stage.tree, path)?.path[0] === 'stages',

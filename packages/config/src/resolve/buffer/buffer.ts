@@ -1,7 +1,12 @@
 /** Tasks in, experiences out: batch sizes, task sets and the experience buffer. */
 import { resolveSection } from '../../schema/resolve-section.js';
 import type { StageContext } from '../base/context.js';
-import type { AlgorithmConfig, BufferConfig, ModelConfig } from '../base/resolved.js';
+import type {
+  AlgorithmConfig,
+  AuxiliaryModelConfig,
+  BufferConfig,
+  ModelConfig,
+} from '../base/resolved.js';
 import { deriveAuxiliaryBuffers, deriveExperienceBuffer } from './experience-buffer.js';
 import { deriveExperts } from './sample-strategy.js';
 import { deriveTasksets } from './tasksets.js';
@@ -10,13 +15,14 @@ import { deriveTrainBatchSize } from './train-batch-size.js';
 export interface BufferNeeds {
   readonly model: ModelConfig;
   readonly algorithm: AlgorithmConfig;
+  readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
   /** The stage's folder. */
   readonly jobDirectory: string;
 }
 
 export function deriveBuffer(context: StageContext, needs: BufferNeeds): BufferConfig {
-  const { model, algorithm } = needs;
-  const explorerInput = deriveTasksets(context, { model, algorithm });
+  const { model, algorithm, auxiliaryModels } = needs;
+  const explorerInput = deriveTasksets(context, { model, algorithm, auxiliaryModels });
   const trainBatchSize = deriveTrainBatchSize(context, algorithm);
   const buffers = deriveAuxiliaryBuffers(context, model);
   return {

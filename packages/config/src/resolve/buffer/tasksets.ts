@@ -1,6 +1,6 @@
 /** The task sets to learn from and to evaluate on. */
 import type { RolloutArgs } from '@trinity-rft/core/internal';
-import { evalTaskset, taskset } from '../../schema/buffer.js';
+import { evalTaskset, taskset as tasksetKeys } from '../../schema/buffer.js';
 import { generation } from '../../schema/data.js';
 import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import type { RunInput } from '../../schema/root.js';
@@ -9,11 +9,13 @@ import type { StageContext } from '../base/context.js';
 import { checkName } from '../base/paths.js';
 import type {
   AlgorithmConfig,
+  AuxiliaryModelConfig,
   BufferConfig,
   ModelConfig,
   TasksetConfig,
 } from '../base/resolved.js';
 import { deriveDataset } from './dataset.js';
+import { checkTaskNames } from './task-names.js';
 
 type TasksetInput = RunInput['buffer']['explorer_input']['tasksets'][number];
 type List = 'tasksets' | 'eval_tasksets';
@@ -21,6 +23,7 @@ type List = 'tasksets' | 'eval_tasksets';
 interface TasksetNeeds {
   readonly model: ModelConfig;
   readonly algorithm: AlgorithmConfig;
+  readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
 }
 
 const section: KeyPath = ['buffer', 'explorer_input'];
@@ -68,7 +71,7 @@ function deriveTaskset(
   context: StageContext,
   [list, index]: readonly [List, number],
   input: TasksetInput,
-  { model, algorithm }: TasksetNeeds,
+  { model, algorithm, auxiliaryModels }: TasksetNeeds,
 ): TasksetConfig {
   const place: KeyPath = [...section, list, index];
   const isEval = list === 'eval_tasksets';
@@ -80,8 +83,8 @@ function deriveTaskset(
       'is missing. Give a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub such as openai/gsm8k.',
     );
   const defaults = context.input.buffer.explorer_input;
-  return {
-    ...resolveSection(isEval ? evalTaskset : taskset, input),
+  const taskset: TasksetConfig = {
+    ...resolveSection(isEval ? evalTaskset : tasksetKeys, input),
     ...deriveDataset(context, place, { ...input, name }, model),
     isEval,
     workflow: deriveWorkflow(context, place, input, isEval),
@@ -89,6 +92,8 @@ function deriveTaskset(
     rolloutArgs: deriveRolloutArgs(context, [...place, 'rollout_args'], input.rollout_args, model),
     repeatTimes: isEval ? input.repeat_times : algorithm.repeatTimes,
   };
+  checkTaskNames(context, { place, input, taskset, auxiliaryModels });
+  return taskset;
 }
 
 /** Undefined when every row names its own. */

@@ -83,10 +83,10 @@ describe('on_policy_distill_workflow', () => {
       'Did you mean "teacher"?',
     );
     await expect(distill({ teacher: {}, workflowArgs: { teacher: true } })).rejects.toThrow(
-      'workflow_args.teacher is true',
+      'workflow_args.teacher: got true',
     );
     await expect(distill({ teacher: {}, workflowArgs: { temperature: 0 } })).rejects.toThrow(
-      'workflow_args.temperature is 0',
+      'workflow_args.temperature: got 0',
     );
   });
 

@@ -4,13 +4,19 @@ import { withFields } from '@trinity-rft/core/internal';
 import { auxiliaryModel } from '../../auxiliary/find-auxiliary-model.js';
 import { scoreChoice, type Score } from '../../scoring/score-response.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
-import type { AgentModel } from '../../definition/types.js';
-import { positiveArg, invalidArg } from '../task-args.js';
+import { z } from 'zod';
+import { readWorkflowArgs } from '../../definition/workflow-args.js';
+import { auxiliaryName, positive } from '../task-args.js';
 import { assertSameVocabulary } from './same-vocabulary.js';
 
+/** `teacher`: an auxiliary model; `temperature`: at which it scores. */
+export const distillArgs = z.strictObject({
+  teacher: auxiliaryName().default(0),
+  temperature: positive().default(1),
+});
+
 /**
- * `workflow_args`: `teacher` (name or position of an auxiliary model; the first), `temperature` of
- * the teacher (1). Training uses the log-probabilities of the teacher; the reward, 0 without a
+ * Training uses the log-probabilities of the teacher; the reward, 0 without a
  * reward function, is for information.
  *
  * Metrics: `kl_divergence`, the sum over the response tokens of log p(student) - log p(teacher),
@@ -18,9 +24,9 @@ import { assertSameVocabulary } from './same-vocabulary.js';
  */
 export class OnPolicyDistillWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
-    const teacher = this.#teacher();
+    const { teacher: which, temperature } = readWorkflowArgs(distillArgs, this.task.workflowArgs);
+    const teacher = auxiliaryModel(this.auxiliaryModels, which);
     assertSameVocabulary(this.model, teacher);
-    const temperature = positiveArg(this.task, 'temperature', 1);
     const responses = await this.respond();
     return Promise.all(
       responses.map(async (response, index) => {
@@ -43,13 +49,6 @@ export class OnPolicyDistillWorkflow extends SimpleWorkflow {
     return this.rewardFn
       ? scoreChoice(this.rewardFn, this.task, response)
       : { reward: 0, parts: {} };
-  }
-
-  #teacher(): AgentModel {
-    const which = this.task.workflowArgs['teacher'] ?? 0;
-    if (typeof which !== 'string' && typeof which !== 'number')
-      throw invalidArg('teacher', which, 'a name or a position in explorer.auxiliary_models');
-    return auxiliaryModel(this.auxiliaryModels, which);
   }
 }
 

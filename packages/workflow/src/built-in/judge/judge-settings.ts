@@ -2,8 +2,20 @@
 import type { ChatMessage } from '@trinity-rft/core';
 import { auxiliaryModel } from '../../auxiliary/find-auxiliary-model.js';
 import type { AgentModel, WorkflowContext } from '../../definition/types.js';
-import { integerArg, positiveArg, invalidArg } from '../task-args.js';
+import { z } from 'zod';
+import { readWorkflowArgs } from '../../definition/workflow-args.js';
+import { auxiliaryName, count, positive } from '../task-args.js';
 import { askJudge, type Verdict } from './ask-judge.js';
+
+const limits = { judge_attempts: count().default(2), judge_timeout: positive().default(60) };
+
+/** `judge`: an auxiliary model; `judge_attempts`: calls; `judge_timeout`: of one call, in seconds. */
+export const judgeArgs = z.strictObject({ judge: auxiliaryName().default(0), ...limits });
+
+/** Of a judge that is no auxiliary model. */
+export const ownJudgeArgs = z.strictObject(limits);
+
+const ofAnyJudge = z.looseObject(limits);
 
 export interface JudgeRequest<T> {
   readonly messages: readonly ChatMessage[];
@@ -16,10 +28,7 @@ export interface JudgeRequest<T> {
  * @throws ConfigError when there is none
  */
 export function judgeOf({ task, auxiliaryModels }: WorkflowContext): AgentModel {
-  const which = task.workflowArgs['judge'] ?? 0;
-  if (typeof which !== 'string' && typeof which !== 'number')
-    throw invalidArg('judge', which, 'a name or a position in explorer.auxiliary_models');
-  return auxiliaryModel(auxiliaryModels, which);
+  return auxiliaryModel(auxiliaryModels, readWorkflowArgs(judgeArgs, task.workflowArgs).judge);
 }
 
 /** Asks within the limits of `judge_attempts` (2) and `judge_timeout` (60 seconds). */
@@ -29,11 +38,12 @@ export async function ask<T>(
   request: JudgeRequest<T>,
 ): Promise<Verdict<T>> {
   const { task, runtime, signal } = context;
+  const args = readWorkflowArgs(ofAnyJudge, task.workflowArgs);
   const verdict = await askJudge({
     ...request,
     judge,
-    attempts: integerArg(task, 'judge_attempts', { min: 1, fallback: 2 }),
-    timeoutMs: positiveArg(task, 'judge_timeout', 60) * 1000,
+    attempts: args.judge_attempts,
+    timeoutMs: args.judge_timeout * 1000,
     clock: runtime.clock,
     signal,
   });

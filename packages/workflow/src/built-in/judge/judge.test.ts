@@ -258,7 +258,7 @@ describe('rubric_judge_openai_workflow', () => {
       model: scriptedModel({ answers: ['x'] }),
     });
     await expect(asked).rejects.toThrow(
-      'workflow_args.judge_api_base_url_env is "TEST_JUDGE_URL"; expected an environment variable that is set.',
+      'workflow_args.judge_api_base_url_env: got "TEST_JUDGE_URL", expected an environment variable that is set.',
     );
   });
 });

@@ -1,18 +1,14 @@
 /** `rubric_judge_workflow`: a judge model rates each answer against the rubric of the row. */
-import {
-  taskPrompt,
-  type ChatMessage,
-  type ChatResponse,
-  type Experience,
-  type Task,
-} from '@trinity-rft/core';
+import { type ChatMessage, type ChatResponse, type Experience, type Task } from '@trinity-rft/core';
 import { TaskError } from '@trinity-rft/core/internal';
 import { createRemoteModel } from '../../auxiliary/remote-model.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
+import { requirePrompt } from '../../definition/require-prompt.js';
 import type { AgentModel } from '../../definition/types.js';
-import { positiveArg, textArg, invalidArg } from '../task-args.js';
+import { readWorkflowArgs } from '../../definition/workflow-args.js';
+import { invalidArg, words } from '../task-args.js';
 import { parseRating } from './parse-judge-reply.js';
-import { ask, judgeOf } from './judge-settings.js';
+import { ask, judgeOf, ownJudgeArgs } from './judge-settings.js';
 
 interface Criterion {
   readonly description: string;
@@ -46,7 +42,7 @@ export class RubricJudgeWorkflow extends SimpleWorkflow {
   ): Promise<Experience> {
     const { response, index } = answer;
     const { value } = await ask(this.context, judge, {
-      messages: judgePrompt(taskPrompt(this.task) ?? '', response.responseText, rubric),
+      messages: judgePrompt(requirePrompt(this.task), response.responseText, rubric),
       parse: (text) => parseRating(text, scale),
       expected: '{"rating": N}, N being a number from 1 to 10,',
     });
@@ -57,6 +53,12 @@ export class RubricJudgeWorkflow extends SimpleWorkflow {
   }
 }
 
+export const openaiJudgeArgs = ownJudgeArgs.extend({
+  judge_model_name: words(),
+  judge_api_base_url_env: words().default('OPENAI_BASE_URL'),
+  judge_api_key_env: words().default('OPENAI_API_KEY'),
+});
+
 /**
  * `rubric_judge_openai_workflow`: the judge is the model `judge_model_name` of an OpenAI-compatible
  * service. `judge_api_base_url_env` (OPENAI_BASE_URL) and `judge_api_key_env` (OPENAI_API_KEY) name
@@ -64,19 +66,13 @@ export class RubricJudgeWorkflow extends SimpleWorkflow {
  */
 export class RubricJudgeOpenaiWorkflow extends RubricJudgeWorkflow {
   protected override judge(): AgentModel {
-    const { task, signal } = this;
+    const args = readWorkflowArgs(openaiJudgeArgs, this.task.workflowArgs);
     return createRemoteModel({
-      baseURL: environment(
-        textArg(task, 'judge_api_base_url_env', 'OPENAI_BASE_URL'),
-        'judge_api_base_url_env',
-      ),
-      apiKey: environment(
-        textArg(task, 'judge_api_key_env', 'OPENAI_API_KEY'),
-        'judge_api_key_env',
-      ),
-      modelPath: textArg(task, 'judge_model_name'),
-      timeoutMs: positiveArg(task, 'judge_timeout', 60) * 1000,
-      signal,
+      baseURL: environment(args.judge_api_base_url_env, 'judge_api_base_url_env'),
+      apiKey: environment(args.judge_api_key_env, 'judge_api_key_env'),
+      modelPath: args.judge_model_name,
+      timeoutMs: args.judge_timeout * 1000,
+      signal: this.signal,
     });
   }
 }

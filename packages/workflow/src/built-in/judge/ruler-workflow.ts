@@ -1,6 +1,7 @@
 /** RULER: a judge model compares all answers of a group and scores each. */
-import { taskPrompt, type ChatResponse, type Experience, type Metrics } from '@trinity-rft/core';
+import { type ChatResponse, type Experience, type Metrics } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
+import { requirePrompt } from '../../definition/require-prompt.js';
 import { scoreChoice } from '../../scoring/score-response.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
 import { parseScores } from './parse-judge-reply.js';
@@ -18,7 +19,7 @@ export class RulerWorkflow extends SimpleWorkflow {
     const responses = await this.respond();
     const [{ value }, metrics] = await Promise.all([
       ask(this.context, judge, {
-        messages: rulerPrompt(taskPrompt(this.task) ?? '', responses),
+        messages: rulerPrompt(requirePrompt(this.task), responses),
         parse: (text) => parseScores(text, responses.length),
         expected: `a JSON list of ${responses.length} numbers from 0 to 1`,
       }),

@@ -1,20 +1,23 @@
 /**
  * `math_trainable_ruler_workflow`: RULER with the trained model as its own judge, which learns too.
  */
-import {
-  createExperience,
-  taskPrompt,
-  type ChatResponse,
-  type Experience,
-} from '@trinity-rft/core';
+import { createExperience, type ChatResponse, type Experience } from '@trinity-rft/core';
 import { mean } from '@trinity-rft/core/internal';
 import { createRewardFn } from '@trinity-rft/reward';
+import { z } from 'zod';
+import { requirePrompt } from '../../definition/require-prompt.js';
+import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { chatOptions } from '../task-args.js';
 import { scoreChoice } from '../../scoring/score-response.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
-import { invalidArg } from '../task-args.js';
 import { parseScores } from './parse-judge-reply.js';
 import { rulerPrompt } from './ruler-prompt.js';
+
+const shareError = 'expected a number from 0 to 1';
+
+export const trainableRulerArgs = z.strictObject({
+  ground_truth_ratio: z.number(shareError).min(0, shareError).max(1, shareError).default(0.2),
+});
 
 /** The range of `math_reward`, for scaling it to [0, 1]. */
 const goldRange = { min: -0.1, width: 1.2 };
@@ -60,15 +63,13 @@ export class MathTrainableRulerWorkflow extends SimpleWorkflow {
 
   #usesTruth(): boolean {
     const { batchId, taskId, workflowArgs } = this.task;
-    const { ground_truth_ratio: ratio = 0.2 } = workflowArgs;
-    if (typeof ratio === 'number' && ratio >= 0 && ratio <= 1)
-      return this.runtime.random('trainable_ruler', batchId, taskId).next() < ratio;
-    throw invalidArg('ground_truth_ratio', ratio, 'a number from 0 to 1');
+    const { ground_truth_ratio: ratio } = readWorkflowArgs(trainableRulerArgs, workflowArgs);
+    return this.runtime.random('trainable_ruler', batchId, taskId).next() < ratio;
   }
 
   #judge(responses: readonly ChatResponse[], n: number): Promise<readonly ChatResponse[]> {
     const { task, signal } = this;
-    return this.model.chat(rulerPrompt(taskPrompt(task) ?? '', responses), {
+    return this.model.chat(rulerPrompt(requirePrompt(task), responses), {
       n,
       signal,
       ...chatOptions(task.rolloutArgs),

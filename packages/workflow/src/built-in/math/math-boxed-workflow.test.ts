@@ -1,4 +1,5 @@
 import type { Experience } from '@trinity-rft/core';
+import { defaultFormatArgs } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { createWorkflowRegistry } from '../../registries.js';
 import { scriptedModel } from '../../scripted/scripted-model.js';
@@ -7,6 +8,26 @@ import { tryWorkflow } from '../../scripted/try-workflow.js';
 const rawTask = { prompt: '1+1', response: '2' };
 
 describe('math_boxed_workflow', () => {
+  it('gives a base model plain text, without the chat template', async () => {
+    const model = scriptedModel({ answers: ['\\boxed{2}', '3'] });
+    const experiences = (await tryWorkflow(createWorkflowRegistry().get('math_boxed_workflow'), {
+      rawTask,
+      model,
+      task: {
+        workflowArgs: { use_base: true },
+        formatArgs: { ...defaultFormatArgs, systemPrompt: 'Box it.' },
+        repeatTimes: 2,
+      },
+    })) as readonly Experience[];
+    expect(model.calls.map(({ messages }) => messages)).toEqual([
+      [{ role: 'user', content: 'System:Box it.\nUser:\n1+1\nAssistant:\n' }],
+    ]);
+    expect(experiences.map(({ reward, eid }) => [reward, eid.run])).toEqual([
+      [1, 0],
+      [0, 1],
+    ]);
+  });
+
   it('wants the answer in a box, and a thought where one is asked for', async () => {
     const run = async (
       answer: string,
@@ -30,6 +51,8 @@ describe('math_boxed_workflow', () => {
       true,
     ]);
     expect(await run('<think>so</think>\\boxed{2}', { with_think: true })).toEqual([1, true]);
-    await expect(run('', { use_base: true })).rejects.toThrow('workflow_args.use_base is true');
+    await expect(run('', { use_base: 'yes' })).rejects.toThrow(
+      'workflow_args.use_base: got "yes", expected true or false.',
+    );
   });
 });

@@ -1,8 +1,11 @@
 /** `math_boxed_workflow`: the simple workflow with the answer in `\boxed{}`. */
-import type { RewardFn } from '@trinity-rft/core';
+import { ModelError, type ChatResponse, type RewardFn } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
+import { z } from 'zod';
+import { requirePrompt } from '../../definition/require-prompt.js';
+import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
-import { invalidArg } from '../task-args.js';
+import { trueOrFalse } from '../task-args.js';
 
 const plainPrompt = 'Solve the problem step by step and put the final answer inside \\boxed{}.';
 const thinkPrompt =
@@ -10,28 +13,70 @@ const thinkPrompt =
   'Then solve it and put the final answer inside \\boxed{}.';
 
 /**
- * The default reward function is `math_boxed_reward`, with `workflow_args.with_think` (false) and
- * `format_score_coef` (0.1). The default system prompt asks for the box, and for the thoughts if
- * `with_think` is set.
+ * `use_base`: the prompt is plain text without the chat template, for a base model; `with_think`:
+ * ask for thoughts and reward them; `format_score_coef`: of the default reward function.
+ */
+export const boxedArgs = z.strictObject({
+  use_base: trueOrFalse().default(false),
+  with_think: trueOrFalse().default(false),
+  format_score_coef: z.number('expected a number').default(0.1),
+});
+
+/**
+ * The default reward function is `math_boxed_reward`. The default system prompt asks for the box,
+ * and for the thoughts if `with_think` is set.
  */
 export class MathBoxedWorkflow extends SimpleWorkflow {
   protected override systemPrompt(): string {
-    const { use_base: useBase = false, with_think: withThink = false } = this.task.workflowArgs;
-    if (useBase !== false)
-      throw invalidArg(
-        'use_base',
-        useBase,
-        'false, because the chat template always renders the prompt',
-      );
-    return super.systemPrompt() ?? (withThink === true ? thinkPrompt : plainPrompt);
+    return super.systemPrompt() ?? (this.#args().with_think ? thinkPrompt : plainPrompt);
   }
 
   protected override requireRewardFn(): RewardFn {
-    const { with_think: withThink = false, format_score_coef: coefficient = 0.1 } =
-      this.task.workflowArgs;
+    const { with_think: withThink, format_score_coef: coefficient } = this.#args();
     return (
       this.rewardFn ??
       createRewardFn('math_boxed_reward', { with_think: withThink, format_score_coef: coefficient })
     );
+  }
+
+  protected override respond(): Promise<readonly ChatResponse[]> {
+    return this.#args().use_base ? this.#continueText() : super.respond();
+  }
+
+  /** The layout of Trinity-RFT's `math_boxed_workflow` with `use_base`. */
+  async #continueText(): Promise<readonly ChatResponse[]> {
+    const system = this.systemPrompt();
+    const { choices } = await this.model.openaiClient().completions.create(
+      {
+        model: this.model.modelPath,
+        prompt: `System:${system}\nUser:\n${requirePrompt(this.task)}\nAssistant:\n`,
+        n: this.repeatTimes,
+      },
+      { signal: this.signal },
+    );
+    const recorded = this.model.extractExperiencesFromHistory();
+    return choices.map(({ text, finish_reason: reason }, index) => {
+      const experience = recorded[index];
+      if (!experience)
+        throw new ModelError('A completion was not recorded, so it cannot be trained on.', {
+          status: 500,
+          retryable: true,
+        });
+      const { tokens, promptLength, logprobs, policyVersion, temperature } = experience;
+      return {
+        responseText: text,
+        toolCalls: [],
+        tokens,
+        promptLength,
+        logprobs,
+        policyVersion,
+        temperature,
+        finishReason: reason === 'length' ? 'length' : 'stop',
+      };
+    });
+  }
+
+  #args(): z.output<typeof boxedArgs> {
+    return readWorkflowArgs(boxedArgs, this.task.workflowArgs);
   }
 }

@@ -4,11 +4,17 @@
  */
 import type { RewardFn } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
+import { z } from 'zod';
+import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
 
 /** The request that Qwen2.5-Math was trained with, from its model card. */
 export const boxedRequest =
   'Please reason step by step, and put your final answer within \\boxed{}.';
+
+export const mathEvalArgs = z.strictObject({
+  checker: z.enum(['math', 'trinity'], 'expected math or trinity').default('math'),
+});
 
 /**
  * Reads the problem from the key `question` of the row, or else from `format.prompt_key`. The
@@ -28,7 +34,7 @@ export class MathEvalWorkflow extends SimpleWorkflow {
   }
 
   protected override requireRewardFn(): RewardFn {
-    const { checker = 'math' } = this.task.workflowArgs;
+    const { checker } = readWorkflowArgs(mathEvalArgs, this.task.workflowArgs);
     return this.rewardFn ?? createRewardFn('math_eval_reward', { checker });
   }
 }

@@ -52,7 +52,7 @@ describe('StepWiseRewardWorkflow', () => {
       task: { workflowArgs: { max_step_num: 0 } },
     });
     await expect(wrong).rejects.toThrow(
-      'workflow_args.max_step_num is 0; expected an integer of at least 1.',
+      'workflow_args.max_step_num: got 0, expected an integer of at least 1.',
     );
   });
 

@@ -1,9 +1,9 @@
 /** Base class of workflows with one final reward, which every step receives. */
 import { type Experience } from '@trinity-rft/core';
 import { withFields } from '@trinity-rft/core/internal';
-import { integerArg } from '../task-args.js';
+import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { MultiTurnWorkflow } from './multi-turn-workflow.js';
-import { eachStep } from './steps.js';
+import { eachStep, stepArgs } from './steps.js';
 
 /**
  * Calls `step` until it returns false, then `reward` once. The metric `actual_env_steps` counts the
@@ -18,7 +18,7 @@ export abstract class RewardPropagationWorkflow extends MultiTurnWorkflow {
 
   /** @default `workflow_args.max_step_num`, else 100 */
   protected get maxStepNum(): number {
-    return integerArg(this.task, 'max_step_num', { min: 1, fallback: 100 });
+    return readWorkflowArgs(stepArgs, this.task.workflowArgs).max_step_num;
   }
 
   async run(): Promise<readonly Experience[]> {

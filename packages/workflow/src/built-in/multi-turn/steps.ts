@@ -1,6 +1,11 @@
 /** Runs in steps, each of which may call the model several times. */
 import { type Experience } from '@trinity-rft/core';
 import { withFields } from '@trinity-rft/core/internal';
+import { z } from 'zod';
+import { count } from '../task-args.js';
+
+/** The arguments that workflows of steps read; a subclass may have others. */
+export const stepArgs = z.looseObject({ max_step_num: count().default(100) });
 
 export interface Steps {
   readonly maxStepNum: number;

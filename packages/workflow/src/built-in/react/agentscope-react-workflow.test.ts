@@ -51,7 +51,7 @@ describe('agentscope_react_workflow', () => {
 
   it('knows gsm8k only', async () => {
     await expect(run([], { type: 'search' })).rejects.toThrow(
-      'workflow_args.type is "search"; expected "gsm8k".',
+      'workflow_args.type: got "search", expected "gsm8k".',
     );
   });
 });

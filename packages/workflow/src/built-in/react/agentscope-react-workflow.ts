@@ -3,9 +3,9 @@
  * which is a call of a tool.
  */
 import { WorkflowError } from '@trinity-rft/core';
+import { z } from 'zod';
 import type { WorkflowContext, WorkflowOutput } from '../../definition/types.js';
-import { invalidArg } from '../task-args.js';
-import { agentMetrics, answerTask } from './react-workflow.js';
+import { agentMetrics, answerTask, reactArgs } from './react-workflow.js';
 import type { Tool } from './tool.js';
 
 const systemPrompt = `You are an agent that solves math problems step by step. When you know the answer, call generate_response
@@ -34,14 +34,16 @@ const generateResponse: Tool = {
   },
 };
 
-/**
- * `workflow_args`: `type` (only `gsm8k`), `tools` (none), `max_turns` (10). The default reward
- * function is `math_boxed_reward`.
- */
-export async function runAgentscopeReact(context: WorkflowContext): Promise<WorkflowOutput> {
-  const { type = 'gsm8k' } = context.task.workflowArgs;
-  if (type !== 'gsm8k') throw invalidArg('type', type, '"gsm8k"');
-  const { answer, score } = await answerTask(context, {
+export const agentscopeReactArgs = reactArgs.extend({
+  type: z.literal('gsm8k', 'expected "gsm8k"').default('gsm8k'),
+});
+
+/** Has no tools by default. The default reward function is `math_boxed_reward`. */
+export async function runAgentscopeReact(
+  context: WorkflowContext,
+  args: z.output<typeof agentscopeReactArgs>,
+): Promise<WorkflowOutput> {
+  const { answer, score } = await answerTask(context, args, {
     tools: [],
     rewardFn: 'math_boxed_reward',
     systemPrompt,

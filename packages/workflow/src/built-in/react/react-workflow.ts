@@ -1,48 +1,61 @@
 /** `react_workflow`: the ReAct agent with tools; the reward function scores its answer. */
 import { createRewardFn } from '@trinity-rft/reward';
 import type { Metrics } from '@trinity-rft/core';
+import { z } from 'zod';
 import { defineWorkflow } from '../../definition/define.js';
-import { createRegistry, type Registry } from '../../definition/registry.js';
 import type {
   WorkflowContext,
   WorkflowDefinition,
   WorkflowOutput,
 } from '../../definition/types.js';
 import { scoreResponse, type Score } from '../../scoring/score-response.js';
-import { integerArg, invalidArg, requirePrompt } from '../task-args.js';
+import { requirePrompt } from '../../definition/require-prompt.js';
+import { count } from '../task-args.js';
 import { calculatorTool } from './calculator.js';
 import { runReactAgent, type ReactAnswer } from './react-agent.js';
 import type { Tool } from './tool.js';
 
 /** Tools that `workflow_args.tools` can name. */
-const builtInTools: Registry<Tool> = createRegistry('tool');
-builtInTools.register('calculator', calculatorTool);
+const builtInTools = { calculator: calculatorTool } as const satisfies Record<string, Tool>;
+
+type ToolName = keyof typeof builtInTools;
+
+const toolNames = Object.keys(builtInTools) as [ToolName, ...ToolName[]];
+
+/** `tools`: names; `max_turns`: calls of the model in a run. */
+export const reactArgs = z.strictObject({
+  tools: z
+    .array(
+      z.enum(toolNames, `expected the name of a tool: ${toolNames.join(', ')}`),
+      'expected a list of tool names',
+    )
+    .optional(),
+  max_turns: count().default(10),
+});
 
 /** Defaults of the task's settings. */
 export interface ReactDefaults {
   /** Names of tools. */
-  readonly tools: readonly string[];
+  readonly tools: readonly ToolName[];
   readonly rewardFn: string;
   readonly systemPrompt?: string;
   readonly answerTool?: Tool;
 }
 
 /**
- * Runs the agent on a task and scores its answer. `workflow_args`: `tools` (names) and `max_turns`
- * (10).
- * @throws ConfigError for wrong arguments; TaskError when the row has no prompt; RewardError
+ * Runs the agent on a task and scores its answer.
+ * @throws TaskError when the row has no prompt; RewardError
  */
 export async function answerTask(
   { task, model, rewardFn, signal }: WorkflowContext,
+  { tools, max_turns: maxTurns }: z.output<typeof reactArgs>,
   defaults: ReactDefaults,
 ): Promise<{ readonly answer: ReactAnswer; readonly score: Score }> {
-  const { tools = defaults.tools } = task.workflowArgs;
-  if (!Array.isArray(tools)) throw invalidArg('tools', tools, 'a list of tool names');
   const answer = await runReactAgent(requirePrompt(task), {
     client: model.openaiClient(),
     model: model.modelPath,
-    tools: tools.map((name) => builtInTools.get(String(name))),
-    maxTurns: integerArg(task, 'max_turns', { min: 1, fallback: 10 }),
+    tools: (tools ?? defaults.tools).map((name) => builtInTools[name]),
+    maxTurns,
     systemPrompt: task.formatArgs.systemPrompt ?? defaults.systemPrompt,
     answerTool: defaults.answerTool,
     signal,
@@ -60,9 +73,11 @@ export const agentMetrics = (answer: ReactAnswer): Metrics => ({
 
 export const reactWorkflow: WorkflowDefinition = defineWorkflow({
   name: 'react_workflow',
-  run: async (context): Promise<WorkflowOutput> => {
-    const defaults = { tools: ['calculator'], rewardFn: 'math_reward' };
-    const { answer, score } = await answerTask(context, defaults);
+  args: reactArgs,
+  needs: { prompt: true },
+  run: async (context, args): Promise<WorkflowOutput> => {
+    const defaults = { tools: ['calculator'], rewardFn: 'math_reward' } as const;
+    const { answer, score } = await answerTask(context, args, defaults);
     return { reward: score.reward, metrics: { ...score.parts, ...agentMetrics(answer) } };
   },
 });

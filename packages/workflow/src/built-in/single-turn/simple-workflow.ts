@@ -9,7 +9,8 @@ import {
   type Metrics,
   type RewardFn,
 } from '@trinity-rft/core';
-import { chatOptions, missingPrompt } from '../task-args.js';
+import { chatOptions } from '../task-args.js';
+import { missingPrompt } from '../../definition/require-prompt.js';
 import { scoreChoice } from '../../scoring/score-response.js';
 import { Workflow } from '../../definition/workflow-class.js';
 
@@ -57,7 +58,7 @@ export class SimpleWorkflow extends Workflow {
 
   protected messages(): readonly ChatMessage[] {
     const prompt = this.prompt();
-    if (prompt === undefined) throw missingPrompt(this.task);
+    if (prompt === undefined || prompt.trim() === '') throw missingPrompt(this.task);
     const system = this.systemPrompt();
     const { replyPrefix } = this.task.formatArgs;
     return [

@@ -1,0 +1,39 @@
+/** Workflows and reward functions that a file may name, as far as a check has to know them. */
+
+/** Values by name. The registries of workflows and of reward functions fit. */
+export interface NameTable<Facts> {
+  names(): readonly string[];
+  /** Undefined for an unknown name. */
+  find(name: string): Facts | undefined;
+}
+
+/** One thing that is wrong with `workflow_args`. */
+interface ArgProblem {
+  /** Keys and list indices below `workflow_args`. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+type Args = Readonly<Record<string, unknown>>;
+
+export interface WorkflowFacts {
+  /** Absent: anything goes. */
+  readonly checkArgs?: (args: Args) => readonly ArgProblem[];
+  readonly needs?: {
+    readonly prompt?: boolean;
+    readonly rewardFn?: boolean;
+    /** The argument that selects an auxiliary model, by name or position; by default the first. */
+    readonly auxiliaryModel?: string;
+  };
+}
+
+export interface RewardFacts {
+  /** @throws ConfigError for arguments that it does not accept */
+  create(args: Args): unknown;
+}
+
+/** What a file may name. Without a table, names and arguments are not checked. */
+export interface NameTables {
+  readonly workflows?: NameTable<WorkflowFacts>;
+  readonly rewardFns?: NameTable<RewardFacts>;
+}

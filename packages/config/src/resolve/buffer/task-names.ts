@@ -1,0 +1,123 @@
+/** Workflow and reward function of a task set: do they exist, and do their arguments fit? */
+import { describeError } from '@trinity-rft/core';
+import { didYouMean } from '@trinity-rft/core/internal';
+import type { RunInput } from '../../schema/root.js';
+import { showValue } from '../../source/secrets.js';
+import type { KeyPath } from '../../source/node.js';
+import type { StageContext } from '../base/context.js';
+import type { NameTable, WorkflowFacts } from '../base/names.js';
+import type { AuxiliaryModelConfig, TasksetConfig } from '../base/resolved.js';
+
+type TasksetInput = RunInput['buffer']['explorer_input']['tasksets'][number];
+
+interface Parts {
+  readonly place: KeyPath;
+  readonly input: TasksetInput;
+  readonly taskset: TasksetConfig;
+  readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
+}
+
+const shared: KeyPath = ['buffer', 'explorer_input'];
+
+/** Reports where the name stands: at the task set, or where the default for all of them is. */
+export function checkTaskNames(context: StageContext, parts: Parts): void {
+  checkWorkflow(context, parts);
+  checkReward(context, parts);
+}
+
+function checkWorkflow(context: StageContext, parts: Parts): void {
+  const { place, input, taskset } = parts;
+  const { workflow: name, isEval } = taskset;
+  if (name === undefined || context.workflows === undefined) return;
+  const at = keyOf(context, place, [
+    'default_workflow_type',
+    ...(isEval ? ['default_eval_workflow_type'] : []),
+  ]);
+  const facts = context.workflows.find(name);
+  if (facts === undefined) {
+    context.report(at, unknown('workflow', name, context.workflows));
+    return;
+  }
+  for (const { path, message } of facts.checkArgs?.(input.workflow_args) ?? [])
+    context.report([...place, 'workflow_args', ...path], message, [at]);
+  checkNeeds(context, at, { ...parts, name, needs: facts.needs ?? {} });
+}
+
+/** A workflow without its reward function or its model would fail in every run. */
+function checkNeeds(
+  context: StageContext,
+  at: KeyPath,
+  {
+    place,
+    input,
+    taskset,
+    auxiliaryModels,
+    name,
+    needs,
+  }: Parts & { readonly name: string; readonly needs: NonNullable<WorkflowFacts['needs']> },
+): void {
+  if (
+    needs.rewardFn === true &&
+    taskset.rewardFn === undefined &&
+    taskset.format.rewardFnKey === undefined
+  )
+    context.report(
+      at,
+      `got "${name}", which scores answers with a reward function, but none is set. Set default_reward_fn_type, for example math_reward.`,
+      [
+        [...place, 'default_reward_fn_type'],
+        [...shared, 'default_reward_fn_type'],
+      ],
+    );
+  const { auxiliaryModel: arg } = needs;
+  if (arg === undefined) return;
+  const models: KeyPath = ['explorer', 'auxiliary_models'];
+  const names = auxiliaryModels.map((model) => model.name);
+  const which = input.workflow_args[arg] ?? 0;
+  const isThere = typeof which === 'string' ? names.includes(which) : Number(which) < names.length;
+  if (isThere) return;
+  const key = names.length === 0 ? at : [...place, 'workflow_args', arg];
+  context.report(
+    key,
+    names.length === 0
+      ? `got "${name}", which asks an auxiliary model, but explorer.auxiliary_models is empty. Add one there.`
+      : `got ${showValue(which)}, but explorer.auxiliary_models has ${names.join(', ')}. Name one of them, or give its position from 0.`,
+    [at, models],
+  );
+}
+
+function checkReward(context: StageContext, { place, input, taskset }: Parts): void {
+  const { rewardFn: name } = taskset;
+  if (name === undefined || context.rewardFns === undefined) return;
+  const at = keyOf(context, place, ['default_reward_fn_type']);
+  const facts = context.rewardFns.find(name);
+  if (facts === undefined) {
+    context.report(at, unknown('reward function', name, context.rewardFns));
+    return;
+  }
+  try {
+    facts.create(input.reward_fn_args);
+  } catch (error) {
+    const { name: arg } =
+      (error as { readonly details?: { readonly name?: unknown } }).details ?? {};
+    const key = typeof arg === 'string' ? [arg] : [];
+    context.report([...place, 'reward_fn_args', ...key], describeError(error), [at]);
+  }
+}
+
+/** The first key that the file sets: of the task set, then of all task sets. */
+function keyOf(context: StageContext, place: KeyPath, keys: readonly string[]): KeyPath {
+  const [own = ''] = keys;
+  const candidates = [
+    [...place, own],
+    ...keys.toReversed().map((key): KeyPath => [...shared, key]),
+  ];
+  return candidates.find((path) => context.isSet(...path)) ?? [...place, own];
+}
+
+function unknown(what: string, name: string, table: NameTable<unknown>): string {
+  const known = table.names();
+  const similar = didYouMean(name, known);
+  const rest = similar === '' ? ` Known: ${known.toSorted().join(', ')}.` : similar;
+  return `got "${name}", but there is no such ${what}.${rest} One of your own comes from a plugin (--plugin-dir).`;
+}

@@ -1,0 +1,25 @@
+/** The prompt of a task that must have one. */
+import { taskPrompt, type Task } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
+
+type Row = Pick<Task, 'rawTask' | 'formatArgs' | 'index'>;
+
+/** @throws TaskError when the row has no text under `format.prompt_key`, or only spaces */
+export function requirePrompt(task: Task): string {
+  const prompt = taskPrompt(task);
+  if (prompt === undefined || prompt.trim() === '') throw missingPrompt(task);
+  return prompt;
+}
+
+export function missingPrompt({ index, formatArgs: { promptKey }, rawTask }: Row): TaskError {
+  const isEmpty = Object.hasOwn(rawTask, promptKey);
+  const keys = Object.keys(rawTask).join(', ') || 'none';
+  return new TaskError(
+    `Row ${index.row} of task set "${index.taskset}" has ${isEmpty ? 'an empty' : 'no'} "${promptKey}"; ` +
+      `its keys are ${keys}. ` +
+      (isEmpty
+        ? 'Give the row a prompt, or remove it.'
+        : 'Set format.prompt_key to the key that holds the prompt.'),
+    { code: 'PROMPT_MISSING' },
+  );
+}
