@@ -43,7 +43,7 @@ function argsOf(
   given: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   const known = builtInTables.advantageFns[fn]?.args ?? {};
-  const restoring = Object.entries(originals[fn] ?? {}).filter(([name]) =>
+  const restoring = Object.entries({ compare: 'calls', ...originals[fn] }).filter(([name]) =>
     Object.hasOwn(known, name),
   );
   return { ...camelCased(given), ...Object.fromEntries(restoring) };

@@ -1,4 +1,4 @@
-import { createExperience, type Experience } from '@trinity-rft/core';
+import { createExperience, runKey, type Experience } from '@trinity-rft/core';
 import { uid, withFields, type AdvantageInput } from '@trinity-rft/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -141,6 +141,74 @@ describe.each(comparing.filter((name) => !name.startsWith('asymre')))('%s', (nam
   });
 });
 
+/** How many calls each run is split into. */
+const splits = fc.infiniteStream(fc.integer({ min: 1, max: 9 }));
+const inCalls = (experience: Experience, calls: number): Experience[] =>
+  Array.from({ length: calls }, (_, step) =>
+    withFields(experience, { eid: { ...experience.eid, step } }),
+  );
+/** Every score of every run, by its key. */
+const scoresOfRuns = (
+  strategy: AdvantageStrategy,
+  experiences: readonly Experience[],
+): ReadonlyMap<string, ReadonlySet<number>> => {
+  const by = new Map<string, Set<number>>();
+  for (const { eid, advantages } of strategy.advantage!(experiences).experiences)
+    by.set(runKey(eid), (by.get(runKey(eid)) ?? new Set()).add(advantages![2]!));
+  return by;
+};
+const rankPenalty = { rankPenalty: 0.25 };
+
+describe.each([
+  ...perRun.map((name) => [name, {}] as const),
+  ['grpo', rankPenalty] as const,
+  ['grpo', { stdCalLevel: 'batch' }] as const,
+])('%s %j', (name, args) => {
+  it('gives a run the same, however many calls it makes', () => {
+    fc.assert(
+      fc.property(groups, splits, (rewards, counts) => {
+        const whole = toExperiences(rewards);
+        const split = whole.flatMap((experience) => inCalls(experience, counts.next().value));
+        expect(scoresOfRuns(make(name, args), split)).toEqual(
+          scoresOfRuns(make(name, args), whole),
+        );
+      }),
+      runs,
+    );
+  });
+});
+
+describe('runs of 1 and 9 calls', () => {
+  const uneven = [run(0, 0, 1), ...inCalls(run(0, 1, 0), 9)];
+
+  it.each([
+    ['grpo', Math.SQRT1_2],
+    ['rloo', 1],
+    ['opmd', 0.5],
+    ['rec', 0.5],
+  ])('are two runs for %s', (name, advantage) => {
+    const [first, second] = [...scoresOfRuns(make(name), uneven).values()].map(([only]) => only);
+    expect(first).toBeCloseTo(advantage, 5);
+    expect(second).toBeCloseTo(-advantage, 5);
+  });
+
+  it('are ten of a kind for the original', () => {
+    const scored = scoresOfRuns(make('grpo', { compare: 'calls' }), uneven);
+    const [first, second] = [...scored.values()].map(([only]) => only);
+    expect(first).toBeCloseTo(2.846, 3);
+    expect(second).toBeCloseTo(-0.316, 3);
+  });
+
+  it('compare the reward of the last call, and count runs whose calls differ', () => {
+    const [early, late] = inCalls(run(0, 0, 0), 2).map((call, step) =>
+      withFields(call, { reward: step }),
+    );
+    const { metrics } = make('opmd').advantage!([late!, early!, run(0, 1, 0)]);
+    expect(metrics['group_advantages/reward_mean/mean']).toBe(0.5);
+    expect(metrics['group_advantages/uneven_runs']).toBe(1);
+  });
+});
+
 describe('scale', () => {
   it.each(['opmd', 'asymre', 'rloo', 'reinforce', 'rec'])('%s grows with the rewards', (name) => {
     fc.assert(
@@ -202,12 +270,14 @@ describe('on train batches', () => {
     ...(['batch', 'none'] as const).map((stdCalLevel) => ['grpo', { stdCalLevel }] as const),
   ])('%s %j gives what it gives on experiences', (name, args) => {
     fc.assert(
-      fc.property(groups, (rewards) => {
-        const experiences = toExperiences(rewards).map((experience) =>
-          withFields(experience, {
-            teacherLogprobs: experience.logprobs.map((x, t) => x / 2 - t / 8),
-          }),
-        );
+      fc.property(groups, splits, (rewards, counts) => {
+        const experiences = toExperiences(rewards)
+          .map((experience) =>
+            withFields(experience, {
+              teacherLogprobs: experience.logprobs.map((x, t) => x / 2 - t / 8),
+            }),
+          )
+          .flatMap((experience) => inCalls(experience, counts.next().value));
         const input: AdvantageInput = {
           offsets: Int32Array.from([0, ...experiences.map((_, i) => 3 * (i + 1))]),
           actionMask: Uint8Array.from(experiences.flatMap(({ actionMask }) => [...actionMask])),
@@ -215,6 +285,8 @@ describe('on train batches', () => {
             experiences.flatMap((experience) => [0, 0, experience.reward!]),
           ),
           tasks: Int32Array.from(experiences, ({ eid }) => Number(eid.task)),
+          runs: Int32Array.from(experiences, ({ eid }) => Number(eid.task) * 10 + eid.run),
+          runRewards: Float32Array.from(experiences, ({ reward: own }) => own!),
           oldLogprobs: Float32Array.from(experiences.flatMap(({ logprobs }) => [...logprobs])),
           teacherLogprobs: Float32Array.from(
             experiences.flatMap(({ teacherLogprobs }) => [...teacherLogprobs!]),

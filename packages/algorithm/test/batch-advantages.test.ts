@@ -432,11 +432,13 @@ describe('a function over packed tokens, on experiences', () => {
       const advantages = Float32Array.from(input.rewards, (_, t) => t + 1);
       return { advantages, returns: advantages, metrics: {} };
     })([trajectory, call]);
-    expect(seen).toEqual({
+    expect(seen).toMatchObject({
       offsets: Int32Array.of(0, 2, 5, 7),
       actionMask: Uint8Array.of(1, 1, 1, 1, 1, 1, 0),
       rewards: Float32Array.of(0, 1, 0, 0, 2, 0, 3),
       tasks: Int32Array.of(0, 0, 1),
+      runs: Int32Array.of(0, 0, 1),
+      runRewards: Float32Array.of(1, 2, 3),
       oldLogprobs: Float32Array.of(-1, -2, -3, -4, -5, -1, 0),
     });
     expect([...experiences[0]!.advantages!]).toEqual([1, 2, 0, 0, 3, 4, 5]);

@@ -41,6 +41,12 @@ export interface LossInput {
   readonly refLogprobs?: Float32Array;
   /** Entropy in nats, if the algorithm uses it. [N] */
   readonly entropy?: Float32Array;
+  /**
+   * Run of each row: rows of the same run have the same number, and the modes that average over
+   * sequences count them as one. [B]
+   * @default a run per row
+   */
+  readonly runs?: Int32Array;
   /** 1 = expert demonstration, 0 = sampled; if the algorithm mixes both. [B] */
   readonly expertMask?: Uint8Array;
   /** The train step that this loss is for, from 1. */
@@ -59,6 +65,14 @@ export interface AdvantageInput {
   readonly rewards: Float32Array;
   /** Task of each row: rows of the same task have the same number. [B] */
   readonly tasks: Int32Array;
+  /** Run of each row: rows of the same run have the same number. [B] @default a run per row */
+  readonly runs?: Int32Array;
+  /**
+   * The part of each row's rewards that is the reward of its run: it stands on every row of the run
+   * and counts once. [B]
+   * @default none
+   */
+  readonly runRewards?: Float32Array;
   /** Log-probability of each token when it was sampled. [N] */
   readonly oldLogprobs: Float32Array;
   /** Values by the critic, if the algorithm has one. [N] */

@@ -164,6 +164,7 @@ async function finishStep(
   const rollout = rolloutMetrics(outcomes, state.policyVersion);
   warnings.experiencesStored(collected.length, experiences.length);
   warnings.groupsCompared(rollout['rollout/identical_group_share']);
+  warnings.rewardsDiffer(metrics['experience_pipeline/group_advantages/uneven_runs']);
   sink.write({
     role: 'explorer',
     step,

@@ -26,3 +26,10 @@ it('warns once that no group of a step differs', () => {
   for (const share of [undefined, 0, 0.9, 1, 1]) groupsCompared(share);
   expect(logger.messages('warn')).toHaveLength(1);
 });
+
+it('warns once that runs have several rewards, of which one counts', () => {
+  const logger = recordingLogger();
+  const { rewardsDiffer } = createStepWarnings(logger);
+  for (const runs of [undefined, 0, 2, 3]) rewardsDiffer(runs);
+  expect(logger.messages('warn')).toEqual([expect.stringContaining('calls of 2 runs')]);
+});

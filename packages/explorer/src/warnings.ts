@@ -6,12 +6,15 @@ export interface StepWarnings {
   experiencesStored(collected: number, stored: number): void;
   /** See `identicalGroupShare`. */
   groupsCompared(identicalShare: number | undefined): void;
+  /** Runs whose calls have different rewards, of which only the last counted. */
+  rewardsDiffer(unevenRuns: number | undefined): void;
 }
 
 export function createStepWarnings(logger: Logger): StepWarnings {
   return {
     experiencesStored: warnOfEmptySteps(logger),
     groupsCompared: warnOfIdenticalGroups(logger),
+    rewardsDiffer: warnOfUnevenRuns(logger),
   };
 }
 
@@ -45,6 +48,18 @@ function warnOfIdenticalGroups(logger: Logger): StepWarnings['groupsCompared'] {
     warned = true;
     logger.warn(
       'In every group of this step, all runs began with the same completion, so their rewards cannot tell them apart. Expected different completions. Check for a temperature near 0, an agent that answers from a cache or keeps memory between runs, or a task that the model has already learned. This warning appears once; rollout/identical_group_share is written with every step.',
+    );
+  };
+}
+
+/** Warns once. */
+function warnOfUnevenRuns(logger: Logger): StepWarnings['rewardsDiffer'] {
+  let warned = false;
+  return (unevenRuns = 0) => {
+    if (warned || unevenRuns === 0) return;
+    warned = true;
+    logger.warn(
+      `The calls of ${unevenRuns} runs have different rewards. Runs are compared by the reward of their last call; the others have no effect. Give every call of a run the same reward, choose an algorithm that reads rewards of steps (gigpo, from info.step_reward), or compare calls instead of runs (advantage_fn_args: { compare: calls }). This warning appears once; experience_pipeline/group_advantages/uneven_runs is written with every such step.`,
     );
   };
 }

@@ -2,10 +2,12 @@
 import { booleanArg, numberArg, type Experience } from '@trinity-rft/core';
 import type { PartDoc } from '../parts/part.js';
 import { byGroup, type ScoreGroup } from './shared/group-scores.js';
-import { groupMean, returnOf } from './shared/groups.js';
+import { groupMean, returnOfRun } from './shared/groups.js';
+import { compareArg } from './shared/runs.js';
 import { defineAdvantagePart, type AdvantagePart } from '../parts/advantage-part.js';
 
 const args = {
+  compare: compareArg,
   baselineShift: numberArg(
     -0.1,
     {},
@@ -37,15 +39,15 @@ export const asymre = asymreOf(doc);
 /** The same over the sums of token rewards. */
 export const asymreVerl = asymreOf(
   { ...doc, summary: 'Older name of asymre; reads the sum of token rewards.' },
-  returnOf,
+  returnOfRun,
 );
 
-function asymreOf(about: PartDoc, read?: (experience: Experience) => number): AdvantagePart {
+function asymreOf(about: PartDoc, read?: (run: readonly Experience[]) => number): AdvantagePart {
   return defineAdvantagePart({
     args,
     doc: about,
     comparesRuns: true,
-    create: ({ baselineShift, rewardMeanFromBaseline }) => {
+    create: ({ compare, baselineShift, rewardMeanFromBaseline }) => {
       const score: ScoreGroup = ({ rewards }) => {
         const baseline = rewards.length === 1 ? 0 : groupMean(rewards) + baselineShift;
         return {
@@ -56,7 +58,7 @@ function asymreOf(about: PartDoc, read?: (experience: Experience) => number): Ad
           },
         };
       };
-      return byGroup(score, read);
+      return byGroup(score, { compare, read });
     },
   });
 }

@@ -7,9 +7,11 @@ import { type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core/int
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { clipMetrics, entropyEffects, trainedSpread } from './shared/clip-tokens.js';
 import { byDeviation, byGroup } from './shared/group-scores.js';
+import { compareArg } from './shared/runs.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {
+  compare: compareArg,
   epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation of the rewards of a task.'),
   mu: numberArg(
     2.5,
@@ -41,8 +43,8 @@ export const clipb = defineAdvantagePart({
     },
   },
   comparesRuns: true,
-  create: ({ epsilon, mu }) => {
-    const { batchAdvantage } = byGroup(byDeviation(epsilon));
+  create: ({ compare, epsilon, mu }) => {
+    const { batchAdvantage } = byGroup(byDeviation(epsilon), { compare });
     return {
       batchAdvantage: (input) => clip(input, batchAdvantage, mu),
       needs: { entropy: 'value' },

@@ -11,9 +11,11 @@ import {
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { clipMetrics, entropyEffects, trainedSpread } from './shared/clip-tokens.js';
 import { byDeviation, byGroup } from './shared/group-scores.js';
+import { compareArg } from './shared/runs.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {
+  compare: compareArg,
   epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation of the rewards of a task.'),
   mu: numberArg(
     8.5,
@@ -50,8 +52,8 @@ export const clipv = defineAdvantagePart({
     },
   },
   comparesRuns: true,
-  create: ({ epsilon, mu, maxFrac }) => {
-    const { batchAdvantage } = byGroup(byDeviation(epsilon));
+  create: ({ compare, epsilon, mu, maxFrac }) => {
+    const { batchAdvantage } = byGroup(byDeviation(epsilon), { compare });
     return {
       batchAdvantage: (input) => clip(input, batchAdvantage, mu, maxFrac),
       needs: { entropy: 'value', necs: true },

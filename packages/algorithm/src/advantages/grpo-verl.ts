@@ -1,10 +1,14 @@
 /** The group-relative advantage over token rewards, which a KL penalty may have changed. */
 import { numberArg } from '@trinity-rft/core';
 import { byDeviation, byGroup } from './shared/group-scores.js';
-import { returnOf } from './shared/groups.js';
+import { returnOfRun } from './shared/groups.js';
+import { compareArg } from './shared/runs.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
-const args = { epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.') };
+const args = {
+  compare: compareArg,
+  epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.'),
+};
 
 /**
  * (G_i - mean(G)) / (std(G) + epsilon) over the runs of one task, G the sum of token rewards. A
@@ -25,5 +29,5 @@ export const grpoVerl = defineAdvantagePart({
     },
   },
   comparesRuns: true,
-  create: ({ epsilon }) => byGroup(byDeviation(epsilon), returnOf),
+  create: ({ epsilon, compare }) => byGroup(byDeviation(epsilon), { compare, read: returnOfRun }),
 });

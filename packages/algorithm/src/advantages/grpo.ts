@@ -13,16 +13,17 @@ import {
   groupMetrics,
   isDropped,
   relativeScores,
-  rewardOf,
   stdCalLevels,
   stdOf,
+  unevenRuns,
   withScore,
 } from './shared/groups.js';
 import { byDeviation, byGroup } from './shared/group-scores.js';
 import { checkDuplicates, duplicateGroups, toRankedGroup } from './shared/grpo-options.js';
-import { byTask } from './shared/runs.js';
+import { byTask, compareArg, membersOf } from './shared/runs.js';
 
 const args = {
+  compare: compareArg,
   epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.'),
   stdThreshold: numberArg(
     undefined,
@@ -52,10 +53,10 @@ const args = {
 type Options = ArgValues<typeof args>;
 
 /**
- * (R_i - mean(R)) / (std(R) + epsilon) over the experiences of one task, copied to each trained
- * token. Sample standard deviation; equal rewards get exactly 0. A group of one has mean 0 and
+ * (R_i - mean(R)) / (std(R) + epsilon) over the runs of one task, copied to each trained token of
+ * all their calls. Sample standard deviation; equal rewards get exactly 0. A group of one has mean 0 and
  * deviation 1: with `stdCalLevel` `group` it gets its reward / (1 + epsilon). With `stdCalLevel`
- * `batch` the deviation is over the raw rewards of all experiences, even if a rank penalty lowers the
+ * `batch` the deviation is over the raw rewards of all runs, even if a rank penalty lowers the
  * rewards and means of groups. Output: the groups one after the other, in order of first appearance.
  *
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (dropped groups included),
@@ -77,7 +78,7 @@ export const grpo = defineAdvantagePart({
   comparesRuns: true,
   create: (options, seed) => {
     checkDuplicates(options);
-    const { batchAdvantage } = byGroup(byDeviation(options.epsilon, options.stdCalLevel));
+    const { batchAdvantage } = byGroup(byDeviation(options.epsilon, options.stdCalLevel), options);
     const selects = options.stdThreshold !== undefined || options.rankPenalty !== undefined;
     return {
       advantage: (experiences) => compare(experiences, options, seed),
@@ -96,22 +97,26 @@ function compare(
   seed: number,
 ): ReturnType<AdvantageFn> {
   if (experiences.length === 0) return { experiences, metrics: { filtered_count: 0 } };
-  const groups = byTask(experiences).map((members) => toRankedGroup(members, options));
+  const groups = byTask(experiences).map((task) =>
+    toRankedGroup(membersOf(task, options.compare), options),
+  );
   const kept = groups.filter(({ stats }) => !isDropped(stats, options.stdThreshold));
-  const ofBatch = batchStd(experiences.map(rewardOf));
-  const scored = kept.map(({ members, rewards, stats }) => {
+  const ofBatch = batchStd(groups.flatMap(({ raw }) => raw));
+  const scored = kept.map(({ runs, rewards, stats }) => {
     const divisor = stdOf(options.stdCalLevel, stats, ofBatch, options.epsilon);
     const scores = relativeScores(rewards, stats, divisor);
-    return members.map((each, i) => withScore(each, scores[i]!));
+    return runs.flatMap((run, i) => run.map((call) => withScore(call, scores[i]!)));
   });
   const copies = options.duplicateExperiences
     ? duplicateGroups(scored, groups.length - kept.length, seed)
     : [];
   const count = scored.flat().length;
+  const uneven = unevenRuns(groups.flatMap(({ runs }) => runs));
   return {
     experiences: [...scored.flat(), ...copies],
     metrics: {
       ...groupMetrics(groups.map(({ raw, stats }) => ({ rewards: raw, stats }))),
+      ...(uneven > 0 && { 'group_advantages/uneven_runs': uneven }),
       filtered_count: experiences.length - count,
     },
   };

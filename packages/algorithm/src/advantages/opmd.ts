@@ -5,10 +5,12 @@ import { choiceArg, numberArg, type Experience } from '@trinity-rft/core';
 import { mean } from '@trinity-rft/core/internal';
 import type { PartDoc } from '../parts/part.js';
 import { byGroup, type ScoreGroup } from './shared/group-scores.js';
-import { groupMean, returnOf } from './shared/groups.js';
+import { groupMean, returnOfRun } from './shared/groups.js';
+import { compareArg } from './shared/runs.js';
 import { defineAdvantagePart, type AdvantagePart } from '../parts/advantage-part.js';
 
 const args = {
+  compare: compareArg,
   opmdBaseline: choiceArg(
     ['mean', 'logavgexp'],
     'mean',
@@ -41,15 +43,15 @@ export const opmd = opmdOf(doc);
 /** The same over the sums of token rewards. */
 export const opmdVerl = opmdOf(
   { ...doc, summary: 'Older name of opmd; reads the sum of token rewards.' },
-  returnOf,
+  returnOfRun,
 );
 
-function opmdOf(about: PartDoc, read?: (experience: Experience) => number): AdvantagePart {
+function opmdOf(about: PartDoc, read?: (run: readonly Experience[]) => number): AdvantagePart {
   return defineAdvantagePart({
     args,
     doc: about,
     comparesRuns: true,
-    create: ({ opmdBaseline, tau }) => {
+    create: ({ compare, opmdBaseline, tau }) => {
       const baselineOf = (rewards: readonly number[]): number =>
         opmdBaseline === 'mean' ? groupMean(rewards) : softMaximum(rewards, tau);
       const score: ScoreGroup = ({ rewards }) => {
@@ -59,7 +61,7 @@ function opmdOf(about: PartDoc, read?: (experience: Experience) => number): Adva
           metrics: { group_baseline: baseline, reward_mean: groupMean(rewards) },
         };
       };
-      return byGroup(score, read);
+      return byGroup(score, { compare, read });
     },
   });
 }

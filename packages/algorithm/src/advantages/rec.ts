@@ -6,9 +6,11 @@ import { booleanArg, choiceArg, numberArg } from '@trinity-rft/core';
 import { createRandom, deriveSeed, populationStd } from '@trinity-rft/core/internal';
 import { byGroup, type ScoreGroup } from './shared/group-scores.js';
 import { allEqual, groupMean } from './shared/groups.js';
+import { compareArg } from './shared/runs.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {
+  compare: compareArg,
   epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.'),
   stdNormalize: booleanArg(false, 'Divide by the population standard deviation of the kept runs.'),
   drop: choiceArg(
@@ -40,7 +42,7 @@ export const rec = defineAdvantagePart({
     },
   },
   comparesRuns: true,
-  create: ({ epsilon, stdNormalize, drop }, seed) => {
+  create: ({ compare, epsilon, stdNormalize, drop }, seed) => {
     const score: ScoreGroup = ({ key, rewards }) => {
       const dropped =
         drop === 'balance' ? surplusOf(rewards, deriveSeed(seed, 'rec', key)) : new Set<number>();
@@ -59,7 +61,7 @@ export const rec = defineAdvantagePart({
         },
       };
     };
-    return byGroup(score);
+    return byGroup(score, { compare });
   },
 });
 

@@ -1,4 +1,4 @@
-/** The reward itself: no baseline. */
+/** The reward itself: no baseline, so every call has its own. */
 import { byGroup } from './shared/group-scores.js';
 import { groupMean } from './shared/groups.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
@@ -20,5 +20,7 @@ export const reinforce = defineAdvantagePart({
   },
   comparesRuns: false,
   create: () =>
-    byGroup(({ rewards }) => ({ scores: rewards, metrics: { reward_mean: groupMean(rewards) } })),
+    byGroup(({ rewards }) => ({ scores: rewards, metrics: { reward_mean: groupMean(rewards) } }), {
+      compare: 'calls',
+    }),
 });

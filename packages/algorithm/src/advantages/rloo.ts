@@ -1,6 +1,7 @@
 /** Leave-one-out: a run is compared with the mean of the others of its task. */
-import { byGroup } from './shared/group-scores.js';
-import { groupMean, returnOf } from './shared/groups.js';
+import { byGroup, type ScoreGroup } from './shared/group-scores.js';
+import { groupMean, returnOfRun } from './shared/groups.js';
+import { compareArg } from './shared/runs.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 /**
@@ -9,7 +10,7 @@ import { defineAdvantagePart } from '../parts/advantage-part.js';
  * `group_advantages/reward_mean/{mean,max,min}`, `group_advantages/zero_variance_ratio`.
  */
 export const rloo = defineAdvantagePart({
-  args: {},
+  args: { compare: compareArg },
   doc: {
     summary:
       'How much better a run did than the mean of the others of its task: an unbiased baseline.',
@@ -21,11 +22,12 @@ export const rloo = defineAdvantagePart({
     },
   },
   comparesRuns: true,
-  create: () =>
-    byGroup(({ rewards }) => {
-      const [size, average] = [rewards.length, groupMean(rewards)];
-      const scores =
-        size === 1 ? rewards : rewards.map((reward) => ((reward - average) * size) / (size - 1));
-      return { scores, metrics: { reward_mean: average } };
-    }, returnOf),
+  create: ({ compare }) => byGroup(leaveOneOut, { compare, read: returnOfRun }),
 });
+
+const leaveOneOut: ScoreGroup = ({ rewards }) => {
+  const [size, average] = [rewards.length, groupMean(rewards)];
+  const scores =
+    size === 1 ? rewards : rewards.map((reward) => ((reward - average) * size) / (size - 1));
+  return { scores, metrics: { reward_mean: average } };
+};

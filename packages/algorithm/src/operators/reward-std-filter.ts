@@ -1,17 +1,18 @@
 /** Drops groups whose rewards hardly differ. */
 import { numberArg } from '@trinity-rft/core';
 import { gatherMetrics, mean, populationStd } from '@trinity-rft/core/internal';
-import { rewardOf } from '../advantages/shared/groups.js';
-import { byTask } from '../advantages/shared/runs.js';
+import { rewardOfRun } from '../advantages/shared/groups.js';
+import { byTask, compareArg, membersOf } from '../advantages/shared/runs.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /**
- * Population standard deviation over the experiences of a task; equal rewards have exactly 0.
+ * Population standard deviation over the runs of a task; equal rewards have exactly 0.
  * Metrics: `filtered_count`, `{reward_mean,reward_std}/{mean,max,min}` over groups of at least two.
  * @throws RewardError for an experience without a finite reward
  */
 export const rewardStdFilter: OperatorPart = definePart({
   args: {
+    compare: compareArg,
     threshold: numberArg(
       0,
       { min: 0 },
@@ -20,15 +21,18 @@ export const rewardStdFilter: OperatorPart = definePart({
   },
   doc: {
     summary:
-      'Drops groups of experiences whose rewards hardly differ: they teach nothing relative to each other.',
+      'Drops groups of runs whose rewards hardly differ: they teach nothing relative to each other.',
     formula: 'keep group g where |g| > 1 and std(R_g) > threshold',
   },
   create:
-    ({ threshold }) =>
+    ({ compare, threshold }) =>
     (experiences) => {
       const groups = byTask(experiences)
-        .filter(({ length }) => length > 1)
-        .map((group) => ({ experiences: group, rewards: group.map(rewardOf) }))
+        .map((task) => ({
+          experiences: task,
+          rewards: membersOf(task, compare).map(rewardOfRun),
+        }))
+        .filter(({ rewards }) => rewards.length > 1)
         .map((group) => ({ ...group, std: deviation(group.rewards) }));
       const kept = groups
         .filter(({ std }) => std > threshold)

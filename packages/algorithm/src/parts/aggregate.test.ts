@@ -28,6 +28,19 @@ describe('aggregation weights', () => {
     ]);
   });
 
+  it.each(lossAggModes)('do not change when a run is split into calls: %s', (mode) => {
+    const actionMask = Uint8Array.of(1, 1, 0, 1, 1, 1, 1);
+    const whole = aggregationWeights({ offsets: Int32Array.of(0, 5, 7), actionMask }, mode);
+    const offsets = Int32Array.of(0, 1, 2, 5, 7);
+    const split = { offsets, actionMask, runs: Int32Array.of(0, 0, 0, 1) };
+    expect([...aggregationWeights(split, mode)]).toEqual([...whole]);
+    expect([...aggregationWeights(split, mode, { rows: Uint8Array.of(0, 0, 0, 1) })]).toEqual([
+      ...aggregationWeights({ offsets: Int32Array.of(0, 5, 7), actionMask }, mode, {
+        rows: Uint8Array.of(0, 1),
+      }),
+    ]);
+  });
+
   it('weigh rows equally in seq-mean-token-mean and tokens equally in token-mean', () => {
     const input = { offsets: Int32Array.of(0, 4, 5), actionMask: Uint8Array.of(1, 1, 1, 1, 1) };
     const values = [0, 0, 0, 0, 1];

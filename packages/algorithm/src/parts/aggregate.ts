@@ -31,12 +31,12 @@ export interface Aggregation {
 }
 
 /** What the weights of a batch depend on. */
-export type AggregationInput = Pick<LossInput, 'offsets' | 'actionMask'>;
+export type AggregationInput = Pick<LossInput, 'offsets' | 'actionMask' | 'runs'>;
 
 export interface AggregationOptions {
   /**
    * Constant to divide the sums of `seq-mean-token-sum` (1 when not given) and
-   * `seq-mean-token-sum-norm` (longest row) by. > 0
+   * `seq-mean-token-sum-norm` (longest sequence) by. > 0
    */
   readonly norm?: number | undefined;
   /** 1 = the row takes part; others weigh 0 and are not counted. [B] @default all */
@@ -45,43 +45,50 @@ export interface AggregationOptions {
 
 /**
  * Weight w of the trained tokens of each row, so that the aggregate of token losses l is sum(w * l)
- * and its gradient is w * dl/dx. With B rows, M trained tokens in all and M_i in row i:
+ * and its gradient is w * dl/dx. A sequence is a run: all its rows, so that a run of several model
+ * calls weighs as the same tokens would in one. With S sequences, M trained tokens in all and M_i in
+ * sequence i:
  *
  * | mode | w |
  * |---|---|
  * | `token-mean` | 1 / (M + epsilon) |
- * | `seq-mean-token-sum` | 1 / (B * norm); norm 1 unless given |
- * | `seq-mean-token-mean` | 1 / (B * (M_i + epsilon)); a row without trained tokens counts as 0 in the mean |
- * | `seq-mean-token-sum-norm` | 1 / (norm + epsilon); norm = response length of the longest row unless given |
+ * | `seq-mean-token-sum` | 1 / (S * norm); norm 1 unless given |
+ * | `seq-mean-token-mean` | 1 / (S * (M_i + epsilon)); one without trained tokens counts as 0 in the mean |
+ * | `seq-mean-token-sum-norm` | 1 / (norm + epsilon); norm = response tokens of the longest sequence unless given |
  *
  * Dr. GRPO (arXiv:2503.20783) is `seq-mean-token-sum` with norm = the longest response that is
  * allowed: a constant, so that short answers are not favoured. verl's `loss_scale_factor` is the
  * norm of `seq-mean-token-sum-norm`.
  *
- * B, M and norm are those of the whole optimizer batch, so that the result does not depend on how
+ * S, M and norm are those of the whole optimizer batch, so that the result does not depend on how
  * an engine packs rows. Trinity-RFT normalises within each micro-batch, which gives short ones
- * too much weight.
+ * too much weight, and its sequences are calls.
  * @returns [B]
  */
 export function rowWeights(
-  { offsets, actionMask }: AggregationInput,
+  { offsets, actionMask, runs }: AggregationInput,
   mode: LossAggMode,
   { norm, rows: taking }: AggregationOptions = {},
 ): Float64Array {
   const spans = rowSpans(offsets);
-  const takes = (row: number): boolean => taking?.[row] !== 0;
-  const trained = spans.map(({ start, end }, row) =>
-    takes(row) ? count(actionMask, start, end) : 0,
-  );
+  const sequenceOf = (row: number): number => runs?.[row] ?? row;
+  const taken = [...spans.keys()].filter((row) => taking?.[row] !== 0);
+  const trained = new Map<number, number>();
+  const lengths = new Map<number, number>();
+  const add = (to: Map<number, number>, row: number, size: number): void =>
+    void to.set(sequenceOf(row), (to.get(sequenceOf(row)) ?? 0) + size);
+  for (const [row, { start, end }] of spans.entries()) add(lengths, row, end - start);
+  for (const row of taken) add(trained, row, count(actionMask, spans[row]!.start, spans[row]!.end));
   const sizes = {
-    rows: taking ? count(taking) : spans.length,
-    total: trained.reduce((sum, inRow) => sum + inRow, 0),
-    longest: spans.reduce((longest, { start, end }) => Math.max(longest, end - start), 0),
+    sequences: trained.size,
+    total: [...trained.values()].reduce((sum, size) => sum + size, 0),
+    longest: [...lengths.values()].reduce((longest, size) => Math.max(longest, size), 0),
     norm,
   };
-  return Float64Array.from(trained, (inRow, row) =>
-    takes(row) ? weightOf[mode]({ ...sizes, inRow }) : 0,
-  );
+  const weights = new Float64Array(spans.length);
+  for (const row of taken)
+    weights[row] = weightOf[mode]({ ...sizes, inSequence: trained.get(sequenceOf(row))! });
+  return weights;
 }
 
 /** {@link rowWeights} of every token; masked ones weigh 0. [N] */
@@ -97,17 +104,17 @@ export function aggregationWeights(
 }
 
 interface Sizes {
-  readonly rows: number;
+  readonly sequences: number;
   readonly total: number;
-  readonly inRow: number;
+  readonly inSequence: number;
   readonly longest: number;
   readonly norm: number | undefined;
 }
 
 const weightOf: Readonly<Record<LossAggMode, (sizes: Sizes) => number>> = {
   'token-mean': ({ total }) => 1 / (total + epsilon),
-  'seq-mean-token-sum': ({ rows, norm = 1 }) => 1 / (rows * norm),
-  'seq-mean-token-mean': ({ rows, inRow }) => 1 / (rows * (inRow + epsilon)),
+  'seq-mean-token-sum': ({ sequences, norm = 1 }) => 1 / (sequences * norm),
+  'seq-mean-token-mean': ({ sequences, inSequence }) => 1 / (sequences * (inSequence + epsilon)),
   'seq-mean-token-sum-norm': ({ longest, norm = longest }) => 1 / (norm + epsilon),
 };
 

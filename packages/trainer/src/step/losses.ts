@@ -1,5 +1,5 @@
 /** The losses of a batch and their gradients, checked before they reach a model. */
-import { type AlgorithmNeeds, type LossOutput, type PolicyLossFn } from '@trinity-rft/core';
+import { runKey, type AlgorithmNeeds, type LossOutput, type PolicyLossFn } from '@trinity-rft/core';
 import { InvariantError, type ValueLossFn } from '@trinity-rft/core/internal';
 import { assertFinite, assertFiniteLoss } from './assert-finite.js';
 import type { ModelOutputs } from './forward.js';
@@ -31,6 +31,7 @@ export function policyLoss(
     refLogprobs,
     advantages,
     entropy,
+    runs: needs.rollouts ? runsOf(batch) : undefined,
     expertMask: needs.expertMask ? batch.expertMask : undefined,
   });
   const fix = 'Look at its reward, advantage and log-probabilities';
@@ -39,6 +40,20 @@ export function policyLoss(
     assertFinite(batch, 'The loss gradient by entropy', output.gradEntropy, { fix, code });
   assertFiniteLoss('The loss', output.loss);
   return output;
+}
+
+/**
+ * Consecutive calls of a run have the same number; a copy of a run, which has its key, is another
+ * run, and so is every demonstration. [B]
+ */
+function runsOf({ calls, expertMask }: PackedBatch): Int32Array {
+  let run = -1;
+  return Int32Array.from(calls, ({ experience }, row) => {
+    const before = calls[row - 1]?.experience.eid;
+    const same = before && !expertMask[row] && runKey(before) === runKey(experience.eid);
+    if (!same) run++;
+    return run;
+  });
 }
 
 /**

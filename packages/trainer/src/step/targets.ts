@@ -1,5 +1,5 @@
 /** The targets of a batch: advantages and returns, stored with the experiences or computed. */
-import { type Metrics } from '@trinity-rft/core';
+import { runKey, type Eid, type Metrics } from '@trinity-rft/core';
 import {
   InvariantError,
   prefixMetrics,
@@ -82,7 +82,11 @@ function advantageInput(
     actionMask: batch.sampledMask,
     oldLogprobs,
     rewards: rewardsOf(batch),
-    tasks: tasksOf(batch),
+    tasks: numbersOf(batch, taskKey),
+    runs: numbersOf(batch, runKey),
+    runRewards: Float32Array.from(batch.calls, ({ experience, span }) =>
+      experience.tokenRewards ? 0 : (span.reward ?? 0),
+    ),
     values: critic && bridgeMasked(critic.values, batch),
     refLogprobs,
     teacherLogprobs: hasTeacher
@@ -129,11 +133,11 @@ function rewardsOf(batch: PackedBatch): Float32Array {
   return rewards;
 }
 
-/** A number per task, in order of first appearance. [B] */
-function tasksOf({ calls }: PackedBatch): Int32Array {
+/** A number per key, in order of first appearance. [B] */
+function numbersOf({ calls }: PackedBatch, keyOf: (eid: Eid) => string): Int32Array {
   const numbers = new Map<string, number>();
   return Int32Array.from(calls, ({ experience }) => {
-    const key = taskKey(experience.eid);
+    const key = keyOf(experience.eid);
     const number = numbers.get(key) ?? numbers.size;
     numbers.set(key, number);
     return number;

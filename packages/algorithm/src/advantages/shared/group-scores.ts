@@ -10,7 +10,6 @@ import {
 } from '@trinity-rft/core';
 import {
   gatherMetrics,
-  groupBy,
   taskKey,
   type AdvantageInput,
   type AdvantageOutput,
@@ -19,14 +18,16 @@ import {
   batchStd,
   groupStats,
   relativeScores,
-  rewardOf,
+  rewardOfRun,
   stdOf,
+  unevenRuns,
   withScore,
   zeroVarianceRatio,
   type StdCalLevel,
 } from './groups.js';
 import type { AdvantageStrategy } from '../../parts/advantage-part.js';
 import { eachTrainedToken, rowSpans } from '../../parts/rows.js';
+import { byTask, membersOf, type Compared } from './runs.js';
 
 /** The runs of one task. */
 export interface RewardGroup {
@@ -45,16 +46,29 @@ export type ScoreGroup = (
   readonly metrics: Metrics;
 };
 
+export interface GroupOptions {
+  /** @default "runs" */
+  readonly compare?: Compared;
+  /**
+   * Reward of a run, from its calls by rising step; in a train batch it is the sum of the rewards of
+   * the tokens of its rows.
+   * @default that of its last call
+   */
+  readonly read?: (run: readonly Experience[]) => number;
+}
+
 /**
- * Both functions from one: A = score * actionMask, returns the same. A group is a task. `read` is
- * the reward of an experience; in a train batch it is the sum of the rewards of the row's tokens.
- * On explore steps the output has the groups one after the other, in order of first appearance.
+ * Both functions from one: A = score * actionMask, returns the same. A group is a task. On explore
+ * steps the output has the groups one after the other, in order of first appearance.
  */
 export function byGroup(
   score: ScoreGroup,
-  read: (experience: Experience) => number = rewardOf,
+  { compare = 'runs', read = rewardOfRun }: GroupOptions = {},
 ): Required<Omit<AdvantageStrategy, 'needs'>> {
-  return { advantage: overExperiences(score, read), batchAdvantage: overRows(score) };
+  return {
+    advantage: overExperiences(score, compare, read),
+    batchAdvantage: overRows(score, compare),
+  };
 }
 
 /** (R_i - mean(R)) / (std(R) + epsilon), with the standard deviation of `level`. */
@@ -69,32 +83,40 @@ export function byDeviation(epsilon: number, level: StdCalLevel = 'group'): Scor
   };
 }
 
-function overExperiences(score: ScoreGroup, read: (experience: Experience) => number): AdvantageFn {
+function overExperiences(
+  score: ScoreGroup,
+  compare: Compared,
+  read: (run: readonly Experience[]) => number,
+): AdvantageFn {
   return (experiences) => {
-    const members = [...groupBy(experiences, ({ eid }) => taskKey(eid))];
-    const groups = members.map(([key, group]): RewardGroup => ({ key, rewards: group.map(read) }));
+    const tasks = byTask(experiences).map((task) => membersOf(task, compare));
+    const groups = tasks.map((runs): RewardGroup => ({
+      key: taskKey(runs[0]![0]!.eid),
+      rewards: runs.map(read),
+    }));
     const { scores, metrics } = scoreAll(score, groups);
+    const uneven = unevenRuns(tasks.flat());
     return {
-      experiences: members.flatMap(([, group], g) =>
-        group.map((experience, i) => withScore(experience, scores[g]![i]!)),
+      experiences: tasks.flatMap((runs, g) =>
+        runs.flatMap((run, i) => run.map((call) => withScore(call, scores[g]![i]!))),
       ),
-      metrics,
+      metrics: { ...metrics, ...(uneven > 0 && { 'group_advantages/uneven_runs': uneven }) },
     };
   };
 }
 
-function overRows(score: ScoreGroup): BatchAdvantageFn {
+function overRows(score: ScoreGroup, compare: Compared): BatchAdvantageFn {
   return (input) => {
-    const rows = rowsByTask(input);
-    const rewards = rowReturns(input);
-    const groups = [...rows].map(([task, members]): RewardGroup => ({
+    const tasks = runsByTask(input, compare);
+    const returns = rowReturns(input);
+    const groups = [...tasks].map(([task, runs]): RewardGroup => ({
       key: `${task}/${input.actionMask.length}`,
-      rewards: members.map((row) => rewards[row]!),
+      rewards: runs.map((rows) => runReturn(rows, returns, input)),
     }));
     const { scores, metrics } = scoreAll(score, groups);
-    const byRow = new Float64Array(rewards.length);
-    for (const [g, members] of [...rows.values()].entries())
-      for (const [i, row] of members.entries()) byRow[row] = scores[g]![i]!;
+    const byRow = new Float64Array(returns.length);
+    for (const [g, runs] of [...tasks.values()].entries())
+      for (const [i, rows] of runs.entries()) for (const row of rows) byRow[row] = scores[g]![i]!;
     return { ...spread(input, byRow), metrics };
   };
 }
@@ -117,15 +139,19 @@ function scoreAll(
   };
 }
 
-/** Rows of each task, in order of first appearance. */
-function rowsByTask({ tasks }: AdvantageInput): ReadonlyMap<number, readonly number[]> {
-  const rows = new Map<number, number[]>();
+/** Rows of each run of each task, all in order of first appearance. */
+function runsByTask(
+  { tasks, runs }: AdvantageInput,
+  compare: Compared,
+): ReadonlyMap<number, readonly (readonly number[])[]> {
+  const byTaskAndRun = new Map<number, Map<number, number[]>>();
   for (const [row, task] of tasks.entries()) {
-    const members = rows.get(task);
-    if (members) members.push(row);
-    else rows.set(task, [row]);
+    const own = byTaskAndRun.get(task) ?? new Map<number, number[]>();
+    byTaskAndRun.set(task, own);
+    const run = compare === 'calls' ? row : (runs?.[row] ?? row);
+    own.set(run, [...(own.get(run) ?? []), row]);
   }
-  return rows;
+  return new Map([...byTaskAndRun].map(([task, own]) => [task, [...own.values()]]));
 }
 
 /** Sum of the rewards of each row's tokens, trained or not. [B] */
@@ -133,6 +159,19 @@ const rowReturns = ({ offsets, rewards }: AdvantageInput): readonly number[] =>
   rowSpans(offsets).map(({ start, end }) =>
     rewards.subarray(start, end).reduce((sum, reward) => sum + reward, 0),
   );
+
+/** Sum over the rows of a run, in which the reward of the run counts once: that of its last row. */
+function runReturn(
+  rows: readonly number[],
+  returns: readonly number[],
+  { runRewards }: AdvantageInput,
+): number {
+  const last = rows.at(-1)!;
+  return rows.reduce(
+    (sum, row) => sum + returns[row]! - (row === last ? 0 : (runRewards?.[row] ?? 0)),
+    0,
+  );
+}
 
 /** score * actionMask, once as advantages and once as returns. */
 function spread(

@@ -24,16 +24,31 @@ export function rewardOf(experience: Experience): number {
 }
 
 /**
- * The sum of its token rewards if it has some, else its reward.
- * @throws RewardError when it has neither
+ * Reward of a run: that of its last call.
+ * @param run its calls by rising step
+ * @throws RewardError when a call has none, or one that is not finite
  */
-export function returnOf(experience: Experience): number {
-  const { tokenRewards } = experience;
-  if (!tokenRewards) return rewardOf(experience);
-  let sum = 0;
-  for (const reward of tokenRewards) sum += reward;
-  return rewardOf({ ...experience, reward: sum });
+export function rewardOfRun(run: readonly Experience[]): number {
+  return run.map(rewardOf).at(-1)!;
 }
+
+/**
+ * The token rewards of all calls of a run, and its reward if the last call has no token rewards.
+ * @throws RewardError as {@link rewardOfRun}
+ */
+export function returnOfRun(run: readonly Experience[]): number {
+  const last = run.at(-1)!;
+  const rewards = run.filter(({ tokenRewards }) => !tokenRewards).map(rewardOf);
+  let sum = last.tokenRewards ? 0 : rewards.at(-1)!;
+  for (const { tokenRewards = [] } of run) for (const reward of tokenRewards) sum += reward;
+  return rewardOf({ ...last, reward: sum });
+}
+
+/** Runs whose calls have different rewards, of which only the last counts. */
+export const unevenRuns = (runs: readonly (readonly Experience[])[]): number =>
+  runs.filter((run) =>
+    run.some(({ reward, tokenRewards }) => !tokenRewards && reward !== run[0]!.reward),
+  ).length;
 
 export interface GroupStats {
   readonly mean: number;

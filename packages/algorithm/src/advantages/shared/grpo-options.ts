@@ -1,7 +1,10 @@
 /** Two options of grpo: rewards that fall with the likelihood of a run, and copies of groups. */
 import { ConfigError, type Experience } from '@trinity-rft/core';
-import { actionCount, createRandom, deriveSeed, uid, withFields } from '@trinity-rft/core/internal';
-import { groupStats, rewardOf } from './groups.js';
+import { createRandom, deriveSeed, uid, withFields } from '@trinity-rft/core/internal';
+import { groupStats, rewardOfRun } from './groups.js';
+
+/** Its calls, by rising step. */
+type Run = readonly Experience[];
 
 /**
  * R'_i = R_i (1 - penalty * q_i / n), with q the rank from 0 in ascending order of the mean
@@ -11,11 +14,11 @@ import { groupStats, rewardOf } from './groups.js';
  */
 function penaliseRanks(
   rewards: readonly number[],
-  experiences: readonly Experience[],
+  runs: readonly Run[],
   penalty: number,
   ignoreMask = false,
 ): readonly number[] {
-  const logprobs = experiences.map((experience) => meanLogprob(experience, ignoreMask));
+  const logprobs = runs.map((run) => meanLogprob(run, ignoreMask));
   const order = rewards.map((_, i) => i).toSorted((a, b) => logprobs[a]! - logprobs[b]!);
   const out = [...rewards];
   for (const [rank, i] of order.entries())
@@ -23,12 +26,17 @@ function penaliseRanks(
   return out;
 }
 
-function meanLogprob(experience: Experience, ignoreMask: boolean): number {
-  const { actionMask, logprobs } = experience;
-  let sum = 0;
-  for (let t = 0; t < logprobs.length; t++)
-    if (ignoreMask || actionMask[t] === 1) sum += logprobs[t]!;
-  return sum / Math.max(1, ignoreMask ? logprobs.length : actionCount(experience));
+/** Over the tokens of all calls. */
+function meanLogprob(run: Run, ignoreMask: boolean): number {
+  let [sum, count] = [0, 0];
+  for (const { actionMask, logprobs } of run) {
+    for (let t = 0; t < logprobs.length; t++) {
+      if (!ignoreMask && actionMask[t] === 0) continue;
+      sum += logprobs[t]!;
+      count++;
+    }
+  }
+  return sum / Math.max(1, count);
 }
 
 /**
@@ -69,9 +77,9 @@ interface RankPenaltyOptions {
 }
 
 /** The runs of one task; `rewards` are compared: those after the rank penalty, if there is one. */
-export function toRankedGroup(members: readonly Experience[], options: RankPenaltyOptions) {
+export function toRankedGroup(runs: readonly Run[], options: RankPenaltyOptions) {
   const { rankPenalty = 0, rankPenaltyRawNumerator: isRaw } = options;
-  const raw = members.map(rewardOf);
-  const penalised = rankPenalty === 0 ? raw : penaliseRanks(raw, members, rankPenalty, isRaw);
-  return { members, raw, rewards: isRaw ? raw : penalised, stats: groupStats(penalised) };
+  const raw = runs.map(rewardOfRun);
+  const penalised = rankPenalty === 0 ? raw : penaliseRanks(raw, runs, rankPenalty, isRaw);
+  return { runs, raw, rewards: isRaw ? raw : penalised, stats: groupStats(penalised) };
 }

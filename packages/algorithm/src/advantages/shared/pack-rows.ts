@@ -1,6 +1,6 @@
 /** Packs the model calls of experiences into token arrays. */
-import { type Experience } from '@trinity-rft/core';
-import { groupBy, spansOf, taskKey, type AdvantageInput } from '@trinity-rft/core/internal';
+import { runKey, type Eid, type Experience } from '@trinity-rft/core';
+import { spansOf, taskKey, type AdvantageInput } from '@trinity-rft/core/internal';
 import { rewardOf } from './groups.js';
 
 /** A model call: an experience, or a span of one. */
@@ -40,7 +40,9 @@ export function pack(rows: readonly Row[], reads: PackOptions): AdvantageInput {
     offsets,
     actionMask: new Uint8Array(size),
     rewards: new Float32Array(size),
-    tasks: tasksOf(experiences),
+    tasks: numbersOf(experiences, taskKey),
+    runs: numbersOf(experiences, runKey),
+    runRewards: reads.rewards ? Float32Array.from(rows, runRewardOf) : undefined,
     oldLogprobs: new Float32Array(size),
     rewardBaselines: baselines.every(isNumber) ? Float32Array.from(baselines) : undefined,
     teacherLogprobs: hasTeacher ? new Float32Array(size) : undefined,
@@ -66,11 +68,19 @@ function tokenRewards({ experience, start, end, reward }: Row): Float32Array {
   return rewards;
 }
 
-/** The same number for experiences of the same task, by first appearance. [B] */
-function tasksOf(experiences: readonly Experience[]): Int32Array {
-  const keys = experiences.map(({ eid }) => taskKey(eid));
-  const numbers = new Map([...groupBy(keys, (key) => key).keys()].map((key, i) => [key, i]));
-  return Int32Array.from(keys, (key) => numbers.get(key)!);
+/** The reward that a row has from its run; token rewards are its own. */
+const runRewardOf = ({ experience, reward }: Row): number =>
+  experience.tokenRewards ? 0 : (reward ?? 0);
+
+/** The same number for experiences of the same key, by first appearance. [B] */
+function numbersOf(experiences: readonly Experience[], keyOf: (eid: Eid) => string): Int32Array {
+  const numbers = new Map<string, number>();
+  return Int32Array.from(experiences, ({ eid }) => {
+    const key = keyOf(eid);
+    const number = numbers.get(key) ?? numbers.size;
+    numbers.set(key, number);
+    return number;
+  });
 }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';

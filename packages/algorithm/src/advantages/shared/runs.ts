@@ -1,5 +1,5 @@
 /** Experiences by task and by run; both keep the order of first appearance. */
-import { runKey, type Experience } from '@trinity-rft/core';
+import { choiceArg, runKey, type Experience } from '@trinity-rft/core';
 import { groupBy, taskKey } from '@trinity-rft/core/internal';
 
 type Experiences = readonly Experience[];
@@ -15,3 +15,15 @@ export const byRun = (experiences: Experiences): readonly Experiences[] => [
 /** By rising `eid.step`. */
 export const inOrderOfSteps = (run: Experiences): Experiences =>
   run.toSorted((a, b) => a.eid.step - b.eid.step);
+
+/** What the members of a group are. */
+export const compareArg = choiceArg(
+  ['runs', 'calls'],
+  'runs',
+  'What is compared within a task: runs, whose reward counts once and whose advantage goes to all their calls, or, as in Trinity-RFT, every model call by itself.',
+);
+export type Compared = 'runs' | 'calls';
+
+/** The members of the group of one task: calls of each run by rising step, or calls one by one. */
+export const membersOf = (task: Experiences, compare: Compared): readonly Experiences[] =>
+  compare === 'calls' ? task.map((call) => [call]) : byRun(task).map(inOrderOfSteps);
