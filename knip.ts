@@ -22,6 +22,8 @@ const config: KnipConfig = {
       entry: ['test/**/*.ts'],
       project: ['src/**/*.ts', 'test/**/*.ts'],
     },
+    // What it copies is not its own code.
+    'packages/create': { entry: ['test/**/*.ts'], ignore: ['templates/**'] },
     'integrations/*': {
       entry: ['test/**/*.ts'],
       project: ['src/**/*.ts', 'test/**/*.ts'],

@@ -86,7 +86,8 @@ function checkPackage(
   }
   expect(has('tsup.config.ts'), 'there is no tsup.config.ts');
   expect(manifest.publishConfig?.['access'] === 'public', 'publishConfig.access is not "public"');
-  expect(manifest.files?.join() === 'dist', '"files" is not ["dist"]');
+  const files = has('templates') ? 'dist,templates' : 'dist';
+  expect(manifest.files?.join() === files, `"files" is not [${files}]`);
   problems.push(...checkExports(manifest));
   if (has('src/index.ts')) {
     const statement = firstForeignStatement(readFileSync(join(root, path, 'src/index.ts'), 'utf8'));

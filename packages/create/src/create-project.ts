@@ -1,0 +1,84 @@
+/** Copies the files of a template into a new folder. */
+import { cp, mkdir, readdir, rename, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
+import { packageNameOf, writeManifest } from './manifest.js';
+import { nextSteps, type PackageManager } from './next-steps.js';
+import { findTemplate, packageFolder } from './templates.js';
+
+export interface CreateProjectOptions {
+  /** The name of one of {@link templates}. @default "openai" */
+  readonly template?: string;
+  /** Is created, or must be empty. Its last part becomes the name of the package. */
+  readonly folder: string;
+  /** What `folder` is relative to. @default the working directory */
+  readonly cwd?: string;
+  /** The one that `next` names. @default "npm" */
+  readonly packageManager?: PackageManager;
+}
+
+export interface CreatedProject {
+  readonly template: string;
+  /** Absolute. */
+  readonly folder: string;
+  /** The name in package.json. */
+  readonly name: string;
+  /** Paths from the folder, sorted. */
+  readonly files: readonly string[];
+  /** What to do next, one line for each command. */
+  readonly next: readonly string[];
+}
+
+/**
+ * Creates a project. Nothing is installed or downloaded.
+ * @throws ConfigError for an unknown template, a folder that holds files, or a name that npm refuses
+ */
+export async function createProject({
+  template = 'openai',
+  folder,
+  cwd = process.cwd(),
+  packageManager = 'npm',
+}: CreateProjectOptions): Promise<CreatedProject> {
+  const { parts, before } = findTemplate(template);
+  const target = path.resolve(cwd, folder);
+  const name = packageNameOf(target);
+  await makeEmptyFolder(target);
+  const sources = parts.map((part) => path.join(packageFolder, 'templates', part));
+  for (const source of sources) await cp(source, target, { recursive: true });
+  await restoreHiddenFiles(target);
+  await writeManifest({ sources, target, name });
+  return {
+    template,
+    folder: target,
+    name,
+    files: await listFiles(target),
+    next: nextSteps({ folder: path.relative(cwd, target), packageManager, before }),
+  };
+}
+
+async function makeEmptyFolder(folder: string): Promise<void> {
+  if ((await stat(folder).catch(() => undefined))?.isFile())
+    throw new ConfigError(`${folder} is a file. Choose a folder that does not exist.`);
+  await mkdir(folder, { recursive: true });
+  const files = (await readdir(folder)).filter((file) => file !== '.git');
+  if (files.length > 0)
+    throw new ConfigError(
+      `${folder} is not empty (it holds ${files[0]}). Choose a folder that does not exist.`,
+    );
+}
+
+/** npm leaves files such as .npmrc and .gitignore out of a package, so they begin with "_" there. */
+async function restoreHiddenFiles(folder: string): Promise<void> {
+  for (const file of await readdir(folder))
+    if (file.startsWith('_'))
+      await rename(path.join(folder, file), path.join(folder, file.replace('_', '.')));
+}
+
+async function listFiles(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => path.relative(folder, path.join(parentPath, name)))
+    .filter((file) => !file.startsWith('.git/'))
+    .toSorted();
+}

@@ -1,0 +1,76 @@
+/** The command line of `npm create @trinity-rft [FOLDER] [--template NAME]`. */
+import { createInterface } from 'node:readline/promises';
+import { parseArgs } from 'node:util';
+import { ConfigError, describeError } from '@trinity-rft/core';
+import { createProject } from './create-project.js';
+import { packageManagerOf } from './next-steps.js';
+import { templates } from './templates.js';
+
+const usage = `npm create @trinity-rft [FOLDER] -- [--template NAME]
+
+Creates a project that trains an agent. The templates:
+${templates.map(({ name, description }) => `  ${name.padEnd(18)}${description}\n`).join('')}`;
+
+/** Resolves with the exit code: 0 done, 1 a failure, 2 a mistake in the arguments. Never rejects. */
+export async function main(args: readonly string[]): Promise<number> {
+  try {
+    const { help, ...given } = readArguments(args);
+    if (help) {
+      process.stdout.write(usage);
+      return 0;
+    }
+    const answers = await askForMissing(given);
+    const packageManager = packageManagerOf(process.env);
+    const { template, folder, next } = await createProject({ ...answers, packageManager });
+    process.stdout.write(
+      `Created ${folder} from the template ${template}. Next:\n\n${next.map((line) => `  ${line}\n`).join('')}\n`,
+    );
+    return 0;
+  } catch (error) {
+    const expected = error instanceof ConfigError;
+    process.stderr.write(`${expected ? error.message : describeError(error)}\n`);
+    return expected ? 2 : 1;
+  }
+}
+
+interface Answers {
+  readonly folder: string | undefined;
+  readonly template: string | undefined;
+}
+
+function readArguments(args: readonly string[]): Answers & { readonly help: boolean } {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { template: { type: 'string', short: 't' }, help: { type: 'boolean', short: 'h' } },
+    });
+    if (positionals.length > 1)
+      throw new ConfigError(`There is one folder at most; ${positionals.join(' ')} are several.`);
+    return { folder: positionals[0], template: values.template, help: values.help ?? false };
+  } catch (error) {
+    throw new ConfigError(`${describeError(error)}\n\n${usage}`, { cause: error });
+  }
+}
+
+/** In a terminal, asks for what was not given; elsewhere takes the defaults. */
+async function askForMissing({
+  folder,
+  template,
+}: Answers): Promise<{ readonly folder: string; readonly template: string }> {
+  const defaults = { folder: 'my-agent', template: templates[0]?.name ?? '' };
+  if (!process.stdin.isTTY || !process.stdout.isTTY || (folder && template))
+    return { folder: folder ?? defaults.folder, template: template ?? defaults.template };
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const ask = async (question: string, fallback: string): Promise<string> =>
+    (await terminal.question(`${question} (${fallback}): `)).trim() || fallback;
+  try {
+    if (template === undefined) process.stdout.write(usage.slice(usage.indexOf('The templates:')));
+    return {
+      folder: folder ?? (await ask('Folder', defaults.folder)),
+      template: template ?? (await ask('Template', defaults.template)),
+    };
+  } finally {
+    terminal.close();
+  }
+}

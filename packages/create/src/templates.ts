@@ -1,0 +1,54 @@
+/** What a new project can begin with. */
+import path from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
+
+export interface Template {
+  readonly name: string;
+  /** One line for people. */
+  readonly description: string;
+  /** Folders in `templates/`, whose files are copied in this order. */
+  readonly parts: readonly string[];
+  /** What has to be done before the project can be installed. */
+  readonly before?: string;
+}
+
+/** Of this package, which is both where the sources and where the built files lie in. */
+export const packageFolder = path.join(import.meta.dirname, '..');
+
+/** In the order in which they are offered; the first one is the default. */
+export const templates: readonly Template[] = [
+  agent('openai', 'an agent on the plain openai client'),
+  agent('ai-sdk', 'an agent of the Vercel AI SDK'),
+  agent('openai-agents', 'an agent of the OpenAI Agents SDK'),
+  agent('langchain', 'an agent of LangChain'),
+  agent('langgraph', 'a graph of LangGraph'),
+  agent('mastra', 'an agent of Mastra'),
+  {
+    ...agent('agentscope', 'an agent of AgentScope'),
+    before: '# npm does not have @agentscope-ai/agentscope: see INSTALL.md',
+  },
+  {
+    name: 'process',
+    description: 'a program in any language, here in JavaScript',
+    parts: ['base', 'practice', 'agent', 'process'],
+  },
+  {
+    name: 'workflow-package',
+    description: 'an npm package of workflows and reward functions for others to train with',
+    parts: ['base', 'practice', 'workflow-package'],
+  },
+];
+
+function agent(name: string, description: string): Template {
+  return { name, description, parts: ['base', 'practice', 'agent', 'tool', name] };
+}
+
+/** @throws ConfigError with the names that exist */
+export function findTemplate(name: string): Template {
+  const template = templates.find((known) => known.name === name);
+  if (template !== undefined) return template;
+  const names = templates.map((known) => known.name).join(', ');
+  throw new ConfigError(
+    `There is no template ${JSON.stringify(name)}. The templates are ${names}.`,
+  );
+}

@@ -1,0 +1,5 @@
+/** Asks the agent: `npm run ask -- '37*48'`. The client finds its model by OPENAI_BASE_URL and OPENAI_API_KEY. */
+import { OpenAI } from 'openai';
+import { answer } from './agent/agent.ts';
+
+console.log(await answer(new OpenAI(), process.argv[2] ?? '37*48'));
