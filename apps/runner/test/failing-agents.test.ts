@@ -29,6 +29,11 @@ async function answer({ model, task }: WorkflowContext): Promise<number> {
   return reply!.responseText.length / 4;
 }
 
+const trap = (): never => {
+  throw new TypeError('trap');
+};
+const unreadable: unknown = new Proxy({}, { get: trap, has: trap, getPrototypeOf: trap });
+
 /** Fails its way in every fourth run. */
 const failing = (fail: (context: WorkflowContext) => unknown): WorkflowDefinition => {
   let runs = 0;
@@ -67,6 +72,19 @@ describe('an agent of which every fourth run', () => {
       /took longer than 2 s \(explorer\.max_timeout\)/,
     ],
     ['returns NaN', () => Number.NaN, 'failed', /returned the reward NaN\. Return a finite number/],
+    ['returns 1e308', () => 1e308, 'failed', /returned the reward 1e\+308\./],
+    [
+      'returns 1e200',
+      () => 1e200,
+      'failed',
+      /returned the reward 1e\+200\. Return a finite number from -1e9 to 1e9/,
+    ],
+    [
+      'throws a Proxy',
+      () => Promise.reject(unreadable as Error),
+      'failed',
+      /Workflow "failing" threw: Something was thrown that cannot be read, such as a Proxy/,
+    ],
     ['returns infinity', () => ({ reward: Infinity }), 'failed', /returned the reward Infinity/],
     [
       'returns undefined',

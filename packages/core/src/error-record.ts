@@ -12,6 +12,7 @@ import {
   TaskError,
   TrinityError,
   WorkflowError,
+  readableThrown,
   type CancelReason,
   type ErrorDetails,
   type TrinityErrorOptions,
@@ -43,7 +44,8 @@ const classes = {
 };
 
 /** Anything that was thrown, reduced to plain data that can be posted to another thread. */
-export function toErrorRecord(error: unknown): ErrorRecord {
+export function toErrorRecord(thrown: unknown): ErrorRecord {
+  const error = readableThrown(thrown);
   if (!(error instanceof Error)) return { name: 'Error', message: String(error) };
   const { name, message, stack, cause } = error;
   return {

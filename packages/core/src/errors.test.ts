@@ -7,9 +7,11 @@ import {
   describeError,
   EngineError,
   ModelError,
+  readableThrown,
   RewardError,
   TrinityError,
 } from './errors.js';
+import { toErrorRecord } from './error-record.js';
 
 /** The module once more, as a second installed copy of the package would be. */
 const otherCopy = (await import('./errors.js?copy' as string)) as {
@@ -94,6 +96,43 @@ describe('describeError', () => {
     expect(describeError(loop)).toBe('[object Object]');
   });
 });
+
+describe('what cannot be read', () => {
+  const trap = (): never => {
+    throw new TypeError('trap');
+  };
+  const hostile: readonly (readonly [string, unknown])[] = [
+    ['a Proxy', new Proxy({}, { get: trap, has: trap, getPrototypeOf: trap })],
+    ['a Proxy of an error', new Proxy(new Error('inner'), { get: trap })],
+    ['a message that throws', Object.defineProperty(new Error('x'), 'message', { get: trap })],
+    ['a cause that throws', new Error('x', { cause: new Proxy({}, { get: trap }) })],
+    ['a revoked Proxy', revoked()],
+  ];
+
+  it.each(hostile)(
+    '%s is described, recorded and wrapped without a second error',
+    async (_what, thrown) => {
+      expect(describeError(thrown)).toContain('Something was thrown that cannot be read');
+      expect(toErrorRecord(thrown).message).toContain('cannot be read');
+      const wrap = (cause: unknown): TrinityError => new RewardError('It threw.', { cause });
+      const wrapped: unknown = await boundary(wrap, () => Promise.reject(thrown as Error)).catch(
+        (error: unknown) => error,
+      );
+      expect(describeError(wrapped)).toMatch(/^It threw: Something was thrown that cannot be read/);
+    },
+  );
+
+  it('leaves readable values as they are', () => {
+    const values = [new Error('x', { cause: 'y' }), 'text', undefined, 7n, { status: 3 }];
+    expect(values.map(readableThrown)).toEqual(values);
+  });
+});
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
 
 describe('boundary', () => {
   const wrap = (cause: unknown): TrinityError =>

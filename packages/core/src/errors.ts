@@ -32,7 +32,11 @@ export class TrinityError extends Error {
   }
 
   static is(error: unknown): error is TrinityError {
-    return typeof error === 'object' && error !== null && marker in error;
+    try {
+      return typeof error === 'object' && error !== null && marker in error;
+    } catch {
+      return false;
+    }
   }
 }
 
@@ -85,12 +89,44 @@ export class CancelledError extends TrinityError {
   }
 }
 
-/** One line for people: the message of an error followed by those of its causes. */
-export function describeError(error: unknown): string {
+/** Fields that our code and client libraries read from errors. */
+const errorFields = ['name', 'message', 'stack', 'code', 'status', 'statusCode', 'errors'];
+
+/**
+ * What was thrown, or in its place an error that says that it cannot be read: a Proxy or a getter
+ * may throw wherever it is looked at. Call it where values arrive that foreign code has thrown.
+ */
+export function readableThrown(thrown: unknown): unknown {
+  try {
+    let current: unknown = thrown;
+    for (let depth = 0; depth < maxCauses && isObject(current); depth++) {
+      // The same questions as those of our handlers.
+      void (current instanceof Error && marker in current);
+      const fields = current as Readonly<Record<string, unknown>>;
+      for (const name of errorFields) void fields[name];
+      current = fields['cause'];
+    }
+    return thrown;
+  } catch (error) {
+    const why = isObject(error) ? '' : `: ${String(error)}`;
+    return new TypeError(
+      `Something was thrown that cannot be read, such as a Proxy or an error whose message is computed${why}. Throw an Error.`,
+    );
+  }
+}
+
+const isObject = (value: unknown): value is object =>
+  (typeof value === 'object' || typeof value === 'function') && value !== null;
+
+/** Chains of causes may be circular. */
+const maxCauses = 8;
+
+/** One line for people: the message of an error followed by those of its causes. Never throws. */
+export function describeError(thrown: unknown): string {
+  const error = readableThrown(thrown);
   const parts: string[] = [];
   let current: unknown = error;
-  // Bounded, because causes may be cyclic.
-  for (let depth = 0; depth < 8 && current !== undefined && current !== null; depth++) {
+  for (let depth = 0; depth < maxCauses && current !== undefined && current !== null; depth++) {
     const message = messageOf(current);
     if (!parts.includes(message)) parts.push(message);
     current = (current as { readonly cause?: unknown }).cause;
@@ -117,9 +153,9 @@ function messageOf(thrown: unknown): string {
 
 function inspect(value: object): string {
   try {
-    return JSON.stringify(value);
+    return JSON.stringify(value) ?? Object.prototype.toString.call(value);
   } catch {
-    return Object.prototype.toString.call(value);
+    return Array.isArray(value) ? '[object Array]' : '[object Object]';
   }
 }
 
@@ -133,8 +169,9 @@ export async function boundary<T>(
 ): Promise<T> {
   try {
     return await work();
-  } catch (error) {
-    if (TrinityError.is(error)) throw error;
+  } catch (thrown) {
+    const error = readableThrown(thrown);
+    if (TrinityError.is(error) && error === thrown) throw error;
     throw wrap(error);
   }
 }

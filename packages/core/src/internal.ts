@@ -40,6 +40,7 @@ export {
   SyncError,
   TaskError,
   boundary,
+  readableThrown,
 } from './errors.js';
 export {
   type CallSpan,
@@ -60,6 +61,7 @@ export {
 export type { FinishReason, ScoreOptions, Vocabulary } from './model.js';
 export type { MetricRole } from './monitor.js';
 export { createRandom, deriveSeed } from './random.js';
+export { isUsableReward, usableReward } from './reward.js';
 export { type LogLevel, silentLogger, sleep, systemClock } from './runtime.js';
 export { isSecretName, redactText, redacted } from './secrets.js';
 export { didYouMean, nearest } from './suggest.js';

@@ -23,3 +23,15 @@ export interface RewardInput {
 export type RewardParts = Readonly<Record<string, number>>;
 
 export type RewardFn = (input: RewardInput) => RewardParts | number | Promise<RewardParts | number>;
+
+/**
+ * Single precision keeps seven digits: larger rewards lose the differences that are learned from,
+ * and their sums and squares become infinite.
+ */
+const largestReward = 1e9;
+
+/** For messages: what {@link isUsableReward} expects. */
+export const usableReward = 'a finite number from -1e9 to 1e9';
+
+export const isUsableReward = (reward: number): boolean =>
+  Number.isFinite(reward) && Math.abs(reward) <= largestReward;

@@ -1,6 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
@@ -52,6 +60,17 @@ describe('lockRun', () => {
     const unlock = await lockRun(job);
     expect(readFileSync(path.join(job, 'run.pid'), 'utf8')).toBe(`${process.pid}\n`);
     await unlock();
+  });
+
+  it('lets go although its process id file cannot be removed', async () => {
+    const job = folder();
+    const unlock = await lockRun(job);
+    rmSync(path.join(job, 'run.pid'));
+    // `rm` of a file fails on a folder, as it does on a file system that has become read-only.
+    mkdirSync(path.join(job, 'run.pid'));
+    await unlock();
+    rmdirSync(path.join(job, 'run.pid'));
+    await lockAndLetGo(job);
   });
 
   it('names the folder that cannot be made', async () => {

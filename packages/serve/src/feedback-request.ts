@@ -1,5 +1,6 @@
 /** The body of `POST /feedback`. */
 import { ModelError } from '@trinity-rft/core';
+import { isUsableReward, usableReward } from '@trinity-rft/core/internal';
 import type { Feedback } from './turns/turn-store.js';
 
 /** Maximum number of calls in one request. */
@@ -21,8 +22,8 @@ export function readFeedback(value: unknown): Feedback {
       `only ${fields.join(', ')}`,
     );
   const { reward, msg_ids: msgIds, task_id: taskId = null, run_id: runId = 0 } = body;
-  if (typeof reward !== 'number' || !Number.isFinite(reward))
-    throw invalid('reward', reward, 'a finite number');
+  if (typeof reward !== 'number' || !isUsableReward(reward))
+    throw invalid('reward', reward, usableReward);
   if (!isIds(msgIds))
     throw invalid('msg_ids', msgIds, `a list of 1 to ${maxMsgIds} ids of answers`);
   if (taskId !== null && !isId(taskId))

@@ -66,6 +66,7 @@ describe('feedback', () => {
     ['null', null],
     ['no reward', { msg_ids: ['a'] }],
     ['a reward of text', { reward: '1', msg_ids: ['a'] }],
+    ['an enormous reward', { reward: 1e200, msg_ids: ['a'] }],
     ['an infinite reward', '{"reward": 1e999, "msg_ids": ["a"]}'],
     ['no ids', { reward: 1 }],
     ['an empty list of ids', { reward: 1, msg_ids: [] }],

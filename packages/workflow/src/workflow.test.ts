@@ -116,7 +116,7 @@ describe('scoreResponse', () => {
     });
   });
 
-  it.each([Number.NaN, Infinity, '1' as unknown as number])('rejects %s', async (value) => {
+  it.each([Number.NaN, Infinity, 1e200, '1' as unknown as number])('rejects %s', async (value) => {
     await expect(scoreResponse(() => value, task, '2')).rejects.toMatchObject({
       code: 'REWARD_NOT_FINITE',
     });

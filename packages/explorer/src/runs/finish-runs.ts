@@ -2,9 +2,11 @@
 import { WorkflowError, type Experience, type Metrics, type Task } from '@trinity-rft/core';
 import {
   assertAligned,
+  isUsableReward,
   mean,
   meanMetrics,
   unknownPolicyVersion,
+  usableReward,
   withFields,
 } from '@trinity-rft/core/internal';
 import type { AgentModel, WorkflowOutput, WorkflowResult } from '@trinity-rft/workflow';
@@ -36,8 +38,8 @@ export interface FinishOptions {
 }
 
 /**
- * @throws WorkflowError when the result is not experiences or a score, a reward is missing or not
- * finite, or runs are missing
+ * @throws WorkflowError when the result is not experiences or a score, a reward is missing, not
+ * finite or too large, or runs are missing
  */
 export function finishRuns(result: WorkflowResult, options: FinishOptions): readonly FinishedRun[] {
   const { task, range, model } = options;
@@ -103,8 +105,11 @@ function completed(
       'returned an experience without a reward',
       'Set its reward to a finite number.',
     );
-  if (reward !== undefined && !Number.isFinite(reward))
-    throw invalid(task, `returned the reward ${reward}`, 'Return a finite number.');
+  const unusable = [reward ?? 0, ...(experience.tokenRewards ?? [])].find(
+    (value) => !isUsableReward(value),
+  );
+  if (unusable !== undefined)
+    throw invalid(task, `returned the reward ${unusable}`, `Return ${usableReward}.`);
   // A workflow that builds an experience from a response may leave out who sampled it: the recorded
   // call knows.
   const source =

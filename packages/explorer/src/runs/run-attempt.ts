@@ -7,7 +7,7 @@ import {
   type Runtime,
   type Task,
 } from '@trinity-rft/core';
-import { CancelledError } from '@trinity-rft/core/internal';
+import { CancelledError, readableThrown } from '@trinity-rft/core/internal';
 import type {
   AgentModel,
   WorkflowContext,
@@ -107,7 +107,8 @@ export async function runAttempt(
     return { status: 'ok', runs };
   } catch (error) {
     assertNotStopped(options.signal);
-    return applyFailureReward(started, classifyFailure(error, task.workflow), options);
+    const failure = classifyFailure(readableThrown(error), task.workflow);
+    return applyFailureReward(started, failure, options);
   } finally {
     over.abort(new CancelledError('The attempt is over.', { reason: 'aborted' }));
   }

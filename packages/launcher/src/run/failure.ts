@@ -2,13 +2,13 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
-import { CancelledError, redactText } from '@trinity-rft/core/internal';
+import { CancelledError, readableThrown, redactText } from '@trinity-rft/core/internal';
 
 export const failureFile = 'failure.txt';
 
 /** The first error, if closing resources after it failed as well. */
 export function firstCause(error: unknown): unknown {
-  let cause = error;
+  let cause = readableThrown(error);
   while (cause instanceof Error && cause.name === 'SuppressedError' && 'suppressed' in cause)
     cause = cause.suppressed;
   return cause;

@@ -36,7 +36,8 @@ export async function lockRun(
   }
   const held = holder;
   return async () => {
-    await rm(pidFile, { force: true });
+    // The file is only for messages: failing to remove it must not hide how the run ended.
+    await rm(pidFile, { force: true }).catch(() => undefined);
     held.close();
   };
 }

@@ -8,7 +8,7 @@ import {
   type RewardInput,
   type Task,
 } from '@trinity-rft/core';
-import { boundary, RewardError } from '@trinity-rft/core/internal';
+import { boundary, isUsableReward, RewardError, usableReward } from '@trinity-rft/core/internal';
 
 export interface Score {
   /** Sum of the parts. */
@@ -18,7 +18,7 @@ export interface Score {
 
 /**
  * Scores one response to `task`. Rewards for length and format need the `details`.
- * @throws RewardError when the function throws or returns anything but finite numbers
+ * @throws RewardError when the function throws or returns anything but usable numbers
  */
 export async function scoreResponse(
   rewardFn: RewardFn,
@@ -40,14 +40,17 @@ export async function scoreResponse(
     () => rewardFn(input),
   );
   const parts: Metrics = typeof result === 'number' ? { reward: result } : result;
-  for (const [part, value] of Object.entries(parts)) {
-    if (Number.isFinite(value)) continue;
-    throw new RewardError(
-      `${name} returned ${String(value)} for "${part}" on ${place}; expected a finite number.`,
-      { code: 'REWARD_NOT_FINITE' },
+  const refuse = (value: number, what: string): RewardError =>
+    new RewardError(
+      `${name} returned ${String(value)}${what} on ${place}; expected ${usableReward}.`,
+      {
+        code: 'REWARD_NOT_FINITE',
+      },
     );
-  }
+  for (const [part, value] of Object.entries(parts))
+    if (!isUsableReward(value)) throw refuse(value, ` for "${part}"`);
   const reward = Object.values(parts).reduce((sum, value) => sum + value, 0);
+  if (!isUsableReward(reward)) throw refuse(reward, ' as the sum of its parts');
   return { reward, parts: typeof result === 'number' ? {} : parts };
 }
 

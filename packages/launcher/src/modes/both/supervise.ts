@@ -1,6 +1,6 @@
 /** Explorer and trainer side by side: what happens when one of them ends, fails or is interrupted. */
 import { describeError, TrinityError, type ExperienceStore } from '@trinity-rft/core';
-import { CancelledError } from '@trinity-rft/core/internal';
+import { CancelledError, readableThrown } from '@trinity-rft/core/internal';
 import type { ExplorerState } from '@trinity-rft/explorer';
 import type { TrainerResult } from '@trinity-rft/trainer';
 import type { Loop } from './loop.js';
@@ -42,7 +42,8 @@ interface SharedFailure {
 function sharedFailure({ store, synchronizer, stop }: Supervised): SharedFailure {
   let firstCause: Error | undefined;
   return {
-    report: (thrown) => {
+    report: (value) => {
+      const thrown = readableThrown(value);
       const error =
         thrown instanceof Error
           ? thrown
