@@ -2,7 +2,9 @@
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience } from '@trinity-rft/core';
-import { BufferError, decodeExperience } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core/internal';
+import { hasChecksums } from './schema.js';
+import { readStored, storedColumns, storedColumnsOfVersion1 } from './stored-experience.js';
 
 /** A store, opened for reading; a run that writes to it is not disturbed. */
 export interface ExperienceReader {
@@ -50,9 +52,12 @@ export function readExperiences(path: string): ExperienceReader {
   const versions = statement(
     'SELECT policy_version AS version, count(*) AS count FROM experience GROUP BY policy_version ORDER BY 1',
   );
-  const after = statement('SELECT id, bytes FROM experience WHERE id > ? ORDER BY id LIMIT ?');
+  const columns = naming(path, () => hasChecksums(database))
+    ? storedColumns
+    : storedColumnsOfVersion1;
+  const after = statement(`SELECT ${columns} FROM experience WHERE id > ? ORDER BY id LIMIT ?`);
   const ids = statement('SELECT id FROM experience ORDER BY id');
-  const one = statement('SELECT id, bytes FROM experience WHERE id = ?');
+  const one = statement(`SELECT ${columns} FROM experience WHERE id = ?`);
   const used = statement('SELECT id, train_step, dropped FROM used WHERE train_step >= ?');
   return {
     versions: () =>
@@ -63,10 +68,10 @@ export function readExperiences(path: string): ExperienceReader {
       ),
     experiences: function* (policyVersion) {
       const where = policyVersion === undefined ? '' : 'WHERE policy_version = ?';
-      const rows = statement(`SELECT bytes FROM experience ${where} ORDER BY id`).iterate(
+      const rows = statement(`SELECT ${columns} FROM experience ${where} ORDER BY id`).iterate(
         ...(policyVersion === undefined ? [] : [policyVersion]),
       );
-      for (const row of rows) yield decodeExperience(row['bytes'] as Uint8Array);
+      for (const row of rows) yield readStored(row);
     },
     rowsAfter: (id, limit) => naming(path, () => after.all(id, limit).map(toRow)),
     ids: () => naming(path, () => ids.all().map((row) => Number(row['id']))),
@@ -89,7 +94,7 @@ export function readExperiences(path: string): ExperienceReader {
 
 const toRow = (row: Readonly<Record<string, unknown>>): ExperienceRow => ({
   id: Number(row['id']),
-  experience: decodeExperience(row['bytes'] as Uint8Array),
+  experience: readStored(row),
 });
 
 function naming<T>(path: string, work: () => T): T {

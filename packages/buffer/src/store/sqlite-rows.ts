@@ -1,19 +1,45 @@
 /** Rows in SQLite: the statements of an experience store, one transaction per call. */
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience } from '@trinity-rft/core';
+import { BufferError, encodeExperience, uid, type JsonState } from '@trinity-rft/core/internal';
 import {
-  BufferError,
-  decodeExperience,
-  encodeExperience,
-  uid,
-  type JsonState,
-} from '@trinity-rft/core/internal';
-import type { RowDriver, StoredRow } from './row-driver.js';
+  damagedStore,
+  experienceChecksum,
+  usedChecksum,
+  type StoredExperience,
+} from './checksum.js';
 import { duplicateError } from './errors.js';
+import { checkLedger, readLedger, writeLedger } from './ledger.js';
+import { openedFile } from './opened-file.js';
+import type { RowDriver, StoredRow } from './row-driver.js';
+import { stateTable } from './state-table.js';
+import { readStored, storedColumns } from './stored-experience.js';
 
-/** @param release called after the database is closed */
-export function sqliteRows(database: DatabaseSync, release: () => void): RowDriver {
+export interface SqliteRowsOptions {
+  /** For messages. */
+  readonly path: string;
+  /** Called after the database is closed. */
+  readonly release: () => void;
+  readonly onNotice?: (text: string) => void;
+}
+
+/** @throws BufferError when the store is not as it was left */
+export function sqliteRows(
+  database: DatabaseSync,
+  { path, release, onNotice }: SqliteRowsOptions,
+): RowDriver {
+  const state = stateTable(database);
   const sql = prepareStatements(database);
+  const file = openedFile(path);
+  const transact = <T>(what: string, work: () => T): T => {
+    file.assertThere();
+    return transaction(database, what, work);
+  };
+  const { unchecked = 0 } = transact('be checked', () => checkLedger(database, state));
+  if (unchecked > 0)
+    onNotice?.(
+      `${path} was written by an earlier version: ${unchecked} experiences have no checksum, so changes of them would not be noticed.`,
+    );
   return {
     insert: (batch, explorerState) => {
       const encoded = batch.map((experience) => ({
@@ -21,35 +47,50 @@ export function sqliteRows(database: DatabaseSync, release: () => void): RowDriv
         policyVersion: experience.policyVersion,
         bytes: encodeExperience(experience),
       }));
-      return transaction(database, 'store experiences', () => {
-        const rows = insertRows(sql, encoded);
-        if (explorerState) sql.setState.run('explorer', JSON.stringify(explorerState));
+      return transact('store experiences', () => {
+        const ledger = readLedger(state);
+        const rows = insertRows(sql, encoded, ledger.lastId);
+        const experiences = ledger.experiences + rows.length;
+        writeLedger(state, { ...ledger, experiences, lastId: ledger.lastId + rows.length });
+        if (explorerState) state.set('explorer', JSON.stringify(explorerState));
         return rows;
       });
     },
     read: (rows) => rows.map(({ id }) => readRow(sql, id)),
     settle: (used, dropped, trainStep) =>
-      transaction(database, 'record a train step', () => {
-        for (const { id } of used) sql.settle.run(trainStep, 0, id);
-        for (const { id } of dropped) sql.settle.run(trainStep, 1, id);
+      transact('record a train step', () => {
+        for (const { id } of used) sql.settle.run(trainStep, 0, id, usedChecksum(id, trainStep, 0));
+        for (const { id } of dropped)
+          sql.settle.run(trainStep, 1, id, usedChecksum(id, trainStep, 1));
+        const ledger = readLedger(state);
+        writeLedger(state, {
+          ...ledger,
+          used: ledger.used + used.length + dropped.length,
+          dropped: ledger.dropped + dropped.length,
+        });
       }),
     unsettle: (trainStep) =>
-      transaction(database, 'roll back', () => void sql.unsettle.run(trainStep)),
+      transact('roll back', () => {
+        const { late } = sql.lateAfter.get(trainStep) ?? {};
+        const { changes } = sql.unsettle.run(trainStep);
+        const ledger = readLedger(state);
+        writeLedger(state, {
+          ...ledger,
+          used: ledger.used - Number(changes),
+          dropped: ledger.dropped - Number(late),
+        });
+      }),
     unsettled: (after = 0) =>
       sql.unsettled
         .all(after)
         .map((row) => ({ id: Number(row['id']), policyVersion: Number(row['policy_version']) })),
     explorerState: () => {
-      const row = sql.getState.get('explorer');
-      return row && (JSON.parse(String(row['json'])) as JsonState);
+      const json = state.get('explorer');
+      return json === undefined ? undefined : (JSON.parse(json) as JsonState);
     },
     counts: () => {
-      const { total, settled, dropped } = sql.counts.get() ?? {};
-      return {
-        total: Number(total),
-        trained: Number(settled) - Number(dropped),
-        dropped: Number(dropped),
-      };
+      const { experiences, used, dropped } = readLedger(state);
+      return { total: experiences, trained: used - dropped, dropped };
     },
     close: () => {
       database.close();
@@ -60,31 +101,30 @@ export function sqliteRows(database: DatabaseSync, release: () => void): RowDriv
 
 type Statements = ReturnType<typeof prepareStatements>;
 
-interface EncodedRow {
-  readonly key: string;
-  readonly policyVersion: number;
-  readonly bytes: Uint8Array;
-}
-
 /** @throws BufferError when a uid is already stored */
-function insertRows(sql: Statements, batch: readonly EncodedRow[]): readonly StoredRow[] {
+function insertRows(
+  sql: Statements,
+  batch: readonly Omit<StoredExperience, 'id'>[],
+  lastId: number,
+): readonly StoredRow[] {
   const repeated: string[] = [];
-  const rows = batch.map(({ key, policyVersion, bytes }) => {
-    const { changes, lastInsertRowid } = sql.insert.run(key, policyVersion, bytes);
+  const rows = batch.map((row, i) => {
+    const { key, policyVersion, bytes } = row;
+    const id = lastId + 1 + i;
+    const checksum = experienceChecksum({ id, ...row });
+    const { changes } = sql.insert.run(id, key, policyVersion, bytes, checksum);
     if (changes === 0) repeated.push(key);
-    return { id: Number(lastInsertRowid), policyVersion };
+    return { id, policyVersion };
   });
   if (repeated.length > 0) throw duplicateError(repeated);
   return rows;
 }
 
+/** @throws BufferError when it is not there, or not as it was stored */
 function readRow(sql: Statements, id: number): Experience {
-  const row = sql.read.get(id) as { bytes: Uint8Array } | undefined;
-  if (row) return decodeExperience(row.bytes);
-  throw new BufferError(
-    `Experience ${id} is missing from the store; another program has changed the file. Start the run again with another name.`,
-    { code: 'BUFFER_DAMAGED' },
-  );
+  const row = sql.read.get(id);
+  if (!row) throw damagedStore(`Experience ${id} is missing`);
+  return readStored(row);
 }
 
 /** @param what for messages: what the transaction does */
@@ -98,7 +138,7 @@ function transaction<T>(database: DatabaseSync, what: string, work: () => T): T 
     rollBack(database);
     if (TrinityError.is(cause)) throw cause;
     throw new BufferError(
-      `The experience store could not ${what}: ${(cause as Error).message}. Nothing of it was stored. Check the disk.`,
+      `The experience store could not ${what}: ${(cause as Error).message}. Nothing was changed. Check the disk.`,
       { code: 'BUFFER_STORAGE', cause },
     );
   }
@@ -116,20 +156,18 @@ function rollBack(database: DatabaseSync): void {
 function prepareStatements(database: DatabaseSync) {
   return {
     insert: database.prepare(
-      'INSERT INTO experience (uid, policy_version, bytes) VALUES (?, ?, ?) ON CONFLICT (uid) DO NOTHING',
+      'INSERT INTO experience (id, uid, policy_version, bytes, checksum) VALUES (?, ?, ?, ?, ?) ON CONFLICT (uid) DO NOTHING',
     ),
-    read: database.prepare('SELECT bytes FROM experience WHERE id = ?'),
-    settle: database.prepare('INSERT INTO used (train_step, dropped, id) VALUES (?, ?, ?)'),
+    read: database.prepare(`SELECT ${storedColumns} FROM experience WHERE id = ?`),
+    settle: database.prepare(
+      'INSERT INTO used (train_step, dropped, id, checksum) VALUES (?, ?, ?, ?)',
+    ),
+    lateAfter: database.prepare(
+      'SELECT coalesce(sum(dropped), 0) AS late FROM used WHERE train_step > ?',
+    ),
     unsettle: database.prepare('DELETE FROM used WHERE train_step > ?'),
     unsettled: database.prepare(
       'SELECT id, policy_version FROM experience WHERE id > ? AND id NOT IN (SELECT id FROM used) ORDER BY id',
     ),
-    counts: database.prepare(
-      'SELECT (SELECT count(*) FROM experience) AS total, count(*) AS settled, coalesce(sum(dropped), 0) AS dropped FROM used',
-    ),
-    setState: database.prepare(
-      'INSERT INTO state (name, json) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET json = excluded.json',
-    ),
-    getState: database.prepare('SELECT json FROM state WHERE name = ?'),
   };
 }

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createExperience } from '@trinity-rft/core';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { encodeExperience } from '@trinity-rft/core/internal';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readExperiences } from './read-experiences.js';
 import { sqliteExperienceStore } from './sqlite.js';
 
 let path: string;
@@ -38,7 +40,7 @@ it('rejects a store from a newer version', async () => {
   await sqliteExperienceStore({ path }).close();
   edit('PRAGMA user_version = 99');
   expect(() => sqliteExperienceStore({ path })).toThrow(
-    /schema version 99; this program reads up to 1/,
+    /schema version 99; this program reads up to 2/,
   );
 });
 
@@ -66,6 +68,129 @@ it('says so when stored bytes are damaged, and keeps the others', async () => {
   expect(await damaged.counts()).toMatchObject({ waiting: 2, leased: 0 });
   await damaged.close();
 });
+
+describe('a store that something else has changed', () => {
+  /** Three experiences, of which train step 1 used the first. */
+  async function stored(): Promise<void> {
+    const store = sqliteExperienceStore({ path });
+    await store.put([experience(0), experience(1), experience(2)], { step: 1 });
+    await (await store.take(1))!.acknowledge(1);
+    await store.close();
+  }
+
+  it.each([
+    [
+      'a bit of the bytes',
+      "bytes = CAST(substr(bytes, 1, 20) || x'7f' || substr(bytes, 22) AS BLOB)",
+    ],
+    ['its uid', "uid = '9/9/9/9/'"],
+    ['its policy version', 'policy_version = 3'],
+    ['its place', 'id = 20'],
+  ])('refuses an experience of which %s differs', async (_what, change) => {
+    await stored();
+    edit(`UPDATE experience SET ${change} WHERE id = 3`);
+    const store = sqliteExperienceStore({ path });
+    await expect(store.take(2)).rejects.toMatchObject({
+      code: 'BUFFER_DAMAGED',
+      message: expect.stringMatching(/^Experience \d+ \(.*\) has been changed since it was stored/),
+    });
+    await store.close();
+    const reader = readExperiences(path);
+    expect(() => [...reader.experiences()]).toThrow('differs from its checksum');
+    reader.close();
+  });
+
+  it.each([
+    [
+      'an experience that nobody trained on',
+      'DELETE FROM experience WHERE id = 2',
+      /has 2 experiences, and 3 were stored/,
+    ],
+    [
+      'what a train step used',
+      'DELETE FROM used',
+      /has 0 records of what was trained on, and 1 were stored/,
+    ],
+    [
+      'the step that used an experience',
+      'UPDATE used SET train_step = 7',
+      /The record that train step 7 used experience 1 has been changed/,
+    ],
+    [
+      'how many there are',
+      "UPDATE state SET json = replace(json, '3', '2') WHERE name = 'ledger'",
+      /The stored state "ledger" has been changed/,
+    ],
+  ])('is not opened when %s is not as it was', async (_what, sql, said) => {
+    await stored();
+    edit(sql);
+    expect(() => sqliteExperienceStore({ path })).toThrow(said);
+  });
+
+  it('does not believe another state of the explorer', async () => {
+    await stored();
+    edit(`UPDATE state SET json = '{"step":2}' WHERE name = 'explorer'`);
+    const store = sqliteExperienceStore({ path });
+    await expect(store.explorerState()).rejects.toThrow(
+      'The stored state "explorer" has been changed',
+    );
+    await store.close();
+  });
+});
+
+it('keeps its numbers when a train step is taken back', async () => {
+  const store = sqliteExperienceStore({ path });
+  await store.put([experience(0), experience(1), experience(2)]);
+  for (const step of [1, 2]) await (await store.take(1))!.acknowledge(step);
+  await store.rollback(1);
+  expect(await store.counts()).toEqual({ total: 3, waiting: 2, leased: 0, trained: 1 });
+  await store.close();
+  const again = sqliteExperienceStore({ path });
+  expect(await again.counts()).toEqual({ total: 3, waiting: 2, leased: 0, trained: 1 });
+  await again.close();
+});
+
+it.each(['removed', 'replaced'])('notices at the next write that its file was %s', async (what) => {
+  const store = sqliteExperienceStore({ path });
+  await store.put([experience(0)]);
+  rmSync(path);
+  if (what === 'replaced') writeFileSync(path, '');
+  await expect(store.put([experience(1)])).rejects.toMatchObject({
+    code: 'BUFFER_GONE',
+    message: expect.stringContaining(`${path} has been ${what} while it was in use`),
+  });
+  await store.close();
+});
+
+it('reads a store of version 1, which has no checksums, and adds them to what comes', async () => {
+  edit(version1);
+  const bytes = encodeExperience(experience(0));
+  const database = new DatabaseSync(path);
+  database.prepare('INSERT INTO experience VALUES (1, ?, 0, ?)').run('1/0/0/0/', bytes);
+  database.exec(
+    `INSERT INTO used VALUES (1, 4, 0); INSERT INTO state VALUES ('explorer', '{"step":1}')`,
+  );
+  database.close();
+  const reader = readExperiences(path);
+  expect([...reader.experiences()]).toEqual([experience(0)]);
+  reader.close();
+  const notices: string[] = [];
+  const store = sqliteExperienceStore({ path, onNotice: (text) => notices.push(text) });
+  expect(notices).toEqual([
+    `${path} was written by an earlier version: 1 experiences have no checksum, so changes of them would not be noticed.`,
+  ]);
+  expect(await store.explorerState()).toEqual({ step: 1 });
+  await store.put([experience(1)], { step: 2 });
+  await store.rollback(3);
+  expect((await store.take(2))!.experiences).toEqual([experience(0), experience(1)]);
+  await store.close();
+});
+
+const version1 = `
+  CREATE TABLE experience (id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, policy_version INTEGER NOT NULL, bytes BLOB NOT NULL);
+  CREATE TABLE used (id INTEGER PRIMARY KEY REFERENCES experience (id), train_step INTEGER NOT NULL, dropped INTEGER NOT NULL);
+  CREATE TABLE state (name TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
+  PRAGMA application_id = ${0x54525842}; PRAGMA user_version = 1;`;
 
 it('lets others read while it is open', async () => {
   const store = sqliteExperienceStore({ path });

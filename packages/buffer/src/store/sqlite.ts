@@ -5,6 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Clock, type ExperienceStore } from '@trinity-rft/core';
 import { BufferError } from '@trinity-rft/core/internal';
 import { leaseStore, type Follow, type LeaseStoreOptions } from './lease-store.js';
+import { prepareSchema } from './schema.js';
 import { sqliteRows } from './sqlite-rows.js';
 
 export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'follow'> {
@@ -19,6 +20,8 @@ export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'f
    * @default no other process adds rows
    */
   readonly followWriter?: FollowOptions;
+  /** Told that a store of an earlier version holds experiences that cannot be checked. */
+  readonly onNotice?: (text: string) => void;
 }
 
 export interface FollowOptions {
@@ -28,11 +31,6 @@ export interface FollowOptions {
   /** How long a writer may be away before it counts as ended. @default 60_000 */
   readonly graceMs?: number;
 }
-
-/** Increased when programs that read the old tables cannot read the new ones. */
-const schemaVersion = 1;
-/** "TRXB" in the file header: distinguishes our files from other databases. */
-const applicationId = 0x54525842;
 
 /**
  * Opens or creates the store. One process may have it open at a time; the lock is the operating
@@ -47,9 +45,10 @@ export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): Ex
     const unlock = lock(path);
     try {
       const database = openDatabase(path);
-      const { followWriter } = options;
+      const { followWriter, onNotice } = options;
       const follow = followWriter && followOf(path, followWriter);
-      return leaseStore(sqliteRows(database, unlock), { ...options, follow });
+      const rows = sqliteRows(database, { path, release: unlock, onNotice });
+      return leaseStore(rows, { ...options, follow });
     } catch (error) {
       unlock();
       throw error;
@@ -70,7 +69,7 @@ export function sqliteExperienceWriter({ path }: { readonly path: string }): Exp
     mkdirSync(dirname(path), { recursive: true });
     const unlock = lock(path, writerLock);
     try {
-      const rows = sqliteRows(openDatabase(path), unlock);
+      const rows = sqliteRows(openDatabase(path), { path, release: unlock });
       return {
         put: async (batch, state) => void rows.insert(batch, state),
         explorerState: async () => rows.explorerState(),
@@ -135,54 +134,6 @@ function openDatabase(path: string): DatabaseSync {
     database.close();
     throw error;
   }
-}
-
-function prepareSchema(database: DatabaseSync, path: string): void {
-  const version = pragma(database, 'user_version');
-  const id = pragma(database, 'application_id');
-  const foreign = (id !== applicationId && version !== 0) || (version === 0 && hasTables(database));
-  if (foreign) {
-    throw new BufferError(
-      `${path} is a database of another program; expected an experience store or no file. Name another path.`,
-      { code: 'BUFFER_FOREIGN' },
-    );
-  }
-  if (version > schemaVersion) {
-    throw new BufferError(
-      `${path} has schema version ${version}; this program reads up to ${schemaVersion}. Use the program that wrote it.`,
-      { code: 'BUFFER_VERSION' },
-    );
-  }
-  if (version === 0) database.exec(createSchema);
-}
-
-/** `used` is a separate table so that an acknowledgement does not rewrite the experience. */
-const createSchema = `
-  BEGIN IMMEDIATE;
-  CREATE TABLE experience (
-    id INTEGER PRIMARY KEY,
-    uid TEXT NOT NULL UNIQUE,
-    policy_version INTEGER NOT NULL,
-    bytes BLOB NOT NULL
-  );
-  -- Which train step used an experience up; dropped = 1 when that was because it was too old.
-  CREATE TABLE used (
-    id INTEGER PRIMARY KEY REFERENCES experience (id),
-    train_step INTEGER NOT NULL,
-    dropped INTEGER NOT NULL
-  );
-  CREATE TABLE state (name TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
-  PRAGMA application_id = ${applicationId};
-  PRAGMA user_version = ${schemaVersion};
-  COMMIT;
-`;
-
-function pragma(database: DatabaseSync, name: string): number {
-  return Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
-}
-
-function hasTables(database: DatabaseSync): boolean {
-  return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() !== undefined;
 }
 
 /** Holds an exclusive lock on an empty database next to the store; returns a function to unlock. */

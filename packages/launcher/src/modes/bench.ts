@@ -4,7 +4,7 @@ import type { ExplorerConfig } from '@trinity-rft/config';
 import { type Engine } from '@trinity-rft/core';
 import { TaskError } from '@trinity-rft/core/internal';
 import { createExplorer } from '@trinity-rft/explorer';
-import { listCheckpoints } from '@trinity-rft/trainer';
+import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
 import { openTasks } from '../assembly/data/tasks.js';
 import { explorerOptions } from '../assembly/explorer-options.js';
 import { openAuxiliaryModels } from '../assembly/models/auxiliary-models.js';
@@ -61,7 +61,7 @@ const fixedWeights: Parameters<typeof createExplorer>[0]['sync'] = {
 
 interface BenchTarget {
   /** Undefined: the weights that the engine was opened with. */
-  readonly directory: string | undefined;
+  readonly checkpoint: Checkpoint | undefined;
   readonly step: number;
 }
 
@@ -72,19 +72,23 @@ async function benchTargets(
     benchOnLatestCheckpoint,
   }: Pick<ExplorerConfig, 'evalOnStartup' | 'benchOnLatestCheckpoint'>,
 ): Promise<readonly BenchTarget[]> {
-  const checkpoints = (await listCheckpoints(jobDirectory)).map(({ directory, manifest }) => ({
-    directory,
-    step: manifest.step,
+  const checkpoints = (await listCheckpoints(jobDirectory)).map((checkpoint) => ({
+    checkpoint,
+    step: checkpoint.manifest.step,
   }));
-  const base = evalOnStartup || checkpoints.length === 0 ? [{ directory: undefined, step: 0 }] : [];
+  const base =
+    evalOnStartup || checkpoints.length === 0 ? [{ checkpoint: undefined, step: 0 }] : [];
   return [...base, ...(benchOnLatestCheckpoint ? checkpoints.slice(-1) : checkpoints)];
 }
 
 async function adoptTarget(
   { trainer, sampler }: Engine,
-  { directory, step }: BenchTarget,
+  { checkpoint, step }: BenchTarget,
 ): Promise<void> {
-  if (directory !== undefined) return sampler.adopt({ kind: 'checkpoint', directory }, step);
+  if (checkpoint) {
+    await verifyCheckpoint(checkpoint);
+    return sampler.adopt({ kind: 'checkpoint', directory: checkpoint.directory }, step);
+  }
   await trainer.publish(step);
   await sampler.adopt({ kind: 'published' }, step);
 }

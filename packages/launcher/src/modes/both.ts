@@ -19,9 +19,9 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
   const { stage } = context;
   const format = await openChatFormat(context);
   await using tasks = await openTasks(context);
-  await using store = disposable(openExperienceStore(stage));
+  await using store = disposable(openExperienceStore(context));
   const progress = await readProgress(context, store);
-  const earlier = earlierResult(context, tasks, progress);
+  const earlier = await earlierResult(context, tasks, progress);
   if (earlier) return earlier;
   assertResumable(context, progress);
   await using parts = disposable(await openParts(context, { format, tasks, store }));

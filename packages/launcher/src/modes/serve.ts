@@ -53,12 +53,18 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
   const { stage } = context;
   const { engine, algorithm } = parts;
   await using critic = await openCritic(context, algorithm);
-  await using store = disposable(openExperienceStore(stage));
+  await using store = disposable(openExperienceStore(context));
   await using sampling = disposable(await openSampling(context, parts.format, store));
   await using transport = disposable(createTransport(stage, engine));
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
   const { source } = sampling;
-  const { from, state } = await resumeTraining({ newest, engine, critic, source, transport });
+  const { from, state } = await resumeTraining(context, {
+    newest,
+    engine,
+    critic,
+    source,
+    transport,
+  });
   const sink = context.openSink({ explorer: await lastExploreStep(store), trainer: from });
   const training = { engine, critic, algorithm, sampling, transport, sink, from, state };
   return await serveUntilInterrupted(context, {

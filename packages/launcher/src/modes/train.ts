@@ -1,8 +1,9 @@
 /** Mode `train`: optimizer steps on data that already exists. */
 import { BufferError } from '@trinity-rft/core/internal';
-import { createTrainer, listCheckpoints, loadTrainer } from '@trinity-rft/trainer';
+import { createTrainer, listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
 import { algorithmOf } from '../assembly/algorithm.js';
 import { openTrainingData } from '../assembly/data/training-data.js';
+import { loadCheckpoint } from '../assembly/models/load-checkpoint.js';
 import { openChatFormat } from '../assembly/models/chat-format.js';
 import { openCritic } from '../assembly/models/critic.js';
 import { openEngine } from '../assembly/models/engine.js';
@@ -18,13 +19,17 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
   const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
   const from = newest?.manifest.step ?? 0;
-  if (newest?.manifest.final && context.endedBefore && from >= (totalSteps ?? 0))
+  if (newest?.manifest.final && context.endedBefore && from >= (totalSteps ?? 0)) {
+    await verifyCheckpoint(newest);
     return { interrupted: false, doneBefore: true, trainStep: from, checkpoint: newest.directory };
+  }
   const reference = algorithm.needs.referenceLogprobs;
   await using engine = disposable(await openEngine(context, { reference, format }));
   await using critic = await openCritic(context, algorithm);
   context.expectSteps(totalSteps);
-  const state = newest ? await loadTrainer(newest, { engine: engine.trainer, critic }) : {};
+  const state = newest
+    ? await loadCheckpoint(context, newest, { engine: engine.trainer, critic })
+    : {};
   if (newest) runtime.logger.info(`Resumes at train step ${from}.`);
   await data.source.rollback(from);
   const sink = context.openSink({ trainer: from });

@@ -7,6 +7,7 @@ import {
   pruneCheckpoints,
   verifyCheckpoint,
   writeCheckpoint,
+  type Checkpoint,
 } from './checkpoint.js';
 
 let root: string;
@@ -59,6 +60,50 @@ describe('checkpoints', () => {
     );
     await rm(path.join(checkpoint.directory, 'model.safetensors'));
     await expect(verifyCheckpoint(checkpoint)).rejects.toThrow('model.safetensors is missing');
+  });
+
+  it.each<readonly [string, (manifest: Record<string, unknown>) => void, RegExp]>([
+    [
+      'another step',
+      (manifest) => (manifest['step'] = 1),
+      /is that of step 1, but its folder is global_step_2\./,
+    ],
+    ['no files', (manifest) => (manifest['files'] = []), /names no files\. Delete the folder/],
+    [
+      'fewer files',
+      (manifest) => (manifest['files'] as unknown[]).pop(),
+      /differs from its digest/,
+    ],
+    [
+      'another end',
+      (manifest) => (manifest['final'] = true),
+      /has been changed since it was written/,
+    ],
+  ])('are refused when their manifest says %s', async (_what, change, said) => {
+    const { directory } = await write(2);
+    const file = path.join(directory, 'manifest.json');
+    const manifest = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
+    change(manifest);
+    await writeFile(file, JSON.stringify(manifest));
+    await expect(listCheckpoints(root)).rejects.toThrow(said);
+  });
+
+  it('of versions without a digest of the manifest are read', async () => {
+    const { directory } = await write(2);
+    const file = path.join(directory, 'manifest.json');
+    const { sha256: _, ...earlier } = JSON.parse(
+      await readFile(file, 'utf8'),
+    ) as Checkpoint['manifest'];
+    await writeFile(file, JSON.stringify(earlier));
+    const [found] = await listCheckpoints(root);
+    expect(found?.manifest).toEqual(earlier);
+    await verifyCheckpoint(found!);
+  });
+
+  it('do not bring back a run folder that is gone', async () => {
+    const gone = path.join(root, 'gone');
+    await expect(writeCheckpoint(gone, { step: 1, final: true, fill })).rejects.toThrow('ENOENT');
+    expect(await listCheckpoints(gone)).toEqual([]);
   });
 
   it('keep the newest and drop what a crash left', async () => {

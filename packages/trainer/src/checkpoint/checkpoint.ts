@@ -2,7 +2,7 @@
  * Checkpoint folders: filled under a temporary name, then renamed; complete exactly when their
  * manifest is there.
  */
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -27,6 +27,8 @@ export interface CheckpointManifest {
   /** The last checkpoint of a finished stage. */
   readonly final: boolean;
   readonly files: readonly CheckpointFile[];
+  /** Of the fields above. Undefined: written by a version that did not digest its manifests. */
+  readonly sha256?: string;
 }
 
 export interface Checkpoint {
@@ -64,14 +66,11 @@ async function fillAndRename(root: string, options: WriteCheckpointOptions): Pro
   const directory = path.join(root, checkpointName(step));
   const temporary = `${directory}.tmp`;
   await rm(temporary, { recursive: true, force: true });
-  await mkdir(temporary, { recursive: true });
+  // Not with its parents: a run folder that is gone must not come back with this checkpoint alone.
+  await mkdir(temporary);
   await fill(temporary);
-  const manifest: CheckpointManifest = {
-    version: 1,
-    step,
-    final,
-    files: await digestFolder(temporary),
-  };
+  const fields = { version: 1 as const, step, final, files: await digestFolder(temporary) };
+  const manifest: CheckpointManifest = { ...fields, sha256: digestManifest(fields) };
   await writeFile(path.join(temporary, manifestFile), `${JSON.stringify(manifest, null, 2)}\n`);
   await rm(directory, { recursive: true, force: true });
   await rename(temporary, directory);
@@ -82,6 +81,7 @@ async function fillAndRename(root: string, options: WriteCheckpointOptions): Pro
 /**
  * Complete checkpoints of `root`, oldest first. Folders without a manifest are leftovers and not
  * listed.
+ * @throws CheckpointError for a manifest that is not as it was written, or not in its folder
  */
 export async function listCheckpoints(root: string): Promise<readonly Checkpoint[]> {
   const found: Checkpoint[] = [];
@@ -101,10 +101,7 @@ export async function verifyCheckpoint({ directory, manifest }: Checkpoint): Pro
     const sha256 = await digestFile(full).catch(() => 'missing');
     if (sha256 === file.sha256) continue;
     const what = sha256 === 'missing' ? 'is missing' : 'differs from its digest in the manifest';
-    throw new CheckpointError(
-      `Checkpoint ${directory}: ${file.path} ${what}. Delete the folder to resume from the checkpoint before it.`,
-      { code: 'CHECKPOINT_DAMAGED' },
-    );
+    throw damaged(`Checkpoint ${directory}: ${file.path}`, what);
   }
 }
 
@@ -128,23 +125,47 @@ export async function writeAtomically(file: string, text: string): Promise<void>
 
 async function readManifest(directory: string): Promise<CheckpointManifest | undefined> {
   const file = path.join(directory, manifestFile);
-  const text = await readFile(file, 'utf8').catch(() => undefined);
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw damaged(file, `cannot be read: ${describeError(error)}`, error);
+  });
   if (text === undefined) return undefined;
+  const manifest = parseManifest(file, text);
+  const { version, step, final, files, sha256 } = manifest;
+  const name = path.basename(directory);
+  if (name !== checkpointName(step))
+    throw damaged(file, `is that of step ${step}, but its folder is ${name}`);
+  if (files.length === 0) throw damaged(file, 'names no files');
+  if (sha256 !== undefined && sha256 !== digestManifest({ version, step, final, files }))
+    throw damaged(file, 'has been changed since it was written: it differs from its digest');
+  return manifest;
+}
+
+function parseManifest(file: string, text: string): CheckpointManifest {
+  let manifest: Partial<CheckpointManifest> | null;
   try {
-    const manifest = JSON.parse(text) as CheckpointManifest;
-    if (manifest.version === 1 && Number.isInteger(manifest.step) && Array.isArray(manifest.files))
-      return manifest;
+    manifest = JSON.parse(text) as Partial<CheckpointManifest> | null;
   } catch (cause) {
-    throw new CheckpointError(
-      `${file} is not JSON. Delete the folder to resume from the checkpoint before it.`,
-      { code: 'CHECKPOINT_DAMAGED', cause },
-    );
+    throw damaged(file, 'is not JSON', cause);
   }
+  const { version, step, files } = manifest ?? {};
+  if (version === 1 && Number.isInteger(step) && Array.isArray(files))
+    return manifest as CheckpointManifest;
   throw new CheckpointError(
     `${file} is not a manifest of version 1. Use the program that wrote it, or delete the folder.`,
     { code: 'CHECKPOINT_VERSION' },
   );
 }
+
+function damaged(file: string, what: string, cause?: unknown): CheckpointError {
+  return new CheckpointError(
+    `${file} ${what}. Delete the folder to resume from the checkpoint before it.`,
+    { code: 'CHECKPOINT_DAMAGED', cause },
+  );
+}
+
+const digestManifest = ({ version, step, final, files }: CheckpointManifest): string =>
+  hash('sha256', JSON.stringify([version, step, final, files]), 'hex');
 
 async function digestFolder(root: string): Promise<readonly CheckpointFile[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });

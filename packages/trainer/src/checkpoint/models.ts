@@ -56,11 +56,11 @@ export async function loadTrainer(
     await critic.load(folder);
   }
   await engine.load(directory);
-  return readState(directory);
+  return readState(checkpoint);
 }
 
-/** The manifest's digest has been verified, so the file is as we wrote it. */
-async function readState(directory: string): Promise<TrainerState> {
-  const text = await readFile(path.join(directory, stateFile), 'utf8').catch(() => '{}');
-  return JSON.parse(text) as TrainerState;
+/** A file that the manifest does not name is not ours; one that it names has been verified. */
+async function readState({ directory, manifest }: Checkpoint): Promise<TrainerState> {
+  if (!manifest.files.some((file) => file.path === stateFile)) return {};
+  return JSON.parse(await readFile(path.join(directory, stateFile), 'utf8')) as TrainerState;
 }

@@ -9,6 +9,7 @@ import {
 import { type ExperienceStore } from '@trinity-rft/core';
 import { InvariantError } from '@trinity-rft/core/internal';
 import type { StageConfig } from '@trinity-rft/config';
+import type { StageContext } from '../../context/stage-context.js';
 
 /** For writing only: another process trains on it. */
 export function openExperienceWriter({ buffer }: StageConfig): ExperienceWriter {
@@ -22,9 +23,10 @@ export function openExperienceWriter({ buffer }: StageConfig): ExperienceWriter 
 
 /** @param path of the database, instead of the one in the configuration */
 export function openExperienceStore(
-  { mode, buffer, algorithm, synchronizer }: StageConfig,
+  { stage, runtime }: Pick<StageContext, 'stage' | 'runtime'>,
   { path, followWriter }: { readonly path?: string; readonly followWriter?: FollowOptions } = {},
 ): ExperienceStore {
+  const { mode, buffer, algorithm, synchronizer } = stage;
   const config = buffer.trainerInput.experienceBuffer;
   if (config.storageType === 'file')
     throw new InvariantError('A file of supervised data cannot take experiences.', {
@@ -41,5 +43,10 @@ export function openExperienceStore(
   const file = path ?? config.path;
   return config.storage === 'memory' || file === undefined
     ? memoryExperienceStore({ capacity })
-    : sqliteExperienceStore({ path: file, capacity, followWriter });
+    : sqliteExperienceStore({
+        path: file,
+        capacity,
+        followWriter,
+        onNotice: (text) => runtime.logger.warn(text),
+      });
 }

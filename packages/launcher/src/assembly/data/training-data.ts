@@ -63,7 +63,7 @@ async function openStored(context: StageContext, format: ChatFormat): Promise<Tr
   const { stage, runtime } = context;
   const { path } = stage.buffer.trainerInput.experienceBuffer;
   const own = path === undefined ? {} : { path: await ownDatabase(path, stage.jobDirectory) };
-  const store = openExperienceStore(stage, { ...own, followWriter: { clock: runtime.clock } });
+  const store = openExperienceStore(context, { ...own, followWriter: { clock: runtime.clock } });
   try {
     const sampling = await openSampling(context, format, store);
     const close = async (): Promise<void> => {

@@ -7,7 +7,7 @@ import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { diskAt, readModelFolder } from '@trinity-rft/config/internal';
 import { ConfigError } from '@trinity-rft/core';
 import { CheckpointError, EngineError } from '@trinity-rft/core/internal';
-import { listCheckpoints } from '@trinity-rft/trainer';
+import { listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
 import type { StageContext } from '../../context/stage-context.js';
 
 /**
@@ -18,11 +18,13 @@ export async function startModelOf(config: ResolvedConfig, stage: StageConfig): 
   if (!stage.model.fromPreviousStage) return resolveModelFolder(stage);
   const previous = config.stages[stage.stageIndex - 1];
   const checkpoint = previous && (await listCheckpoints(previous.jobDirectory)).at(-1);
-  if (checkpoint) return checkpoint.directory;
-  throw new CheckpointError(
-    `Stage "${stage.stageName}" starts from the checkpoint of the previous stage, but ${previous?.jobDirectory ?? 'there'} has none. Delete stage_meta.json to start again from the first stage.`,
-    { code: 'STAGE_CHECKPOINT_MISSING' },
-  );
+  if (!checkpoint?.manifest.final)
+    throw new CheckpointError(
+      `Stage "${stage.stageName}" starts from the last checkpoint of the previous stage, but ${previous?.jobDirectory ?? 'there'} has none. Delete stage_meta.json to continue with the first stage.`,
+      { code: 'STAGE_CHECKPOINT_MISSING' },
+    );
+  await verifyCheckpoint(checkpoint);
+  return checkpoint.directory;
 }
 
 /** @throws ConfigError naming the folder and what it lacks */

@@ -2,8 +2,9 @@
 import type { ExperienceStore, MetricSink } from '@trinity-rft/core';
 import { createExplorer, type Explorer } from '@trinity-rft/explorer';
 import { createSynchronizer, type Synchronizer } from '@trinity-rft/synchronizer';
-import { createTrainer, loadTrainer, type Trainer, type TrainerState } from '@trinity-rft/trainer';
+import { createTrainer, type Trainer, type TrainerState } from '@trinity-rft/trainer';
 import { explorerOptions } from '../../assembly/explorer-options.js';
+import { loadCheckpoint } from '../../assembly/models/load-checkpoint.js';
 import { trainerOptions } from '../../assembly/trainer-options.js';
 import type { StageContext } from '../../context/stage-context.js';
 import type { LoopParts } from './open.js';
@@ -82,10 +83,11 @@ interface ResumeParts {
 
 /** Sets trainer, store and sampler to the point where the run continues. */
 async function resume(
-  { stage, runtime }: StageContext,
+  context: StageContext,
   { engine, critic, sampling, transport }: LoopParts,
   { synchronizer, progress: { checkpoints, explorer } }: ResumeParts,
 ): Promise<{ readonly point: ResumePoint; readonly state: TrainerState }> {
+  const { stage, runtime } = context;
   const point = findResumePoint({
     checkpoints,
     explorer,
@@ -93,7 +95,8 @@ async function resume(
     isBoundary: (step) => synchronizer.isBoundary(step),
   });
   const { checkpoint, trainStep, explorerVersion } = point;
-  const state = checkpoint ? await loadTrainer(checkpoint, { engine: engine.trainer, critic }) : {};
+  const models = { engine: engine.trainer, critic };
+  const state = checkpoint ? await loadCheckpoint(context, checkpoint, models) : {};
   if (explorer || checkpoint)
     runtime.logger.info(
       `Resumes at explore step ${explorer?.step ?? 0} and train step ${trainStep}.`,

@@ -1,7 +1,7 @@
 /** How far an earlier process got with the stage. */
 import { ConfigError, type ExperienceStore } from '@trinity-rft/core';
 import type { ExplorerState } from '@trinity-rft/explorer';
-import { listCheckpoints, type Checkpoint } from '@trinity-rft/trainer';
+import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
 import type { StageTasks } from '../../assembly/data/tasks.js';
 import type { StageContext, StageResult } from '../../context/stage-context.js';
 
@@ -22,15 +22,19 @@ export async function readProgress(
   };
 }
 
-/** The result of a stage that was completed before and has not become longer since. */
-export function earlierResult(
+/**
+ * The result of a stage that was completed before and has not become longer since.
+ * @throws CheckpointError when its checkpoint is not as it was written
+ */
+export async function earlierResult(
   context: StageContext,
   tasks: StageTasks,
   progress: Progress,
-): StageResult | undefined {
+): Promise<StageResult | undefined> {
   const last = progress.checkpoints.at(-1);
   if (!last || !context.endedBefore || !isComplete(context, tasks, last, progress))
     return undefined;
+  await verifyCheckpoint(last);
   return {
     interrupted: false,
     doneBefore: true,

@@ -6,12 +6,12 @@ import type { Engine, ExperienceSource, MetricSink, ValueEngine } from '@trinity
 import type { Algorithm } from '@trinity-rft/core/internal';
 import {
   createTrainer,
-  loadTrainer,
   type Checkpoint,
   type TrainerResult,
   type TrainerState,
 } from '@trinity-rft/trainer';
 import type { Sampling } from '../../assembly/data/sample-strategy.js';
+import { loadCheckpoint } from '../../assembly/models/load-checkpoint.js';
 import { trainerOptions } from '../../assembly/trainer-options.js';
 import type { StageTransport } from '../../assembly/transport.js';
 import type { StageContext } from '../../context/stage-context.js';
@@ -25,15 +25,13 @@ interface ResumeParts {
 }
 
 /** Puts trainer, store and sampler to the newest checkpoint. */
-export async function resumeTraining({
-  newest,
-  engine,
-  critic,
-  source,
-  transport,
-}: ResumeParts): Promise<{ readonly from: number; readonly state: TrainerState }> {
+export async function resumeTraining(
+  context: StageContext,
+  { newest, engine, critic, source, transport }: ResumeParts,
+): Promise<{ readonly from: number; readonly state: TrainerState }> {
   const from = newest?.manifest.step ?? 0;
-  const state = newest ? await loadTrainer(newest, { engine: engine.trainer, critic }) : {};
+  const models = { engine: engine.trainer, critic };
+  const state = newest ? await loadCheckpoint(context, newest, models) : {};
   // Experiences that later steps had used will be trained on again.
   await source.rollback(from);
   await transport.publish(from);

@@ -1,0 +1,35 @@
+/**
+ * Checksums of stored rows. They find what a disk, a copy or another program has changed, and cost
+ * a thousandth of storing a row.
+ */
+import { crc32 } from 'node:zlib';
+import { BufferError } from '@trinity-rft/core/internal';
+
+/** One row of the table `experience`. */
+export interface StoredExperience {
+  readonly id: number;
+  readonly key: string;
+  readonly policyVersion: number;
+  readonly bytes: Uint8Array;
+}
+
+export const experienceChecksum = ({ id, key, policyVersion, bytes }: StoredExperience): number =>
+  crc32(`${id} ${policyVersion} ${key}`, crc32(bytes));
+
+/** Of a row of the table `used`. */
+export const usedChecksum = (id: number, trainStep: number, dropped: number): number =>
+  crc32(`${id} ${trainStep} ${dropped}`);
+
+export const stateChecksum = (name: string, json: string): number => crc32(`${name} ${json}`);
+
+/** Rows of earlier versions have no checksum (null). @throws BufferError when it differs */
+export function assertChecksum(stored: unknown, actual: number, what: string): void {
+  if (stored === null || Number(stored) === actual) return;
+  throw damagedStore(`${what} has been changed since it was stored: it differs from its checksum`);
+}
+
+export const damagedStore = (what: string): BufferError =>
+  new BufferError(
+    `${what}. The disk or another program has changed the experience store. Restore it from a copy, or start the run again with another name.`,
+    { code: 'BUFFER_DAMAGED' },
+  );

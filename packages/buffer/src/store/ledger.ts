@@ -1,0 +1,72 @@
+/**
+ * How many rows a store must have: rows that a damaged page or another program takes away would
+ * otherwise be missing without a trace.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import { assertChecksum, damagedStore, usedChecksum } from './checksum.js';
+import type { StateTable } from './state-table.js';
+
+export interface Ledger {
+  /** Rows of the table `experience`. */
+  readonly experiences: number;
+  /** Rows of the table `used`, and those among them that were dropped as too old. */
+  readonly used: number;
+  readonly dropped: number;
+  /** The largest id that was ever given. */
+  readonly lastId: number;
+  /** Rows of `experience` that an earlier version stored without a checksum. @default 0 */
+  readonly unchecked?: number;
+}
+
+const name = 'ledger';
+
+/** Only inside a transaction that also writes it: another process may add rows. */
+export function readLedger(state: StateTable): Ledger {
+  const json = state.get(name);
+  if (json === undefined) throw damagedStore('The number of stored experiences is missing');
+  return JSON.parse(json) as Ledger;
+}
+
+export function writeLedger(state: StateTable, ledger: Ledger): void {
+  state.set(name, JSON.stringify(ledger));
+}
+
+/**
+ * Compares a store with its ledger, and checks which train steps used its experiences. A store of
+ * an earlier version gets a ledger. Call it inside a transaction.
+ * @throws BufferError when rows are missing, were added or have been changed
+ */
+export function checkLedger(database: DatabaseSync, state: StateTable): Ledger {
+  const actual = countRows(database);
+  if (state.get(name) === undefined)
+    writeLedger(state, { ...actual, unchecked: actual.experiences });
+  const ledger = readLedger(state);
+  assertCount('experiences', actual.experiences, ledger.experiences);
+  assertCount('records of what was trained on', actual.used, ledger.used);
+  return ledger;
+}
+
+function assertCount(what: string, actual: number, expected: number): void {
+  if (actual === expected) return;
+  throw damagedStore(`The store has ${actual} ${what}, and ${expected} were stored`);
+}
+
+function countRows(database: DatabaseSync): Ledger {
+  const { experiences, lastId } =
+    database
+      .prepare(
+        'SELECT count(*) AS experiences, coalesce(max(id), 0) AS lastId FROM experience NOT INDEXED',
+      )
+      .get() ?? {};
+  let used = 0;
+  let dropped = 0;
+  const rows = database.prepare('SELECT id, train_step AS step, dropped, checksum FROM used');
+  for (const row of rows.iterate()) {
+    const [id, step, late] = [Number(row['id']), Number(row['step']), Number(row['dropped'])];
+    const what = `The record that train step ${step} used experience ${id}`;
+    assertChecksum(row['checksum'], usedChecksum(id, step, late), what);
+    used++;
+    dropped += late;
+  }
+  return { experiences: Number(experiences), used, dropped, lastId: Number(lastId) };
+}

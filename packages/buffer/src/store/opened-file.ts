@@ -1,0 +1,28 @@
+/** Notices when an open file has been removed or replaced: writes to it would go nowhere. */
+import { statSync } from 'node:fs';
+import { BufferError } from '@trinity-rft/core/internal';
+
+export interface OpenedFile {
+  /** @throws BufferError when another file, or none, is at the path by now */
+  assertThere(): void;
+}
+
+export function openedFile(path: string): OpenedFile {
+  const opened = identityOf(path);
+  return {
+    assertThere: () => {
+      const now = identityOf(path);
+      if (now === opened) return;
+      const what = now === undefined ? 'removed' : 'replaced';
+      throw new BufferError(
+        `${path} has been ${what} while it was in use; what is stored from now on would be lost. Restore the folder of the run, or start the run again with another name.`,
+        { code: 'BUFFER_GONE' },
+      );
+    },
+  };
+}
+
+function identityOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return found && `${found.dev}/${found.ino}`;
+}

@@ -1,0 +1,21 @@
+/** An experience as a row of a store, checked when it is read. */
+import { type Experience } from '@trinity-rft/core';
+import { decodeExperience } from '@trinity-rft/core/internal';
+import { assertChecksum, damagedStore, experienceChecksum } from './checksum.js';
+
+/** Columns that {@link readStored} needs. */
+export const storedColumns = 'id, uid, policy_version, bytes, checksum';
+/** Of a store of version 1, opened for reading only. */
+export const storedColumnsOfVersion1 = 'id, uid, policy_version, bytes, NULL AS checksum';
+
+/** @throws BufferError when it is not as it was stored */
+export function readStored(row: Readonly<Record<string, unknown>>): Experience {
+  const id = Number(row['id']);
+  const bytes = row['bytes'] as Uint8Array;
+  const key = String(row['uid']);
+  const policyVersion = Number(row['policy_version']);
+  if (!(bytes instanceof Uint8Array)) throw damagedStore(`Experience ${id} holds no bytes`);
+  const checksum = experienceChecksum({ id, key, policyVersion, bytes });
+  assertChecksum(row['checksum'], checksum, `Experience ${id} (${key})`);
+  return decodeExperience(bytes);
+}
