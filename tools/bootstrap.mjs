@@ -6,18 +6,28 @@
 //   node tools/bootstrap.mjs start           install, build, run the quickstart example
 //   node tools/bootstrap.mjs test            install, check, run the tests
 //   node tools/bootstrap.mjs exec COMMAND    run a command with the pinned Node and pnpm on PATH (tools/dev)
+//   node tools/bootstrap.mjs trinity ...     the trinity command from the sources (tools/trinity, npx trinity)
+//   node tools/bootstrap.mjs link            lets npx trinity find it (start and test do so as well)
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const cacheFolder = join(root, 'node_modules', '.cache');
 const windows = process.platform === 'win32';
 const pins = readPins();
 
-const tasks = { start, test, exec, where };
+const tasks = { start, test, exec, trinity, link, where };
 
 const [name = '', ...args] = process.argv.slice(2);
 const task = Object.hasOwn(tasks, name) ? tasks[name] : undefined;
@@ -89,6 +99,35 @@ async function exec([command, ...rest]) {
   return run(undefined, command, rest, toolchain());
 }
 
+/** The command from the sources, which need no build; in the folder where it was typed. */
+async function trinity(args) {
+  const env = toolchain({ pnpm: false });
+  const sources = [
+    '--conditions=@trinity-rft/source',
+    `--import=${pathToFileURL(join(root, 'tools', 'register-source.mjs')).href}`,
+    join(root, 'apps', 'runner', 'src', 'cli.ts'),
+  ];
+  return run(undefined, 'node', [...sources, ...args], env);
+}
+
+/** Lets `npx trinity` find the command anywhere in the clone, instead of asking the registry. */
+async function link() {
+  const programs = join(root, 'node_modules', '.bin');
+  mkdirSync(programs, { recursive: true });
+  const script = '/../../tools/bootstrap.mjs';
+  writeFileSync(
+    join(programs, 'trinity'),
+    `#!/bin/sh\nexec node "$(dirname "$0")${script}" trinity "$@"\n`,
+  );
+  chmodSync(join(programs, 'trinity'), 0o755);
+  if (windows)
+    writeFileSync(
+      join(programs, 'trinity.cmd'),
+      `@node "%~dp0${script.replaceAll('/', '\\')}" trinity %*\r\n`,
+    );
+  return 0;
+}
+
 /** Inside npx: prints the folder where it put the tools. */
 async function where() {
   const program = windows ? 'pnpm.cmd' : 'pnpm';
@@ -98,8 +137,9 @@ async function where() {
   return 0;
 }
 
-function install(env) {
-  return run('Installing the dependencies', 'pnpm', ['install', '--frozen-lockfile'], env);
+async function install(env) {
+  const pnpm = ['install', '--frozen-lockfile'];
+  return (await run('Installing the dependencies', 'pnpm', pnpm, env)) || link();
 }
 
 /**
@@ -118,7 +158,7 @@ function readPins() {
  * The environment to run things in: that of this process, with the pinned tools in front where its
  * own do not fit.
  */
-function toolchain() {
+function toolchain({ pnpm } = { pnpm: true }) {
   // A Node that came with the system trusts the system's certificates (a company's proxy has one
   // there); npm's Node must be told to.
   const env = {
@@ -127,7 +167,7 @@ function toolchain() {
     TURBO_TELEMETRY_DISABLED: '1',
     DO_NOT_TRACK: '1',
   };
-  if (nodeFits(process.versions.node) && pnpmVersion(env) === pins.pnpm) return env;
+  if (nodeFits(process.versions.node) && (!pnpm || pnpmVersion(env) === pins.pnpm)) return env;
   return { ...env, PATH: fetchTools() + delimiter + env.PATH };
 }
 

@@ -1,6 +1,11 @@
 #!/usr/bin/env node
 /** Entry point of the `trinity` executable. */
-import { main } from './main.js';
+// This package refuses a Node that is too old; the others may not even load there.
+await import('@trinity-rft/core').catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+});
+const { main } = await import('./main.js');
 
 // A reader that goes away (`trinity run | head`) takes the progress with it, not the run.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);

@@ -1,8 +1,10 @@
 /** The `trinity` command line: arguments to commands, errors to messages and exit codes. */
+import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { addAlgorithms } from './commands/algorithms.js';
 import { addConfig } from './commands/config.js';
 import { addDebug } from './commands/debug.js';
+import { addLog } from './commands/log.js';
 import { addRun } from './commands/run.js';
 import { addServe } from './commands/serve.js';
 import { addVerify } from './commands/verify.js';
@@ -28,6 +30,7 @@ const commands: readonly AddCommand[] = [
   addVerify,
   addDebug,
   addView,
+  addLog,
   addAlgorithms,
   addConfig,
 ];
@@ -43,6 +46,7 @@ export async function main(
   let exitCode: number = exitCodes.done;
   const program = new Command('trinity')
     .description('Reinforcement fine-tuning of the language model behind an agent.')
+    .version(versionOfPackage(), '-V, --version')
     .configureOutput({ writeOut: output.out, writeErr: output.err })
     .exitOverride()
     .showHelpAfterError('Run "trinity --help" for the commands.');
@@ -71,3 +75,8 @@ export async function main(
 /** Accepts `--plugin_dir` as `--plugin-dir`: Trinity's documents spell options both ways. */
 const dashed = (argument: string): string =>
   argument.replace(/^--[a-z_]+/, (name) => name.replaceAll('_', '-'));
+
+function versionOfPackage(): string {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}

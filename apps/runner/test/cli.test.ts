@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../src/main.js';
+import { startProduct } from './support/product.js';
 import { runArgs, startTrinity, trinity } from './support/trinity.js';
 import { createWorkspace, evalTasksets, twoStages, type Workspace } from './support/workspace.js';
 
@@ -25,6 +26,7 @@ async function mainHere(
 describe('trinity', () => {
   it.each<readonly [args: readonly string[], exitCode: number, stdout: RegExp, stderr: RegExp]>([
     [['--help'], 0, /Usage: trinity .*run .*config /s, /^$/],
+    [['--version'], 0, /^\d+\.\d+\.\d+\n$/, /^$/],
     [['run', '--help'], 0, /--config <file>.*--plugin-dir <directory>/s, /^$/],
     [[], 2, /^$/, /Usage: trinity/],
     [
@@ -33,12 +35,23 @@ describe('trinity', () => {
       /^$/,
       /error: unknown command 'rum'\n\(Did you mean run\?\)\n+Run "trinity --help" for the commands\./,
     ],
-    [['run'], 2, /^$/, /error: required option '-c, --config <file>' not specified/],
+    [['run'], 2, /^$/, /^Which configuration\? Write: trinity run FILE\n$/],
+    [['run', 'gone.yaml'], 2, /^$/, /gone\.yaml/],
+    [
+      ['run', 'a.yaml', '-c', 'b.yaml'],
+      2,
+      /^$/,
+      /^Two configurations are named, a\.yaml and b\.yaml\./,
+    ],
+    [['serve', 'gone.yaml'], 2, /^$/, /gone\.yaml/],
+    [['debug', 'gone.yaml', '-m', 'workflow'], 2, /^$/, /gone\.yaml/],
+    [['log', 'gone'], 2, /^$/, /^There is no .*gone\./],
     [['run', '--config'], 2, /^$/, /error: option '-c, --config <file>' argument missing/],
     [['run', '--config', 'a.yaml', '--fast'], 2, /^$/, /error: unknown option '--fast'/],
     [['run', '--config', 'gone.yaml'], 2, /^$/, /gone\.yaml/],
     [['config'], 2, /^$/, /Usage: trinity config/],
-    [['config', 'check'], 2, /^$/, /error: missing required argument 'file'/],
+    [['config', 'check'], 2, /^$/, /Write: trinity config check FILE/],
+    [['config', 'check', '--config', 'gone.yaml'], 2, /^$/, /gone\.yaml/],
     [['config', 'check', 'gone.yaml'], 2, /^$/, /gone\.yaml/],
   ])('%j ends with exit code %i', async (args, exitCode, stdout, stderr) => {
     const ended = await mainHere(...args);
@@ -215,6 +228,25 @@ describe('algorithms of plugins', () => {
   });
 });
 
+/** The arguments of the commands that a run recommends. */
+const nextCommands = (stdout: string): readonly (readonly string[])[] =>
+  [...stdout.matchAll(/^ {2}(?:npx )?trinity (.*?) +#/gm)].map(([, command = '']) =>
+    command.split(' '),
+  );
+
+describe('an older Node', () => {
+  it('is refused before anything else, with the version that is needed', async () => {
+    const pretend = `Object.defineProperty(process.versions, 'node', { value: '20.20.2' })`;
+    const ended = await startTrinity(workspace.root, ['--version'], {
+      nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(pretend)}`],
+    }).ended;
+    expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(ended.stderr).toMatch(
+      /^Trinity-RFT needs Node 22\.13 or newer; this is Node 20\.20\.2 \(.*\n$/,
+    );
+  });
+});
+
 describe('trinity run', { timeout: 60_000 }, () => {
   it('trains, takes plugin directories from the command line and the environment, and says where the weights are', async () => {
     const config = workspace.config('trains.yaml', {
@@ -231,8 +263,36 @@ describe('trinity run', { timeout: 60_000 }, () => {
     }).ended;
     expect(ended).toMatchObject({ exitCode: 0, signal: null, stderr: '' });
     expect(ended.stdout).toMatch(
-      /^step 1\/6 .*\n(?:step \d\/6 .*\n)+Done after train step 6: .*global_step_6\n$/,
+      /^step 1\/6 .*\n(?:step \d\/6 .*\n)+Done after train step 6: .*global_step_6\n\nNext:\n/,
     );
+    expect(nextCommands(ended.stdout)).toEqual([
+      ['log', 'runs/tests/trains'],
+      ['view', 'runs/tests/trains'],
+      ['verify', 'trains.yaml', '--plugin-dir', 'plugins'],
+      ['serve', 'trains.yaml', '--plugin-dir', 'plugins', '--no-train'],
+    ]);
+    const [log = [], , verify = [], serve = []] = nextCommands(ended.stdout);
+    const env = { TRINITY_PLUGIN_DIRS: 'more' };
+    const verified = startTrinity(workspace.root, verify, { env }).ended;
+    expect(await verified).toMatchObject({ exitCode: 0 });
+    const product = await startProduct(workspace.root, serve.slice(1), { env });
+    expect((await product.ask()).choices).toHaveLength(1);
+    product.server.child.kill('SIGINT');
+    expect(await product.server.ended).toMatchObject({ exitCode: 0 });
+    const { stdout } = await trinity(workspace.root, ...log);
+    expect(stdout).toMatch(
+      /^\/.*trains\n\n {2}train step {3}6\n {2}checkpoint {3}\/.*global_step_6 \(after step 6\)\n {2}reward {7}\d.* in 6 explore steps/,
+    );
+    expect(stdout).toContain('INFO');
+    const curve = await trinity(workspace.root, ...log, '--metric', 'rollout/reward/mean');
+    expect(curve.stdout).toMatch(/\n1\t[\d.]+\n2\t[\d.]+\n/);
+    const wrong = await trinity(workspace.root, ...log, '--metric', 'reward/mean');
+    expect([wrong.exitCode, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        'No metric is named "reward/mean". Did you mean "rollout/reward/mean"?',
+      ),
+    ]);
   });
 
   it('ends although an agent left timers behind, and although nobody reads what it prints', async () => {

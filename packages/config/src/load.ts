@@ -23,7 +23,7 @@ import { schemasOf, type ConfigSchemas } from './schema/root.js';
 import { statusesOf } from './schema/status.js';
 import { decodeUtf8 } from './source/decode.js';
 import { interpolate } from './source/interpolate.js';
-import { fromPlain, merge, showPath, toPlain, visit, type MapNode } from './source/node.js';
+import { fromPlain, merge, nodeAt, showPath, toPlain, visit, type MapNode } from './source/node.js';
 import { parseTree } from './source/parse.js';
 import {
   configError,
@@ -84,6 +84,23 @@ export async function loadConfig(
   const decoded = decodeUtf8(bytes);
   if (typeof decoded !== 'string') throw configError([locateProblem(path, decoded)]);
   return parseConfig(decoded, { ...options, file: path });
+}
+
+/**
+ * The `plugins` that a file names, which must be loaded before the rest of it can be checked. None
+ * when they cannot be told: {@link loadConfig} then says why.
+ */
+export async function readPluginNames(
+  path: string,
+  { env = process.env, cwd = process.cwd() }: Pick<ParseConfigOptions, 'env' | 'cwd'>,
+): Promise<readonly string[]> {
+  const decoded = await readFile(diskAt(cwd).resolve(path)).then(decodeUtf8, () => undefined);
+  const root = typeof decoded === 'string' ? parseTree(decoded).root : undefined;
+  const named = root && nodeAt(root, ['plugins']);
+  if (root === undefined || named === undefined) return [];
+  const interpolated = interpolate(root, { env, defaultAt: () => undefined });
+  const names = toPlain(nodeAt(interpolated.root, ['plugins']) ?? named);
+  return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
 }
 
 /**

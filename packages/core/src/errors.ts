@@ -1,4 +1,5 @@
 /** The error classes: one base class and one class per area. */
+import { nodeVersionFault } from './node-version.js';
 
 const marker = Symbol.for('trinity-rft.error');
 
@@ -45,6 +46,11 @@ export class TrinityError extends Error {
  * code 2.
  */
 export class ConfigError extends TrinityError {}
+
+// On import, because whatever an older Node lacks would fail later with an error that explains nothing.
+const nodeFault = nodeVersionFault(process.versions.node);
+if (nodeFault !== undefined) throw new ConfigError(nodeFault, { code: 'NODE_VERSION' });
+
 /** A task, task set or data file is wrong. Exit code 2 when found before the run starts. */
 export class TaskError extends TrinityError {}
 /** The user's workflow threw, hung, or returned something that is not experiences. */

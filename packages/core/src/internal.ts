@@ -59,6 +59,7 @@ export {
   sampleStd,
 } from './metrics.js';
 export type { FinishReason, ScoreOptions, Vocabulary } from './model.js';
+export { checkName } from './names.js';
 export type { MetricRole } from './monitor.js';
 export { createRandom, deriveSeed } from './random.js';
 export { isUsableReward, usableReward } from './reward.js';

@@ -22,6 +22,9 @@ export {
   type ExtensionOptions,
 } from './run/configuration.js';
 export { isUnfinished } from './run/progress.js';
+export { renderMetric, renderReport, type RenderReportOptions } from './report/render.js';
+export type { MetricLine } from './report/read-metrics.js';
+export { reportRun, type RunReport, type StageReport } from './report/run-report.js';
 export { run, type RunOptions, type RunSummary } from './run/run.js';
 export { standardTerminal } from './terminal.js';
 export { renderVerification } from './verify/render.js';

@@ -1,11 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { readPluginNames } from '@trinity-rft/config/internal';
 import { ConfigError, createRuntime, type Task } from '@trinity-rft/core';
 import { Workflow, type WorkflowContext } from '@trinity-rft/workflow';
 import { afterAll, describe, expect, it } from 'vitest';
 import { loadExtensions } from '../src/run/configuration.js';
-import { loadPlugins } from '../src/run/plugins.js';
+import { loadPlugins } from '../src/plugins/load.js';
 
 /** Folders outside of any `node_modules`, as a user has them. */
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-plugins-'));
@@ -55,7 +56,7 @@ describe('loadPlugins', () => {
         'namespace Inner { export const value = 1; }\nexport const one: number = Inner.value;\n',
       'parts/two.ts': "import { one } from './one';\nexport const two = one + one;\n",
     });
-    const { workflows } = await loadPlugins([directory]);
+    const { workflows } = await loadPlugins({ pluginDirs: [directory] });
     expect(workflows.map(({ name, canRepeat }) => [name, canRepeat])).toEqual(
       expect.arrayContaining([
         ['as_class', true],
@@ -76,7 +77,7 @@ describe('loadPlugins', () => {
         export const same = defineWorkflow({ name: 'same', run: () => { throw Object.assign(new ConfigError('no'), { Workflow }); } });
       `,
     });
-    const { workflows } = await loadPlugins([directory]);
+    const { workflows } = await loadPlugins({ pluginDirs: [directory] });
     const error = await Promise.resolve()
       .then(() => workflows[0]!.create(context).run())
       .catch((thrown: unknown) => thrown);
@@ -94,7 +95,7 @@ describe('loadPlugins', () => {
       'b.mjs':
         "const { defineReward } = await import('@trinity-rft/workflow');\nexport const b = defineReward({ name: 'b', score: () => 2 });\n",
     });
-    const { rewardFns } = await loadPlugins([directory]);
+    const { rewardFns } = await loadPlugins({ pluginDirs: [directory] });
     const task = { response: '', truth: '', prompt: '', rawTask: {} };
     expect(
       await Promise.all(rewardFns.map(async ({ name, create }) => [name, await create({})(task)])),
@@ -115,7 +116,7 @@ describe('loadPlugins', () => {
       `,
     });
     const { algorithms } = await loadExtensions({ pluginDirs: [directory] });
-    const plugins = await loadPlugins([directory]);
+    const plugins = await loadPlugins({ pluginDirs: [directory] });
     expect(plugins.algorithms.map(({ kind, name }) => [kind, name])).toEqual([
       ['trinity-rft.algorithm', 'mine'],
       ['trinity-rft.advantage', 'best'],
@@ -136,13 +137,14 @@ describe('loadPlugins', () => {
       'b.ts': "export * from './a.js';\n",
       'index.ts': "export { fn as again } from './a.js';\n",
     });
-    const { rewardFns } = await loadPlugins([directory, path.join(directory, '.')]);
+    const { rewardFns } = await loadPlugins({ pluginDirs: [directory, path.join(directory, '.')] });
     expect(rewardFns.map(({ name }) => name)).toEqual(['shared']);
   });
 
   it('leaves tests, declarations and names with a leading underscore or dot alone', async () => {
     const bad = 'throw new Error("loaded");\n';
     const directory = folder({
+      'good.ts': reward('good'),
       '_draft.ts': bad,
       '.hidden.ts': bad,
       'a.test.ts': bad,
@@ -151,11 +153,81 @@ describe('loadPlugins', () => {
       'notes.md': bad,
       'deep/a.ts': bad,
     });
-    expect(await loadPlugins([directory])).toEqual({
-      workflows: [],
-      rewardFns: [],
-      algorithms: [],
+    const { rewardFns } = await loadPlugins({ pluginDirs: [directory] });
+    expect(rewardFns.map(({ name }) => name)).toEqual(['good']);
+  });
+});
+
+/** A package of workflows as it is installed: compiled, with our packages as its own dependencies. */
+const workflowPackage = (name: string): Readonly<Record<string, string>> => ({
+  'package.json': JSON.stringify({ name, type: 'module', exports: { '.': './dist/index.js' } }),
+  'dist/index.js': `export * from './parts.js';\n`,
+  'dist/parts.js': `import { defineReward } from '@trinity-rft/reward';
+    import { defineWorkflow } from '@trinity-rft/workflow';
+    export const polite = defineWorkflow({ name: '${name}/polite', run: () => 1 });
+    export const short = defineReward({ name: '${name}/short', score: () => 1 });\n`,
+});
+
+const under = (
+  directory: string,
+  files: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(files).map(([file, text]) => [path.join(directory, file), text]),
+  );
+
+describe('loadPlugins of packages', () => {
+  const project = folder({
+    ...under('node_modules/polite-agents', workflowPackage('polite-agents')),
+    ...under('node_modules/@me/agents', workflowPackage('@me/agents')),
+    ...under('local', workflowPackage('local')),
+    'own.ts': reward('own'),
+    'folder/a.ts': reward('in_folder'),
+    'sub/run.yaml': 'plugins: [polite-agents, "${oc.env:AGENTS}"]\n',
+  });
+
+  it.each([
+    ['polite-agents', ['polite-agents/polite']],
+    ['@me/agents', ['@me/agents/polite']],
+    ['./node_modules/polite-agents', ['polite-agents/polite']],
+    ['local', ['local/polite']],
+    ['own.ts', []],
+    ['./folder', []],
+  ])('takes %s', async (plugin, expected) => {
+    const { workflows, rewardFns } = await loadPlugins({ plugins: [plugin], cwd: project });
+    expect(workflows.map(({ name }) => name)).toEqual(expected);
+    expect(rewardFns).toHaveLength(1);
+  });
+
+  it('takes the plugins that a configuration names, from the packages of its project', async () => {
+    const plugins = await readPluginNames('sub/run.yaml', {
+      cwd: project,
+      env: { AGENTS: '@me/agents' },
     });
+    expect(plugins).toEqual(['polite-agents', '@me/agents']);
+    const { workflows } = await loadPlugins({ plugins, cwd: root }, [path.join(project, 'sub')]);
+    expect(workflows).toHaveLength(2);
+  });
+
+  it('lets them import the other packages of ours too', async () => {
+    const directory = folder({
+      'a.ts': `import { chatTemplates } from '@trinity-rft/chat';
+        import { defineReward } from '@trinity-rft/reward';
+        export const a = defineReward({ name: 'a', score: () => Object.keys(chatTemplates).length });`,
+    });
+    const { rewardFns } = await loadPlugins({ pluginDirs: [directory] });
+    const task = { response: '', truth: '', prompt: '', rawTask: {} };
+    expect(await rewardFns[0]?.create({})(task)).toBeGreaterThan(0);
+  });
+
+  it.each([
+    [
+      'polite-agent',
+      /^There is no plugin "polite-agent": .*polite-agent does not exist, and no package of this name .* is installed in .*\. Install it there \(npm install polite-agent\), or check the path\.$/,
+    ],
+    ['./gone', /^There is no plugin .*gone\. Name a directory, a module or an npm package\.$/],
+  ])('says that there is no %s', async (plugin, message) => {
+    await expect(loadPlugins({ plugins: [plugin], cwd: project })).rejects.toThrow(message);
   });
 });
 
@@ -164,7 +236,7 @@ describe('loadPlugins, told of mistakes,', () => {
     [
       'a directory that is missing',
       () => path.join(root, 'none'),
-      /^Plugin directory .*none cannot be read\. Give --plugin-dir a directory that exists\.$/,
+      /^Plugin directory .*none cannot be read\. Give --plugin-dir a directory that exists, and --plugin a package\.$/,
     ],
     [
       'a syntax error',
@@ -187,6 +259,26 @@ describe('loadPlugins, told of mistakes,', () => {
       /^Plugin .*a\.ts cannot be loaded: Cannot find (?:module|package) 'not-installed-here'/,
     ],
     [
+      'a directory without modules',
+      () => folder({ 'notes.md': 'none', 'deep/a.ts': reward('deep') }),
+      /^Plugin directory .* has no module at its top level\. Export what defineWorkflow, defineReward or defineAlgorithm returns\.$/,
+    ],
+    [
+      'modules that define nothing',
+      () => folder({ 'a.ts': 'export class Mine {}\nexport const other = 1;\n' }),
+      /^Plugin directory .* exports Mine, other, and none of it is a workflow, a reward function or an algorithm\. Export /,
+    ],
+    [
+      'where an export lies that another package has',
+      () => folder({ 'a.ts': reward('x').replace('workflow', 'core') }),
+      /a\.ts cannot be loaded: @trinity-rft\/core exports no "defineReward"\. Import it from @trinity-rft\/(?:reward|workflow), which exports it\.$/,
+    ],
+    [
+      'what an export may be called',
+      () => folder({ 'a.ts': reward('x').replaceAll('defineReward', 'defineRewards') }),
+      /a\.ts cannot be loaded: @trinity-rft\/workflow exports no "defineRewards"\. Did you mean "defineReward"\?$/,
+    ],
+    [
       'two reward functions of one name',
       () => folder({ 'a.ts': reward('twin'), 'b.ts': reward('twin') }),
       /^Two plugins define a reward function named "twin": .*a\.ts and .*b\.ts\. Give one of them another name\.$/,
@@ -203,7 +295,9 @@ describe('loadPlugins, told of mistakes,', () => {
     ],
   ];
   it.each(failures)('names %s', async (_what, directory, message) => {
-    const error: unknown = await loadPlugins([directory()]).catch((thrown: unknown) => thrown);
+    const error: unknown = await loadPlugins({ pluginDirs: [directory()] }).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(error).toBeInstanceOf(ConfigError);
     expect((error as ConfigError).message).toMatch(message);
   });

@@ -16,5 +16,6 @@ export {
   normalizeAnswer,
   sameMath,
 } from './math/check.js';
+export { defineReward, type RewardDefinition } from './define.js';
 export * as original from './original.js';
 export type { RewardKind, RewardTools } from './rewards/shared/reward-kind.js';

@@ -1,13 +1,12 @@
 export type { AgentEndpoint } from './definition/agent-endpoint.js';
+export { defineReward, type RewardDefinition } from '@trinity-rft/reward';
 export {
-  defineReward,
   defineWorkflow,
   type WorkflowClassOptions,
   type WorkflowFunctionOptions,
 } from './definition/define.js';
 export type {
   AgentModel,
-  RewardDefinition,
   WorkflowContext,
   WorkflowDefinition,
   WorkflowInstance,

@@ -1,5 +1,5 @@
 /** The registries of workflows and reward functions, with the built-in ones. */
-import { createRewardFn, rewardFnNames } from '@trinity-rft/reward';
+import { createRewardFn, rewardFnNames, type RewardDefinition } from '@trinity-rft/reward';
 import {
   agentscopeReactArgs,
   runAgentscopeReact,
@@ -33,7 +33,7 @@ import { noArgs } from './built-in/task-args.js';
 import { createRegistry, type Registry } from './definition/registry.js';
 import { SimpleWorkflow } from './built-in/single-turn/simple-workflow.js';
 import { ToolCallWorkflow } from './built-in/single-turn/tool-call-workflow.js';
-import type { RewardDefinition, WorkflowDefinition } from './definition/types.js';
+import type { WorkflowDefinition } from './definition/types.js';
 
 const simple = {
   workflow: SimpleWorkflow,

@@ -4,20 +4,21 @@ import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/internal';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
-import { pluginDirOption, readVocabulary, type PluginDirOption } from '../shared/options.js';
+import { readVocabulary, withPlugins, type PluginOptions } from '../shared/options.js';
 import { renderInFull, renderTable } from './render-algorithms.js';
 
-interface AlgorithmsArguments extends PluginDirOption {
+interface AlgorithmsArguments extends PluginOptions {
   readonly json?: boolean;
 }
 
 export const addAlgorithms: AddCommand = (program, { exitWith, write }) =>
-  void program
-    .command('algorithms [name]')
-    .description(
-      'the algorithms and their parts, or one of them in full: formula, arguments, source',
-    )
-    .option(...pluginDirOption)
+  void withPlugins(
+    program
+      .command('algorithms [name]')
+      .description(
+        'the algorithms and their parts, or one of them in full: formula, arguments, source',
+      ),
+  )
     .option('--json', 'as JSON')
     .action(
       exitWith(async (name: string | undefined, given: AlgorithmsArguments) => {

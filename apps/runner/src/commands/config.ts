@@ -1,20 +1,29 @@
 /** `trinity config check | schema | plan`: what a configuration says, without running it. */
-import { configJsonSchema, loadConfig, planConfig, renderPlan } from '@trinity-rft/config';
+import { configJsonSchema, planConfig, renderPlan, type LoadedConfig } from '@trinity-rft/config';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
-import { pluginDirOption, readVocabulary, type PluginDirOption } from '../shared/options.js';
+import {
+  fileOf,
+  pluginsOf,
+  readVocabulary,
+  withFile,
+  withPlugins,
+  type FileOptions,
+  type PluginOptions,
+} from '../shared/options.js';
+
+type ConfigArguments = FileOptions & PluginOptions;
 
 export const addConfig: AddCommand = (program, { exitWith, write }) => {
   const config = program
     .command('config')
     .description('look at a configuration without running it');
-  config
-    .command('check <file>')
+  withPlugins(withFile(config.command('check')))
     .description('every error and warning, with its place and how to fix it')
-    .option(...pluginDirOption)
     .action(
-      exitWith(async (file: string, given: PluginDirOption) => {
-        const { warnings } = await loadConfig(file, await readVocabulary(given));
+      exitWith(async (named: string | undefined, given: ConfigArguments) => {
+        const file = fileOf('config check', named, given);
+        const { warnings } = await load(file, given);
         for (const warning of warnings) write(`${warning}\n`);
         const count = warnings.length;
         const counted = count === 0 ? '' : `, ${count} warning${count > 1 ? 's' : ''}`;
@@ -22,27 +31,32 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
         return exitCodes.done;
       }),
     );
-  config
-    .command('schema')
+  withPlugins(config.command('schema'))
     .description('the JSON Schema, for editors')
-    .option(...pluginDirOption)
     .action(
-      exitWith(async (given: PluginDirOption) => {
+      exitWith(async (given: PluginOptions) => {
         const schema = configJsonSchema(await readVocabulary(given));
         write(`${JSON.stringify(schema, null, 2)}\n`);
         return exitCodes.done;
       }),
     );
-  config
-    .command('plan <file>')
+  withPlugins(withFile(config.command('plan')))
     .description('what would run: stages, steps, batches, memory, files')
-    .option(...pluginDirOption)
     .action(
-      exitWith(async (file: string, given: PluginDirOption) => {
-        const { config: resolved, warnings } = await loadConfig(file, await readVocabulary(given));
+      exitWith(async (named: string | undefined, given: ConfigArguments) => {
+        const { config: resolved, warnings } = await load(
+          fileOf('config plan', named, given),
+          given,
+        );
         for (const warning of warnings) write(`${warning}\n`);
         write(`${renderPlan(planConfig(resolved))}\n`);
         return exitCodes.done;
       }),
     );
 };
+
+/** With the plugins that the command line and the file name. */
+async function load(configPath: string, given: PluginOptions): Promise<LoadedConfig> {
+  const { readConfiguration } = await import('@trinity-rft/launcher');
+  return (await readConfiguration({ configPath, ...pluginsOf(given) })).loaded;
+}

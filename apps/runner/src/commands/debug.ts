@@ -9,11 +9,18 @@ import type { DebugOptions } from '@trinity-rft/launcher';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { untilInterrupted } from '../shared/interrupt.js';
-import { allPluginDirs, pluginDirOption, portOf, type PluginDirOption } from '../shared/options.js';
+import {
+  fileOf,
+  pluginsOf,
+  portOf,
+  withFile,
+  withPlugins,
+  type FileOptions,
+  type PluginOptions,
+} from '../shared/options.js';
 import { viewRecords } from './view.js';
 
-interface DebugArguments extends PluginDirOption {
-  readonly config: string;
+interface DebugArguments extends FileOptions, PluginOptions {
   readonly module: string;
   readonly outputDir: string;
   readonly disableOverwrite?: boolean;
@@ -25,14 +32,11 @@ interface DebugArguments extends PluginDirOption {
 }
 
 export const addDebug: AddCommand = (program, { exitWith, write }) =>
-  void program
-    .command('debug')
+  void withPlugins(withFile(program.command('debug')))
     .description(
       'try parts of a run separately: keep its model served, run its workflow once, look at what was recorded',
     )
-    .requiredOption('-c, --config <file>', 'YAML file')
     .requiredOption('-m, --module <name>', 'inference_model, workflow or viewer')
-    .option(...pluginDirOption)
     .option(
       '-o, --output-dir <directory>',
       'for the files of the workflow; a served model is found there too',
@@ -46,9 +50,14 @@ export const addDebug: AddCommand = (program, { exitWith, write }) =>
       'take the newest checkpoint of the run instead of the model it starts from',
     )
     .option('-p, --port <number>', 'of inference_model and viewer; 0 = any free port')
-    .action(exitWith((given: DebugArguments) => moduleOf(given.module)(given, write)));
+    .action(
+      exitWith((file: string | undefined, given: DebugArguments) =>
+        moduleOf(given.module)({ ...given, config: fileOf('debug', file, given) }, write),
+      ),
+    );
 
-type DebugModule = (given: DebugArguments, write: Write) => Promise<number>;
+type DebugRequest = DebugArguments & { readonly config: string };
+type DebugModule = (given: DebugRequest, write: Write) => Promise<number>;
 
 const modules: Readonly<Record<string, DebugModule>> = {
   inference_model: serveModel,
@@ -65,14 +74,14 @@ function moduleOf(name: string): DebugModule {
   );
 }
 
-const debugOptions = (given: DebugArguments): DebugOptions => ({
+const debugOptions = (given: DebugRequest): DebugOptions => ({
   configPath: given.config,
-  pluginDirs: allPluginDirs(given),
+  ...pluginsOf(given),
   outputDirectory: given.outputDir,
   newestCheckpoint: given.newestCheckpoint,
 });
 
-async function serveModel(given: DebugArguments, write: Write): Promise<number> {
+async function serveModel(given: DebugRequest, write: Write): Promise<number> {
   const { serveDebugModel } = await import('@trinity-rft/launcher');
   const served = await serveDebugModel({ ...debugOptions(given), port: portOf(given.port) });
   const { baseURL, apiKey, model, folder } = served;
@@ -87,7 +96,7 @@ apiKey   ${apiKey}
 
 curl ${baseURL}/chat/completions -H 'Authorization: Bearer ${apiKey}' -H 'content-type: application/json' -d ${quoted}
 
-Try workflows with it: trinity debug --config ${given.config} --module workflow --output-dir ${given.outputDir}
+Try workflows with it: trinity debug ${given.config} --module workflow --output-dir ${given.outputDir}
 `,
     );
     await untilInterrupted(served.engineFailed);
@@ -98,7 +107,7 @@ Try workflows with it: trinity debug --config ${given.config} --module workflow 
 }
 
 /** Exit code 1 when the workflow failed. */
-async function runWorkflow(given: DebugArguments, write: Write): Promise<number> {
+async function runWorkflow(given: DebugRequest, write: Write): Promise<number> {
   const { debugWorkflow, renderWorkflowDebug, standardTerminal } =
     await import('@trinity-rft/launcher');
   const { debugFiles } = await import('@trinity-rft/launcher/internal');
@@ -115,8 +124,7 @@ async function runWorkflow(given: DebugArguments, write: Write): Promise<number>
   return report.error ? exitCodes.failed : exitCodes.done;
 }
 
-async function viewExperiences(given: DebugArguments, write: Write): Promise<number> {
+async function viewExperiences(given: DebugRequest, write: Write): Promise<number> {
   const { debugFiles } = await import('@trinity-rft/launcher/internal');
-  const { port, pluginDir, outputDir } = given;
-  return viewRecords(path.join(outputDir, debugFiles.experiences), { port, pluginDir }, write);
+  return viewRecords(path.join(given.outputDir, debugFiles.experiences), given, write);
 }

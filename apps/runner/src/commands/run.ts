@@ -3,34 +3,33 @@ import type { RunSummary } from '@trinity-rft/launcher';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { interruptible } from '../shared/interrupt.js';
-import { allPluginDirs, pluginDirOption, type PluginDirOption } from '../shared/options.js';
+import { nextSteps } from '../shared/next-steps.js';
+import {
+  fileOf,
+  pluginsOf,
+  withFile,
+  withPlugins,
+  type FileOptions,
+  type PluginOptions,
+} from '../shared/options.js';
 import { serveAccess } from '../shared/serve-access.js';
 
-interface RunArguments extends PluginDirOption {
-  readonly config: string;
-}
+type RunArguments = FileOptions & PluginOptions;
 
 export const addRun: AddCommand = (program, { exitWith }) =>
-  void program
-    .command('run')
+  void withPlugins(withFile(program.command('run')))
     .description('run, or resume, what a configuration describes')
-    .requiredOption('-c, --config <file>', 'YAML file')
-    .option(...pluginDirOption)
     .action(exitWith(runCommand));
 
-async function runCommand(given: RunArguments): Promise<number> {
+async function runCommand(file: string | undefined, given: RunArguments): Promise<number> {
+  const configPath = fileOf('run', file, given);
   const { run, standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();
   const summary = await interruptible(terminal, (signal) =>
-    run({
-      configPath: given.config,
-      pluginDirs: allPluginDirs(given),
-      terminal,
-      signal,
-      serve: serveAccess(terminal),
-    }),
+    run({ configPath, ...pluginsOf(given), terminal, signal, serve: serveAccess(terminal) }),
   );
   terminal.write(closingText(summary));
+  if (!summary.interrupted) terminal.write(await nextSteps(configPath, summary, given));
   return summary.interrupted ? exitCodes.interrupted : exitCodes.done;
 }
 

@@ -3,11 +3,18 @@ import { ConfigError } from '@trinity-rft/core';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { interruptible } from '../shared/interrupt.js';
-import { allPluginDirs, pluginDirOption, portOf, type PluginDirOption } from '../shared/options.js';
+import {
+  fileOf,
+  pluginsOf,
+  portOf,
+  withFile,
+  withPlugins,
+  type FileOptions,
+  type PluginOptions,
+} from '../shared/options.js';
 import { serveAccess } from '../shared/serve-access.js';
 
-interface ServeArguments extends PluginDirOption {
-  readonly config: string;
+interface ServeArguments extends FileOptions, PluginOptions {
   readonly port?: string;
   readonly host?: string;
   /** False with `--no-train`. */
@@ -15,11 +22,8 @@ interface ServeArguments extends PluginDirOption {
 }
 
 export const addServe: AddCommand = (program, { exitWith }) =>
-  void program
-    .command('serve')
+  void withPlugins(withFile(program.command('serve')))
     .description('serve the model to a running product, and train on its feedback')
-    .requiredOption('-c, --config <file>', 'YAML file')
-    .option(...pluginDirOption)
     .option('--port <number>', 'instead of explorer.proxy_port; 0 = any free port')
     .option('--host <address>', 'instead of explorer.listen_address')
     .option('--no-train', 'another process trains, with mode: train')
@@ -29,29 +33,30 @@ export const addServe: AddCommand = (program, { exitWith }) =>
     )
     .action(exitWith(serveCommand));
 
-async function serveCommand(given: ServeArguments): Promise<number> {
+async function serveCommand(file: string | undefined, given: ServeArguments): Promise<number> {
+  const configPath = fileOf('serve', file, given);
   const { readConfiguration, run, standardTerminal } = await import('@trinity-rft/launcher');
   const port = portOf(given.port);
   const terminal = standardTerminal();
   const access = serveAccess(terminal);
-  const pluginDirs = allPluginDirs(given);
+  const plugins = pluginsOf(given);
   const { loaded } = await readConfiguration({
-    configPath: given.config,
-    pluginDirs,
+    configPath,
+    ...plugins,
     // Keys of other modes, such as task sets, may stay in the file; they have no effect.
     overrides: { mode: 'serve' },
     overridesName: 'trinity serve',
   });
   if (loaded.config.stages.at(-1)?.mode !== 'serve')
     throw new ConfigError(
-      `${given.config} has stages, and the last one does not serve. Give it mode: serve.`,
+      `${configPath} has stages, and the last one does not serve. Give it mode: serve.`,
       { code: 'SERVE_STAGE' },
     );
   const { train, host } = given;
   const { trainStep } = await interruptible(terminal, (signal) =>
     run({
       configPath: loaded,
-      pluginDirs,
+      ...plugins,
       terminal,
       signal,
       serve: { ...access, train, port, host },

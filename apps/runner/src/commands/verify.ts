@@ -2,27 +2,25 @@
 import { ConfigError } from '@trinity-rft/core';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
-import { allPluginDirs, pluginDirOption, type PluginDirOption } from '../shared/options.js';
+import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
 
-interface VerifyArguments extends PluginDirOption {
+interface VerifyArguments extends PluginOptions {
   readonly tolerance: string;
 }
 
 /** Exit code 1 when a difference is above the tolerance, or when nothing could be checked. */
 export const addVerify: AddCommand = (program, { exitWith, write }) =>
-  void program
-    .command('verify <run>')
+  void withPlugins(program.command('verify <run>'))
     .description(
       'recompute the log-probabilities of recorded tokens under the weights that sampled them',
     )
     .option('--tolerance <number>', 'largest difference of a log-probability', '1e-5')
-    .option(...pluginDirOption)
     .addHelpText('after', '\n<run> is a configuration, or the folder of a run.')
     .action(
       exitWith(async (run: string, given: VerifyArguments) => {
         const { renderVerification, verifyRun } = await import('@trinity-rft/launcher');
         const tolerance = toleranceOf(given.tolerance);
-        const verification = await verifyRun({ run, tolerance, pluginDirs: allPluginDirs(given) });
+        const verification = await verifyRun({ run, tolerance, ...pluginsOf(given) });
         write(renderVerification(verification));
         return verification.ok ? exitCodes.done : exitCodes.failed;
       }),

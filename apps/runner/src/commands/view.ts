@@ -2,24 +2,22 @@
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { untilInterrupted } from '../shared/interrupt.js';
-import { allPluginDirs, pluginDirOption, portOf, type PluginDirOption } from '../shared/options.js';
+import { pluginsOf, portOf, withPlugins, type PluginOptions } from '../shared/options.js';
 
-interface ViewArguments extends PluginDirOption {
+interface ViewArguments extends PluginOptions {
   readonly port?: string;
   /** Folder of the model with the tokenizer, if it is not found automatically. */
   readonly tokenizer?: string;
 }
 
 export const addView: AddCommand = (program, { exitWith, write }) =>
-  void program
-    .command('view <run>')
+  void withPlugins(program.command('view <run>'))
     .description('a local page over recorded experiences, also while the run is in progress')
     .option('-p, --port <number>', '0 = any free port', '0')
     .option(
       '--tokenizer <folder>',
       'model folder with the tokenizer of the records; found automatically if the run is complete',
     )
-    .option(...pluginDirOption)
     .addHelpText('after', '\n<run> is a configuration, the folder of a run, or a database (.db).')
     .action(exitWith((run: string, given: ViewArguments) => viewRecords(run, given, write)));
 
@@ -32,7 +30,7 @@ export async function viewRecords(
   const { findRecords } = await import('@trinity-rft/launcher');
   const { openViewer } = await import('@trinity-rft/viewer');
   const { tokenizer } = given;
-  const found = await findRecords(run, { pluginDirs: allPluginDirs(given) });
+  const found = await findRecords(run, pluginsOf(given));
   const stores =
     tokenizer === undefined ? found : found.map((store) => ({ ...store, modelFolder: tokenizer }));
   const viewer = await openViewer({ stores, port: portOf(given.port) });

@@ -1,30 +1,70 @@
-/** Options that several commands have. */
+/** Options and arguments that several commands have. */
 import path from 'node:path';
 import type { Vocabulary } from '@trinity-rft/config/internal';
 import { ConfigError } from '@trinity-rft/core';
+import type { Command } from 'commander';
 
-export interface PluginDirOption {
+export interface PluginOptions {
+  readonly plugin: readonly string[];
   readonly pluginDir: readonly string[];
 }
 
-/** Arguments of Commander's `option`. */
-export const pluginDirOption = [
-  '--plugin-dir <directory>',
-  'directory whose modules export workflows, reward functions and algorithms; may be repeated',
-  (directory: string, all: readonly string[]): readonly string[] => [...all, directory],
-  [] as readonly string[],
-] as const;
+const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
 
-/** The directories of the command line, then those of `TRINITY_PLUGIN_DIRS`, as in Trinity-RFT. */
-export const allPluginDirs = ({ pluginDir }: PluginDirOption): readonly string[] => [
-  ...pluginDir,
-  ...(process.env['TRINITY_PLUGIN_DIRS']?.split(path.delimiter).filter(Boolean) ?? []),
-];
+/** Adds `--plugin` and `--plugin-dir`. */
+export const withPlugins = (command: Command): Command =>
+  command
+    .option(
+      '--plugin <package>',
+      'npm package, directory or module that exports workflows, reward functions and algorithms; may be repeated',
+      collect,
+      [],
+    )
+    .option(
+      '--plugin-dir <directory>',
+      'directory of which every module is such a plugin; may be repeated',
+      collect,
+      [],
+    );
+
+/**
+ * The plugins of the command line, and the directories of `TRINITY_PLUGIN_DIRS`, as in Trinity-RFT.
+ */
+export const pluginsOf = ({
+  plugin,
+  pluginDir,
+}: PluginOptions): { plugins: readonly string[]; pluginDirs: readonly string[] } => ({
+  plugins: plugin,
+  pluginDirs: [
+    ...pluginDir,
+    ...(process.env['TRINITY_PLUGIN_DIRS']?.split(path.delimiter).filter(Boolean) ?? []),
+  ],
+});
+
+export interface FileOptions {
+  readonly config?: string;
+}
+
+/** Adds the argument of a command about one configuration, and the option that says the same. */
+export const withFile = (command: Command): Command =>
+  command.argument('[file]', 'YAML file').option('-c, --config <file>', 'the same, as an option');
+
+/** @throws ConfigError when there is no configuration, or two of them */
+export function fileOf(command: string, file: string | undefined, { config }: FileOptions): string {
+  const found = file ?? config;
+  if (found !== undefined && (config === undefined || config === found)) return found;
+  throw new ConfigError(
+    found === undefined
+      ? `Which configuration? Write: trinity ${command} FILE`
+      : `Two configurations are named, ${found} and ${config}. Name one: trinity ${command} FILE`,
+    { code: 'ARGUMENT_INVALID' },
+  );
+}
 
 /** What configurations may name. @throws ConfigError for plugins that cannot be loaded */
-export async function readVocabulary(given: PluginDirOption): Promise<Vocabulary> {
+export async function readVocabulary(given: PluginOptions): Promise<Vocabulary> {
   const { loadExtensions } = await import('@trinity-rft/launcher/internal');
-  const { algorithms, engines } = await loadExtensions({ pluginDirs: allPluginDirs(given) });
+  const { algorithms, engines } = await loadExtensions(pluginsOf(given));
   return { algorithms, engines };
 }
 

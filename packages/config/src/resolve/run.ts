@@ -28,11 +28,12 @@ export function deriveRun(stages: Stages, timestamp: string | undefined): Resolv
     timestamp,
   );
   const [head, ...tail] = stages.map((stage) => deriveStage(stage, identity));
-  return { ...identity, stages: [head as StageConfig, ...tail] };
+  const { plugins } = first.input;
+  return { ...identity, plugins, stages: [head as StageConfig, ...tail] };
 }
 
 /** What all stages of a run share. */
-type Identity = Omit<ResolvedConfig, 'stages'>;
+type Identity = Omit<ResolvedConfig, 'stages' | 'plugins'>;
 
 function deriveIdentity(
   context: StageContext,

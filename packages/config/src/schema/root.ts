@@ -62,6 +62,11 @@ const runKeys = {
     '',
     'Folder of all runs. Default: checkpoints in the working directory.',
   ),
+  plugins: field(
+    z.array(text()),
+    [],
+    'Extension. npm packages, directories or modules that export workflows, reward functions and algorithms. Packages are looked for in the node_modules of the working directory and of this file.',
+  ),
   checkpoint_job_dir: filledIn(),
   ray_namespace: filledIn(),
   continue_from_checkpoint: field(

@@ -1,6 +1,6 @@
 /** The reward functions that tasks name. */
 import type { RewardFn, Task } from '@trinity-rft/core';
-import type { RewardDefinition } from '@trinity-rft/workflow';
+import type { RewardDefinition } from '@trinity-rft/reward';
 import type { Registry } from '@trinity-rft/workflow/internal';
 
 /** Creates each reward function once per name and arguments. */

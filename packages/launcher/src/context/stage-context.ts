@@ -3,7 +3,8 @@ import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import type { StageConfig } from '@trinity-rft/config';
 import type { EngineFactory, MetricSink, Runtime } from '@trinity-rft/core';
 import type { ResumePoint } from '@trinity-rft/monitor';
-import type { RewardDefinition, WorkflowDefinition } from '@trinity-rft/workflow';
+import type { RewardDefinition } from '@trinity-rft/reward';
+import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import type { Registry } from '@trinity-rft/workflow/internal';
 
 /** Engines by name; the first one is the default. */

@@ -2,20 +2,20 @@
  * A configuration together with what it may name. Plugins are loaded first, because the
  * configuration is checked against what they define.
  */
+import path from 'node:path';
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
 import { loadConfig, type LoadedConfig, type ParseConfigOptions } from '@trinity-rft/config';
+import { readPluginNames } from '@trinity-rft/config/internal';
 import { type Clock, type EngineFactory } from '@trinity-rft/core';
 import { systemClock } from '@trinity-rft/core/internal';
 import { type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { createRewardRegistry, createWorkflowRegistry } from '@trinity-rft/workflow/internal';
 import { engineTable } from '../assembly/models/engines.js';
 import type { Extensions } from '../context/stage-context.js';
-import { loadPlugins } from './plugins.js';
+import { loadPlugins, type PluginOptions } from '../plugins/load.js';
 
 /** What a program adds to the names that a configuration may use. */
-export interface ExtensionOptions {
-  /** Directories whose modules export workflows, reward functions and algorithms. @default none */
-  readonly pluginDirs?: readonly string[];
+export interface ExtensionOptions extends PluginOptions {
   /** More workflows and reward functions. */
   readonly workflows?: readonly WorkflowDefinition[];
   readonly rewardFns?: readonly RewardDefinition[];
@@ -23,8 +23,6 @@ export interface ExtensionOptions {
   readonly algorithms?: readonly Definition[];
   /** More engines. */
   readonly engines?: readonly EngineFactory[];
-  /** @default the working directory of the process */
-  readonly cwd?: string;
 }
 
 export interface ConfigurationOptions
@@ -41,16 +39,16 @@ export interface Configuration extends Extensions {
   readonly loaded: LoadedConfig;
 }
 
-/** @throws ConfigError for plugins that cannot be loaded, and for names that are used twice */
-export async function loadExtensions({
-  pluginDirs = [],
-  workflows = [],
-  rewardFns = [],
-  algorithms = [],
-  engines,
-  cwd,
-}: ExtensionOptions): Promise<Extensions> {
-  const plugins = await loadPlugins(pluginDirs, cwd);
+/**
+ * @param projects folders whose `node_modules` may hold the plugins, besides that of `cwd`
+ * @throws ConfigError for plugins that cannot be loaded, and for names that are used twice
+ */
+export async function loadExtensions(
+  options: ExtensionOptions,
+  projects: readonly string[] = [],
+): Promise<Extensions> {
+  const { workflows = [], rewardFns = [], algorithms = [], engines } = options;
+  const plugins = await loadPlugins(options, projects);
   const definitions = [...plugins.algorithms, ...algorithms];
   return {
     workflows: createWorkflowRegistry([...plugins.workflows, ...workflows]),
@@ -60,10 +58,15 @@ export async function loadExtensions({
   };
 }
 
-/** @throws ConfigError for plugins, and with every problem of the file */
+/**
+ * Loads the plugins of the options and of the file, then the file.
+ * @throws ConfigError for plugins, and with every problem of the file
+ */
 export async function readConfiguration(options: ConfigurationOptions): Promise<Configuration> {
   const { configPath, env, cwd, clock = systemClock, overrides, overridesName } = options;
-  const extensions = await loadExtensions(options);
+  const plugins = [...(options.plugins ?? []), ...(await readPluginNames(configPath, options))];
+  const project = path.dirname(path.resolve(cwd ?? '.', configPath));
+  const extensions = await loadExtensions({ ...options, plugins }, [project]);
   const loaded = await loadConfig(configPath, {
     timestamp: timestamp(clock),
     algorithms: extensions.algorithms,

@@ -1,4 +1,5 @@
 /** A whole run: configuration, plugins, lock, and the stages in order. */
+import path from 'node:path';
 import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
 import { type Clock } from '@trinity-rft/core';
 import { systemClock } from '@trinity-rft/core/internal';
@@ -10,12 +11,16 @@ import { lockRun } from './lock.js';
 import { readStageProgress, writeStageProgress } from './progress.js';
 import { checkData, runStage, type StageSurroundings } from './stage.js';
 
+/** `file`: plugins are looked for in the `node_modules` of its folder as well. */
+export type ParsedConfig = Pick<LoadedConfig, 'config' | 'warnings'> &
+  Partial<Pick<LoadedConfig, 'file'>>;
+
 export interface RunOptions extends ExtensionOptions {
   /**
    * YAML file, or what `parseConfig` returned for another source. It must have been parsed with the
    * same algorithms and engines.
    */
-  readonly configPath: string | Pick<LoadedConfig, 'config' | 'warnings'>;
+  readonly configPath: string | ParsedConfig;
   /** Where progress is written. */
   readonly terminal: Terminal;
   /**
@@ -68,10 +73,13 @@ export async function run(options: RunOptions): Promise<RunSummary> {
 
 async function readAll(
   options: RunOptions,
-): Promise<Extensions & { readonly loaded: Pick<LoadedConfig, 'config' | 'warnings'> }> {
-  const { configPath } = options;
+): Promise<Extensions & { readonly loaded: ParsedConfig }> {
+  const { configPath, plugins = [], cwd = '.' } = options;
   if (typeof configPath === 'string') return readConfiguration({ ...options, configPath });
-  return { ...(await loadExtensions(options)), loaded: configPath };
+  const { config, file } = configPath;
+  const all = { ...options, plugins: [...plugins, ...config.plugins] };
+  const projects = file === undefined ? [] : [path.dirname(path.resolve(cwd, file))];
+  return { ...(await loadExtensions(all, projects)), loaded: configPath };
 }
 
 /** Finds unknown names before anything starts. */

@@ -21,7 +21,7 @@ export interface VerifyTarget {
 /** How a configuration is read, if one is named. */
 export type TargetOptions = Pick<
   ConfigurationOptions,
-  'pluginDirs' | 'workflows' | 'rewardFns' | 'algorithms' | 'engines' | 'cwd' | 'env'
+  'plugins' | 'pluginDirs' | 'workflows' | 'rewardFns' | 'algorithms' | 'engines' | 'cwd' | 'env'
 >;
 
 /**

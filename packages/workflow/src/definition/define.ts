@@ -1,7 +1,7 @@
-/** Declaring workflows and reward functions. */
-import { ConfigError, type RewardFn } from '@trinity-rft/core';
+/** Declaring workflows, and recognising what plugins declare. */
+import { checkName } from '@trinity-rft/core/internal';
+import type { RewardDefinition } from '@trinity-rft/reward';
 import type {
-  RewardDefinition,
   WorkflowContext,
   WorkflowDefinition,
   WorkflowNeeds,
@@ -9,8 +9,6 @@ import type {
 } from './types.js';
 import { argProblems, readWorkflowArgs, type ArgsSchema } from './workflow-args.js';
 import type { WorkflowClass } from './workflow-class.js';
-
-const namePattern = /^[\w.:/@-]+$/;
 
 type AnyArgs = Readonly<Record<string, unknown>>;
 
@@ -38,8 +36,8 @@ export interface WorkflowClassOptions extends Declaration<unknown> {
 }
 
 /**
- * Declares a workflow that `default_workflow_type` can name. Export the result from a module of the
- * plugin directory, or pass it to the launcher.
+ * Declares a workflow that `default_workflow_type` can name. Export the result from a plugin, or
+ * pass it to the launcher.
  * @throws ConfigError when the name is empty or has characters that are not allowed
  */
 export function defineWorkflow<Args = AnyArgs>(
@@ -96,31 +94,11 @@ function ofClass(
   };
 }
 
-/** Declares a reward function that `default_reward_fn_type` can name. */
-export function defineReward(options: {
-  readonly name: string;
-  readonly score: RewardFn;
-}): RewardDefinition {
-  return {
-    kind: 'trinity-rft.reward',
-    name: checkName('Reward function', options.name),
-    create: () => options.score,
-  };
-}
-
-function checkName(what: string, name: string): string {
-  if (namePattern.test(name)) return name;
-  throw new ConfigError(
-    `${what} name ${JSON.stringify(name)} is invalid. Use letters, digits and any of _ . : / @ -`,
-    { code: 'NAME_INVALID' },
-  );
-}
-
 /** Recognises a result of {@link defineWorkflow}, even from another copy of this package. */
 export const isWorkflowDefinition = (value: unknown): value is WorkflowDefinition =>
   kindOf(value) === 'trinity-rft.workflow';
 
-/** Recognises a result of {@link defineReward}, even from another copy of this package. */
+/** Recognises a result of `defineReward`, even from another copy of this package. */
 export const isRewardDefinition = (value: unknown): value is RewardDefinition =>
   kindOf(value) === 'trinity-rft.reward';
 

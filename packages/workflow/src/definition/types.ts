@@ -75,11 +75,3 @@ export interface WorkflowDefinition {
   readonly canRepeat: boolean;
   create(context: WorkflowContext): WorkflowInstance;
 }
-
-/** A reward function as the registry knows it. */
-export interface RewardDefinition {
-  readonly kind: 'trinity-rft.reward';
-  readonly name: string;
-  /** The built-in ones name what they do not accept. @throws ConfigError */
-  create(args: Readonly<Record<string, unknown>>): RewardFn;
-}

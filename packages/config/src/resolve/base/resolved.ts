@@ -36,6 +36,8 @@ export interface ResolvedConfig {
   readonly resume: boolean;
   /** Root of all randomness, 32 bit unsigned. */
   readonly seed: number;
+  /** npm packages, directories or modules whose definitions the run may name. */
+  readonly plugins: readonly string[];
   /** A file without `stages` has one stage, whose `stageName` is undefined. */
   readonly stages: readonly [StageConfig, ...StageConfig[]];
 }

@@ -1,0 +1,40 @@
+/** `trinity log`: what happened in a run. */
+import { ConfigError } from '@trinity-rft/core';
+import type { AddCommand } from '../shared/command.js';
+import { exitCodes } from '../shared/exit-codes.js';
+import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
+
+interface LogArguments extends PluginOptions {
+  readonly lines: string;
+  readonly warnings?: boolean;
+  readonly metric?: string;
+  readonly json?: boolean;
+}
+
+export const addLog: AddCommand = (program, { exitWith, write }) =>
+  void withPlugins(program.command('log <run>'))
+    .description('what happened in a run: steps, rewards, evaluations, warnings, why it failed')
+    .option('-n, --lines <number>', 'last lines of the log', '10')
+    .option('--warnings', 'only warnings and errors of the log')
+    .option('--metric <name>', 'one metric, step by step, instead')
+    .option('--json', 'everything, as JSON')
+    .addHelpText('after', '\n<run> is a configuration, or the folder of a run.')
+    .action(
+      exitWith(async (run: string, given: LogArguments) => {
+        const { renderMetric, renderReport, reportRun } = await import('@trinity-rft/launcher');
+        const { metric, warnings } = given;
+        const lines = linesOf(given.lines);
+        const report = await reportRun(run, pluginsOf(given));
+        if (given.json === true) write(`${JSON.stringify(report, null, 2)}\n`);
+        else if (metric === undefined) write(renderReport(report, { lines, warnings }));
+        else write(renderMetric(report, metric));
+        return exitCodes.done;
+      }),
+    );
+
+function linesOf(text: string): number {
+  if (/^\d+$/.test(text)) return Number(text);
+  throw new ConfigError(`--lines is "${text}". Expected a whole number.`, {
+    code: 'ARGUMENT_INVALID',
+  });
+}

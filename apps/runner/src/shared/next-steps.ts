@@ -1,0 +1,54 @@
+/** What a user may want to do after a run. */
+import path from 'node:path';
+import type { RunSummary } from '@trinity-rft/launcher';
+import type { PluginOptions } from './options.js';
+
+/** The commands with their real paths, ready to be copied. */
+export async function nextSteps(
+  configPath: string,
+  { jobDirectory, checkpoint }: RunSummary,
+  { plugin, pluginDir }: PluginOptions,
+): Promise<string> {
+  const { findRecords } = await import('@trinity-rft/launcher');
+  const recorded = await findRecords(jobDirectory).then(
+    () => true,
+    () => false,
+  );
+  const plugins = [
+    ...plugin.map((each) => ` --plugin ${quoted(each)}`),
+    ...pluginDir.map((each) => ` --plugin-dir ${quoted(each)}`),
+  ].join('');
+  const run = quoted(shortPath(jobDirectory));
+  const config = `${quoted(shortPath(configPath))}${plugins}`;
+  const steps = [
+    [`log ${run}`, 'rewards, evaluations and warnings'],
+    ...(recorded
+      ? [
+          [`view ${run}`, 'what was recorded, in the browser'],
+          // Only the configuration says which weights sampled before the first checkpoint.
+          [`verify ${config}`, 'recorded log-probabilities against the weights'],
+        ]
+      : []),
+    ...(checkpoint === undefined
+      ? []
+      : [[`serve ${config} --no-train`, 'the trained model as an OpenAI API']]),
+  ];
+  const width = Math.max(...steps.map(([command = '']) => command.length));
+  const lines = steps.map(
+    ([command = '', what]) => `  ${programName()} ${command.padEnd(width)}  # ${what}\n`,
+  );
+  return `\nNext:\n${lines.join('')}`;
+}
+
+/** The shorter of the path from the working directory and the whole one. */
+function shortPath(place: string): string {
+  const relative = path.relative('.', place);
+  return relative !== '' && relative.length < place.length ? relative : place;
+}
+
+const quoted = (text: string): string =>
+  /^[\w./:@=+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+/** As it was called: npx says so in the environment. */
+const programName = (): string =>
+  process.env['npm_command'] === 'exec' ? 'npx trinity' : 'trinity';

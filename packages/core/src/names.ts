@@ -1,0 +1,13 @@
+/** The names that a configuration can refer to. */
+import { ConfigError } from './errors.js';
+
+const namePattern = /^[\w.:/@-]+$/;
+
+/** @param what begins the message: "Workflow". @throws ConfigError when YAML could not hold it */
+export function checkName(what: string, name: string): string {
+  if (namePattern.test(name)) return name;
+  throw new ConfigError(
+    `${what} name ${JSON.stringify(name)} is invalid. Use letters, digits and any of _ . : / @ -`,
+    { code: 'NAME_INVALID' },
+  );
+}

@@ -1,0 +1,14 @@
+/** The Node that every package of ours needs. */
+
+/** As `engines.node` of the packages says. */
+const needed = [22, 13] as const;
+
+/** What is wrong with this version of Node; undefined when nothing is. */
+export function nodeVersionFault(version: string): string | undefined {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > needed[0] || (major === needed[0] && minor >= needed[1])) return undefined;
+  return (
+    `Trinity-RFT needs Node ${needed.join('.')} or newer; this is Node ${version} (${process.execPath}). ` +
+    'Install a newer one from https://nodejs.org, or put one in front of the command: npx -y -p node@24 COMMAND.'
+  );
+}

@@ -1,0 +1,117 @@
+/** Where a plugin lies: a directory of modules, one module, or an npm package. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ConfigError } from '@trinity-rft/core';
+import type { Jiti } from 'jiti';
+
+/** A plugin and the modules whose exports it consists of. */
+export interface FoundPlugin {
+  /** As messages name it. */
+  readonly title: string;
+  readonly files: readonly string[];
+}
+
+interface PluginPlaces {
+  /** Finds the entry of an npm package. */
+  readonly jiti: Jiti;
+  /** Relative paths start here, and packages are looked for in its `node_modules` first. */
+  readonly cwd: string;
+  /** Folders whose `node_modules` may hold the package as well. */
+  readonly projects: readonly string[];
+}
+
+const modulePattern = /^[^_.].*\.(?:ts|mts|js|mjs)$/;
+const notModules = /\.(?:d\.m?ts|(?:test|spec)\.\w+)$/;
+
+/** The modules at the top level of a directory. @throws ConfigError when it cannot be read */
+export async function findPluginDirectory(directory: string): Promise<FoundPlugin> {
+  const names = await readdir(directory).catch((cause: unknown) => {
+    throw new ConfigError(
+      `Plugin directory ${directory} cannot be read. Give --plugin-dir a directory that exists, and --plugin a package.`,
+      { code: 'PLUGIN_DIR', cause },
+    );
+  });
+  const files = names
+    .filter((name) => modulePattern.test(name) && !notModules.test(name))
+    .toSorted()
+    .map((name) => path.join(directory, name));
+  return { title: `Plugin directory ${directory}`, files };
+}
+
+/**
+ * A plugin by path or by the name of a package. A directory that is itself a package counts as its
+ * entry; a path goes before a package of the same name.
+ * @throws ConfigError when there is neither
+ */
+export async function findPlugin(plugin: string, places: PluginPlaces): Promise<FoundPlugin> {
+  const place = path.resolve(places.cwd, plugin);
+  const stats = statSync(place, { throwIfNoEntry: false });
+  if (stats?.isFile() === true) return { title: `Plugin ${place}`, files: [place] };
+  if (stats?.isDirectory() === true) {
+    const entry = entryOf(place, places.jiti);
+    return entry === undefined
+      ? findPluginDirectory(place)
+      : { title: `Plugin ${place}`, files: [entry] };
+  }
+  if (!isPath(plugin)) {
+    const entry = installedEntry(plugin, places);
+    if (entry !== undefined) return { title: `Plugin ${plugin} (${entry})`, files: [entry] };
+  }
+  throw notFound(plugin, place, places);
+}
+
+const isPath = (plugin: string): boolean => /^[./\\~]|^[A-Za-z]:/.test(plugin);
+
+/** The entry of the package in a directory; undefined when it has none that exists. */
+function entryOf(directory: string, jiti: Jiti): string | undefined {
+  const manifestFile = path.join(directory, 'package.json');
+  if (!existsSync(manifestFile)) return undefined;
+  const { name, main, exports } = readManifest(manifestFile);
+  const entry =
+    exports === undefined || name === undefined
+      ? path.join(directory, main ?? 'index.js')
+      : resolveFrom(name, directory, jiti);
+  return entry !== undefined && existsSync(entry) ? entry : undefined;
+}
+
+interface Manifest {
+  readonly name?: string;
+  readonly main?: string;
+  readonly exports?: unknown;
+}
+
+function readManifest(file: string): Manifest {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Manifest;
+  } catch (cause) {
+    throw new ConfigError(`Plugin ${path.dirname(file)}: its package.json is not JSON.`, {
+      code: 'PLUGIN_LOAD',
+      cause,
+    });
+  }
+}
+
+function installedEntry(name: string, { jiti, cwd, projects }: PluginPlaces): string | undefined {
+  for (const project of [cwd, ...projects]) {
+    const entry = resolveFrom(name, project, jiti);
+    if (entry !== undefined) return entry;
+  }
+  return undefined;
+}
+
+function resolveFrom(specifier: string, folder: string, jiti: Jiti): string | undefined {
+  const parentURL = pathToFileURL(path.join(folder, 'plugins.js'));
+  const found = jiti.esmResolve(specifier, { parentURL, try: true });
+  return found?.startsWith('file:') === true ? fileURLToPath(found) : undefined;
+}
+
+function notFound(plugin: string, place: string, { cwd, projects }: PluginPlaces): ConfigError {
+  const searched = [...new Set([cwd, ...projects])].join(' and ');
+  const message = isPath(plugin)
+    ? `There is no plugin ${place}. Name a directory, a module or an npm package.`
+    : `There is no plugin "${plugin}": ${place} does not exist, and no package of this name with an entry point is installed in ${searched}. ` +
+      `Install it there (npm install ${plugin}), or check the path.`;
+  return new ConfigError(message, { code: 'PLUGIN_MISSING' });
+}

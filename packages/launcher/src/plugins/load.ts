@@ -1,0 +1,131 @@
+/** Workflows, reward functions and algorithms that plugins export. */
+import path from 'node:path';
+import type { Definition } from '@trinity-rft/algorithm';
+import { isAlgorithmPlugin } from '@trinity-rft/algorithm/internal';
+import { ConfigError, describeError } from '@trinity-rft/core';
+import type { RewardDefinition, WorkflowDefinition } from '@trinity-rft/workflow';
+import { isRewardDefinition, isWorkflowDefinition } from '@trinity-rft/workflow/internal';
+import { createJiti, type Jiti } from 'jiti';
+import { findPlugin, findPluginDirectory, type FoundPlugin } from './find.js';
+import { ownPackages } from './own-packages.js';
+
+export interface Plugins {
+  readonly workflows: readonly WorkflowDefinition[];
+  readonly rewardFns: readonly RewardDefinition[];
+  /** Algorithms and their parts. */
+  readonly algorithms: readonly Definition[];
+}
+
+export interface PluginOptions {
+  /**
+   * npm packages, directories or modules that export workflows, reward functions and algorithms.
+   * @default none
+   */
+  readonly plugins?: readonly string[];
+  /** Directories of which every module is loaded. @default none */
+  readonly pluginDirs?: readonly string[];
+  /** @default the working directory of the process */
+  readonly cwd?: string;
+}
+
+const algorithmKinds = {
+  'trinity-rft.algorithm': 'algorithm',
+  'trinity-rft.advantage': 'advantage function',
+  'trinity-rft.policy-loss': 'policy loss',
+  'trinity-rft.operator': 'operator',
+} as const satisfies Readonly<Record<Definition['kind'], string>>;
+
+/**
+ * Loads the entry of each package and every module at the top level of each directory, and collects
+ * the exports that `defineWorkflow`, `defineReward`, `defineAlgorithm` or a function for its parts
+ * created. TypeScript needs no build; modules may import each other and packages. In a directory,
+ * files whose name begins with `_` or `.`, tests and declarations are skipped. Engines cannot be
+ * plugins: a program passes them in `ExtensionOptions.engines`.
+ * @param projects folders whose `node_modules` may hold the packages, besides that of `cwd`
+ * @throws ConfigError naming the plugin that is missing, cannot be loaded or defines nothing, or the
+ * two files that use one name
+ */
+export async function loadPlugins(
+  { plugins = [], pluginDirs = [], cwd = process.cwd() }: PluginOptions,
+  projects: readonly string[] = [],
+): Promise<Plugins> {
+  const jiti = createJiti(import.meta.url, { virtualModules: ownPackages() });
+  const directories = new Set(pluginDirs.map((each) => path.resolve(cwd, each)));
+  const found = [
+    ...(await Promise.all([...directories].map(findPluginDirectory))),
+    ...(await Promise.all(plugins.map((each) => findPlugin(each, { jiti, cwd, projects })))),
+  ];
+  /** Each with the file that exports it first: several modules may export one definition. */
+  const definitions = new Map<unknown, string>();
+  for (const plugin of found)
+    for (const [value, file] of await definitionsOf(jiti, plugin))
+      if (!definitions.has(value)) definitions.set(value, file);
+  return {
+    workflows: distinct('workflow', definitions, isWorkflowDefinition),
+    rewardFns: distinct('reward function', definitions, isRewardDefinition),
+    algorithms: Object.entries(algorithmKinds).flatMap(([kind, word]) =>
+      distinct(
+        word,
+        definitions,
+        (value): value is Definition => isAlgorithmPlugin(value) && value.kind === kind,
+      ),
+    ),
+  };
+}
+
+/** @throws ConfigError when it has none */
+async function definitionsOf(
+  jiti: Jiti,
+  { title, files }: FoundPlugin,
+): Promise<readonly (readonly [value: unknown, file: string])[]> {
+  const exported: (readonly [name: string, value: unknown, file: string])[] = [];
+  for (const file of files)
+    for (const [name, value] of Object.entries(await load(jiti, file)))
+      exported.push([name, value, file]);
+  const definitions = exported.filter(([, value]) => isDefinition(value));
+  if (definitions.length > 0) return definitions.map(([, value, file]) => [value, file]);
+  const names = exported.map(([name]) => name).join(', ');
+  const has =
+    files.length === 0
+      ? 'has no module at its top level'
+      : `exports ${names === '' ? 'nothing' : names}, and none of it is a workflow, a reward function or an algorithm`;
+  throw new ConfigError(
+    `${title} ${has}. Export what defineWorkflow, defineReward or defineAlgorithm returns.`,
+    { code: 'PLUGIN_EMPTY' },
+  );
+}
+
+const isDefinition = (value: unknown): boolean =>
+  isWorkflowDefinition(value) || isRewardDefinition(value) || isAlgorithmPlugin(value);
+
+async function load(jiti: Jiti, file: string): Promise<Record<string, unknown>> {
+  try {
+    return await jiti.import<Record<string, unknown>>(file);
+  } catch (cause) {
+    throw new ConfigError(`Plugin ${file} cannot be loaded: ${describeError(cause)}`, {
+      code: 'PLUGIN_LOAD',
+      cause,
+    });
+  }
+}
+
+/** The definitions of one kind. @throws ConfigError naming both files when two have one name */
+function distinct<T extends { readonly name: string }>(
+  kind: string,
+  definitions: ReadonlyMap<unknown, string>,
+  is: (value: unknown) => value is T,
+): readonly T[] {
+  const files = new Map<string, string>();
+  return [...definitions].flatMap(([value, file]) => {
+    if (!is(value)) return [];
+    const other = files.get(value.name);
+    if (other !== undefined) {
+      throw new ConfigError(
+        `Two plugins define a ${kind} named "${value.name}": ${other} and ${file}. Give one of them another name.`,
+        { code: 'DUPLICATE_NAME' },
+      );
+    }
+    files.set(value.name, file);
+    return [value];
+  });
+}

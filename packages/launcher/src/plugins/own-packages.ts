@@ -1,0 +1,86 @@
+/** The packages of this program as plugins see them. */
+import { createRequire } from 'node:module';
+import * as algorithm from '@trinity-rft/algorithm';
+import * as core from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
+import { didYouMean } from '@trinity-rft/core/internal';
+import * as reward from '@trinity-rft/reward';
+import * as workflow from '@trinity-rft/workflow';
+
+type Exports = Readonly<Record<string, unknown>>;
+
+/** What plugins are written with. */
+const loaded: Readonly<Record<string, Exports>> = {
+  '@trinity-rft/algorithm': algorithm,
+  '@trinity-rft/core': core,
+  '@trinity-rft/reward': reward,
+  '@trinity-rft/workflow': workflow,
+};
+
+/** The rest of what a project may import, loaded when a plugin does. */
+const others = [
+  'buffer',
+  'chat',
+  'config',
+  'engine-onnx',
+  'explorer',
+  'launcher',
+  'model',
+  'monitor',
+  'serve',
+  'synchronizer',
+  'trainer',
+].map((name) => `@trinity-rft/${name}`);
+
+/**
+ * Modules of plugins get this program's own copies of these packages. A plugin therefore needs no
+ * `node_modules` for them, whether the program runs from sources or as installed.
+ */
+export function ownPackages(): Record<string, Exports> {
+  const require = createRequire(import.meta.url);
+  const packages: Record<string, Exports> = {};
+  for (const [name, exports] of Object.entries(loaded)) packages[name] = explained(name, exports);
+  for (const name of others)
+    Object.defineProperty(packages, name, {
+      enumerable: true,
+      get: () => explained(name, require(name) as Exports),
+    });
+  return packages;
+}
+
+/**
+ * The exports of a package; one that is missing is an error that says where it is. Otherwise it
+ * would be undefined, and the error that of calling it.
+ */
+function explained(name: string, exports: Exports): Exports {
+  const isMissing = (key: string | symbol): key is string =>
+    typeof key === 'string' && !(key in exports) && !asksWhatItIs.has(key);
+  return new Proxy(
+    { ...exports },
+    {
+      // The loader looks before it reads.
+      has: (target, key) => Reflect.has(target, key) || isMissing(key),
+      get: (target, key) => {
+        if (!isMissing(key)) return Reflect.get(target, key) as unknown;
+        throw new ConfigError(missing(name, key, Object.keys(exports)), { code: 'NO_EXPORT' });
+      },
+    },
+  );
+}
+
+/** What loaders read of every module. */
+const asksWhatItIs = new Set([
+  'default',
+  'then',
+  '__esModule',
+  'toJSON',
+  'toString',
+  'module.exports',
+]);
+
+function missing(name: string, key: string, known: readonly string[]): string {
+  const owner = Object.keys(loaded).find((other) => key in (loaded[other] ?? {}));
+  const cure =
+    owner === undefined ? didYouMean(key, known) : ` Import it from ${owner}, which exports it.`;
+  return `${name} exports no "${key}".${cure}`;
+}

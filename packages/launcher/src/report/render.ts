@@ -1,0 +1,103 @@
+/** A run's report as text. */
+import path from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
+import { didYouMean } from '@trinity-rft/core/internal';
+import { plotCurve } from '@trinity-rft/monitor';
+import { curveOf, metricNames, type MetricLine } from './read-metrics.js';
+import type { RunReport, StageReport } from './run-report.js';
+
+export interface RenderReportOptions {
+  /** Last lines of the log to show. @default 10 */
+  readonly lines?: number;
+  /** Show only warnings and errors of the log. @default false */
+  readonly warnings?: boolean;
+}
+
+const rewardMetric = 'rollout/reward/mean';
+
+export function renderReport(
+  { jobDirectory, pid, stages }: RunReport,
+  options: RenderReportOptions = {},
+): string {
+  const running = pid === undefined ? '' : `, process ${pid} is at work`;
+  const parts = stages.map((stage) => renderStage(jobDirectory, stage, options));
+  return `${jobDirectory}${running}\n\n${parts.join('\n')}`;
+}
+
+function renderStage(
+  jobDirectory: string,
+  { directory, metrics, log, failure, checkpoint }: StageReport,
+  { lines = 10, warnings = false }: RenderReportOptions,
+): string {
+  const kept = warnings ? log.filter((line) => /^(?:WARN|ERROR) /.test(line)) : log;
+  const shown = lines === 0 ? [] : kept.slice(-lines);
+  const trainStep = metrics.findLast(({ role }) => role === 'trainer')?.step;
+  const facts: Readonly<Record<string, string | undefined>> = {
+    'train step': trainStep === undefined ? undefined : String(trainStep),
+    checkpoint: checkpoint && `${checkpoint.directory} (after step ${checkpoint.step})`,
+    reward: rewardText(metrics),
+    ...evaluations(metrics),
+    warnings: countText(log),
+    failed: failure?.split('\n')[0],
+  };
+  return [
+    ...(directory === jobDirectory ? [] : [`stage ${path.basename(directory)}`]),
+    ...Object.entries(facts)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => `  ${name.padEnd(12)} ${value}`),
+    ...(shown.length === 0 ? [] : ['', `  ${path.join(directory, 'log', 'trinity.log')}`]),
+    ...shown.map((line) => `    ${line}`),
+    '',
+  ].join('\n');
+}
+
+function rewardText(metrics: readonly MetricLine[]): string | undefined {
+  const values = curveOf(metrics, rewardMetric).map(([, value]) => value);
+  const [first, last] = [values.at(0), values.at(-1)];
+  if (first === undefined || last === undefined) return undefined;
+  const best = Math.max(...values);
+  return `${first.toFixed(3)} -> ${last.toFixed(3)} in ${values.length} explore steps, best ${best.toFixed(3)}`;
+}
+
+/** First and last mean reward of every evaluation. */
+function evaluations(metrics: readonly MetricLine[]): Readonly<Record<string, string>> {
+  const names = metricNames(metrics).filter((name) =>
+    /^(?:eval|bench)\/.+\/reward\/mean(?:@\d+)?$/.test(name),
+  );
+  return Object.fromEntries(
+    names.map((name) => {
+      const curve = curveOf(metrics, name).map(
+        ([step, value]) => `${value.toFixed(3)} (step ${step})`,
+      );
+      const [first, last] = [curve.at(0), curve.at(-1)];
+      return [name.split('/').slice(0, -2).join('/'), [...new Set([first, last])].join(' -> ')];
+    }),
+  );
+}
+
+function countText(log: readonly string[]): string | undefined {
+  const count = (level: string): number =>
+    log.filter((line) => line.startsWith(`${level} `)).length;
+  const [warned, failed] = [count('WARN'), count('ERROR')];
+  return warned + failed === 0 ? undefined : `${warned}, and ${failed} errors`;
+}
+
+/** One metric of all stages as a plot and a line per step. @throws ConfigError for unknown names */
+export function renderMetric({ stages }: RunReport, metric: string): string {
+  const parts = stages.flatMap(({ directory, metrics }) => {
+    const curve = curveOf(metrics, metric);
+    if (curve.length === 0) return [];
+    const title = `${metric}, ${directory}`;
+    const plot = plotCurve(
+      curve.map(([, value]) => value),
+      { title },
+    );
+    return [`${plot}\n\n${curve.map(([step, value]) => `${step}\t${value}`).join('\n')}\n`];
+  });
+  if (parts.length > 0) return parts.join('\n');
+  const known = metricNames(stages.flatMap(({ metrics }) => metrics));
+  throw new ConfigError(
+    `No metric is named "${metric}".${didYouMean(metric, known)} Known: ${known.join(', ') || 'none'}.`,
+    { code: 'METRIC_UNKNOWN' },
+  );
+}

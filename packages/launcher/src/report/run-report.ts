@@ -1,0 +1,101 @@
+/** What happened in a run, read from its folder: state, rewards, evaluations, log. */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
+import { listCheckpoints } from '@trinity-rft/trainer';
+import { readConfiguration, type ConfigurationOptions } from '../run/configuration.js';
+import { failureFile } from '../run/failure.js';
+import { readMetrics, type MetricLine } from './read-metrics.js';
+
+export interface StageReport {
+  /** Folder of the stage. */
+  readonly directory: string;
+  /** Of `metrics.jsonl`, in its order; a line that is still being written is left out. */
+  readonly metrics: readonly MetricLine[];
+  /** Lines of `trinity.log`; further lines of a message belong to the line before. */
+  readonly log: readonly string[];
+  /** Text of `failure.txt`, if the last attempt failed. */
+  readonly failure?: string;
+  /** Newest checkpoint, and the train step after which it was written. */
+  readonly checkpoint?: { readonly directory: string; readonly step: number };
+}
+
+export interface RunReport {
+  readonly jobDirectory: string;
+  /** The process that writes to the folder now. */
+  readonly pid?: number;
+  readonly stages: readonly StageReport[];
+}
+
+/**
+ * @param run a configuration, or the folder of a run
+ * @throws ConfigError when there is no such run
+ */
+export async function reportRun(
+  run: string,
+  options: Omit<ConfigurationOptions, 'configPath'> = {},
+): Promise<RunReport> {
+  const place = path.resolve(options.cwd ?? '.', run);
+  const found = await stat(place).catch(() => undefined);
+  if (found === undefined)
+    throw new ConfigError(`There is no ${place}. Name a configuration, or the folder of a run.`, {
+      code: 'RUN_MISSING',
+    });
+  const jobDirectory = found.isDirectory()
+    ? place
+    : (await readConfiguration({ ...options, configPath: place })).loaded.config.jobDirectory;
+  const stages = await Promise.all((await stageFolders(jobDirectory)).map(reportStage));
+  const seen = stages.filter(({ metrics, log }) => metrics.length + log.length > 0);
+  if (seen.length > 0) return { jobDirectory, pid: await runningPid(jobDirectory), stages: seen };
+  throw new ConfigError(
+    `${jobDirectory} has no log and no metrics. Expected the folder of a run that was started.`,
+    { code: 'RUN_MISSING' },
+  );
+}
+
+/** The folder itself and its subfolders, in the order in which their logs began. */
+async function stageFolders(jobDirectory: string): Promise<readonly string[]> {
+  const entries = await readdir(jobDirectory, { withFileTypes: true }).catch(() => []);
+  const folders = entries
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => path.join(jobDirectory, name));
+  const began = await Promise.all(
+    [jobDirectory, ...folders].map(async (folder) => ({
+      folder,
+      at: (await stat(path.join(folder, 'log')).catch(() => undefined))?.birthtimeMs ?? Infinity,
+    })),
+  );
+  return began.toSorted((a, b) => a.at - b.at).map(({ folder }) => folder);
+}
+
+async function reportStage(directory: string): Promise<StageReport> {
+  const log = await textOf(path.join(directory, 'log', 'trinity.log'));
+  const newest = (await listCheckpoints(directory).catch(() => [])).at(-1);
+  return {
+    directory,
+    metrics: await readMetrics(path.join(directory, 'monitor', 'metrics.jsonl')),
+    log: log === undefined ? [] : log.trimEnd().split('\n'),
+    failure: await textOf(path.join(directory, failureFile)),
+    checkpoint: newest && { directory: newest.directory, step: newest.manifest.step },
+  };
+}
+
+const textOf = (file: string): Promise<string | undefined> =>
+  readFile(file, 'utf8').catch(() => undefined);
+
+async function runningPid(jobDirectory: string): Promise<number | undefined> {
+  for (const role of ['run', 'serve']) {
+    const pid = Number(await textOf(path.join(jobDirectory, `${role}.pid`)));
+    if (pid > 0 && isAlive(pid)) return pid;
+  }
+  return undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

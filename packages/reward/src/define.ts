@@ -1,0 +1,27 @@
+/** Declaring reward functions. */
+import type { RewardFn } from '@trinity-rft/core';
+import { checkName } from '@trinity-rft/core/internal';
+
+/** A reward function as the registry knows it. */
+export interface RewardDefinition {
+  readonly kind: 'trinity-rft.reward';
+  readonly name: string;
+  /** The built-in ones name what they do not accept. @throws ConfigError */
+  create(args: Readonly<Record<string, unknown>>): RewardFn;
+}
+
+/**
+ * Declares a reward function that `default_reward_fn_type` can name. Export the result from a
+ * plugin, or pass it to the launcher.
+ * @throws ConfigError when the name is empty or has characters that are not allowed
+ */
+export function defineReward(options: {
+  readonly name: string;
+  readonly score: RewardFn;
+}): RewardDefinition {
+  return {
+    kind: 'trinity-rft.reward',
+    name: checkName('Reward function', options.name),
+    create: () => options.score,
+  };
+}
