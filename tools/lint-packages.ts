@@ -1,37 +1,31 @@
 // Packs every package that is published and checks what a user would get: `publint` looks at the
-// manifest and the files, `attw` at whether TypeScript finds the declarations. Needs a build.
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+// manifest and the files, `attw` at whether TypeScript finds the declarations, we at the links to
+// the repository. Needs a build.
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkPackage, createPackageFromTarballData, type Problem } from '@arethetypeswrong/core';
+import {
+  checkPackage,
+  createPackageFromTarballData,
+  type Package,
+  type Problem,
+} from '@arethetypeswrong/core';
 import { problemKindInfo } from '@arethetypeswrong/core/problems';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
-import { listPackages } from './workspace.ts';
+import { packAll, readTarball, type PackedPackage } from './packages/pack.ts';
+import { originProblems, readmeProblems, type PackedManifest } from './packages/published.ts';
 
 const root = join(import.meta.dirname, '..');
-const published = listPackages(root).filter(({ manifest }) => manifest.private !== true);
 const folder = mkdtempSync(join(tmpdir(), 'trinity-pack-'));
+let count = 0;
 let problems = 0;
 
 try {
-  const filters = published.flatMap(({ manifest }) => ['--filter', manifest.name]);
-  execFileSync('pnpm', ['--recursive', ...filters, 'pack', '--pack-destination', folder], {
-    cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  for (const { path, manifest } of published) {
-    const file = join(
-      folder,
-      `${manifest.name.replace('@', '').replace('/', '-')}-${manifest.version}.tgz`,
-    );
-    const tarball = new Uint8Array(readFileSync(file));
-    const findings = [
-      ...(await manifestProblems(tarball)),
-      ...(await declarationProblems(tarball)),
-    ];
-    for (const finding of findings) console.error(`${path}: ${finding}`);
+  for (const packed of packAll(root, folder)) {
+    const findings = await findProblems(packed);
+    for (const finding of findings) console.error(`${packed.path}: ${finding}`);
+    count++;
     problems += findings.length;
   }
 } finally {
@@ -39,10 +33,24 @@ try {
 }
 console.log(
   problems === 0
-    ? `${published.length} packages are fit to publish.`
-    : `${problems} problems in ${published.length} packages.`,
+    ? `${count} packages are fit to publish.`
+    : `${problems} problems in ${count} packages.`,
 );
 process.exitCode = problems === 0 ? 0 : 1;
+
+async function findProblems(packed: PackedPackage): Promise<readonly string[]> {
+  const tarball = readTarball(packed);
+  const contents = createPackageFromTarballData(tarball);
+  const read = (name: string): string | undefined =>
+    contents.tryReadFile(`/node_modules/${contents.packageName}/${name}`);
+  const manifest = JSON.parse(read('package.json') ?? '{}') as PackedManifest;
+  return [
+    ...originProblems(root, packed.path, manifest),
+    ...readmeProblems(read('README.md')),
+    ...(await manifestProblems(tarball)),
+    ...(await declarationProblems(contents)),
+  ];
+}
 
 async function manifestProblems(tarball: Uint8Array<ArrayBuffer>): Promise<readonly string[]> {
   const { messages, pkg } = await publint({
@@ -55,8 +63,8 @@ async function manifestProblems(tarball: Uint8Array<ArrayBuffer>): Promise<reado
   );
 }
 
-async function declarationProblems(tarball: Uint8Array): Promise<readonly string[]> {
-  const result = await checkPackage(createPackageFromTarballData(tarball));
+async function declarationProblems(contents: Package): Promise<readonly string[]> {
+  const result = await checkPackage(contents);
   if (!result.types) return ['attw: the package has no declarations'];
   return result.problems
     .filter(concernsModules)

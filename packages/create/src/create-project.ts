@@ -2,7 +2,7 @@
 import { cp, mkdir, readdir, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import { packageNameOf, writeManifest } from './manifest.js';
+import { packageNameOf, partFile, writeManifest } from './manifest.js';
 import { nextSteps, type PackageManager } from './next-steps.js';
 import { findTemplate, packageFolder } from './templates.js';
 
@@ -44,7 +44,11 @@ export async function createProject({
   const name = packageNameOf(target);
   await makeEmptyFolder(target);
   const sources = parts.map((part) => path.join(packageFolder, 'templates', part));
-  for (const source of sources) await cp(source, target, { recursive: true });
+  for (const source of sources)
+    await cp(source, target, {
+      recursive: true,
+      filter: (file) => path.basename(file) !== partFile,
+    });
   await restoreHiddenFiles(target);
   await writeManifest({ sources, target, name });
   return {

@@ -11,7 +11,10 @@ interface Manifest {
   readonly [field: string]: unknown;
 }
 
-/** Merges the manifests of the template's parts, with our packages in the version of this one. */
+/** What a part of a template adds to the package.json. A package.json of its own would make it a package within this one. */
+export const partFile = 'manifest.json';
+
+/** Merges what the parts of the template add, with our packages in the version of this one. */
 export async function writeManifest({
   sources,
   target,
@@ -22,7 +25,7 @@ export async function writeManifest({
   readonly name: string;
 }): Promise<void> {
   const parts = sources
-    .map((source) => path.join(source, 'package.json'))
+    .map((source) => path.join(source, partFile))
     .filter((file) => existsSync(file))
     .map((file) => readManifest(file));
   const merged = parts.reduce(merge, { name });
