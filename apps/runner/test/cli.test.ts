@@ -110,6 +110,8 @@ describe('trinity config', () => {
       'config',
       'plan',
       'plan.yaml',
+      '--plugin-dir',
+      'plugins',
     );
     expect([exitCode, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/warmup.*8 .*grpo.*6 /s);

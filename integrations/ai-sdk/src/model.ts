@@ -15,24 +15,29 @@ export interface ProviderSettings {
 }
 
 /** `createOpenAI` or `createOpenAICompatible`, of the major version that fits your `ai`. */
-export type CreateProvider<Model> = (settings: ProviderSettings) => (modelId: string) => Model;
+export type CreateProvider<Model = unknown> = (
+  settings: ProviderSettings,
+) => (modelId: string) => Model;
+
+/** The type of a provider's models. */
+export type ModelOf<Create extends CreateProvider> = ReturnType<ReturnType<Create>>;
 
 /**
  * The model of a run for `generateText`, `streamText` and agents. The provider determines the API:
  * `createOpenAI` uses Responses, `createOpenAICompatible` chat completions. Failed calls are not
  * retried, because the explorer retries whole runs.
  */
-export function aiSdkModel<Model>(
+export function aiSdkModel<Create extends CreateProvider>(
   endpoint: AgentEndpoint,
-  createProvider: CreateProvider<Model>,
-): Model {
+  createProvider: Create,
+): ModelOf<Create> {
   const settings = {
     ...endpoint.aiSdk(),
     fetch: withoutRetries(endpoint.fetch),
     supportsStructuredOutputs: true,
     includeUsage: true,
   };
-  return createProvider(settings)(endpoint.model);
+  return createProvider(settings)(endpoint.model) as ModelOf<Create>;
 }
 
 /** Statuses after which the AI SDK would retry. */

@@ -8,7 +8,7 @@ import {
   type WorkflowOutput,
 } from '@trinity-rft/workflow';
 import { withDefaultProvider } from './default-provider.js';
-import { aiSdkModel, type CreateProvider } from './model.js';
+import { aiSdkModel, type CreateProvider, type ModelOf } from './model.js';
 import { outcomeOf } from './outcome.js';
 
 /** The context of a workflow, and what the agent needs. `Model` is the provider's model type. */
@@ -19,18 +19,18 @@ export interface AiSdkContext<Model> extends WorkflowContext {
   readonly languageModel: Model;
 }
 
-export interface AiSdkWorkflowOptions<Model> {
+export interface AiSdkWorkflowOptions<Create extends CreateProvider> {
   /** The value of `default_workflow_type`. */
   readonly name: string;
   /** `createOpenAI` (Responses) or `createOpenAICompatible` (chat completions). */
-  readonly provider: CreateProvider<Model>;
+  readonly provider: Create;
   /** The reward of runs that end with a `ModelFault`. @default 0 */
   readonly faultReward?: number;
   /**
    * Runs the agent, with `signal` as its `abortSignal`. Returns its answer, which the task's reward
    * function scores, or the score itself.
    */
-  readonly run: (context: AiSdkContext<Model>) => Promise<string | WorkflowOutput>;
+  readonly run: (context: AiSdkContext<ModelOf<Create>>) => Promise<string | WorkflowOutput>;
 }
 
 /**
@@ -38,18 +38,18 @@ export interface AiSdkWorkflowOptions<Model> {
  * The metric `model_fault` is 1 for runs that end with a `ModelFault`, else 0.
  * @throws ConfigError for an invalid name
  */
-export function aiSdkWorkflow<Model>({
+export function aiSdkWorkflow<Create extends CreateProvider>({
   name,
   provider,
   faultReward = 0,
   run,
-}: AiSdkWorkflowOptions<Model>): WorkflowDefinition {
+}: AiSdkWorkflowOptions<Create>): WorkflowDefinition {
   return defineWorkflow({
     name,
     run: async (context) => {
       const { task, model, auxiliaryModels } = context;
       const languageModel = aiSdkModel(model.endpoint(), provider);
-      const byName = (modelId: string): Model => {
+      const byName = (modelId: string): ModelOf<Create> => {
         const auxiliary = auxiliaryModels.get(modelId);
         return auxiliary ? aiSdkModel(auxiliary.endpoint(), provider) : languageModel;
       };

@@ -12,7 +12,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { aiSdkWorkflow, type AiSdkWorkflowOptions } from '../src/workflow.js';
 
-type Options = AiSdkWorkflowOptions<ReturnType<ReturnType<typeof createOpenAICompatible>>>;
+type Options = AiSdkWorkflowOptions<typeof createOpenAICompatible>;
 
 const rawTask = { question: 'one plus one', answer: '2' };
 const task = { formatArgs: { ...defaultFormatArgs, promptKey: 'question', responseKey: 'answer' } };
@@ -90,7 +90,7 @@ describe('aiSdkWorkflow', () => {
       run: async () => Promise.resolve('2'),
     });
     await expect(
-      tryWorkflow(workflow, { model: scriptedModel({ answers: [] }), rawTask }),
+      tryWorkflow(workflow, { model: scriptedModel({ answers: [] }), rawTask, task }),
     ).rejects.toMatchObject({
       code: 'REWARD_MISSING',
     });

@@ -30,7 +30,7 @@ const policyLoss = (name: string): string =>
   `import { definePolicyLoss } from '@trinity-rft/algorithm';\nexport const loss = definePolicyLoss({ name: '${name}', lossMetric: 'loss', token: () => {} });\n`;
 
 const context = {
-  task: { taskId: 5 } as unknown as Task,
+  task: { taskId: 5, workflowArgs: {} } as unknown as Task,
   runtime: createRuntime(),
 } as WorkflowContext;
 
@@ -64,7 +64,9 @@ describe('loadPlugins', () => {
       ]),
     );
     const results = Object.fromEntries(
-      workflows.map((workflow) => [workflow.name, workflow.create(context).run()]),
+      await Promise.all(
+        workflows.map(async (workflow) => [workflow.name, await workflow.create(context).run()]),
+      ),
     );
     expect(results).toEqual({ as_class: 35, as_function: 6 });
   });
