@@ -1,10 +1,15 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  entry: ['src/index.ts', 'src/internal.ts'],
+  // The watchdog starts `watchdog-thread.js`, which lies next to the bundle.
+  entry: {
+    index: 'src/index.ts',
+    internal: 'src/internal.ts',
+    'watchdog-thread': 'src/run/guard/watchdog-thread.ts',
+  },
   format: ['esm'],
   target: 'node22',
-  dts: true,
+  dts: { entry: ['src/index.ts', 'src/internal.ts'] },
   sourcemap: true,
   clean: true,
 });

@@ -2,3 +2,4 @@
 export { keyMetrics } from './metrics/eval-metrics.js';
 export { expectedBestOfDraws } from './metrics/pass-at-n.js';
 export { runPipeline } from './pipeline.js';
+export { currentRun } from './runs/current-run.js';

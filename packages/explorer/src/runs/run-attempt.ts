@@ -21,6 +21,7 @@ import {
   type Failure,
   type FailureKind,
 } from './classify-failure.js';
+import { inRun } from './current-run.js';
 import { finishRuns, type RunRange } from './finish-runs.js';
 import type { SuccessfulRun } from './outcome.js';
 
@@ -100,7 +101,7 @@ export async function runAttempt(
   const model = options.createModel(key);
   const started: StartedAttempt = { ...attempt, model, signal, start: runtime.clock.now() };
   try {
-    const work = runWorkflow(started, options);
+    const work = inRun(runName(attempt), () => runWorkflow(started, options));
     const { instance, result } = await beforeDeadline(work, task.workflow, over, options);
     const runs = finish(started, result, runtime);
     if (definition.canReset) pool.put(definition, instance);
@@ -230,16 +231,21 @@ interface FailureReport {
 }
 
 export function reportFailure(
-  { task, range, attempt }: Attempt,
+  failed: Attempt,
   { error, consequence, logger }: FailureReport,
 ): void {
-  const run = `${task.batchId}/${task.taskId}/${range.firstRun}`;
+  const { task, attempt } = failed;
   const then = consequence === undefined ? '' : ` and ${consequence}`;
-  logger.warn(`Run ${run} of workflow "${task.workflow}" failed${then}: ${describeError(error)}`, {
+  logger.warn(`Run ${runName(failed)} failed${then}: ${describeError(error)}`, {
     taskset: task.index.taskset,
     row: task.index.row,
     attempt: attempt + 1,
   });
+}
+
+/** `1/3/0 of workflow "simple_workflow"`: batch, task and run. */
+function runName({ task, range }: Attempt): string {
+  return `${task.batchId}/${task.taskId}/${range.firstRun} of workflow "${task.workflow}"`;
 }
 
 /** Idle instances of workflows that can be reset. */

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
 import { CancelledError, readableThrown, redactText } from '@trinity-rft/core/internal';
+import { currentRun } from '@trinity-rft/explorer/internal';
 
 export const failureFile = 'failure.txt';
 
@@ -68,10 +69,12 @@ export function catchStrayErrors(report: (line: string) => void): { stop(): void
   const seen = new Set<string>();
   const stops = Object.entries(strayErrors).map(([event, description]) => {
     const listener = (reason: unknown): void => {
-      const line = `${description} (in a workflow?): ${describeError(reason)}`;
-      if (seen.has(line) || seen.size >= mostReports) return;
-      seen.add(line);
-      report(line);
+      const what = redactText(describeError(reason));
+      if (seen.has(what) || seen.size >= mostReports) return;
+      seen.add(what);
+      const run = currentRun();
+      const where = run === undefined ? 'in a workflow?' : `in run ${run}`;
+      report(`${description} (${where}): ${what}`);
     };
     process.on(event, listener);
     return () => void process.off(event, listener);

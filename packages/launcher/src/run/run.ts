@@ -7,6 +7,7 @@ import type { Terminal } from '@trinity-rft/monitor';
 import type { Extensions, ServeOptions, StageResult } from '../context/stage-context.js';
 import { loadExtensions, readConfiguration, type ExtensionOptions } from './configuration.js';
 import { catchStrayErrors } from './failure.js';
+import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
 import { readStageProgress, writeStageProgress } from './progress.js';
 import { checkData, runStage, type StageSurroundings } from './stage.js';
@@ -62,10 +63,14 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   const role = serve?.train === false ? 'serve' : 'run';
   const unlock = await lockRun(config.jobDirectory, role);
   const strayErrors = catchStrayErrors((line) => terminal.write(`${line}\n`));
+  const { signal = new AbortController().signal } = options;
+  const { jobDirectory, stages } = config;
+  const maxTimeoutMs = Math.max(...stages.map(({ explorer }) => explorer.maxTimeoutMs));
+  const guard = guardProcess({ jobDirectory, maxTimeoutMs, signal });
   try {
-    const { signal = new AbortController().signal } = options;
     return await runStages(config, { terminal, clock, signal, env, extensions, serve });
   } finally {
+    await guard.stop();
     strayErrors.stop();
     await unlock();
   }

@@ -1,0 +1,52 @@
+/** Keeps a run from ending, or from standing still, without a word. */
+import { writeFileSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { currentRun } from '@trinity-rft/explorer/internal';
+import { failureFile } from '../failure.js';
+import { startWatchdog } from './watchdog.js';
+
+export interface GuardOptions {
+  /** Where `failure.txt` goes. */
+  readonly jobDirectory: string;
+  /** The longest time that a run may take, in ms. */
+  readonly maxTimeoutMs: number;
+  /** The user's interrupt. */
+  readonly signal: AbortSignal;
+}
+
+const interrupted = 130;
+/** A run is stuck when it blocks this long; slow machines load models for a while. */
+const reportAfterMs = 4000;
+
+export function guardProcess(options: GuardOptions): { stop(): Promise<void> } {
+  const onExit = (code: number): void => reportExit(code, options);
+  process.on('exit', onExit);
+  const { maxTimeoutMs } = options;
+  const endAfterMs = Math.max(maxTimeoutMs, 2 * reportAfterMs);
+  const watchdog = startWatchdog({ reportAfterMs, endAfterMs });
+  return {
+    stop: () => {
+      process.off('exit', onExit);
+      return watchdog.stop();
+    },
+  };
+}
+
+/** Also sets an exit code that says that something is wrong. */
+function reportExit(code: number, { jobDirectory, signal }: GuardOptions): void {
+  if (code === interrupted && signal.aborted) return;
+  const run = currentRun();
+  const who = run === undefined ? '' : ` by run ${run}`;
+  const text = `The process was ended${who} with exit code ${code} before the run was complete: something called process.exit, or nothing was left that could wake it. Agents must return or throw instead. The same command resumes the run.\n`;
+  if (code === 0) process.exitCode = 1;
+  for (const write of [
+    () => writeSync(2, text),
+    () => writeFileSync(path.join(jobDirectory, failureFile), text),
+  ]) {
+    try {
+      write();
+    } catch {
+      // The other one may still work, and the exit code says it as well.
+    }
+  }
+}

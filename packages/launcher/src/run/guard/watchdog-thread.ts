@@ -1,0 +1,103 @@
+/**
+ * The watchdog's thread: notices when the main thread no longer turns its event loop, and says
+ * where it is stuck. It may import nothing but Node's own modules, so that it starts quickly.
+ */
+import { writeSync } from 'node:fs';
+import { Session } from 'node:inspector';
+import { workerData } from 'node:worker_threads';
+
+export interface WatchdogTask {
+  /** Counted up by the main thread. */
+  readonly beats: Int32Array;
+  /** How long the main thread may be blocked before it is reported, in ms. */
+  readonly reportAfterMs: number;
+  /** How long it may be blocked before the process is ended, in ms. */
+  readonly endAfterMs: number;
+  /** Expression for the main thread: lets signals act as if nobody handled them, returns the place. */
+  readonly releaseExpression: string;
+}
+
+const { beats, reportAfterMs, endAfterMs, releaseExpression } = workerData as WatchdogTask;
+const everyMs = 250;
+/** A thread that is not inside of JavaScript answers only when it is back. */
+const pauseTimeoutMs = 1500;
+
+/** What {@link WatchdogTask.releaseExpression} returns. */
+export interface Place {
+  readonly run: string | undefined;
+  /** `function (file:line:column)` */
+  readonly code: string;
+}
+
+let lastBeat = Atomics.load(beats, 0);
+// Counted in own ticks, not by the clock: a machine that slept has not been blocked.
+let blockedTicks = 0;
+let reported = false;
+
+setInterval(() => {
+  const beat = Atomics.load(beats, 0);
+  blockedTicks = beat === lastBeat ? blockedTicks + 1 : 0;
+  lastBeat = beat;
+  if (blockedTicks === 0 && reported) {
+    reported = false;
+    say('The event loop runs again.');
+  }
+  if (!reported && blockedTicks * everyMs >= reportAfterMs) {
+    reported = true;
+    locate(report);
+  }
+  if (reported && blockedTicks * everyMs >= endAfterMs) endProcess();
+}, everyMs);
+
+function report(place: Place | undefined): void {
+  const blocked = `The event loop has been blocked for ${Math.round(reportAfterMs / 1000)} s`;
+  const waits = 'Other runs, deadlines and checkpoints wait for it.';
+  if (!place) {
+    say(
+      `${blocked} by a call that does not return: a synchronous file, process or native function in a workflow? ${waits} To stop at once: kill -9 ${process.pid}. The same command resumes the run.`,
+    );
+    return;
+  }
+  const who = place.run === undefined ? 'code outside of any run' : `run ${place.run}`;
+  say(
+    `${blocked} by ${who}, at ${place.code}. ${waits} An agent must await between pieces of long work. Press Ctrl-C to stop at once; the same command resumes the run.`,
+  );
+}
+
+function endProcess(): void {
+  say(
+    `The event loop was blocked for longer than a run may take (explorer.max_timeout, ${endAfterMs / 1000} s). The process ends; the same command resumes the run.`,
+  );
+  process.kill(process.pid, 'SIGKILL');
+}
+
+/** Calls back once; undefined when the main thread cannot be asked. */
+function locate(done: (place: Place | undefined) => void): void {
+  const session = new Session();
+  const finish = (place: Place | undefined): void => {
+    clearTimeout(timer);
+    session.disconnect();
+    done(place);
+  };
+  const timer = setTimeout(() => finish(undefined), pauseTimeoutMs);
+  session.on('Debugger.paused', ({ params: { callFrames } }) => {
+    const [top] = callFrames;
+    if (!top) return finish(undefined);
+    session.post(
+      'Debugger.evaluateOnCallFrame',
+      { callFrameId: top.callFrameId, expression: releaseExpression, returnByValue: true },
+      (error, answer) => finish(error ? undefined : (answer.result.value as Place)),
+    );
+  });
+  session.connectToMainThread();
+  session.post('Debugger.enable');
+  session.post('Debugger.pause');
+}
+
+function say(text: string): void {
+  try {
+    writeSync(2, `\n${text}\n`);
+  } catch {
+    // Nobody reads what the process prints.
+  }
+}

@@ -1,0 +1,86 @@
+/** Notices an event loop that is blocked, from a thread of its own. */
+import { url as debuggerUrl } from 'node:inspector';
+import { isMainThread, Worker } from 'node:worker_threads';
+import { InvariantError } from '@trinity-rft/core/internal';
+import { currentRun } from '@trinity-rft/explorer/internal';
+import type { Place, WatchdogTask } from './watchdog-thread.js';
+
+export interface Watchdog {
+  stop(): Promise<void>;
+}
+
+const beatMs = 500;
+const signals = ['SIGINT', 'SIGTERM'] as const;
+/** Where the watchdog's thread finds {@link release} while it has stopped this one. */
+const releaseName = 'trinity-rft.release';
+
+/**
+ * Until it is stopped, reports on standard error when the event loop has been blocked for
+ * `reportAfterMs`, with the run and the line of code, and lets the next Ctrl-C end the process. After
+ * `endAfterMs` it ends the process itself. Not under a debugger, whose breakpoints block as well.
+ */
+export function startWatchdog(times: {
+  readonly reportAfterMs: number;
+  readonly endAfterMs: number;
+}): Watchdog {
+  if (!isMainThread || debuggerUrl() !== undefined) return { stop: () => Promise.resolve() };
+  const beats = new Int32Array(new SharedArrayBuffer(4));
+  const held = signalHold();
+  const timer = setInterval(() => {
+    held.take();
+    Atomics.add(beats, 0, 1);
+  }, beatMs);
+  timer.unref();
+  const key = Symbol.for(releaseName);
+  Reflect.set(globalThis, key, (): Place => {
+    held.release();
+    return { run: currentRun(), code: interruptedCode() };
+  });
+  const releaseExpression = `globalThis[Symbol.for(${JSON.stringify(releaseName)})]()`;
+  const workerData: WatchdogTask = { beats, ...times, releaseExpression };
+  const thread = new Worker(new URL('./watchdog-thread.js', import.meta.url), {
+    name: 'trinity-watchdog',
+    workerData,
+  });
+  thread.unref();
+  // Without it, a run goes on as it did before there was a watchdog.
+  thread.on('error', () => undefined);
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      held.take();
+      Reflect.deleteProperty(globalThis, key);
+      await thread.terminate();
+    },
+  };
+}
+
+/** The place in a user's file where the thread was stopped to call this, or the innermost one. */
+function interruptedCode(): string {
+  const frames = (new InvariantError('').stack ?? '').split('\n').map((line) => line.trim());
+  const below = frames.slice(frames.findIndex((frame) => frame.startsWith('at eval')) + 1);
+  const place = below.find((frame) => !frame.includes('(node:')) ?? below[0] ?? 'an unknown place';
+  return place.replace(/^at (?:async )?/, '');
+}
+
+/**
+ * Handlers of signals are JavaScript: while the event loop is blocked, they keep a signal from
+ * ending the process and are never called. Released, a signal ends the process again.
+ */
+function signalHold() {
+  let removed: (readonly [NodeJS.Signals, NodeJS.SignalsListener])[] = [];
+  return {
+    release: (): void => {
+      for (const name of signals) {
+        for (const listener of process.listeners(name)) {
+          removed.push([name, listener]);
+          process.off(name, listener);
+        }
+      }
+    },
+    take: (): void => {
+      for (const [name, listener] of removed) process.on(name, listener);
+      removed = [];
+    },
+  };
+}
