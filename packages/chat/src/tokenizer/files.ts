@@ -1,7 +1,8 @@
-/** Reads and writes the tokenizer files of a Hugging Face model folder. */
+/** Reads the tokenizer files of a Hugging Face model folder or a GGUF file, and writes them. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core/internal';
+import { isGguf, openGgufModel } from '@trinity-rft/gguf';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -25,24 +26,37 @@ const names = {
 } as const;
 
 /**
- * Reads a model folder.
+ * Reads a model folder, or a GGUF file as the folder of the same model.
  * @throws CheckpointError when `tokenizer.json` is missing or a file is not valid
  */
-export async function readTokenizerFiles(folder: string): Promise<TokenizerFiles> {
-  const tokenizer = await readJson(join(folder, names.tokenizer));
+export async function readTokenizerFiles(location: string): Promise<TokenizerFiles> {
+  if (!isGguf(location)) return readFiles(location, (name) => readText(join(location, name)));
+  const model = openGgufModel(location);
+  try {
+    return await readFiles(location, (name) => Promise.resolve(model.text(name)));
+  } finally {
+    model.close();
+  }
+}
+
+async function readFiles(
+  folder: string,
+  text: (name: string) => Promise<string | undefined>,
+): Promise<TokenizerFiles> {
+  const json = async (name: string): Promise<JsonObject | undefined> =>
+    parseJson(join(folder, name), await text(name));
+  const tokenizer = await json(names.tokenizer);
   if (!tokenizer) {
     throw new CheckpointError(
       `There is no ${names.tokenizer} in ${folder}. Expected a Hugging Face model folder with a "fast" tokenizer.`,
       { code: 'TOKENIZER_MISSING' },
     );
   }
-  const generationConfig = await readJson(join(folder, names.generationConfig));
-  const chatTemplate = await readText(join(folder, names.chatTemplate));
   return {
     tokenizer,
-    tokenizerConfig: (await readJson(join(folder, names.tokenizerConfig))) ?? {},
-    generationConfig,
-    chatTemplate,
+    tokenizerConfig: (await json(names.tokenizerConfig)) ?? {},
+    generationConfig: await json(names.generationConfig),
+    chatTemplate: await text(names.chatTemplate),
   };
 }
 
@@ -66,8 +80,7 @@ async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-async function readJson(path: string): Promise<JsonObject | undefined> {
-  const text = await readText(path);
+function parseJson(path: string, text: string | undefined): JsonObject | undefined {
   if (text === undefined) return undefined;
   let value: unknown;
   try {

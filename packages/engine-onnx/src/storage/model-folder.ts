@@ -1,14 +1,20 @@
-/** Hugging Face model folders: config.json, weights, and the tokenizer files. */
+/** Hugging Face model folders, and GGUF files: config, weights, and the tokenizer files. */
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core/internal';
+import { isGguf, openGgufModel } from '@trinity-rft/gguf';
 
 import { parseModelConfig, type ModelConfig } from '../model/config.js';
 import { parameterCount, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 import { readIfThere, writeWhole } from './files.js';
-import { writeSafetensors, type SafetensorsFile } from './safetensors.js';
-import { openWeightFiles, singleWeightFile, type WeightFiles } from './weight-files.js';
+import { writeSafetensors } from './safetensors.js';
+import {
+  openWeightFiles,
+  singleWeightFile,
+  type WeightFile,
+  type WeightFiles,
+} from './weight-files.js';
 
 /** Files that the engine does not read, but copies, so that a saved folder is a complete model. */
 export const companionFiles = [
@@ -46,14 +52,15 @@ export async function loadModelFolder(directory: string): Promise<ModelFolder> {
   return { ...files, weights: await loadWeights(directory, files.config) };
 }
 
-/** Reads config.json and the companion files. */
+/** Reads config.json and the companion files; of a GGUF file, what such a folder would hold. */
 export async function readModelFiles(directory: string): Promise<ModelFiles> {
+  if (isGguf(directory)) return ggufFiles(directory);
   const path = join(directory, 'config.json');
   const configText = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new CheckpointError(`${path} cannot be read; expected a Hugging Face model folder.`, {
-      code: 'MODEL_CONFIG_MISSING',
-      cause,
-    });
+    throw new CheckpointError(
+      `${path} cannot be read; expected a Hugging Face model folder or a GGUF file.`,
+      { code: 'MODEL_CONFIG_MISSING', cause },
+    );
   });
   const companions = new Map<string, Uint8Array>();
   for (const name of companionFiles) {
@@ -61,6 +68,24 @@ export async function readModelFiles(directory: string): Promise<ModelFiles> {
     if (bytes !== undefined) companions.set(name, bytes);
   }
   return { config: parseModelConfig(parseJson(configText, path), path), configText, companions };
+}
+
+function ggufFiles(path: string): ModelFiles {
+  const model = openGgufModel(path);
+  try {
+    const configText = model.text('config.json') ?? '{}';
+    const companions = companionFiles.flatMap((name) => {
+      const text = model.text(name);
+      return text === undefined ? [] : [[name, Buffer.from(text)] as const];
+    });
+    return {
+      config: parseModelConfig(parseJson(configText, path), path),
+      configText,
+      companions: new Map(companions),
+    };
+  } finally {
+    model.close();
+  }
 }
 
 function parseJson(text: string, path: string): unknown {
@@ -98,7 +123,7 @@ export async function loadWeights(
 
 interface StoredTensor {
   readonly spec: ParameterSpec;
-  readonly file: SafetensorsFile;
+  readonly file: WeightFile;
 }
 
 /** @throws CheckpointError when a tensor is missing or has another shape */

@@ -1,21 +1,34 @@
-/** Finds the safetensors files of a model folder: one file, or the shards that an index names. */
+/**
+ * Finds the weights of a model: in its folder one safetensors file, or the shards that an index names;
+ * or a GGUF file.
+ */
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core/internal';
+import { isGguf, openGgufModel } from '@trinity-rft/gguf';
 import { z } from 'zod';
 
 import { isFile } from './files.js';
 import { openSafetensors, type SafetensorsFile } from './safetensors.js';
+
+/** A file that holds tensors. */
+export interface WeightFile {
+  /** File name without its folder, for messages. */
+  readonly file: string;
+  readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>;
+  /** Decodes a tensor to float32, row-major. `into` has exactly its number of elements. */
+  read(name: string, into: Float32Array): Promise<void>;
+}
 
 export const singleWeightFile = 'model.safetensors';
 const weightIndexFile = 'model.safetensors.index.json';
 
 const indexSchema = z.object({ weight_map: z.record(z.string(), z.string()) });
 
-/** The tensors of a folder, by name, each with the file that holds it. */
+/** The tensors of a model, by name, each with the file that holds it. */
 export interface WeightFiles {
-  readonly tensors: ReadonlyMap<string, SafetensorsFile>;
+  readonly tensors: ReadonlyMap<string, WeightFile>;
   close(): Promise<void>;
 }
 
@@ -23,6 +36,7 @@ export interface WeightFiles {
  * @throws CheckpointError when there are no weights, or a shard lacks a tensor that the index names
  */
 export async function openWeightFiles(directory: string): Promise<WeightFiles> {
+  if (isGguf(directory)) return openGgufWeights(directory);
   const single = join(directory, singleWeightFile);
   if (await isFile(single)) return openAll([single]);
   const index = join(directory, weightIndexFile);
@@ -76,5 +90,19 @@ async function openAll(paths: readonly string[]): Promise<WeightFiles> {
       files.flatMap((file) => [...file.tensors.keys()].map((name) => [name, file] as const)),
     ),
     close,
+  };
+}
+
+function openGgufWeights(path: string): WeightFiles {
+  const model = openGgufModel(path);
+  const { tensors } = model;
+  const file: WeightFile = {
+    file: basename(path),
+    tensors,
+    read: async (name, into) => tensors.get(name)?.read(into),
+  };
+  return {
+    tensors: new Map([...tensors.keys()].map((name) => [name, file])),
+    close: async () => model.close(),
   };
 }

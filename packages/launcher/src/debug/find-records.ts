@@ -2,6 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
+import { isGguf } from '@trinity-rft/gguf';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { findTargets, type TargetOptions } from '../verify/targets.js';
 import { debugFiles } from './files.js';
@@ -52,6 +53,7 @@ async function placeOf(database: string): Promise<RecordsPlace> {
 
 async function firstWithTokenizer(folders: readonly string[]): Promise<string | undefined> {
   for (const folder of folders)
-    if (await stat(path.join(folder, 'tokenizer.json')).catch(() => undefined)) return folder;
+    if (isGguf(folder) || (await stat(path.join(folder, 'tokenizer.json')).catch(() => undefined)))
+      return folder;
   return undefined;
 }

@@ -1,6 +1,7 @@
 /** The disk, which a configuration is checked against. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { readGgufText } from '@trinity-rft/gguf';
 
 /** Read-only access to files and folders. */
 export interface Disk {
@@ -8,6 +9,11 @@ export interface Disk {
   readonly kind: (path: string) => 'file' | 'folder' | undefined;
   /** Undefined when it cannot be read as UTF-8 text. */
   readonly readText: (path: string) => string | undefined;
+  /**
+   * `config.json` of the model in a GGUF file.
+   * @throws CheckpointError when it is not GGUF, or of a model that is not supported
+   */
+  readonly ggufConfig: (path: string) => string | undefined;
   readonly isEmptyFolder: (path: string) => boolean;
 }
 
@@ -26,6 +32,7 @@ export function diskAt(cwd: string): Disk {
         return undefined;
       }
     },
+    ggufConfig: (path) => readGgufText(path, 'config.json'),
     isEmptyFolder: (path) => !existsSync(path) || readdirSync(path).length === 0,
   };
 }

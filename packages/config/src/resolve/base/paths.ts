@@ -15,23 +15,9 @@ const dataFile = /\.(jsonl?|parquet|csv|txt|arrow)(\.(gz|zst))?$/i;
  * A folder or file that exists is local; relative paths start at the working directory. What does
  * not exist and looks like `owner/name` or `name` is a hub id. Anything else is reported.
  */
-export function locate(
-  context: StageContext,
-  path: KeyPath,
-  value: string,
-  what: 'model' | 'data',
-): Location | undefined {
+export function locate(context: StageContext, path: KeyPath, value: string): Location | undefined {
   const full = context.disk.resolve(value);
-  const kind = context.disk.kind(full);
-  if (kind !== undefined && !(what === 'model' && kind === 'file'))
-    return { path: full, isLocal: true };
-  if (kind === 'file') {
-    context.report(
-      path,
-      `got "${value}", which is a file. Give the folder of the model, with config.json in it.`,
-    );
-    return undefined;
-  }
+  if (context.disk.kind(full) !== undefined) return { path: full, isLocal: true };
   if (isHubId(value)) return { path: value, isLocal: false };
   const fix = value.startsWith('~')
     ? '"~" is not expanded; write ${oc.env:HOME} instead.'

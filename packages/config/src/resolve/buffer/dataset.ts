@@ -20,7 +20,7 @@ export function deriveDataset(
   model: ModelConfig,
 ): DatasetConfig {
   const location =
-    input.path === null ? undefined : locate(context, [...section, 'path'], input.path, 'data');
+    input.path === null ? undefined : locate(context, [...section, 'path'], input.path);
   const rows = resolveSection(rowsKeys, input);
   return {
     ...rows,

@@ -110,7 +110,7 @@ function findFolder(
   at: KeyPath,
   value: string,
 ): { readonly path: string; readonly shape: ModelShape | undefined } {
-  const location = locate(context, at, value, 'model');
+  const location = locate(context, at, value);
   if (location === undefined) return { path: value, shape: undefined };
   if (!location.isLocal) {
     context.report(

@@ -1,5 +1,6 @@
-/** The size of a model, from `config.json` of its folder. */
+/** The size of a model, from `config.json` of its folder or from its GGUF file. */
 import { join } from 'node:path';
+import { CheckpointError } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 import type { Disk } from '../base/disk.js';
 
@@ -37,19 +38,25 @@ export type ModelFolder =
   /** What is wrong, as the rest of a sentence that begins with the folder. */
   | { readonly kind: 'problem'; readonly message: string };
 
-export function readModelFolder(disk: Disk, folder: string): ModelFolder {
-  const text = disk.readText(join(folder, 'config.json'));
-  if (text === undefined)
-    return {
-      kind: 'problem',
-      message: 'has no readable config.json. Give the folder of a saved model',
-    };
+/** @param location a model folder, or a GGUF file */
+export function readModelFolder(disk: Disk, location: string): ModelFolder {
   try {
+    const text =
+      disk.kind(location) === 'file'
+        ? disk.ggufConfig(location)
+        : disk.readText(join(location, 'config.json'));
+    if (text === undefined)
+      return {
+        kind: 'problem',
+        message: 'has no readable config.json. Give the folder of a saved model, or a GGUF file',
+      };
     const parsed = schema.safeParse(JSON.parse(text));
     if (parsed.success) return { kind: 'shape', shape: shapeOf(parsed.data) };
     const keys = parsed.error.issues.map((issue) => issue.path.join('.'));
     return { kind: 'problem', message: `has a config.json without a valid ${keys.join(', ')}` };
   } catch (error) {
+    if (error instanceof CheckpointError)
+      return { kind: 'problem', message: `cannot be used. ${error.message.replace(/\.$/, '')}` };
     return {
       kind: 'problem',
       message: `has a config.json that is not JSON: ${(error as Error).message}`,

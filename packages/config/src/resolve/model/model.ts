@@ -52,7 +52,7 @@ export function deriveModel(context: StageContext, engine: string): DerivedModel
 function locateModel(context: StageContext): Location | undefined {
   const path: KeyPath = ['model', 'model_path'];
   const value = context.input.model.model_path;
-  if (value !== '') return locate(context, path, value, 'model');
+  if (value !== '') return locate(context, path, value);
   context.report(path, 'is not set. Give the folder of a Hugging Face model.');
   return undefined;
 }
@@ -71,7 +71,7 @@ function deriveCriticPath(context: StageContext): string | undefined {
   const { critic_model_path: given } = context.input.model;
   if (given === '') return undefined;
   const path: KeyPath = ['model', 'critic_model_path'];
-  const location = locate(context, path, given, 'model');
+  const location = locate(context, path, given);
   if (location?.isLocal !== true) {
     if (location !== undefined)
       context.report(

@@ -7,6 +7,7 @@ import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { diskAt, readModelFolder } from '@trinity-rft/config/internal';
 import { ConfigError } from '@trinity-rft/core';
 import { CheckpointError, EngineError } from '@trinity-rft/core/internal';
+import { isGguf } from '@trinity-rft/gguf';
 import { listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
 import type { StageContext } from '../../context/stage-context.js';
 
@@ -30,10 +31,11 @@ export async function startModelOf(config: ResolvedConfig, stage: StageConfig): 
 /** @throws ConfigError naming the folder and what it lacks */
 export async function resolveModelFolder({ model }: StageConfig): Promise<string> {
   const { modelPath, isLocal } = model;
+  if (isLocal && isGguf(modelPath)) return modelPath;
   const folder = await stat(modelPath).catch(() => undefined);
   if (!isLocal || !folder?.isDirectory()) {
     throw new ConfigError(
-      `model.model_path: there is no folder ${modelPath}. Give the path of a Hugging Face model folder (config.json, *.safetensors, tokenizer.json).`,
+      `model.model_path: there is no folder ${modelPath}. Give the path of a Hugging Face model folder (config.json, *.safetensors, tokenizer.json), or of a GGUF file.`,
       { code: 'MODEL_MISSING' },
     );
   }

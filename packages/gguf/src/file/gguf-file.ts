@@ -1,0 +1,116 @@
+/** A GGUF file: its metadata, and its tensors, which are decoded to float32 as they are read. */
+import { closeSync, fstatSync, openSync } from 'node:fs';
+
+import { CheckpointError } from '@trinity-rft/core/internal';
+
+import { typeName, tensorTypes, type TensorType } from '../quantization/table.js';
+import { Cursor, readFully } from './cursor.js';
+import { broken, unsupported } from './failure.js';
+import { readHeader, type Metadata, type TensorEntry } from './header.js';
+
+export interface GgufTensor {
+  readonly name: string;
+  /** Row-major. */
+  readonly shape: readonly number[];
+  /** The format as ggml names it: `Q4_K`. */
+  readonly type: string;
+}
+
+export interface GgufFile {
+  readonly path: string;
+  readonly metadata: Metadata;
+  readonly tensors: ReadonlyMap<string, GgufTensor>;
+  /**
+   * Decodes a tensor, row-major. `into` has exactly its number of elements.
+   * @throws CheckpointError when there is no such tensor, or the file was cut short
+   */
+  read(name: string, into: Float32Array): void;
+  close(): void;
+}
+
+/** A tensor with its place in the file. */
+interface PlacedTensor extends GgufTensor {
+  readonly format: TensorType;
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** Bytes decoded at once, about. */
+const chunkBytes = 4 << 20;
+
+/** @throws CheckpointError when the file is not GGUF, is cut short, or holds unknown formats */
+export function openGguf(path: string): GgufFile {
+  const file = open(path);
+  try {
+    const { size } = fstatSync(file);
+    const { metadata, tensors, dataStart } = readHeader(new Cursor(path, file, size));
+    const placed = new Map(
+      tensors.map((entry) => [entry.name, place(path, entry, dataStart, size)] as const),
+    );
+    return {
+      path,
+      metadata,
+      tensors: placed,
+      read: (name, into) => readTensor(path, file, placed.get(name), name, into),
+      close: () => closeSync(file),
+    };
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+}
+
+function open(path: string): number {
+  try {
+    return openSync(path, 'r');
+  } catch (cause) {
+    throw new CheckpointError(`${path} cannot be opened; expected a readable GGUF file.`, {
+      code: 'GGUF_UNREADABLE',
+      cause,
+    });
+  }
+}
+
+function place(path: string, entry: TensorEntry, dataStart: number, size: number): PlacedTensor {
+  const { name, shape, offset } = entry;
+  const format = tensorTypes.get(entry.type);
+  if (!format)
+    throw unsupported(
+      path,
+      name,
+      `tensor ${name} is stored as ${typeName(entry.type)}; expected one of ${[...tensorTypes.values()].map((type) => type.name).join(', ')}. Use the file of this model in another quantisation, such as Q8_0 or Q4_K_M.`,
+    );
+  const elements = shape.reduce((product, n) => product * n, 1);
+  if ((shape.at(-1) ?? 1) % format.blockLength !== 0)
+    throw broken(
+      path,
+      `tensor ${name} of shape [${shape.join(', ')}] is not made of whole blocks of ${format.name}`,
+    );
+  const begin = dataStart + offset;
+  const end = begin + (elements / format.blockLength) * format.blockBytes;
+  if (end > size) throw broken(path, `tensor ${name} ends at byte ${end} of ${size}`);
+  return { name, shape, type: format.name, format, begin, end };
+}
+
+function readTensor(
+  path: string,
+  file: number,
+  tensor: PlacedTensor | undefined,
+  name: string,
+  into: Float32Array,
+): void {
+  if (!tensor)
+    throw new CheckpointError(`${path} holds no tensor ${name}.`, {
+      code: 'GGUF_TENSOR_MISSING',
+      details: { tensor: name },
+    });
+  const { format, begin, end } = tensor;
+  const whole = Math.floor(chunkBytes / format.blockBytes) * format.blockBytes;
+  const chunk = Buffer.alloc(Math.min(whole, end - begin));
+  for (let at = begin, out = 0; at < end;) {
+    const bytes = readFully(path, file, at, chunk.subarray(0, Math.min(chunk.length, end - at)));
+    for (let from = 0; from < bytes.length; from += format.blockBytes, out += format.blockLength)
+      format.decode(bytes, from, into, out);
+    at += bytes.length;
+  }
+}

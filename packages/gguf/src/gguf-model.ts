@@ -1,0 +1,77 @@
+/**
+ * A GGUF file as the Hugging Face folder of the same model: the texts of its files, and its tensors
+ * under Hugging Face's names. Nothing is written; tensors are decoded when they are read.
+ */
+import { openSync, readSync, closeSync, statSync } from 'node:fs';
+
+import { openGguf, type GgufFile } from './file/gguf-file.js';
+import { hfConfig } from './model/config.js';
+import { hfWeights, type WeightTensor } from './model/weights.js';
+import {
+  chatTemplate,
+  generationConfig,
+  tokenizerConfig,
+  tokenizerJson,
+} from './tokenizer/tokenizer-files.js';
+
+export interface GgufModel {
+  /** Names of the files that {@link GgufModel.text} knows. */
+  readonly files: readonly string[];
+  /**
+   * The text of `config.json`, `tokenizer.json` ... of such a folder; undefined when it has no such
+   * file.
+   * @throws CheckpointError when what the file holds is not supported
+   */
+  text(name: string): string | undefined;
+  /** By Hugging Face's names. */
+  readonly tensors: ReadonlyMap<string, WeightTensor>;
+  close(): void;
+}
+
+const writers: Readonly<Record<string, (file: GgufFile) => unknown>> = {
+  'config.json': hfConfig,
+  'tokenizer.json': tokenizerJson,
+  'tokenizer_config.json': tokenizerConfig,
+  'generation_config.json': generationConfig,
+  'chat_template.jinja': chatTemplate,
+};
+
+/** @throws CheckpointError when the file is not GGUF, or of a model that is not supported */
+export function openGgufModel(path: string): GgufModel {
+  const file = openGguf(path);
+  return {
+    files: Object.keys(writers),
+    text: (name) => {
+      const content = Object.hasOwn(writers, name) ? writers[name]?.(file) : undefined;
+      return typeof content === 'object'
+        ? `${JSON.stringify(content, null, 2)}\n`
+        : (content as string | undefined);
+    },
+    get tensors() {
+      return hfWeights(file);
+    },
+    close: () => file.close(),
+  };
+}
+
+/** Reads one text of a file that is not kept open. See {@link GgufModel.text}. */
+export function readGgufText(path: string, name: string): string | undefined {
+  const model = openGgufModel(path);
+  try {
+    return model.text(name);
+  } finally {
+    model.close();
+  }
+}
+
+/** Whether `path` is a file that begins as GGUF does, whatever its name. */
+export function isGguf(path: string): boolean {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
+  const file = openSync(path, 'r');
+  try {
+    const start = Buffer.alloc(4);
+    return readSync(file, start, 0, 4, 0) === 4 && start.toString('latin1') === 'GGUF';
+  } finally {
+    closeSync(file);
+  }
+}

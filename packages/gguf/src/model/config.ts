@@ -1,0 +1,95 @@
+/** The `config.json` that transformers writes for the model of a GGUF file. */
+import { unsupported } from '../file/failure.js';
+import type { GgufFile } from '../file/gguf-file.js';
+import { keysOf, type Keys } from './keys.js';
+import { ropeScaling } from './rope.js';
+
+/** Architectures that are read, by their GGUF name, which is `model_type` of Hugging Face as well. */
+export const ggufArchitectures = {
+  llama: 'LlamaForCausalLM',
+  qwen2: 'Qwen2ForCausalLM',
+  qwen3: 'Qwen3ForCausalLM',
+} as const;
+
+export type GgufArchitecture = keyof typeof ggufArchitectures;
+
+/** @throws CheckpointError that names an architecture that is not read */
+export function architectureOf({ path, metadata }: GgufFile): GgufArchitecture {
+  const name = metadata.get('general.architecture');
+  const known = Object.keys(ggufArchitectures).find((key) => key === name);
+  if (known !== undefined) return known as GgufArchitecture;
+  throw unsupported(
+    path,
+    'general.architecture',
+    `its architecture is ${String(name)}; expected one of ${Object.keys(ggufArchitectures).join(', ')}. Use a model of one of these.`,
+  );
+}
+
+/** @throws CheckpointError that names the key that is missing or not supported */
+export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
+  const architecture = architectureOf(file);
+  const keys = keysOf(file);
+  refuseParts(file, keys);
+  const heads = keys.need(keys.own('attention.head_count'));
+  const hiddenSize = keys.need(keys.own('embedding_length'));
+  const headDim = keys.number(keys.own('attention.key_length')) ?? hiddenSize / heads;
+  const rotated = keys.number(keys.own('rope.dimension_count')) ?? headDim;
+  if (rotated !== headDim)
+    throw unsupported(
+      file.path,
+      keys.own('rope.dimension_count'),
+      `${keys.own('rope.dimension_count')} is ${rotated}; expected the width of a head, ${headDim}, because partial rotary embeddings are not supported.`,
+    );
+  const theta = keys.number(keys.own('rope.freq_base')) ?? 10_000;
+  return {
+    architectures: [ggufArchitectures[architecture]],
+    model_type: architecture,
+    vocab_size: vocabularySize(file),
+    hidden_size: hiddenSize,
+    intermediate_size: keys.need(keys.own('feed_forward_length')),
+    num_hidden_layers: keys.need(keys.own('block_count')),
+    num_attention_heads: heads,
+    num_key_value_heads: keys.number(keys.own('attention.head_count_kv')) ?? heads,
+    head_dim: headDim,
+    hidden_act: 'silu',
+    rms_norm_eps: keys.need(keys.own('attention.layer_norm_rms_epsilon')),
+    rope_theta: theta,
+    rope_scaling: ropeScaling(file, keys, { theta, headDim }),
+    max_position_embeddings: keys.need(keys.own('context_length')),
+    tie_word_embeddings: !file.tensors.has('output.weight'),
+    attention_bias: file.tensors.has('blk.0.attn_q.bias'),
+    bos_token_id: keys.number('tokenizer.ggml.bos_token_id'),
+    eos_token_id: keys.number('tokenizer.ggml.eos_token_id'),
+    pad_token_id: keys.number('tokenizer.ggml.padding_token_id'),
+    dtype: 'float32',
+  };
+}
+
+/** The rows of the embeddings, which may be more than there are tokens. */
+function vocabularySize(file: GgufFile): number {
+  const rows = file.tensors.get('token_embd.weight')?.shape[0];
+  if (rows === undefined)
+    throw unsupported(
+      file.path,
+      'token_embd.weight',
+      'it holds no tensor token_embd.weight. Give the file of a whole model, not of a vocabulary or an adapter.',
+    );
+  return rows;
+}
+
+function refuseParts({ path }: GgufFile, keys: Keys): void {
+  const shards = keys.number('split.count') ?? 1;
+  if (shards > 1)
+    throw unsupported(
+      path,
+      'split.count',
+      `it is one of ${shards} files of a model. Join them with \`llama-gguf-split --merge\`, and give the result.`,
+    );
+  const experts = keys.number(keys.own('expert_count')) ?? 0;
+  if (experts > 0)
+    throw unsupported(
+      path,
+      keys.own('expert_count'),
+      `the model has ${experts} experts per layer; expected a model without experts.`,
+    );
+}

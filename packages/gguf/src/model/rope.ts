@@ -1,0 +1,68 @@
+/** How the rotary frequencies of a GGUF file are scaled, in the words of `rope_scaling`. */
+import { unsupported } from '../file/failure.js';
+import type { GgufFile } from '../file/gguf-file.js';
+import type { Keys } from './keys.js';
+
+/** Divisors of the rotary frequencies, which the converter of llama.cpp computes for Llama 3.1 and later. */
+export const ropeFactorsName = 'rope_freqs.weight';
+
+interface Rotary {
+  readonly theta: number;
+  readonly headDim: number;
+}
+
+/** @throws CheckpointError when the divisors are not those of Llama 3 */
+export function ropeScaling(
+  file: GgufFile,
+  keys: Keys,
+  rotary: Rotary,
+): Readonly<Record<string, unknown>> | undefined {
+  const context = keys.number(keys.own('rope.scaling.original_context_length'));
+  if (file.tensors.has(ropeFactorsName)) return llama3Scaling(file, rotary, context);
+  const type = keys.text(keys.own('rope.scaling.type')) ?? 'none';
+  if (type === 'none') return undefined;
+  return {
+    rope_type: type,
+    factor: keys.number(keys.own('rope.scaling.factor')),
+    original_max_position_embeddings: keys.number(keys.own('rope.scaling.original_context_length')),
+  };
+}
+
+/** Llama 3.1 and 3.2 differ in the factor alone, which is the greatest divisor. */
+const llama3 = { rope_type: 'llama3', low_freq_factor: 1, high_freq_factor: 4 } as const;
+const llama3Context = 8192;
+
+function llama3Scaling(
+  file: GgufFile,
+  rotary: Rotary,
+  context = llama3Context,
+): Readonly<Record<string, unknown>> {
+  const divisors = new Float32Array(rotary.headDim / 2);
+  if (file.tensors.get(ropeFactorsName)?.shape.join() === String(divisors.length))
+    file.read(ropeFactorsName, divisors);
+  const factor = Math.max(...divisors);
+  const expected = llama3Divisors(factor, context, rotary);
+  if (divisors.every((divisor, i) => Math.abs(divisor - expected[i]!) <= 1e-4 * divisor))
+    return { ...llama3, factor, original_max_position_embeddings: context };
+  throw unsupported(
+    file.path,
+    ropeFactorsName,
+    `its rotary frequencies are scaled in a way that is not supported: ${ropeFactorsName} is not that of Llama 3. Use the Hugging Face folder of this model.`,
+  );
+}
+
+/** @see transformers, `_compute_llama3_parameters` */
+function llama3Divisors(
+  factor: number,
+  context: number,
+  { theta, headDim }: Rotary,
+): readonly number[] {
+  const { low_freq_factor: low, high_freq_factor: high } = llama3;
+  return Array.from({ length: headDim / 2 }, (_, i) => {
+    const wavelength = 2 * Math.PI * theta ** ((2 * i) / headDim);
+    if (wavelength < context / high) return 1;
+    if (wavelength > context / low) return factor;
+    const smooth = (context / wavelength - low) / (high - low);
+    return 1 / ((1 - smooth) / factor + smooth);
+  });
+}

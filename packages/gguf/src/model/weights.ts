@@ -1,0 +1,86 @@
+/** The tensors of a GGUF file under the names, and in the order of rows, of Hugging Face. */
+import type { GgufFile } from '../file/gguf-file.js';
+import { architectureOf } from './config.js';
+import { keysOf } from './keys.js';
+import { ropeFactorsName } from './rope.js';
+
+/** A tensor by its Hugging Face name. */
+export interface WeightTensor {
+  readonly shape: readonly number[];
+  /** Decodes to float32, row-major. `into` has exactly its number of elements. */
+  read(into: Float32Array): void;
+}
+
+const wholeModel: Readonly<Record<string, string>> = {
+  token_embd: 'model.embed_tokens',
+  output_norm: 'model.norm',
+  output: 'lm_head',
+};
+
+const ofLayer: Readonly<Record<string, string>> = {
+  attn_norm: 'input_layernorm',
+  attn_q: 'self_attn.q_proj',
+  attn_k: 'self_attn.k_proj',
+  attn_v: 'self_attn.v_proj',
+  attn_q_norm: 'self_attn.q_norm',
+  attn_k_norm: 'self_attn.k_norm',
+  attn_output: 'self_attn.o_proj',
+  ffn_norm: 'post_attention_layernorm',
+  ffn_gate: 'mlp.gate_proj',
+  ffn_up: 'mlp.up_proj',
+  ffn_down: 'mlp.down_proj',
+};
+
+/** The Hugging Face name; a name that is not known stays as it is. */
+export function hfName(name: string): string {
+  const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?(\w+)\.(weight|bias)$/.exec(name) ?? [];
+  if (part === undefined) return name;
+  const known = layer === undefined ? wholeModel[part] : ofLayer[part];
+  if (known === undefined) return name;
+  return layer === undefined ? `${known}.${kind}` : `model.layers.${layer}.${known}.${kind}`;
+}
+
+export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
+  const headsOf = rotatedHeads(file);
+  return new Map(
+    [...file.tensors.values()]
+      .filter(({ name }) => name !== ropeFactorsName)
+      .map(({ name, shape }) => [
+        hfName(name),
+        {
+          shape,
+          read: (into: Float32Array) => {
+            file.read(name, into);
+            const heads = headsOf(name);
+            if (heads !== undefined) into.set(halvesApart(into, heads, shape[0] ?? 1));
+          },
+        },
+      ]),
+  );
+}
+
+/** Heads of a matrix whose rows llama.cpp reorders, which it does for llama alone. */
+function rotatedHeads(file: GgufFile): (name: string) => number | undefined {
+  if (architectureOf(file) !== 'llama') return () => undefined;
+  const keys = keysOf(file);
+  const heads = keys.need(keys.own('attention.head_count'));
+  const kvHeads = keys.number(keys.own('attention.head_count_kv')) ?? heads;
+  return (name) =>
+    /\.attn_q\.\w+$/.test(name) ? heads : /\.attn_k\.\w+$/.test(name) ? kvHeads : undefined;
+}
+
+/**
+ * llama.cpp rotates neighbouring rows of a head, (0, 1), (2, 3) ...; Hugging Face rotates row i of the
+ * first half with row i of the second. Undoes the order that its converter writes.
+ */
+function halvesApart(from: Float32Array, heads: number, rows: number): Float32Array {
+  const width = from.length / rows;
+  const half = rows / heads / 2;
+  const to = new Float32Array(from.length);
+  for (let row = 0; row < rows; row++) {
+    const [head, within] = [Math.floor(row / (2 * half)), row % (2 * half)];
+    const source = head * 2 * half + 2 * (within % half) + Math.floor(within / half);
+    to.set(from.subarray(source * width, (source + 1) * width), row * width);
+  }
+  return to;
+}

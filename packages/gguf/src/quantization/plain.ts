@@ -1,0 +1,30 @@
+/** Formats without quantisation: a block is one number. */
+import { bfloatAt, halfAt } from './half.js';
+import type { TensorType } from './types.js';
+
+const word = new Uint8Array(4);
+const float = new Float32Array(word.buffer);
+
+export const f32: TensorType = {
+  name: 'F32',
+  blockLength: 1,
+  blockBytes: 4,
+  decode(bytes, from, into, to) {
+    for (let i = 0; i < 4; i++) word[i] = bytes[from + i]!;
+    into[to] = float[0]!;
+  },
+};
+
+export const f16: TensorType = {
+  name: 'F16',
+  blockLength: 1,
+  blockBytes: 2,
+  decode: (bytes, from, into, to) => void (into[to] = halfAt(bytes, from)),
+};
+
+export const bf16: TensorType = {
+  name: 'BF16',
+  blockLength: 1,
+  blockBytes: 2,
+  decode: (bytes, from, into, to) => void (into[to] = bfloatAt(bytes, from)),
+};

@@ -1,0 +1,12 @@
+/** How numbers are stored in blocks. */
+
+export interface TensorType {
+  /** ggml's name: `Q4_K`. */
+  readonly name: string;
+  /** Numbers in a block. */
+  readonly blockLength: number;
+  /** Bytes of a block. */
+  readonly blockBytes: number;
+  /** Decodes the block at `bytes[from]` to `into[to]` and after. */
+  decode(bytes: Uint8Array, from: number, into: Float32Array, to: number): void;
+}

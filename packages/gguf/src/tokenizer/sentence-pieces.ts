@@ -1,0 +1,80 @@
+/**
+ * `tokenizer.json` of GGUF's tokenizer model `llama`: a SentencePiece vocabulary with scores. The pair
+ * with the best score is merged first, so the scores give the order of the merges.
+ */
+import { unsupported } from '../file/failure.js';
+import type { GgufFile } from '../file/gguf-file.js';
+import { keysOf } from '../model/keys.js';
+import { tokensOf } from './tokens.js';
+
+const space = '▁';
+
+/** @throws CheckpointError when there are no scores */
+export function sentencePieceTokenizer(file: GgufFile): Readonly<Record<string, unknown>> {
+  const keys = keysOf(file);
+  const scores = keys.numbers('tokenizer.ggml.scores');
+  if (!scores)
+    throw unsupported(
+      file.path,
+      'tokenizer.ggml.scores',
+      'it holds no tokenizer.ggml.scores. Use the Hugging Face folder of this model.',
+    );
+  const { texts, added } = tokensOf(file);
+  const prefix = keys.flag('tokenizer.ggml.add_space_prefix') ?? true;
+  const unknown = texts[keys.number('tokenizer.ggml.unknown_token_id') ?? 0];
+  return {
+    version: '1.0',
+    truncation: null,
+    padding: null,
+    added_tokens: added,
+    normalizer: {
+      type: 'Sequence',
+      normalizers: [
+        ...(prefix ? [{ type: 'Prepend', prepend: space }] : []),
+        { type: 'Replace', pattern: { String: ' ' }, content: space },
+      ],
+    },
+    pre_tokenizer: null,
+    post_processor: null,
+    decoder: {
+      type: 'Sequence',
+      decoders: [
+        { type: 'Replace', pattern: { String: space }, content: ' ' },
+        { type: 'ByteFallback' },
+        { type: 'Fuse' },
+        ...(prefix ? [{ type: 'Strip', content: ' ', start: 1, stop: 0 }] : []),
+      ],
+    },
+    model: {
+      type: 'BPE',
+      dropout: null,
+      unk_token: unknown,
+      continuing_subword_prefix: null,
+      end_of_word_suffix: null,
+      fuse_unk: true,
+      byte_fallback: true,
+      ignore_merges: false,
+      vocab: Object.fromEntries(texts.map((text, id) => [text, id])),
+      merges: mergesByScore(texts, scores),
+    },
+  };
+}
+
+/** Every way to make a token of two others, best score first; among equals, the smaller ids first. */
+function mergesByScore(
+  texts: readonly string[],
+  scores: readonly number[],
+): readonly (readonly [string, string])[] {
+  const ids = new Map(texts.map((text, id) => [text, id]));
+  const found = texts.flatMap((text, id) => {
+    const letters = [...text];
+    return letters.slice(1).flatMap((_, i) => {
+      const [left, right] = [letters.slice(0, i + 1).join(''), letters.slice(i + 1).join('')];
+      const [a, b] = [ids.get(left), ids.get(right)];
+      return a === undefined || b === undefined ? [] : [{ pair: [left, right] as const, id, a, b }];
+    });
+  });
+  return found
+    .toSorted((x, y) => (scores[y.id] ?? 0) - (scores[x.id] ?? 0) || x.a - y.a || x.b - y.b)
+    .map(({ pair }) => pair);
+}

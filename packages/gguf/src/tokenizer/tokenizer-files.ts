@@ -1,0 +1,83 @@
+/** The tokenizer files that a Hugging Face folder of the model would hold. */
+import { unsupported } from '../file/failure.js';
+import type { GgufFile } from '../file/gguf-file.js';
+import { keysOf, type Keys } from '../model/keys.js';
+import { bytePairTokenizer } from './byte-pairs.js';
+import { sentencePieceTokenizer } from './sentence-pieces.js';
+
+/** By the name in `tokenizer.ggml.model`. */
+const tokenizers: Readonly<Record<string, (file: GgufFile) => Readonly<Record<string, unknown>>>> =
+  { gpt2: bytePairTokenizer, llama: sentencePieceTokenizer };
+
+/** `tokenizer.json`, if the file holds one. @throws CheckpointError that names what is not supported */
+export function tokenizerJson(file: GgufFile): Readonly<Record<string, unknown>> | undefined {
+  const name = keysOf(file).text('tokenizer.ggml.model');
+  if (name === undefined) return undefined;
+  const convert = Object.hasOwn(tokenizers, name) ? tokenizers[name] : undefined;
+  if (convert) return convert(file);
+  throw unsupported(
+    file.path,
+    'tokenizer.ggml.model',
+    `tokenizer.ggml.model is ${name}; expected one of ${Object.keys(tokenizers).join(', ')}. Use the Hugging Face folder of this model.`,
+  );
+}
+
+const named = {
+  bos_token: 'bos_token_id',
+  eos_token: 'eos_token_id',
+  pad_token: 'padding_token_id',
+  unk_token: 'unknown_token_id',
+} as const;
+
+/** `tokenizer_config.json`, without the chat template. */
+export function tokenizerConfig(file: GgufFile): Readonly<Record<string, unknown>> {
+  const keys = keysOf(file);
+  const texts = keys.texts('tokenizer.ggml.tokens') ?? [];
+  const tokens = Object.entries(named).flatMap(([name, key]) => {
+    const id = keys.number(`tokenizer.ggml.${key}`);
+    return id === undefined || texts[id] === undefined ? [] : [[name, texts[id]] as const];
+  });
+  return {
+    ...Object.fromEntries(tokens),
+    add_bos_token: keys.flag('tokenizer.ggml.add_bos_token') ?? false,
+    add_eos_token: keys.flag('tokenizer.ggml.add_eos_token') ?? false,
+    clean_up_tokenization_spaces: false,
+    model_max_length: keys.number(keys.own('context_length')),
+    tokenizer_class: 'PreTrainedTokenizerFast',
+    ...namedTemplates(keys),
+  };
+}
+
+const moreTemplates = (keys: Keys): readonly string[] =>
+  keys.texts('tokenizer.chat_templates') ?? [];
+
+/** `chat_template.jinja`; several templates are in `tokenizer_config.json`. */
+export function chatTemplate(file: GgufFile): string | undefined {
+  const keys = keysOf(file);
+  return moreTemplates(keys).length > 0 ? undefined : keys.text('tokenizer.chat_template');
+}
+
+function namedTemplates(keys: Keys): Readonly<Record<string, unknown>> {
+  const names = moreTemplates(keys);
+  if (names.length === 0) return {};
+  const others = names.map((name) => ({
+    name,
+    template: keys.text(`tokenizer.chat_template.${name}`),
+  }));
+  return {
+    chat_template: [{ name: 'default', template: keys.text('tokenizer.chat_template') }, ...others],
+  };
+}
+
+/** `generation_config.json`: the tokens that end an answer. */
+export function generationConfig(file: GgufFile): Readonly<Record<string, unknown>> {
+  const keys = keysOf(file);
+  const ends = ['eos', 'eot', 'eom'].flatMap(
+    (name) => keys.number(`tokenizer.ggml.${name}_token_id`) ?? [],
+  );
+  return {
+    bos_token_id: keys.number('tokenizer.ggml.bos_token_id'),
+    eos_token_id: [...new Set(ends)],
+    pad_token_id: keys.number('tokenizer.ggml.padding_token_id'),
+  };
+}

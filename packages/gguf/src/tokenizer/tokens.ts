@@ -1,0 +1,52 @@
+/** The tokens of a GGUF file, and the kinds that it gives them. */
+import { unsupported } from '../file/failure.js';
+import type { GgufFile } from '../file/gguf-file.js';
+import { keysOf } from '../model/keys.js';
+
+/** Kinds of tokens by their number in GGUF. */
+const kinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
+
+export interface Tokens {
+  readonly texts: readonly string[];
+  /** Found in a text before it is split: an entry of `added_tokens`. */
+  readonly added: readonly AddedToken[];
+}
+
+interface AddedToken {
+  readonly id: number;
+  readonly content: string;
+  readonly single_word: false;
+  readonly lstrip: false;
+  readonly rstrip: false;
+  readonly normalized: false;
+  /** Marks structure: without text for people. */
+  readonly special: boolean;
+}
+
+export function tokensOf(file: GgufFile): Tokens {
+  const keys = keysOf(file);
+  const texts = keys.texts('tokenizer.ggml.tokens');
+  if (!texts)
+    throw unsupported(
+      file.path,
+      'tokenizer.ggml.tokens',
+      'it holds no tokenizer (tokenizer.ggml.tokens). Give the file of a whole model.',
+    );
+  const types = keys.numbers('tokenizer.ggml.token_type') ?? [];
+  const added = texts.flatMap((content, id) =>
+    types[id] === kinds.control || types[id] === kinds.userDefined || types[id] === kinds.unknown
+      ? [addedToken(id, content, types[id] !== kinds.userDefined)]
+      : [],
+  );
+  return { texts, added };
+}
+
+const addedToken = (id: number, content: string, special: boolean): AddedToken => ({
+  id,
+  content,
+  single_word: false,
+  lstrip: false,
+  rstrip: false,
+  normalized: false,
+  special,
+});
