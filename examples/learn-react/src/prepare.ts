@@ -69,7 +69,7 @@ async function warmUp({ directory, seed, terminal, env }: PrepareOptions): Promi
 
 /** One token, so the model learns when to call, not how to write JSON. */
 const callOf = (name: string, field: string): string =>
-  `{"name": "${name}", "arguments": {"${field}":"`;
+  `{"name": "${name}", "arguments": {"${field}": "`;
 
 /** Two-digit numbers that are not multiples of 10, so rounding them never gives the product. */
 const factors = Array.from({ length: 90 }, (_, i) => 10 + i).filter((factor) => factor % 10 !== 0);

@@ -33,7 +33,7 @@ export async function prepare(directory: string, seed: number): Promise<void> {
 /** The JSON of a call is a few tokens, so the model learns when to call, not how to write JSON. */
 const tokenizer: NewTokenizer = {
   characters: '0123456789*\n',
-  words: ['{"name": "calculator", "arguments": {"expression":"', '"}}', 'error'],
+  words: ['{"name": "calculator", "arguments": {"expression": "', '"}}', 'error'],
   markers: ['<tool_call>', '</tool_call>'],
 };
 

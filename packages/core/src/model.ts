@@ -30,6 +30,11 @@ export interface ToolDefinition {
     readonly description?: string;
     readonly parameters?: Readonly<Record<string, unknown>>;
   };
+  /**
+   * The definition as JSON text. Needed where it has numbers that JavaScript spells differently:
+   * templates print `1.0`, which is 1 in the parsed definition, as it was written.
+   */
+  readonly source?: string;
 }
 
 export interface ChatOptions {

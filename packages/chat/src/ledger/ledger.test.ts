@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { testFormat } from '../../test/helpers.js';
 import type { ChatFormat } from '../format/chat-format.js';
+import { valueOf } from '../jinja/from-json.js';
+import { dumps } from '../jinja/spelling.js';
 import { normalizeMessages, type NormalMessage } from '../messages/messages.js';
 import { createLedger, type Ledger, type LedgerPrompt } from './ledger.js';
 
@@ -86,7 +88,7 @@ const shape: fc.Arbitrary<TurnShape> = fc.record({
 
 function asTemplate({ text, reasoning, calls }: TurnShape): string {
   const body = calls.map(
-    (value) => `<tool_call>\n{"name": "f", "arguments": ${JSON.stringify(value)}}\n</tool_call>`,
+    (value) => `<tool_call>\n{"name": "f", "arguments": ${dumps(valueOf(value))}}\n</tool_call>`,
   );
   return `${reasoning === '' ? '' : `<think>\n${reasoning}\n</think>\n\n`}${[...(text === '' ? [] : [text]), ...body].join('\n')}<|im_end|>`;
 }

@@ -35,7 +35,7 @@ hm
 
 so
 <tool_call>
-{"name": "f", "arguments": {"b":  1.0}}
+{"name": "f", "arguments": {"b": 1.0}}
 </tool_call><|im_end|>
 <|im_start|>user
 <tool_response>
@@ -50,7 +50,7 @@ so
 describe('the chatml template', () => {
   const template = createChatTemplate(chatTemplates.chatml);
 
-  it('prints reasoning, tool calls with their arguments as written, and tool results', () => {
+  it('prints reasoning, tool calls with the numbers as written, and tool results', () => {
     expect(template.render({ messages: conversation, addGenerationPrompt: true })).toBe(
       chatmlExpected,
     );
@@ -95,7 +95,7 @@ describe('the minimal template', () => {
   it('spends one character on what is read and one token on what is written', () => {
     const template = createChatTemplate(chatTemplates.minimal, { eos_token: '<eos>' });
     expect(template.render({ messages: conversation, addGenerationPrompt: true })).toBe(
-      'hi\nso<tool_call>{"name": "f", "arguments": {"b":  1.0}}</tool_call><eos>2\n3\n',
+      'hi\nso<tool_call>{"name": "f", "arguments": {"b": 1.0}}</tool_call><eos>2\n3\n',
     );
   });
 });
@@ -104,30 +104,23 @@ describe('createChatTemplate', () => {
   const args = (source: string): string =>
     createChatTemplate(source).render({ messages: [calling], addGenerationPrompt: false });
 
-  it('parses arguments only for templates that do not print text as it is', () => {
-    expect(args('{{ messages[0].tool_calls[0].function.arguments }}')).toBe('{"b":  1.0}');
-    // The probe's second message is its assistant turn.
-    const each =
-      '{% for m in messages %}{% for c in m.tool_calls or [] %}BODY{% endfor %}{% endfor %}';
-    expect(args(each.replace('BODY', '{{ c.function.arguments | tojson }}'))).toBe('{"b": 1}');
-    expect(
-      args(
-        each.replace(
-          'BODY',
-          '{% for k, v in c.function.arguments | items %}{{ k }}={{ v }}{% endfor %}',
-        ),
-      ),
-    ).toBe('b=1');
+  const each =
+    '{% for m in messages %}{% for c in m.tool_calls or [] %}BODY{% endfor %}{% endfor %}';
+
+  it('parses arguments, except for templates that expect text', () => {
+    const body = (text: string): string => args(each.replace('BODY', text));
+    expect(body('{{ c.function.arguments | tojson }}')).toBe('{"b": 1.0}');
+    expect(body('{% for k, v in c.function.arguments | items %}{{ k }}={{ v }}{% endfor %}')).toBe(
+      'b=1.0',
+    );
+    const either = '{% if A is string %}{{ A }}{% else %}{{ A | tojson }}{% endif %}';
+    expect(body(either.replaceAll('A', 'c.function.arguments'))).toBe('{"b": 1.0}');
+    expect(body('{{ c.function.arguments }}')).toBe('{"b":  1.0}');
+    expect(body("{{ 'json' + c.function.arguments }}")).toBe('json{"b":  1.0}');
   });
 
   it('reads every line ending as a line feed', () => {
     expect(args('a\r\n{%- if true %}\r\nb\rc{% endif %}')).toBe('ab\nc');
-  });
-
-  it('shows ids only to templates that print them', () => {
-    const source =
-      '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.arguments }}{{ c.id }}{% endfor %}{% endfor %}';
-    expect(args(source)).toBe('{"b":  1.0}1');
   });
 
   it('names a template that is not Jinja, and one that rejects the messages', () => {

@@ -1,7 +1,9 @@
 /** Renders messages with a model's Jinja chat template. */
-import { Template } from '@huggingface/jinja';
-import { describeError, ModelError, type ToolDefinition } from '@trinity-rft/core';
+import { describeError, ModelError, type ToolCall, type ToolDefinition } from '@trinity-rft/core';
 import { CheckpointError } from '@trinity-rft/core/internal';
+import { valueOf, valueOfJson } from '../jinja/from-json.js';
+import { compileJinja, type Render } from '../jinja/jinja.js';
+import type { Value } from '../jinja/values.js';
 import type { NormalMessage } from '../messages/messages.js';
 
 interface RenderInput {
@@ -11,6 +13,8 @@ interface RenderInput {
   readonly addGenerationPrompt: boolean;
   /** Left to the template when absent. */
   readonly enableThinking?: boolean;
+  /** More variables, which go before all others. */
+  readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
 
 export interface ChatTemplate {
@@ -19,27 +23,34 @@ export interface ChatTemplate {
   render(input: RenderInput): string;
 }
 
+/** Templates that print the date print that of the start, so that prompts do not change at midnight. */
+const started = new Date();
+
 /**
  * Compiles a template.
  * @param variables visible to the template, for example the special tokens
+ * @param now the date that the template prints, if it prints one
  * @throws CheckpointError for a syntax error
  */
 export function createChatTemplate(
   source: string,
   variables: Readonly<Record<string, unknown>> = {},
+  now: Date = started,
 ): ChatTemplate {
-  const template = compile(source);
-  const printsIds = /\bid\b|tool_call_id/.test(source);
+  const template = compile(source, now);
+  const own = toValues(variables);
   const renderWith = (input: RenderInput, format: ArgumentFormat): string =>
-    template.render({
-      ...variables,
-      messages: input.messages.map((message) => toTemplate(message, format, printsIds)),
-      tools: input.tools && input.tools.length > 0 ? input.tools : null,
-      add_generation_prompt: input.addGenerationPrompt,
-      // Set even if undefined, since the interpreter is slow with unknown names. In Jinja undefined
-      // is not "defined" either.
-      enable_thinking: input.enableThinking,
-    });
+    template(
+      new Map<string, Value>([
+        ...own,
+        ['messages', input.messages.map((message) => messageValue(message, format))],
+        ['tools', input.tools && input.tools.length > 0 ? toolValues(input.tools) : null],
+        ['documents', null],
+        ['add_generation_prompt', input.addGenerationPrompt],
+        ...switches(input),
+        ...toValues(input.templateArgs ?? {}),
+      ]),
+    );
   const format = argumentFormat(renderWith);
   return {
     source,
@@ -57,10 +68,16 @@ export function createChatTemplate(
   };
 }
 
-function compile(source: string): Template {
+const toValues = (data: Readonly<Record<string, unknown>>): readonly [string, Value][] =>
+  Object.entries(data).map(([name, value]) => [name, valueOf(value)]);
+
+const switches = ({ enableThinking }: RenderInput): readonly [string, Value][] =>
+  enableThinking === undefined ? [] : [['enable_thinking', enableThinking]];
+
+function compile(source: string, now: Date): Render {
   try {
     // As in Python's Jinja, every line ending is a line feed.
-    return new Template(source.replaceAll(/\r\n?/g, '\n'));
+    return compileJinja(source.replaceAll(/\r\n?/g, '\n'), { now });
   } catch (cause) {
     throw new CheckpointError(`The chat template is not valid Jinja: ${describeError(cause)}`, {
       code: 'TEMPLATE_INVALID',
@@ -69,59 +86,89 @@ function compile(source: string): Template {
   }
 }
 
-/** Whether the template gets tool-call arguments as the text that the model wrote, or parsed. */
+/** Whether the template gets tool-call arguments parsed, or as the text that the model wrote. */
 type ArgumentFormat = 'text' | 'parsed';
 
 /**
- * Text, if the template prints it unchanged: it preserves spacing, key order and number formats.
+ * Parsed, as in vLLM and transformers, unless the template expects text: then it fails for a dict, or
+ * prints it as Python prints one.
  */
 function argumentFormat(
   render: (input: RenderInput, format: ArgumentFormat) => string,
 ): ArgumentFormat {
-  const probe = '{"probe":  1}';
   const call = {
-    id: 'probe',
+    id: 'probe0000',
     type: 'function',
-    function: { name: 'probe', arguments: probe },
+    function: { name: 'f', arguments: '{"probe":  1}' },
   } as const;
   const messages: readonly NormalMessage[] = [
-    { role: 'user', content: 'probe' },
+    { role: 'user', content: 'x' },
     { role: 'assistant', content: '', tool_calls: [call] },
   ];
-  const attempt = (format: ArgumentFormat): string | undefined => {
+  const attempt = (format: ArgumentFormat): string => {
     try {
       return render({ messages, addGenerationPrompt: false }, format);
     } catch {
-      return undefined;
+      return '';
     }
   };
-  if (attempt('text')?.includes(probe)) return 'text';
-  return attempt('parsed')?.includes('probe') ? 'parsed' : 'text';
+  const text = attempt('parsed');
+  if (text.includes('probe"') || !attempt('text').includes('probe"')) return 'parsed';
+  return text.includes('probe') && !text.includes("'probe'") ? 'parsed' : 'text';
 }
 
-function toTemplate(
-  message: NormalMessage,
-  format: ArgumentFormat,
-  printsIds: boolean,
-): Readonly<Record<string, unknown>> {
-  const { tool_calls: calls, tool_call_id: callId, ...rest } = message;
-  return {
-    ...rest,
-    ...(printsIds && callId !== undefined && { tool_call_id: callId }),
-    ...(calls && {
-      tool_calls: calls.map(({ id, type, function: { name, arguments: text } }) => ({
-        ...(printsIds && { id }),
-        type,
-        function: { name, arguments: format === 'text' ? text : parsed(text) },
-      })),
-    }),
-  };
+function messageValue(message: NormalMessage, format: ArgumentFormat): Value {
+  const value = new Map<Value, Value>([
+    ['role', message.role],
+    ['content', message.content],
+  ]);
+  const { reasoning_content: reasoning, tool_calls: calls, tool_call_id: id, name } = message;
+  if (reasoning !== undefined) {
+    value.set('reasoning_content', reasoning);
+    // The name that templates of gpt-oss read; transformers sets it as well.
+    value.set('thinking', reasoning);
+  }
+  if (calls)
+    value.set(
+      'tool_calls',
+      calls.map((call) => callValue(call, format)),
+    );
+  if (id !== undefined) value.set('tool_call_id', id);
+  if (name !== undefined) value.set('name', name);
+  return value;
 }
 
-function parsed(text: string): unknown {
+function callValue({ id, type, function: call }: ToolCall, format: ArgumentFormat): Value {
+  const args = format === 'text' ? call.arguments : parsed(call.arguments);
+  return new Map<Value, Value>([
+    ['id', id],
+    ['type', type],
+    [
+      'function',
+      new Map([
+        ['name', call.name],
+        ['arguments', args],
+      ]),
+    ],
+  ]);
+}
+
+function parsed(text: string): Value {
   try {
-    return JSON.parse(text);
+    return valueOfJson(text);
   } catch {
     return text;
   }
+}
+
+/** Long, and the same for all calls of a run. */
+const knownTools = new WeakMap<readonly ToolDefinition[], Value>();
+
+function toolValues(tools: readonly ToolDefinition[]): Value {
+  let values = knownTools.get(tools);
+  if (values === undefined) {
+    values = tools.map(({ source, ...tool }) => (source ? valueOfJson(source) : valueOf(tool)));
+    knownTools.set(tools, values);
+  }
+  return values;
 }

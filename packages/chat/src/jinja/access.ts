@@ -1,0 +1,111 @@
+/** Attributes and items: `a.b`, `a[b]`, `a[1:2]`. */
+import { str } from './spelling.js';
+import { textMethod } from './text-methods.js';
+import {
+  Attributes,
+  equal,
+  Float,
+  isDict,
+  isInt,
+  isList,
+  Tuple,
+  tuple,
+  type Callable,
+  type Dict,
+  type Value,
+} from './values.js';
+
+/** `object.name`: a method or attribute, otherwise the item of that name. */
+export function attribute(object: Value, name: string): Value {
+  if (typeof object === 'string') return textMethod(object, name);
+  if (object instanceof Attributes) return object.entries.get(name);
+  if (isDict(object)) return dictMethod(object, name) ?? object.get(name);
+  return isList(object) ? listMethod(object, name) : undefined;
+}
+
+/** `object[key]`: an item, otherwise the attribute of that name. */
+export function item(object: Value, key: Value): Value {
+  if (isDict(object)) {
+    const own = dictKey(key);
+    if (object.has(own)) return object.get(own);
+    return typeof key === 'string' ? dictMethod(object, key) : undefined;
+  }
+  if (isInt(key) || typeof key === 'boolean') return at(object, Number(key));
+  return typeof key === 'string' ? attribute(object, key) : undefined;
+}
+
+/** Equal keys are one key: 1, 1.0 and True. */
+export function dictKey(key: Value): Value {
+  if (typeof key === 'boolean') return Number(key);
+  return key instanceof Float && Number.isInteger(key.value) ? key.value : key;
+}
+
+function at(object: Value, index: number): Value {
+  if (typeof object === 'string') return Array.from(object).at(index);
+  return isList(object) ? object.at(index) : undefined;
+}
+
+/** `object[start:stop:step]` for texts and lists. */
+export function slice(
+  object: Value,
+  start: number | undefined,
+  stop: number | undefined,
+  step = 1,
+): Value {
+  if (object === undefined) return [];
+  const items = typeof object === 'string' ? Array.from(object) : object;
+  if (!isList(items)) throw new Error('only texts and lists have slices');
+  if (step === 0) throw new Error('slice step cannot be zero');
+  const chosen: Value[] = [];
+  const last = items.length - 1;
+  const bound = (value: number, low: number, high: number): number =>
+    Math.min(Math.max(value < 0 ? value + items.length : value, low), high);
+  if (step > 0) {
+    const end = stop === undefined ? items.length : bound(stop, 0, items.length);
+    for (let i = bound(start ?? 0, 0, items.length); i < end; i += step) chosen.push(items[i]);
+  } else {
+    const end = stop === undefined ? -1 : bound(stop, -1, last);
+    for (let i = start === undefined ? last : bound(start, -1, last); i > end; i += step)
+      chosen.push(items[i]);
+  }
+  if (typeof object === 'string') return chosen.map(str).join('');
+  return items instanceof Tuple ? tuple(chosen) : chosen;
+}
+
+export const pairs = (dict: Dict): readonly Value[] =>
+  Array.from(dict, ([key, value]) => tuple([key, value]));
+
+function dictMethod(dict: Dict, name: string): Callable | undefined {
+  switch (name) {
+    case 'get':
+      return ([key, otherwise]) =>
+        dict.has(dictKey(key)) ? dict.get(dictKey(key)) : (otherwise ?? null);
+    case 'items':
+      return () => pairs(dict);
+    case 'keys':
+      return () => [...dict.keys()];
+    case 'values':
+      return () => [...dict.values()];
+    case 'copy':
+      return () => new Map(dict);
+    default:
+      return undefined;
+  }
+}
+
+function listMethod(list: readonly Value[], name: string): Callable | undefined {
+  switch (name) {
+    case 'index':
+      return ([value]) => {
+        const found = list.findIndex((each) => equal(each, value));
+        if (found < 0) throw new Error('the value is not in the list');
+        return found;
+      };
+    case 'count':
+      return ([value]) => list.filter((each) => equal(each, value)).length;
+    case 'copy':
+      return () => list.slice();
+    default:
+      return undefined;
+  }
+}

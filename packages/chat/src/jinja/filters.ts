@@ -1,0 +1,173 @@
+/** Jinja's filters: `x | trim`. */
+import { pairs } from './access.js';
+import { listFilters, mapAttribute, type Filter } from './list-filters.js';
+import { interpolate } from './operators.js';
+import { dumps, str } from './spelling.js';
+import { capitalize, replace, splitLines, strip } from './text-methods.js';
+import {
+  Float,
+  isDict,
+  isInt,
+  isList,
+  iterate,
+  lengthOf,
+  numeric,
+  truthy,
+  typeName,
+  type Keywords,
+  type Value,
+} from './values.js';
+
+/** `json.dumps` with the arguments that transformers gives this filter. */
+function toJson(value: Value, args: readonly Value[], keywords: Keywords): Value {
+  const argument = (index: number, name: string): Value => args[index] ?? keywords.get(name);
+  const indent = argument(1, 'indent');
+  const separators = argument(2, 'separators');
+  return dumps(value, {
+    ensureAscii: truthy(argument(0, 'ensure_ascii')),
+    indent: isInt(indent) ? Number(indent) : typeof indent === 'string' ? indent : undefined,
+    separators: isList(separators) ? [str(separators[0]), str(separators[1])] : undefined,
+    sortKeys: truthy(argument(3, 'sort_keys')),
+  });
+}
+
+function indentLines(value: Value, args: readonly Value[], keywords: Keywords): Value {
+  const width = args[0] ?? keywords.get('width') ?? 4;
+  const first = truthy(args[1] ?? keywords.get('first'));
+  const blank = truthy(args[2] ?? keywords.get('blank'));
+  const space = typeof width === 'string' ? width : ' '.repeat(numeric(width) ?? 4);
+  const lines = splitLines(`${str(value)}\n`);
+  const text = lines
+    .map((line, i) => (i > 0 && (blank || line !== '') ? space + line : line))
+    .join('\n');
+  return first ? space + text : text;
+}
+
+/** An int from a number or from text in the given base; the default for other text. */
+function int(value: Value, args: readonly Value[], keywords: Keywords): Value {
+  const otherwise = args[0] ?? keywords.get('default') ?? 0;
+  const base = numeric(args[1] ?? keywords.get('base')) ?? 10;
+  if (typeof value !== 'string') {
+    const number = numeric(value);
+    return number === undefined ? otherwise : Math.trunc(number);
+  }
+  const text = strip(value);
+  if (base !== 10) return orElse(Number.parseInt(text, base), otherwise);
+  if (/^[+-]?\d+$/.test(text)) return Number(text);
+  const number = floatOf(text);
+  return number === undefined ? otherwise : Math.trunc(number);
+}
+
+const orElse = (number: number, otherwise: Value): Value =>
+  Number.isNaN(number) ? otherwise : number;
+
+function float(value: Value, args: readonly Value[], keywords: Keywords): Value {
+  const number = typeof value === 'string' ? floatOf(strip(value)) : numeric(value);
+  const otherwise = args[0] ?? keywords.get('default') ?? new Float(0);
+  return number === undefined ? otherwise : new Float(number);
+}
+
+const floatOf = (text: string): number | undefined =>
+  /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;
+
+/** Halves go to the even neighbour, as in Python. */
+function round(value: Value, args: readonly Value[], keywords: Keywords): Value {
+  const digits = numeric(args[0] ?? keywords.get('precision')) ?? 0;
+  const method = str(args[1] ?? keywords.get('method') ?? 'common');
+  const number = numeric(value);
+  if (number === undefined) throw new Error(`round needs a number, got ${typeName(value)}`);
+  const scale = 10 ** digits;
+  if (method !== 'common')
+    return new Float((method === 'ceil' ? Math.ceil : Math.floor)(number * scale) / scale);
+  if (isInt(value)) return value;
+  const [low, part] = [Math.floor(number * scale), (number * scale) % 1];
+  const half = Math.abs(part) === 0.5;
+  return new Float((half && low % 2 === 0 ? low : Math.round(number * scale)) / scale);
+}
+
+function absolute(value: Value): Value {
+  const number = numeric(value);
+  if (number === undefined) throw new Error(`abs needs a number, got ${typeName(value)}`);
+  return value instanceof Float ? new Float(Math.abs(number)) : Math.abs(number);
+}
+
+function fallback(value: Value, args: readonly Value[], keywords: Keywords): Value {
+  const whenFalse = truthy(args[1] ?? keywords.get('boolean'));
+  const missing = value === undefined || (whenFalse && !truthy(value));
+  return missing ? (args.length > 0 ? args[0] : (keywords.get('default_value') ?? '')) : value;
+}
+
+function items(value: Value): Value {
+  if (value === undefined) return [];
+  if (!isDict(value)) throw new Error(`items needs a dict, got ${typeName(value)}`);
+  return pairs(value);
+}
+
+/** Jinja's own: a capital after white space, hyphens and brackets. */
+const title = (text: string): string =>
+  text
+    .split(/([-\s({[<]+)/)
+    .map((part) => capitalize(part))
+    .join('');
+
+const htmlEscapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  "'": '&#39;',
+  '"': '&#34;',
+};
+
+const escapeHtml = (text: string): string =>
+  text.replaceAll(/[&<>'"]/g, (character) => htmlEscapes[character] ?? character);
+
+function center(text: string, width: number): string {
+  const space = Math.max(0, width - text.length);
+  const left = Math.floor(space / 2) + ((space % 2) & (width % 2));
+  return ' '.repeat(left) + text + ' '.repeat(space - left);
+}
+
+const filters: Readonly<Record<string, Filter>> = {
+  ...listFilters,
+  abs: absolute,
+  capitalize: (value) => capitalize(str(value)),
+  center: (value, [width]) => center(str(value), numeric(width) ?? 80),
+  count: lengthOf,
+  d: fallback,
+  default: fallback,
+  e: (value) => escapeHtml(str(value)),
+  escape: (value) => escapeHtml(str(value)),
+  float,
+  format: (value, args) => interpolate(str(value), args),
+  indent: indentLines,
+  int,
+  items,
+  length: lengthOf,
+  lower: (value) => str(value).toLowerCase(),
+  map: (value, args, keywords) => {
+    if (args.length === 0) return mapAttribute(value, keywords);
+    const filter = filterNamed(str(args[0]));
+    return iterate(value).map((each) => filter(each, args.slice(1), keywords));
+  },
+  replace: (value, [from, to, count]) =>
+    replace(str(value), str(from), str(to), numeric(count) ?? -1),
+  round,
+  safe: (value) => value,
+  string: str,
+  title: (value) => title(str(value)),
+  tojson: toJson,
+  trim: (value, [characters], keywords) => {
+    const set = characters ?? keywords.get('chars');
+    return strip(str(value), 'both', typeof set === 'string' ? set : undefined);
+  },
+  upper: (value) => str(value).toUpperCase(),
+  urlencode: (value) => encodeURIComponent(str(value)).replaceAll('%2F', '/'),
+  wordcount: (value) => str(value).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0,
+};
+
+/** @throws Error for a name that Jinja does not know */
+export function filterNamed(name: string): Filter {
+  const filter = Object.hasOwn(filters, name) ? filters[name] : undefined;
+  if (!filter) throw new Error(`there is no filter "${name}"`);
+  return filter;
+}

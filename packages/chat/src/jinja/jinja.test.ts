@@ -1,0 +1,191 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { valueOf, valueOfJson } from './from-json.js';
+import { compileJinja } from './jinja.js';
+import { dumps } from './spelling.js';
+
+const now = new Date(2026, 0, 2, 15, 4, 5);
+
+const render = (source: string, variables: object = {}): string =>
+  compileJinja(source, { now })(
+    new Map(Object.entries(variables).map(([name, value]) => [name, valueOf(value)])),
+  );
+
+// The right side is what Jinja 3.1.6 prints.
+describe('a template', () => {
+  it.each([
+    // Numbers, and how they are printed.
+    [
+      '{{ [1.0, 0.00000012, 0.0001, 2.5, 7 / 2, 7 // 2, -7 // 2, -7 % 3, 2 ** 3, 1 + 1.0] }}',
+      '[1.0, 1.2e-07, 0.0001, 2.5, 3.5, 3, -4, 2, 8, 2.0]',
+    ],
+    [
+      '{{ 4 / 2 }} {{ 10 // 4.0 }} {{ 3.7 | int }} {{ "12" | int }} {{ "x" | int(5) }}',
+      '2.0 2.0 3 12 5',
+    ],
+    [
+      '{{ "1.5" | float }} {{ 2.5 | round }} {{ 3.14159 | round(2) }} {{ -3 | abs }}',
+      '1.5 2.0 3.14 3',
+    ],
+    // Values as text.
+    [
+      '{{ {"a": [1, none, true, "it\'s", 2.0], 1: (1, 2), "b": {}} }}',
+      "{'a': [1, None, True, \"it's\", 2.0], 1: (1, 2), 'b': {}}",
+    ],
+    ['{{ ["\\n\\t\\\\", "q\\"", "é😀\\u00a0\\x07"] }}', "['\\n\\t\\\\', 'q\"', 'é😀\\xa0\\x07']"],
+    [
+      '{{ none }} {{ true }} {{ (1, 2) }} {{ [] }} [{{ missing }}] {{ none ~ 1 ~ true }}',
+      'None True (1, 2) [] [] None1True',
+    ],
+    ['{{ {"a": 1} | string }} {{ [none] | string | length }}', "{'a': 1} 6"],
+    // JSON.
+    [
+      '{{ {"b": 1.0, "a": [none, "é\\n<", true], 3: {}} | tojson }}',
+      '{"b": 1.0, "a": [null, "é\\n<", true], "3": {}}',
+    ],
+    [
+      '{{ {"b": 1, "a": [1, {}]} | tojson(indent=2) }}',
+      '{\n  "b": 1,\n  "a": [\n    1,\n    {}\n  ]\n}',
+    ],
+    [
+      '{{ {"b": "é", "a": 1} | tojson(ensure_ascii=true, sort_keys=true, separators=(",", ":")) }}',
+      '{"a":1,"b":"\\u00e9"}',
+    ],
+    // What is undefined.
+    [
+      '[{{ missing | trim }}] [{{ missing | length }}] {{ missing is defined }} {{ 1 in missing }}',
+      '[] [0] False False',
+    ],
+    ['{{ missing | default("d") }} {{ "" | default("d", true) }} {{ none | d("d") }}', 'd d None'],
+    ['{% for x in missing %}x{% else %}none{% endfor %} {{ missing or "m" }}', 'none m'],
+    // Comparison.
+    [
+      '{{ [1 == 1.0, true == 1, [1] == [1.0], {"a": 1} == {"a": 1}, "1" == 1, none == none] }}',
+      '[True, True, True, True, False, True]',
+    ],
+    [
+      '{{ 1 in [1.0] }} {{ [1] in [[1]] }} {{ "a" in {"a": 1} }} {{ "b" not in "abc" }}',
+      'True True True False',
+    ],
+    [
+      '{{ [3, 1, 2] | min }} {{ [3, 1, 2] | max }} {{ ["b", "A"] | sort }} {{ [] | min }}',
+      "1 3 ['A', 'b'] ",
+    ],
+    // Texts.
+    [
+      '{{ "a-b c".title() }} {{ "a-b c" | title }} {{ "aBC" | capitalize }} {{ "é😀x" | length }}',
+      'A-B C A-B C Abc 3',
+    ],
+    [
+      '{{ "xxabxx".strip("x") }} {{ "a,b,c".split(",", 1) }} {{ " a  b ".split() }}',
+      "ab ['a', 'b,c'] ['a', 'b']",
+    ],
+    [
+      '{{ "😀ab"[1:] }} {{ "abc"[::-1] }} {{ "abc"[-1] }} {{ "abc".replace("b", "x") }}',
+      'ab cba c axc',
+    ],
+    [
+      '{{ "%s: %.2f" % ("a", 1) }} {{ "{} {x}".format(1, x=2) }} {{ "ab" * 2 }}',
+      'a: 1.00 1 2 abab',
+    ],
+    ['{{ "a\\n\\nb" | indent(2) }}|{{ "a\\nb" | indent(2, true) }}', 'a\n\n  b|  a\n  b'],
+    [
+      '{{ "a.b".partition(".") }} {{ "abc".find("c") }} {{ "Ab".isupper() }} {{ "x1".isalnum() }}',
+      "('a', '.', 'b') 2 False True",
+    ],
+    [
+      '{{ "<a>&" | e }} {{ "a b" | urlencode }} {{ "one two" | wordcount }}',
+      '&lt;a&gt;&amp; a%20b 2',
+    ],
+    // Lists and dicts.
+    [
+      '{{ {"items": 1}.items() | list }} {{ {"a": 1}["a"] }} {{ {1: "x"}[1] }} {{ {"a": 1}.get("b", 2) }}',
+      "[('items', 1)] 1 x 2",
+    ],
+    ['{{ [{"a": 1}, {"a": 2}, {"b": 1}] | selectattr("a", "equalto", 2) | list }}', "[{'a': 2}]"],
+    [
+      '{{ [{"a": 1}, {"b": 1}] | map(attribute="a", default=0) | list }} {{ ["a"] | map("upper") | join }}',
+      '[1, 0] A',
+    ],
+    [
+      '{{ [1, 2, 3, 4] | select("even") | list }} {{ [1, none] | reject("none") | list }}',
+      '[2, 4] [1]',
+    ],
+    [
+      '{{ {"b": 1, "a": 2} | dictsort }} {{ [1, 2, 3] | batch(2) | list }} {{ [1, 1, 2] | unique | list }}',
+      "[('a', 2), ('b', 1)] [[1, 2], [3]] [1, 2]",
+    ],
+    [
+      '{{ [1, 2] + [3] }} {{ (1, 2) + (3, 4) }} {{ [1, 2, 3][1:] }} {{ [1, 2] | last }} {{ [] | first }}',
+      '[1, 2, 3] (1, 2, 3, 4) [2, 3] 2 ',
+    ],
+    [
+      '{{ true is number }} {{ 1.0 is integer }} {{ {} is sequence }} {{ "a" is iterable }} {{ {} is mapping }}',
+      'True False True True True',
+    ],
+    // Scopes.
+    ['{% set x = 1 %}{% for i in [1, 2] %}{% set x = x + i %}{{ x }}{% endfor %}{{ x }}', '231'],
+    [
+      '{% set ns = namespace(n=0) %}{% for i in [1, 2] %}{% set ns.n = ns.n + i %}{% endfor %}{{ ns.n }}',
+      '3',
+    ],
+    [
+      '{% macro m(a, b=a) %}{{ a }}{{ b }}{{ x }}{% endmacro %}{% set x = 3 %}{{ m(1) }}{{ m(1, b=2) }}',
+      '113123',
+    ],
+    [
+      '{% macro m() %}[{{ caller(1) }}]{% endmacro %}{% call(v) m() %}v{{ v }}{% endcall %}',
+      '[v1]',
+    ],
+    ['{% if true %}{% set y = 1 %}{% endif %}{{ y }}{% set z %}a{{ y }}{% endset %}{{ z }}', '1a1'],
+    // Loops.
+    ['{% for k, v in {"a": 1}.items() %}{{ k }}{{ v }}{{ loop.last }}{% endfor %}', 'a1True'],
+    [
+      '{% for i in range(5) if i != 1 %}{% if i == 3 %}{% break %}{% endif %}{{ loop.index }}:{{ i }} {% endfor %}',
+      '1:0 2:2 ',
+    ],
+    [
+      '{% for i in [1, 2] %}{{ loop.cycle("a", "b") }}{{ loop.nextitem }}{% for j in "x" %}{{ loop.depth }}{% endfor %}{% endfor %}',
+      'a21b1',
+    ],
+    [
+      '{% for i in [1, 1, 2] %}{{ loop.changed(i) }}{% endfor %}{{ "a" if false }}{{ range(3, 0, -1) | list }}',
+      'TrueFalseTrue[3, 2, 1]',
+    ],
+    [
+      '{{ strftime_now("%d %B %Y, %-d %b %y %H:%M %p %A %j") }}',
+      '02 January 2026, 2 Jan 26 15:04 PM Friday 002',
+    ],
+  ])('%s', (source, expected) => {
+    expect(render(source)).toBe(expected);
+  });
+});
+
+describe('variables from JSON', () => {
+  it('keep numbers as they were written, large ints, and the order of keys', () => {
+    const text = '{"b": 1.0, "7": 1e5, "a": 12345678901234567890, "c": [-0.0, 1E-7, 0]}';
+    const dumped = compileJinja('{{ value | tojson }}', { now })(
+      new Map([['value', valueOfJson(text)]]),
+    );
+    expect(dumped).toBe(
+      '{"b": 1.0, "7": 100000.0, "a": 12345678901234567890, "c": [-0.0, 1e-07, 0]}',
+    );
+  });
+
+  it('read every JSON text as JSON.parse does', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.nat({ max: 3 }), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        expect(JSON.parse(dumps(valueOfJson(text)))).toEqual(JSON.parse(text));
+      }),
+    );
+    expect(() => valueOfJson('{"a": }')).toThrow(SyntaxError);
+  });
+});
+
+it('names what is wrong: what is undefined, an unknown filter where it is reached', () => {
+  expect(() => render('{{ a.b.c }}')).toThrow('a is undefined');
+  expect(() => render('{{ "x" | nothing }}')).toThrow('there is no filter "nothing"');
+  expect(render('{{ "x" | nothing if false else "y" }}')).toBe('y');
+  expect(() => render('{{ missing | tojson }}')).toThrow('undefined is not JSON serializable');
+});

@@ -1,0 +1,29 @@
+/**
+ * Jinja as chat templates need it: the library parses, this folder evaluates as Python does, so that
+ * a prompt is the text that `transformers` makes of the same messages.
+ */
+import { globals } from './globals.js';
+import { newScope } from './scope.js';
+import { compileBody } from './statements.js';
+import { parseTemplate } from './syntax.js';
+import type { Value } from './values.js';
+
+export type Render = (variables: ReadonlyMap<string, Value>) => string;
+
+export interface JinjaOptions {
+  /** What `strftime_now` prints: the same in every rendering. */
+  readonly now: Date;
+}
+
+/** @throws Error for a syntax error */
+export function compileJinja(source: string, { now }: JinjaOptions): Render {
+  const execute = compileBody(parseTemplate(source));
+  const shared = { variables: new Map(globals(now)), outer: undefined };
+  return (variables) => {
+    const scope = newScope(shared);
+    for (const [name, value] of variables) scope.variables.set(name, value);
+    const out: string[] = [];
+    execute(scope, out);
+    return out.join('');
+  };
+}

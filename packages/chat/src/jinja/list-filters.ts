@@ -1,0 +1,158 @@
+/** Filters over lists: select, sort, map and their like. */
+import { attribute, item } from './access.js';
+import { str } from './spelling.js';
+import { testNamed } from './tests.js';
+import {
+  compare,
+  equal,
+  isInt,
+  isDict,
+  iterate,
+  numeric,
+  truthy,
+  tuple,
+  type Keywords,
+  type Value,
+} from './values.js';
+
+export type Filter = (value: Value, args: readonly Value[], keywords: Keywords) => Value;
+
+/** `a.b.0` of an item, as the argument `attribute` of filters names it. */
+function path(name: Value): (value: Value) => Value {
+  if (name === undefined || name === null) return (value) => value;
+  const steps = isInt(name) ? [Number(name)] : str(name).split('.');
+  return (value) =>
+    steps.reduce<Value>(
+      (at, step) => item(at, typeof step === 'string' && /^\d+$/.test(step) ? Number(step) : step),
+      value,
+    );
+}
+
+/** Text in small letters, for comparisons that ignore case. */
+const folded = (value: Value): Value => (typeof value === 'string' ? value.toLowerCase() : value);
+
+function sort(value: Value, args: readonly Value[], keywords: Keywords): Value {
+  const reverse = truthy(args[0] ?? keywords.get('reverse'));
+  const exact = truthy(args[1] ?? keywords.get('case_sensitive'));
+  const names = args[2] ?? keywords.get('attribute');
+  const keys = typeof names === 'string' ? names.split(',').map(path) : [path(names)];
+  const key = (each: Value): readonly Value[] =>
+    keys.map((read) => (exact ? read(each) : folded(read(each))));
+  const sorted = iterate(value).toSorted((a, b) => compare(key(a), key(b)) * (reverse ? -1 : 1));
+  return sorted;
+}
+
+function unique(value: Value, args: readonly Value[], keywords: Keywords): Value {
+  const exact = truthy(args[0] ?? keywords.get('case_sensitive'));
+  const read = path(args[1] ?? keywords.get('attribute'));
+  const key = (each: Value): Value => (exact ? read(each) : folded(read(each)));
+  const seen: Value[] = [];
+  return iterate(value).filter((each) => {
+    const own = key(each);
+    if (seen.some((other) => equal(other, own))) return false;
+    seen.push(own);
+    return true;
+  });
+}
+
+/** The largest (sign 1) or smallest (sign -1) item; undefined for none. */
+const extreme =
+  (sign: 1 | -1): Filter =>
+  (value, args, keywords) => {
+    const exact = truthy(args[0] ?? keywords.get('case_sensitive'));
+    const read = path(args[1] ?? keywords.get('attribute'));
+    const key = (each: Value): Value => (exact ? read(each) : folded(read(each)));
+    return iterate(value).reduce<Value>(
+      (best, each, i) => (i === 0 || compare(key(each), key(best)) * sign > 0 ? each : best),
+      undefined,
+    );
+  };
+
+/** Unlike other filters, these take None for an empty list. */
+const orNone = (value: Value): readonly Value[] => iterate(value ?? undefined);
+
+/** `select`, `reject` (of items) and `selectattr`, `rejectattr` (of one attribute of each). */
+const chosen =
+  (keep: boolean, byAttribute: boolean): Filter =>
+  (value, args) => {
+    const read = byAttribute ? path(args[0]) : (each: Value): Value => each;
+    const [name, ...rest] = byAttribute ? args.slice(1) : args;
+    const test = name === undefined ? truthy : testNamed(str(name));
+    return orNone(value).filter((each) => test(read(each), rest) === keep);
+  };
+
+function groupBy(value: Value, args: readonly Value[], keywords: Keywords): Value {
+  const by = args[0] ?? keywords.get('attribute');
+  const read = path(by);
+  const groups: { readonly key: Value; readonly items: Value[] }[] = [];
+  for (const each of iterate(sort(value, [], new Map([['attribute', by]])))) {
+    const last = groups.at(-1);
+    if (last && equal(folded(last.key), folded(read(each)))) last.items.push(each);
+    else groups.push({ key: read(each), items: [each] });
+  }
+  return groups.map(({ key, items }) => tuple([key, items]));
+}
+
+function join(value: Value, args: readonly Value[], keywords: Keywords): Value {
+  const read = path(args[1] ?? keywords.get('attribute'));
+  return iterate(value)
+    .map((each) => str(read(each)))
+    .join(str(args[0] ?? keywords.get('d')));
+}
+
+function sum(value: Value, args: readonly Value[], keywords: Keywords): Value {
+  const read = path(args[0] ?? keywords.get('attribute'));
+  return iterate(value).reduce<number>((total, each) => total + (numeric(read(each)) ?? 0), 0);
+}
+
+function dictSort(value: Value, args: readonly Value[], keywords: Keywords): Value {
+  if (!isDict(value)) throw new Error('dictsort needs a dict');
+  const exact = truthy(args[0] ?? keywords.get('case_sensitive'));
+  const by = str(args[1] ?? keywords.get('by') ?? 'key');
+  const reverse = truthy(args[2] ?? keywords.get('reverse'));
+  const key = (entry: readonly Value[]): Value =>
+    exact ? entry[by === 'key' ? 0 : 1] : folded(entry[by === 'key' ? 0 : 1]);
+  return [...value]
+    .toSorted((a, b) => compare(key(a), key(b)) * (reverse ? -1 : 1))
+    .map((entry) => tuple(entry));
+}
+
+function batch(value: Value, args: readonly Value[]): Value {
+  const [items, size] = [iterate(value), numeric(args[0]) ?? 1];
+  const count = Math.ceil(items.length / size);
+  return Array.from({ length: count }, (_, i) => {
+    const part = items.slice(i * size, (i + 1) * size);
+    const missing = args[1] === undefined ? 0 : size - part.length;
+    return [...part, ...Array.from({ length: missing }, () => args[1])];
+  });
+}
+
+export const listFilters: Readonly<Record<string, Filter>> = {
+  attr: (value, [name]) => attribute(value, str(name)),
+  batch,
+  dictsort: dictSort,
+  first: (value) => iterate(value)[0],
+  groupby: groupBy,
+  join,
+  last: (value) => iterate(value).at(-1),
+  list: (value) => [...iterate(value)],
+  max: extreme(1),
+  min: extreme(-1),
+  reject: chosen(false, false),
+  rejectattr: chosen(false, true),
+  reverse: (value) =>
+    typeof value === 'string'
+      ? Array.from(value).toReversed().join('')
+      : iterate(value).toReversed(),
+  select: chosen(true, false),
+  selectattr: chosen(true, true),
+  sort,
+  sum,
+  unique,
+};
+
+/** `map(attribute='a', default=b)`; with the name of a filter, `map` is that filter for each item. */
+export function mapAttribute(value: Value, keywords: Keywords): Value {
+  const read = path(keywords.get('attribute'));
+  return orNone(value).map((each) => read(each) ?? keywords.get('default'));
+}

