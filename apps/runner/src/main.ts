@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { addAlgorithms } from './commands/algorithms.js';
 import { addConfig } from './commands/config.js';
+import { addConvert } from './commands/convert.js';
 import { addDebug } from './commands/debug.js';
+import { addInit } from './commands/init.js';
 import { addLog } from './commands/log.js';
 import { addRun } from './commands/run.js';
 import { addServe } from './commands/serve.js';
@@ -25,12 +27,14 @@ const standardOutput: Output = {
 
 /** In the order of the help. */
 const commands: readonly AddCommand[] = [
+  addInit,
   addRun,
   addServe,
   addVerify,
   addDebug,
   addView,
   addLog,
+  addConvert,
   addAlgorithms,
   addConfig,
 ];

@@ -132,6 +132,46 @@ const myAlgorithm = `
   export const mine = defineAlgorithm({ name: 'mine', doc: { summary: 'Mine own.', formula: 'A = R - share max(R)' }, repeatTimes: 4, advantageFn: best, klLossFn: { name: 'none' } });
 `;
 
+describe('trinity convert', () => {
+  it('writes a model folder in another number format', async () => {
+    const [from, to] = ['model', 'half'].map((name) => path.join(workspace.root, name));
+    const ended = await mainHere('convert', from ?? '', to ?? '', '--dtype', 'bfloat16');
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(ended.stdout).toMatch(/half: \d+ weights as bfloat16, 0\.0 MB in model\.safetensors\n$/);
+    const again = await mainHere('convert', from ?? '', to ?? '');
+    expect([again.exitCode, again.stderr]).toEqual([
+      1,
+      expect.stringContaining('half is not empty'),
+    ]);
+  });
+
+  it.each([
+    ['--dtype', 'int4', /^--dtype is "int4"\. Expected one of float32, bfloat16, float16\./],
+    ['--shard-size', '5', /^--shard-size is "5"\. Expected a size such as 2GB or 500MB\./],
+  ])('refuses %s %s', async (option, value, message) => {
+    const { exitCode, stderr } = await mainHere('convert', 'a', 'b', option, value);
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(message)]);
+  });
+});
+
+describe('trinity init', () => {
+  it('creates a project from a template, and says what to do next', async () => {
+    const folder = path.join(workspace.root, 'new-project');
+    const ended = await mainHere('init', folder, '--template', 'workflow-package');
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(ended.stdout).toMatch(
+      /new-project from the template workflow-package\. Next:\n\n {2}cd /,
+    );
+    expect(readFileSync(path.join(folder, 'train.yaml'), 'utf8')).toContain('estimate');
+    expect((await mainHere('init', '--list')).stdout).toMatch(/^ai-sdk {2,}an agent of/m);
+    const wrong = await mainHere('init', folder, '--template', 'none');
+    expect([wrong.exitCode, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining('There is no template "none"'),
+    ]);
+  });
+});
+
 describe('trinity algorithms', () => {
   it('shows all algorithms and their parts, with what they need', async () => {
     const { exitCode, stdout } = await mainHere('algorithms');

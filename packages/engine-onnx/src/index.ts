@@ -2,6 +2,12 @@ export { createOnnxCritic, type OnnxCriticOptions } from './critic.js';
 export { createOnnxEngine, type OnnxEngineOptions } from './engine.js';
 export { onnxEngine } from './factory.js';
 export {
+  convertModel,
+  type ConvertedModel,
+  type ConvertModelOptions,
+  type StoredTypeName,
+} from './convert.js';
+export {
   loadModelFolder,
   saveModelFolder,
   type ModelFiles,

@@ -42,9 +42,45 @@ export function float16ToNumber(bits: number): number {
   return sign * (1024 + fraction) * 2 ** (exponent - 25);
 }
 
-/** Encodes little-endian; bfloat16 rounds to nearest, ties to even. */
-export function encodeFloats(values: Float32Array, type: 'F32' | 'BF16'): Uint8Array {
+/** The largest finite number of a format that is still encoded as a finite one. */
+export const largestOf: Readonly<Record<StoredType, number>> = {
+  F32: Infinity,
+  BF16: Infinity,
+  F16: 65_519,
+};
+
+/** Encodes little-endian, rounding to nearest, ties to even. */
+export function encodeFloats(values: Float32Array, type: StoredType): Uint8Array {
   if (type === 'F32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  return type === 'BF16' ? encodeBfloat16(values) : encodeFloat16(values);
+}
+
+/** The inverse of {@link float16ToNumber}; what is too large becomes infinite. */
+function encodeFloat16(values: Float32Array): Uint8Array {
+  const halves = new Uint16Array(values.length);
+  for (let i = 0; i < values.length; i++) halves[i] = numberToFloat16(values[i]!);
+  return new Uint8Array(halves.buffer);
+}
+
+function numberToFloat16(value: number): number {
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
+  const size = Math.abs(value);
+  if (Number.isNaN(size)) return 0x7e00;
+  if (size >= 65_520) return sign | 0x7c00;
+  // The step between neighbours: 2^-24 below the normal numbers, else 2^(exponent - 10).
+  const exponent = size < 2 ** -14 ? -14 : Math.floor(Math.log2(size));
+  const steps = roundToEven(size / 2 ** (exponent - 10));
+  // A mantissa that was rounded up to 2048 carries into the exponent by itself.
+  return size < 2 ** -14 ? sign | steps : sign | (((exponent + 15) << 10) + (steps - 1024));
+}
+
+function roundToEven(value: number): number {
+  const below = Math.floor(value);
+  const rest = value - below;
+  return rest > 0.5 || (rest === 0.5 && below % 2 === 1) ? below + 1 : below;
+}
+
+function encodeBfloat16(values: Float32Array): Uint8Array {
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
   const halves = new Uint16Array(values.length);
   for (let i = 0; i < bits.length; i++) {

@@ -38,7 +38,7 @@ export interface NamedTensor {
 
 export interface WriteOptions {
   /** @default "F32" */
-  readonly type?: 'F32' | 'BF16';
+  readonly type?: StoredType;
   /** @default { format: "pt" }, which transformers asks for */
   readonly metadata?: Readonly<Record<string, string>>;
 }
@@ -213,7 +213,7 @@ export async function writeSafetensors(
 
 function encodeHeader(
   tensors: readonly NamedTensor[],
-  type: 'F32' | 'BF16',
+  type: StoredType,
   metadata: Readonly<Record<string, string>>,
 ): Buffer {
   const header: Record<string, unknown> = { __metadata__: metadata };

@@ -22,7 +22,7 @@ export interface WeightFile {
 }
 
 export const singleWeightFile = 'model.safetensors';
-const weightIndexFile = 'model.safetensors.index.json';
+export const weightIndexFile = 'model.safetensors.index.json';
 
 const indexSchema = z.object({ weight_map: z.record(z.string(), z.string()) });
 

@@ -1,0 +1,63 @@
+/** `trinity convert`: a model folder in another form. */
+import { ConfigError } from '@trinity-rft/core';
+import type { StoredTypeName } from '@trinity-rft/engine-onnx';
+import type { AddCommand } from '../shared/command.js';
+import { exitCodes } from '../shared/exit-codes.js';
+
+interface ConvertArguments {
+  readonly adapter?: string;
+  readonly dtype: string;
+  readonly shardSize?: string;
+}
+
+export const addConvert: AddCommand = (program, { exitWith, write }) =>
+  void program
+    .command('convert <model> <output>')
+    .description(
+      'write a checkpoint or model folder in another number format, in shards, or with a LoRA adapter merged in',
+    )
+    .option('--dtype <name>', `number format of the weights: ${dtypes.join(', ')}`, 'float32')
+    .option('--adapter <folder>', 'LoRA adapter to merge in, as PEFT writes it')
+    .option('--shard-size <size>', 'largest file of weights, such as 2GB or 500MB')
+    .action(
+      exitWith(async (from: string, to: string, given: ConvertArguments) => {
+        const { adapter } = given;
+        const dtype = dtypeOf(given.dtype);
+        const shardBytes = bytesOf(given.shardSize);
+        const { convertModel } = await import('@trinity-rft/engine-onnx');
+        const { weights, bytes, files } = await convertModel({
+          from,
+          to,
+          adapter,
+          dtype,
+          shardBytes,
+        });
+        const parts = files.length === 1 ? files[0] : `${files.length} files`;
+        write(
+          `${to}: ${weights} weights as ${dtype}, ${(bytes / 1e6).toFixed(1)} MB in ${parts}\n`,
+        );
+        return exitCodes.done;
+      }),
+    );
+
+const dtypes = ['float32', 'bfloat16', 'float16'] as const satisfies readonly StoredTypeName[];
+
+function dtypeOf(name: string): StoredTypeName {
+  const found = dtypes.find((dtype) => dtype === name);
+  if (found !== undefined) return found;
+  throw new ConfigError(`--dtype is "${name}". Expected one of ${dtypes.join(', ')}.`, {
+    code: 'ARGUMENT_INVALID',
+  });
+}
+
+const units: Readonly<Record<string, number>> = { KB: 1e3, MB: 1e6, GB: 1e9 };
+
+function bytesOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const [, count, unit = ''] = /^([\d.]+) ?(KB|MB|GB)$/i.exec(text) ?? [];
+  const bytes = Number(count) * (units[unit.toUpperCase()] ?? Number.NaN);
+  if (bytes > 0) return bytes;
+  throw new ConfigError(`--shard-size is "${text}". Expected a size such as 2GB or 500MB.`, {
+    code: 'ARGUMENT_INVALID',
+  });
+}

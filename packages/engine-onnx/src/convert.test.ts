@@ -1,0 +1,134 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { createRandom } from '@trinity-rft/core/internal';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { normals } from '../test/support/numeric.js';
+import { saveAdapters } from './lora/peft-folder.js';
+import { adapterScale, adapterSpecs, adapterTargets, planAdapters } from './lora/plan.js';
+import { convertModel } from './convert.js';
+import { encodeFloats, float16ToNumber } from './storage/dtype.js';
+import { loadModelFolder } from './storage/model-folder.js';
+import { createModelFolder } from './storage/new-model.js';
+
+let root = '';
+const at = (name: string): string => join(root, name);
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'convert-'));
+  await createModelFolder({
+    directory: at('model'),
+    seed: 3,
+    config: {
+      vocabSize: 40,
+      hiddenSize: 16,
+      layers: 2,
+      heads: 2,
+      kvHeads: 1,
+      headDim: 8,
+      maxPositions: 32,
+      eosTokenIds: [1],
+    },
+  });
+  await writeFile(at('model/tokenizer.json'), '{}');
+});
+afterEach(() => rm(root, { recursive: true }));
+
+const largest = (values: Float32Array): number =>
+  values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+
+describe('convertModel', () => {
+  it.each([
+    ['float32', 0],
+    ['bfloat16', 2 ** -9],
+    ['float16', 2 ** -11],
+  ] as const)('writes %s, in shards, with the rest of the folder', async (dtype, error) => {
+    const before = await loadModelFolder(at('model'));
+    const converted = await convertModel({
+      from: at('model'),
+      to: at('new'),
+      dtype,
+      shardBytes: 4000,
+    });
+    const after = await loadModelFolder(at('new'));
+    const difference = after.weights.map((value, i) => value - (before.weights[i] ?? 0));
+    expect(largest(difference)).toBeLessThanOrEqual(error * largest(before.weights));
+    expect(after.companions).toEqual(before.companions);
+    expect(JSON.parse(after.configText)).toEqual({
+      ...(JSON.parse(before.configText) as object),
+      torch_dtype: dtype,
+    });
+    expect(converted.files.length).toBeGreaterThan(1);
+    expect(await readdir(at('new'))).toEqual(
+      [
+        ...converted.files,
+        'config.json',
+        'model.safetensors.index.json',
+        'tokenizer.json',
+      ].toSorted(),
+    );
+    for (const file of converted.files)
+      expect((await stat(at(`new/${file}`))).size).toBeLessThan(5000);
+    const index = JSON.parse(await readFile(at('new/model.safetensors.index.json'), 'utf8')) as {
+      metadata: { total_size: number };
+    };
+    expect(index.metadata.total_size).toBe(after.weights.length * (dtype === 'float32' ? 4 : 2));
+  });
+
+  it('merges an adapter: W + alpha / rank B A', async () => {
+    const { config, weights } = await loadModelFolder(at('model'));
+    const plan = planAdapters(config, { rank: 2, alpha: 6 });
+    const targets = adapterTargets(config, plan);
+    const size = adapterSpecs(targets).reduce((sum, spec) => sum + spec.size, 0);
+    const flat = new Float32Array(normals(createRandom(5), size));
+    await saveAdapters(at('adapter'), { config, plan, flat, baseModel: at('model') });
+    await convertModel({ from: at('model'), to: at('merged'), adapter: at('adapter') });
+    const merged = (await loadModelFolder(at('merged'))).weights;
+    for (const { weight, a, b } of targets) {
+      const [rows = 0, columns = 0] = weight.shape;
+      for (let i = 0; i < rows * columns; i += 7) {
+        const [row, column] = [Math.floor(i / columns), i % columns];
+        let change = 0;
+        for (let r = 0; r < plan.rank; r++)
+          change +=
+            (flat[b.offset + row * plan.rank + r] ?? 0) *
+            (flat[a.offset + r * columns + column] ?? 0);
+        const expected = (weights[weight.offset + i] ?? 0) + adapterScale(plan) * change;
+        expect(merged[weight.offset + i]).toBeCloseTo(expected, 4);
+      }
+    }
+  });
+
+  it('writes nothing over files, and no weight that the format cannot hold', async () => {
+    await expect(convertModel({ from: at('model'), to: at('model') })).rejects.toThrow(
+      /model is not empty \(it holds config\.json\)\. Name a folder that does not exist\.$/,
+    );
+    const huge = new Float32Array([1, 70_000]);
+    const { writeShards } = await import('./storage/shards.js');
+    await expect(
+      writeShards(root, [{ name: 'w', shape: [2], data: huge }], 'F16', Infinity),
+    ).rejects.toThrow('A weight of w is 70000, and F16 ends at 65519. Use bfloat16 or float32.');
+  });
+});
+
+describe('float16', () => {
+  const encode = (value: number): number =>
+    Buffer.from(encodeFloats(new Float32Array([value]), 'F16')).readUInt16LE();
+
+  it('gives back every number that it can hold', () => {
+    for (let bits = 0; bits < 0x10000; bits++) {
+      const value = float16ToNumber(bits);
+      if (!Number.isNaN(value)) expect(encode(value)).toBe(bits);
+    }
+  });
+
+  it('rounds to the nearest, ties to even', () => {
+    expect([1 + 2 ** -11, 1 + 3 * 2 ** -11, 2047.5, 2 ** -25, 3 * 2 ** -25].map(encode)).toEqual([
+      0x3c00, 0x3c02, 0x6800, 0, 2,
+    ]);
+    expect([65_519, 65_520, -1e30, Number.NaN].map(encode)).toEqual([
+      0x7bff, 0x7c00, 0xfc00, 0x7e00,
+    ]);
+  });
+});

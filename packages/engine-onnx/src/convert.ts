@@ -1,0 +1,91 @@
+/** Writes a model folder in another form: number format, shards, adapters merged in. */
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { CheckpointError } from '@trinity-rft/core/internal';
+
+import { openAdapters } from './lora/open.js';
+import type { ModelConfig } from './model/config.js';
+import { parameterSpecs } from './model/parameters.js';
+import { WeightBuffers } from './model/weights.js';
+import type { StoredType } from './storage/dtype.js';
+import { writeWhole } from './storage/files.js';
+import { loadModelFolder } from './storage/model-folder.js';
+import { writeShards } from './storage/shards.js';
+
+/** Names of number formats in config.json. */
+export const storedTypeNames = {
+  float32: 'F32',
+  bfloat16: 'BF16',
+  float16: 'F16',
+} as const satisfies Readonly<Record<string, StoredType>>;
+
+export type StoredTypeName = keyof typeof storedTypeNames;
+
+export interface ConvertModelOptions {
+  /** Model folder. */
+  readonly from: string;
+  /** Is created, or must be empty. */
+  readonly to: string;
+  /** Folder of a LoRA adapter, as PEFT writes it, to merge into the weights. */
+  readonly adapter?: string;
+  /** @default "float32" */
+  readonly dtype?: StoredTypeName;
+  /** Largest file of weights, in bytes; a larger tensor gets a file of its own. @default one file */
+  readonly shardBytes?: number;
+}
+
+export interface ConvertedModel {
+  readonly weights: number;
+  /** Of all files of weights. */
+  readonly bytes: number;
+  readonly files: readonly string[];
+}
+
+/**
+ * The new folder has the config, tokenizer and chat template of the old one. All weights are in
+ * memory meanwhile, as float32.
+ * @throws CheckpointError when the model or the adapter cannot be read, `to` holds files, or a weight
+ * is too large for the format
+ */
+export async function convertModel(options: ConvertModelOptions): Promise<ConvertedModel> {
+  const { from, to, adapter, dtype = 'float32', shardBytes = Infinity } = options;
+  const { config, configText, companions, weights } = await loadModelFolder(from);
+  const flat = adapter === undefined ? weights : await merged(config, weights, adapter);
+  await makeEmptyFolder(to);
+  const tensors = parameterSpecs(config).map(({ name, shape, offset, size }) => ({
+    name,
+    shape,
+    data: flat.subarray(offset, offset + size),
+  }));
+  const written = await writeShards(to, tensors, storedTypeNames[dtype], shardBytes);
+  for (const [name, bytes] of companions) await writeWhole(join(to, name), bytes);
+  // Last, because a folder with a config counts as a model.
+  await writeWhole(join(to, 'config.json'), Buffer.from(withStoredType(configText, dtype)));
+  return { weights: flat.length, ...written };
+}
+
+async function merged(
+  config: ModelConfig,
+  initial: Float32Array,
+  adapter: string,
+): Promise<Float32Array> {
+  const weights = new WeightBuffers(config, initial);
+  const adapters = await openAdapters({ config, weights, lora: { path: adapter }, threads: 1 });
+  await adapters.close();
+  return weights.training.flat;
+}
+
+async function makeEmptyFolder(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  const [found] = await readdir(directory);
+  if (found !== undefined)
+    throw new CheckpointError(
+      `${directory} is not empty (it holds ${found}). Name a folder that does not exist.`,
+      { code: 'FOLDER_IN_USE' },
+    );
+}
+
+/** Otherwise transformers would convert the weights back to the old format. */
+const withStoredType = (configText: string, dtype: StoredTypeName): string =>
+  configText.replaceAll(/("(?:torch_)?dtype"\s*:\s*)"[^"]*"/g, `$1"${dtype}"`);
