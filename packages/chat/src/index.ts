@@ -6,12 +6,14 @@ export {
 } from './conversation.js';
 export {
   createChatFormat,
+  type BeginTurnOptions,
   type ChatFormat,
   type ChatFormatOptions,
   type ParsedTurn,
   type ReadTurnOptions,
 } from './format/chat-format.js';
 export type { PromptInput } from './format/prompt.js';
+export type { PartialTurn, TurnReader } from './format/turn-reader.js';
 export type { Fork, ForkReason } from './ledger/fork-reason.js';
 export {
   createLedger,

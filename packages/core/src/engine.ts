@@ -157,6 +157,9 @@ export interface SampledSequence {
   readonly policyVersion: number;
 }
 
+/** Called in their order with the tokens of a choice that were drawn since the last call. */
+export type TokenListener = (choice: number, tokens: readonly number[]) => void;
+
 /** The sampling half of an engine. */
 export interface Sampler {
   /** @throws ModelError 400 when the prompt leaves no room; CancelledError on abort. */
@@ -164,6 +167,8 @@ export interface Sampler {
     prompt: Int32Array,
     options: SamplingOptions,
     signal?: AbortSignal,
+    /** Engines that cannot report tokens while they sample never call it. */
+    onTokens?: TokenListener,
   ): Promise<readonly SampledSequence[]>;
   /** Version of the weights in use; -1 before the first {@link adopt}. */
   readonly policyVersion: number;

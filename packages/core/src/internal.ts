@@ -19,6 +19,7 @@ export type {
   SampleStop,
   SampledSequence,
   SamplingOptions,
+  TokenListener,
   StepStats,
   TextGrammar,
   TokenBatch,

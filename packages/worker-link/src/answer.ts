@@ -6,6 +6,8 @@ import type { CallerMessages, CallMessage, MethodTable, Reply, ResultOf } from '
 export interface CallContext {
   /** Calls `listener` when the caller no longer waits, at most once. */
   onCancel(listener: () => void): void;
+  /** Tells the caller, who listens with `onProgress`, something before the result. */
+  progress(value: unknown): void;
 }
 
 /** The functions behind a table of methods. */
@@ -47,7 +49,7 @@ export function answerCalls<M extends MethodTable<keyof M>>(
     outbox.add(message);
   };
   const answer = (call: CallMessage): void => {
-    const context = createContext();
+    const context = createContext((progress) => outbox.add({ id: call.id, progress }));
     openCalls.set(call.id, context);
     runCall(handlers, call, context, {
       succeeded: (result) => reply({ id: call.id, result }),
@@ -100,10 +102,11 @@ function openHandlers<M extends MethodTable<keyof M>>(
   }
 }
 
-function createContext(): OpenCall {
+function createContext(progress: OpenCall['progress']): OpenCall {
   let cancelled = false;
   let listener: (() => void) | undefined;
   return {
+    progress,
     onCancel: (added) => {
       if (cancelled) added();
       else listener = added;

@@ -34,6 +34,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Buffers and ports in the argument that are handed over instead of copied. */
   readonly transfer?: readonly Transferable[];
+  /** Called with what the method reports before its result. */
+  readonly onProgress?: (value: never) => void;
 }
 
 /** The argument may be left out where the method takes none. */
@@ -45,6 +47,7 @@ export type CallArguments<F extends (input: never) => unknown> =
 interface Pending {
   readonly resolve: (result: never) => void;
   readonly reject: (error: unknown) => void;
+  readonly onProgress: CallOptions['onProgress'];
 }
 
 /** Replies settled per turn of the event loop, so that a burst of them does not block it. */
@@ -73,12 +76,12 @@ export class Link<M extends MethodTable<keyof M>> {
     method: K,
     ...[input, options = {}]: CallArguments<M[K]>
   ): Promise<ResultOf<M, K>> {
-    const { signal, transfer = [] } = options;
+    const { signal, transfer = [], onProgress } = options;
     if (this.#closed) return Promise.reject(this.#closed);
     if (signal?.aborted) return Promise.reject(signal.reason as Error);
     const { promise, resolve, reject } = Promise.withResolvers<ResultOf<M, K>>();
     const id = ++this.#lastId;
-    this.#add(id, { resolve, reject });
+    this.#add(id, { resolve, reject, onProgress });
     if (signal) this.#cancelOnAbort(id, signal, promise);
     this.#send({ id, method, input }, transfer);
     return promise;
@@ -180,6 +183,10 @@ export class Link<M extends MethodTable<keyof M>> {
   }
 
   #settle(reply: Reply): void {
+    if ('progress' in reply) {
+      this.#pending.get(reply.id)?.onProgress?.(reply.progress as never);
+      return;
+    }
     const call = this.#take(reply.id);
     if ('error' in reply) call?.reject(this.#options.toError(reply.error as never));
     else call?.resolve(reply.result as never);

@@ -29,4 +29,6 @@ export type CallerMessages = readonly (CallMessage | CancelMessage)[];
 export type Reply = { readonly id: number } & (
   | { readonly result: unknown }
   | { readonly error: unknown }
+  /** Sent before the result, as often as the method likes. */
+  | { readonly progress: unknown }
 );

@@ -10,9 +10,11 @@ import { reasoningParsers } from '../reasoning-parser/table.js';
 import type { ReasoningParser } from '../reasoning-parser/types.js';
 import { createChatTemplate, type ChatTemplate } from '../template/template.js';
 import type { Tokenizer } from '../tokenizer/tokenizer.js';
+import { tokenByteTable } from '../tokenizer/token-bytes.js';
 import { toolCallParsers } from '../tool-call-parser/table.js';
 import type { ParsedToolCall, ToolCallParser } from '../tool-call-parser/types.js';
 import { marker, promptKey, renderPrompt, type PromptInput } from './prompt.js';
+import { createTurnReader, type TurnReader } from './turn-reader.js';
 
 export interface ChatFormatOptions {
   readonly tokenizer: Tokenizer;
@@ -42,6 +44,13 @@ export interface ReadTurnOptions {
   readonly stopString?: string;
 }
 
+export interface BeginTurnOptions extends Pick<ReadTurnOptions, 'tools'> {
+  /** The text ends before the first of these strings. */
+  readonly stops: readonly string[];
+  /** Text that continues a prompt, without reasoning and markers. @default false */
+  readonly isPlain?: boolean;
+}
+
 /** Stateless except for caches; share one per model. */
 export interface ChatFormat {
   readonly tokenizer: Tokenizer;
@@ -61,6 +70,11 @@ export interface ChatFormat {
   /** Ids of a rendered text; equal texts share one array, so do not write to it. */
   encode(text: string): Int32Array;
   readTurn(tokens: Int32Array, options: ReadTurnOptions): ParsedTurn;
+  /**
+   * Reads a turn while it is sampled, for {@link readTurn} to read it whole at its end.
+   * @param promptIds what the turn answers
+   */
+  beginTurn(promptIds: Int32Array, options: BeginTurnOptions): TurnReader;
   /**
    * The grammar that keeps the response to `promptIds` within the constraint; undefined when every
    * response satisfies it.
@@ -108,6 +122,15 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
       const text = beforeStop(tokenizer.decode(tokens, { skip: hiddenIds }), stopString);
       return parseTurn(text, parsers, tools);
     },
+    beginTurn: (promptIds, { tools, stops, isPlain = false }) =>
+      createTurnReader({
+        tokenBytes: tokenByteTable(tokenizer),
+        hidden: isPlain ? tokenizer.specialTokenIds : hiddenIds,
+        reasoning: isPlain ? undefined : parsers.reasoning,
+        reasoningOpen: reasoningState(tokenizer, promptIds) === 'open',
+        toolCalls: tools ? parsers.toolCalls : undefined,
+        stops,
+      }),
     constrain: (constraint, promptIds) => {
       const [open, close] = parsers.toolCalls?.markers ?? [];
       return responseGrammar(constraint, {

@@ -7,6 +7,8 @@ export interface PromptInput {
   readonly messages: readonly NormalMessage[];
   readonly tools?: readonly ToolDefinition[];
   readonly enableThinking?: boolean;
+  /** More variables for the template; they go before all others. */
+  readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
 
 /** A private-use character that no template changes; shows where a text went. */
@@ -44,8 +46,10 @@ export const promptKey = ({ messages, ...options }: PromptInput): string =>
 export function promptOptionsKey({
   tools,
   enableThinking,
-}: Pick<PromptInput, 'tools' | 'enableThinking'>): string {
-  return `${enableThinking}${tools ? toolsKey(tools) : ''}`;
+  templateArgs,
+}: Pick<PromptInput, 'tools' | 'enableThinking' | 'templateArgs'>): string {
+  const switches = templateArgs ? JSON.stringify(templateArgs) : '';
+  return `${enableThinking}${switches}${tools ? toolsKey(tools) : ''}`;
 }
 
 /** Long, and needed several times per call. */

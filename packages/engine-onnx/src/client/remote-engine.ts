@@ -91,8 +91,8 @@ function remoteSampler(pool: SamplerPool, { maxModelLen }: EngineFacts): Sampler
     get policyVersion() {
       return policyVersion;
     },
-    sample: (prompt, options, signal) =>
-      withOwnAbort(signal, (abort) => pool.sample(prompt, options, abort)),
+    sample: (prompt, options, signal, onTokens) =>
+      withOwnAbort(signal, (abort) => pool.sample(prompt, options, abort, onTokens)),
     score: (row, signal) => withOwnAbort(signal, (abort) => pool.score(row, abort.signal)),
     adopt: async (source, version) => {
       await pool.adopt(source, version);

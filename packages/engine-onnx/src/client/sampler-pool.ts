@@ -8,12 +8,13 @@ import type { Metrics } from '@trinity-rft/core';
 import type {
   SampledSequence,
   SamplingOptions,
+  TokenListener,
   TokenRow,
   WeightSource,
 } from '@trinity-rft/core/internal';
 import type { Link } from '@trinity-rft/worker-link';
 
-import type { EngineMethods, SampleCall } from '../protocol/engine-calls.js';
+import type { DrawnToken, EngineMethods, SampleCall } from '../protocol/engine-calls.js';
 import { packBatch, transferables, unpackSequences } from '../protocol/packing.js';
 
 interface PooledSampler {
@@ -47,13 +48,15 @@ export class SamplerPool {
     prompt: Int32Array,
     options: SamplingOptions,
     abort: AbortController,
+    onTokens?: TokenListener,
   ): Promise<readonly SampledSequence[]> {
     this.#startOthers();
     const leastBusy = this.#all.toSorted((a, b) => a.pending - b.pending);
     const results = divide(options, leastBusy.length).flatMap(({ firstChoice, own }, part) => {
       const sampler = leastBusy[part];
-      const call = { prompt: prompt.slice(), options: own, firstChoice };
-      return sampler ? [sampleOn(sampler, call, abort.signal)] : [];
+      const reportTokens = onTokens !== undefined;
+      const call = { prompt: prompt.slice(), options: own, firstChoice, reportTokens };
+      return sampler ? [sampleOn(sampler, call, abort.signal, onTokens)] : [];
     });
     try {
       return (await Promise.all(results)).flat();
@@ -151,11 +154,13 @@ async function sampleOn(
   sampler: PooledSampler,
   call: SampleCall,
   signal: AbortSignal,
+  onTokens: TokenListener | undefined,
 ): Promise<SampledSequence[]> {
   const count = call.options.n ?? 1;
   sampler.pending += count;
   try {
-    const options = { signal, transfer: transferables(call) };
+    const onProgress = ([choice, token]: DrawnToken): void => onTokens?.(choice, [token]);
+    const options = { signal, transfer: transferables(call), onProgress };
     return unpackSequences(await sampler.link.call('sample', call, options));
   } finally {
     sampler.pending -= count;

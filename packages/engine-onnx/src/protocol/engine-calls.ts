@@ -57,7 +57,12 @@ export interface SampleCall {
   readonly options: SamplingOptions;
   /** Index of the first of these choices, when other threads sample the rest of the request. */
   readonly firstChoice: number;
+  /** Report tokens as they are drawn, as {@link DrawnToken}. */
+  readonly reportTokens: boolean;
 }
+
+/** Progress of a {@link SampleCall}. */
+export type DrawnToken = readonly [choice: number, token: number];
 
 export interface AdoptCall {
   readonly source: SamplerWeightSource;

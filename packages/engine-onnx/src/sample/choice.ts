@@ -25,9 +25,14 @@ export interface Request {
   readonly results: (SampledSequence | undefined)[];
   /** Answered, failed or cancelled: what is still computed for it is dropped. */
   settled: boolean;
+  /** Called with every token that is drawn. */
+  readonly onToken?: TokenReport;
   readonly resolve: (sequences: readonly SampledSequence[]) => void;
   readonly reject: (error: TrinityError) => void;
 }
+
+/** `choice` counts all choices of the engine's caller. */
+export type TokenReport = (choice: number, token: number) => void;
 
 /** One row of the result of a prefill run. */
 interface PromptCache {
@@ -90,7 +95,8 @@ export function acceptToken(
   logprob: number,
   top: readonly TokenLogprob[] | undefined,
 ): void {
-  const { plan } = choice.request;
+  const { plan, onToken } = choice.request;
+  onToken?.(plan.firstChoice + choice.index, token);
   choice.newest = token;
   choice.tokens.push(token);
   choice.logprobs.push(logprob);

@@ -16,6 +16,7 @@ import {
   isDone,
   type Choice,
   type Request,
+  type TokenReport,
   type TokenTexts,
 } from './choice.js';
 import { createConstraintFactory } from './constraint/constraint.js';
@@ -111,7 +112,7 @@ export class SampleScheduler {
     return this.#sampledTokens;
   }
 
-  submit(plan: SamplePlan): SampleTicket {
+  submit(plan: SamplePlan, onToken?: TokenReport): SampleTicket {
     const { promise, resolve, reject } = Promise.withResolvers<readonly SampledSequence[]>();
     const results = Array.from({ length: plan.choices }, () => undefined);
     const request: Request = {
@@ -120,6 +121,7 @@ export class SampleScheduler {
       policyVersion: NaN,
       results,
       settled: false,
+      onToken,
       resolve,
       reject,
     };

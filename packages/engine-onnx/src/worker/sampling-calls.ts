@@ -10,6 +10,7 @@ import type { ModelConfig } from '../model/config.js';
 import type { WeightBuffers, WeightLease } from '../model/weights.js';
 import type {
   AdoptCall,
+  DrawnToken,
   SampleCall,
   SamplerWeightSource,
   WorkerOptions,
@@ -69,7 +70,9 @@ export class SamplingCalls {
 
   async sample(call: SampleCall, context: CallContext): Promise<PackedSequences> {
     const plan = planSample(call.prompt, call.options, this.#limits, call.firstChoice);
-    return packSequences(await resultOf(this.#sampler().submit(plan), context));
+    const report = (...drawn: DrawnToken): void => context.progress(drawn);
+    const ticket = this.#sampler().submit(plan, call.reportTokens ? report : undefined);
+    return packSequences(await resultOf(ticket, context));
   }
 
   async score(row: TokenRow, context: CallContext): Promise<Float32Array> {

@@ -1,5 +1,5 @@
 /** From a sampled sequence to the response that is recorded and returned. */
-import type { NormalMessage, ParsedTurn } from '@trinity-rft/chat';
+import type { NormalMessage, ParsedToolCall, ParsedTurn } from '@trinity-rft/chat';
 import { type ChatResponse, type ToolCall } from '@trinity-rft/core';
 import { EngineError, type FinishReason, type SampledSequence } from '@trinity-rft/core/internal';
 
@@ -23,11 +23,7 @@ export function toChatResponse({
   callIndex,
   choice,
 }: SampledTurn): ChatResponse {
-  const toolCalls = turn.toolCalls.map((call, k): ToolCall => ({
-    id: toolCallId(callIndex, choice, k),
-    type: 'function',
-    function: call,
-  }));
+  const toolCalls = toToolCalls(turn.toolCalls, callIndex, choice);
   const tokens = new Int32Array(promptIds.length + sequence.tokens.length);
   tokens.set(promptIds);
   tokens.set(sequence.tokens, promptIds.length);
@@ -43,6 +39,17 @@ export function toChatResponse({
     temperature,
   };
 }
+
+export const toToolCalls = (
+  calls: readonly ParsedToolCall[],
+  callIndex: number,
+  choice: number,
+): readonly ToolCall[] =>
+  calls.map((call, k) => ({
+    id: toolCallId(callIndex, choice, k),
+    type: 'function',
+    function: call,
+  }));
 
 /** Derived from the place of the call, so that equal runs have equal ids. */
 const toolCallId = (callIndex: number, choice: number, k: number): string =>

@@ -8,6 +8,7 @@ import {
   type ParsedTurn,
   type ResponseConstraint,
   type Tokenizer,
+  type TurnReader,
 } from '@trinity-rft/chat';
 import {
   ModelError,
@@ -21,7 +22,7 @@ import {
   type SampledSequence,
   type SamplingOptions,
 } from '@trinity-rft/core/internal';
-import { callsInConversation, toChatResponse, toMessage } from './chat-response.js';
+import { callsInConversation, toChatResponse, toMessage, toToolCalls } from './chat-response.js';
 import type { Counters } from './counters.js';
 import type { History, RecordedChoice } from './history.js';
 import {
@@ -30,6 +31,7 @@ import {
   type RolloutLimits,
   type SamplingDefaults,
 } from './sampling.js';
+import { createLongTexts, type EncodeText, type LongTexts } from './long-texts.js';
 import { normalizeTools } from './tool-definitions.js';
 
 export interface GenerateOptions {
@@ -55,9 +57,17 @@ export interface GenerateOptions {
   readonly constrainedDecoding?: boolean;
   /** Adds the prompt as text to experiences. @default false */
   readonly includePromptText?: boolean;
+  /**
+   * Encodes long texts elsewhere, so that other calls go on meanwhile.
+   * @default they are encoded at once
+   */
+  readonly encodeLongText?: EncodeText;
 }
 
-interface GenerateRequest {
+/** What is certain of a turn that is being sampled: later ones of a choice only add to it. */
+export type TurnSoFar = Pick<ChatResponse, 'responseText' | 'reasoningText' | 'toolCalls'>;
+
+export interface GenerateRequest {
   /** The messages as the client sent them. */
   readonly messages: readonly unknown[];
   /** Text or ids to continue as they are, without messages, template and parsers. */
@@ -68,6 +78,10 @@ interface GenerateRequest {
   readonly sampling: CallSampling;
   /** Enforced with `constrainedDecoding` only. */
   readonly constraint?: Omit<ResponseConstraint, 'tools'>;
+  /** More variables for the chat template. */
+  readonly templateArgs?: Readonly<Record<string, unknown>>;
+  /** Called while the turns are sampled, where the sampler can tell. */
+  readonly onTurn?: (choice: number, turn: TurnSoFar) => void;
   /** Aborts at the end of the rollout too. */
   readonly signal?: AbortSignal;
 }
@@ -95,6 +109,7 @@ export type Generate = (request: GenerateRequest) => Promise<Generation>;
 interface Rollout {
   readonly options: GenerateOptions;
   readonly ledger: Ledger;
+  readonly texts: LongTexts;
   readonly history: History;
   readonly counters: Counters;
 }
@@ -106,19 +121,24 @@ export function createGenerate(
   counters: Counters,
 ): Generate {
   const { sampler, format } = options;
-  const ledger = createLedger(format, { reasoning: options.reasoning ?? 'as-sent' });
-  const rollout = { options, ledger, history, counters };
+  const texts = createLongTexts(options);
+  const ledger = createLedger(texts.format, { reasoning: options.reasoning ?? 'as-sent' });
+  const rollout = { options, ledger, texts, history, counters };
   let calls = 0;
   return async (request) => {
     const { signal } = request;
     throwIfAborted(signal);
     const tools = normalizeTools(request.tools);
-    const prompt = promptFor(rollout, request, tools);
+    // Awaited only where it has to be: otherwise calls are numbered in the order of their requests.
+    const made = texts.attempt(() => promptFor(rollout, request, tools));
+    const prompt = made instanceof Promise ? await made : made;
+    throwIfAborted(signal);
     const settings = settingsFor(rollout, request, tools, prompt.ids, calls);
     const callIndex = calls++;
-    const sequences = await sampler.sample(prompt.ids, settings, signal);
-    throwIfAborted(signal);
     const parseTools = request.parseTools && tools !== undefined;
+    const listener = listenerFor(rollout, request, { prompt: prompt.ids, callIndex, parseTools });
+    const sequences = await sampler.sample(prompt.ids, settings, signal, listener);
+    throwIfAborted(signal);
     const choices = sequences.map((sequence, choice): Choice => {
       const turn =
         request.plain === undefined
@@ -144,22 +164,23 @@ export function createGenerate(
 }
 
 function promptFor(
-  { options, ledger, history }: Rollout,
+  { options, ledger, texts, history }: Rollout,
   request: GenerateRequest,
   tools: readonly ToolDefinition[] | undefined,
 ): LedgerPrompt {
-  const { enableThinking, format } = options;
-  if (request.plain !== undefined) return plainPrompt(request.plain, format.tokenizer);
+  const { enableThinking } = options;
+  const { templateArgs } = request;
+  if (request.plain !== undefined) return plainPrompt(request.plain, texts.format);
   const messages = normalizeMessages(request.messages);
   for (const callIndex of callsInConversation(messages)) history.markDelivered(callIndex);
-  const prompt = ledger.prompt({ messages, tools, enableThinking });
+  const prompt = ledger.prompt({ messages, tools, enableThinking, templateArgs });
   if (prompt.continues !== undefined) history.markDelivered(prompt.continues);
   return prompt;
 }
 
-function plainPrompt(plain: string | Int32Array, tokenizer: Tokenizer): LedgerPrompt {
+function plainPrompt(plain: string | Int32Array, format: ChatFormat): LedgerPrompt {
   return {
-    ids: typeof plain === 'string' ? tokenizer.encode(plain) : plain,
+    ids: typeof plain === 'string' ? format.encode(plain) : plain,
     reused: 0,
     outcome: 'new',
     restored: 0,
@@ -185,7 +206,7 @@ function settingsFor(
     promptLength: promptIds.length,
     maxModelLen: sampler.maxModelLen,
     stopTokenIds: format.stopTokenIds,
-    seed: options.seedFor(callIndex),
+    seed: sampling.seed ?? options.seedFor(callIndex),
   };
   try {
     const settings = resolveSampling(sampling, context);
@@ -195,6 +216,34 @@ function settingsFor(
       counters.add('prompt_too_long');
     throw error;
   }
+}
+
+interface SampledCall {
+  readonly prompt: Int32Array;
+  readonly callIndex: number;
+  readonly parseTools: boolean;
+}
+
+/** Turns tokens into turns; undefined where nobody listens. */
+function listenerFor(
+  { options: { format, sampler } }: Rollout,
+  { onTurn, plain, sampling: { stop = [] } }: GenerateRequest,
+  { prompt, callIndex, parseTools }: SampledCall,
+): Parameters<typeof sampler.sample>[3] {
+  if (!onTurn) return undefined;
+  const isPlain = plain !== undefined;
+  const readers = new Map<number, TurnReader>();
+  return (choice, tokens) => {
+    const reader =
+      readers.get(choice) ?? format.beginTurn(prompt, { tools: parseTools, stops: stop, isPlain });
+    readers.set(choice, reader);
+    const { text, reasoning, toolCalls } = reader.push(tokens);
+    onTurn(choice, {
+      responseText: text,
+      reasoningText: reasoning,
+      toolCalls: toToolCalls(toolCalls, callIndex, choice),
+    });
+  };
 }
 
 /** All of the text, up to the stop string. */

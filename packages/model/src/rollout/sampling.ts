@@ -28,7 +28,10 @@ export interface RolloutLimits {
 export type CallSampling = Pick<
   ChatOptions,
   'n' | 'temperature' | 'topP' | 'topK' | 'maxTokens' | 'minTokens' | 'stop' | 'topLogprobs'
->;
+> & {
+  /** Instead of the rollout's own: equal seeds and prompts give equal answers. */
+  readonly seed?: number;
+};
 
 export interface SamplingContext {
   readonly defaults: SamplingDefaults;

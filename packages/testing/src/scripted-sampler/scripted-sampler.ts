@@ -5,6 +5,7 @@ import {
   InvariantError,
   type SampledSequence,
   type SamplingOptions,
+  type TokenListener,
 } from '@trinity-rft/core/internal';
 
 /** The reply for one choice: token ids, ids with log-probabilities, or an error to throw. */
@@ -45,7 +46,8 @@ export interface ScriptedSampler extends Sampler {
 
 /**
  * Truncates replies like a real sampler: after the first stop id, or at `maxTokens`. `adopt` only
- * sets the version. Log-probabilities that are not in the script are -0.25.
+ * sets the version. Log-probabilities that are not in the script are -0.25. Who listens for tokens
+ * gets them one by one, each in a turn of the event loop of its own.
  */
 export function scriptedSampler(options: ScriptedSamplerOptions): ScriptedSampler {
   const { maxModelLen = 4096, delayMs = 0 } = options;
@@ -88,10 +90,12 @@ export function scriptedSampler(options: ScriptedSamplerOptions): ScriptedSample
     get inFlight() {
       return inFlight;
     },
-    sample: async (prompt, settings, signal) => {
+    sample: async (prompt, settings, signal, onTokens) => {
       inFlight++;
       try {
-        return await answer(prompt, settings, signal);
+        const sequences = await answer(prompt, settings, signal);
+        if (onTokens) await reportTokens(sequences, onTokens, signal);
+        return sequences;
       } finally {
         inFlight--;
       }
@@ -101,6 +105,20 @@ export function scriptedSampler(options: ScriptedSamplerOptions): ScriptedSample
       return Promise.resolve();
     },
   };
+}
+
+async function reportTokens(
+  sequences: readonly SampledSequence[],
+  onTokens: TokenListener,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const length = Math.max(...sequences.map(({ tokens }) => tokens.length));
+  for (let at = 0; at < length; at++) {
+    for (const [choice, { tokens }] of sequences.entries())
+      if (at < tokens.length) onTokens(choice, [...tokens.subarray(at, at + 1)]);
+    await new Promise((resolve) => setImmediate(resolve));
+    throwIfAborted(signal);
+  }
 }
 
 function readerOf(script: ScriptedSamplerOptions['script']): SamplerScript {

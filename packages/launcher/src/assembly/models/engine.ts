@@ -84,7 +84,8 @@ export function watchSampler(sampler: Sampler, failure: AbortController): Sample
       return sampler.policyVersion;
     },
     adopt: (source, version) => sampler.adopt(source, version),
-    sample: (prompt, options, signal) => watch(() => sampler.sample(prompt, options, signal)),
+    sample: (prompt, options, signal, onTokens) =>
+      watch(() => sampler.sample(prompt, options, signal, onTokens)),
     score: score && ((row, signal) => watch(() => score(row, signal))),
   };
 }

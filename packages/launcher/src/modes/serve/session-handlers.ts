@@ -1,5 +1,6 @@
 /** The handlers that answer a product's clients: one recording model per session. */
 import { randomBytes } from 'node:crypto';
+import path from 'node:path';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Sampler } from '@trinity-rft/core';
 import { createRolloutModel } from '@trinity-rft/model';
@@ -19,15 +20,19 @@ export function sessionHandlers(
   { stage, runtime }: StageContext,
   { sampler, format, start }: Parts,
 ): ServeOptions['createHandler'] {
-  const { rolloutModel, reasoningHistory, constrainedDecoding } = stage.explorer;
+  const { rolloutModel, reasoningHistory } = stage.explorer;
   const { clock, logger } = runtime;
   const shared = {
     ...modelSettings(rolloutModel),
     sampler,
     format,
-    modelPath: rolloutModel.name ?? stage.model.modelPath,
+    modelPath: servedName(stage),
     reasoning: reasoningHistory,
-    constrainedDecoding,
+    // A product's clients get what they ask for, as from any other server.
+    clientSampling: 'respect' as const,
+    constrainedDecoding: true,
+    strictFields: true,
+    streamText: 'sampled' as const,
     // The turn store records instead.
     recordHistory: false,
     runtime: {
@@ -45,3 +50,7 @@ export function sessionHandlers(
       seedFor: () => runtime.seedFor('serve', start, calls++),
     }).handler;
 }
+
+/** The model's name for clients: the configured one, else that of its folder or hub repository. */
+const servedName = ({ explorer, model }: StageContext['stage']): string =>
+  explorer.rolloutModel.name ?? path.basename(path.resolve(model.modelPath));

@@ -20,7 +20,6 @@ it.each([
   ['include', ['reasoning.encrypted_content']],
   ['text', {}],
   ['parallel_tool_calls', false],
-  ['chat_template_kwargs', { enable_thinking: false }],
   ['tools', []],
   ['tool_choice', 'required'],
   ['tool_choice', { type: 'function', function: { name: 'add' } }],
@@ -66,4 +65,47 @@ it('reads one conversation in many spellings as one prompt', async () => {
   for (const body of spellings)
     expect((await model.handler(post({ ...base, ...body }))).status).toBe(200);
   expect(sampler.calls[1]!.prompt).toEqual(sampler.calls[0]!.prompt);
+});
+
+it.each([[{ chat_template_kwargs: { enable_thinking: false } }], [{ reasoning_effort: 'none' }]])(
+  '%j reaches the chat template',
+  async (wish) => {
+    const { model, sampler } = scripted(['a<|im_end|>']);
+    await model.handler(post({ ...base, ...wish }));
+    expect(decode(sampler.calls[0]!.prompt)).toBe(`${promptOf('hi')}<think>\n\n</think>\n\n`);
+  },
+);
+
+it('refuses variables that only the endpoint sets', async () => {
+  const { model } = scripted([]);
+  const answer = await model.handler(post({ ...base, chat_template_kwargs: { messages: [] } }));
+  expect([answer.status, await answer.text()]).toEqual([
+    400,
+    expect.stringContaining('chat_template_kwargs.messages is set'),
+  ]);
+});
+
+const responses = (body: object): Request =>
+  new Request('http://host/v1/responses', { method: 'POST', body: JSON.stringify(body) });
+
+it.each([
+  ['presence_penalty', 0.5, 0],
+  ['frequency_penalty', 1, 0],
+  ['repetition_penalty', 1.1, 1],
+  ['min_p', 0.1, 0],
+  ['logit_bias', { 5: 1 }, {}],
+  ['verbosity', 'low', 'medium'],
+  ['something_new', true, null],
+])('a strict endpoint follows or rejects, never ignores: %s', async (field, value, neutral) => {
+  const { model, sampler } = scripted(['a<|im_end|>', 'b<|im_end|>'], { strictFields: true });
+  for (const request of [
+    post({ ...base, [field]: value }),
+    responses({ input: 'hi', [field]: value }),
+  ]) {
+    const answer = await model.handler(request);
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: { param: field } }]);
+  }
+  expect(sampler.calls).toEqual([]);
+  expect((await model.handler(post({ ...base, [field]: neutral, user: 'me' }))).status).toBe(200);
+  expect((await model.handler(responses({ input: 'hi', [field]: neutral }))).status).toBe(200);
 });

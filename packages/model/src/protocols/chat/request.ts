@@ -1,5 +1,6 @@
 /** Chat completion requests: which fields of a client's JSON are used, ignored or rejected. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
+import type { EndpointPolicy } from '../shared/endpoint-policy.js';
 import {
   flag,
   integer,
@@ -10,6 +11,7 @@ import {
   outputIsNotText,
   rejectUnsupported,
   stopStrings,
+  type JsonObject,
   type UnsupportedField,
 } from '../shared/request/fields.js';
 import { withInstructions } from '../shared/request/prompt-instructions.js';
@@ -25,7 +27,13 @@ import {
   readSampling,
   type RequestedSampling,
 } from '../shared/request/sampling-fields.js';
-import { readToolChoice, toolChoiceInstruction } from '../shared/request/tool-choice.js';
+import { checkFields } from '../shared/request/strict-fields.js';
+import { readTemplateArgs } from '../shared/request/template-args.js';
+import {
+  readToolChoice,
+  toolChoiceInstruction,
+  wantsOneCall,
+} from '../shared/request/tool-choice.js';
 import { checkToolResults } from './tool-results.js';
 
 /** The fields that are used; all others are ignored. */
@@ -35,6 +43,8 @@ export interface ChatCompletionRequest extends RequestedSampling, ConstraintRequ
   readonly tools: readonly unknown[];
   /** False for `tool_choice: "none"`. */
   readonly parseTools: boolean;
+  /** Variables of the chat template. */
+  readonly templateArgs?: JsonObject;
   readonly n: number;
   /** The lower of `max_tokens` and `max_completion_tokens`. */
   readonly maxTokens?: number;
@@ -47,11 +57,37 @@ export interface ChatCompletionRequest extends RequestedSampling, ConstraintRequ
   readonly returnTokenIds: boolean;
 }
 
+const usedFields: ReadonlySet<string> = new Set([
+  'messages',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'chat_template_kwargs',
+  'reasoning_effort',
+  'n',
+  'max_tokens',
+  'max_completion_tokens',
+  'stop',
+  'temperature',
+  'top_p',
+  'top_k',
+  'seed',
+  'logprobs',
+  'top_logprobs',
+  'return_token_ids',
+  'stream',
+  'stream_options',
+  'functions',
+  'modalities',
+]);
+
 /** @throws ModelError 400 naming the field that is invalid or not supported */
-export function readRequest(body: unknown): ChatCompletionRequest {
+export function readRequest(body: unknown, policy: EndpointPolicy): ChatCompletionRequest {
   if (!isObject(body))
     throw invalidRequest('body', `is ${quote(body)}`, 'a chat completion request');
   rejectUnsupported(body, unsupported);
+  checkFields(body, usedFields, policy);
   const messages = list(body, 'messages') ?? [];
   const tools = list(body, 'tools') ?? [];
   const choice = readToolChoice(body['tool_choice'], toolNames(tools), 'tool_choice');
@@ -61,10 +97,11 @@ export function readRequest(body: unknown): ChatCompletionRequest {
   return {
     messages: withInstructions(messages, [
       format && formatInstruction(format, tools.length > 0 && parseTools),
-      toolChoiceInstruction(choice),
+      toolChoiceInstruction(choice, wantsOneCall(body, tools)),
     ]),
     tools,
     parseTools,
+    templateArgs: readTemplateArgs(body, [body['reasoning_effort'], 'reasoning_effort']),
     n: integer(body, 'n', 1, maxChoices) ?? 1,
     maxTokens: lower(integer(body, 'max_tokens'), integer(body, 'max_completion_tokens')),
     stop: stopStrings(body['stop']),

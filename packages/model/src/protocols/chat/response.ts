@@ -1,9 +1,10 @@
 /** Chat completions in the shape of OpenAI's servers, whole or as the chunks of a stream. */
 import type { Tokenizer } from '@trinity-rft/chat';
-import type { ChatResponse } from '@trinity-rft/core';
 import type { OpenAI } from 'openai';
-import type { Generation } from '../../rollout/generate.js';
+import type { Generation, TurnSoFar } from '../../rollout/generate.js';
+import { gained } from '../shared/answer/live-answer.js';
 import { toLogprobs, usage } from '../shared/answer/tokens.js';
+import type { ChunkWriter } from '../shared/completed-call.js';
 import type { ChatCompletionRequest } from './request.js';
 
 type Completion = OpenAI.Chat.ChatCompletion;
@@ -24,11 +25,11 @@ export interface ResponseContext {
 }
 
 /** Under both names: some frameworks read only one of them. */
-const reasoningFields = ({ reasoningText }: ChatResponse): object =>
+const reasoningFields = ({ reasoningText }: Pick<TurnSoFar, 'reasoningText'>): object =>
   reasoningText === undefined ? {} : { reasoning: reasoningText, reasoning_content: reasoningText };
 
 /** Null for pure tool calls, as clients expect. */
-const content = ({ responseText, toolCalls }: ChatResponse): string | null =>
+const content = ({ responseText, toolCalls }: TurnSoFar): string | null =>
   responseText === '' && toolCalls.length > 0 ? null : responseText;
 
 export function toCompletion(generation: Generation, context: ResponseContext): Completion {
@@ -59,11 +60,20 @@ export function toCompletion(generation: Generation, context: ResponseContext): 
   };
 }
 
+/** What a client has of one choice. */
+interface Sent {
+  opened: boolean;
+  text: string;
+  reasoning: string;
+  calls: number;
+}
+
 /**
- * For each choice: role, reasoning and text in one chunk, one chunk per tool call, then the finish
- * reason. Some frameworks lose calls that share a chunk or arrive in pieces.
+ * For each choice: the role with what there is of reasoning and text, more of both as they grow,
+ * one chunk per tool call, then the finish reason. Some frameworks lose calls that share a chunk or
+ * arrive in pieces.
  */
-export function toChunks(generation: Generation, context: ResponseContext): readonly Chunk[] {
+export function chunkWriter(context: ResponseContext): ChunkWriter {
   const { id, created, model, request, tokenizer } = context;
   const base = { id, object: 'chat.completion.chunk' as const, created, model };
   const noUsage = request.includeUsage ? { usage: null } : undefined;
@@ -73,34 +83,61 @@ export function toChunks(generation: Generation, context: ResponseContext): read
     ...noUsage,
     ...more,
   });
-  const chunks = generation.choices.flatMap(({ response, sequence }, index) => {
-    const opening = {
-      index,
-      delta: {
-        role: 'assistant' as const,
-        content: content(response),
-        ...reasoningFields(response),
-      },
-      finish_reason: null,
-      ...(request.logprobs && {
-        logprobs: toLogprobs(sequence, response, tokenizer, request.topLogprobs),
-      }),
-      ...(request.returnTokenIds && { token_ids: [...sequence.tokens] }),
+  const sent: Sent[] = [];
+  const write = (index: number, turn: TurnSoFar, more?: object, promptIds?: object): Chunk[] => {
+    const before = (sent[index] ??= { opened: false, text: '', reasoning: '', calls: 0 });
+    const delta = deltaOf(before, turn);
+    const texts = delta ? [chunk({ index, delta, finish_reason: null, ...more }, promptIds)] : [];
+    const calls = turn.toolCalls.slice(before.calls).map((call, k) => {
+      const toolCall = { index: before.calls + k, ...call };
+      return chunk({ index, delta: { tool_calls: [toolCall] }, finish_reason: null });
+    });
+    sent[index] = {
+      opened: before.opened || delta !== undefined,
+      text: turn.responseText,
+      reasoning: turn.reasoningText ?? '',
+      calls: Math.max(before.calls, turn.toolCalls.length),
     };
-    const promptIds =
-      request.returnTokenIds && index === 0
-        ? { prompt_token_ids: [...generation.promptIds] }
-        : undefined;
-    const calls = response.toolCalls.map((call, k) =>
-      chunk({ index, delta: { tool_calls: [{ index: k, ...call }] }, finish_reason: null }),
-    );
-    return [
-      chunk(opening, promptIds),
-      ...calls,
-      chunk({ index, delta: {}, finish_reason: response.finishReason }),
-    ];
-  });
-  return request.includeUsage
-    ? [...chunks, { ...base, choices: [], usage: usage(generation) }]
-    : chunks;
+    return [...texts, ...calls];
+  };
+  return {
+    update: (turns) =>
+      turns.flatMap((turn, index) => (turn && hasContent(turn) ? write(index, turn) : [])),
+    end: (generation) => {
+      const chunks = generation.choices.flatMap(({ response, sequence }, index) => {
+        const more = {
+          ...(request.logprobs && {
+            logprobs: toLogprobs(sequence, response, tokenizer, request.topLogprobs),
+          }),
+          ...(request.returnTokenIds && { token_ids: [...sequence.tokens] }),
+        };
+        const promptIds =
+          request.returnTokenIds && index === 0
+            ? { prompt_token_ids: [...generation.promptIds] }
+            : undefined;
+        return [
+          ...write(index, response, more, promptIds),
+          chunk({ index, delta: {}, finish_reason: response.finishReason }),
+        ];
+      });
+      return request.includeUsage
+        ? [...chunks, { ...base, choices: [], usage: usage(generation) }]
+        : chunks;
+    },
+  };
+}
+
+const hasContent = ({ responseText, reasoningText = '', toolCalls }: TurnSoFar): boolean =>
+  responseText !== '' || reasoningText !== '' || toolCalls.length > 0;
+
+/** The first one names the role; undefined when there is nothing new. */
+function deltaOf({ opened, ...before }: Sent, turn: TurnSoFar): ChunkChoice['delta'] | undefined {
+  if (!opened) return { role: 'assistant', content: content(turn), ...reasoningFields(turn) };
+  const text = gained(before.text, turn.responseText);
+  const reasoning = gained(before.reasoning, turn.reasoningText ?? '');
+  if (text === '' && reasoning === '') return undefined;
+  return {
+    ...(text !== '' && { content: text }),
+    ...(reasoning !== '' && reasoningFields({ reasoningText: reasoning })),
+  };
 }

@@ -219,7 +219,7 @@ describe('settings of the client', () => {
       temperature: 0,
       topP: 0.5,
       topK: 3,
-      seed: 1000,
+      seed: 5,
     });
   });
 

@@ -1,22 +1,23 @@
 /** `POST /v1/chat/completions`. */
 import type { Answer } from '../shared/answer/answer.js';
+import { type LiveAnswer } from '../shared/answer/live-answer.js';
 import { completionEncodings, type CompletedCall } from '../shared/completed-call.js';
 import { checkChoices } from '../shared/endpoint-policy.js';
 import { reportIgnoredSettings } from '../shared/ignored-settings.js';
 import { readBody } from '../shared/request/body.js';
-import { answerRequest, type RouteContext } from '../shared/route.js';
+import { answerRequest, turnListener, type RouteContext } from '../shared/route.js';
 import { readRequest, type ChatCompletionRequest } from './request.js';
-import { toChunks, toCompletion, type ResponseContext } from './response.js';
+import { chunkWriter, toCompletion, type ResponseContext } from './response.js';
 
-const { json, sse } = completionEncodings(toCompletion, toChunks);
+const { json, sse } = completionEncodings(toCompletion, chunkWriter);
 
 export async function chatCompletions(request: Request, context: RouteContext): Promise<Answer> {
   const { value, digest } = await readBody(request, context, 'a chat completion request');
-  const parsed = readRequest(value);
+  const parsed = readRequest(value, context);
   checkChoices(context, parsed.n);
   reportIgnoredSettings(parsed, context);
-  return answerRequest(request, digest, context, parsed.stream ? sse : json, (signal) =>
-    complete(parsed, context, signal),
+  return answerRequest(request, digest, context, parsed.stream ? sse : json, (signal, live) =>
+    complete(parsed, context, signal, live),
   );
 }
 
@@ -24,14 +25,20 @@ async function complete(
   parsed: ChatCompletionRequest,
   context: RouteContext,
   signal: AbortSignal,
+  live: LiveAnswer<ResponseContext>,
 ): Promise<CompletedCall<ResponseContext>> {
   const { modelPath: model, tokenizer, runtime, clientSampling } = context;
-  const { messages, tools, parseTools, constraint } = parsed;
+  const { messages, tools, parseTools, templateArgs, constraint } = parsed;
   const { n, stop, maxTokens, logprobs, topLogprobs, includeUsage, returnTokenIds } = parsed;
+  const request = { logprobs, topLogprobs, includeUsage, returnTokenIds };
+  const created = Math.floor(runtime.clock.now() / 1000);
+  const head = { id: runtime.newId('chatcmpl'), created, model, tokenizer, request };
+  live.begin(head);
   const generation = await context.generate({
     messages,
     tools,
     parseTools,
+    templateArgs,
     constraint,
     sampling: {
       n,
@@ -40,15 +47,10 @@ async function complete(
       maxTokens,
       ...(clientSampling === 'respect' && parsed.sampling),
     },
+    // Log-probabilities and ids are known when the answer is finished.
+    onTurn: logprobs || returnTokenIds ? undefined : turnListener(parsed, live, context),
     signal,
   });
-  const created = Math.floor(runtime.clock.now() / 1000);
-  const id = runtime.newId('chatcmpl');
-  await context.onAnswer(id, generation);
-  const request = { logprobs, topLogprobs, includeUsage, returnTokenIds };
-  return {
-    callIndex: generation.callIndex,
-    generation,
-    context: { id, created, model, tokenizer, request },
-  };
+  await context.onAnswer(head.id, generation);
+  return { callIndex: generation.callIndex, generation, context: head };
 }

@@ -1,5 +1,6 @@
 /** Text completion requests: which fields of a client's JSON are used, ignored or rejected. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
+import type { EndpointPolicy } from '../shared/endpoint-policy.js';
 import {
   flag,
   integer,
@@ -16,6 +17,7 @@ import {
   readSampling,
   type RequestedSampling,
 } from '../shared/request/sampling-fields.js';
+import { checkFields } from '../shared/request/strict-fields.js';
 
 /** The fields that are used; all others are ignored. */
 export interface TextCompletionRequest extends RequestedSampling {
@@ -31,10 +33,33 @@ export interface TextCompletionRequest extends RequestedSampling {
   readonly returnTokenIds: boolean;
 }
 
+const usedFields: ReadonlySet<string> = new Set([
+  'prompt',
+  'n',
+  'max_tokens',
+  'stop',
+  'temperature',
+  'top_p',
+  'top_k',
+  'seed',
+  'logprobs',
+  'return_token_ids',
+  'stream',
+  'stream_options',
+  'echo',
+  'suffix',
+  'best_of',
+]);
+
 /** @throws ModelError 400 naming the field that is invalid or not supported */
-export function readRequest(body: unknown, vocabularySize: number): TextCompletionRequest {
+export function readRequest(
+  body: unknown,
+  vocabularySize: number,
+  policy: EndpointPolicy,
+): TextCompletionRequest {
   if (!isObject(body)) throw invalidRequest('body', `is ${quote(body)}`, 'a completion request');
   rejectUnsupported(body, unsupported);
+  checkFields(body, usedFields, policy);
   return {
     prompt: readPrompt(body['prompt'], vocabularySize),
     n: integer(body, 'n', 1, maxChoices) ?? 1,

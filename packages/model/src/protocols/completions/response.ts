@@ -3,7 +3,9 @@ import type { Tokenizer } from '@trinity-rft/chat';
 import type { TokenLogprob } from '@trinity-rft/core/internal';
 import type { OpenAI } from 'openai';
 import type { Generation } from '../../rollout/generate.js';
+import { gained } from '../shared/answer/live-answer.js';
 import { usage } from '../shared/answer/tokens.js';
+import type { ChunkWriter } from '../shared/completed-call.js';
 import type { TextCompletionRequest } from './request.js';
 
 type Completion = OpenAI.Completion;
@@ -28,28 +30,43 @@ export function toCompletion(generation: Generation, context: ResponseContext): 
   };
 }
 
-/** For each choice its text and then its finish reason; then the usage, if requested. */
-export function toChunks(generation: Generation, context: ResponseContext): readonly object[] {
+/** For each choice its text as it grows, then its finish reason; then the usage, if requested. */
+export function chunkWriter(context: ResponseContext): ChunkWriter {
+  const { includeUsage } = context.request;
   const base = head(context);
-  const noUsage = context.request.includeUsage ? { usage: null } : {};
-  const chunks = choices(generation, context).flatMap((choice) => [
-    {
-      ...base,
-      ...promptIds(generation, context),
-      choices: [{ ...choice, finish_reason: null }],
-      ...noUsage,
+  const noUsage = includeUsage ? { usage: null } : {};
+  const sent: string[] = [];
+  const textChunk = (choice: Partial<Choice> & Pick<Choice, 'index' | 'text'>, more = {}) => ({
+    ...base,
+    ...more,
+    choices: [{ logprobs: null, ...choice, finish_reason: null }],
+    ...noUsage,
+  });
+  const gain = (index: number, text: string): string => {
+    const added = gained(sent[index] ?? '', text);
+    sent[index] = text;
+    return added;
+  };
+  return {
+    update: (turns) =>
+      turns.flatMap((turn, index) => {
+        const text = gain(index, turn?.responseText ?? '');
+        return text === '' ? [] : [textChunk({ index, text })];
+      }),
+    end: (generation) => {
+      const chunks = choices(generation, context).flatMap((choice) => {
+        const isWhole = sent[choice.index] === undefined;
+        const text = gain(choice.index, choice.text);
+        const rest = textChunk({ ...choice, text }, promptIds(generation, context));
+        const { index, finish_reason } = choice;
+        const end = { index, text: '', logprobs: null, finish_reason };
+        return [...(isWhole || text !== '' ? [rest] : []), { ...base, choices: [end], ...noUsage }];
+      });
+      return includeUsage
+        ? [...chunks, { ...base, choices: [], usage: usage(generation) }]
+        : chunks;
     },
-    {
-      ...base,
-      choices: [
-        { index: choice.index, text: '', logprobs: null, finish_reason: choice.finish_reason },
-      ],
-      ...noUsage,
-    },
-  ]);
-  return context.request.includeUsage
-    ? [...chunks, { ...base, choices: [], usage: usage(generation) }]
-    : chunks;
+  };
 }
 
 const head = ({

@@ -3,23 +3,24 @@
  * conversation.
  */
 import type { Answer } from '../shared/answer/answer.js';
+import { type LiveAnswer } from '../shared/answer/live-answer.js';
 import { completionEncodings, type CompletedCall } from '../shared/completed-call.js';
 import { checkChoices } from '../shared/endpoint-policy.js';
 import { reportIgnoredSettings } from '../shared/ignored-settings.js';
 import { readBody } from '../shared/request/body.js';
-import { answerRequest, type RouteContext } from '../shared/route.js';
+import { answerRequest, turnListener, type RouteContext } from '../shared/route.js';
 import { readRequest, type TextCompletionRequest } from './request.js';
-import { toChunks, toCompletion, type ResponseContext } from './response.js';
+import { chunkWriter, toCompletion, type ResponseContext } from './response.js';
 
-const { json, sse } = completionEncodings(toCompletion, toChunks);
+const { json, sse } = completionEncodings(toCompletion, chunkWriter);
 
 export async function textCompletions(request: Request, context: RouteContext): Promise<Answer> {
   const { value, digest } = await readBody(request, context, 'a completion request');
-  const parsed = readRequest(value, context.tokenizer.vocabularySize);
+  const parsed = readRequest(value, context.tokenizer.vocabularySize, context);
   checkChoices(context, parsed.n);
   reportIgnoredSettings({ ...parsed, constraintFields: [] }, context);
-  return answerRequest(request, digest, context, parsed.stream ? sse : json, (signal) =>
-    complete(parsed, context, signal),
+  return answerRequest(request, digest, context, parsed.stream ? sse : json, (signal, live) =>
+    complete(parsed, context, signal, live),
   );
 }
 
@@ -27,9 +28,14 @@ async function complete(
   parsed: TextCompletionRequest,
   context: RouteContext,
   signal: AbortSignal,
+  live: LiveAnswer<ResponseContext>,
 ): Promise<CompletedCall<ResponseContext>> {
   const { modelPath: model, tokenizer, runtime, clientSampling } = context;
   const { prompt, n, stop, maxTokens, logprobs, includeUsage, returnTokenIds } = parsed;
+  const request = { includeUsage, returnTokenIds, logprobs };
+  const created = Math.floor(runtime.clock.now() / 1000);
+  const head = { id: runtime.newId('cmpl'), created, model, tokenizer, request };
+  live.begin(head);
   const generation = await context.generate({
     plain: prompt,
     messages: [],
@@ -41,15 +47,11 @@ async function complete(
       maxTokens,
       ...(clientSampling === 'respect' && parsed.sampling),
     },
+    // Log-probabilities and ids are known when the answer is finished.
+    onTurn:
+      logprobs !== undefined || returnTokenIds ? undefined : turnListener(parsed, live, context),
     signal,
   });
-  const created = Math.floor(runtime.clock.now() / 1000);
-  const id = runtime.newId('cmpl');
-  await context.onAnswer(id, generation);
-  const request = { includeUsage, returnTokenIds, logprobs };
-  return {
-    callIndex: generation.callIndex,
-    generation,
-    context: { id, created, model, tokenizer, request },
-  };
+  await context.onAnswer(head.id, generation);
+  return { callIndex: generation.callIndex, generation, context: head };
 }

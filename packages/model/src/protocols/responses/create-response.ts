@@ -2,10 +2,11 @@
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { Answer } from '../shared/answer/answer.js';
 import { jsonEncoding, sseEncoding, type AnswerEncoding } from '../shared/answer/encodings.js';
+import type { LiveAnswer } from '../shared/answer/live-answer.js';
 import { reportIgnoredSettings } from '../shared/ignored-settings.js';
 import { readBody } from '../shared/request/body.js';
-import { answerRequest } from '../shared/route.js';
-import { failureEvents, toEvents } from './events.js';
+import { answerRequest, turnListener } from '../shared/route.js';
+import { eventWriter, failureEvents, headOf, type ResponseHead } from './events.js';
 import { generate } from './generate.js';
 import { checkCalls, readInput, readOutputItems, type Item } from './items.js';
 import { readRequest, type ResponsesRequest } from './request.js';
@@ -15,7 +16,7 @@ import {
   type ResponseStore,
   type StoredResponse,
 } from './response-store.js';
-import { toResponse, type ResponseBody } from './response.js';
+import { newResponse, toResponse, type ResponseBody } from './response.js';
 
 /** A request with everything that it refers to. */
 interface ResolvedRequest {
@@ -31,28 +32,30 @@ interface Created {
   readonly body: ResponseBody;
 }
 
-const json = jsonEncoding<Created>(({ body }) => body);
+const json = jsonEncoding<Created, ResponseHead>(({ body }) => body);
 const sse = sseAfter(-1);
 
 /** Only events with higher sequence numbers. */
-export function sseAfter(sequenceNumber: number): AnswerEncoding<Created> {
-  return sseEncoding(
-    ({ body }) =>
-      toEvents(body)
-        .slice(sequenceNumber + 1)
-        .map((data) => ({ event: data.type, data })),
-    failureEvents,
-  );
+export function sseAfter(sequenceNumber: number): AnswerEncoding<Created, ResponseHead> {
+  return sseEncoding<Created, ResponseHead>({
+    headOf,
+    writer: (head) => {
+      const { update, end } = eventWriter(head);
+      return { update, end: (answer) => end(answer).slice(sequenceNumber + 1) };
+    },
+    failure: failureEvents,
+  });
 }
 
 export async function createResponse(request: Request, context: ResponsesContext): Promise<Answer> {
   const { value, digest } = await readBody(request, context, 'a Responses request');
-  const resolved = resolve(readRequest(value), context.responses);
+  const resolved = resolve(readRequest(value, context), context.responses);
   reportIgnoredSettings(resolved.parsed, context);
   for (const { callIndex } of [...resolved.before, ...resolved.input])
     if (callIndex !== undefined) context.deliveries.markDelivered(callIndex);
-  return answerRequest(request, digest, context, resolved.parsed.stream ? sse : json, (signal) =>
-    create(resolved, context, signal),
+  const encoding: AnswerEncoding<Created, ResponseHead> = resolved.parsed.stream ? sse : json;
+  return answerRequest(request, digest, context, encoding, (signal, live) =>
+    create(resolved, context, signal, live),
   );
 }
 
@@ -84,23 +87,19 @@ async function create(
   { parsed, previous, before, input }: ResolvedRequest,
   context: ResponsesContext,
   signal: AbortSignal,
+  live: LiveAnswer<ResponseHead>,
 ): Promise<Created> {
   const { modelPath: model, tokenizer, runtime, responses } = context;
   const seconds = (): number => Math.floor(runtime.clock.now() / 1000);
-  const created = seconds();
-  const generation = await generate(parsed, [...before, ...input], signal, context);
+  const start = { id: runtime.newId('resp'), created: seconds(), model, request: parsed };
+  live.begin({ response: newResponse(start), sealReasoning: parsed.sealReasoning });
+  // Log-probabilities are known when the answer is finished.
+  const onTurn = parsed.topLogprobs === undefined ? turnListener(parsed, live, context) : undefined;
+  const items = [...before, ...input];
+  const generation = await generate(parsed, items, { signal, onTurn }, context);
   const { callIndex } = generation;
-  const id = runtime.newId('resp');
-  const completed = seconds();
-  const body = toResponse(generation, {
-    id,
-    created,
-    completed,
-    model,
-    tokenizer,
-    request: parsed,
-  });
-  await context.onAnswer(id, generation);
+  const body = toResponse(generation, { ...start, completed: seconds(), tokenizer });
+  await context.onAnswer(start.id, generation);
   if (parsed.store) {
     const output = readOutputItems(body.output, callIndex);
     responses.add({ callIndex, body, input, output, previous });

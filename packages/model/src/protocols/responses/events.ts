@@ -1,44 +1,140 @@
-/** A finished response as the events of a stream. */
+/** A response as the events of a stream. */
 import type { OpenAI } from 'openai';
-import type { ServerEvent } from '../shared/answer/encodings.js';
+import type { EventWriter, ServerEvent } from '../shared/answer/encodings.js';
 import { errorBody } from '../shared/answer/error-response.js';
-import type { OutputItem, ResponseBody } from './response.js';
+import { gained } from '../shared/answer/live-answer.js';
+import {
+  itemIdOf,
+  messageItem,
+  reasoningItem,
+  type OutputItem,
+  type ResponseBody,
+} from './response.js';
 
 type Event = OpenAI.Responses.ResponseStreamEvent;
 type Unnumbered<E> = E extends unknown ? Omit<E, 'sequence_number'> : never;
 type Step = Unnumbered<Event>;
+type CallItem = OpenAI.Responses.ResponseFunctionToolCall;
+/** Items whose text grows. */
+type TextItem = Exclude<OutputItem, CallItem>;
 
-/** In the order of OpenAI's servers; every text is one delta. */
-export function toEvents(response: ResponseBody): readonly Event[] {
-  const inProgress = {
-    ...response,
-    status: 'in_progress' as const,
-    completed_at: null,
-    incomplete_details: null,
-    output: [],
-    usage: null,
-  };
-  const [created, ended] = [inProgress, response] as unknown as readonly [
-    OpenAI.Responses.Response,
-    OpenAI.Responses.Response,
-  ];
-  const steps: readonly Step[] = [
-    { type: 'response.created', response: created },
-    { type: 'response.in_progress', response: created },
-    ...response.output.flatMap(itemSteps),
-    {
-      type: response.status === 'incomplete' ? 'response.incomplete' : 'response.completed',
-      response: ended,
-    },
-  ];
-  return steps.map((step, sequence_number) => ({ ...step, sequence_number }) as Event);
+/** What is known of a response before its first token. */
+export interface ResponseHead {
+  /** Without output. */
+  readonly response: ResponseBody;
+  /** Reasoning items get `encrypted_content`. */
+  readonly sealReasoning: boolean;
 }
 
-function itemSteps(item: OutputItem, output_index: number): readonly Step[] {
+/** A finished response as it was when it began. */
+export function headOf({ body }: { readonly body: ResponseBody }): ResponseHead {
+  const { completed_at: _, usage: __, ...rest } = body;
+  const beginning = { status: 'in_progress', incomplete_details: null, output: [] } as const;
+  return { response: { ...rest, ...beginning }, sealReasoning: false };
+}
+
+interface SentItem {
+  readonly place: Place;
+  text: string;
+  closed: boolean;
+}
+
+interface Place {
+  readonly output_index: number;
+  readonly item_id: string;
+}
+
+/** Reasoning and text grow by deltas; calls come whole, with the end of the response. */
+export function eventWriter({
+  response,
+  sealReasoning,
+}: ResponseHead): EventWriter<{ readonly body: ResponseBody }> {
+  const sent = new Map<string, SentItem>();
+  let events = 0;
+  let items = 0;
+  const numbered = (steps: readonly Step[]): readonly ServerEvent[] =>
+    steps.map((step) => ({ event: step.type, data: { ...step, sequence_number: events++ } }));
+  const newPlace = (id: string): Place => ({ output_index: items++, item_id: id });
+  const grow = (item: TextItem): readonly Step[] => {
+    const id = item.id ?? '';
+    const known = sent.get(id);
+    const { place, text } = known ?? { place: newPlace(id), text: '' };
+    sent.set(id, { place, text: textOf(item), closed: false });
+    const delta = gained(text, textOf(item));
+    return [
+      ...(known ? [] : opening(item, place)),
+      ...(delta === '' ? [] : deltas(item, delta, place)),
+    ];
+  };
+  const finish = (item: TextItem): readonly Step[] => {
+    if (sent.get(item.id ?? '')?.closed) return [];
+    const last = grow(item);
+    const entry = sent.get(item.id ?? '');
+    if (!entry) return last;
+    entry.closed = true;
+    return [...last, ...closing(item, entry.place)];
+  };
+  const beginning = (): readonly Step[] =>
+    events > 0
+      ? []
+      : [
+          { type: 'response.created', response: asWire(response) },
+          { type: 'response.in_progress', response: asWire(response) },
+        ];
+  const { id } = response;
+  return {
+    update: ([turn]) => {
+      const { reasoningText = '', responseText = '' } = turn ?? {};
+      const hasText = responseText !== '';
+      const reasoning = reasoningItem(itemIdOf(id, 'rs'), reasoningText, sealReasoning);
+      const message = messageItem(itemIdOf(id, 'msg'), responseText, 'in_progress');
+      const steps = [
+        ...(reasoningText === '' ? [] : hasText ? finish(reasoning) : grow(reasoning)),
+        ...(hasText ? grow(message) : []),
+      ];
+      return steps.length === 0 ? [] : numbered([...beginning(), ...steps]);
+    },
+    end: ({ body }) =>
+      numbered([
+        ...beginning(),
+        ...body.output.flatMap((item) =>
+          item.type === 'function_call' ? callSteps(item, newPlace(item.id ?? '')) : finish(item),
+        ),
+        {
+          type: body.status === 'incomplete' ? 'response.incomplete' : 'response.completed',
+          response: asWire(body),
+        },
+      ]),
+  };
+}
+
+/** The openai package requires `output_text`, which its clients add themselves. */
+const asWire = (response: ResponseBody): OpenAI.Responses.Response =>
+  ({ completed_at: null, usage: null, ...response }) as unknown as OpenAI.Responses.Response;
+
+function textOf(item: TextItem): string {
+  const [part] = item.type === 'message' ? item.content : (item.content ?? []);
+  return part && 'text' in part ? part.text : '';
+}
+
+function opening(item: TextItem, place: Place): readonly Step[] {
+  const added: Step = {
+    type: 'response.output_item.added',
+    output_index: place.output_index,
+    item: emptied(item),
+  };
+  const at = { ...place, content_index: 0 };
+  if (item.type === 'message')
+    return [added, { type: 'response.content_part.added', ...at, part: textPart('') }];
   return [
-    { type: 'response.output_item.added', output_index, item: emptied(item) },
-    ...innerSteps(item, { output_index, item_id: item.id ?? '' }),
-    { type: 'response.output_item.done', output_index, item },
+    added,
+    {
+      type: 'response.reasoning_summary_part.added',
+      ...place,
+      summary_index: 0,
+      part: { type: 'summary_text', text: '' },
+    },
+    { type: 'response.content_part.added', ...at, part: { type: 'reasoning_text', text: '' } },
   ];
 }
 
@@ -50,78 +146,68 @@ function emptied(item: OutputItem): OutputItem {
   return { ...item, status, summary: [], content: [] };
 }
 
-interface Place {
-  readonly output_index: number;
-  readonly item_id: string;
-}
+type TextPart = OpenAI.Responses.ResponseOutputText;
 
-function innerSteps(item: OutputItem, place: Place): readonly Step[] {
+const textPart = (text: string): TextPart => ({
+  type: 'output_text',
+  text,
+  annotations: [],
+  logprobs: [],
+});
+
+const logprobsOf = ({ content: [part] }: OpenAI.Responses.ResponseOutputMessage) =>
+  part?.type === 'output_text' ? (part.logprobs ?? []) : [];
+
+function deltas(item: TextItem, delta: string, place: Place): readonly Step[] {
+  const at = { ...place, content_index: 0 };
   if (item.type === 'message')
-    return item.content.flatMap((part, i) =>
-      part.type === 'output_text' ? textSteps(part, i, place) : [],
-    );
-  if (item.type === 'function_call') return callSteps(item, place);
+    return [{ type: 'response.output_text.delta', ...at, delta, logprobs: logprobsOf(item) }];
   return [
-    ...item.summary.flatMap((part, i) => summarySteps(part, i, place)),
-    ...(item.content ?? []).flatMap((part, i) => reasoningSteps(part, i, place)),
+    { type: 'response.reasoning_summary_text.delta', ...place, summary_index: 0, delta },
+    { type: 'response.reasoning_text.delta', ...at, delta },
   ];
 }
 
-function textSteps(
-  part: OpenAI.Responses.ResponseOutputText,
-  content_index: number,
-  place: Place,
-): readonly Step[] {
-  const at = { ...place, content_index };
-  const { text, logprobs = [] } = part;
+function closing(item: TextItem, place: Place): readonly Step[] {
+  const text = textOf(item);
+  const at = { ...place, content_index: 0 };
+  const done: Step = {
+    type: 'response.output_item.done',
+    output_index: place.output_index,
+    item,
+  };
+  if (item.type === 'message') {
+    const logprobs = logprobsOf(item);
+    const part = { ...textPart(text), logprobs };
+    return [
+      { type: 'response.output_text.done', ...at, text, logprobs },
+      { type: 'response.content_part.done', ...at, part },
+      done,
+    ];
+  }
+  const summary = { ...place, summary_index: 0 };
   return [
-    { type: 'response.content_part.added', ...at, part: { ...part, text: '', logprobs: [] } },
-    ...(text === ''
-      ? []
-      : [{ type: 'response.output_text.delta' as const, ...at, delta: text, logprobs }]),
-    { type: 'response.output_text.done', ...at, text, logprobs },
-    { type: 'response.content_part.done', ...at, part },
+    { type: 'response.reasoning_summary_text.done', ...summary, text },
+    {
+      type: 'response.reasoning_summary_part.done',
+      ...summary,
+      part: { type: 'summary_text', text },
+    },
+    { type: 'response.reasoning_text.done', ...at, text },
+    { type: 'response.content_part.done', ...at, part: { type: 'reasoning_text', text } },
+    done,
   ];
 }
 
-function callSteps(
-  { name, arguments: args }: OpenAI.Responses.ResponseFunctionToolCall,
-  place: Place,
-): readonly Step[] {
+function callSteps(item: CallItem, place: Place): readonly Step[] {
+  const { name, arguments: args } = item;
+  const { output_index } = place;
   return [
+    { type: 'response.output_item.added', output_index, item: emptied(item) },
     { type: 'response.function_call_arguments.delta', ...place, delta: args },
     // Older clients expect the name here as well.
     { type: 'response.function_call_arguments.done', ...place, ...{ name }, arguments: args },
-  ];
-}
-
-function summarySteps(
-  part: OpenAI.Responses.ResponseReasoningItem.Summary,
-  summary_index: number,
-  place: Place,
-): readonly Step[] {
-  const at = { ...place, summary_index };
-  const { text } = part;
-  return [
-    { type: 'response.reasoning_summary_part.added', ...at, part: { ...part, text: '' } },
-    { type: 'response.reasoning_summary_text.delta', ...at, delta: text },
-    { type: 'response.reasoning_summary_text.done', ...at, text },
-    { type: 'response.reasoning_summary_part.done', ...at, part },
-  ];
-}
-
-function reasoningSteps(
-  part: OpenAI.Responses.ResponseReasoningItem.Content,
-  content_index: number,
-  place: Place,
-): readonly Step[] {
-  const at = { ...place, content_index };
-  const { text } = part;
-  return [
-    { type: 'response.content_part.added', ...at, part: { ...part, text: '' } },
-    { type: 'response.reasoning_text.delta', ...at, delta: text },
-    { type: 'response.reasoning_text.done', ...at, text },
-    { type: 'response.content_part.done', ...at, part },
+    { type: 'response.output_item.done', output_index, item },
   ];
 }
 

@@ -1,6 +1,6 @@
 /** From items to the same generation as that of chat completions. */
 import { ModelError } from '@trinity-rft/core';
-import type { Generate } from '../../rollout/generate.js';
+import type { Generate, GenerateRequest } from '../../rollout/generate.js';
 import { withInstructions } from '../shared/request/prompt-instructions.js';
 import { formatInstruction } from '../shared/request/response-format.js';
 import { toolChoiceInstruction } from '../shared/request/tool-choice.js';
@@ -15,17 +15,27 @@ import type { ResponsesRequest } from './request.js';
 export async function generate(
   parsed: ResponsesRequest,
   items: readonly Item[],
-  signal: AbortSignal,
+  { signal, onTurn }: Pick<GenerateRequest, 'signal' | 'onTurn'>,
   context: Pick<RouteContext, 'generate' | 'clientSampling'>,
 ): ReturnType<Generate> {
-  const { instructions, tools, toolChoice, format, constraint, maxTokens, topLogprobs } = parsed;
+  const {
+    instructions,
+    tools,
+    toolChoice,
+    oneCall,
+    templateArgs,
+    format,
+    constraint,
+    maxTokens,
+    topLogprobs,
+  } = parsed;
   const parseTools = toolChoice !== 'none';
   const system = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
   const messages = withInstructions(
     [...system, ...items.map(({ message }) => message)],
     [
       format && formatInstruction(format, parseTools && tools.length > 0),
-      toolChoiceInstruction(toolChoice),
+      toolChoiceInstruction(toolChoice, oneCall),
     ],
   );
   try {
@@ -33,12 +43,14 @@ export async function generate(
       messages,
       tools,
       parseTools,
+      templateArgs,
       constraint,
       sampling: {
         topLogprobs,
         maxTokens,
         ...(context.clientSampling === 'respect' && parsed.sampling),
       },
+      onTurn,
       signal,
     });
   } catch (error) {

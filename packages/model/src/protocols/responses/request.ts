@@ -1,5 +1,6 @@
 /** Responses requests: which fields of a client's JSON are used, ignored or rejected. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
+import type { EndpointPolicy } from '../shared/endpoint-policy.js';
 import {
   flag,
   integer,
@@ -24,7 +25,9 @@ import {
   readSampling,
   type RequestedSampling,
 } from '../shared/request/sampling-fields.js';
-import { readToolChoice, type ToolChoice } from '../shared/request/tool-choice.js';
+import { checkFields } from '../shared/request/strict-fields.js';
+import { readTemplateArgs } from '../shared/request/template-args.js';
+import { readToolChoice, wantsOneCall, type ToolChoice } from '../shared/request/tool-choice.js';
 
 /** The fields that are used; all others are ignored. */
 export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
@@ -35,6 +38,10 @@ export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
   /** In the shape of chat completions. */
   readonly tools: readonly unknown[];
   readonly toolChoice: ToolChoice;
+  /** No parallel calls. */
+  readonly oneCall: boolean;
+  /** Variables of the chat template. */
+  readonly templateArgs?: JsonObject;
   readonly maxTokens?: number;
   /**
    * How many alternatives to show for each token; undefined for no log-probabilities in the answer.
@@ -51,13 +58,42 @@ export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
   readonly body: JsonObject;
 }
 
+const usedFields: ReadonlySet<string> = new Set([
+  'input',
+  'instructions',
+  'previous_response_id',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'text',
+  'reasoning',
+  'chat_template_kwargs',
+  'include',
+  'max_output_tokens',
+  // About hosted tools, which are rejected.
+  'max_tool_calls',
+  'temperature',
+  'top_p',
+  'top_k',
+  'seed',
+  'top_logprobs',
+  'stream',
+  'stream_options',
+  'background',
+  'modalities',
+  'context_management',
+]);
+
+const textFields: ReadonlySet<string> = new Set(['format']);
+
 /** @throws ModelError 400 naming the field that is invalid or not supported */
-export function readRequest(body: unknown): ResponsesRequest {
+export function readRequest(body: unknown, policy: EndpointPolicy): ResponsesRequest {
   if (!isObject(body)) throw invalidRequest('body', 'is not a JSON object', 'a Responses request');
   rejectUnsupported(body, unsupported);
+  checkFields(body, usedFields, policy);
+  checkFields(object(body, 'text'), textFields, policy);
   // Only checked: these are returned in the answer.
   for (const field of ['metadata', 'reasoning']) object(body, field);
-  flag(body, 'parallel_tool_calls');
   const previousResponseId = string(body, 'previous_response_id');
   const tools = (list(body, 'tools') ?? []).map(readTool);
   const include = list(body, 'include') ?? [];
@@ -70,6 +106,8 @@ export function readRequest(body: unknown): ResponsesRequest {
     previousResponseId,
     tools,
     toolChoice,
+    oneCall: wantsOneCall(body, tools),
+    templateArgs: readTemplateArgs(body, [object(body, 'reasoning')['effort'], 'reasoning.effort']),
     maxTokens: integer(body, 'max_output_tokens'),
     topLogprobs: include.includes('message.output_text.logprobs')
       ? (integer(body, 'top_logprobs', 0, maxTopLogprobs) ?? 0)

@@ -19,15 +19,42 @@ export type OutputItem =
   | OpenAI.Responses.ResponseOutputMessage
   | OpenAI.Responses.ResponseFunctionToolCall;
 
-export interface ResponseContext {
+/** What is known before the first token. */
+export interface ResponseStart {
   /** Begins with `resp`; ids of items derive from it. */
   readonly id: string;
   /** Seconds since the epoch. */
   readonly created: number;
-  readonly completed: number;
   readonly model: string;
-  readonly tokenizer: Tokenizer;
   readonly request: ResponsesRequest;
+}
+
+interface ResponseContext extends ResponseStart {
+  readonly completed: number;
+  readonly tokenizer: Tokenizer;
+}
+
+/** The id of an item of a response: `rs`, `msg` or `fc` in place of `resp`. */
+export const itemIdOf = (responseId: string, prefix: string, suffix = ''): string =>
+  `${responseId.replace(/^resp/, prefix)}${suffix}`;
+
+/** A response that has just begun. */
+export function newResponse({ id, created, model, request }: ResponseStart): ResponseBody {
+  return {
+    id,
+    object: 'response',
+    created_at: created,
+    status: 'in_progress',
+    background: false,
+    error: null,
+    incomplete_details: null,
+    model,
+    output: [],
+    temperature: request.sampling.temperature ?? null,
+    top_p: request.sampling.topP ?? null,
+    access_programs: null,
+    ...echo(request),
+  };
 }
 
 /** Output in the order in which models write: reasoning, text, calls. */
@@ -35,26 +62,17 @@ export function toResponse(
   { choices, promptIds }: Generation,
   context: ResponseContext,
 ): ResponseBody {
-  const { id, created, completed, model, request } = context;
   const choice = choices[0]!; // This API has no `n`.
   const { response } = choice;
   const cut = response.finishReason === 'length';
   return {
-    id,
-    object: 'response',
-    created_at: created,
+    ...newResponse(context),
     status: cut ? 'incomplete' : 'completed',
-    completed_at: completed,
-    background: false,
-    error: null,
+    completed_at: context.completed,
     incomplete_details: cut ? { reason: 'max_output_tokens' } : null,
-    model,
     output: toOutput(choice, context),
     usage: usage(promptIds.length, choice, context.tokenizer),
     temperature: response.temperature,
-    top_p: request.sampling.topP ?? null,
-    access_programs: null,
-    ...echo(request),
   };
 }
 
@@ -85,25 +103,19 @@ function echo({ body }: ResponsesRequest): Pick<ResponseBody, keyof typeof echoe
 function toOutput({ response, sequence }: Choice, context: ResponseContext): readonly OutputItem[] {
   const { id, request } = context;
   const { reasoningText, responseText, toolCalls, finishReason } = response;
-  const itemId = (prefix: string, suffix = ''): string => `${id.replace(/^resp/, prefix)}${suffix}`;
   const output: OutputItem[] = [];
   if (reasoningText !== undefined)
-    output.push(reasoningItem(itemId('rs'), reasoningText, request.sealReasoning));
+    output.push(reasoningItem(itemIdOf(id, 'rs'), reasoningText, request.sealReasoning));
   // Pure tool calls have no message.
   if (responseText !== '' || toolCalls.length === 0) {
     const logprobs = textLogprobs(sequence, response, context);
-    output.push({
-      type: 'message',
-      id: itemId('msg'),
-      role: 'assistant',
-      status: finishReason === 'length' ? 'incomplete' : 'completed',
-      content: [{ type: 'output_text', text: responseText, annotations: [], logprobs }],
-    });
+    const status = finishReason === 'length' ? 'incomplete' : 'completed';
+    output.push(messageItem(itemIdOf(id, 'msg'), responseText, status, logprobs));
   }
   for (const [k, { id: callId, function: call }] of toolCalls.entries())
     output.push({
       type: 'function_call',
-      id: itemId('fc', `_${k}`),
+      id: itemIdOf(id, 'fc', `_${k}`),
       call_id: callId,
       name: call.name,
       arguments: call.arguments,
@@ -127,8 +139,21 @@ function textLogprobs(
   return toLogprobs(sequence, response, tokenizer, request.topLogprobs).content;
 }
 
+export const messageItem = (
+  id: string,
+  text: string,
+  status: OpenAI.Responses.ResponseOutputMessage['status'],
+  logprobs: Logprob[] = [],
+): OpenAI.Responses.ResponseOutputMessage => ({
+  type: 'message',
+  id,
+  role: 'assistant',
+  status,
+  content: [{ type: 'output_text', text, annotations: [], logprobs }],
+});
+
 /** The text is also the summary: some clients read only one of them. */
-function reasoningItem(
+export function reasoningItem(
   id: string,
   text: string,
   seal: boolean,

@@ -1,6 +1,13 @@
-/** What chat completions and text completions have in common: how a finished call is written. */
+/** What chat completions and text completions have in common: how a call is written. */
 import type { Generation } from '../../rollout/generate.js';
-import { done, jsonEncoding, sseEncoding, type AnswerEncoding } from './answer/encodings.js';
+import {
+  done,
+  jsonEncoding,
+  sseEncoding,
+  type AnswerEncoding,
+  type EventWriter,
+  type Turns,
+} from './answer/encodings.js';
 
 /**
  * A generation with what its response body needs, for the two completion routes.
@@ -13,18 +20,32 @@ export interface CompletedCall<Context> {
 }
 
 export interface CompletionEncodings<Context> {
-  readonly json: AnswerEncoding<CompletedCall<Context>>;
-  readonly sse: AnswerEncoding<CompletedCall<Context>>;
+  readonly json: AnswerEncoding<CompletedCall<Context>, Context>;
+  readonly sse: AnswerEncoding<CompletedCall<Context>, Context>;
+}
+
+/** The chunks of one answer to one client. */
+export interface ChunkWriter {
+  /** Chunks for what the turns have gained since the last call. */
+  update(turns: Turns): readonly object[];
+  /** The rest: all of it where {@link update} was not called. */
+  end(generation: Generation): readonly object[];
 }
 
 /** The chunks of a stream are followed by `[DONE]`. */
 export const completionEncodings = <Context>(
   toCompletion: (generation: Generation, context: Context) => object,
-  toChunks: (generation: Generation, context: Context) => readonly object[],
+  chunkWriter: (context: Context) => ChunkWriter,
 ): CompletionEncodings<Context> => ({
   json: jsonEncoding(({ generation, context }) => toCompletion(generation, context)),
-  sse: sseEncoding(({ generation, context }) => [
-    ...toChunks(generation, context).map((data) => ({ data })),
-    done,
-  ]),
+  sse: sseEncoding({
+    headOf: ({ context }) => context,
+    writer: (context): EventWriter<CompletedCall<Context>> => {
+      const chunks = chunkWriter(context);
+      return {
+        update: (turns) => chunks.update(turns).map((data) => ({ data })),
+        end: ({ generation }) => [...chunks.end(generation).map((data) => ({ data })), done],
+      };
+    },
+  }),
 });

@@ -11,6 +11,17 @@ export interface EndpointPolicy extends BodyLimits, HeartbeatOptions {
    */
   readonly clientChoices?: 'allow' | 'reject';
   /**
+   * Rejects fields of a request that this endpoint cannot follow, instead of ignoring them.
+   * @default false: an agent that is trained keeps running
+   */
+  readonly strictFields?: boolean;
+  /**
+   * When the text of a stream is sent: as it is sampled, or all of it when it is finished and
+   * recorded, which costs less and is what agents need whose users are not there.
+   * @default "finished"
+   */
+  readonly streamText?: 'sampled' | 'finished';
+  /**
    * Seconds until calls are served again; while it returns a number, requests get 429 with
    * `Retry-After`.
    * @default calls wait for their turn

@@ -5,6 +5,7 @@
 import { CancelledError } from '@trinity-rft/core/internal';
 import type { Counters } from '../../rollout/counters.js';
 import type { PendingAnswer } from './answer/delivery.js';
+import { createLiveAnswer, type LiveAnswer } from './answer/live-answer.js';
 import { trackGenerations, type RunningGenerations } from './running-generations.js';
 
 /** The result of a call in any protocol; deduplication reads its index only. */
@@ -21,8 +22,11 @@ interface IncomingRequest {
   readonly signal: AbortSignal;
 }
 
-/** Ends when no client waits for it any more, or when the rollout ends. */
-export type StartGeneration<T> = (signal: AbortSignal) => Promise<T>;
+/**
+ * Ends when no client waits for it any more, or when the rollout ends.
+ * @param live for the clients that read along
+ */
+export type StartGeneration<T, Head> = (signal: AbortSignal, live: LiveAnswer<Head>) => Promise<T>;
 
 export interface RequestDeduplication {
   /**
@@ -33,10 +37,10 @@ export interface RequestDeduplication {
    * - every other request is a separate sample, even if its prompt is equal: agents that vote send
    * equal requests in parallel and want different answers.
    */
-  answer<T extends RecordedCall>(
+  answer<T extends RecordedCall, Head>(
     request: IncomingRequest,
-    generate: StartGeneration<T>,
-  ): PendingAnswer<T>;
+    generate: StartGeneration<T, Head>,
+  ): PendingAnswer<T, Head>;
   /**
    * A request was rejected for now: a retry that follows may be a retry of that one, so it must not
    * get an answer that was delivered before.
@@ -55,6 +59,7 @@ export interface Deliveries {
 interface Entry {
   readonly key: string;
   readonly result: Promise<RecordedCall>;
+  readonly live: LiveAnswer<unknown>;
   /** Aborts the generation; undefined when it has finished. */
   generation: AbortController | undefined;
   finished: RecordedCall | undefined;
@@ -90,11 +95,14 @@ export function createRequestDeduplication(
     counters,
   };
   return {
-    answer: <T extends RecordedCall>(request: IncomingRequest, generate: StartGeneration<T>) => {
+    answer: <T extends RecordedCall, Head>(
+      request: IncomingRequest,
+      generate: StartGeneration<T, Head>,
+    ) => {
       const existing = findAnswer(state, request);
       if (existing) counters.add('replayed');
       const entry = existing ?? startAnswer(state, request.key, generate);
-      return attachClient(state, entry, request.signal) as PendingAnswer<T>;
+      return attachClient(state, entry, request.signal) as PendingAnswer<T, Head>;
     },
     forgetDelivered: () => {
       for (const [key, { finished, delivered }] of state.entries)
@@ -112,12 +120,18 @@ function findAnswer({ entries }: State, { key, isRetry }: IncomingRequest): Entr
   return undelivered ? entry : undefined;
 }
 
-function startAnswer(state: State, key: string, generate: StartGeneration<RecordedCall>): Entry {
+function startAnswer<Head>(
+  state: State,
+  key: string,
+  generate: StartGeneration<RecordedCall, Head>,
+): Entry {
   const { entries, running } = state;
   const generation = running.start();
+  const live = createLiveAnswer<Head>();
   const entry: Entry = {
     key,
-    result: generate(generation.signal),
+    result: generate(generation.signal, live),
+    live,
     generation,
     finished: undefined,
     clients: 0,
@@ -157,7 +171,7 @@ function attachClient(
   state: State,
   entry: Entry,
   signal: AbortSignal,
-): PendingAnswer<RecordedCall> {
+): PendingAnswer<RecordedCall, unknown> {
   entry.clients++;
   const { promise: disconnected, reject } = Promise.withResolvers<never>();
   let attached = true;
@@ -179,7 +193,12 @@ function attachClient(
   const result = Promise.race([entry.result, disconnected]);
   // The caller that awaits the result handles its failure; a body that has ended does not await it.
   result.catch(detach);
-  return { result, delivered: () => detach() && answerDelivered(state, entry), lost };
+  return {
+    result,
+    live: entry.live,
+    delivered: () => detach() && answerDelivered(state, entry),
+    lost,
+  };
 }
 
 function answerDelivered({ deliveries }: State, entry: Entry): void {

@@ -2,17 +2,13 @@
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { Runtime } from '@trinity-rft/core';
 import type { Counters } from '../../rollout/counters.js';
-import type { Generate, Generation } from '../../rollout/generate.js';
+import type { Generate, GenerateRequest, Generation } from '../../rollout/generate.js';
 import type { Answer } from './answer/answer.js';
 import { deliver } from './answer/delivery.js';
 import type { AnswerEncoding } from './answer/encodings.js';
+import type { LiveAnswer } from './answer/live-answer.js';
 import type { EndpointPolicy } from './endpoint-policy.js';
-import type {
-  Deliveries,
-  RecordedCall,
-  RequestDeduplication,
-  StartGeneration,
-} from './request-deduplication.js';
+import type { Deliveries, RecordedCall, RequestDeduplication } from './request-deduplication.js';
 
 /** The endpoint of one rollout. */
 export interface RouteContext extends EndpointPolicy {
@@ -42,12 +38,12 @@ export type Route<Context extends RouteContext = RouteContext> = (
  * request is repeated.
  * @param digest of the request's body
  */
-export function answerRequest<T extends RecordedCall>(
+export function answerRequest<T extends RecordedCall, Head>(
   request: Request,
   digest: string,
   context: RouteContext,
-  encoding: AnswerEncoding<T>,
-  generate: StartGeneration<T>,
+  encoding: AnswerEncoding<T, Head>,
+  generate: (signal: AbortSignal, live: LiveAnswer<Head>) => Promise<T>,
 ): Promise<Answer> {
   const key = `${new URL(request.url).pathname} ${digest}`;
   // Clients made with OpenAI's generator count their attempts.
@@ -55,3 +51,11 @@ export function answerRequest<T extends RecordedCall>(
   const incoming = { key, isRetry, signal: request.signal };
   return deliver(context.deduplication.answer(incoming, generate), encoding, context);
 }
+
+/** Passes turns on to the clients that read along; undefined where there are none. */
+export const turnListener = (
+  { stream }: { readonly stream: boolean },
+  live: Pick<LiveAnswer<never>, 'update'>,
+  { streamText }: EndpointPolicy,
+): GenerateRequest['onTurn'] =>
+  stream && streamText === 'sampled' ? (choice, turn) => live.update(choice, turn) : undefined;

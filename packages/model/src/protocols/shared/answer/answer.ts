@@ -1,5 +1,5 @@
 /** What a handler returns: a Response, or a complete answer that does not need one. */
-import { bodyStream, type DeliveryListener } from './body-stream.js';
+import { allPieces, bodyStream, type DeliveryListener } from './body-stream.js';
 
 /**
  * A complete answer. Our own server writes it in one piece; {@link toResponse} makes it a Response
@@ -22,8 +22,5 @@ export const isWhole = (answer: Answer): answer is WholeAnswer => typeof answer.
 export function toResponse(answer: Answer): Response {
   if (!isWhole(answer)) return answer;
   const { status, headers, text } = answer;
-  return new Response(
-    bodyStream(() => Promise.resolve([text]), answer),
-    { status, headers },
-  );
+  return new Response(bodyStream(allPieces([text]), answer), { status, headers });
 }

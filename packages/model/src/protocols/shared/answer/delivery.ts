@@ -1,11 +1,14 @@
 /** Delivers an answer when it is ready: whole or in pieces, with heartbeats until then. */
 import type { Clock } from '@trinity-rft/core';
 import type { Answer } from './answer.js';
-import { bodyStream, type DeliveryListener, type NextPieces } from './body-stream.js';
-import type { AnswerEncoding } from './encodings.js';
+import { allPieces, bodyStream, type DeliveryListener, type NextPieces } from './body-stream.js';
+import type { AnswerEncoding, LiveWriter } from './encodings.js';
+import type { LiveAnswer } from './live-answer.js';
 
 /** One client's share in an answer that is being generated, or is ready. */
-export interface PendingAnswer<T> extends DeliveryListener {
+export interface PendingAnswer<T, Head = never> extends DeliveryListener {
+  /** What is certain of it already. */
+  readonly live: LiveAnswer<Head>;
   /** Rejects with a CancelledError as soon as the client has disconnected. */
   readonly result: Promise<T>;
 }
@@ -30,27 +33,30 @@ export interface DeliveryOptions extends HeartbeatOptions {
 }
 
 /**
- * Waits for the answer. A failure before the first heartbeat is thrown, so that it gets its own
- * status; a later one is written into the body.
+ * Waits for the answer, or for its beginning where the client reads along. A failure before
+ * something was sent is thrown, so that it gets its own status; a later one is written into the
+ * body.
  */
-export async function deliver<T>(
-  pending: PendingAnswer<T>,
-  encoding: AnswerEncoding<T>,
+export async function deliver<T, Head>(
+  pending: PendingAnswer<T, Head>,
+  encoding: AnswerEncoding<T, Head>,
   { heartbeat, runtime: { clock } }: DeliveryOptions,
 ): Promise<Answer> {
   const { afterMs = 200_000, everyMs = 15_000 } = heartbeat ?? {};
-  const ready = await withinTime(pending.result, afterMs, clock);
-  if (!ready) {
-    const next = piecesOrHeartbeat(pending, encoding, everyMs, clock);
-    return inPieces(encoding, bodyStream(next, pending, encoding.heartbeat));
-  }
-  const pieces = encoding.pieces(ready.answer);
+  const news = await withinTime(nextNews(pending, encoding, 0), afterMs, clock);
+  if (news !== 'late' && news !== 'changed') return ready(news.answer, pending, encoding);
+  const next = livePieces(pending, encoding, { everyMs, clock, isLate: news === 'late' });
+  return inPieces(encoding, bodyStream(next, pending, encoding.heartbeat));
+}
+
+function ready<T, Head>(
+  answer: T,
+  pending: PendingAnswer<T, Head>,
+  encoding: AnswerEncoding<T, Head>,
+): Answer {
+  const pieces = encoding.pieces(answer);
   const [text = ''] = pieces;
-  if (pieces.length > 1)
-    return inPieces(
-      encoding,
-      bodyStream(() => Promise.resolve(pieces), pending),
-    );
+  if (pieces.length > 1) return inPieces(encoding, bodyStream(allPieces(pieces), pending));
   return {
     status: 200,
     headers: {
@@ -69,7 +75,7 @@ export async function deliver<T>(
  * client that disconnects in between.
  */
 const inPieces = (
-  { contentType }: Pick<AnswerEncoding<never>, 'contentType'>,
+  { contentType }: { readonly contentType: string },
   body: ReadableStream<Uint8Array>,
 ): Response =>
   new Response(body, {
@@ -80,42 +86,71 @@ const inPieces = (
     },
   });
 
-/** The first heartbeat is due at once. */
-function piecesOrHeartbeat<T>(
-  { result }: PendingAnswer<T>,
-  encoding: AnswerEncoding<T>,
-  everyMs: number,
-  clock: Clock,
+/** The finished answer, or that its turns have changed since `seen` changes. */
+type News<T> = { readonly answer: T } | 'changed';
+
+function nextNews<T, Head>(
+  { result, live }: PendingAnswer<T, Head>,
+  encoding: AnswerEncoding<T, Head>,
+  seen: number,
+): Promise<News<T>> {
+  const finished = result.then((answer) => ({ answer }));
+  if (!encoding.live) return finished;
+  return Promise.race([finished, live.changed(seen).then(() => 'changed' as const)]);
+}
+
+interface LiveOptions {
+  readonly everyMs: number;
+  readonly clock: Clock;
+  /** The first heartbeat is due at once. */
+  readonly isLate: boolean;
+}
+
+function livePieces<T, Head>(
+  pending: PendingAnswer<T, Head>,
+  encoding: AnswerEncoding<T, Head>,
+  { everyMs, clock, isLate }: LiveOptions,
 ): NextPieces {
-  let first = true;
+  const { live } = pending;
+  let heartbeatDue = isLate;
+  let writer: LiveWriter<T> | undefined;
+  let seen = 0;
   return async (stopped) => {
-    if (first) {
-      first = false;
+    if (heartbeatDue) {
+      heartbeatDue = false;
       return undefined;
     }
     try {
-      const ready = await withinTime(result, everyMs, clock, stopped);
-      return ready && encoding.pieces(ready.answer);
+      const news = await withinTime(nextNews(pending, encoding, seen), everyMs, clock, stopped);
+      if (news === 'late') return undefined;
+      if (news !== 'changed') {
+        const pieces = writer ? writer.end(news.answer) : encoding.pieces(news.answer);
+        return { pieces, last: true };
+      }
+      seen = live.changes;
+      if (live.head !== undefined) writer ??= encoding.live?.(live.head);
+      const text = writer?.update(live.turns) ?? '';
+      return { pieces: text === '' ? [] : [text], last: false };
     } catch (error) {
-      return [encoding.failure(error)];
+      return { pieces: [encoding.failure(error)], last: true };
     }
   };
 }
 
-/** The answer, or undefined when it takes longer than `ms`. */
+/** The news, or `late` when they take longer than `ms`. */
 async function withinTime<T>(
-  result: Promise<T>,
+  news: Promise<T>,
   ms: number,
   clock: Clock,
   stopped?: AbortSignal,
-): Promise<{ readonly answer: T } | undefined> {
-  const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const giveUp = (): void => resolve(undefined);
+): Promise<T | 'late'> {
+  const { promise: late, resolve } = Promise.withResolvers<'late'>();
+  const giveUp = (): void => resolve('late');
   const stopTimer = clock.after(ms, giveUp);
   if (stopped?.aborted) giveUp();
   stopped?.addEventListener('abort', giveUp);
   try {
-    return await Promise.race([result.then((answer) => ({ answer })), late]);
+    return await Promise.race([news, late]);
   } finally {
     stopped?.removeEventListener('abort', giveUp);
     stopTimer();

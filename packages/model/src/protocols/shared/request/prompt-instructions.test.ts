@@ -179,8 +179,8 @@ describe('an agent that asks for a format', () => {
     expect(formatInstruction({ type: 'json_object' }, false)).toBe(
       'Write one JSON object and nothing else: no explanation and no code fence.',
     );
-    expect(toolChoiceInstruction({ name: 'add' })).toBe('You must call the function add.');
-    expect(toolChoiceInstruction('auto')).toBeUndefined();
+    expect(toolChoiceInstruction({ name: 'add' }, false)).toBe('You must call the function add.');
+    expect(toolChoiceInstruction('auto', false)).toBeUndefined();
     const described = { type: 'json_schema' as const, description: 'a sum', schema };
     expect(formatInstruction(described, false)).toContain('the JSON Schema (a sum) below');
   });

@@ -1,6 +1,6 @@
 /** `tool_choice`: `none` is followed; a forced call is an instruction to the model. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
-import { isObject, isPresent } from './fields.js';
+import { flag, isObject, isPresent, type JsonObject } from './fields.js';
 
 /** `{ name }`: that function and no other. */
 export type ToolChoice = 'none' | 'auto' | 'required' | { readonly name: string };
@@ -41,10 +41,19 @@ export function readToolChoice(
  * The instruction to the model; undefined where it may choose. An agent that forces a call in one
  * turn and not in the next changes its system message by this, so the next turn cannot continue
  * from recorded tokens (`fork/history_edited`).
+ * @param oneCall the client wants no parallel calls
  */
-export function toolChoiceInstruction(choice: ToolChoice): string | undefined {
-  if (choice === 'none' || choice === 'auto') return undefined;
+export function toolChoiceInstruction(choice: ToolChoice, oneCall: boolean): string | undefined {
+  if (choice === 'none') return undefined;
+  if (choice === 'auto') return oneCall ? 'Call at most one function per turn.' : undefined;
+  if (choice === 'required' && oneCall) return 'You must call exactly one of the functions.';
   return choice === 'required'
     ? 'You must call one of the functions.'
     : `You must call the function ${choice.name}.`;
+}
+
+/** `parallel_tool_calls: false`, which has a meaning only with tools. @throws ModelError 400 */
+export function wantsOneCall(body: JsonObject, tools: readonly unknown[]): boolean {
+  const inParallel = !isPresent(body['parallel_tool_calls']) || flag(body, 'parallel_tool_calls');
+  return tools.length > 0 && !inParallel;
 }

@@ -1,0 +1,54 @@
+/** An answer while it is being generated, for the clients that read along. */
+import type { TurnSoFar } from '../../../rollout/generate.js';
+
+/** @typeParam Head what is known before the first token: id, time, settings of the request */
+export interface LiveAnswer<Head> {
+  /** Undefined before the generation has begun. */
+  readonly head: Head | undefined;
+  /** By choice, as far as they are certain; later ones only add to earlier ones. */
+  readonly turns: readonly (TurnSoFar | undefined)[];
+  /** How often the turns have changed. */
+  readonly changes: number;
+  begin(head: Head): void;
+  update(choice: number, turn: TurnSoFar): void;
+  /** Resolves when the turns have changed more than `seen` times. */
+  changed(seen: number): Promise<void>;
+}
+
+export function createLiveAnswer<Head>(): LiveAnswer<Head> {
+  const turns: TurnSoFar[] = [];
+  let head: Head | undefined;
+  let changes = 0;
+  let waiting = Promise.withResolvers<void>();
+  return {
+    get head() {
+      return head;
+    },
+    turns,
+    get changes() {
+      return changes;
+    },
+    begin: (known) => void (head = known),
+    update: (choice, turn) => {
+      if (isSame(turns[choice], turn)) return;
+      turns[choice] = turn;
+      changes++;
+      waiting.resolve();
+      waiting = Promise.withResolvers();
+    },
+    changed: (seen) => (changes > seen ? Promise.resolve() : waiting.promise),
+  };
+}
+
+function isSame(before: TurnSoFar | undefined, turn: TurnSoFar): boolean {
+  const { responseText = '', reasoningText = '', toolCalls = [] } = before ?? {};
+  return (
+    responseText.length === turn.responseText.length &&
+    reasoningText.length === (turn.reasoningText ?? '').length &&
+    toolCalls.length === turn.toolCalls.length
+  );
+}
+
+/** What a text has gained; nothing where it does not continue what was there before. */
+export const gained = (before: string, now: string): string =>
+  now.startsWith(before) ? now.slice(before.length) : '';

@@ -1,0 +1,61 @@
+/**
+ * Fields that an endpoint knows. With `strictFields` all others are rejected, as OpenAI's servers do:
+ * a setting that changes the answer must not be ignored.
+ */
+import { invalidRequest, quote } from '@trinity-rft/chat/internal';
+import type { EndpointPolicy } from '../endpoint-policy.js';
+import { isPresent, type JsonObject, type UnsupportedField } from './fields.js';
+
+/** They say who asks, or how a server may save work: no answer depends on them. */
+const withoutEffect = [
+  'metadata',
+  'model',
+  'prediction',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'safety_identifier',
+  'service_tier',
+  'store',
+  'user',
+];
+
+/** Fields that must have the value that changes nothing. */
+const neutral: readonly UnsupportedField[] = [
+  ['presence_penalty', (value) => value !== 0, '0: the sampler has no penalties'],
+  ['frequency_penalty', (value) => value !== 0, '0: the sampler has no penalties'],
+  ['repetition_penalty', (value) => value !== 1, '1: the sampler has no penalties'],
+  ['min_p', (value) => value !== 0, '0; use top_p or top_k'],
+  [
+    'logit_bias',
+    (value) => typeof value !== 'object' || Object.keys(value ?? {}).length > 0,
+    'no biases',
+  ],
+  ['verbosity', (value) => value !== 'medium', 'medium, or the wish in the prompt'],
+  ['truncation', (value) => value !== 'disabled', 'disabled: the client shortens its prompt'],
+];
+
+/**
+ * @param used the fields of the protocol that are followed or rejected elsewhere
+ * @throws ModelError 400 for the first field that would be ignored
+ */
+export function checkFields(
+  body: JsonObject,
+  used: ReadonlySet<string>,
+  { strictFields = false }: EndpointPolicy,
+): void {
+  if (!strictFields) return;
+  for (const [field, value] of Object.entries(body)) {
+    if (!isPresent(value) || used.has(field) || withoutEffect.includes(field)) continue;
+    const rule = neutral.find(([name]) => name === field);
+    if (!rule)
+      throw invalidRequest(
+        quote(field).slice(1, -1),
+        'is not a field that this endpoint knows',
+        `one of ${[...used].toSorted().join(', ')}`,
+      );
+    const [, changesAnswer, expected] = rule;
+    if (changesAnswer(value))
+      throw invalidRequest(field, `is ${quote(value)}, which is not supported`, expected);
+  }
+}

@@ -1,0 +1,30 @@
+/** `chat_template_kwargs` and the wish for more or less reasoning: variables of the chat template. */
+import { invalidRequest, quote } from '@trinity-rft/chat/internal';
+import { isPresent, object, type JsonObject } from './fields.js';
+
+/** What the endpoint itself gives the template. */
+const reserved = ['messages', 'tools', 'add_generation_prompt'];
+
+/**
+ * An effort becomes `reasoning_effort`, which templates may print; `none` also turns thinking off
+ * where the template can. Undefined when nothing is asked for.
+ * @param effort and the path of its field
+ * @throws ModelError 400
+ */
+export function readTemplateArgs(
+  body: JsonObject,
+  [effort, effortField]: readonly [value: unknown, field: string],
+): JsonObject | undefined {
+  const field = 'chat_template_kwargs';
+  const given = object(body, field);
+  const taken = reserved.find((name) => name in given);
+  if (taken !== undefined)
+    throw invalidRequest(`${field}.${taken}`, 'is set', 'other variables of the chat template');
+  if (isPresent(effort) && typeof effort !== 'string')
+    throw invalidRequest(effortField, `is ${quote(effort)}`, 'a string');
+  const wished = isPresent(effort)
+    ? { reasoning_effort: effort, ...(effort === 'none' && { enable_thinking: false }) }
+    : {};
+  const all = { ...wished, ...given };
+  return Object.keys(all).length > 0 ? all : undefined;
+}

@@ -1,0 +1,108 @@
+/**
+ * Long prompts: refused by their length where they cannot fit, before they are tokenized, and
+ * otherwise tokenized elsewhere, since a text of megabytes would hold up all other calls.
+ */
+import type { ChatFormat } from '@trinity-rft/chat';
+import { tokenByteTable } from '@trinity-rft/chat/internal';
+import { ModelError, type Sampler } from '@trinity-rft/core';
+import { InvariantError } from '@trinity-rft/core/internal';
+import type { RolloutLimits } from './sampling.js';
+
+export type EncodeText = (text: string) => Promise<Int32Array>;
+
+export interface LongTextOptions {
+  readonly format: ChatFormat;
+  readonly sampler: Pick<Sampler, 'maxModelLen'>;
+  readonly limits?: RolloutLimits;
+  readonly encodeLongText?: EncodeText;
+}
+
+export interface LongTexts {
+  /** Throws away work that needs the ids of a long text; {@link attempt} repeats it. */
+  readonly format: ChatFormat;
+  /** The result of `work`, at once where it needs no long text. `work` must have no effects. */
+  attempt<T>(work: () => T): T | Promise<T>;
+}
+
+/** Characters that are tokenized within a few milliseconds. */
+const longLength = 16_384;
+
+/** Thrown out of synchronous code that needs the ids of a text before they are there. */
+class IdsMissing extends InvariantError {
+  readonly text: string;
+
+  constructor(text: string) {
+    super('The ids of a long text are not there yet. Wait for them and repeat the work.');
+    this.text = text;
+  }
+}
+
+export function createLongTexts(options: LongTextOptions): LongTexts {
+  const { format, encodeLongText } = options;
+  const known = new Map<string, Int32Array>();
+  const encode = (text: string): Int32Array => {
+    if (text.length <= longLength) return format.encode(text);
+    assertCouldFit(text, options);
+    const ids = known.get(text);
+    if (ids) return ids;
+    if (encodeLongText) throw new IdsMissing(text);
+    return format.encode(text);
+  };
+  const attempt = <T>(work: () => T): T | Promise<T> => {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof IdsMissing) || !encodeLongText) throw error;
+      return encodeLongText(error.text).then(async (ids) => {
+        known.set(error.text, ids);
+        try {
+          return await attempt(work);
+        } finally {
+          known.delete(error.text);
+        }
+      });
+    }
+  };
+  return { format: { ...format, encode }, attempt };
+}
+
+/** @throws ModelError 400 when the text has more bytes than the allowed tokens can have */
+function assertCouldFit(text: string, { format, sampler, limits = {} }: LongTextOptions): void {
+  const { maxPromptTokens = Infinity, maxModelLen = Infinity } = limits;
+  const most = Math.min(maxPromptTokens, maxModelLen, sampler.maxModelLen);
+  const least = Math.ceil(Buffer.byteLength(text) / longestToken(format));
+  if (least <= most) return;
+  throw new ModelError(
+    `The prompt has ${text.length} characters, which are at least ${least} tokens; at most ${most} are allowed. Send fewer or shorter messages.`,
+    {
+      status: 400,
+      code: 'context_length_exceeded',
+      details: { param: 'messages', promptLength: least },
+    },
+  );
+}
+
+const longest = new WeakMap<object, number>();
+
+/** In bytes; Infinity where one unknown token may stand for any text. */
+function longestToken({ tokenizer }: ChatFormat): number {
+  let length = longest.get(tokenizer);
+  if (length === undefined) {
+    const bytes = tokenByteTable(tokenizer).reduce(
+      (most, token) => Math.max(most, token.length),
+      1,
+    );
+    length = hasTokenForAnyText(tokenizer.files.tokenizer) ? bytes : Infinity;
+    longest.set(tokenizer, length);
+  }
+  return length;
+}
+
+/** Otherwise a text without tokens becomes the unknown token, however long it is. */
+function hasTokenForAnyText({ model, decoder }: Readonly<Record<string, unknown>>): boolean {
+  const { unk_token: unknown, byte_fallback: bytes } = (model ?? {}) as Readonly<
+    Record<string, unknown>
+  >;
+  const isByteLevel = JSON.stringify(decoder ?? {}).includes('"ByteLevel"');
+  return isByteLevel || bytes === true || unknown === undefined || unknown === null;
+}
