@@ -70,7 +70,11 @@ describe('the documentation', { tags: ['slow'] }, () => {
     );
     expect(commands.length).toBeGreaterThan(20);
     const faults = await Promise.all(
-      commands.map(async ([file, command]) => [file, command, await commandFault(root, command)]),
+      commands.map(async ([file, command]) => [
+        file,
+        command.text,
+        await commandFault(root, command),
+      ]),
     );
     expect(faults.filter(([, , fault]) => fault !== undefined)).toEqual([]);
   });

@@ -1,18 +1,23 @@
 /** The commands that documents tell people to type, and whether they exist. */
-import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { createProgram, dashed } from '../../apps/runner/src/program.ts';
 import { listPackages } from '../workspace.ts';
 import { readBlocks } from './blocks.ts';
 
 /** Commands that are built into pnpm and npm. */
 const builtInCommands = new Set(['install', 'add', 'exec', 'create', 'ci', 'publish']);
 
-const commandStart = /^(?:pnpm|npm|trinity|node|tools\/(?:dev|trinity))(?: |$)/;
+const commandStart = /^(?:pnpm|npm|npx|trinity|node|tools\/(?:dev|trinity))(?: |$)/;
+
+export interface DocumentedCommand {
+  readonly text: string;
+  /** False within a sentence, where arguments may be left out. */
+  readonly isWhole: boolean;
+}
 
 /** The lines of `sh` blocks, and code within sentences that begins like a command. */
-export function readCommands(root: string, file: string): readonly string[] {
+export function readCommands(root: string, file: string): readonly DocumentedCommand[] {
   const lines = readBlocks(root, file)
     .filter(({ language }) => language === 'sh')
     .flatMap(({ text }) => text.replaceAll('\\\n', ' ').split('\n'));
@@ -20,32 +25,48 @@ export function readCommands(root: string, file: string): readonly string[] {
   const inline = [...prose.matchAll(/`([^`]+)`/g)]
     .map(([, code = '']) => code.replaceAll('\n', ' '))
     .filter((code) => commandStart.test(code));
-  return [...lines, ...inline]
-    .map((line) => line.replace(/(?:^|\s)#.*$/, '').trim())
-    .filter((line) => line !== '');
+  const all = [
+    ...lines.map((text) => ({ text, isWhole: true })),
+    ...inline.map((text) => ({ text, isWhole: false })),
+  ];
+  return all
+    .map(({ text, isWhole }) => ({ text: text.replace(/(?:^|\s)#.*$/, '').trim(), isWhole }))
+    .filter(({ text }) => text !== '');
 }
 
 /** What is wrong with a command; undefined when nothing is, or when it is not one of ours. */
-export async function commandFault(root: string, command: string): Promise<string | undefined> {
-  const words = command
+export async function commandFault(
+  root: string,
+  { text, isWhole }: DocumentedCommand,
+): Promise<string | undefined> {
+  const words = text
     .replaceAll(/\[[^\]]*\]/g, '')
     .split(/\s+/)
     .filter((word) => word !== '' && !/^\w+=/.test(word));
-  return faultOf(root, words);
+  return faultOf(root, { words, isWhole });
+}
+
+/** A command and its arguments. */
+interface Command {
+  readonly words: readonly string[];
+  readonly isWhole: boolean;
 }
 
 function faultOf(
   root: string,
-  words: readonly string[],
+  { words, isWhole }: Command,
 ): Promise<string | undefined> | string | undefined {
-  const [program, ...args] = words;
-  if (program === 'tools/dev') return faultOf(root, args);
+  const [program = '', ...args] = words;
+  if (program === 'tools/dev' || (program === 'npx' && args[0] === 'trinity'))
+    return faultOf(root, { words: args, isWhole });
   if (program === 'npm' || program === 'pnpm') return scriptFault(root, program, args);
   if (program === 'node')
     return args
       .filter((arg) => /^\.?\.?\/?[\w-]+\/.*\.\w+$/.test(arg))
       .find((path) => !existsSync(join(root, path)));
-  return program === 'trinity' || program === 'tools/trinity' ? cliFault(root, args) : undefined;
+  return program === 'trinity' || program === 'tools/trinity'
+    ? cliFault({ words: args, isWhole })
+    : undefined;
 }
 
 function scriptFault(root: string, program: string, args: readonly string[]): string | undefined {
@@ -56,56 +77,55 @@ function scriptFault(root: string, program: string, args: readonly string[]): st
     return existsSync(join(root, 'node_modules/.bin', second))
       ? undefined
       : `there is no program ${second}`;
-  const { scripts = {} } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as {
+  const isKnown =
+    script === '' ||
+    builtInCommands.has(script) ||
+    script in scriptsOf(join(root, folder, 'package.json')) ||
+    // A page may show what to type in a new project.
+    (folder === '.' && isTemplateScript(root, script));
+  return isKnown ? undefined : `${program} has no script ${script}`;
+}
+
+function scriptsOf(manifest: string): Readonly<Record<string, string>> {
+  const { scripts = {} } = JSON.parse(readFileSync(manifest, 'utf8')) as {
     scripts?: Record<string, string>;
   };
-  return script === '' || builtInCommands.has(script) || script in scripts
-    ? undefined
-    : `${program} has no script ${script}`;
+  return scripts;
+}
+
+function isTemplateScript(root: string, script: string): boolean {
+  const templates = join(root, 'packages/create/templates');
+  return readdirSync(templates)
+    .map((name) => join(templates, name, 'manifest.json'))
+    .some((manifest) => existsSync(manifest) && script in scriptsOf(manifest));
 }
 
 const folderOf = (root: string, name: string): string | undefined =>
   listPackages(root).find(({ manifest }) => manifest.name === name)?.path;
 
-/** Follows the subcommands through the help of each. */
-async function cliFault(root: string, args: readonly string[]): Promise<string | undefined> {
-  let path: readonly string[] = [];
-  for (const arg of args) {
-    const help = await helpOf(root, path);
-    if (arg.startsWith('-')) {
-      if (!help.includes(arg)) return `trinity ${path.join(' ')} has no ${arg}`;
-      continue;
-    }
-    const commands = [...(help.split('Commands:')[1] ?? '').matchAll(/^ {2}(\w+)/gm)].map(
-      ([, name]) => name,
-    );
-    if (commands.length === 0) continue;
-    if (!commands.includes(arg)) return `trinity ${path.join(' ')} has no command ${arg}`;
-    path = [...path, arg];
+/** Parses the arguments with the real command line, without doing anything. */
+async function cliFault({ words, isWhole }: Command): Promise<string | undefined> {
+  let printed = '';
+  const program = createProgram(
+    { out: () => undefined, err: (text) => (printed += text) },
+    () => async () => undefined,
+  );
+  const args = words.slice(
+    0,
+    firstIndex(words, (word) => /^[|>&]/.test(word)),
+  );
+  try {
+    await program.parseAsync(args.map(dashed), { from: 'user' });
+    return undefined;
+  } catch (error) {
+    const { code, exitCode } = error as { readonly code?: string; readonly exitCode?: number };
+    const isMention =
+      !isWhole && (code === 'commander.missingArgument' || code === 'commander.help');
+    return exitCode === 0 || isMention ? undefined : printed;
   }
-  return undefined;
 }
 
-const helps = new Map<string, Promise<string>>();
-
-function helpOf(root: string, path: readonly string[]): Promise<string> {
-  const key = path.join(' ');
-  const known = helps.get(key) ?? printHelp(root, path);
-  helps.set(key, known);
-  return known;
-}
-
-async function printHelp(root: string, path: readonly string[]): Promise<string> {
-  const flags = [
-    '--conditions=@trinity-rft/source',
-    '--import',
-    join(root, 'tools/register-source.mjs'),
-  ];
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    ...flags,
-    join(root, 'apps/runner/src/cli.ts'),
-    ...path,
-    '--help',
-  ]);
-  return stdout;
+function firstIndex<Item>(items: readonly Item[], is: (item: Item) => boolean): number {
+  const index = items.findIndex(is);
+  return index === -1 ? items.length : index;
 }

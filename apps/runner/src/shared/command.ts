@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 
 export type Write = (text: string) => void;
 
-interface CommandContext {
+export interface CommandContext {
   /** Standard output. */
   readonly write: Write;
   /** Makes a Commander action of a function that resolves with the exit code. */

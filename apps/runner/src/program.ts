@@ -1,0 +1,55 @@
+/** The commands with their arguments and options. */
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { addAlgorithms } from './commands/algorithms.js';
+import { addConfig } from './commands/config.js';
+import { addConvert } from './commands/convert.js';
+import { addDebug } from './commands/debug.js';
+import { addInit } from './commands/init.js';
+import { addLog } from './commands/log.js';
+import { addRun } from './commands/run.js';
+import { addServe } from './commands/serve.js';
+import { addVerify } from './commands/verify.js';
+import { addView } from './commands/view.js';
+import type { AddCommand, CommandContext } from './shared/command.js';
+
+/** Where the command line writes. */
+export interface Output {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+/** In the order of the help. */
+const commands: readonly AddCommand[] = [
+  addInit,
+  addRun,
+  addServe,
+  addVerify,
+  addDebug,
+  addView,
+  addLog,
+  addConvert,
+  addAlgorithms,
+  addConfig,
+];
+
+/** Parsing throws what Commander reports, after printing it. */
+export function createProgram({ out, err }: Output, exitWith: CommandContext['exitWith']): Command {
+  const program = new Command('trinity')
+    .description('Reinforcement fine-tuning of the language model behind an agent.')
+    .version(versionOfPackage(), '-V, --version')
+    .configureOutput({ writeOut: out, writeErr: err })
+    .exitOverride()
+    .showHelpAfterError('Run "trinity --help" for the commands.');
+  for (const add of commands) add(program, { write: out, exitWith });
+  return program;
+}
+
+/** Accepts `--plugin_dir` as `--plugin-dir`: Trinity's documents spell options both ways. */
+export const dashed = (argument: string): string =>
+  argument.replace(/^--[a-z_]+/, (name) => name.replaceAll('_', '-'));
+
+function versionOfPackage(): string {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}
