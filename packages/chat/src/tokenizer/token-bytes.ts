@@ -45,16 +45,10 @@ function build(tokenizer: Tokenizer): readonly Uint8Array[] {
   const toBytes = byteRule(
     steps(tokenizer.files.tokenizer['decoder'] as DecoderConfig | null | undefined),
   );
-  const literal = new Set(
-    ((tokenizer.files.tokenizer['added_tokens'] ?? []) as readonly { id: number }[]).map(
-      ({ id }) => id,
-    ),
-  );
-  const encoder = new TextEncoder();
   return Array.from({ length: tokenizer.vocabularySize }, (_, id) => {
     const token = tokenizer.idToToken(id);
-    if (token === undefined) return new Uint8Array(0);
-    return literal.has(id) ? encoder.encode(token) : toBytes(token);
+    // Added tokens too: Gemma's runs of spaces are added tokens.
+    return token === undefined ? new Uint8Array(0) : toBytes(token);
   });
 }
 
