@@ -151,7 +151,7 @@ interface Case {
   readonly visible: string;
 }
 
-it.each(tokenizers)(
+it.for(tokenizers)(
   'reads and writes the ids of %s as tokenizers does',
   tagged,
   async (name, { skip }) => {
