@@ -173,12 +173,12 @@ describe('an agent of which every fourth run', () => {
       expect(error).toBeUndefined();
       expect(
         output.match(
-          /A promise was rejected and no code awaits it \(in a workflow\?\): nobody waits for me/g,
+          /A promise was rejected and no code awaits it \(in run 1\/\d\/\d of workflow "failing"\): nobody waits for me/g,
         ),
       ).toHaveLength(1);
       expect(
         output.match(
-          /An error was thrown and no code catches it \(in a workflow\?\): thrown in a timer/g,
+          /An error was thrown and no code catches it \(in run \d\/\d\/\d of workflow "failing"\): thrown in a timer/g,
         ),
       ).toHaveLength(1);
     },

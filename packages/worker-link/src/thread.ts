@@ -11,6 +11,10 @@ export interface ThreadOptions<Data> extends Omit<LinkOptions, 'worker' | 'termi
   readonly data: Data;
   /** A thread that needs more ends, and the process does not. */
   readonly resourceLimits?: ResourceLimits;
+  /** Awaited before an open thread is ended by `close`. @default it is ended at once */
+  readonly beforeEnd?: () => Promise<void>;
+  /** Called once when the thread has ended, however it did. */
+  readonly onEnd?: () => void;
   /**
    * Called once when the thread ends without having been closed. Pending and later calls reject
    * with the error that it returns.
@@ -43,7 +47,11 @@ export function startThread<M extends MethodTable<keyof M>, Data>(
   // A channel of its own, because a link can read what has arrived there without waiting.
   const { port1, port2 } = new MessageChannel();
   const worker = startWorker(url, options, port2);
-  const link = new Link<M>(port1, { ...options, worker, terminate: () => worker.terminate() });
+  const terminate = async (): Promise<void> => {
+    await options.beforeEnd?.();
+    await worker.terminate();
+  };
+  const link = new Link<M>(port1, { ...options, worker, terminate });
   let crash: unknown;
   port1.on('messageerror', (error) => {
     crash = error;
@@ -51,6 +59,7 @@ export function startThread<M extends MethodTable<keyof M>, Data>(
   });
   worker.on('error', (error) => (crash = error));
   worker.on('exit', (exitCode) => {
+    options.onEnd?.();
     if (link.closed) return;
     // Replies that arrived before the end come first.
     link.drain();

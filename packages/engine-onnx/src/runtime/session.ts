@@ -2,6 +2,8 @@
 import { EngineError } from '@trinity-rft/core/internal';
 import { InferenceSession } from 'onnxruntime-node';
 
+import { throughGate } from './native-gate.js';
+
 export interface SessionOptions {
   /** Threads inside one operator. */
   readonly threads: number;
@@ -22,17 +24,19 @@ export async function createSession(
 ): Promise<InferenceSession> {
   const pieces = options.kind === 'train' ? { dynamic_block_base: '4' } : {};
   try {
-    return await InferenceSession.create(bytes, {
-      graphOptimizationLevel: 'all',
-      intraOpNumThreads: options.threads,
-      interOpNumThreads: 1,
-      executionMode: 'sequential',
-      enableMemPattern: false,
-      logSeverityLevel: 3,
-      extra: {
-        session: { set_denormal_as_zero: '1', intra_op: { allow_spinning: '0' }, ...pieces },
-      },
-    });
+    const create = (): Promise<InferenceSession> =>
+      InferenceSession.create(bytes, {
+        graphOptimizationLevel: 'all',
+        intraOpNumThreads: options.threads,
+        interOpNumThreads: 1,
+        executionMode: 'sequential',
+        enableMemPattern: false,
+        logSeverityLevel: 3,
+        extra: {
+          session: { set_denormal_as_zero: '1', intra_op: { allow_spinning: '0' }, ...pieces },
+        },
+      });
+    return gated(await throughGate(create));
   } catch (cause) {
     throw new EngineError(
       'ONNX Runtime rejected a graph of the embedded engine; this is a bug, please report it with ' +
@@ -40,4 +44,11 @@ export async function createSession(
       { code: 'ENGINE_GRAPH', cause },
     );
   }
+}
+
+function gated(session: InferenceSession): InferenceSession {
+  const run = session.run.bind(session) as (...given: readonly unknown[]) => Promise<never>;
+  return Object.assign(session, {
+    run: (...given: readonly unknown[]) => throughGate(() => run(...given)),
+  });
 }

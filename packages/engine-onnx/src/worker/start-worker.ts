@@ -10,17 +10,48 @@ import {
   type ThreadExit,
 } from '@trinity-rft/worker-link';
 
-import type { WorkerTask } from './worker.js';
+import {
+  closeGate,
+  closeGateNow,
+  createGateState,
+  leaveGate,
+  type GateState,
+} from '../runtime/native-gate.js';
+import type { GatedTask, WorkerTask } from './worker.js';
 
 /** Starts the thread. It keeps the process alive until the link is closed. */
 export function startWorker<M extends MethodTable<keyof M>>(task: WorkerTask): Link<M> {
   // Next to this file in the sources, and next to the bundle in the package.
-  return startThread<M, WorkerTask>(new URL('./worker.js', import.meta.url), {
+  const gate = createGateState();
+  const stopWatching = closeGateAtExit(gate);
+  return startThread<M, GatedTask>(new URL('./worker.js', import.meta.url), {
     name: `trinity-${task.kind}`,
-    data: task,
+    data: { ...task, gate },
     toError: (record: ErrorRecord) => reviveError(record, EngineError),
+    beforeEnd: () => closeGate(gate),
+    onEnd: () => {
+      stopWatching();
+      leaveGate(gate);
+    },
     onExit: workerDied,
   });
+}
+
+/** How long the end of the process waits for the threads. */
+const exitDeadlineMs = 3000;
+const interrupted = 130;
+
+/** `process.exit` ends all threads at once, wherever they are. Returns how to undo it. */
+function closeGateAtExit(gate: GateState): () => void {
+  const onExit = (code: number): void => {
+    if (closeGateNow(gate, exitDeadlineMs)) return;
+    // A signal ends the process without ending its threads first.
+    const signal = code === interrupted ? 'SIGINT' : 'SIGKILL';
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  };
+  process.on('exit', onExit);
+  return () => void process.off('exit', onExit);
 }
 
 function workerDied({ exitCode, cause }: ThreadExit): EngineError {

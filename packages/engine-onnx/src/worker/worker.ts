@@ -7,6 +7,7 @@ import { answerCalls, type AnswerOptions, type ThreadTask } from '@trinity-rft/w
 import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';
 import type { EngineMethods, WorkerOptions } from '../protocol/engine-calls.js';
 import { transferables } from '../protocol/packing.js';
+import { useGate, type GateState } from '../runtime/native-gate.js';
 import { CriticCore } from './critic-core.js';
 import { EngineCore } from './engine-core.js';
 
@@ -15,8 +16,11 @@ export type WorkerTask =
   | { readonly kind: 'engine'; readonly options: WorkerOptions }
   | { readonly kind: 'critic'; readonly options: CriticOptions };
 
+export type GatedTask = WorkerTask & { readonly gate: GateState };
+
 const options: AnswerOptions = { toRecord: toErrorRecord, transfer: transferables };
-const { port, data: task } = workerData as ThreadTask<WorkerTask>;
+const { port, data: task } = workerData as ThreadTask<GatedTask>;
+useGate(task.gate);
 if (task.kind === 'critic')
   answerCalls<CriticMethods>(
     port,
