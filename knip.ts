@@ -15,7 +15,13 @@ const config: KnipConfig = {
   ignoreWorkspaces: empty,
   workspaces: {
     '.': {
-      entry: ['tools/*.{ts,mjs}', 'tools/readme/*.mjs', 'tools/bench/*.ts', 'tools/bench/*/*.ts'],
+      entry: [
+        'tools/*.{ts,mjs}',
+        'tools/readme/*.mjs',
+        'tools/packages/*.mjs',
+        'tools/bench/*.ts',
+        'tools/bench/*/*.ts',
+      ],
       project: ['tools/**/*.{ts,mjs}', '*.ts'],
     },
     'packages/*': {

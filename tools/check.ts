@@ -15,6 +15,7 @@ const checks = [
   { name: 'unused' },
   { name: 'build' },
   { name: 'lint:packages', after: 'build' },
+  { name: 'test:install', after: 'build' },
 ];
 
 type Outcome = 'ok' | 'FAILED' | 'not run';

@@ -1,0 +1,95 @@
+/** A project as somebody creates, installs and trains it, with commands as they would type them. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { delimiter } from 'node:path';
+
+/** Longer than any command takes on a slow machine with an empty cache. */
+const patienceMs = 600_000;
+
+export interface Terminal {
+  /** Runs a command to its end and returns what it printed. */
+  run(command: string, env?: Environment): Promise<string>;
+  /** Starts a command, and stops it as Ctrl-C does when `use` has done its work with what it prints. */
+  during<T>(command: string, use: (printed: Printed) => Promise<T>, env?: Environment): Promise<T>;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Resolves with the match as soon as the pattern has been printed. */
+type Printed = (pattern: RegExp) => Promise<RegExpExecArray>;
+
+/** A terminal in a folder. `path` goes in front of PATH. */
+export function openTerminal(cwd: string, path: string, ownEnv: Environment): Terminal {
+  const { NODE_OPTIONS: _inherited, ...inherited } = process.env;
+  const environment = (env: Environment): NodeJS.ProcessEnv => ({
+    ...inherited,
+    ...ownEnv,
+    ...env,
+    PATH: `${path}${delimiter}${process.env['PATH']}`,
+    NO_COLOR: '1',
+  });
+  const start = (command: string, env: Environment): Started => {
+    // Without a shell, which would drop variables such as npm_config_@scope:registry.
+    const [program = '', ...args] = wordsOf(command);
+    // A group of its own: a signal reaches the commands behind npm as Ctrl-C does.
+    const options = { cwd, env: environment(env), detached: true };
+    return collect(command, spawn(program, args, options));
+  };
+  return {
+    async run(command, env = {}) {
+      const started = start(command, env);
+      const code = await started.ended;
+      if (code !== 0) throw new Error(`"${command}" ended with ${code}:\n${started.text()}`);
+      return started.text();
+    },
+    async during(command, use, env = {}) {
+      const started = start(command, env);
+      try {
+        return await use((pattern) => started.printed(pattern));
+      } finally {
+        started.interrupt();
+        await started.ended;
+      }
+    },
+  };
+}
+
+const wordsOf = (command: string): readonly string[] =>
+  [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+
+interface Started {
+  text(): string;
+  /** The exit code or signal. */
+  readonly ended: Promise<number | string>;
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
+  interrupt(): void;
+}
+
+function collect(command: string, child: ChildProcess): Started {
+  let text = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (part: string) => (text += part));
+  const signal = (name: NodeJS.Signals): void => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, name);
+  };
+  const deadline = setTimeout(() => signal('SIGKILL'), patienceMs);
+  const ended = once(child, 'close').then(([code, name]) => {
+    clearTimeout(deadline);
+    return (code ?? name) as number | string;
+  });
+  return {
+    text: () => text,
+    ended,
+    async printed(pattern) {
+      const over = ended.then((code) => {
+        throw new Error(`"${command}" ended with ${code} before it printed ${pattern}:\n${text}`);
+      });
+      for (;;) {
+        const match = pattern.exec(text);
+        if (match !== null) return match;
+        await Promise.race([once(child.stdout!, 'data'), once(child.stderr!, 'data'), over]);
+      }
+    },
+    interrupt: () => signal('SIGINT'),
+  };
+}

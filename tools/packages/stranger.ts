@@ -1,0 +1,48 @@
+/** From the training of a new project to answers of the trained model, by the commands of its README. */
+import type { Terminal } from './project.ts';
+
+const key = 'a-key-of-16-characters';
+
+/** Returns how well the trained agent did. */
+export async function strangersPath(_project: string, terminal: Terminal): Promise<string> {
+  await terminal.run('npm run check');
+  await terminal.run('npm run try');
+  const printed = await terminal.run('npm run train');
+  const [before = 0, after = 0] = [
+    ...printed.matchAll(/^eval at step .*: held_out ([\d.]+)$/gm),
+  ].map(([, accuracy]) => Number(accuracy));
+  if (!(after > 0.8 && before < 0.3))
+    throw new Error(`the accuracy went from ${before} to ${after}:\n${printed}`);
+  await terminal.during('npm run view', async (output) => {
+    const [, url = ''] = await output(/Open (http\S+)/);
+    const page = await fetch(url);
+    if (!page.ok) throw new Error(`the page of the viewer answers ${page.status}`);
+  });
+  const right = await terminal.during(
+    'npm run serve',
+    async (output) => {
+      const [, url = ''] = await output(/(http:\/\/\S+\/v1)/);
+      return countRight(terminal, { OPENAI_BASE_URL: url, OPENAI_API_KEY: key });
+    },
+    { TRINITY_SERVE_KEY: key },
+  );
+  return `held-out accuracy ${before} before, ${after} after; served, ${right} of 3 answers are right`;
+}
+
+/** Asks at the temperature of the server, so not every answer has to be right. */
+async function countRight(
+  terminal: Terminal,
+  env: Readonly<Record<string, string>>,
+): Promise<number> {
+  let right = 0;
+  for (const [a, b] of [
+    [37, 48],
+    [91, 23],
+    [56, 74],
+  ] as const) {
+    const printed = await terminal.run(`npm run --silent ask -- "${a}*${b}"`, env);
+    if (printed.trim() === String(a * b)) right++;
+  }
+  if (right === 0) throw new Error('the served model answers no question right');
+  return right;
+}

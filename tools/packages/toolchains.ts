@@ -1,0 +1,42 @@
+/** Versions of Node with their package managers, from the registry. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+export interface Toolchain {
+  readonly node: string;
+  /** To put in front of PATH. */
+  readonly path: string;
+}
+
+/** The oldest Node that our packages run on, with the npm that came with it, and the newest. */
+const pins = {
+  '22.13': { node: '22.13.1', npm: '10.9.2' },
+  '24': { node: '24.21.0', npm: '11.19.1' },
+} as const;
+
+const pnpm = '11.28.11';
+
+export type NodeVersion = keyof typeof pins;
+export const nodeVersions = Object.keys(pins) as readonly NodeVersion[];
+
+/** Fetches a Node with npm and pnpm into `cache`, once. */
+export function fetchToolchain(version: NodeVersion, cache: string): Toolchain {
+  const { node, npm } = pins[version];
+  const system = process.platform === 'win32' ? 'win' : process.platform;
+  const program = `node-${system}-${process.arch}`;
+  const folder = join(cache, `node-${node}-npm-${npm}-pnpm-${pnpm}`);
+  const modules = join(folder, 'node_modules');
+  if (!existsSync(join(modules, '.bin', 'pnpm'))) {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    const specs = [`${program}@${node}`, `npm@${npm}`, `pnpm@${pnpm}`];
+    const args = ['install', '--prefix', folder, '--ignore-scripts', '--loglevel=error', ...specs];
+    execFileSync('npm', args, {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'inherit'],
+      shell: process.platform === 'win32',
+    });
+  }
+  return { node, path: [join(modules, program, 'bin'), join(modules, '.bin')].join(delimiter) };
+}

@@ -1,0 +1,62 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createProject, templates } from '../packages/create/src/index.ts';
+import { run } from '../packages/launcher/src/index.ts';
+import { typeErrors } from './readme/type-check.ts';
+
+const root = join(import.meta.dirname, '..');
+// This example depends on every framework: what the templates import is found from here.
+const place = join(root, 'examples/react-calculator/runs/templates');
+const names = templates.map(({ name }) => name);
+
+/** Two steps of few runs. */
+const shorter: readonly (readonly [RegExp, string])[] = [
+  [/total_steps: \d+/, 'total_steps: 2'],
+  [/batch_size: 16/, 'batch_size: 2'],
+  [/repeat_times: 8/, 'repeat_times: 2'],
+  [/eval_on_startup: true/, 'eval_on_startup: false'],
+  [/ {4}eval_tasksets:[^]*?(?= {4}default)/, ''],
+];
+
+describe('templates', { tags: ['slow'] }, () => {
+  const files: string[] = [];
+
+  beforeAll(async () => {
+    rmSync(place, { recursive: true, force: true });
+    for (const template of names) {
+      const created = await createProject({ template, folder: template, cwd: place });
+      files.push(...created.files.map((file) => join(created.folder, file)));
+    }
+  });
+  afterAll(() => rmSync(place, { recursive: true, force: true }));
+
+  it.for(names)('%s trains with the packages of this checkout', async (template) => {
+    const cwd = join(place, template);
+    const file = join(cwd, 'train.yaml');
+    const text = shorter.reduce(
+      (yaml, [pattern, value]) => yaml.replace(pattern, value),
+      readFileSync(file, 'utf8'),
+    );
+    writeFileSync(file, text);
+    const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
+    // A package is built before it is a plugin; its source is the same.
+    const pluginDirs = template === 'workflow-package' ? ['src'] : [];
+    const summary = await run({ configPath: 'train.yaml', cwd, pluginDirs, terminal });
+    expect(summary).toMatchObject({ interrupted: false, trainStep: 2 });
+    expect(existsSync(join(summary.checkpoint ?? '', 'model.safetensors'))).toBe(true);
+  });
+
+  it('have the right types', () => {
+    const sources = files.filter((file) => file.endsWith('.ts'));
+    expect(sources.length).toBeGreaterThan(names.length);
+    const blocks = sources.map((file) => ({
+      file: relative(root, file),
+      line: 1,
+      language: 'ts',
+      words: [],
+      text: readFileSync(file, 'utf8'),
+    }));
+    expect(typeErrors(root, blocks)).toEqual([]);
+  });
+});
