@@ -46,8 +46,11 @@ export interface ExplorerOptions {
   readonly operators?: readonly ExperienceOperator[];
   readonly advantage?: AdvantageFn;
   readonly store: ExperienceStore;
-  /** Receives the experiences of each explore step once they are stored. */
-  readonly onStored?: (step: number, experiences: readonly Experience[]) => void;
+  /**
+   * Receives the experiences of each explore step just before they are stored: what it records of a
+   * step that was not stored is recorded again when the run resumes.
+   */
+  readonly onExplored?: (step: number, experiences: readonly Experience[]) => void;
 
   readonly sync: ExploreSync;
   readonly sink: MetricSink;

@@ -173,8 +173,8 @@ async function finishStep(
   parts.syncMetrics = {};
   if (isEvalStep(parts, step)) await recordEvaluation(parts, step);
 
+  parts.onExplored?.(step, experiences);
   await store.put(experiences, { ...state });
-  parts.onStored?.(step, experiences);
   await parts.failureGuard.stepDone(outcomes, state);
 }
 

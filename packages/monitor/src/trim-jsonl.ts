@@ -16,20 +16,30 @@ import type { ResumePoint } from './resume-point.js';
  * loses nothing. A missing file stays missing, a clean one is not rewritten.
  */
 export function trimJsonl(file: string, resume: ResumePoint): void {
+  keepLines(file, (record) => stays(record, resume));
+}
+
+/** As {@link trimJsonl}, for records that all have one role, which is not written. */
+export function trimSteps(file: string, lastStep: number): void {
+  keepLines(file, (record) => !(Number((record as { step?: unknown } | null)?.step) > lastStep));
+}
+
+function keepLines(file: string, keeps: (record: unknown) => boolean): void {
   if (!existsSync(file)) return;
   const before = readFileSync(file, 'utf8');
   const after = before
     .split('\n')
-    .filter((line) => line !== '' && stays(line, resume))
+    .filter((line) => {
+      const record = parse(line);
+      return record !== undefined && keeps(record);
+    })
     .map((line) => `${line}\n`)
     .join('');
   if (after !== before) replaceFile(file, after);
 }
 
 /** JSON of another shape stays: we did not write it. */
-function stays(line: string, resume: ResumePoint): boolean {
-  const record = parse(line);
-  if (record === undefined) return false;
+function stays(record: unknown, resume: ResumePoint): boolean {
   if (typeof record !== 'object' || record === null) return true;
   const { role, step } = record as { readonly role?: unknown; readonly step?: unknown };
   if (typeof role !== 'string' || typeof step !== 'number' || !Object.hasOwn(resume, role))

@@ -19,15 +19,28 @@ export async function readJson(request: Request): Promise<unknown> {
     chunks.push(chunk);
   }
   if (size === 0) return undefined;
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
-  } catch (cause) {
-    throw new ModelError('The body is not JSON. Expected a JSON object in UTF-8.', {
+  const invalid = (what: string, cause?: unknown): ModelError =>
+    new ModelError(`The body ${what}. Expected a JSON object in UTF-8.`, {
       status: 400,
       code: 'invalid_json',
       cause,
     });
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
+  } catch (cause) {
+    throw invalid('is not JSON', cause);
   }
+  if (nestsDeeper(value, maxDepth)) throw invalid(`is nested deeper than ${maxDepth} levels`);
+  return value;
+}
+
+/** Messages print values, which takes a stack as deep as the value. */
+const maxDepth = 16;
+
+function nestsDeeper(value: unknown, limit: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return limit === 0 || Object.values(value).some((inner) => nestsDeeper(inner, limit - 1));
 }
 
 /** Errors of ours that are not the client's fault get 503: a later request may succeed. */

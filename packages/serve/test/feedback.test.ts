@@ -63,6 +63,8 @@ describe('feedback', () => {
     ['nothing', undefined],
     ['no JSON', '{"reward": 1,'],
     ['a list', []],
+    ['half a million brackets', '['.repeat(500_000) + ']'.repeat(500_000)],
+    ['half a million lists as reward', `{"reward": ${'['.repeat(500_000)}${']'.repeat(500_000)}}`],
     ['null', null],
     ['no reward', { msg_ids: ['a'] }],
     ['a reward of text', { reward: '1', msg_ids: ['a'] }],

@@ -90,11 +90,31 @@ function toolCall(value: unknown, path: string): ToolCall {
   if (typeof name !== 'string')
     throw invalidRequest(`${path}.function.name`, 'is not a string', 'the name of a function');
   const raw = typeof given === 'string' ? given : JSON.stringify(given ?? {});
+  if (nesting(raw) > maxNesting)
+    throw invalidRequest(
+      `${path}.function.arguments`,
+      `is nested deeper than ${maxNesting} levels`,
+      'the JSON of an object',
+    );
   return {
     id: typeof id === 'string' ? id : '',
     type: 'function',
     function: { name, arguments: raw },
   };
+}
+
+/** Templates print arguments, which takes a stack as deep as they are. */
+const maxNesting = 128;
+
+/** The most brackets open at once in a JSON text; brackets inside of strings do not count. */
+function nesting(json: string): number {
+  let depth = 0;
+  let most = 0;
+  for (const [token] of json.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[{]|[\]}]/gs)) {
+    if (token === '[' || token === '{') most = Math.max(most, ++depth);
+    else if (token === ']' || token === '}') depth--;
+  }
+  return most;
 }
 
 /** Types of content parts that carry text, and the key of that text. */

@@ -37,6 +37,16 @@ const assistant = (...ids: readonly unknown[]): object => ({
   })),
 });
 const result = (id: unknown): object => ({ role: 'tool', content: '1', tool_call_id: id });
+const deepCall = (depth: number): object => ({
+  role: 'assistant',
+  tool_calls: [
+    {
+      id: 'a',
+      type: 'function',
+      function: { name: 'add', arguments: `{"a": ${'['.repeat(depth)}${']'.repeat(depth)}}` },
+    },
+  ],
+});
 const nested = (depth: number): string => `{"messages": ${'['.repeat(depth)}${']'.repeat(depth)}}`;
 
 /** Sends pieces for ever. */
@@ -69,6 +79,13 @@ const cases: readonly [
     'application/json',
   ],
   ['brackets without end', { body: nested(100_000) }, 400, 'body', 'is nested deeper than 128'],
+  [
+    'brackets without end in the arguments of a call',
+    chat({ messages: [...messages, deepCall(500_000), result('a')] }),
+    400,
+    'messages[1].tool_calls[0].function.arguments',
+    'is nested deeper than 128',
+  ],
   ['a body beyond the limit', { body: endless() }, 413, 'body', '20000000 bytes'],
   ['another method', { method: 'PUT', body: '{}' }, 405, null, 'POST .../v1/chat/completions'],
   ['another path', { path: '/v1/embeddings', body: '{}' }, 404, null, '/v1/embeddings'],
