@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
@@ -35,10 +36,16 @@ function recordOf({ root }: Workspace, name: string) {
         checkpoints: checkpointSteps(path.join(job, stage)),
         explorer: lines.filter(({ role }) => role === 'explorer'),
         trainer: lines.filter(({ role }) => role === 'trainer'),
+        previews: ['rollouts', 'samples'].map((preview) => previewOf(job, stage, preview)),
       };
     }),
     rows: usedRows(path.join(job, 'grpo/buffer/experience_buffer.db')),
   };
+}
+
+function previewOf(job: string, stage: string, name: string): string {
+  const file = path.join(job, stage, 'monitor', `${name}.jsonl`);
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
 }
 
 const at = (
@@ -68,6 +75,7 @@ const everywhere: readonly (readonly [where: string, point: KillPoint])[] = [
   ['after the first evaluation', at('append', 'grpo/monitor/metrics.jsonl', 1, 'after')],
   ['after the rollouts of an explore step, before they are stored', at('commit', '', 4)],
   ['when an explore step has been stored', at('commit', '', 6, 'after')],
+  ['between the two lines of a preview', at('append', 'grpo/monitor/rollouts.jsonl', 4)],
   ['between an optimizer step and using its experiences up', at('commit', '', 7)],
   [
     'when a train step has used its experiences up, before its record',

@@ -66,6 +66,11 @@ export interface ExperienceStore extends ExperienceSource {
   put(batch: readonly Experience[], explorerState?: JsonState): Promise<void>;
   /** The state stored with the last {@link put}. */
   explorerState(): Promise<JsonState | undefined>;
+  /**
+   * Deletes what train steps up to `trainStep` have used up: a {@link rollback} to an earlier step
+   * finds less from then on. {@link counts} still counts it.
+   */
+  prune(trainStep: number): Promise<void>;
   /** No more puts will follow: waiting takers get the remainder. */
   finish(): void;
   /** The producer died: waiting takers reject with this error. */

@@ -18,6 +18,19 @@ it('appends lines that are there when write returns, and ignores those after clo
   expect(readFileSync(file, 'utf8')).toBe('a\nb\n');
 });
 
+it('begins anew at its size, and keeps what was before once', () => {
+  const file = inFolder('bounded.log');
+  for (const writer of [
+    fileWriter(file, { maxFileBytes: 8 }),
+    fileWriter(file, { maxFileBytes: 8 }),
+  ]) {
+    for (const line of ['aaa', 'bbb', 'ccc', 'longer than a file']) writer.write(line);
+    writer.close();
+  }
+  expect(readFileSync(file, 'utf8')).toBe('longer than a file\n');
+  expect(readFileSync(`${file}.1`, 'utf8')).toBe('ccc\n');
+});
+
 it('says what it cannot open', () => {
   writeFileSync(inFolder('file'), '');
   expect(() => fileWriter(inFolder('file', 'x.log'))).toThrow(

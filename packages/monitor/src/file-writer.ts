@@ -1,5 +1,5 @@
 /** A text file that lines are appended to. */
-import { appendFileSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
 import { MonitorError } from './monitor-error.js';
@@ -10,22 +10,48 @@ export interface LineWriter {
   close(): void;
 }
 
+export interface FileWriterOptions {
+  /**
+   * A file that would grow beyond it becomes `<file>.1`, in place of an earlier one, and is begun
+   * anew. @default unlimited
+   */
+  readonly maxFileBytes?: number;
+}
+
+/** Name of the text before that of `file`. */
+export const earlierFile = (file: string): string => `${file}.1`;
+
 /**
  * Appends to `file`, which is created with its folder.
  * @throws MonitorError when it cannot be opened or written
  */
-export function fileWriter(file: string): LineWriter {
+export function fileWriter(
+  file: string,
+  { maxFileBytes = Infinity }: FileWriterOptions = {},
+): LineWriter {
   const guarded = fileGuard(file, 'LOG_FILE');
-  let descriptor: number | undefined = guarded(() => {
+  let bytes = 0;
+  const open = (): number => {
     mkdirSync(path.dirname(file), { recursive: true });
-    return openSync(file, 'a');
-  });
+    const opened = openSync(file, 'a');
+    bytes = fstatSync(opened).size;
+    return opened;
+  };
+  const append = (text: string): void => {
+    // Lines that come after the end of the run are dropped.
+    if (descriptor === undefined) return;
+    const size = Buffer.byteLength(text);
+    if (bytes > 0 && bytes + size > maxFileBytes) {
+      closeSync(descriptor);
+      renameSync(file, earlierFile(file));
+      descriptor = open();
+    }
+    appendFileSync(descriptor, text);
+    bytes += size;
+  };
+  let descriptor: number | undefined = guarded(open);
   return {
-    write: (line) => {
-      const open = descriptor;
-      // Lines that come after the end of the run are dropped.
-      if (open !== undefined) guarded(() => appendFileSync(open, `${line}\n`));
-    },
+    write: (line) => guarded(() => append(`${line}\n`)),
     close: () => {
       if (descriptor !== undefined) closeSync(descriptor);
       descriptor = undefined;

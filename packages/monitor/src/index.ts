@@ -4,7 +4,7 @@ export {
   type ConsoleSinkOptions,
   type Terminal,
 } from './console-sink.js';
-export { fileWriter, type LineWriter } from './file-writer.js';
+export { fileWriter, type FileWriterOptions, type LineWriter } from './file-writer.js';
 export { jsonlSink, type JsonlSinkOptions } from './jsonl-sink.js';
 export { createLogger, type LoggerOptions } from './logger.js';
 export { MonitorError } from './monitor-error.js';
@@ -12,4 +12,5 @@ export { plotCurve, type PlotOptions } from './plot-curve.js';
 export { readCurve, type CurveOptions } from './read-curve.js';
 export type { ResumePoint } from './resume-point.js';
 export { teeSink, type TeeSinkOptions } from './tee-sink.js';
+export { trimPreview } from './trim-jsonl.js';
 export { tensorBoardSink, type TensorBoardSinkOptions } from './tensorboard-sink.js';

@@ -8,6 +8,7 @@ import {
   renameSync,
   writeFileSync,
 } from 'node:fs';
+import { earlierFile } from './file-writer.js';
 import type { ResumePoint } from './resume-point.js';
 
 /**
@@ -19,9 +20,11 @@ export function trimJsonl(file: string, resume: ResumePoint): void {
   keepLines(file, (record) => stays(record, resume));
 }
 
-/** As {@link trimJsonl}, for records that all have one role, which is not written. */
-export function trimSteps(file: string, lastStep: number): void {
-  keepLines(file, (record) => !(Number((record as { step?: unknown } | null)?.step) > lastStep));
+/** Drops records of later steps, and torn lines, from a preview and from the text before it. */
+export function trimPreview(file: string, lastStep: number): void {
+  const stepOf = (record: unknown): number => Number((record as { step?: unknown } | null)?.step);
+  for (const each of [earlierFile(file), file])
+    keepLines(each, (record) => !(stepOf(record) > lastStep));
 }
 
 function keepLines(file: string, keeps: (record: unknown) => boolean): void {

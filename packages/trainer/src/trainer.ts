@@ -78,6 +78,8 @@ export interface TrainerOptions {
   /** How long a wait for experiences may take before it is reported, and between two reports. */
   readonly maxReadTimeoutMs: number;
   readonly sync?: TrainSync;
+  /** Called after each checkpoint. */
+  readonly onCheckpoint?: (step: number) => Promise<void>;
   readonly sink: MetricSink;
   readonly runtime: Runtime;
   /** Stops after the train step in progress. */
@@ -213,6 +215,7 @@ async function save(
     fill: (directory) => saveTrainer(directory, { engine, critic }, progress.state),
   });
   await pruneCheckpoints(jobDirectory, settings.maxCheckpointsToKeep);
+  await options.onCheckpoint?.(progress.step);
   progress.saveMetrics = { 'time/save_checkpoint': secondsSince(start, clock) };
   return checkpoint;
 }

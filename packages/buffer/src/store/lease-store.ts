@@ -57,6 +57,11 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
     put: (batch, explorerState) => put(store, batch, explorerState),
     take: (count, filter, signal) => take(store, count, filter, signal),
     rollback: (trainStep) => rollback(store, trainStep),
+    prune: async (trainStep) => {
+      assertOpen(store, 'prune');
+      assertTrainStep(trainStep);
+      driver.prune(trainStep);
+    },
     explorerState: async () => {
       assertOpen(store, 'explorerState');
       return driver.explorerState();

@@ -14,6 +14,9 @@ export interface Ledger {
   readonly dropped: number;
   /** The largest id that was ever given. */
   readonly lastId: number;
+  /** Rows that were trained on, or dropped, and have been deleted since. @default 0 */
+  readonly prunedTrained?: number;
+  readonly prunedDropped?: number;
   /** Rows of `experience` that an earlier version stored without a checksum. @default 0 */
   readonly unchecked?: number;
 }
@@ -31,16 +34,19 @@ export function writeLedger(state: StateTable, ledger: Ledger): void {
   state.set(name, JSON.stringify(ledger));
 }
 
+/** Of a store of an earlier version, which has none, or a new one. Only inside a transaction. */
+export function createLedger(database: DatabaseSync, state: StateTable): void {
+  const actual = countRows(database);
+  writeLedger(state, { ...actual, unchecked: actual.experiences });
+}
+
 /**
- * Compares a store with its ledger, and checks which train steps used its experiences. A store of
- * an earlier version gets a ledger. Call it inside a transaction.
+ * Compares a store with its ledger, and checks which train steps used its experiences.
  * @throws BufferError when rows are missing, were added or have been changed
  */
 export function checkLedger(database: DatabaseSync, state: StateTable): Ledger {
-  const actual = countRows(database);
-  if (state.get(name) === undefined)
-    writeLedger(state, { ...actual, unchecked: actual.experiences });
   const ledger = readLedger(state);
+  const actual = countRows(database);
   assertCount('experiences', actual.experiences, ledger.experiences);
   assertCount('records of what was trained on', actual.used, ledger.used);
   return ledger;

@@ -60,6 +60,8 @@ function memoryRows(): RowDriver {
       for (const row of rows)
         if (row.trainStep !== undefined && row.trainStep > trainStep) row.trainStep = undefined;
     },
+    // What ends with its process has nothing to keep or to delete.
+    prune: () => undefined,
     unsettled: (after = 0) => rows.slice(after).filter((row) => row.trainStep === undefined),
     explorerState: () => state,
     counts: () => ({ total: rows.length, trained: settled(false), dropped: settled(true) }),

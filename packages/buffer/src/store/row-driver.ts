@@ -34,6 +34,8 @@ export interface RowDriver {
   settle(used: readonly StoredRow[], dropped: readonly StoredRow[], trainStep: number): void;
   /** Undoes every `settle` of a step after `trainStep`. */
   unsettle(trainStep: number): void;
+  /** Deletes what steps up to `trainStep` have used up; `counts` still counts it. */
+  prune(trainStep: number): void;
   /**
    * Rows that no train step has used up, in insertion order.
    * @param after only those with a larger id.

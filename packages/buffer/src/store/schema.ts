@@ -1,6 +1,8 @@
 /** The tables of an experience store, their versions, and what an earlier version lacks. */
 import type { DatabaseSync } from 'node:sqlite';
 import { BufferError } from '@trinity-rft/core/internal';
+import { createLedger } from './ledger.js';
+import { stateTable } from './state-table.js';
 
 /** Increased when programs that read the old tables cannot read the new ones. */
 const schemaVersion = 2;
@@ -27,15 +29,18 @@ export function prepareSchema(database: DatabaseSync, path: string): void {
       { code: 'BUFFER_VERSION' },
     );
   }
-  if (version === 0) database.exec(createSchema);
-  if (version === 1) database.exec(addChecksums);
+  if (version < schemaVersion) {
+    database.exec(version === 0 ? createSchema : addChecksums);
+    createLedger(database, stateTable(database));
+    database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT;`);
+  }
 }
 
 /** True when rows have a column for their checksum. */
 export const hasChecksums = (database: DatabaseSync): boolean =>
   pragma(database, 'user_version') >= 2;
 
-/** `used` is a separate table so that an acknowledgement does not rewrite the experience. */
+/** Begins a transaction. `used` is a separate table so that an acknowledgement does not rewrite the experience. */
 const createSchema = `
   BEGIN IMMEDIATE;
   CREATE TABLE experience (
@@ -54,18 +59,14 @@ const createSchema = `
   );
   CREATE TABLE state (name TEXT PRIMARY KEY, json TEXT NOT NULL, checksum INTEGER) WITHOUT ROWID;
   PRAGMA application_id = ${applicationId};
-  PRAGMA user_version = ${schemaVersion};
-  COMMIT;
 `;
 
-/** Rows that are there already keep the checksum null. */
+/** Begins a transaction. Rows that are there already keep the checksum null. */
 const addChecksums = `
   BEGIN IMMEDIATE;
   ALTER TABLE experience ADD COLUMN checksum INTEGER;
   ALTER TABLE used ADD COLUMN checksum INTEGER;
   ALTER TABLE state ADD COLUMN checksum INTEGER;
-  PRAGMA user_version = ${schemaVersion};
-  COMMIT;
 `;
 
 function pragma(database: DatabaseSync, name: string): number {

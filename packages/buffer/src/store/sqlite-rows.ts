@@ -35,7 +35,7 @@ export function sqliteRows(
     file.assertThere();
     return transaction(database, what, work);
   };
-  const { unchecked = 0 } = transact('be checked', () => checkLedger(database, state));
+  const { unchecked = 0 } = atOneMoment(database, () => checkLedger(database, state));
   if (unchecked > 0)
     onNotice?.(
       `${path} was written by an earlier version: ${unchecked} experiences have no checksum, so changes of them would not be noticed.`,
@@ -80,6 +80,25 @@ export function sqliteRows(
           dropped: ledger.dropped - Number(late),
         });
       }),
+    prune: (trainStep) =>
+      transact('delete what was trained on', () => {
+        // Rows of both tables go; which goes first must not matter.
+        database.exec('PRAGMA defer_foreign_keys = ON');
+        const { late } = sql.lateUpTo.get(trainStep) ?? {};
+        const { changes } = sql.pruneExperiences.run(trainStep);
+        sql.pruneUsed.run(trainStep);
+        const count = Number(changes);
+        const dropped = Number(late);
+        const ledger = readLedger(state);
+        writeLedger(state, {
+          ...ledger,
+          experiences: ledger.experiences - count,
+          used: ledger.used - count,
+          dropped: ledger.dropped - dropped,
+          prunedTrained: (ledger.prunedTrained ?? 0) + count - dropped,
+          prunedDropped: (ledger.prunedDropped ?? 0) + dropped,
+        });
+      }),
     unsettled: (after = 0) =>
       sql.unsettled
         .all(after)
@@ -89,8 +108,13 @@ export function sqliteRows(
       return json === undefined ? undefined : (JSON.parse(json) as JsonState);
     },
     counts: () => {
-      const { experiences, used, dropped } = readLedger(state);
-      return { total: experiences, trained: used - dropped, dropped };
+      const ledger = readLedger(state);
+      const { experiences, used, prunedTrained = 0, prunedDropped = 0 } = ledger;
+      return {
+        total: experiences + prunedTrained + prunedDropped,
+        trained: used - ledger.dropped + prunedTrained,
+        dropped: ledger.dropped + prunedDropped,
+      };
     },
     close: () => {
       database.close();
@@ -125,6 +149,16 @@ function readRow(sql: Statements, id: number): Experience {
   const row = sql.read.get(id);
   if (!row) throw damagedStore(`Experience ${id} is missing`);
   return readStored(row);
+}
+
+/** Reads while another process may write. */
+function atOneMoment<T>(database: DatabaseSync, read: () => T): T {
+  database.exec('BEGIN');
+  try {
+    return read();
+  } finally {
+    database.exec('ROLLBACK');
+  }
 }
 
 /** @param what for messages: what the transaction does */
@@ -165,6 +199,13 @@ function prepareStatements(database: DatabaseSync) {
     lateAfter: database.prepare(
       'SELECT coalesce(sum(dropped), 0) AS late FROM used WHERE train_step > ?',
     ),
+    lateUpTo: database.prepare(
+      'SELECT coalesce(sum(dropped), 0) AS late FROM used WHERE train_step <= ?',
+    ),
+    pruneExperiences: database.prepare(
+      'DELETE FROM experience WHERE id IN (SELECT id FROM used WHERE train_step <= ?)',
+    ),
+    pruneUsed: database.prepare('DELETE FROM used WHERE train_step <= ?'),
     unsettle: database.prepare('DELETE FROM used WHERE train_step > ?'),
     unsettled: database.prepare(
       'SELECT id, policy_version FROM experience WHERE id > ? AND id NOT IN (SELECT id FROM used) ORDER BY id',

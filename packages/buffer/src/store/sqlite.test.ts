@@ -150,6 +150,23 @@ it('keeps its numbers when a train step is taken back', async () => {
   await again.close();
 });
 
+it('deletes what was trained on, counts it still, and never gives an id twice', async () => {
+  const store = sqliteExperienceStore({ path });
+  await store.put([0, 1, 2].map(experience));
+  for (const step of [1, 2, 3]) await (await store.take(1))!.acknowledge(step);
+  await store.prune(2);
+  expect(await store.counts()).toEqual({ total: 3, waiting: 0, leased: 0, trained: 3 });
+  await store.prune(3);
+  await store.close();
+  const again = sqliteExperienceStore({ path });
+  await again.put([experience(3)]);
+  expect(await again.counts()).toEqual({ total: 4, waiting: 1, leased: 0, trained: 3 });
+  await again.close();
+  const reader = readExperiences(path);
+  expect(reader.rowsAfter(0, 9)).toEqual([{ id: 4, experience: experience(3) }]);
+  reader.close();
+});
+
 it.each(['removed', 'replaced'])('notices at the next write that its file was %s', async (what) => {
   const store = sqliteExperienceStore({ path });
   await store.put([experience(0)]);

@@ -96,6 +96,10 @@ const storeShape = {
     'Seconds that the trainer waits for a batch before it reports what it waits for.',
     as('maxReadTimeoutMs', milliseconds),
   ),
+  keep_trained_steps: maybe(
+    int({ min: 0 }),
+    'Extension. Experiences are deleted from the store once they were trained on more than so many train steps ago and no resume can need them. Default: keep all.',
+  ),
 };
 
 /** Keys of supervised data. */

@@ -127,6 +127,12 @@ export const log = section(
       converted((level: keyof typeof logLevels): LogLevel => logLevels[level]),
     ),
     group_by_node: field(flag(), false, 'Ray only.', ignored('There is one node.')),
+    max_file_mb: field(
+      int({ min: 1 }),
+      100,
+      'Extension. Size at which trinity.log, rollouts.jsonl and samples.jsonl begin anew, in MiB; the text before is kept once, under NAME.1.',
+      as('maxFileBytes', (mebibytes: number): number => mebibytes * 2 ** 20),
+    ),
     save_dir: filledIn(),
   },
   'The log.',

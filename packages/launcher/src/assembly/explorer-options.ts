@@ -38,7 +38,7 @@ export function explorerOptions(
       algorithms.operators,
     ),
     detailedStats: stage.monitor.detailedStats,
-    onStored: stage.trainer.enablePreview ? previewWriter(stage, runtime.logger) : undefined,
+    onExplored: stage.trainer.enablePreview ? previewWriter(stage, runtime.logger) : undefined,
     sink,
     runtime,
   };

@@ -1,5 +1,6 @@
 /** Log, console and metric files of a stage. */
 import path from 'node:path';
+import { openedFile } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import type { Clock, Logger, MetricSink } from '@trinity-rft/core';
 import {
@@ -9,6 +10,7 @@ import {
   jsonlSink,
   teeSink,
   tensorBoardSink,
+  trimPreview,
   type ResumePoint,
   type Terminal,
 } from '@trinity-rft/monitor';
@@ -40,7 +42,8 @@ export function openMonitor(
     env,
     stageName: stage.stageName,
   });
-  const file = fileWriter(path.join(stage.log.directory, 'trinity.log'));
+  const file = fileWriter(path.join(stage.log.directory, 'trinity.log'), stage.log);
+  const job = openedFile(stage.jobDirectory);
   const toFile = { level: stage.log.level, write: (line: string) => file.write(line), clock };
   const logger = createLogger({ ...toFile, console: (line) => screen.log(line) });
   const { directory, sinks } = stage.monitor;
@@ -50,13 +53,20 @@ export function openMonitor(
     fileLogger: createLogger(toFile),
     openSink: (resume) => {
       const jsonl = jsonlSink({ path: path.join(directory, 'metrics.jsonl'), resume, logger });
+      trimPreviews(directory, resume, logger);
       const tensorBoard = sinks.includes('tensorboard')
         ? [tensorBoardSink({ directory: path.join(directory, 'tensorboard'), clock, resume })]
         : [];
       tee = teeSink([jsonl, ...tensorBoard, screen], {
         onError: (error) => logger.error(error.message),
       });
-      return tee;
+      return {
+        write: (record) => {
+          job.assertThere();
+          tee.write(record);
+        },
+        close: () => tee.close(),
+      };
     },
     expectSteps: (total) => screen.setTotalSteps(total),
     close: async () => {
@@ -64,4 +74,18 @@ export function openMonitor(
       file.close();
     },
   };
+}
+
+/** Steps that will be repeated are shown again. */
+function trimPreviews(
+  directory: string,
+  { explorer, trainer }: ResumePoint,
+  logger: Pick<Logger, 'warn'>,
+): void {
+  try {
+    if (explorer !== undefined) trimPreview(path.join(directory, 'rollouts.jsonl'), explorer);
+    if (trainer !== undefined) trimPreview(path.join(directory, 'samples.jsonl'), trainer);
+  } catch (error) {
+    logger.warn('A preview could not be brought to the step at which the run resumes.', { error });
+  }
 }

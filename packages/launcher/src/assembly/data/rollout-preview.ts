@@ -5,10 +5,10 @@ import type { StageConfig } from '@trinity-rft/config';
 import type { Experience, Logger } from '@trinity-rft/core';
 import { fileWriter } from '@trinity-rft/monitor';
 
-export type OnStored = (step: number, experiences: readonly Experience[]) => void;
+export type OnExplored = (step: number, experiences: readonly Experience[]) => void;
 
 /** If a preview cannot be written, it warns; the run continues. */
-export function previewWriter({ monitor }: StageConfig, logger: Logger): OnStored {
+export function previewWriter({ monitor, log }: StageConfig, logger: Logger): OnExplored {
   const file = path.join(monitor.directory, 'rollouts.jsonl');
   return (step, experiences) => {
     const scored = experiences.filter(({ reward }) => reward !== undefined).toSorted(byReward);
@@ -16,7 +16,7 @@ export function previewWriter({ monitor }: StageConfig, logger: Logger): OnStore
       (experience) => experience !== undefined,
     );
     try {
-      const writer = fileWriter(file);
+      const writer = fileWriter(file, log);
       for (const experience of picked)
         writer.write(JSON.stringify({ step, ...experienceJson(experience) }));
       writer.close();

@@ -20,7 +20,7 @@ export function withPreview(
   const file = path.join(stage.monitor.directory, 'samples.jsonl');
   const write = (trainStep: number, { experiences }: Lease): void => {
     try {
-      const writer = fileWriter(file);
+      const writer = fileWriter(file, stage.log);
       for (const experience of pick(experiences))
         writer.write(JSON.stringify({ step: trainStep, ...readable(experience, format) }));
       writer.close();

@@ -4,6 +4,7 @@ import { createExplorer, type Explorer } from '@trinity-rft/explorer';
 import { createSynchronizer, type Synchronizer } from '@trinity-rft/synchronizer';
 import { createTrainer, type Trainer, type TrainerState } from '@trinity-rft/trainer';
 import { explorerOptions } from '../../assembly/explorer-options.js';
+import { retention } from '../../assembly/data/retention.js';
 import { loadCheckpoint } from '../../assembly/models/load-checkpoint.js';
 import { trainerOptions } from '../../assembly/trainer-options.js';
 import type { StageContext } from '../../context/stage-context.js';
@@ -50,6 +51,7 @@ export async function assembleLoop(
   const trainer = createTrainer({
     ...trainerOptions(context, { ...parts, state, totalSteps, sink }),
     sync: synchronizer,
+    onCheckpoint: retention(context, store),
     signal,
   });
   const shared = {
