@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isUnfinished, run, standardTerminal } from '@trinity-rft/launcher';
 import { plotCurve, readCurve } from '@trinity-rft/monitor';
-import { prepare } from './prepare.ts';
+import { freshCount, prepare } from './prepare.ts';
 
 const job = path.join('runs', 'Trinity-RFT', 'quickstart');
 const metrics = path.join(job, 'grpo', 'monitor', 'metrics.jsonl');
@@ -27,7 +27,10 @@ if (summary.interrupted) {
   terminal.write('Interrupted. The same command resumes the run.\n');
   process.exitCode = 130;
 } else {
-  const rewards = await readCurve(metrics, { role: 'explorer', metric: 'rollout/reward/mean' });
+  const curve = (metric: string): Promise<readonly number[]> =>
+    readCurve(metrics, { role: 'explorer', metric });
+  const rewards = await curve('rollout/reward/mean');
+  const accuracy = await curve('eval/fresh/accuracy/mean@1');
   const title = 'mean reward of each explore step';
   const plot = plotCurve(rewards, { title, width: 72, height: 14, yMin: 0, yMax: 1 });
   const first = mean(rewards.slice(0, 5)).toFixed(3);
@@ -36,6 +39,10 @@ if (summary.interrupted) {
   terminal.write(`\n${plot}\n\n`);
   terminal.write(
     `mean reward ${first} (first 5 steps) -> ${last} (last 10 steps) in ${seconds} s\n`,
+  );
+  const [before, after] = [accuracy[0] ?? NaN, accuracy.at(-1) ?? NaN];
+  terminal.write(
+    `greedy accuracy on ${freshCount} held-out problems ${before.toFixed(3)} -> ${after.toFixed(3)}\n`,
   );
   terminal.write(`model:   ${path.resolve(summary.checkpoint ?? job)}\n`);
   terminal.write(`metrics: ${path.resolve(metrics)}\n`);

@@ -5,6 +5,9 @@ import { createRuntime } from '@trinity-rft/core';
 import { createModel } from '@trinity-rft/launcher';
 import { splitProblems, withSlips, type Problem } from './problems.ts';
 
+/** Problems that are not trained on. */
+export const freshCount = 512;
+
 /**
  * Writes `model/`, `sft.jsonl`, `tasks.jsonl` and `eval.jsonl` into `directory`. Equal seeds give
  * equal bytes.
@@ -18,7 +21,7 @@ export async function prepare(directory: string, seed: number): Promise<void> {
     initializerRange: 0.2,
     seed: runtime.seedFor('model'),
   });
-  const { train, fresh } = splitProblems(runtime.random('problems'), 512);
+  const { train, fresh } = splitProblems(runtime.random('problems'), freshCount);
   await writeProblems(
     path.join(directory, 'sft.jsonl'),
     withSlips(train, runtime.random('slips'), 0.65),

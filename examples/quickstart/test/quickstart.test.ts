@@ -37,6 +37,9 @@ describe('the quickstart', () => {
         expect(status).toBe(0);
         expect(Number(first)).toBeLessThanOrEqual(0.5);
         expect(Number(last)).toBeGreaterThanOrEqual(0.9);
+        const [, before, after] = /greedy accuracy .* ([\d.]+) -> ([\d.]+)/.exec(stdout)!;
+        expect(Number(before)).toBeGreaterThan(Number(first) + 0.2);
+        expect(Number(after)).toBeGreaterThan(Number(before) + 0.03);
 
         const terminal = { write: () => true, isTTY: false, columns: () => 80 };
         await run({ configPath: path.join(folder, 'lora.yaml'), cwd: folder, terminal });

@@ -16,6 +16,7 @@ describe('the reward', () => {
     ['41', { accuracy: 0, format: 0.2 }],
     ['The sum is 41', { accuracy: 0, format: 0 }],
     ['142', { accuracy: 0, format: 0.2 }],
+    ['17 + 25 = 42\n\nThis is an addition', { accuracy: 1, format: 0 }],
     ['42 is the sum', { accuracy: 0, format: 0 }],
     ['', { accuracy: 0, format: 0 }],
   ])('of %j is %j', (response, parts) => {
