@@ -64,17 +64,17 @@ describe('a mistake of the user', () => {
     [
       'an unknown workflow',
       () => [names('simple_workfow')],
-      /There is no workflow named "simple_workfow"\. Did you mean "?simple_workflow"?\?.* Known: .*chatty/s,
+      /bad-\d+\.yaml:\d+:\d+ buffer\.explorer_input\.default_workflow_type: got "simple_workfow", but there is no such workflow\. Did you mean "simple_workflow"\?/,
     ],
     [
       'an unknown reward function',
       () => [names('simple_workflow', 'digitz')],
-      /There is no reward function named "digitz"\. Did you mean "?digits"?\?/,
+      /default_reward_fn_type: got "digitz", but there is no such reward function\. Did you mean "digits"\?/,
     ],
     [
       'fewer tasks than one step takes',
       () => [{ buffer: { batch_size: 128, total_steps: null, total_epochs: 1 } }],
-      /The task sets hold 100 tasks, which is not one explore step of buffer\.batch_size 128 in 1 epochs\. Lower batch_size or raise total_epochs\./,
+      /buffer\.batch_size: got 128, but the task sets hold 100 tasks, which in 1 epochs do not fill one explore step\. Lower it, or raise total_epochs\./,
     ],
     [
       'a model folder that is missing',
@@ -84,7 +84,7 @@ describe('a mistake of the user', () => {
     [
       'a model without its tokenizer',
       () => [{ model: { model_path: 'no-tokenizer' } }],
-      /no-tokenizer has no tokenizer\.json\. Give a complete Hugging Face model folder/,
+      /model\.model_path: There is no tokenizer\.json in .*no-tokenizer\. Expected a Hugging Face model folder/,
     ],
     [
       'a model without a chat template',

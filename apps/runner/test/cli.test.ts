@@ -66,6 +66,7 @@ describe('trinity config', () => {
     const data = {
       path: path.join(workspace.root, 'tasks.jsonl'),
       default_workflow_type: 'math_workflow',
+      format: { prompt_key: 'question', response_key: 'answer' },
     };
     const good = workspace.write(
       'good.yaml',
@@ -223,6 +224,7 @@ describe('algorithms of plugins', () => {
               taskset: {
                 path: path.join(workspace.root, 'tasks.jsonl'),
                 default_workflow_type: 'math_workflow',
+                format: { prompt_key: 'question', response_key: 'answer' },
               },
             },
           },

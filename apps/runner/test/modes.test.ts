@@ -368,7 +368,7 @@ describe('stages', () => {
       workspace.config('torn.yaml', { name: 'torn', stages: [warmup, torn] }),
     );
     expect(error).toMatchObject({
-      name: 'TaskError',
+      name: 'ConfigError',
       message: expect.stringMatching(/torn\.jsonl:1:14/) as unknown,
     });
     expect(metricLines(job('torn/warmup'))).toEqual([]);
@@ -423,7 +423,7 @@ describe('rows that name their own workflow and reward function', () => {
       workspace.config('names.yaml', rowsOf('names.jsonl'), { name: 'names' }),
     );
     expect(error).toMatchObject({
-      name: 'TaskError',
+      name: 'ConfigError',
       message: expect.stringMatching(message) as unknown,
     });
   });

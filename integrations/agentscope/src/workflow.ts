@@ -3,6 +3,8 @@ import {
   defineWorkflow,
   requirePrompt,
   scoreAnswer,
+  type AnyArgs,
+  type ArgsSchema,
   type WorkflowContext,
   type WorkflowDefinition,
   type WorkflowOutput,
@@ -27,27 +29,41 @@ export interface Reply {
   readonly content: readonly { readonly type: string; readonly text?: string }[];
 }
 
-export interface AgentscopeWorkflowOptions extends AgentscopeModelOptions {
+export interface AgentscopeWorkflowOptions<Args = AnyArgs> extends AgentscopeModelOptions {
   /** The value of `default_workflow_type`. */
   readonly name: string;
+  /**
+   * The schema of `workflow_args`, in zod or another library of Standard Schema.
+   * @default anything goes
+   */
+  readonly args?: ArgsSchema<Args>;
   /**
    * Creates an agent, which is stateful, and runs it. Returns its reply or a text, which the task's
    * reward function scores (null counts as empty text), or the score itself.
    */
-  readonly run: (context: AgentscopeContext) => Promise<string | null | Reply | WorkflowOutput>;
+  readonly run: (
+    context: AgentscopeContext,
+    args: Args,
+  ) => Promise<string | null | Reply | WorkflowOutput>;
 }
 
 /** The framework reports mistakes to the model. @throws ConfigError for an invalid name */
-export function agentscopeWorkflow({
+export function agentscopeWorkflow<Args = AnyArgs>({
   name,
+  args: schema,
   run,
   ...options
-}: AgentscopeWorkflowOptions): WorkflowDefinition {
-  return defineWorkflow({
+}: AgentscopeWorkflowOptions<Args>): WorkflowDefinition {
+  return defineWorkflow<Args>({
     name,
-    run: async (context) => {
+    args: schema,
+    needs: { prompt: true },
+    run: async (context, args) => {
       const settings = agentscopeModel(context.model.endpoint(), options);
-      const result = await run({ ...context, question: requirePrompt(context.task), settings });
+      const result = await run(
+        { ...context, question: requirePrompt(context.task), settings },
+        args,
+      );
       if (typeof result === 'object' && result !== null && 'reward' in result) return result;
       const text = typeof result === 'object' && result !== null ? textOf(result) : result;
       return scoreAnswer(context, text ?? '');

@@ -3,6 +3,8 @@ import {
   defineWorkflow,
   requirePrompt,
   scoreOutcome,
+  type AnyArgs,
+  type ArgsSchema,
   type WorkflowContext,
   type WorkflowDefinition,
   type WorkflowOutput,
@@ -19,9 +21,14 @@ export interface AiSdkContext<Model> extends WorkflowContext {
   readonly languageModel: Model;
 }
 
-export interface AiSdkWorkflowOptions<Create extends CreateProvider> {
+export interface AiSdkWorkflowOptions<Create extends CreateProvider, Args = AnyArgs> {
   /** The value of `default_workflow_type`. */
   readonly name: string;
+  /**
+   * The schema of `workflow_args`, in zod or another library of Standard Schema.
+   * @default anything goes
+   */
+  readonly args?: ArgsSchema<Args>;
   /** `createOpenAI` (Responses) or `createOpenAICompatible` (chat completions). */
   readonly provider: Create;
   /** The reward of runs that end with a `ModelFault`. @default 0 */
@@ -30,7 +37,10 @@ export interface AiSdkWorkflowOptions<Create extends CreateProvider> {
    * Runs the agent, with `signal` as its `abortSignal`. Returns its answer, which the task's reward
    * function scores, or the score itself.
    */
-  readonly run: (context: AiSdkContext<ModelOf<Create>>) => Promise<string | WorkflowOutput>;
+  readonly run: (
+    context: AiSdkContext<ModelOf<Create>>,
+    args: Args,
+  ) => Promise<string | WorkflowOutput>;
 }
 
 /**
@@ -38,15 +48,18 @@ export interface AiSdkWorkflowOptions<Create extends CreateProvider> {
  * The metric `model_fault` is 1 for runs that end with a `ModelFault`, else 0.
  * @throws ConfigError for an invalid name
  */
-export function aiSdkWorkflow<Create extends CreateProvider>({
+export function aiSdkWorkflow<Create extends CreateProvider, Args = AnyArgs>({
   name,
+  args: schema,
   provider,
   faultReward = 0,
   run,
-}: AiSdkWorkflowOptions<Create>): WorkflowDefinition {
-  return defineWorkflow({
+}: AiSdkWorkflowOptions<Create, Args>): WorkflowDefinition {
+  return defineWorkflow<Args>({
     name,
-    run: async (context) => {
+    args: schema,
+    needs: { prompt: true },
+    run: async (context, args) => {
       const { task, model, auxiliaryModels } = context;
       const languageModel = aiSdkModel(model.endpoint(), provider);
       const byName = (modelId: string): ModelOf<Create> => {
@@ -55,7 +68,7 @@ export function aiSdkWorkflow<Create extends CreateProvider>({
       };
       const question = requirePrompt(task);
       const outcome = await outcomeOf(
-        withDefaultProvider(byName, () => run({ ...context, question, languageModel })),
+        withDefaultProvider(byName, () => run({ ...context, question, languageModel }, args)),
       );
       return scoreOutcome(context, outcome, faultReward);
     },

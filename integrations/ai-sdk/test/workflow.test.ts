@@ -83,6 +83,39 @@ describe('aiSdkWorkflow', () => {
     });
   });
 
+  it('does not ask the agent an empty question', async () => {
+    const workflow = aiSdkWorkflow({
+      name: 'test',
+      provider: createOpenAICompatible,
+      run: async () => Promise.reject(new Error('The agent was asked.')),
+    });
+    const model = scriptedModel({ answers: [] });
+    for (const row of [{ text: '1+1' }, { prompt: '  ' }])
+      await expect(tryWorkflow(workflow, { model, rawTask: row })).rejects.toThrow(
+        /^Row 0 of task set "tried" has (no|an empty) "prompt"/,
+      );
+  });
+
+  it('hands its arguments to the agent as its schema says, and refuses others', async () => {
+    const workflow = aiSdkWorkflow({
+      name: 'test',
+      provider: createOpenAICompatible,
+      args: z.strictObject({ depth: z.int().min(1).default(3) }),
+      run: async (_context, { depth }) => Promise.resolve({ reward: depth }),
+    });
+    const tried = (workflowArgs: Readonly<Record<string, unknown>>) =>
+      tryWorkflow(workflow, {
+        model: scriptedModel({ answers: [] }),
+        rawTask,
+        task: { ...task, workflowArgs },
+      });
+    expect(await tried({})).toMatchObject({ reward: 3 });
+    expect(workflow.checkArgs?.({ depht: 2 })).toEqual([
+      { path: ['depht'], message: 'the workflow has no argument "depht". Did you mean "depth"?' },
+    ]);
+    await expect(tried({ depth: 0 })).rejects.toThrow(/workflow_args\.depth: got 0\. Too small/);
+  });
+
   it('asks for a reward function where the answer is text', async () => {
     const workflow = aiSdkWorkflow({
       name: 'test',

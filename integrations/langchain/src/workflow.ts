@@ -4,6 +4,8 @@ import {
   defineWorkflow,
   requirePrompt,
   scoreOutcome,
+  type AnyArgs,
+  type ArgsSchema,
   type WorkflowContext,
   type WorkflowDefinition,
   type WorkflowOutput,
@@ -22,35 +24,49 @@ export interface LangchainContext extends WorkflowContext {
   readonly config: RunConfig;
 }
 
-export interface LangchainWorkflowOptions extends LangchainModelOptions {
+export interface LangchainWorkflowOptions<Args = AnyArgs> extends LangchainModelOptions {
   /** The value of `default_workflow_type`. */
   readonly name: string;
+  /**
+   * The schema of `workflow_args`, in zod or another library of Standard Schema.
+   * @default anything goes
+   */
+  readonly args?: ArgsSchema<Args>;
   /** The reward of runs that end with a `ModelFault`. @default 0 */
   readonly faultReward?: number;
   /**
    * Runs the agent. Returns its answer, which the task's reward function scores, or the score
    * itself.
    */
-  readonly run: (context: LangchainContext) => Promise<string | undefined | WorkflowOutput>;
+  readonly run: (
+    context: LangchainContext,
+    args: Args,
+  ) => Promise<string | undefined | WorkflowOutput>;
 }
 
 /**
  * The metric `model_fault` is 1 for runs that end with a `ModelFault`, else 0.
  * @throws ConfigError for an invalid name
  */
-export function langchainWorkflow({
+export function langchainWorkflow<Args = AnyArgs>({
   name,
+  args: schema,
   faultReward = 0,
   run,
   ...options
-}: LangchainWorkflowOptions): WorkflowDefinition {
-  return defineWorkflow({
+}: LangchainWorkflowOptions<Args>): WorkflowDefinition {
+  return defineWorkflow<Args>({
     name,
-    run: async (context) => {
+    args: schema,
+    needs: { prompt: true },
+    run: async (context, args) => {
       const { task, model, runtime, signal } = context;
       const config = runConfig({ endpoint: model.endpoint(), runtime, signal, ...options });
       const outcome = await outcomeOf(
-        run({ ...context, question: requirePrompt(task), chatModel: modelOf(config), config }),
+        run(
+          { ...context, question: requirePrompt(task), chatModel: modelOf(config), config },
+          args,
+        ),
       );
       return scoreOutcome(context, outcome, faultReward);
     },

@@ -27,7 +27,7 @@ const lookUp = tool(() => 'nothing', {
 });
 const lookingUp: ScriptedAnswer = { toolCalls: [{ name: 'look_up', arguments: {} }] };
 const ask = (question: string) => ({ messages: [{ role: 'user' as const, content: question }] });
-const rawTask = { question: 'Who?' };
+const rawTask = { prompt: 'Who?' };
 const attempt = (workflow: WorkflowDefinition, answers: readonly ScriptedAnswer[]) => {
   const model = scriptedModel({ answers });
   const result = tryWorkflow(workflow, {

@@ -3,6 +3,8 @@ import {
   defineWorkflow,
   requirePrompt,
   scoreOutcome,
+  type AnyArgs,
+  type ArgsSchema,
   type WorkflowContext,
   type WorkflowDefinition,
   type WorkflowOutput,
@@ -19,34 +21,42 @@ export interface MastraContext extends WorkflowContext {
   readonly options: MastraRunOptions;
 }
 
-export interface MastraWorkflowOptions extends MastraModelOptions {
+export interface MastraWorkflowOptions<Args = AnyArgs> extends MastraModelOptions {
   /** The value of `default_workflow_type`. */
   readonly name: string;
+  /**
+   * The schema of `workflow_args`, in zod or another library of Standard Schema.
+   * @default anything goes
+   */
+  readonly args?: ArgsSchema<Args>;
   /** The reward of runs that end with a `ModelFault`. @default 0 */
   readonly faultReward?: number;
   /**
    * Runs the agent. Returns its answer, which the task's reward function scores, or the score
    * itself.
    */
-  readonly run: (context: MastraContext) => Promise<string | WorkflowOutput>;
+  readonly run: (context: MastraContext, args: Args) => Promise<string | WorkflowOutput>;
 }
 
 /**
  * The metric `model_fault` is 1 for runs that end with a `ModelFault`, else 0.
  * @throws ConfigError for an invalid name
  */
-export function mastraWorkflow({
+export function mastraWorkflow<Args = AnyArgs>({
   name,
+  args: schema,
   faultReward = 0,
   run,
   ...modelOptions
-}: MastraWorkflowOptions): WorkflowDefinition {
-  return defineWorkflow({
+}: MastraWorkflowOptions<Args>): WorkflowDefinition {
+  return defineWorkflow<Args>({
     name,
-    run: async (context) => {
+    args: schema,
+    needs: { prompt: true },
+    run: async (context, args) => {
       const options = mastraRunOptions(context, modelOptions);
       const outcome = await outcomeOf(
-        run({ ...context, question: requirePrompt(context.task), options }),
+        run({ ...context, question: requirePrompt(context.task), options }, args),
       );
       return scoreOutcome(context, outcome, faultReward);
     },

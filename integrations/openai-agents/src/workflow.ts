@@ -4,6 +4,8 @@ import {
   defineWorkflow,
   requirePrompt,
   scoreOutcome,
+  type AnyArgs,
+  type ArgsSchema,
   type WorkflowContext,
   type WorkflowDefinition,
   type WorkflowOutput,
@@ -20,9 +22,14 @@ export interface OpenAIAgentsContext extends WorkflowContext {
   readonly runner: Runner;
 }
 
-export interface OpenAIAgentsWorkflowOptions {
+export interface OpenAIAgentsWorkflowOptions<Args = AnyArgs> {
   /** The value of `default_workflow_type`. */
   readonly name: string;
+  /**
+   * The schema of `workflow_args`, in zod or another library of Standard Schema.
+   * @default anything goes
+   */
+  readonly args?: ArgsSchema<Args>;
   /** @default "responses" */
   readonly api?: OpenAIAgentsApi;
   /** The reward of runs that end with a `ModelFault`. @default 0 */
@@ -31,25 +38,33 @@ export interface OpenAIAgentsWorkflowOptions {
    * Runs the agent with `runner` and `signal`. Returns its answer, which the task's reward function
    * scores (undefined counts as empty text), or the score itself.
    */
-  readonly run: (context: OpenAIAgentsContext) => Promise<string | undefined | WorkflowOutput>;
+  readonly run: (
+    context: OpenAIAgentsContext,
+    args: Args,
+  ) => Promise<string | undefined | WorkflowOutput>;
 }
 
 /**
  * The metric `model_fault` is 1 for runs that end with a `ModelFault`, else 0.
  * @throws ConfigError for an invalid name
  */
-export function openaiAgentsWorkflow({
+export function openaiAgentsWorkflow<Args = AnyArgs>({
   name,
+  args: schema,
   api,
   faultReward = 0,
   run,
-}: OpenAIAgentsWorkflowOptions): WorkflowDefinition {
-  return defineWorkflow({
+}: OpenAIAgentsWorkflowOptions<Args>): WorkflowDefinition {
+  return defineWorkflow<Args>({
     name,
-    run: async (context) => {
+    args: schema,
+    needs: { prompt: true },
+    run: async (context, args) => {
       const { task, model } = context;
       const runner = openaiAgentsRunner(model.endpoint(), { api });
-      const outcome = await outcomeOf(run({ ...context, question: requirePrompt(task), runner }));
+      const outcome = await outcomeOf(
+        run({ ...context, question: requirePrompt(task), runner }, args),
+      );
       return scoreOutcome(context, outcome, faultReward);
     },
   });

@@ -33,7 +33,7 @@ const call = (name: string, args: object = {}): ScriptedAnswer => ({
 const attempt = (workflow: WorkflowDefinition, answers: readonly ScriptedAnswer[]) => {
   const model = scriptedModel({ answers });
   const result = tryWorkflow(workflow, {
-    rawTask: { question: 'Who?' },
+    rawTask: { prompt: 'Who?' },
     model,
     rewardFn: ({ response }) => response.length,
   });

@@ -3,6 +3,8 @@ import {
   defineWorkflow,
   requirePrompt,
   scoreAnswer,
+  type AnyArgs,
+  type ArgsSchema,
   type WorkflowContext,
   type WorkflowDefinition,
   type WorkflowResult,
@@ -14,11 +16,16 @@ export interface ProcessContext extends WorkflowContext {
   readonly question: string;
 }
 
-export interface ProcessWorkflowOptions {
+export interface ProcessWorkflowOptions<Args = AnyArgs> {
   /** The value of `default_workflow_type`. */
   readonly name: string;
+  /**
+   * The schema of `workflow_args`, in zod or another library of Standard Schema.
+   * @default anything goes
+   */
+  readonly args?: ArgsSchema<Args>;
   /** The command for a task. */
-  readonly command: (context: ProcessContext) => Command;
+  readonly command: (context: ProcessContext, args: Args) => Command;
   /** @default the task's reward function scores the standard output */
   readonly score?: (
     result: CommandResult,
@@ -31,16 +38,19 @@ export interface ProcessWorkflowOptions {
  * `process_seconds` is its duration.
  * @throws ConfigError for an invalid name
  */
-export function processWorkflow({
+export function processWorkflow<Args = AnyArgs>({
   name,
+  args: schema,
   command,
   score = byRewardFn,
-}: ProcessWorkflowOptions): WorkflowDefinition {
-  return defineWorkflow({
+}: ProcessWorkflowOptions<Args>): WorkflowDefinition {
+  return defineWorkflow<Args>({
     name,
-    run: async (given) => {
+    args: schema,
+    needs: { prompt: true },
+    run: async (given, args) => {
       const context = { ...given, question: requirePrompt(given.task) };
-      const result = await runCommand(given.model.endpoint(), command(context), given.signal);
+      const result = await runCommand(given.model.endpoint(), command(context, args), given.signal);
       return withSeconds(await score(result, context), result.seconds);
     },
   });

@@ -1,4 +1,10 @@
-export { loadConfig, parseConfig, type LoadedConfig, type ParseConfigOptions } from './load.js';
+export {
+  loadConfig,
+  parseConfig,
+  type LoadedConfig,
+  type ParseConfigOptions,
+  type ProblemAt,
+} from './load.js';
 export type { MemoryPlan } from './plan/memory.js';
 export { planConfig, type PlanOptions, type RunPlan, type StagePlan } from './plan/plan.js';
 export type { PlannedPart } from './plan/recipe.js';

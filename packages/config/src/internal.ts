@@ -3,3 +3,4 @@ export { readPluginNames } from './load.js';
 export { diskAt } from './resolve/base/disk.js';
 export { readModelFolder } from './resolve/model/model-folder.js';
 export type { Vocabulary } from './schema/root.js';
+export { configError } from './source/problem.js';

@@ -23,7 +23,17 @@ import { schemasOf, type ConfigSchemas } from './schema/root.js';
 import { statusesOf } from './schema/status.js';
 import { decodeUtf8 } from './source/decode.js';
 import { interpolate } from './source/interpolate.js';
-import { fromPlain, merge, nodeAt, showPath, toPlain, visit, type MapNode } from './source/node.js';
+import {
+  fromPlain,
+  merge,
+  nodeAt,
+  placeOf,
+  showPath,
+  toPlain,
+  visit,
+  type KeyPath,
+  type MapNode,
+} from './source/node.js';
 import { parseTree } from './source/parse.js';
 import {
   configError,
@@ -70,7 +80,12 @@ export interface LoadedConfig {
   readonly file: string;
   /** The position of each key: `buffer.batch_size` -> line and column, from 1. */
   readonly positions: ReadonlyMap<string, SourcePosition>;
+  /** For checks that need more than the file: a problem at a key of a stage. */
+  readonly problemAt: ProblemAt;
 }
+
+/** The path is one of a file without stages, and has `tasksets` instead of `taskset`. */
+export type ProblemAt = (stageIndex: number, path: KeyPath, message: string) => ConfigProblem;
 
 /** Reads a file. @throws ConfigError with every problem of the file. */
 export async function loadConfig(
@@ -119,23 +134,25 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
     options.env ?? process.env,
   );
   findings.problems.push(...parsed.problems);
-  const config = deriveRun(
-    stageContexts(root, {
-      findings,
-      tables: algorithms,
-      engines,
-      schema: schemas.run,
-      workflows: options.workflows,
-      rewardFns: options.rewardFns,
-      disk: diskAt(options.cwd ?? process.cwd()),
-    }),
-    timestamp,
-  );
+  const stages = stageContexts(root, {
+    findings,
+    tables: algorithms,
+    engines,
+    schema: schemas.run,
+    workflows: options.workflows,
+    rewardFns: options.rewardFns,
+    disk: diskAt(options.cwd ?? process.cwd()),
+  });
+  const config = deriveRun(stages, timestamp);
   const locate = (problem: LocatedProblem): ConfigProblem =>
     locateProblem(isInFile(problem) ? file : (options.overridesName ?? 'arguments'), problem);
   if (findings.problems.length > 0) throw configError(findings.problems.map(locate));
   const warnings = sortProblems(findings.warnings.map(locate)).map(renderProblem);
-  return { config, warnings, file, positions: positionsOf(parsed.root) };
+  const problemAt: ProblemAt = (stageIndex, path, message) => {
+    const { at, keyAt, path: key, node } = placeOf((stages[stageIndex] ?? stages[0]).tree, path);
+    return locate({ at: node === undefined ? keyAt : at, key, message });
+  };
+  return { config, warnings, file, positions: positionsOf(parsed.root), problemAt };
 }
 
 const isInFile = ({ at }: LocatedProblem): boolean => at.line !== nowhere.line;

@@ -17,7 +17,7 @@ const text = yaml({
 describe('a plan', () => {
   it('does the arithmetic of batches', () => {
     const { stages } = planConfig(parse(cwd, text).config, {
-      taskCounts: { sums: 100, held_out: 30 },
+      rows: [{ sums: 100, held_out: 30 }],
     });
     expect(stages[0]?.steps).toEqual({
       rows: 100,
@@ -162,7 +162,7 @@ describe('a plan', () => {
 
   it('is shown in a few lines', () => {
     const rendered = renderPlan(
-      planConfig(parse(cwd, text).config, { taskCounts: { sums: 100, held_out: 30 } }),
+      planConfig(parse(cwd, text).config, { rows: [{ sums: 100, held_out: 30 }] }),
     );
     expect(rendered.replaceAll(cwd, '<cwd>').replaceAll(/about .*/g, 'about ...'))
       .toMatchInlineSnapshot(`

@@ -281,6 +281,12 @@ export interface EngineOptions extends CriticEngineOptions {
   readonly seed?: number;
 }
 
+/** Options of {@link EngineFactory.checkModel}. */
+export interface ModelCheck extends Pick<EngineOptions, 'modelPath' | 'maxModelLen'> {
+  /** False: only config.json is there yet. @default true */
+  readonly weights?: boolean;
+}
+
 /**
  * An engine that a configuration can choose by its name. When an opened engine can no longer be
  * used, its calls reject with an `EngineError` of code `ENGINE_WORKER_DIED` (it failed) or
@@ -288,6 +294,12 @@ export interface EngineOptions extends CriticEngineOptions {
  * sampling call that fails with another code concerns only the rollout that made it.
  */
 export interface EngineFactory extends EngineFacts {
+  /**
+   * Whether {@link open} would accept a folder, from its config.json and the headers of its weights.
+   * Absent: the engine only knows once it opens the folder.
+   * @throws CheckpointError, EngineError as `open` does
+   */
+  checkModel?(check: ModelCheck): Promise<void>;
   /**
    * @throws CheckpointError when the folder cannot be used, EngineError when the options do not fit
    * the model

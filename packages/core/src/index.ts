@@ -27,6 +27,7 @@ export type {
   Engine,
   EngineCapabilities,
   EngineFactory,
+  ModelCheck,
   EngineFacts,
   EngineOptions,
   Sampler,

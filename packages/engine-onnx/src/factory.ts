@@ -4,6 +4,7 @@ import type { AdapterOptions, CriticEngineOptions, EngineFactory } from '@trinit
 import { onnxCapabilities } from './capabilities.js';
 import { createOnnxCritic } from './critic.js';
 import { createOnnxEngine } from './engine.js';
+import { checkModel } from './check-model.js';
 import type { LoraOptions } from './lora/plan.js';
 
 /** The engine `onnx`. ONNX Runtime is loaded in the worker thread that `open` starts. */
@@ -18,6 +19,7 @@ export const onnxEngine: EngineFactory = {
       tokenBytes,
       lora: lora && adaptersOf(lora, seed),
     }),
+  checkModel,
   openCritic: (options) => createOnnxCritic(sharedOptions(options)),
 };
 

@@ -16,6 +16,12 @@ import { rlcrReward } from './rewards/rlcr-reward.js';
 import { rmGalleryReward } from './rewards/rm-gallery-reward.js';
 import { toolCallReward } from './rewards/tool-call-reward.js';
 
+const withoutTruth: ReadonlySet<string> = new Set([
+  'format_reward',
+  'overlong_penalty_reward',
+  'rm_gallery_reward',
+]);
+
 /**
  * Every built-in reward function, with its description for the documentation. A new one is one file and one row.
  */
@@ -34,6 +40,11 @@ export const rewardKinds: Readonly<Record<string, RewardKind>> = {
   rm_gallery_reward: rmGalleryReward,
   tool_call_reward: toolCallReward,
 };
+
+/** Reward functions that compare a response with the expected answer of its task. */
+export const rewardsOfTruth: ReadonlySet<string> = new Set(
+  Object.keys(rewardKinds).filter((name) => !withoutTruth.has(name)),
+);
 
 /** The names that {@link createRewardFn} knows, sorted. */
 export const rewardFnNames: readonly string[] = Object.keys(rewardKinds).toSorted();

@@ -6,6 +6,8 @@ import { checkName } from '@trinity-rft/core/internal';
 export interface RewardDefinition {
   readonly kind: 'trinity-rft.reward';
   readonly name: string;
+  /** It compares responses with the expected answer of the task. @default false */
+  readonly needsTruth?: boolean;
   /** The built-in ones name what they do not accept. @throws ConfigError */
   create(args: Readonly<Record<string, unknown>>): RewardFn;
 }

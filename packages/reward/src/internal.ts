@@ -1,3 +1,4 @@
 /** What our own packages share; no promise of stability. */
 export { sharedMathChecker } from './checker/checker.js';
 export { overlongPenalty } from './rewards/shared/overlong.js';
+export { rewardsOfTruth } from './create.js';

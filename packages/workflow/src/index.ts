@@ -2,6 +2,7 @@ export type { AgentEndpoint } from './definition/agent-endpoint.js';
 export { defineReward, type RewardDefinition } from '@trinity-rft/reward';
 export {
   defineWorkflow,
+  type AnyArgs,
   type WorkflowClassOptions,
   type WorkflowFunctionOptions,
 } from './definition/define.js';

@@ -1,5 +1,6 @@
 /** The registries of workflows and reward functions, with the built-in ones. */
 import { createRewardFn, rewardFnNames, type RewardDefinition } from '@trinity-rft/reward';
+import { rewardsOfTruth } from '@trinity-rft/reward/internal';
 import {
   agentscopeReactArgs,
   runAgentscopeReact,
@@ -38,10 +39,11 @@ import type { WorkflowDefinition } from './definition/types.js';
 const simple = {
   workflow: SimpleWorkflow,
   args: noArgs,
-  needs: { prompt: true, rewardFn: true },
+  needs: { prompt: true, truth: true, rewardFn: true },
 } as const;
 
 const prompt = { prompt: true } as const;
+const graded = { prompt: true, truth: true } as const;
 const judged = { prompt: true, auxiliaryModel: 'judge' } as const;
 const taught = { prompt: true, auxiliaryModel: 'teacher' } as const;
 
@@ -54,17 +56,18 @@ const builtIn: readonly WorkflowDefinition[] = [
   ...named(['math_workflow', 'async_math_workflow'], {
     workflow: MathWorkflow,
     args: noArgs,
-    needs: prompt,
+    needs: graded,
   }),
   ...named(['math_boxed_workflow', 'async_math_boxed_workflow'], {
     workflow: MathBoxedWorkflow,
     args: boxedArgs,
-    needs: prompt,
+    needs: graded,
   }),
   // Its rows may have the problem under `question`.
   ...named(['math_eval_workflow', 'async_math_eval_workflow'], {
     workflow: MathEvalWorkflow,
     args: mathEvalArgs,
+    needs: { truth: true },
   }),
   // Differs from simple_workflow only in the signature of Trinity-RFT's reward functions.
   ...named(['math_rm_workflow', 'async_math_rm_workflow'], simple),
@@ -76,7 +79,7 @@ const builtIn: readonly WorkflowDefinition[] = [
   ...named(['agentscope_react_workflow', 'as_react_workflow'], {
     run: runAgentscopeReact,
     args: agentscopeReactArgs,
-    needs: prompt,
+    needs: graded,
   }),
   ...named(['rubric_judge_workflow'], {
     workflow: RubricJudgeWorkflow,
@@ -107,7 +110,7 @@ const builtIn: readonly WorkflowDefinition[] = [
   ...named(['math_trainable_ruler_workflow'], {
     workflow: MathTrainableRulerWorkflow,
     args: trainableRulerArgs,
-    needs: prompt,
+    needs: graded,
   }),
 ];
 
@@ -136,6 +139,7 @@ export function createRewardRegistry(
     registry.register(name, {
       kind: 'trinity-rft.reward',
       name,
+      needsTruth: rewardsOfTruth.has(name),
       create: (args) => createRewardFn(name, args),
     });
   }

@@ -1,5 +1,6 @@
 /** `trinity config check | schema | plan`: what a configuration says, without running it. */
 import { configJsonSchema, planConfig, renderPlan, type LoadedConfig } from '@trinity-rft/config';
+import type { CheckedFiles } from '@trinity-rft/launcher';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import {
@@ -23,7 +24,8 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
     .action(
       exitWith(async (named: string | undefined, given: ConfigArguments) => {
         const file = fileOf('config check', named, given);
-        const { warnings } = await load(file, given);
+        const { loaded, files } = await load(file, given);
+        const warnings = [...loaded.warnings, ...files.warnings];
         for (const warning of warnings) write(`${warning}\n`);
         const count = warnings.length;
         const counted = count === 0 ? '' : `, ${count} warning${count > 1 ? 's' : ''}`;
@@ -44,19 +46,23 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
     .description('what would run: stages, steps, batches, memory, files')
     .action(
       exitWith(async (named: string | undefined, given: ConfigArguments) => {
-        const { config: resolved, warnings } = await load(
-          fileOf('config plan', named, given),
-          given,
-        );
-        for (const warning of warnings) write(`${warning}\n`);
-        write(`${renderPlan(planConfig(resolved))}\n`);
+        const { loaded, files } = await load(fileOf('config plan', named, given), given);
+        for (const warning of [...loaded.warnings, ...files.warnings]) write(`${warning}\n`);
+        write(`${renderPlan(planConfig(loaded.config, { rows: files.rows }))}\n`);
         return exitCodes.done;
       }),
     );
 };
 
-/** With the plugins that the command line and the file name. */
-async function load(configPath: string, given: PluginOptions): Promise<LoadedConfig> {
-  const { readConfiguration } = await import('@trinity-rft/launcher');
-  return (await readConfiguration({ configPath, ...pluginsOf(given) })).loaded;
+interface Checked {
+  readonly loaded: LoadedConfig;
+  readonly files: CheckedFiles;
+}
+
+/** With the plugins that the command line and the file name, and with the files that it names. */
+async function load(configPath: string, given: PluginOptions): Promise<Checked> {
+  const { checkFiles, readConfiguration } = await import('@trinity-rft/launcher');
+  const { loaded, ...extensions } = await readConfiguration({ configPath, ...pluginsOf(given) });
+  const { signal } = new AbortController();
+  return { loaded, files: await checkFiles(loaded, extensions, { signal }) };
 }

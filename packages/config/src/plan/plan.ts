@@ -10,9 +10,10 @@ import { planSteps, type StepPlan } from './steps.js';
 
 export interface PlanOptions {
   /**
-   * Rows of each task set or supervised data set, by its name; without it some totals are unknown.
+   * For each stage the rows of its task sets and supervised data, by their names; without it some
+   * totals are unknown.
    */
-  readonly taskCounts?: Readonly<Record<string, number>>;
+  readonly rows?: readonly Readonly<Record<string, number>>[];
 }
 
 export interface StagePlan {
@@ -53,7 +54,7 @@ export function planConfig(config: ResolvedConfig, options: PlanOptions = {}): R
 
 function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
   const { stageName, mode, algorithm, model } = stage;
-  const steps = planSteps(stage, options.taskCounts ?? {});
+  const steps = planSteps(stage, options.rows?.[stage.stageIndex] ?? {});
   return {
     stageName,
     mode,

@@ -77,15 +77,19 @@ describe('parseModelConfig', () => {
   });
 
   it.for([
-    [{ model_type: 'mamba' }, 'model_type is "mamba"'],
+    [{ model_type: 'mamba' }, 'model_type is "mamba"; expected qwen3, qwen2, llama.'],
     [{ vocab_size: undefined }, 'vocab_size is missing'],
-    [{ hidden_size: '1024' }, 'hidden_size is "1024"'],
+    [{ hidden_size: '1024' }, 'hidden_size is "1024"; expected a whole number above 0.'],
+    [{ rms_norm_eps: -1 }, 'rms_norm_eps is -1; expected a number above 0.'],
+    [{ eos_token_id: 'end' }, 'eos_token_id is "end"; expected a token id or a list of them.'],
+    [{ rope_scaling: 8 }, 'rope_scaling is 8; expected a section of settings.'],
+    [{ tie_word_embeddings: 1 }, 'tie_word_embeddings is 1; expected true or false.'],
     [
       { num_key_value_heads: 5 },
       'num_key_value_heads is 5; expected a divisor of num_attention_heads (16)',
     ],
     [{ head_dim: 7 }, 'head_dim is 7; expected an even whole number'],
-    [{ hidden_act: 'gelu' }, 'hidden_act is "gelu"'],
+    [{ hidden_act: 'gelu' }, 'hidden_act is "gelu"; expected silu or swish.'],
     [
       { rope_scaling: { rope_type: 'yarn', factor: 4 } },
       'rope_type is "yarn"; expected default, linear or llama3',

@@ -52,22 +52,30 @@ export interface ModelConfig {
   readonly head?: 'value';
 }
 
-const size = z.int().positive();
-const tokenId = z.int().nonnegative();
-const rope = z.looseObject({
-  rope_type: z.string().nullish(),
-  type: z.string().nullish(),
-  rope_theta: z.number().positive().nullish(),
-  factor: z.number().positive().nullish(),
-  low_freq_factor: z.number().positive().nullish(),
-  high_freq_factor: z.number().positive().nullish(),
-  original_max_position_embeddings: size.nullish(),
-  partial_rotary_factor: z.number().nullish(),
-});
+const positiveInteger = 'a whole number above 0';
+const size = z.int(positiveInteger).positive(positiveInteger);
+const tokenIdText = 'a token id, which is a whole number from 0 on';
+const tokenId = z.int(tokenIdText).nonnegative(tokenIdText);
+const aboveZero = 'a number above 0';
+const positive = z.number(aboveZero).positive(aboveZero);
+const flag = z.boolean('true or false');
+const rope = z.looseObject(
+  {
+    rope_type: z.string('text').nullish(),
+    type: z.string('text').nullish(),
+    rope_theta: positive.nullish(),
+    factor: positive.nullish(),
+    low_freq_factor: positive.nullish(),
+    high_freq_factor: positive.nullish(),
+    original_max_position_embeddings: size.nullish(),
+    partial_rotary_factor: z.number('a number').nullish(),
+  },
+  'a section of settings',
+);
 type Rope = z.infer<typeof rope>;
 
 const schema = z.looseObject({
-  model_type: z.enum(modelFamilies),
+  model_type: z.enum(modelFamilies, modelFamilies.join(', ')),
   vocab_size: size,
   hidden_size: size,
   num_hidden_layers: size,
@@ -75,22 +83,24 @@ const schema = z.looseObject({
   num_key_value_heads: size.nullish(),
   head_dim: size.nullish(),
   intermediate_size: size,
-  hidden_act: z.literal(['silu', 'swish']).nullish(),
-  rms_norm_eps: z.number().positive().nullish(),
-  rope_theta: z.number().positive().nullish(),
+  hidden_act: z.literal(['silu', 'swish'], 'silu or swish').nullish(),
+  rms_norm_eps: positive.nullish(),
+  rope_theta: positive.nullish(),
   rope_scaling: rope.nullish(),
   rope_parameters: rope.nullish(),
-  attention_bias: z.boolean().nullish(),
-  mlp_bias: z.boolean().nullish(),
-  tie_word_embeddings: z.boolean().nullish(),
+  attention_bias: flag.nullish(),
+  mlp_bias: flag.nullish(),
+  tie_word_embeddings: flag.nullish(),
   max_position_embeddings: size.nullish(),
   bos_token_id: tokenId.nullish(),
-  eos_token_id: z.union([tokenId, z.array(tokenId)]).nullish(),
-  pad_token_id: z.int().nullish(),
+  eos_token_id: z.union([tokenId, z.array(tokenId)], 'a token id or a list of them').nullish(),
+  pad_token_id: z.int('a whole number').nullish(),
   use_sliding_window: z
     .literal(false, 'false, because sliding windows are not supported')
     .nullish(),
-  layer_types: z.array(z.literal('full_attention', 'full_attention')).nullish(),
+  layer_types: z
+    .array(z.literal('full_attention', 'full_attention'), 'a list of layer types')
+    .nullish(),
   quantization_config: z
     .null('none, because quantised weights are not supported: save the model in f32, bf16 or f16')
     .optional(),

@@ -121,6 +121,18 @@ export async function loadWeights(
   }
 }
 
+/** Reads the headers of the weight files only. @throws CheckpointError as {@link loadWeights} does */
+export async function checkWeights(directory: string, config: ModelConfig): Promise<void> {
+  const files = await openWeightFiles(directory);
+  try {
+    const specs = parameterSpecs(config);
+    storedTensors(directory, specs, files);
+    assertNoSurplus(directory, specs, files, config);
+  } finally {
+    await files.close();
+  }
+}
+
 interface StoredTensor {
   readonly spec: ParameterSpec;
   readonly file: WeightFile;

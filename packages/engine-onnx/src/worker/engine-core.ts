@@ -1,11 +1,11 @@
 /** The engine in one thread: model, trainer and sampler behind the calls of the protocol. */
 import { type Metrics, type TrinityError } from '@trinity-rft/core';
-import { EngineError } from '@trinity-rft/core/internal';
 import type { Handlers } from '@trinity-rft/worker-link';
 import pLimit from 'p-limit';
 
 import { loadModelFolder, type ModelFiles, type ModelFolder } from '../storage/model-folder.js';
 import type { ModelConfig } from '../model/config.js';
+import { checkMaxModelLen } from '../model/max-model-len.js';
 import { parameterCount } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import type { EngineFacts, EngineMethods, WorkerOptions } from '../protocol/engine-calls.js';
@@ -141,14 +141,6 @@ export class EngineCore {
       'perf/engine_memory_gb': process.memoryUsage.rss() / 2 ** 30,
     };
   }
-}
-
-function checkMaxModelLen({ maxModelLen, modelPath }: WorkerOptions, config: ModelConfig): void {
-  if (maxModelLen === undefined || maxModelLen <= config.maxPositions) return;
-  throw new EngineError(
-    `maxModelLen is ${maxModelLen}, but the model in ${modelPath} has only ${config.maxPositions} positions (max_position_embeddings); set it to that or less.`,
-    { code: 'ENGINE_OPTIONS' },
-  );
 }
 
 /** The model of a thread that only samples, until it receives weights. */

@@ -6,15 +6,19 @@ import { systemClock } from '@trinity-rft/core/internal';
 import type { Terminal } from '@trinity-rft/monitor';
 import type { Extensions, ServeOptions, StageResult } from '../context/stage-context.js';
 import { loadExtensions, readConfiguration, type ExtensionOptions } from './configuration.js';
-import { catchStrayErrors } from './failure.js';
+import { catchStrayErrors, isInterrupt } from './failure.js';
 import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
 import { readStageProgress, writeStageProgress } from './progress.js';
-import { checkData, runStage, type StageSurroundings } from './stage.js';
+import { checkFiles } from './check-files.js';
+import { runStage, type StageSurroundings } from './stage.js';
 
-/** `file`: plugins are looked for in the `node_modules` of its folder as well. */
+/**
+ * `file`: plugins are looked for in the `node_modules` of its folder as well; `problemAt`: for the
+ * places of what is wrong with files that it names.
+ */
 export type ParsedConfig = Pick<LoadedConfig, 'config' | 'warnings'> &
-  Partial<Pick<LoadedConfig, 'file'>>;
+  Partial<Pick<LoadedConfig, 'file' | 'problemAt'>>;
 
 export interface RunOptions extends ExtensionOptions {
   /**
@@ -59,11 +63,13 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   const { config, warnings } = loaded;
   for (const warning of warnings) terminal.write(`${warning}\n`);
   assertNamesKnown(config, extensions);
+  const { signal = new AbortController().signal } = options;
+  for (const warning of await checkRemaining(loaded, extensions, signal))
+    terminal.write(`${warning}\n`);
 
   const role = serve?.train === false ? 'serve' : 'run';
   const unlock = await lockRun(config.jobDirectory, role);
   const strayErrors = catchStrayErrors((line) => terminal.write(`${line}\n`));
-  const { signal = new AbortController().signal } = options;
   const { jobDirectory, stages } = config;
   const maxTimeoutMs = Math.max(...stages.map(({ explorer }) => explorer.maxTimeoutMs));
   const guard = guardProcess({ jobDirectory, maxTimeoutMs, signal });
@@ -85,6 +91,27 @@ async function readAll(
   const all = { ...options, plugins: [...plugins, ...config.plugins] };
   const projects = file === undefined ? [] : [path.dirname(path.resolve(cwd, file))];
   return { ...(await loadExtensions(all, projects)), loaded: configPath };
+}
+
+/**
+ * Checks the files of the stages that are left, so that a mistake in the last one is found before
+ * hours of work. Returns the warnings; an interrupt ends it early.
+ * @throws ConfigError with every problem
+ */
+async function checkRemaining(
+  loaded: ParsedConfig,
+  extensions: Extensions,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const { jobDirectory, stages } = loaded.config;
+  const { latestStage } = await readStageProgress(jobDirectory);
+  const from = Math.min(latestStage, stages.length - 1);
+  try {
+    return (await checkFiles(loaded, extensions, { from, signal })).warnings;
+  } catch (error) {
+    if (isInterrupt(error, signal)) return [];
+    throw error;
+  }
 }
 
 /** Finds unknown names before anything starts. */
@@ -113,7 +140,6 @@ async function runStages(
     if (!isGuest) await writeStageProgress(jobDirectory, { latestStage: stage });
   };
   const remaining = stages.slice(Math.min(latestStage, stages.length - 1));
-  for (const stage of remaining.slice(1)) await checkData({ stage, ...surroundings });
   let last: StageResult = {
     interrupted: false,
     doneBefore: true,

@@ -6,8 +6,6 @@ import { createRuntime, describeError, type Clock } from '@trinity-rft/core';
 import type { Terminal } from '@trinity-rft/monitor';
 import { sharedMathChecker } from '@trinity-rft/reward/internal';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import { checkTrainingData } from '../assembly/data/training-data.js';
-import { openTasks } from '../assembly/data/tasks.js';
 import { setEnvironment } from '../assembly/environment.js';
 import { warnOfUncheckedMath } from '../assembly/math-warnings.js';
 import { startModelOf } from '../assembly/models/model-folder.js';
@@ -96,25 +94,6 @@ function withOwnLogs(stage: StageConfig): StageConfig {
     log: { ...stage.log, directory: path.join(folder, 'log') },
     monitor: { ...stage.monitor, directory: path.join(folder, 'monitor') },
   };
-}
-
-/**
- * Reads the data of a later stage, so that mistakes in it are found before hours of work. An
- * interrupt ends it early.
- * @throws TaskError
- */
-export async function checkData({
-  stage,
-  signal,
-  extensions,
-}: Pick<StageOptions, 'stage' | 'signal' | 'extensions'>): Promise<void> {
-  try {
-    const tasks = await openTasks({ ...extensions, stage, signal });
-    await tasks[Symbol.asyncDispose]();
-    await checkTrainingData(stage, signal);
-  } catch (error) {
-    if (!isInterrupt(error, signal)) throw error;
-  }
 }
 
 /** The result of an interrupt while nothing trains: the newest checkpoint on disk. */

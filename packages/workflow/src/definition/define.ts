@@ -10,7 +10,8 @@ import type {
 import { argProblems, readWorkflowArgs, type ArgsSchema } from './workflow-args.js';
 import type { WorkflowClass } from './workflow-class.js';
 
-type AnyArgs = Readonly<Record<string, unknown>>;
+/** What `workflow_args` are without a schema. */
+export type AnyArgs = Readonly<Record<string, unknown>>;
 
 interface Declaration<Args> {
   readonly name: string;
@@ -67,7 +68,7 @@ function ofFunction<Args>(
     canReset: false,
     canRepeat: false,
     create: (context) => ({
-      run: async () => run(context, read(context.task.workflowArgs)),
+      run: () => run(context, read(context.task.workflowArgs)),
     }),
   };
 }

@@ -52,6 +52,12 @@ export interface WorkflowInstance {
 export interface WorkflowNeeds {
   /** Rows with a text under `format.prompt_key`. @default false */
   readonly prompt?: boolean;
+  /**
+   * Rows with an answer under `format.response_key`, unless the reward function that is set needs
+   * none.
+   * @default false
+   */
+  readonly truth?: boolean;
   /** A reward function; false also where the workflow has one of its own. @default false */
   readonly rewardFn?: boolean;
   /**

@@ -5,6 +5,7 @@ import { ConfigError, type RawTask, type Task } from '@trinity-rft/core';
 import { TaskError } from '@trinity-rft/core/internal';
 import { toTask, type EvalSet, type TaskFeed } from '@trinity-rft/explorer';
 import type { StageContext } from '../../context/stage-context.js';
+import { checkRowKeys, type RowFindings } from './check-rows.js';
 
 export interface StageTasks extends AsyncDisposable {
   readonly feed: TaskFeed;
@@ -109,6 +110,20 @@ async function readRows(
   taskset: TasksetConfig,
   context: TasksContext,
 ): Promise<readonly RawTask[]> {
+  const { rows, problems } = await readTaskset(taskset, context);
+  const [first] = problems;
+  if (first === undefined) return rows;
+  const { key, message } = first;
+  throw new TaskError(`${key.join('.')} of task set "${taskset.name}": ${message}`, {
+    code: 'TASK_ROWS',
+  });
+}
+
+/** The rows of a task set, and what is wrong with them. @throws TaskError when they cannot be read */
+export async function readTaskset(
+  taskset: TasksetConfig,
+  context: Omit<TasksContext, 'stage'>,
+): Promise<RowFindings & { readonly rows: readonly RawTask[] }> {
   const { name, path, split, subsetName, format } = taskset;
   const rows = await readTaskRows({
     name,
@@ -117,10 +132,14 @@ async function readRows(
     signal: context.signal,
     subsetName,
   });
+  const findings = checkRowKeys(rows, taskset, context);
   // The names in the configuration itself have already been checked.
-  if (format.workflowKey !== undefined || format.rewardFnKey !== undefined)
+  if (
+    findings.problems.length === 0 &&
+    (format.workflowKey !== undefined || format.rewardFnKey !== undefined)
+  )
     rows.forEach((rawTask, row) => assertNamesKnown(rawTask, row, taskset, context));
-  return rows;
+  return { ...findings, rows };
 }
 
 /**
@@ -131,7 +150,7 @@ function assertNamesKnown(
   rawTask: RawTask,
   row: number,
   taskset: TasksetConfig,
-  { workflows, rewardFns }: TasksContext,
+  { workflows, rewardFns }: Omit<TasksContext, 'stage'>,
 ): void {
   const { workflow, rewardFn } = toTask({ row, rawTask }, taskset, {
     batchId: 0,

@@ -6,7 +6,7 @@ import { ConfigError } from '@trinity-rft/core';
 import type { StageContext } from '../../context/stage-context.js';
 import { openExperienceStore } from './experience-store.js';
 import { withPreview } from './sample-preview.js';
-import { checkExperts, openSampling, type Sampling } from './sample-strategy.js';
+import { openSampling, type Sampling } from './sample-strategy.js';
 import { ownDatabase } from './stored-experiences.js';
 import { openRows, readSupervisedRows } from './supervised-data.js';
 
@@ -49,13 +49,19 @@ export async function openTrainingData(
   return { source: withPreview(source, context, format), totalSteps, close: () => source.close() };
 }
 
-/** Checks the files that the trainer of a stage will read. @throws TaskError */
-export async function checkTrainingData(stage: StageConfig, signal: AbortSignal): Promise<void> {
-  const { algorithm, buffer } = stage;
+/**
+ * Checks the rows that the trainer of a stage will read, and returns how many there are; undefined
+ * where it reads no file.
+ * @throws TaskError
+ */
+export async function checkTrainingData(
+  { algorithm, buffer }: StageConfig,
+  signal: AbortSignal,
+): Promise<number | undefined> {
   const { experienceBuffer } = buffer.trainerInput;
-  if (experienceBuffer.storageType === 'file' && algorithm.schema !== 'experience')
-    await readSupervisedRows(experienceBuffer, algorithm.schema, signal);
-  await checkExperts(stage, signal);
+  if (experienceBuffer.storageType !== 'file' || algorithm.schema === 'experience')
+    return undefined;
+  return (await readSupervisedRows(experienceBuffer, algorithm.schema, signal)).length;
 }
 
 /** Experiences of an earlier run, or of a server in another process until it ends. */

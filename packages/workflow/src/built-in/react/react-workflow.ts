@@ -74,7 +74,7 @@ export const agentMetrics = (answer: ReactAnswer): Metrics => ({
 export const reactWorkflow: WorkflowDefinition = defineWorkflow({
   name: 'react_workflow',
   args: reactArgs,
-  needs: { prompt: true },
+  needs: { prompt: true, truth: true },
   run: async (context, args): Promise<WorkflowOutput> => {
     const defaults = { tools: ['calculator'], rewardFn: 'math_reward' } as const;
     const { answer, score } = await answerTask(context, args, defaults);

@@ -1,0 +1,19 @@
+/** Whether the embedded engine can run a model folder, without opening it. */
+import type { ModelCheck } from '@trinity-rft/core';
+
+import { checkMaxModelLen } from './model/max-model-len.js';
+import { checkWeights, readModelFiles } from './storage/model-folder.js';
+
+/**
+ * @throws CheckpointError when the folder is of a model that cannot be run, or its weights do not
+ * fit its config.json; EngineError when it is too short
+ */
+export async function checkModel({
+  modelPath,
+  maxModelLen,
+  weights = true,
+}: ModelCheck): Promise<void> {
+  const { config } = await readModelFiles(modelPath);
+  checkMaxModelLen({ modelPath, maxModelLen }, config);
+  if (weights) await checkWeights(modelPath, config);
+}

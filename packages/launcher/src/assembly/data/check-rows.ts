@@ -1,0 +1,89 @@
+/** Do the rows of a task set have what its configuration names? */
+import type { TasksetConfig } from '@trinity-rft/config';
+import type { RawTask } from '@trinity-rft/core';
+import type { Extensions } from '../../context/stage-context.js';
+
+export interface RowProblem {
+  /** Below the task set. */
+  readonly key: readonly string[];
+  readonly message: string;
+}
+
+export interface RowFindings {
+  /** What every run of the task set would fail on. */
+  readonly problems: readonly RowProblem[];
+  /** What some of them fail on. */
+  readonly warnings: readonly RowProblem[];
+}
+
+type Names = Pick<Extensions, 'workflows' | 'rewardFns'>;
+type Format = TasksetConfig['format'];
+
+const defaults: Pick<Format, 'promptKey' | 'responseKey'> = {
+  promptKey: 'prompt',
+  responseKey: 'response',
+};
+
+/** Whether rows have the keys that the configuration names. */
+export function checkRowKeys(
+  rows: readonly RawTask[],
+  taskset: TasksetConfig,
+  names: Names,
+): RowFindings {
+  const keys = Object.keys(rows[0] ?? {}).join(', ') || 'none';
+  const problems: RowProblem[] = [];
+  const warnings: RowProblem[] = [];
+  for (const { key, name, needed, optional } of namedKeys(taskset, names)) {
+    const count = rows.filter((row) => hasValue(row[name])).length;
+    const place = { key: ['format', key] };
+    if (count === 0) {
+      const message = `got ${JSON.stringify(name)}, but no row of ${taskset.path} has a value there; the keys of its first row are ${keys}. Name the right one.`;
+      (optional ? warnings : problems).push({ ...place, message });
+    } else if (needed && count < rows.length) {
+      const message = `${rows.length - count} of ${rows.length} rows of ${taskset.path} have no value under ${JSON.stringify(name)}; the runs of these tasks fail.`;
+      warnings.push({ ...place, message });
+    }
+  }
+  return { problems, warnings };
+}
+
+const hasValue = (value: unknown): boolean =>
+  value !== undefined && value !== null && !(typeof value === 'string' && value.trim() === '');
+
+interface NamedKey {
+  /** In YAML. */
+  readonly key: string;
+  readonly name: string;
+  /** A task without it is lost. */
+  readonly needed: boolean;
+  /** Something else takes its place. */
+  readonly optional: boolean;
+}
+
+/** A default that nobody needs may be missing. */
+function namedKeys(taskset: TasksetConfig, names: Names): readonly NamedKey[] {
+  const { format } = taskset;
+  const { prompt, truth } = neededBy(taskset, names);
+  const optional = (key: string, name: string | undefined): readonly NamedKey[] =>
+    name === undefined ? [] : [{ key, name, needed: false, optional: true }];
+  return [
+    ...(prompt || format.promptKey !== defaults.promptKey
+      ? [{ key: 'prompt_key', name: format.promptKey, needed: prompt, optional: false }]
+      : []),
+    ...(truth || format.responseKey !== defaults.responseKey
+      ? [{ key: 'response_key', name: format.responseKey, needed: truth, optional: false }]
+      : []),
+    ...optional('system_prompt_key', format.systemPromptKey),
+    ...optional('workflow_key', format.workflowKey),
+    ...optional('reward_fn_key', format.rewardFnKey),
+  ];
+}
+
+function neededBy(
+  { workflow, rewardFn }: TasksetConfig,
+  { workflows, rewardFns }: Names,
+): { readonly prompt: boolean; readonly truth: boolean } {
+  const needs = workflow === undefined ? undefined : workflows.find(workflow)?.needs;
+  const compares = rewardFn === undefined || rewardFns.find(rewardFn)?.needsTruth === true;
+  return { prompt: needs?.prompt ?? false, truth: (needs?.truth ?? false) && compares };
+}

@@ -1,0 +1,202 @@
+/**
+ * Checks what a configuration names on disk, as far as that is possible without starting: rows of
+ * data, and models with their tokenizers. `trinity config check`, `trinity config plan` and a run
+ * share it.
+ */
+import type { ConfigProblem, LoadedConfig, StageConfig } from '@trinity-rft/config';
+import { configError, diskAt } from '@trinity-rft/config/internal';
+import { renderProblem } from '@trinity-rft/config';
+import { ConfigError, describeError } from '@trinity-rft/core';
+import { CheckpointError, EngineError, TaskError } from '@trinity-rft/core/internal';
+import { checkExperts } from '../assembly/data/sample-strategy.js';
+import { readTaskset } from '../assembly/data/tasks.js';
+import { checkTrainingData } from '../assembly/data/training-data.js';
+import { readChatFormat } from '../assembly/models/chat-format.js';
+import { engineNamed } from '../assembly/models/engines.js';
+import type { Extensions } from '../context/stage-context.js';
+
+export type Checkable = Pick<LoadedConfig, 'config'> & Partial<Pick<LoadedConfig, 'problemAt'>>;
+
+export interface CheckOptions {
+  /** The stages that are checked begin with this one. @default 0 */
+  readonly from?: number;
+  readonly signal: AbortSignal;
+}
+
+export interface CheckedFiles {
+  /** One line each, with the place in the file. */
+  readonly warnings: readonly string[];
+  /** For each stage from the first one on: rows by the name of their task set or data set. */
+  readonly rows: readonly Readonly<Record<string, number>>[];
+}
+
+/** @throws ConfigError with every problem that it finds, each with its place in the file */
+export async function checkFiles(
+  { config, problemAt = inNoFile }: Checkable,
+  extensions: Extensions,
+  { from = 0, signal }: CheckOptions,
+): Promise<CheckedFiles> {
+  const problems: ConfigProblem[] = [];
+  const warnings: ConfigProblem[] = [];
+  const rows: Readonly<Record<string, number>>[] = [];
+  for (const stage of config.stages.slice(from)) {
+    const at = (key: KeyPath, message: string): ConfigProblem =>
+      problemAt(stage.stageIndex, key, message);
+    const check: Check = {
+      stage,
+      extensions,
+      signal,
+      report: (key, message) => void problems.push(at(key, message)),
+      warn: (key, message) => void warnings.push(at(key, message)),
+    };
+    rows.push({ ...(await checkTasksets(check)), ...(await checkRows(check)) });
+    await checkModels(check);
+  }
+  if (problems.length > 0) throw configError(problems);
+  return { warnings: [...new Set(warnings.map(renderProblem))], rows };
+}
+
+type KeyPath = readonly (string | number)[];
+
+/** For configurations that were not read from a file. */
+const inNoFile: NonNullable<Checkable['problemAt']> = (_stage, key, message) => ({
+  file: 'configuration',
+  line: 0,
+  column: 0,
+  key: key.join('.'),
+  message,
+});
+
+interface Check {
+  readonly stage: StageConfig;
+  readonly extensions: Extensions;
+  readonly signal: AbortSignal;
+  readonly report: (key: KeyPath, message: string) => void;
+  readonly warn: (key: KeyPath, message: string) => void;
+}
+
+/** Reports what the user can fix at `key`; other errors are not about the configuration. */
+async function attempt<T>(
+  { report }: Check,
+  key: KeyPath,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    const isTheirs = [TaskError, ConfigError, CheckpointError, EngineError].some(
+      (kind) => error instanceof kind,
+    );
+    if (!isTheirs) throw error;
+    report(key, describeError(error));
+    return undefined;
+  }
+}
+
+/** Says which folder an error is about, where the error itself does not. */
+async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (!(cause instanceof ConfigError) || cause.message.includes(folder)) throw cause;
+    throw new ConfigError(`${folder}: ${cause.message}`, { code: cause.code, cause });
+  }
+}
+
+const readChat = (folder: string, model: Parameters<typeof readChatFormat>[1]) =>
+  inFolder(folder, () => readChatFormat(folder, model));
+
+async function checkTasksets(check: Check): Promise<Readonly<Record<string, number>>> {
+  const { extensions, signal } = check;
+  const { tasksets, evalTasksets } = check.stage.buffer.explorerInput;
+  const counts: Record<string, number> = {};
+  for (const [list, sets] of [
+    ['tasksets', tasksets],
+    ['eval_tasksets', evalTasksets],
+  ] as const) {
+    for (const [index, taskset] of sets.entries()) {
+      const place = ['buffer', 'explorer_input', list, index];
+      const read = await attempt(check, [...place, 'path'], () =>
+        readTaskset(taskset, { ...extensions, signal }),
+      );
+      for (const { key, message } of read?.problems ?? [])
+        check.report([...place, ...key], message);
+      for (const { key, message } of read?.warnings ?? []) check.warn([...place, ...key], message);
+      if (read) counts[taskset.name] = read.rows.length;
+    }
+  }
+  if (tasksets.length > 0)
+    checkSteps(
+      check,
+      tasksets.map(({ name }) => counts[name]),
+    );
+  return counts;
+}
+
+/** `counts`: tasks of each set, undefined for one that could not be read. */
+function checkSteps({ stage, report }: Check, counts: readonly (number | undefined)[]): void {
+  const { batchSize, totalEpochs, totalSteps } = stage.buffer;
+  const tasks = counts.reduce<number>((sum, count) => sum + (count ?? Number.NaN), 0);
+  if (totalSteps === undefined && tasks * totalEpochs < batchSize)
+    report(
+      ['buffer', 'batch_size'],
+      `got ${batchSize}, but the task sets hold ${tasks} tasks, which in ${totalEpochs} epochs do not fill one explore step. Lower it, or raise total_epochs.`,
+    );
+}
+
+/** Supervised data, and the answers of experts. */
+async function checkRows(check: Check): Promise<Readonly<Record<string, number>>> {
+  const { stage, signal } = check;
+  const input = ['buffer', 'trainer_input'];
+  const count = await attempt(check, [...input, 'experience_buffer', 'path'], () =>
+    checkTrainingData(stage, signal),
+  );
+  await attempt(check, [...input, 'auxiliary_buffers'], () => checkExperts(stage, signal));
+  return count === undefined ? {} : { [stage.buffer.trainerInput.experienceBuffer.name]: count };
+}
+
+/** A model that a stage takes over from the one before was checked there. */
+async function checkModels(check: Check): Promise<void> {
+  const { model, engine, explorer, algorithm } = check.stage;
+  if (!model.fromPreviousStage) {
+    await checkModel(check, ['model', 'model_path'], { ...model, engine });
+    const { rolloutModel } = explorer;
+    await attempt(check, ['model', 'model_path'], async () => {
+      if (isThere(model.modelPath)) await readChat(model.modelPath, rolloutModel);
+    });
+  }
+  if (algorithm.needs.valueHead && model.criticModelPath !== undefined)
+    await checkModel(check, ['model', 'critic_model_path'], {
+      modelPath: model.criticModelPath,
+      engine,
+      weights: false,
+    });
+  for (const [index, auxiliary] of explorer.auxiliaryModels.entries()) {
+    const { source } = auxiliary;
+    if (source.kind !== 'folder') continue;
+    const key = ['explorer', 'auxiliary_models', index, 'model_path'];
+    await checkModel(check, key, source);
+    await attempt(check, key, () => readChat(source.modelPath, auxiliary));
+  }
+}
+
+interface CheckedModel {
+  readonly modelPath: string;
+  readonly engine: string;
+  readonly maxModelLen?: number;
+  readonly weights?: boolean;
+}
+
+async function checkModel(
+  check: Check,
+  key: KeyPath,
+  { modelPath, engine, maxModelLen, weights }: CheckedModel,
+): Promise<void> {
+  if (!isThere(modelPath)) return;
+  await attempt(check, key, async () =>
+    engineNamed(check.extensions.engines, engine).checkModel?.({ modelPath, maxModelLen, weights }),
+  );
+}
+
+/** A folder or a file, not an id of the hub. */
+const isThere = (path: string): boolean => diskAt('.').kind(path) !== undefined;
