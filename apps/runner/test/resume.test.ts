@@ -142,17 +142,19 @@ interface Kind {
   readonly what: string;
   readonly over: Tree;
   readonly points: typeof everywhere;
-  readonly experiences: number;
-  readonly perTrainStep: number;
+  /** Experiences of each train step. */
+  readonly trainSteps: readonly number[];
 }
+
+const steps = (count: number, experiences: number): readonly number[] =>
+  Array.from({ length: count }, () => experiences);
 
 const kinds: readonly Kind[] = [
   {
     what: 'whose explorer and trainer go in step',
     over: {},
     points: everywhere,
-    experiences: 96,
-    perTrainStep: 16,
+    trainSteps: steps(6, 16),
   },
   {
     what: 'whose explorer goes two steps at a time, one ahead, with two batches in each,',
@@ -162,8 +164,7 @@ const kinds: readonly Kind[] = [
       trainer: { max_checkpoints_to_keep: 1 },
     },
     points: farApart,
-    experiences: 96,
-    perTrainStep: 8,
+    trainSteps: steps(12, 8),
   },
   {
     what: 'that saves and publishes at different steps',
@@ -173,29 +174,41 @@ const kinds: readonly Kind[] = [
       trainer: { save_interval: 2 },
     },
     points: unaligned,
-    experiences: 144,
-    perTrainStep: 16,
+    trainSteps: steps(9, 16),
   },
   {
     what: 'of whose explore steps the fourth fails and others fail in part',
     over: { buffer: { explorer_input: { default_workflow_type: 'moody' } } },
     points: starving,
-    experiences: 64,
-    perTrainStep: 16,
+    trainSteps: [16, 8, 16, 16, 8],
+  },
+  {
+    what: 'whose agent makes three calls, with an uneven number of calls in each train step,',
+    over: {
+      synchronizer: { sync_interval: 2, sync_offset: 1 },
+      buffer: {
+        train_batch_size: 40,
+        train_batch_unit: 'experiences',
+        total_steps: 5,
+        explorer_input: { default_workflow_type: 'chatty' },
+      },
+      trainer: { max_checkpoints_to_keep: 1 },
+    },
+    points: farApart,
+    trainSteps: steps(6, 40),
   },
   {
     what: 'with a critic and an adaptive penalty',
     over: ppoStage,
     points: withCritic,
-    experiences: 96,
-    perTrainStep: 16,
+    trainSteps: steps(6, 16),
   },
 ];
 
 describe.each(kinds)(
   'a run $what, killed and started again,',
   { tags: ['slow'] },
-  ({ over, points, experiences, perTrainStep }) => {
+  ({ over, points, trainSteps }) => {
     let workspace: Workspace;
     let whole: ReturnType<typeof recordOf>;
     beforeAll(async () => {
@@ -205,13 +218,9 @@ describe.each(kinds)(
     });
 
     it('uses every experience exactly once', () => {
-      expect([whole.rows.length, new Set(whole.rows.map(({ uid }) => uid)).size]).toEqual([
-        experiences,
-        experiences,
-      ]);
-      expect(whole.rows.map(({ trainStep }) => trainStep)).toEqual(
-        whole.rows.map((_, i) => Math.floor(i / perTrainStep) + 1),
-      );
+      const used = trainSteps.flatMap((count, i) => Array.from({ length: count }, () => i + 1));
+      expect(new Set(whole.rows.map(({ uid }) => uid)).size).toBe(used.length);
+      expect(whole.rows.map(({ trainStep }) => trainStep)).toEqual(used);
     });
 
     it.concurrent.each(points)('ends as if it had not been: %s', async (where, point) => {

@@ -10,15 +10,7 @@ import {
 import { choiceArg, numberArg } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { algorithmReference, configJsonSchema, planConfig, type JsonSchema } from '../src/index.js';
-import {
-  createWorkspace,
-  engines,
-  parse,
-  parts as sections,
-  problems,
-  stageOf,
-  yaml,
-} from './workspace.js';
+import { createWorkspace, engines, parse, problems, stageOf, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 
@@ -261,27 +253,6 @@ describe('algorithms of plugins', () => {
       policyLossFn: { name: 'my_loss', args: { wayOut: 'down' } },
     });
     expect(dataProcessor.experiencePipeline.operators).toEqual([{ name: 'my_operator', args: {} }]);
-  });
-
-  it('say themselves whether a run may make many experiences', () => {
-    const tablesOf = (experiencesPerRun: 'one' | 'many') => {
-      const advantageFn = defineAdvantage({
-        name: 'by_step',
-        experiencesPerRun,
-        create: () => ({ advantage: (experiences) => ({ experiences, metrics: {} }) }),
-      });
-      const steps = defineAlgorithm({ name: 'mine', repeatTimes: 3, advantageFn });
-      return { algorithms: extendTables(builtInTables, [steps]) };
-    };
-    const text = yaml({
-      algorithm: 'algorithm:\n  algorithm_type: mine',
-      buffer: `buffer:\n  batch_size: 4\n  train_batch_size: 64\n${sections.buffer.slice('buffer:\n'.length)}`,
-    });
-    // An explore step makes 4 x 3 runs.
-    expect(problems(cwd, text, tablesOf('many'))).toEqual([]);
-    expect(problems(cwd, text, tablesOf('one')).map(({ key }) => key)).toEqual([
-      'buffer.train_batch_size',
-    ]);
   });
 
   it('have their mistakes reported with position and fix', () => {

@@ -719,16 +719,6 @@ const cases: readonly Broken[] = [
     says: ['got 64', 'no room for a prompt'],
   },
   {
-    name: 'a train batch that fixed sync cannot fill',
-    file: {
-      algorithm: 'algorithm:\n  algorithm_type: grpo\n  repeat_times: 4',
-      buffer:
-        'buffer:\n  batch_size: 8\n  train_batch_size: «64\n  explorer_input: {taskset: {path: ./tasks.jsonl, default_workflow_type: w}}',
-    },
-    key: 'buffer.train_batch_size',
-    says: ['8 x repeat_times 4 = 32', 'at most 32', 'explorer_driven'],
-  },
-  {
     name: 'two places for the gradient norm',
     file: {
       algorithm: 'algorithm:\n  algorithm_type: grpo\n  optimizer:\n    clip_grad: 1',

@@ -276,25 +276,37 @@ describe('the loop', () => {
     expect(concurrency('explorer:\n  runner_num: 3')).toBe(12);
   });
 
-  it('warns when train batches leave a rest, and accepts larger ones where the explorer drives', () => {
-    const buffer = (size: number): string =>
-      parts.buffer.replace('buffer:', `buffer:\n  batch_size: 4\n  train_batch_size: ${size}`);
-    expect(parse(cwd, yaml({ buffer: buffer(3) })).warnings[0]).toContain(
-      'does not divide batch_size 4 x repeat_times 2 = 8',
+  it('trains once per explore step, on runs, and says so where the file asks otherwise', () => {
+    const parsed = (batch: string, rest = '') =>
+      parse(
+        cwd,
+        yaml({
+          buffer: parts.buffer.replace('buffer:', `buffer:\n  batch_size: 4\n${batch}`),
+          rest,
+        }),
+      );
+    const batchOf = (batch: string) => parsed(batch).config.stages[0]!.buffer.trainBatch;
+    const perStep = { size: 8, own: 8, unit: 'runs', perExploreStep: 8 };
+    expect(batchOf('')).toEqual(perStep);
+    expect(batchOf('  train_batch_size: 8')).toEqual(perStep);
+    expect(batchOf('  train_batch_unit: tasks')).toEqual({
+      size: 4,
+      own: 4,
+      unit: 'tasks',
+      perExploreStep: 4,
+    });
+    expect(parsed('').warnings).toEqual([]);
+    const cut = '  train_batch_size: 3';
+    expect(parsed(cut).warnings[0]).toMatch(
+      /8 runs \(batch_size 4 x repeat_times 2\), so each is trained on in 3 train steps. sample.staleness then reaches 2, /,
     );
-    expect(parse(cwd, yaml({ buffer: buffer(4) })).warnings).toEqual([]);
-    expect(
-      stageOf(
-        cwd,
-        yaml({ buffer: buffer(64), rest: 'synchronizer:\n  sync_style: explorer_driven' }),
-      ).buffer.trainBatchSize,
-    ).toBe(64);
-    expect(
-      stageOf(
-        cwd,
-        yaml({ buffer: buffer(64), algorithm: 'algorithm:\n  algorithm_type: multi_step_grpo' }),
-      ).buffer.trainBatchSize,
-    ).toBe(64);
+    expect(parsed(cut, 'synchronizer: {sync_interval: 2, sync_offset: 1}').warnings[0]).toContain(
+      'reaches 8, ',
+    );
+    expect(parsed('  train_batch_size: 20').warnings[0]).toContain('waits for 3 of them');
+    expect(parsed('  train_batch_unit: experiences').warnings[0]).toMatch(
+      /^run.yaml:\d+:\d+ buffer.train_batch_unit: .*1 train step or more/,
+    );
   });
 
   it('names files of the buffer as asked', () => {

@@ -26,6 +26,7 @@ describe('a plan', () => {
       runsPerTask: 4,
       experiencesPerExploreStep: 32,
       trainBatchSize: 16,
+      trainBatchUnit: 'runs',
       trainStepsPerExploreStep: 2,
       trainSteps: 50,
       syncs: 12,
@@ -173,11 +174,11 @@ describe('a plan', () => {
         model            <cwd>/tiny
         explore          25 steps from 100 tasks, each 8 tasks x 4 runs = 32 experiences or more
         sync             12 weight updates
-        train            50 steps of 16 experiences, 2 per explore step
+        train            50 steps of 16 runs, 2 per explore step
         evaluate         4 times, 60 runs each
         memory           about ...
         sample_strategy  default
-        advantage_fn     grpo { epsilon: 0.000001, duplicate_experiences: false, rank_penalty_raw_numerator: false, std_cal_level: group }
+        advantage_fn     grpo { compare: runs, epsilon: 0.000001, duplicate_experiences: false, rank_penalty_raw_numerator: false, std_cal_level: group }
         policy_loss_fn   ppo { clip_range: 0.2, clip_ratio_c: 3, enable_sequence_masking: false, delta_sequence_masking: 0.1, fallback_to_policy_gradient: false }
         kl_loss_fn       k2 { kl_coef: 0.001, adaptive: false }
         entropy_loss_fn  default { entropy_coef: 0 }

@@ -74,6 +74,7 @@ describe('a file written for the original', () => {
     expect(warnings.map((line) => /^run\.yaml:\d+:\d+ ([\w.]+): /.exec(line)?.[1])).toEqual([
       'cluster.node_num',
       'cluster.gpu_per_node',
+      'buffer.train_batch_size',
       'buffer.explorer_input.taskset.task_selector',
       'buffer.trainer_input.experience_buffer.path',
       'explorer.rollout_model.engine_type',

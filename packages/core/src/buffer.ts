@@ -25,7 +25,19 @@ export interface TaskSource {
   close(): Promise<void>;
 }
 
+/** What a batch is counted in. A run or task is never split between two batches. */
+export type BatchUnit = 'experiences' | 'runs' | 'tasks';
+
 export interface TakeFilter {
+  /** @default "experiences" */
+  readonly unit?: BatchUnit;
+  /**
+   * Explore steps that a batch may have parts of: with all that is left of them it is complete, so
+   * it never waits for others when runs failed or were filtered. With 1, an explore step is cut into
+   * batches of about equal size.
+   * @default unlimited
+   */
+  readonly maxExploreSteps?: number;
   /** Older experiences are discarded and counted, not returned. */
   readonly minPolicyVersion?: number;
 }
@@ -44,7 +56,7 @@ export interface Lease {
 /** Supplies a trainer with batches. */
 export interface ExperienceSource {
   /**
-   * Waits until `count` experiences are available and leases the oldest ones. After
+   * Waits until a batch of `count` experiences, runs or tasks is available and leases the oldest. After
    * {@link ExperienceStore.finish} it returns the remainder, then `undefined`.
    * @throws CancelledError when the signal aborts, BufferError when the store failed
    */
@@ -71,6 +83,15 @@ export interface ExperienceStore extends ExperienceSource {
    * finds less from then on. {@link counts} still counts it.
    */
   prune(trainStep: number): Promise<void>;
+  /** True while a taker waits for experiences that are not there or not released. */
+  starved(): boolean;
+  /** Experiences of later explore steps (`eid.batch`) are not given out. @default all are */
+  releaseUpTo(exploreStep: number): void;
+  /**
+   * The first train step that used up an experience of an explore step after `exploreStep`.
+   * Undefined when there was none.
+   */
+  firstTrainStepAfter(exploreStep: number): Promise<number | undefined>;
   /** No more puts will follow: waiting takers get the remainder. */
   finish(): void;
   /** The producer died: waiting takers reject with this error. */

@@ -23,13 +23,13 @@ function input(
   checkpoints: readonly number[],
   explorer: ExplorerState | undefined,
   { interval, offset }: Timing = { interval: 1, offset: 0 },
+  firstTrainStepAfter?: number,
 ): ResumeInput {
-  const isBoundary = (step: number): boolean => step > offset && (step - offset) % interval === 0;
   return {
     checkpoints: checkpoints.map(checkpoint),
     explorer,
-    settings: { syncStyle: 'fixed', syncInterval: interval },
-    isBoundary,
+    settings: { syncStyle: 'fixed', syncInterval: interval, syncOffset: offset },
+    firstTrainStepAfter,
   };
 }
 
@@ -39,35 +39,32 @@ describe('findResumePoint', () => {
       checkpoint: undefined,
       trainStep: 0,
       explorerVersion: 0,
+      boundary: 1,
       catchUp: false,
     });
   });
 
-  it.each([
-    ['the weights of the boundary, when the trainer has saved them', [2, 3, 4], state(4, 3), 4],
-    ['an older checkpoint, when those weights were not saved', [1, 2], state(4, 3), 2],
-    ['a checkpoint that is not past what the explorer needs', [1, 2, 9], state(4, 3), 2],
-    ['the model of the start, when every checkpoint is past it', [9], state(4, 3), 0],
-  ])('takes %s', (_what, steps, explorer, expected) => {
-    expect(findResumePoint(input(steps, explorer))).toEqual({
-      checkpoint: expected === 0 ? undefined : checkpoint(expected),
-      trainStep: expected,
-      explorerVersion: expected < 3 ? 2 : 3,
-      catchUp: expected < 3,
-    });
+  it('takes the newest checkpoint at a boundary, since the trainer uses up the rest before the explorer continues', () => {
+    for (const [saved, trainStep] of [
+      [[2, 3, 4], 4],
+      [[1, 2], 2],
+      [[], 0],
+      [[5, 9], 9],
+    ] as const)
+      expect(findResumePoint(input(saved, state(4, 3)))).toMatchObject({
+        trainStep,
+        explorerVersion: 3,
+        boundary: 4,
+        catchUp: false,
+      });
   });
 
-  it('does not take weights between two publications for the next one', () => {
-    expect(findResumePoint(input([2, 4], state(6, 3), { interval: 3, offset: 0 }))).toMatchObject({
-      trainStep: 2,
-      explorerVersion: 2,
-      catchUp: true,
-    });
-    expect(
-      findResumePoint(input([2, 4, 6], state(6, 3), { interval: 3, offset: 0 })),
-    ).toMatchObject({
-      trainStep: 6,
-      explorerVersion: 3,
+  it('takes no checkpoint that has seen what the trainer was to get only after the boundary', () => {
+    // Step 6 has been explored, 5 may be trained on; train step 11 is the first that used step 6.
+    const timing = { interval: 1, offset: 1 };
+    expect(findResumePoint(input([8, 10, 12], state(6, 8), timing, 11))).toMatchObject({
+      trainStep: 10,
+      boundary: 6,
       catchUp: false,
     });
   });
@@ -77,58 +74,58 @@ describe('findResumePoint', () => {
     expect(findResumePoint(input([3, 4, 6], state(7, 4), timing))).toMatchObject({
       trainStep: 4,
       explorerVersion: 4,
+      boundary: 9,
       catchUp: false,
     });
     expect(findResumePoint(input([3, 6], state(7, 4), timing))).toMatchObject({
       trainStep: 3,
-      explorerVersion: 3,
+      explorerVersion: 4,
+      boundary: 5,
       catchUp: true,
     });
   });
 
   it('takes the newest checkpoint when the explorer goes first: which version a step saw is not repeated then', () => {
+    const resumed = input([3, 6], state(7, 4));
     expect(
       findResumePoint({
-        ...input([3, 6], state(7, 4)),
-        settings: { syncStyle: 'explorer_driven', syncInterval: 1 },
+        ...resumed,
+        settings: { ...resumed.settings, syncStyle: 'explorer_driven' },
       }),
-    ).toMatchObject({
-      trainStep: 6,
-      explorerVersion: 6,
-      catchUp: false,
-    });
+    ).toMatchObject({ trainStep: 6, explorerVersion: 6, catchUp: false });
   });
 
-  it('never starts the trainer past the version that the next explore step must see', () => {
+  it('never starts the trainer past the weights that the next explore step must see', () => {
     const cases = fc.record({
       interval: fc.integer({ min: 1, max: 4 }),
       offset: fc.integer({ min: 0, max: 3 }),
       step: fc.integer({ min: 1, max: 40 }),
+      trainSteps: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 60, maxLength: 60 }),
       saved: fc.uniqueArray(fc.integer({ min: 0, max: 60 }), { maxLength: 10 }),
     });
     fc.assert(
-      fc.property(cases, ({ interval, offset, step, saved }) => {
-        // In an undisturbed run of one train step per explore step, `step` is made by the version
-        // of the last boundary before it.
-        const publicationsBefore = (upTo: number): number =>
+      fc.property(cases, ({ interval, offset, step, trainSteps, saved }) => {
+        /** Version once everything up to an explore step is used up. */
+        const after = (exploreStep: number): number =>
+          trainSteps.slice(0, Math.max(0, exploreStep)).reduce((sum, count) => sum + count, 0);
+        const released = (upTo: number): number =>
           Math.max(0, Math.floor((upTo - offset) / interval)) * interval;
-        const policyVersion = publicationsBefore(step - 1);
-        const next = publicationsBefore(step);
-        const point = findResumePoint(
-          input(
-            saved.toSorted((a, b) => a - b),
-            state(step, policyVersion),
-            { interval, offset },
-          ),
+        const policyVersion = after(released(step - 1));
+        const next = after(released(step));
+        const resumed = input(
+          saved.toSorted((a, b) => a - b),
+          state(step, policyVersion),
+          { interval, offset },
+          after(step - offset) + 1,
         );
+        const point = findResumePoint(resumed);
         expect(point.checkpoint?.manifest.step ?? 0).toBe(point.trainStep);
-        // Weights between the explorer's own and the next publication would be taken for that
-        // publication.
-        expect(point.trainStep === next || point.trainStep <= policyVersion).toBe(true);
-        // The sampler begins with the trainer's weights, or waits for its own: never with older
-        // ones.
-        expect(point.catchUp).toBe(point.trainStep < policyVersion);
-        expect(point.explorerVersion).toBe(point.catchUp ? policyVersion - 1 : policyVersion);
+        expect(point.trainStep).toBeLessThanOrEqual(next);
+        const atBoundary = point.boundary === step;
+        expect(point.catchUp).toBe(!atBoundary && point.trainStep < policyVersion);
+        expect(released(point.boundary)).toBe(
+          point.catchUp || atBoundary ? released(step) : released(step) + interval,
+        );
       }),
     );
   });

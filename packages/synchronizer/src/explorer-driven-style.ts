@@ -22,6 +22,7 @@ export function explorerDrivenStyle(parts: SyncParts): Style {
     await publishing;
   };
   return {
+    start: () => undefined,
     exploreBoundary: (signal) => exploreBoundary(parts, answer, signal),
     trainStepDone: answer,
   };

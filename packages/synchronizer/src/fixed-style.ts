@@ -1,7 +1,9 @@
 /**
- * The style `fixed`, a rendezvous: the trainer does not pass a publication that the explorer has not
- * taken. Which version the explorer gets therefore does not depend on who is faster, and a resumed
- * run meets at the same points.
+ * The style `fixed`, a rendezvous in units of explore steps: at a boundary the explorer waits until
+ * the trainer has used up everything that was explored before (except the last `syncOffset` steps),
+ * and takes the weights of that moment; until then the trainer gets nothing later. Which version an
+ * explore step sees therefore depends neither on who is faster nor on how many train steps an
+ * explore step makes, and a resumed run meets at the same points.
  */
 import {
   adopt,
@@ -14,9 +16,19 @@ import {
 
 export function fixedStyle(parts: SyncParts): Style {
   return {
-    exploreBoundary: (signal) => exploreBoundary(parts, signal),
-    trainStepDone: (signal) => trainStepDone(parts, signal),
+    start: () => release(parts),
+    exploreBoundary: async (signal) => {
+      const result = await exploreBoundary(parts, signal);
+      parts.state.boundary += parts.settings.syncInterval;
+      release(parts);
+      return result;
+    },
+    trainStepDone: () => Promise.resolve(),
   };
+}
+
+function release({ state, settings, releaseUpTo }: SyncParts): void {
+  releaseUpTo(state.boundary - settings.syncOffset);
 }
 
 async function exploreBoundary(
@@ -26,40 +38,24 @@ async function exploreBoundary(
   const { state, gate, settings, clock, logger } = parts;
   const { syncTimeoutMs: timeoutMs } = settings;
   const version = state.explorerVersion;
-  const isStarved = async (): Promise<boolean> => state.trainerWaits && (await parts.starved());
-  const arrived = await gate.wait(
-    async () => hasNewerWeights(state) || !state.trainerRuns || (await isStarved()),
-    {
-      what: `weights newer than version ${version} from the trainer`,
-      timeoutMs,
-      clock,
-      signal,
-    },
-  );
-  if (hasNewerWeights(state)) return adopt(parts);
-  if (!state.trainerRuns) return { outcome: 'trainer_stopped', version };
-  if (arrived) return { outcome: 'starved', version };
-  logger.warn(
-    `No weights newer than version ${version} within ${timeoutMs} ms; exploring continues with the old ones.`,
-  );
-  return { outcome: 'timeout', version };
-}
-
-async function trainStepDone(parts: SyncParts, signal: AbortSignal | undefined): Promise<void> {
-  const { state, gate, settings, clock, logger } = parts;
-  const { syncInterval, syncTimeoutMs: timeoutMs } = settings;
-  const { trainStep } = state;
-  if (trainStep % syncInterval !== 0) return;
-  await publish(parts, trainStep);
-  gate.notify();
-  const taken = await gate.wait(() => state.explorerVersion >= trainStep || !state.explorerRuns, {
-    what: `the explorer to take version ${trainStep}`,
+  const isIdle = (): boolean => state.trainerWaits && parts.starved();
+  const arrived = await gate.wait(() => isIdle() || !state.trainerRuns, {
+    what: 'the trainer to use up what has been explored',
     timeoutMs,
     clock,
     signal,
   });
-  if (!taken)
+  if (!arrived) {
     logger.warn(
-      `The explorer did not take version ${trainStep} within ${timeoutMs} ms; training continues.`,
+      `The trainer has not used up what has been explored within ${timeoutMs} ms; exploring continues with the old weights.`,
     );
+    return { outcome: 'timeout', version };
+  }
+  if (!state.trainerRuns) return { outcome: 'trainer_stopped', version };
+  if (state.trainStep > state.publishedVersion) await publish(parts, state.trainStep);
+  const outcome = hasNewerWeights(state) ? 'updated' : 'starved';
+  // A resumed trainer may just have made the weights again that the explorer used before.
+  if (state.publishedVersion !== state.adoptedVersion) await adopt(parts);
+  state.explorerVersion = state.publishedVersion;
+  return { outcome, version: state.explorerVersion };
 }

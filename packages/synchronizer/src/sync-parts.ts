@@ -3,8 +3,8 @@ import type { Clock, Logger } from '@trinity-rft/core';
 import type { Gate } from './gate.js';
 
 /**
- * `fixed`: every `syncInterval` train steps meets every `syncInterval` explore steps (after the
- * first `syncOffset`), and both sides wait. `explorer_driven`: the explorer asks at its boundaries,
+ * `fixed`: every `syncInterval` explore steps (after the first `syncOffset`) the explorer waits until
+ * they have been trained on, and the trainer waits for the explorer. `explorer_driven`: the explorer asks at its boundaries,
  * and the trainer answers between two steps with the weights it has.
  */
 export type SyncStyle = 'fixed' | 'explorer_driven';
@@ -12,7 +12,7 @@ export type SyncStyle = 'fixed' | 'explorer_driven';
 /** When both sides meet, by the names of a configuration's section `synchronizer`. */
 export interface SynchronizerSettings {
   readonly syncStyle: SyncStyle;
-  /** Steps between two meetings, at least 1. */
+  /** Explore steps between two meetings, at least 1. */
   readonly syncInterval: number;
   /** Explore steps that the explorer may be ahead. */
   readonly syncOffset: number;
@@ -32,7 +32,9 @@ export interface SynchronizerOptions {
   readonly settings: SynchronizerSettings;
   readonly transport: WeightTransport;
   /** True when the trainer waits for experiences that are not there. Asked only while it waits. */
-  readonly starved: () => Promise<boolean>;
+  readonly starved: () => boolean;
+  /** The trainer gets no experiences of later explore steps. */
+  readonly releaseUpTo: (exploreStep: number) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -49,9 +51,13 @@ export interface SyncResult {
 export interface SyncState {
   trainStep: number;
   publishedVersion: number;
+  /** That the explorer uses, or used when the run was stopped. */
   explorerVersion: number;
+  /** That the sampler has. */
+  adoptedVersion: number;
+  /** Explore step after which the explorer meets the trainer next. */
+  boundary: number;
   explorerAsks: boolean;
-  explorerRuns: boolean;
   trainerRuns: boolean;
   trainerWaits: boolean;
 }
@@ -63,6 +69,7 @@ export interface SyncParts extends SynchronizerOptions {
 
 /** What the two sides do when they meet. */
 export interface Style {
+  start(): void;
   exploreBoundary(signal?: AbortSignal): Promise<SyncResult>;
   /** After `state.trainStep` has moved. */
   trainStepDone(signal?: AbortSignal): Promise<void>;
@@ -77,6 +84,7 @@ export async function adopt({ transport, state }: SyncParts): Promise<SyncResult
   const version = state.publishedVersion;
   await transport.adopt(version);
   state.explorerVersion = version;
+  state.adoptedVersion = version;
   return { outcome: 'updated', version };
 }
 

@@ -7,7 +7,8 @@ interface Bench {
   readonly sync: Synchronizer;
   readonly log: string[];
   readonly runtime: TestRuntime;
-  starve(value: boolean): void;
+  /** The trainer has used up what was released. */
+  starve(): void;
   /** Holds the transport in this call once it begins, until `finish`. */
   hold(call: string): { readonly begun: Promise<void>; finish(): void };
 }
@@ -19,6 +20,7 @@ async function bench(
     offset?: number;
     trainStep?: number;
     explorerVersion?: number;
+    boundary?: number;
   } = {},
 ): Promise<Bench> {
   const runtime = testRuntime();
@@ -47,15 +49,21 @@ async function bench(
       publish: (version) => move(`publish ${version}`),
       adopt: (version) => move(`adopt ${version}`),
     },
-    starved: async () => starved,
+    starved: () => starved,
+    releaseUpTo: (step) => log.push(`release ${step}`),
     clock: runtime.clock,
     logger: runtime.logger,
   });
   await sync.start({
     trainStep: options.trainStep ?? 0,
     explorerVersion: options.explorerVersion ?? 0,
+    boundary: options.boundary ?? (options.offset ?? 0) + (options.interval ?? 1),
   });
-  return { sync, log, runtime, starve: (value) => (starved = value), hold };
+  const starve = (): void => {
+    starved = true;
+    sync.setTrainerWaiting(true);
+  };
+  return { sync, log, runtime, starve, hold };
 }
 
 const settled = async (promise: Promise<unknown>): Promise<boolean> => {
@@ -74,71 +82,64 @@ describe('boundaries', () => {
 });
 
 describe('fixed style', () => {
-  it('hands each publication to the explorer before the trainer continues', async () => {
-    const { sync, log } = await bench('fixed');
+  it('gives the explorer the weights of the moment when all that it explored is used up', async () => {
+    const { sync, log, starve } = await bench('fixed');
     const boundary = sync.exploreBoundary();
-    expect(await settled(boundary)).toBe(false);
-    await sync.trainStepDone(1);
-    expect(await boundary).toEqual({ outcome: 'updated', version: 1 });
-    expect(log).toEqual(['publish 0', 'publish 1', 'adopt 1']);
-  });
-
-  it('holds the trainer at a publication until the explorer arrives', async () => {
-    const { sync } = await bench('fixed');
-    const step = sync.trainStepDone(1);
-    expect(await settled(step)).toBe(false);
-    await sync.exploreBoundary();
-    expect(await settled(step)).toBe(true);
-  });
-
-  it('does not publish between two meetings', async () => {
-    const { sync, log } = await bench('fixed', { interval: 3 });
+    sync.setTrainerWaiting(true);
     await sync.trainStepDone(1);
     await sync.trainStepDone(2);
-    expect(log).toEqual(['publish 0']);
-  });
-
-  it('lets the explorer continue with old weights when the trainer has too little data', async () => {
-    const { sync, starve } = await bench('fixed');
-    const boundary = sync.exploreBoundary();
-    sync.setTrainerWaiting(true);
     expect(await settled(boundary)).toBe(false);
-    starve(true);
-    sync.setTrainerWaiting(true);
+    starve();
+    expect(await boundary).toEqual({ outcome: 'updated', version: 2 });
+    expect(log).toEqual(['publish 0', 'release 1', 'publish 2', 'adopt 2', 'release 2']);
+  });
+
+  it('releases to the trainer what lies before the next meeting, less the offset', async () => {
+    const { sync, log, starve } = await bench('fixed', { interval: 2, offset: 1 });
+    expect(log).toEqual(['publish 0', 'release 2']);
+    const boundary = sync.exploreBoundary();
+    await sync.trainStepDone(1);
+    starve();
+    await boundary;
+    expect(log.slice(2)).toEqual(['publish 1', 'adopt 1', 'release 4']);
+  });
+
+  it('lets the explorer continue with the same weights when nothing was trained', async () => {
+    const { sync, log, starve } = await bench('fixed');
+    const boundary = sync.exploreBoundary();
+    starve();
     expect(await boundary).toEqual({ outcome: 'starved', version: 0 });
+    expect(log).toEqual(['publish 0', 'release 1', 'release 2']);
   });
 
-  it('passes publications that a resumed explorer has already seen', async () => {
-    const { sync, log } = await bench('fixed', { trainStep: 2, explorerVersion: 4 });
-    await sync.trainStepDone(3);
-    await sync.trainStepDone(4);
-    const step = sync.trainStepDone(5);
-    expect(await settled(step)).toBe(false);
-    await sync.exploreBoundary();
-    await step;
-    expect(log.at(-1)).toBe('adopt 5');
+  it('takes up again the weights that a resumed explorer had, and those that it was to get', async () => {
+    const behind = await bench('fixed', { trainStep: 2, explorerVersion: 4, boundary: 6 });
+    const caughtUp = behind.sync.exploreBoundary();
+    await behind.sync.trainStepDone(3);
+    await behind.sync.trainStepDone(4);
+    behind.starve();
+    expect(await caughtUp).toEqual({ outcome: 'starved', version: 4 });
+    expect(behind.log.slice(-3)).toEqual(['publish 4', 'adopt 4', 'release 7']);
+    const ahead = await bench('fixed', { trainStep: 5, explorerVersion: 4, boundary: 7 });
+    const reached = ahead.sync.exploreBoundary();
+    ahead.starve();
+    expect(await reached).toEqual({ outcome: 'updated', version: 5 });
   });
 
-  it('ends both waits at their deadline with a warning, and both sides continue', async () => {
-    const { sync, runtime } = await bench('fixed');
+  it('ends the wait at its deadline with a warning, and exploring continues', async () => {
+    const { sync, runtime, log } = await bench('fixed');
     const boundary = sync.exploreBoundary();
     await runtime.clock.advance(1000);
     expect(await boundary).toEqual({ outcome: 'timeout', version: 0 });
-    const step = sync.trainStepDone(1);
-    await runtime.clock.advance(1000);
-    await step;
     expect(runtime.clock.sleeping).toBe(0);
+    expect(log.at(-1)).toBe('release 2');
   });
 
-  it('releases each side when the other has stopped', async () => {
-    const first = await bench('fixed');
-    const boundary = first.sync.exploreBoundary();
-    first.sync.trainerStopped();
+  it('does not wait for a trainer that has stopped', async () => {
+    const { sync } = await bench('fixed');
+    const boundary = sync.exploreBoundary();
+    sync.trainerStopped();
     expect((await boundary).outcome).toBe('trainer_stopped');
-    const second = await bench('fixed');
-    const step = second.sync.trainStepDone(1);
-    second.sync.explorerStopped();
-    await step;
   });
 
   it('rejects waits with the cause when the other side failed', async () => {

@@ -12,18 +12,23 @@ import {
   type SyncStyle,
 } from './sync-parts.js';
 
+/** Where both sides stand. */
+export interface SyncStart {
+  /** Version of the weights of trainer and sampler. */
+  readonly trainStep: number;
+  /** Version that the explorer last used. */
+  readonly explorerVersion: number;
+  /** Explore step after which the explorer meets the trainer next. */
+  readonly boundary: number;
+}
+
 export interface Synchronizer {
-  /**
-   * Both sides start here: the trainer stands at `trainStep`, the explorer last used
-   * `explorerVersion`.
-   */
-  start(state: { readonly trainStep: number; readonly explorerVersion: number }): Promise<void>;
+  start(at: SyncStart): Promise<void>;
   /** True when explore step `step` ends at a boundary. */
   isBoundary(step: number): boolean;
   /** Explorer, at a boundary with nothing in flight: waits for its turn and switches weights. */
   exploreBoundary(signal?: AbortSignal): Promise<SyncResult>;
-  explorerStopped(): void;
-  /** Trainer, after each train step: publishes when it is due. */
+  /** Trainer, after each train step: publishes when it is asked to. */
   trainStepDone(step: number, signal?: AbortSignal): Promise<void>;
   /** Trainer, around waiting for experiences. */
   setTrainerWaiting(waiting: boolean): void;
@@ -43,8 +48,9 @@ export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
     trainStep: 0,
     publishedVersion: -1,
     explorerVersion: -1,
+    adoptedVersion: -1,
+    boundary: syncOffset + syncInterval,
     explorerAsks: false,
-    explorerRuns: true,
     trainerRuns: true,
     trainerWaits: false,
   };
@@ -57,9 +63,10 @@ export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
   };
 
   return {
-    start: async ({ trainStep, explorerVersion }) => {
-      update({ trainStep, explorerVersion });
-      await publish(parts, trainStep);
+    start: async (at) => {
+      update({ ...at, adoptedVersion: at.trainStep });
+      await publish(parts, at.trainStep);
+      style.start();
       gate.notify();
     },
     isBoundary: (step) => step > syncOffset && (step - syncOffset) % syncInterval === 0,
@@ -71,7 +78,6 @@ export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
         update({ explorerAsks: false });
       }
     },
-    explorerStopped: () => update({ explorerRuns: false }),
     trainStepDone: async (step, signal) => {
       state.trainStep = step;
       await style.trainStepDone(signal);

@@ -34,9 +34,11 @@ export async function takeBatch(
 
 async function reportWaiting(
   step: number,
-  { trainBatchSize, maxReadTimeoutMs, runtime }: TakeBatchOptions,
+  { trainBatchSize, filter, maxReadTimeoutMs, runtime }: TakeBatchOptions,
   settled: AbortSignal,
 ): Promise<void> {
+  const { unit = 'experiences' } = filter?.(step) ?? {};
+  const wanted = trainBatchSize === Infinity ? unit : `${trainBatchSize} ${unit}`;
   for (let waitedMs = maxReadTimeoutMs; ; waitedMs += maxReadTimeoutMs) {
     try {
       await runtime.clock.sleep(maxReadTimeoutMs, settled);
@@ -44,7 +46,7 @@ async function reportWaiting(
       return;
     }
     runtime.logger.warn(
-      `Train step ${step} has been waiting for ${trainBatchSize} experiences for ${Math.round(waitedMs / 1000)} s (buffer max_read_timeout).`,
+      `Train step ${step} has been waiting for ${wanted} for ${Math.round(waitedMs / 1000)} s (buffer max_read_timeout).`,
     );
   }
 }

@@ -52,7 +52,7 @@ export interface TrainerOptions {
   readonly settings: TrainerSettings;
   /** Optimizer of the policy. */
   readonly optimizer: OptimizerSettings;
-  /** Experiences per train step. */
+  /** What a train step takes, in the unit of `filter`; Infinity: whole explore steps. */
   readonly trainBatchSize: number;
   /** Runs per task, to count groups that a batch splits. @default 1 */
   readonly repeatTimes?: number;
@@ -69,7 +69,7 @@ export interface TrainerOptions {
   readonly critic?: ValueEngine;
   readonly algorithm: Omit<Algorithm, 'advantage'>;
   readonly source: ExperienceSource;
-  /** Which experiences a train step may read (sample strategy). @default all */
+  /** Which experiences a train step may read, and how they are counted. @default all */
   readonly filter?: (step: number) => TakeFilter;
   /** State in the checkpoint that the models were loaded from. @default a new trainer's */
   readonly state?: TrainerState;

@@ -58,7 +58,6 @@ export const gigpo = defineAdvantagePart({
     },
   },
   comparesRuns: true,
-  experiencesPerRun: 'many',
   create: (options) => ({ advantage: (experiences) => compare(experiences, options) }),
 });
 

@@ -77,7 +77,6 @@ export const stepWiseGrpo = defineAdvantagePart({
     },
   },
   comparesRuns: true,
-  experiencesPerRun: 'many',
   create: (options) => ({ advantage: (experiences) => compare(experiences, options) }),
 });
 

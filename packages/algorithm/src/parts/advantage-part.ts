@@ -31,12 +31,6 @@ export interface AdvantageFacts {
    * Runs are compared with others of their task, so a task with one run teaches little or nothing.
    */
   readonly comparesRuns: boolean;
-  /**
-   * `many`: a run may yield an experience per model call, as functions for runs of several steps
-   * expect, so the number of experiences of an explore step is not known beforehand.
-   * @default "one"
-   */
-  readonly experiencesPerRun?: 'one' | 'many';
 }
 
 /** Made from arguments and the run's seed. */
@@ -53,12 +47,11 @@ export interface AdvantagePartDefinition<S extends ArgSpec> extends AdvantageFac
 export function defineAdvantagePart<S extends ArgSpec>(
   definition: AdvantagePartDefinition<S>,
 ): AdvantagePart {
-  const { args, doc, comparesRuns, experiencesPerRun = 'one', create } = definition;
+  const { args, doc, comparesRuns, create } = definition;
   return {
     args,
     doc,
     comparesRuns,
-    experiencesPerRun,
     make: (owner, given, seed) => create(readArgs(owner, args, given), seed),
   };
 }

@@ -74,11 +74,4 @@ describe('the tables', () => {
     );
     expect(missing.map(([name]) => name)).toEqual(['ppo', 'clipb', 'clipv']);
   });
-
-  it('say which advantage functions expect several experiences of a run', () => {
-    const many = Object.entries(builtInTables.advantageFns)
-      .filter(([, { experiencesPerRun }]) => experiencesPerRun === 'many')
-      .map(([name]) => name);
-    expect(many).toEqual(['step_wise_grpo', 'gigpo']);
-  });
 });

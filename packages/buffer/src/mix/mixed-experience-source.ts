@@ -16,8 +16,8 @@ export interface MixedSourceOptions {
 }
 
 /**
- * A batch of `count` rows has experiences first (fewer at the end), then `expertCount` rows of
- * experts. Both
+ * A batch has experiences first, `count` less `expertCount` of them in the unit of the filter (fewer
+ * at the end), then `expertCount` rows of experts. Both
  * parts of a lease are acknowledged, released and rolled back together. Filters apply to the
  * experiences.
  *
@@ -30,7 +30,7 @@ export function mixedExperienceSource({
 }: MixedSourceOptions): ExperienceSource {
   return {
     take: async (count, filter, signal) => {
-      assertCount(count);
+      assertCount({ ...filter, count });
       if (count <= expertCount) throw nothingLeftError(count, expertCount);
       const own = await experiences.take(count - expertCount, filter, signal);
       if (!own) return undefined;

@@ -1,5 +1,5 @@
 /** Errors that every driver of the experience store throws. */
-import { BufferError, CancelledError } from '@trinity-rft/core/internal';
+import { BufferError, CancelledError, type TakeFilter } from '@trinity-rft/core/internal';
 
 export function duplicateError(uids: readonly string[]): BufferError {
   return new BufferError(
@@ -31,9 +31,16 @@ export function leaseEndedError(how: string): BufferError {
   );
 }
 
-/** @throws BufferError when a trainer asks for no whole number of experiences */
-export function assertCount(count: number): void {
+interface BatchSize {
+  readonly count: number;
+  readonly unit?: TakeFilter['unit'];
+  readonly maxExploreSteps?: number;
+}
+
+/** @throws BufferError when a trainer asks for no whole number of them, without another end */
+export function assertCount({ count, maxExploreSteps = Infinity }: BatchSize): void {
   if (Number.isInteger(count) && count >= 1) return;
+  if (count === Infinity && maxExploreSteps < Infinity) return;
   throw new BufferError(
     `A trainer asked for ${count} experiences; expected a whole number of at least 1 (buffer.train_batch_size).`,
     { code: 'BUFFER_COUNT' },
@@ -51,17 +58,15 @@ export function assertTrainStep(trainStep: number): void {
 
 /** @param reason of the signal that aborted the take */
 export function takeCancelledError(
-  count: number,
+  { count, unit = 'experiences' }: BatchSize,
   present: number,
   reason: unknown,
 ): CancelledError {
-  return new CancelledError(
-    `Waiting for ${count} experiences was cancelled; ${present} were there.`,
-    {
-      code: 'TAKE_CANCELLED',
-      reason:
-        CancelledError.is(reason) && reason instanceof CancelledError ? reason.reason : 'aborted',
-      cause: reason,
-    },
-  );
+  const wanted = count === Infinity ? unit : `${count} ${unit}`;
+  return new CancelledError(`Waiting for ${wanted} was cancelled; ${present} were there.`, {
+    code: 'TAKE_CANCELLED',
+    reason:
+      CancelledError.is(reason) && reason instanceof CancelledError ? reason.reason : 'aborted',
+    cause: reason,
+  });
 }

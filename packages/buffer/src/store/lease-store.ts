@@ -4,6 +4,7 @@
  * repair. That requires one owner per store; durable drivers enforce it with a lock.
  */
 import {
+  runKey,
   type Clock,
   type Experience,
   type ExperienceStore,
@@ -56,6 +57,12 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
   return {
     put: (batch, explorerState) => put(store, batch, explorerState),
     take: (count, filter, signal) => take(store, count, filter, signal),
+    starved: () => store.queue.waitingTakers > 0,
+    releaseUpTo: (exploreStep) => store.queue.releaseUpTo(exploreStep),
+    firstTrainStepAfter: async (exploreStep) => {
+      assertOpen(store, 'firstTrainStepAfter');
+      return driver.firstTrainStepAfter(exploreStep);
+    },
     rollback: (trainStep) => rollback(store, trainStep),
     prune: async (trainStep) => {
       assertOpen(store, 'prune');
@@ -115,15 +122,20 @@ function noteNewest(store: StoreState, rows: readonly StoredRow[]): void {
 async function take(
   store: StoreState,
   count: number,
-  { minPolicyVersion = -Infinity }: TakeFilter = {},
+  {
+    minPolicyVersion = -Infinity,
+    unit = 'experiences',
+    maxExploreSteps = Infinity,
+  }: TakeFilter = {},
   signal: AbortSignal | undefined,
 ): Promise<Lease | undefined> {
   const { queue } = store;
   assertOpen(store, 'take');
   if (store.failure) throw store.failure;
-  assertCount(count);
-  if (signal?.aborted) throw takeCancelledError(count, queue.length, signal.reason);
-  return queue.take({ count, minPolicyVersion, signal }, (grant) => openLease(store, grant));
+  const request = { count, unit, maxExploreSteps, minPolicyVersion };
+  assertCount(request);
+  if (signal?.aborted) throw takeCancelledError(request, queue.length, signal.reason);
+  return queue.take({ ...request, signal }, (grant) => openLease(store, grant));
 }
 
 function openLease(store: StoreState, grant: Grant): Lease {
@@ -156,7 +168,7 @@ function openLease(store: StoreState, grant: Grant): Lease {
 
 /**
  * Names as in Trinity-RFT: versions that sampled the batch, distinct tasks in it, and how many
- * experiences were too old.
+ * experiences were too old; also distinct runs.
  */
 function leaseMetrics(experiences: readonly Experience[], stale: number): Metrics {
   const versions = experiences.map((experience) => experience.policyVersion);
@@ -165,6 +177,7 @@ function leaseMetrics(experiences: readonly Experience[], stale: number): Metric
     'sample/model_version/max': versions.reduce((a, b) => Math.max(a, b)),
     'sample/model_version/min': versions.reduce((a, b) => Math.min(a, b)),
     'sample/task_count': new Set(experiences.map((experience) => taskKey(experience.eid))).size,
+    'sample/run_count': new Set(experiences.map((experience) => runKey(experience.eid))).size,
     'sample/stale_dropped': stale,
   };
 }

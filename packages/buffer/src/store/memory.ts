@@ -43,6 +43,7 @@ function memoryRows(): RowDriver {
         rows.push({
           id: rows.length + 1,
           policyVersion: experience.policyVersion,
+          uid: uid(experience.eid),
           experience,
           trainStep: undefined,
           dropped: false,
@@ -64,6 +65,12 @@ function memoryRows(): RowDriver {
     prune: () => undefined,
     unsettled: (after = 0) => rows.slice(after).filter((row) => row.trainStep === undefined),
     explorerState: () => state,
+    firstTrainStepAfter: (exploreStep) => {
+      const steps = rows
+        .filter(({ experience }) => Number(experience.eid.batch) > exploreStep)
+        .flatMap(({ trainStep }) => trainStep ?? []);
+      return steps.length === 0 ? undefined : Math.min(...steps);
+    },
     counts: () => ({ total: rows.length, trained: settled(false), dropped: settled(true) }),
     close: () => undefined,
   };

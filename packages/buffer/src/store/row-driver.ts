@@ -10,6 +10,8 @@ export interface StoredRow {
   /** Place in insertion order, from 1. */
   readonly id: number;
   readonly policyVersion: number;
+  /** See `uid` of core. */
+  readonly uid: string;
 }
 
 /** Numbers of rows; `total` = waiting and leased + `trained` + `dropped`. */
@@ -43,6 +45,8 @@ export interface RowDriver {
    */
   unsettled(after?: number): StoredRow[];
   explorerState(): JsonState | undefined;
+  /** Of rows of an explore step after `exploreStep` (the first part of the uid). */
+  firstTrainStepAfter(exploreStep: number): number | undefined;
   counts(): RowCounts;
   close(): void;
 }

@@ -3,6 +3,7 @@
  * the puts that wait for room.
  */
 import { takeCancelledError } from './errors.js';
+import { pickBatch, type BatchRequest } from './pick-batch.js';
 import type { StoredRow } from './row-driver.js';
 
 /** What a taker gets. Both parts are used up together. */
@@ -13,16 +14,17 @@ export interface Grant {
   readonly stale: readonly StoredRow[];
 }
 
-interface TakeRequest {
-  readonly count: number;
-  /** Older rows are stale. */
-  readonly minPolicyVersion: number;
+interface TakeRequest extends BatchRequest {
   readonly signal: AbortSignal | undefined;
 }
 
 export interface RowQueue {
   /** Rows in the queue. */
   readonly length: number;
+  /** Takers that wait for rows which are not there or not released. */
+  readonly waitingTakers: number;
+  /** Rows of later explore steps are not given out. @default all are */
+  releaseUpTo(exploreStep: number): void;
   /** Rows that waiting takers have set aside as stale. */
   setAside(): readonly StoredRow[];
   /** Appends new rows. */
@@ -32,7 +34,7 @@ export interface RowQueue {
   /** Replaces what is in the queue by these rows. */
   reset(rows: readonly StoredRow[]): void;
   /**
-   * The oldest `count` rows of at least that version; once finished, the remainder, then
+   * The oldest batch, see `pickBatch`; once finished, the remainder, then
    * `undefined`. `open` synchronously turns the grant into the caller's result, so that rows always
    * have one owner; if it throws, they return to the queue.
    * @throws CancelledError, and what `open` throws
@@ -55,11 +57,19 @@ export function rowQueue(initial: readonly StoredRow[], capacity: number): RowQu
     takers: [],
     puts: [],
     capacity,
+    lastExploreStep: Infinity,
     finished: false,
   };
   return {
     get length() {
       return queue.rows.length;
+    },
+    get waitingTakers() {
+      return queue.takers.length;
+    },
+    releaseUpTo: (exploreStep) => {
+      queue.lastExploreStep = exploreStep;
+      advance(queue);
     },
     setAside: () => queue.takers.flatMap((taker) => taker.stale),
     add: (rows) => {
@@ -95,12 +105,12 @@ interface QueueState {
   readonly takers: Taker[];
   readonly puts: WaitingPut[];
   readonly capacity: number;
+  lastExploreStep: number;
   finished: boolean;
 }
 
 interface Taker {
-  readonly count: number;
-  readonly minPolicyVersion: number;
+  readonly request: BatchRequest;
   /** Set aside for this taker, in the order in which they were in the queue. */
   readonly stale: StoredRow[];
   readonly serve: (used: readonly StoredRow[]) => void;
@@ -146,35 +156,26 @@ function admitPuts(queue: QueueState): void {
 }
 
 /**
- * Removes from the queue the oldest rows that are fresh enough for `taker`, and sets aside the stale
- * ones before them. Undefined when there are too few, which then stay. Rows behind the last one
- * picked are not looked at, so that what a train step drops as stale does not depend on how far the
- * explorer is ahead.
+ * Removes a batch from the queue, and sets aside the stale rows before it. Undefined when there are
+ * too few rows, which then stay.
  */
 function pickRows(queue: QueueState, taker: Taker): readonly StoredRow[] | undefined {
-  const fresh: StoredRow[] = [];
-  let seen = 0;
-  for (const row of queue.rows) {
-    if (fresh.length === taker.count) break;
-    seen++;
-    (row.policyVersion < taker.minPolicyVersion ? taker.stale : fresh).push(row);
-  }
-  const rest = queue.rows.slice(seen);
-  const enough = fresh.length === taker.count || (queue.finished && fresh.length > 0);
-  queue.rows = enough ? rest : [...fresh, ...rest];
-  return enough ? fresh : undefined;
+  const { used, stale, complete } = pickBatch(queue.rows, taker.request, queue);
+  taker.stale.push(...stale);
+  const rest = queue.rows.slice(used.length + stale.length);
+  queue.rows = complete ? rest : [...used, ...rest];
+  return complete ? used : undefined;
 }
 
 function take<T>(
   queue: QueueState,
-  { count, minPolicyVersion, signal }: TakeRequest,
+  { signal, ...request }: TakeRequest,
   open: (grant: Grant) => T,
 ): Promise<T | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
   const stale: StoredRow[] = [];
   const taker: Taker = {
-    count,
-    minPolicyVersion,
+    request,
     stale,
     serve: (used) => {
       stopListening();
@@ -198,7 +199,7 @@ function take<T>(
   };
   const onAbort = (): void => {
     queue.takers.splice(queue.takers.indexOf(taker), 1);
-    taker.reject(takeCancelledError(count, queue.rows.length, signal?.reason));
+    taker.reject(takeCancelledError(request, queue.rows.length, signal?.reason));
     advance(queue);
   };
   const stopListening = (): void => signal?.removeEventListener('abort', onAbort);

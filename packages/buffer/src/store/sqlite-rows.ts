@@ -100,12 +100,18 @@ export function sqliteRows(
         });
       }),
     unsettled: (after = 0) =>
-      sql.unsettled
-        .all(after)
-        .map((row) => ({ id: Number(row['id']), policyVersion: Number(row['policy_version']) })),
+      sql.unsettled.all(after).map((row) => ({
+        id: Number(row['id']),
+        policyVersion: Number(row['policy_version']),
+        uid: String(row['uid']),
+      })),
     explorerState: () => {
       const json = state.get('explorer');
       return json === undefined ? undefined : (JSON.parse(json) as JsonState);
+    },
+    firstTrainStepAfter: (exploreStep) => {
+      const { first } = sql.firstAfter.get(exploreStep) ?? {};
+      return typeof first === 'number' ? first : undefined;
     },
     counts: () => {
       const ledger = readLedger(state);
@@ -138,7 +144,7 @@ function insertRows(
     const checksum = experienceChecksum({ id, ...row });
     const { changes } = sql.insert.run(id, key, policyVersion, bytes, checksum);
     if (changes === 0) repeated.push(key);
-    return { id, policyVersion };
+    return { id, policyVersion, uid: key };
   });
   if (repeated.length > 0) throw duplicateError(repeated);
   return rows;
@@ -207,8 +213,11 @@ function prepareStatements(database: DatabaseSync) {
     ),
     pruneUsed: database.prepare('DELETE FROM used WHERE train_step <= ?'),
     unsettle: database.prepare('DELETE FROM used WHERE train_step > ?'),
+    firstAfter: database.prepare(
+      "SELECT min(train_step) AS first FROM used JOIN experience USING (id) WHERE CAST(substr(uid, 1, instr(uid, '/') - 1) AS INTEGER) > ?",
+    ),
     unsettled: database.prepare(
-      'SELECT id, policy_version FROM experience WHERE id > ? AND id NOT IN (SELECT id FROM used) ORDER BY id',
+      'SELECT id, policy_version, uid FROM experience WHERE id > ? AND id NOT IN (SELECT id FROM used) ORDER BY id',
     ),
   };
 }

@@ -2,7 +2,12 @@
  * What a configuration would do, as plain data: stages, steps, batch arithmetic, memory and files.
  */
 import { diskAt } from '../resolve/base/disk.js';
-import type { Mode, ResolvedConfig, StageConfig } from '../resolve/base/resolved.js';
+import type {
+  Mode,
+  ResolvedConfig,
+  StageConfig,
+  TrainBatchConfig,
+} from '../resolve/base/resolved.js';
 import { planFiles } from './files.js';
 import { planParts, type PlannedPart } from './recipe.js';
 import { planMemory, type MemoryPlan } from './memory.js';
@@ -23,7 +28,7 @@ export interface StagePlan {
   readonly parts: readonly PlannedPart[];
   readonly lossAggMode: string;
   /** What the rows of a train batch are. */
-  readonly rowWord: 'experiences' | 'answers' | 'pairs';
+  readonly rowWord: TrainBatchConfig['unit'] | 'answers' | 'pairs';
   readonly model: string;
   readonly steps: StepPlan;
   /** Undefined when the model is not on this disk. */
@@ -61,7 +66,7 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     algorithmType: algorithm.algorithmType,
     parts: planParts(stage),
     lossAggMode: algorithm.lossAggMode,
-    rowWord: ({ experience: 'experiences', sft: 'answers', dpo: 'pairs' } as const)[
+    rowWord: ({ experience: stage.buffer.trainBatch.unit, sft: 'answers', dpo: 'pairs' } as const)[
       algorithm.schema
     ],
     model: model.fromPreviousStage ? 'the last checkpoint of the stage before' : model.modelPath,

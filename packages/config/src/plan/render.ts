@@ -52,7 +52,11 @@ function explorerRows({ mode, steps }: StagePlan): readonly Row[] {
 function trainerRows({ mode, steps, rowWord }: StagePlan): readonly Row[] {
   if (mode === 'bench') return [];
   const perStep =
-    mode === 'both' ? `, ${round(steps.trainStepsPerExploreStep)} per explore step` : '';
+    mode !== 'both'
+      ? ''
+      : steps.trainStepsPerExploreStep === undefined
+        ? ', as many per explore step as its calls make'
+        : `, ${round(steps.trainStepsPerExploreStep)} per explore step`;
   return [
     ['train', `${known(steps.trainSteps)} steps of ${steps.trainBatchSize} ${rowWord}${perStep}`],
   ];

@@ -1,5 +1,6 @@
 /** How many steps there are, and how many experiences each one takes. */
-import type { StageConfig } from '../resolve/base/resolved.js';
+import type { StageConfig, TrainBatchConfig } from '../resolve/base/resolved.js';
+import { trainStepsOf } from '../resolve/buffer/train-batch-size.js';
 
 /** Values that the configuration alone does not determine are undefined. */
 export interface StepPlan {
@@ -11,8 +12,9 @@ export interface StepPlan {
   /** At one experience per run; workflows with several turns make more. */
   readonly experiencesPerExploreStep: number;
   readonly trainBatchSize: number;
-  /** At one experience per run; a fraction when the batches do not fit each other. */
-  readonly trainStepsPerExploreStep: number;
+  readonly trainBatchUnit: TrainBatchConfig['unit'];
+  /** If every run succeeds; undefined if it depends on the number of calls. */
+  readonly trainStepsPerExploreStep: number | undefined;
   readonly trainSteps: number | undefined;
   /** Weight updates that the explorer sees. */
   readonly syncs: number | undefined;
@@ -31,7 +33,7 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
     ? (buffer.totalSteps ?? stepsOf(rows, buffer.totalEpochs, buffer.batchSize))
     : 0;
   const experiencesPerExploreStep = explores ? buffer.batchSize * algorithm.repeatTimes : 0;
-  const trainSteps = countTrainSteps(stage, rows, exploreSteps, experiencesPerExploreStep);
+  const trainSteps = countTrainSteps(stage, rows, exploreSteps);
   return {
     rows,
     exploreSteps,
@@ -39,7 +41,8 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
     runsPerTask: explores ? algorithm.repeatTimes : 0,
     experiencesPerExploreStep,
     trainBatchSize: mode === 'bench' ? 0 : buffer.trainBatchSize,
-    trainStepsPerExploreStep: experiencesPerExploreStep / buffer.trainBatchSize,
+    trainBatchUnit: buffer.trainBatch.unit,
+    trainStepsPerExploreStep: explores ? perExploreStep(buffer.trainBatch) : 0,
     trainSteps,
     syncs: exploreSteps === undefined ? undefined : countSyncs(stage, exploreSteps),
     evaluations: countEvaluations(stage, exploreSteps),
@@ -65,6 +68,11 @@ function sum(numbers: readonly (number | undefined)[]): number | undefined {
   );
 }
 
+function perExploreStep({ own, perExploreStep: made }: TrainBatchConfig): number | undefined {
+  if (made === undefined) return undefined;
+  return own < made ? Math.ceil(made / own) : made / own;
+}
+
 /** The last, incomplete batch of the last pass is left out. */
 function stepsOf(rows: number | undefined, epochs: number, batchSize: number): number | undefined {
   return rows === undefined ? undefined : Math.floor((rows * epochs) / batchSize);
@@ -74,16 +82,13 @@ function countTrainSteps(
   { mode, buffer, trainer }: StageConfig,
   rows: number | undefined,
   exploreSteps: number | undefined,
-  perStep: number,
 ): number | undefined {
   if (mode === 'bench') return 0;
   if (mode === 'serve') return trainer.totalSteps;
   const bound = trainer.totalSteps ?? Infinity;
   if (mode === 'both') {
     const all =
-      exploreSteps === undefined
-        ? undefined
-        : Math.ceil((exploreSteps * perStep) / buffer.trainBatchSize);
+      exploreSteps === undefined ? undefined : trainStepsOf(buffer.trainBatch, exploreSteps);
     return all === undefined ? trainer.totalSteps : Math.min(all, bound);
   }
   const supervised = buffer.trainerInput.experienceBuffer.storageType === 'file';

@@ -176,7 +176,12 @@ export const buffer = section(
     train_batch_size: field(
       int({ min: 0 }),
       0,
-      'Experiences per train step. Default: batch_size x repeat_times.',
+      'What a train step takes, in train_batch_unit. Default: all that is left of one explore step.',
+      derived,
+    ),
+    train_batch_unit: maybe(
+      oneOf(['runs', 'tasks', 'experiences']),
+      'What train_batch_size counts. runs and tasks are never split, and a batch ends with its explore step. experiences: model calls, as in Trinity-RFT; a batch is filled from as many explore steps as it takes. Default: runs in mode both, else experiences.',
       derived,
     ),
     total_epochs: field(int({ min: 1 }), 1, 'Passes over the tasks.'),

@@ -1,16 +1,17 @@
 /** The trainer's options, from the configuration of a stage. */
 import type { StageConfig } from '@trinity-rft/config';
+import { trainStepsOf } from '@trinity-rft/config/internal';
 import type { Engine, MetricSink, ValueEngine } from '@trinity-rft/core';
 import type { Algorithm } from '@trinity-rft/core/internal';
 import type { TrainerOptions, TrainerState } from '@trinity-rft/trainer';
 import type { StageContext } from '../context/stage-context.js';
-import type { Sampling } from './data/sample-strategy.js';
+import { batchCount, type Sampling } from './data/sample-strategy.js';
 
 interface TrainerParts {
   readonly engine: Engine;
   readonly critic: ValueEngine | undefined;
   readonly algorithm: Algorithm;
-  readonly sampling: Pick<Sampling, 'source' | 'filter'>;
+  readonly sampling: Pick<Sampling, 'source'> & Partial<Pick<Sampling, 'filter'>>;
   /** From the checkpoint that the stage continues from. */
   readonly state: TrainerState;
   /** If known; it ends the training only if `trainer.total_steps` or supervised data set it. */
@@ -26,7 +27,7 @@ export function trainerOptions(
   return {
     settings: { ...stage.trainer, maxCheckpointsToKeep: checkpointsNeeded(stage) },
     optimizer: stage.algorithm.optimizer,
-    trainBatchSize: stage.buffer.trainBatchSize,
+    trainBatchSize: batchCount(stage),
     repeatTimes: stage.algorithm.repeatTimes,
     maxResponseTokens: stage.model.maxResponseTokens,
     expectedSteps: totalSteps,
@@ -45,10 +46,16 @@ export function trainerOptions(
 
 /**
  * In the fixed style, a stage can only continue from a checkpoint that is not past the explorer's
- * version, and the trainer may be a whole interval past that. So enough checkpoints to reach back
- * are kept until the stage ends, even if `max_checkpoints_to_keep` is smaller.
+ * version, and the trainer may be past that by the train steps of a whole interval and the offset. So
+ * enough checkpoints to reach back are kept until the stage ends, even if `max_checkpoints_to_keep` is
+ * smaller; where their number depends on calls, more train steps may have to be repeated.
  */
-function checkpointsNeeded({ mode, trainer, synchronizer }: StageConfig): number | undefined {
+function checkpointsNeeded({
+  mode,
+  trainer,
+  synchronizer,
+  buffer,
+}: StageConfig): number | undefined {
   const { saveInterval = Infinity, maxCheckpointsToKeep } = trainer;
   const { syncStyle, syncInterval, syncOffset } = synchronizer;
   if (
@@ -58,7 +65,9 @@ function checkpointsNeeded({ mode, trainer, synchronizer }: StageConfig): number
     (syncInterval === 1 && syncOffset === 0)
   )
     return maxCheckpointsToKeep;
-  return Math.max(maxCheckpointsToKeep, Math.ceil(syncInterval / saveInterval) + 1);
+  const ahead = syncInterval + syncOffset;
+  const trainSteps = trainStepsOf(buffer.trainBatch, ahead) ?? ahead;
+  return Math.max(maxCheckpointsToKeep, Math.ceil(trainSteps / saveInterval) + 1);
 }
 
 /** Only an explorer can keep the trainer waiting; rows of files are read at once. */

@@ -5,7 +5,7 @@
  */
 import type { DataSchema, LossAggMode } from '@trinity-rft/algorithm';
 import type { AlgorithmNeeds } from '@trinity-rft/core';
-import type { RolloutArgs } from '@trinity-rft/core/internal';
+import type { BatchUnit, RolloutArgs } from '@trinity-rft/core/internal';
 import type { algorithmSection, optimizer } from '../../schema/algorithm.js';
 import type { buffer, rowsKeys, storeKeys, taskset } from '../../schema/buffer.js';
 import type { rowFormat } from '../../schema/data.js';
@@ -158,8 +158,9 @@ export interface StoredAdapter {
 }
 
 export interface BufferConfig extends Resolved<typeof buffer> {
-  /** Experiences per train step. */
+  /** What a train step takes, experts included. */
   readonly trainBatchSize: number;
+  readonly trainBatch: TrainBatchConfig;
   readonly explorerInput: {
     /** Empty when nothing is explored. */
     readonly tasksets: readonly TasksetConfig[];
@@ -173,6 +174,19 @@ export interface BufferConfig extends Resolved<typeof buffer> {
      */
     readonly experts: ExpertsConfig | undefined;
   };
+}
+
+export interface TrainBatchConfig {
+  /** Members of a train step, experts included. */
+  readonly size: number;
+  /** Members that are not of experts. */
+  readonly own: number;
+  readonly unit: BatchUnit;
+  /**
+   * Members that an explore step makes if every run succeeds; undefined if that depends on the number
+   * of calls, or if nothing is explored.
+   */
+  readonly perExploreStep: number | undefined;
 }
 
 /** A buffer to imitate: rows of a data set, or experiences that an earlier run has stored. */

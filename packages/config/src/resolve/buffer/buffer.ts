@@ -10,7 +10,7 @@ import type {
 import { deriveAuxiliaryBuffers, deriveExperienceBuffer } from './experience-buffer.js';
 import { deriveExperts } from './sample-strategy.js';
 import { deriveTasksets } from './tasksets.js';
-import { deriveTrainBatchSize } from './train-batch-size.js';
+import { deriveTrainBatch } from './train-batch-size.js';
 
 export interface BufferNeeds {
   readonly model: ModelConfig;
@@ -23,11 +23,13 @@ export interface BufferNeeds {
 export function deriveBuffer(context: StageContext, needs: BufferNeeds): BufferConfig {
   const { model, algorithm, auxiliaryModels } = needs;
   const explorerInput = deriveTasksets(context, { model, algorithm, auxiliaryModels });
-  const trainBatchSize = deriveTrainBatchSize(context, algorithm);
+  const trainBatch = deriveTrainBatch(context, algorithm);
+  const trainBatchSize = trainBatch.size;
   const buffers = deriveAuxiliaryBuffers(context, model);
   return {
     ...resolveSection(context.sections.buffer, context.input.buffer),
     trainBatchSize,
+    trainBatch,
     explorerInput,
     trainerInput: {
       experienceBuffer: deriveExperienceBuffer(context, model, needs),

@@ -1,67 +1,110 @@
-/** Experiences per train step: as the file sets it, else what one explore step makes. */
+/** What a train step takes: as the file sets it, else what one explore step makes. */
 import { expertCount } from '@trinity-rft/algorithm/internal';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
-import type { AlgorithmConfig } from '../base/resolved.js';
+import type { AlgorithmConfig, TrainBatchConfig } from '../base/resolved.js';
 
 const sizeKey: KeyPath = ['buffer', 'train_batch_size'];
+const unitKey: KeyPath = ['buffer', 'train_batch_unit'];
 const uses: readonly KeyPath[] = [
   ['buffer', 'batch_size'],
   ['algorithm', 'repeat_times'],
   ['algorithm', 'algorithm_type'],
 ];
 
-/** Experts count too. Pairs instead of experiences if the algorithm learns from pairs. */
-export function deriveTrainBatchSize(context: StageContext, algorithm: AlgorithmConfig): number {
+/**
+ * Experts count too. Pairs instead of experiences if the algorithm learns from pairs. A run that
+ * explores trains on whole runs, because a run may make any number of experiences.
+ */
+export function deriveTrainBatch(
+  context: StageContext,
+  algorithm: AlgorithmConfig,
+): TrainBatchConfig {
   const { buffer } = context.input;
-  const perStep = buffer.batch_size * algorithm.repeatTimes;
+  const explores = context.mode === 'both';
+  const unit = buffer.train_batch_unit ?? (explores ? 'runs' : 'experiences');
+  if (!algorithm.needsRollouts && buffer.train_batch_unit !== null)
+    context.warn(unitKey, 'ignored. A train step reads rows of the data set.');
   const share = expertShare(algorithm);
-  if (buffer.train_batch_size > 0) {
-    if (context.mode === 'both') checkFit(context, algorithm, perStep, share);
-    return buffer.train_batch_size;
-  }
-  if (context.mode === 'train' && !context.isSet('buffer', 'batch_size'))
+  const perExploreStep = buffer.batch_size * (unit === 'tasks' ? 1 : algorithm.repeatTimes);
+  const size = buffer.train_batch_size || batchWith(perExploreStep, share);
+  if (
+    buffer.train_batch_size === 0 &&
+    context.mode === 'train' &&
+    !context.isSet('buffer', 'batch_size')
+  )
     context.report(
       sizeKey,
       'is not set. Mode train needs the number of experiences per train step, for example 64.',
       uses,
     );
-  return batchWith(perStep, share);
+  const own = size - expertCount(share, size);
+  const batch: TrainBatchConfig = {
+    size,
+    own,
+    unit,
+    perExploreStep: explores && unit !== 'experiences' ? perExploreStep : undefined,
+  };
+  if (explores) explainFit(context, batch, perExploreStep);
+  return batch;
 }
 
-/** `perStep`: runs of an explore step, each of which makes an experience or more. */
-function checkFit(
+/** Says so where a step of exploring is not a step of training. */
+function explainFit(
   context: StageContext,
-  algorithm: AlgorithmConfig,
-  perStep: number,
-  share: number,
+  { own, unit }: TrainBatchConfig,
+  perExploreStep: number,
 ): void {
-  const { batch_size: tasks, train_batch_size: size } = context.input.buffer;
-  const experts = expertCount(share, size);
-  const explored = size - experts;
-  const sum = `batch_size ${tasks} x repeat_times ${algorithm.repeatTimes} = ${perStep}`;
-  if (explored > perStep) {
-    const isFixed = context.input.synchronizer.sync_style === 'fixed';
-    if (!isFixed || makesMany(context, algorithm)) return;
-    const own = experts === 0 ? '' : `, ${explored} of them from the explorer`;
-    context.report(
-      sizeKey,
-      `got ${size}${own}, but an explore step makes ${sum} experiences, so with sync_style fixed explorer and trainer would wait for each other. Use at most ${batchWith(perStep, share)}, or sync_style: explorer_driven.`,
-      [...uses, ['synchronizer', 'sync_style']],
+  const { batch_size: tasks } = context.input.buffer;
+  if (own <= 0) return;
+  const makes = `an explore step makes ${perExploreStep} ${unit === 'tasks' ? 'tasks' : `runs (batch_size ${tasks} x repeat_times ${perExploreStep / tasks})`}`;
+  if (unit === 'experiences')
+    context.warn(
+      unitKey,
+      `experiences are counted, one for each call of the model: ${makes} of one or more experiences, so it is trained on in ${trainSteps(perExploreStep / own)} or more, depending on the calls. ${ageOf(context)} Remove the key to train once per explore step.`,
     );
-  } else if (explored > 0 && perStep % explored !== 0)
+  else if (own < perExploreStep) {
+    const steps = Math.ceil(perExploreStep / own);
     context.warn(
       sizeKey,
-      `${explored} does not divide ${sum}; what is left of a step waits for the next one.`,
+      `got ${own}, but ${makes}, so each is trained on in ${steps} train steps. ${ageOf(context, steps)} Remove the key to train once per explore step.`,
+    );
+  } else if (own > perExploreStep)
+    context.warn(
+      sizeKey,
+      `got ${own}, but ${makes}, so a train step waits for ${Math.ceil(own / perExploreStep)} of them, and their experiences are older. Remove the key to train once per explore step.`,
     );
 }
 
-/** A run may make several experiences: one for each call of the model. */
-const makesMany = ({ tables }: StageContext, { advantageFn }: AlgorithmConfig): boolean =>
-  tables.advantageFns[advantageFn?.name ?? '']?.experiencesPerRun === 'many';
+const trainSteps = (count: number): string =>
+  `${Math.max(1, Math.ceil(count))} train step${count > 1 ? 's' : ''}`;
+
+/** @param perExploreStep train steps; undefined if they depend on the number of calls */
+function ageOf({ input: { synchronizer, buffer } }: StageContext, perExploreStep?: number): string {
+  const { sync_style: style, sync_interval: interval, sync_offset: offset } = synchronizer;
+  const { capacity } = buffer.trainer_input.experience_buffer;
+  const exploreSteps = style === 'fixed' ? interval + offset : capacity + interval + 1;
+  return perExploreStep === undefined
+    ? `sample/staleness then reaches the number of train steps of ${exploreSteps} explore step${exploreSteps === 1 ? '' : 's'}, and no more.`
+    : `sample/staleness then reaches ${perExploreStep * exploreSteps - (style === 'fixed' ? 1 : 0)}, and no more.`;
+}
 
 /**
- * Rows of a batch with `own` experiences of the model in addition to the experts; 1e-9 absorbs
+ * Train steps of a number of explore steps, if every run succeeds and nothing is filtered.
+ * Undefined if they depend on how often the runs call the model.
+ */
+export function trainStepsOf(
+  { own, perExploreStep }: TrainBatchConfig,
+  exploreSteps: number,
+): number | undefined {
+  if (perExploreStep === undefined || own <= 0) return undefined;
+  return own < perExploreStep
+    ? exploreSteps * Math.ceil(perExploreStep / own)
+    : Math.ceil((exploreSteps * perExploreStep) / own);
+}
+
+/**
+ * Rows of a batch with `own` members of the model in addition to the experts; 1e-9 absorbs
  * rounding.
  */
 const batchWith = (own: number, share: number): number =>

@@ -10,10 +10,8 @@ import { openRows, readSupervisedRows } from './supervised-data.js';
 
 export interface Sampling {
   readonly source: ExperienceSource;
-  /** Which experiences a train step may use. @default all */
-  readonly filter?: (step: number) => TakeFilter;
-  /** Number of experiences in a batch that come from the experience buffer. */
-  readonly fromBuffer: number;
+  /** Which experiences a train step may use, and how they are counted. */
+  readonly filter: (step: number) => TakeFilter;
   /** Closes everything except the experience buffer. */
   close(): Promise<void>;
 }
@@ -29,7 +27,7 @@ type OpenStrategy = (input: StrategyInput) => Sampling | Promise<Sampling>;
 
 const plain: OpenStrategy = ({ context, experiences }) => ({
   source: experiences,
-  fromBuffer: context.stage.buffer.trainBatchSize,
+  filter: () => batchOf(context.stage),
   close: () => Promise.resolve(),
 });
 
@@ -61,11 +59,27 @@ export async function openSampling(
  * Policy version >= max(step - max_staleness, 0). Weights after step s have version s, so a limit
  * of 1 allows only on-policy experiences.
  */
-function stalenessFilter({ algorithm }: StageConfig): Sampling['filter'] {
-  const limit = algorithm.sampleStrategy.args['maxStaleness'];
+function stalenessFilter(stage: StageConfig): Sampling['filter'] {
+  const limit = stage.algorithm.sampleStrategy.args['maxStaleness'];
+  const batch = batchOf(stage);
   return typeof limit === 'number'
-    ? (step) => ({ minPolicyVersion: Math.max(step - limit, 0) })
-    : undefined;
+    ? (step) => ({ ...batch, minPolicyVersion: Math.max(step - limit, 0) })
+    : () => batch;
+}
+
+/** A batch of runs or tasks ends with its explore step, or with the last one that it reaches. */
+function batchOf({ buffer: { trainBatch } }: StageConfig): TakeFilter {
+  const { own, unit, perExploreStep } = trainBatch;
+  return {
+    unit,
+    maxExploreSteps: perExploreStep === undefined ? undefined : Math.ceil(own / perExploreStep),
+  };
+}
+
+/** Members of a train step, experts included; unlimited if it takes whole explore steps. */
+export function batchCount({ buffer: { trainBatch } }: StageConfig): number {
+  const { size, own, perExploreStep } = trainBatch;
+  return perExploreStep !== undefined && own % perExploreStep === 0 ? Infinity : size;
 }
 
 async function openMix(input: StrategyInput): Promise<Sampling> {
@@ -87,7 +101,7 @@ async function openMix(input: StrategyInput): Promise<Sampling> {
   const mixture = mixedExperienceSource({ experiences, experts, expertCount: count });
   return {
     source: stage.mode === 'train' ? mixture : withPreview(mixture, context, format),
-    fromBuffer: stage.buffer.trainBatchSize - count,
+    filter: () => batchOf(stage),
     close: async () => {
       await experts.close();
       close();

@@ -10,7 +10,8 @@ import { openSampling, type Sampling } from './sample-strategy.js';
 import { ownDatabase } from './stored-experiences.js';
 import { openRows, readSupervisedRows } from './supervised-data.js';
 
-export interface TrainingData extends Pick<Sampling, 'source' | 'filter' | 'close'> {
+export interface TrainingData
+  extends Pick<Sampling, 'source' | 'close'>, Partial<Pick<Sampling, 'filter'>> {
   /** Number of train steps until the data is used up, if known. */
   readonly totalSteps: number | undefined;
 }

@@ -1,5 +1,6 @@
 /** Explorer, trainer and synchronizer of a stage, at the point where it continues. */
-import type { ExperienceStore, MetricSink } from '@trinity-rft/core';
+import type { MetricSink } from '@trinity-rft/core';
+import { trainStepsOf } from '@trinity-rft/config/internal';
 import { createExplorer, type Explorer } from '@trinity-rft/explorer';
 import { createSynchronizer, type Synchronizer } from '@trinity-rft/synchronizer';
 import { createTrainer, type Trainer, type TrainerState } from '@trinity-rft/trainer';
@@ -30,13 +31,14 @@ export async function assembleLoop(
   progress: Progress,
 ): Promise<Loop> {
   const { stage, runtime } = context;
-  const { store, sampling, engine, transport, algorithm, engineFailed } = parts;
+  const { store, engine, transport, algorithm, engineFailed } = parts;
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const synchronizer = createSynchronizer({
     settings: stage.synchronizer,
     transport,
-    starved: () => hasTooFew(store, sampling.fromBuffer),
+    starved: () => store.starved(),
+    releaseUpTo: (exploreStep) => store.releaseUpTo(exploreStep),
     clock: runtime.clock,
     logger: runtime.logger,
   });
@@ -72,12 +74,6 @@ export async function assembleLoop(
   };
 }
 
-/** True when the trainer's next batch is neither complete nor on its way. */
-async function hasTooFew(store: ExperienceStore, needed: number): Promise<boolean> {
-  const { waiting, leased } = await store.counts();
-  return leased === 0 && waiting < needed;
-}
-
 interface ResumeParts {
   readonly synchronizer: Synchronizer;
   readonly progress: Progress;
@@ -86,17 +82,15 @@ interface ResumeParts {
 /** Sets trainer, store and sampler to the point where the run continues. */
 async function resume(
   context: StageContext,
-  { engine, critic, sampling, transport }: LoopParts,
+  { engine, critic, sampling, store, transport }: LoopParts,
   { synchronizer, progress: { checkpoints, explorer } }: ResumeParts,
 ): Promise<{ readonly point: ResumePoint; readonly state: TrainerState }> {
   const { stage, runtime } = context;
-  const point = findResumePoint({
-    checkpoints,
-    explorer,
-    settings: stage.synchronizer,
-    isBoundary: (step) => synchronizer.isBoundary(step),
-  });
-  const { checkpoint, trainStep, explorerVersion } = point;
+  const settings = stage.synchronizer;
+  const released = (explorer?.step ?? 0) - settings.syncOffset;
+  const firstTrainStepAfter = await store.firstTrainStepAfter(released);
+  const point = findResumePoint({ checkpoints, explorer, settings, firstTrainStepAfter });
+  const { checkpoint, trainStep } = point;
   const models = { engine: engine.trainer, critic };
   const state = checkpoint ? await loadCheckpoint(context, checkpoint, models) : {};
   if (explorer || checkpoint)
@@ -104,22 +98,16 @@ async function resume(
       `Resumes at explore step ${explorer?.step ?? 0} and train step ${trainStep}.`,
     );
   await sampling.source.rollback(trainStep);
-  await synchronizer.start({ trainStep, explorerVersion });
-  if (!point.catchUp) await transport.adopt(trainStep);
+  await synchronizer.start(point);
+  await transport.adopt(trainStep);
   return { point, state };
 }
 
-/**
- * Train steps of the whole stage; unknown if a run yields as many experiences as it makes calls.
- */
+/** Train steps of the whole stage, if every run succeeds; unknown if they follow from calls. */
 function totalTrainSteps(
-  { stage: { trainer, buffer, algorithm }, algorithms }: StageContext,
-  { tasks, sampling }: LoopParts,
+  { stage: { trainer, buffer } }: StageContext,
+  { tasks }: LoopParts,
 ): number | undefined {
   if (trainer.totalSteps !== undefined) return trainer.totalSteps;
-  const advantage = algorithms.advantageFns[algorithm.advantageFn?.name ?? ''];
-  if (advantage?.experiencesPerRun === 'many') return undefined;
-  return Math.ceil(
-    (tasks.exploreSteps * buffer.batchSize * algorithm.repeatTimes) / sampling.fromBuffer,
-  );
+  return trainStepsOf(buffer.trainBatch, tasks.exploreSteps);
 }

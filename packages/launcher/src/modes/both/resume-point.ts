@@ -8,8 +8,12 @@ export interface ResumeInput {
   readonly checkpoints: readonly Checkpoint[];
   /** Stored with the last explore step; undefined when there was none. */
   readonly explorer: ExplorerState | undefined;
-  readonly settings: Pick<SynchronizerConfig, 'syncStyle' | 'syncInterval'>;
-  readonly isBoundary: (step: number) => boolean;
+  readonly settings: Pick<SynchronizerConfig, 'syncStyle' | 'syncInterval' | 'syncOffset'>;
+  /**
+   * The first train step that used an experience which is not released to the trainer before the
+   * explorer's next step, that is, of its last `syncOffset` steps; undefined when there was none.
+   */
+  readonly firstTrainStepAfter: number | undefined;
 }
 
 export interface ResumePoint {
@@ -18,51 +22,45 @@ export interface ResumePoint {
   readonly trainStep: number;
   /** Version the explorer last used, for the synchronizer. */
   readonly explorerVersion: number;
+  /** Explore step after which the explorer meets the trainer next, for the synchronizer. */
+  readonly boundary: number;
   /** The explorer has to wait until the trainer has made the weights again that it last used. */
   readonly catchUp: boolean;
 }
 
 /**
  * In the fixed style, the next explore step must use exactly the weights that it would have used.
- * At a boundary, these are the next published weights if the trainer got that far; between
- * boundaries, or if the trainer had too little data, they are the explorer's current ones. So the
- * trainer starts from the checkpoint of that publication, or from the newest checkpoint that is not
- * past the explorer's version, and repeats later steps from the stored experiences. An
+ * After a boundary, these are the explorer's current ones. At a boundary, they are those that the
+ * trainer has once it has used up what was released to it. So the trainer starts from the newest
+ * checkpoint that is not past that point, and repeats later steps from the stored experiences. An
  * explorer-driven run takes the newest checkpoint.
  */
-export function findResumePoint({
-  checkpoints,
-  explorer,
-  settings: { syncStyle, syncInterval },
-  isBoundary,
-}: ResumeInput): ResumePoint {
-  const newestUpTo = (version: number): Checkpoint | undefined =>
-    checkpoints.findLast(({ manifest }) => manifest.step <= version);
+export function findResumePoint(input: ResumeInput): ResumePoint {
+  const { checkpoints, explorer, settings } = input;
+  const { syncStyle, syncInterval, syncOffset } = settings;
+  const step = explorer?.step ?? 0;
+  const meetings = Math.max(0, Math.floor((step - syncOffset) / syncInterval));
+  const lastBoundary = syncOffset + meetings * syncInterval;
+  const nextBoundary = lastBoundary + syncInterval;
   if (syncStyle === 'explorer_driven' || !explorer) {
     // Without a stored explore step nothing was trained: there is at most an initial checkpoint.
-    const checkpoint = newestUpTo(Infinity);
+    const checkpoint = checkpoints.at(-1);
     const trainStep = checkpoint?.manifest.step ?? 0;
-    return { checkpoint, trainStep, explorerVersion: trainStep, catchUp: false };
+    const explorerVersion = trainStep;
+    return { checkpoint, trainStep, explorerVersion, boundary: nextBoundary, catchUp: false };
   }
-  const { policyVersion, step } = explorer;
-  const next = isBoundary(step)
-    ? (Math.floor(policyVersion / syncInterval) + 1) * syncInterval
-    : policyVersion;
-  const published = checkpoints.find(({ manifest }) => manifest.step === next);
-  if (published)
-    return {
-      checkpoint: published,
-      trainStep: next,
-      explorerVersion: policyVersion,
-      catchUp: false,
-    };
-  const checkpoint = newestUpTo(policyVersion);
+  const newestUpTo = (version: number): Checkpoint | undefined =>
+    checkpoints.findLast(({ manifest }) => manifest.step <= version);
+  const explorerVersion = explorer.policyVersion;
+  if (meetings > 0 && step === lastBoundary) {
+    const beyond = input.firstTrainStepAfter ?? Infinity;
+    const checkpoint = newestUpTo(beyond - 1);
+    const trainStep = checkpoint?.manifest.step ?? 0;
+    return { checkpoint, trainStep, explorerVersion, boundary: step, catchUp: false };
+  }
+  const checkpoint = newestUpTo(explorerVersion);
   const trainStep = checkpoint?.manifest.step ?? 0;
-  const catchUp = trainStep < policyVersion;
-  return {
-    checkpoint,
-    trainStep,
-    explorerVersion: catchUp ? policyVersion - 1 : policyVersion,
-    catchUp,
-  };
+  const catchUp = trainStep < explorerVersion;
+  const boundary = catchUp ? lastBoundary : nextBoundary;
+  return { checkpoint, trainStep, explorerVersion, boundary, catchUp };
 }

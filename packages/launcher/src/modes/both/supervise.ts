@@ -71,8 +71,6 @@ async function explore(
     const isShutdown =
       error instanceof CancelledError && (interrupt.aborted || stop.signal.aborted);
     if (!isShutdown) failure.report(error);
-  } finally {
-    synchronizer.explorerStopped();
   }
 }
 
