@@ -13,6 +13,7 @@ const checks = [
   { name: 'boundaries' },
   { name: 'structure' },
   { name: 'unused' },
+  { name: 'docs:api' },
   { name: 'build' },
   { name: 'lint:packages', after: 'build' },
   { name: 'test:install', after: 'build' },

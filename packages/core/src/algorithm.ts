@@ -190,7 +190,7 @@ export interface AlgorithmNeeds {
   readonly entropy: 'none' | 'value' | 'gradient';
   /** `AdvantageInput.necs`. */
   readonly necs: boolean;
-  /** A critic: {@link ValueLossFn} trains it, `AdvantageInput.values` come from it. */
+  /** A critic: `ValueLossFn` trains it, `AdvantageInput.values` come from it. */
   readonly valueHead: boolean;
   /** The loss reads advantages and sampling log-probabilities. */
   readonly rollouts: boolean;

@@ -68,6 +68,7 @@ export function numberArg(
   };
 }
 
+/** An argument that is true or false. */
 export const booleanArg = (fallback: boolean, help = ''): Arg<boolean> => ({
   fallback,
   help,
@@ -76,6 +77,7 @@ export const booleanArg = (fallback: boolean, help = ''): Arg<boolean> => ({
   form: { type: 'boolean' },
 });
 
+/** An argument that is a text, and may be left out. */
 export const stringArg = (help = ''): Arg<string | undefined> => ({
   fallback: undefined,
   help,

@@ -98,7 +98,7 @@ export interface ExperienceStore extends ExperienceSource {
   fail(error: Error): void;
   /**
    * How many experiences are stored, waiting, leased and trained. Those discarded as too old
-   * ({@link TakeFilter}) count only as stored.
+   * (`TakeFilter`) count only as stored.
    */
   counts(): Promise<{
     readonly total: number;

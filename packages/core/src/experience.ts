@@ -78,9 +78,9 @@ export interface ExperienceInit {
   readonly actionMask?: ArrayLike<number | boolean>;
   readonly reward?: number;
   readonly eid?: Partial<Eid>;
-  /** @default {@link unknownPolicyVersion}: the explorer fills it in from the recorded calls */
+  /** @default `unknownPolicyVersion`: the explorer fills it in from the recorded calls */
   readonly policyVersion?: number;
-  /** @default {@link unknownTemperature}: the explorer fills it in from the recorded calls */
+  /** @default `unknownTemperature`: the explorer fills it in from the recorded calls */
   readonly temperature?: number;
   readonly tokenRewards?: ArrayLike<number>;
   readonly teacherLogprobs?: ArrayLike<number>;
@@ -95,7 +95,7 @@ export interface ExperienceInit {
 }
 
 /**
- * Fills in the defaults and checks the record with {@link assertAligned}. Unknown fields are
+ * Fills in the defaults and checks the record with `assertAligned`. Unknown fields are
  * dropped, so a `ChatResponse` can be spread into the options.
  */
 export function createExperience(init: ExperienceInit): Experience {

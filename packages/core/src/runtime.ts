@@ -88,6 +88,7 @@ export interface RuntimeOptions {
   readonly logger?: Logger;
 }
 
+/** A runtime with the clock of the machine and the randomness of a seed. */
 export function createRuntime(options: RuntimeOptions = {}): Runtime {
   const seed = (options.seed ?? 42) >>> 0;
   let counter = 0;

@@ -25,6 +25,7 @@ export interface Explorer {
   evaluate(step: number, prefix?: string): Promise<Metrics>;
 }
 
+/** Runs the workflows of a run's tasks. Does nothing before `run` or `evaluate`. */
 export function createExplorer(options: ExplorerOptions): Explorer {
   const parts: ExplorerParts = {
     ...options,

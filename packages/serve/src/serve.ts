@@ -46,6 +46,7 @@ export interface Serve {
   drain(timeoutMs: number): Promise<void>;
 }
 
+/** Answers the requests of a product and takes its feedback. Opens no port. */
 export function createServe(options: ServeOptions): Serve {
   const { turns, logger, maxBodyBytes = 20_000_000 } = options;
   const inFlight = trackInFlightRequests(options.clock, logger);

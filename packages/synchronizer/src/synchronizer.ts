@@ -42,6 +42,7 @@ const styles: Readonly<Record<SyncStyle, (parts: SyncParts) => Style>> = {
   explorer_driven: explorerDrivenStyle,
 };
 
+/** Says when explorer and trainer wait for each other, by the style of `options.settings`. */
 export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
   const { syncStyle, syncInterval, syncOffset } = options.settings;
   const state: SyncState = {

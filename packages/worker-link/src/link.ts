@@ -53,7 +53,10 @@ interface Pending {
 /** Replies settled per turn of the event loop, so that a burst of them does not block it. */
 const repliesPerTurn = 32;
 
-/** @typeParam M the methods of the other side */
+/**
+ * One end of a connection to a thread: calls its methods and waits for their results.
+ * @typeParam M the methods of the other side
+ */
 export class Link<M extends MethodTable<keyof M>> {
   readonly #port: MessagePort;
   readonly #options: LinkOptions;

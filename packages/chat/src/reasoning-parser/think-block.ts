@@ -14,7 +14,7 @@ export const deepseekR1: ReasoningParser = {
   parse: (text) => split(text) ?? withReasoning(text, ''),
 };
 
-/** As {@link deepseekR1}, but text without any tag is an answer: Qwen3 may omit reasoning. */
+/** As `deepseekR1`, but text without any tag is an answer: Qwen3 may omit reasoning. */
 export const qwen3: ReasoningParser = {
   markers,
   parse: (text) =>

@@ -50,7 +50,7 @@ export function configError(problems: readonly ConfigProblem[]): ConfigError {
   return new ConfigError(message, { code: 'CONFIG_INVALID', details: { problems: sorted } });
 }
 
-/** The problems inside an error of {@link configError}; none for any other error. */
+/** The problems inside an error of `configError`; none for any other error. */
 export function problemsOf(error: unknown): readonly ConfigProblem[] {
   if (!(error instanceof ConfigError)) return [];
   const problems = error.details['problems'];

@@ -35,7 +35,7 @@ export interface ModelFiles {
   readonly config: ModelConfig;
   /** `config.json` as it was read. */
   readonly configText: string;
-  /** The {@link companionFiles} of the folder, by name. */
+  /** The `companionFiles` of the folder, by name. */
   readonly companions: ReadonlyMap<string, Uint8Array>;
 }
 

@@ -254,6 +254,7 @@ export interface InstancePool {
   put(definition: WorkflowDefinition, instance: WorkflowInstance): void;
 }
 
+/** An empty pool. */
 export function createInstancePool(): InstancePool {
   const idle = new Map<string, WorkflowInstance[]>();
   return {

@@ -15,6 +15,7 @@ export interface RenderReportOptions {
 
 const rewardMetric = 'rollout/reward/mean';
 
+/** The reward curve, evaluations and last lines of the log, as `trinity log` prints them. */
 export function renderReport(
   { jobDirectory, pid, stages }: RunReport,
   options: RenderReportOptions = {},

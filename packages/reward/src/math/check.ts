@@ -115,7 +115,7 @@ function beginsAsProse(text: string): boolean {
 
 /**
  * Do two answers, without the text around them, mean the same? Answers longer than `limit` characters
- * are compared as texts. Never throws up to {@link maxAnswerLength}; with a higher limit it may take
+ * are compared as texts. Never throws up to `maxAnswerLength`; with a higher limit it may take
  * long or run out of stack, so use it in a thread with a deadline, as `createMathChecker` does.
  */
 export function sameMath(a: string, b: string, limit = maxAnswerLength): boolean {

@@ -18,7 +18,7 @@ export interface Expected {
 
 /** A known difference of a framework, which is asserted too. */
 export interface Deviation {
-  /** Name in {@link conversations}. */
+  /** Name in `conversations`. */
   readonly conversation: ConversationName;
   /** @default both */
   readonly mode?: AgentMode;

@@ -54,6 +54,7 @@ interface State {
   serving: { readonly version: number; readonly model: Bigram };
 }
 
+/** An engine whose model is a table of bigrams: exact gradients, in microseconds. */
 export function fakeEngine(options: FakeEngineOptions = {}): FakeEngine {
   const initial = createBigram(options.vocabSize ?? 16, options.seed ?? 0, options.scale ?? 0.5);
   const state: State = {

@@ -26,6 +26,7 @@ export interface FakeValueEngine extends ValueEngine {
   failNext(verb: FakeValueVerb, error: Error): void;
 }
 
+/** A critic whose model is a table of values, one for each token. */
 export function fakeValueEngine(options: FakeValueEngineOptions = {}): FakeValueEngine {
   const { vocabSize = 16, seed = 0, scale = 0.5 } = options;
   const random = createRandom(seed);

@@ -16,6 +16,7 @@ export interface RecordingLogger extends Logger {
   messages(level?: LogLevel): readonly string[];
 }
 
+/** A logger that keeps its lines, for tests to look at. */
 export function recordingLogger(): RecordingLogger {
   const lines: LogLine[] = [];
   return {

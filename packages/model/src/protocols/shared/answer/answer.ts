@@ -2,7 +2,7 @@
 import { allPieces, bodyStream, type DeliveryListener } from './body-stream.js';
 
 /**
- * A complete answer. Our own server writes it in one piece; {@link toResponse} makes it a Response
+ * A complete answer. Our own server writes it in one piece; `toResponse` makes it a Response
  * for everything else, which costs more than the rest of a call.
  */
 export interface WholeAnswer extends DeliveryListener {
