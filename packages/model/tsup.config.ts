@@ -1,7 +1,13 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' },
+  // Long prompts are encoded by `worker.js`, which is next to the bundles.
+  entry: {
+    index: 'src/index.ts',
+    internal: 'src/internal.ts',
+    testing: 'src/testing/index.ts',
+    worker: 'src/encoder-thread/worker.ts',
+  },
   format: ['esm'],
   target: 'node22',
   dts: true,

@@ -301,6 +301,79 @@ describe('a server beside a trainer in another process', () => {
   );
 });
 
+describe('a trainer beside a server that is started again', () => {
+  const train = { service_status_check_interval: 1 };
+  /** How long the trainer waits for a server that is away. */
+  const patience = (seconds: number): Tree => ({
+    buffer: {
+      trainer_input: {
+        experience_buffer: { name: 'experience_buffer', max_read_timeout: seconds },
+      },
+    },
+  });
+  const product = (file: string): Promise<Product> =>
+    startProduct(workspace.root, ['--config', file, '--no-train']);
+  const commit = async ({ ask, client }: Product): Promise<void> => {
+    const answers = await Promise.all([ask(), ask(), ask(), ask()]);
+    for (const [runId, { id }] of answers.entries())
+      await client.feedback({ reward: runId, msgIds: [id], taskId: 't', runId });
+    await client.commit();
+  };
+  const stop = async ({ server }: Product): Promise<void> => {
+    server.child.kill('SIGINT');
+    expect((await server.ended).exitCode).toBe(0);
+  };
+  const serves = ({ client }: Product, version: number): Promise<void> =>
+    until(async () => (await client.metrics())['rollout/model_0/model_version'] === version);
+
+  it('goes on with what the new server adds', { timeout: 120_000 }, async () => {
+    const file = config('again', { explorer: train, trainer: { save_interval: 1 } });
+    const one = await product(file);
+    await commit(one);
+    const interrupt = new AbortController();
+    const trained = runHere(
+      workspace,
+      config(
+        'again',
+        { mode: 'train', explorer: train, trainer: { save_interval: 1 } },
+        patience(60),
+      ),
+      { signal: interrupt.signal },
+    );
+    await serves(one, 1);
+    await stop(one);
+    const two = await product(file);
+    await commit(two);
+    await serves(two, 2);
+    interrupt.abort();
+    expect((await trained).summary).toMatchObject({ trainStep: 2 });
+    await stop(two);
+  });
+
+  it('goes on after it had ended while no server was there', { timeout: 120_000 }, async () => {
+    const file = config('later', { explorer: train, trainer: { save_interval: 1 } });
+    const one = await product(file);
+    await commit(one);
+    await stop(one);
+    const training = (seconds: number): string =>
+      config(
+        'later',
+        { mode: 'train', explorer: train, trainer: { save_interval: 1 } },
+        patience(seconds),
+      );
+    const alone = await runHere(workspace, training(1));
+    expect(alone.summary).toMatchObject({ trainStep: 1, interrupted: false });
+    const two = await product(file);
+    await commit(two);
+    const interrupt = new AbortController();
+    const trained = runHere(workspace, training(60), { signal: interrupt.signal });
+    await serves(two, 2);
+    interrupt.abort();
+    expect((await trained).summary).toMatchObject({ trainStep: 2 });
+    await stop(two);
+  });
+});
+
 describe('trinity serve', () => {
   it.each([
     [['--port', 'x'], '--port is "x"'],

@@ -9,6 +9,7 @@ export {
 } from './store/read-experiences.js';
 export {
   sqliteExperienceStore,
+  hasHadWriter,
   sqliteExperienceWriter,
   type ExperienceWriter,
   type FollowOptions,

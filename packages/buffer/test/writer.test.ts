@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createExperience, type Experience } from '@trinity-rft/core';
+import { createExperience, type Experience, type ExperienceStore } from '@trinity-rft/core';
 import { systemClock, uid } from '@trinity-rft/core/internal';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { sqliteExperienceStore, sqliteExperienceWriter } from '../src/index.js';
@@ -48,14 +48,34 @@ it('gives a trainer what a writer adds while it waits, each experience once, and
   await store.close();
 });
 
-it('takes the end of the data for its end where no writer is', async () => {
-  const writer = sqliteExperienceWriter({ path });
-  await writer.put(batch(1));
-  await writer.close();
+it('takes the end of the data for its end where there has never been a writer', async () => {
+  const earlier = sqliteExperienceStore({ path });
+  await earlier.put(batch(1));
+  await earlier.close();
   const store = sqliteExperienceStore(follow(60_000));
   expect((await store.take(8))?.experiences).toHaveLength(2);
   expect(await store.take(8)).toBeUndefined();
   await store.close();
+});
+
+it('waits for a writer that is late, and says when it has been away for too long', async () => {
+  await sqliteExperienceWriter({ path }).close();
+  let gone = 0;
+  const onGone = (): void => void gone++;
+  const open = (graceMs: number): ExperienceStore =>
+    sqliteExperienceStore({ path, followWriter: { ...follow(graceMs).followWriter, onGone } });
+  const store = open(60_000);
+  const waiting = store.take(2);
+  const writer = sqliteExperienceWriter({ path });
+  await writer.put(batch(1));
+  expect((await waiting)?.experiences).toHaveLength(2);
+  await writer.close();
+  await store.close();
+  const later = open(1);
+  expect((await later.take(8))?.experiences).toHaveLength(2);
+  expect(await later.take(8)).toBeUndefined();
+  expect(gone).toBe(1);
+  await later.close();
 });
 
 it('waits for a writer that comes back', async () => {

@@ -1,5 +1,6 @@
 export { rolloutContext, type RolloutContext } from './http/rollout-context.js';
 export type { EndpointLimits } from './http/limits.js';
+export type { Refusals } from './http/refusals.js';
 export {
   openEndpointServer,
   type EndpointMount,

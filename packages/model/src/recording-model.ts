@@ -4,6 +4,7 @@ import type { AgentEndpoint } from '@trinity-rft/workflow';
 import type { OpenAI } from 'openai';
 import type { EndpointMount } from './http/server.js';
 import type { AnswerHandler } from './protocols/shared/answer/answer.js';
+import type { RequestBody } from './protocols/shared/request/body.js';
 import type { EndpointPolicy } from './protocols/shared/endpoint-policy.js';
 import type { GenerateOptions } from './rollout/generate.js';
 import type { RecordedFork } from './rollout/history.js';
@@ -61,9 +62,9 @@ export interface RecordingModel extends RolloutModel<RolloutClient> {
   /**
    * The recording endpoint: `.../v1/chat/completions`, `.../v1/completions`, `.../v1/responses` and
    * `.../v1/models` under any prefix. Mount it on HTTP or use it in place of `fetch`. Errors become
-   * responses with OpenAI's error body.
+   * responses with OpenAI's error body. A caller who has read the body passes it on.
    */
-  readonly handler: (request: Request) => Promise<Response>;
+  readonly handler: (request: Request, body?: RequestBody) => Promise<Response>;
   /** The same as {@link handler} for `EndpointServer.mount`, which needs no Response object. */
   readonly answer: AnswerHandler;
   /** The handler's address and settings, for agents of any framework. */

@@ -39,7 +39,8 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
       }),
     responses: createResponseStore(),
   });
-  const handler = async (request: Request): Promise<Response> => toResponse(await answer(request));
+  const handler: RecordingModel['handler'] = async (request, body) =>
+    toResponse(await answer(request, body));
   let agentEndpoint: AgentEndpoint | undefined;
   const endpoint = (): AgentEndpoint =>
     (agentEndpoint ??= createAgentEndpoint({

@@ -10,8 +10,7 @@ export type {
 export { createCommit, type Commit, type CommitOptions, type CommitResult } from './commit.js';
 export { createServe, type Serve, type ServeOptions } from './serve.js';
 export type { SessionLimits } from './sessions.js';
-export { openTurnStore } from './turns/open-turn-store.js';
-export type { TurnStoreOptions } from './turns/sqlite.js';
+export { openTurnStore, type OpenTurnStoreOptions } from './turns/open-turn-store.js';
 export type {
   Batch,
   Feedback,

@@ -7,8 +7,8 @@ export const sessionField = 'x-trinity-session';
 export interface SessionLookup {
   /** The session of an earlier answer of this server. */
   readonly sessionOfCall: (msgId: string) => Promise<string | undefined>;
-  /** Larger bodies are not read. */
-  readonly maxBodyBytes: number;
+  /** Of the request; undefined when it has none. */
+  readonly body: unknown;
 }
 
 type Body = Readonly<Record<string, unknown>>;
@@ -24,30 +24,18 @@ export async function sessionOf(request: Request, lookup: SessionLookup): Promis
   if (named) return `name:${named.slice(0, 256)}`;
   const stored = /\/v1\/responses\/([^/?#]+)/.exec(new URL(request.url).pathname)?.[1];
   if (stored !== undefined) return (await lookup.sessionOfCall(decode(stored))) ?? 'none';
-  const body = await bodyOf(request, lookup.maxBodyBytes);
+  const body = objectOf(lookup.body);
   if (!body) return 'none';
   const continued = text(body['previous_response_id']);
   const known = continued === undefined ? undefined : await lookup.sessionOfCall(continued);
   if (known !== undefined) return known;
   const metadata = text(objectOf(body['metadata'])?.[sessionField]);
   if (metadata !== undefined) return `name:${metadata.slice(0, 256)}`;
-  const user = text(body['user']);
+  const user = text(body['user']) ?? text(objectOf(body['metadata'])?.['user_id']);
   return user === undefined ? `opening:${opening(body)}` : `user:${user.slice(0, 256)}`;
 }
 
-/** Reads a copy: the handler needs the body too, and reports what is wrong with it. */
-async function bodyOf(request: Request, maxBytes: number): Promise<Body | undefined> {
-  // A body of unknown length could be endless, and the copy would stay in memory.
-  const length = request.headers.get('content-length');
-  if (length === null || Number(length) > maxBytes || Number(length) === 0) return undefined;
-  try {
-    return objectOf(await request.clone().json());
-  } catch {
-    return undefined;
-  }
-}
-
-function opening({ messages, input, instructions, prompt }: Body): string {
+function opening({ messages, input, instructions, system, prompt }: Body): string {
   const turns = Array.isArray(messages)
     ? messages
     : Array.isArray(input)
@@ -56,7 +44,7 @@ function opening({ messages, input, instructions, prompt }: Body): string {
   const first = turns.findIndex((turn) => objectOf(turn)?.['role'] === 'user');
   return hash(
     'sha256',
-    JSON.stringify([instructions, turns.slice(0, first + 1 || 1)]),
+    JSON.stringify([instructions ?? system, turns.slice(0, first + 1 || 1)]),
     'base64url',
   );
 }

@@ -8,7 +8,13 @@ import { readFeedback } from './feedback-request.js';
 import { trackInFlightRequests } from './in-flight-requests.js';
 import { errorResponse, readJson } from './json.js';
 import { sessionOf } from './request-session.js';
-import { createSessions, type Handler, type SessionLimits, type Sessions } from './sessions.js';
+import {
+  createSessions,
+  type Handler,
+  type ParsedBody,
+  type SessionLimits,
+  type Sessions,
+} from './sessions.js';
 import type { ServedCall, TurnStore } from './turns/turn-store.js';
 
 export interface ServeOptions {
@@ -27,8 +33,11 @@ export interface ServeOptions {
   /** More entries for `/metrics`. */
   readonly extraMetrics?: () => Promise<Readonly<Record<string, number>>>;
   readonly limits?: SessionLimits;
-  /** Larger bodies are not searched for the session of a request. @default 20_000_000 */
-  readonly maxBodyBytes?: number;
+  /**
+   * Reads the body of a request to the model, once for its session and its answer.
+   * @throws ModelError 4xx for a body that is not valid
+   */
+  readonly readBody: (request: Request) => Promise<ParsedBody>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -48,7 +57,7 @@ export interface Serve {
 
 /** Answers the requests of a product and takes its feedback. Opens no port. */
 export function createServe(options: ServeOptions): Serve {
-  const { turns, logger, maxBodyBytes = 20_000_000 } = options;
+  const { turns, logger } = options;
   const inFlight = trackInFlightRequests(options.clock, logger);
   const sessions = recordedSessions(options);
   let modelRequests = 0;
@@ -67,11 +76,12 @@ export function createServe(options: ServeOptions): Serve {
   };
   const askModel: Handler = async (request) => {
     modelRequests++;
+    const body = request.method === 'POST' ? await options.readBody(request) : undefined;
     const session = await sessionOf(request, {
       sessionOfCall: (msgId) => turns.sessionOf(msgId),
-      maxBodyBytes,
+      body: body?.value,
     });
-    return sessions.handler(session)(request);
+    return sessions.handler(session)(request, body);
   };
   const routeOf = ({ method, url }: Request): Handler =>
     routes[`${method} ${new URL(url).pathname.replace(/\/+$/, '')}`] ?? askModel;
@@ -83,16 +93,41 @@ export function createServe(options: ServeOptions): Serve {
       return errorResponse(error);
     }
     try {
-      return await routeOf(request)(request);
+      return whenRead(await routeOf(request)(request), () => inFlight.finish());
     } catch (error) {
+      inFlight.finish();
       const response = errorResponse(error);
       if (response.status >= 500) logger.error(`A request failed: ${String(error)}`);
       return response;
-    } finally {
-      inFlight.finish();
     }
   };
   return { handler, drain: (timeoutMs) => inFlight.drain(timeoutMs) };
+}
+
+/** Calls `ended` when the answer is whole: for a stream, when its client has it or has left. */
+function whenRead(response: Response, ended: () => void): Response {
+  const { body, status, headers } = response;
+  if (!body || headers.get('transfer-encoding') !== 'chunked') {
+    ended();
+    return response;
+  }
+  const reader = body.getReader();
+  const passed = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value as Uint8Array);
+        ended();
+        controller.close();
+      },
+      cancel: async (reason) => {
+        ended();
+        await reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(passed, { status, headers });
 }
 
 /** Every finished call is in the turn store before its client gets the answer. */

@@ -1,6 +1,14 @@
 /** One recording model per session, which continues conversations from their sampled tokens. */
 
-export type Handler = (request: Request) => Promise<Response>;
+/** @param body of the request, where it has been read already */
+export type Handler = (request: Request, body?: ParsedBody) => Promise<Response>;
+
+/** The body of a request, read and parsed. */
+export interface ParsedBody {
+  readonly value: unknown;
+  /** Equal for equal bodies. */
+  readonly digest: string;
+}
 
 export interface SessionLimits {
   /** Sessions whose tokens are kept. @default 4096 */

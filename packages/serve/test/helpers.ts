@@ -82,8 +82,8 @@ export async function served(
     turns,
     createHandler: (session, onCall) => {
       made.push(session);
-      return async (request) => {
-        const { n = 1 } = (await request.json()) as { readonly n?: number };
+      return async (_request, body) => {
+        const { n = 1 } = (body?.value ?? {}) as { readonly n?: number };
         const msgId = `msg_${turns.starts}_${answers++}`;
         await onCall({
           msgId,
@@ -94,6 +94,10 @@ export async function served(
     },
     commit: createCommit({ turns, store, pipeline: asTheyAre, sink: { write: () => undefined } }),
     policyVersion: () => 0,
+    readBody: async (request) => {
+      const text = await request.text();
+      return { value: text === '' ? {} : (JSON.parse(text) as unknown), digest: '' };
+    },
     clock,
     logger,
     ...options,

@@ -69,6 +69,25 @@ describe('the end of a server', () => {
     await turns.close();
   });
 
+  it('waits for a stream until its client has all of it', async () => {
+    const { serve, turns } = await served({
+      createHandler: () => async () =>
+        new Response(new Blob(['data: 1\n\n']).stream(), {
+          headers: { 'transfer-encoding': 'chunked' },
+        }),
+    });
+    const response = await serve.handler(
+      new Request('http://server/v1/chat/completions', { method: 'POST', body: '{}' }),
+    );
+    let drained = false;
+    const drain = serve.drain(60_000).then(() => (drained = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(drained).toBe(false);
+    expect(await response.text()).toBe('data: 1\n\n');
+    await drain;
+    await turns.close();
+  });
+
   it('fails a call that could not be written down', async () => {
     const { serve, turns } = await served({
       createHandler: (_, onCall) => async () => {

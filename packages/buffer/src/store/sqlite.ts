@@ -1,5 +1,5 @@
 /** An experience store in one SQLite file: what has been stored survives a SIGKILL and a power cut. */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Clock, type ExperienceStore } from '@trinity-rft/core';
@@ -16,7 +16,7 @@ export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'f
   readonly path: string;
   /**
    * Also takes what a writer in another process adds, see {@link sqliteExperienceWriter}, and is
-   * finished when that writer has ended; without one, at once.
+   * finished when that writer has ended; if there has never been one, at once.
    * @default no other process adds rows
    */
   readonly followWriter?: FollowOptions;
@@ -28,8 +28,10 @@ export interface FollowOptions {
   readonly clock: Clock;
   /** Time between two checks for new rows. @default 500 */
   readonly everyMs?: number;
-  /** How long a writer may be away before it counts as ended. @default 60_000 */
+  /** How long a writer may be away, or late, before it counts as ended. @default 60_000 */
   readonly graceMs?: number;
+  /** Called when a writer has been away for too long. */
+  readonly onGone?: () => void;
 }
 
 /**
@@ -86,15 +88,24 @@ const writerLock = 'writer.lock';
 /** Checking a lock takes it for a moment. */
 const lockWaitMs = 200;
 
-/** A writer has ended when it has been away for `graceMs`, or was never there. */
-function followOf(path: string, { clock, everyMs = 500, graceMs = 60_000 }: FollowOptions): Follow {
-  let seen: number | undefined;
+/** Whether a writer has ever opened the store: it may come back, as a server that is restarted. */
+export const hasHadWriter = (path: string): boolean => existsSync(`${path}.${writerLock}`);
+
+/** A writer has ended when it has been away for `graceMs`, or there has never been one. */
+function followOf(
+  path: string,
+  { clock, everyMs = 500, graceMs = 60_000, onGone }: FollowOptions,
+): Follow {
+  let seen = clock.now();
   return {
     clock,
     everyMs,
     ended: () => {
+      if (!hasHadWriter(path)) return true;
       if (hasWriter(path)) seen = clock.now();
-      return seen === undefined || clock.now() - seen > graceMs;
+      const isGone = clock.now() - seen > graceMs;
+      if (isGone) onGone?.();
+      return isGone;
     },
   };
 }

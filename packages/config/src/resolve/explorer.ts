@@ -15,7 +15,7 @@ export function deriveExplorer(
   { models, buffer, algorithm }: ExplorerNeeds,
 ): ExplorerConfig {
   const { explorer } = context.input;
-  const { host, port, checkIntervalMs, ...own } = resolveSection(
+  const { host, port, corsOrigins, checkIntervalMs, ...own } = resolveSection(
     context.sections.explorer,
     explorer,
   );
@@ -25,7 +25,7 @@ export function deriveExplorer(
     concurrency: deriveConcurrency(context, buffer.batchSize * algorithm.repeatTimes, algorithm),
     envVars: deriveEnvVars(context),
     evalInterval: deriveEvalInterval(context),
-    serve: { host, port, checkIntervalMs },
+    serve: { host, port, corsOrigins, checkIntervalMs },
   };
 }
 

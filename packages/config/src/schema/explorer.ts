@@ -31,6 +31,11 @@ const serveShape = {
     'serve: address to listen on. Loopback is reachable from this machine only.',
     as('host'),
   ),
+  cors_origins: listOf(
+    text(),
+    'serve: origins of web pages that may call from a browser, such as https://app.example; "*" for all.',
+    as('corsOrigins'),
+  ),
   service_status_check_interval: field(
     int({ min: 1 }),
     60,

@@ -9,6 +9,7 @@ import type { ExperienceStore, MetricSink } from '@trinity-rft/core';
 import type { Algorithm } from '@trinity-rft/core/internal';
 import { type ExplorerState } from '@trinity-rft/explorer';
 import { runPipeline } from '@trinity-rft/explorer/internal';
+import { createEncoderThread } from '@trinity-rft/model/internal';
 import { createCommit, openTurnStore, type Commit, type TurnStore } from '@trinity-rft/serve';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { algorithmOf } from '../assembly/algorithm.js';
@@ -34,12 +35,16 @@ export async function runServe(context: StageContext): Promise<StageResult> {
   const format = await openChatFormat(context);
   const algorithm = algorithmOf(context);
   await using turns = disposable(
-    await openTurnStore({ path: path.join(stage.jobDirectory, 'serve', 'calls.db') }),
+    await openTurnStore({
+      path: path.join(stage.jobDirectory, 'serve', 'calls.db'),
+      warn: (message) => context.runtime.logger.warn(message),
+    }),
   );
   const reference = algorithm.needs.referenceLogprobs;
   await using engine = disposable(await openEngine(context, { reference, format }));
   const { sampler } = engine;
-  const handlers = sessionHandlers(context, { sampler, format, start: turns.starts });
+  await using encoder = disposable(createEncoderThread(format.tokenizer.files));
+  const handlers = sessionHandlers(context, { sampler, format, encoder, start: turns.starts });
   const parts = { turns, engine, algorithm, format, handlers };
   return await (train ? serveAndTrain(context, parts) : serveBesideTrainer(context, parts));
 }

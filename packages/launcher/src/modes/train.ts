@@ -19,7 +19,8 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
   const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
   const from = newest?.manifest.step ?? 0;
-  if (newest?.manifest.final && context.endedBefore && from >= (totalSteps ?? 0)) {
+  const mayGoOn = totalSteps === undefined && data.mayGrow;
+  if (newest?.manifest.final && context.endedBefore && !mayGoOn && from >= (totalSteps ?? 0)) {
     await verifyCheckpoint(newest);
     return { interrupted: false, doneBefore: true, trainStep: from, checkpoint: newest.directory };
   }

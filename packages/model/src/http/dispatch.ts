@@ -6,6 +6,7 @@ import { Hono } from 'hono';
 import { isWhole, toResponse, type WholeAnswer } from '../protocols/shared/answer/answer.js';
 import { errorResponse } from '../protocols/shared/answer/error-response.js';
 import { digestOf, keysOf } from './keys.js';
+import type { Refusals } from './refusals.js';
 import { unauthorized, type OpenRollout, type RolloutTable } from './rollout-table.js';
 import type { Traffic } from './traffic.js';
 
@@ -15,7 +16,11 @@ export type EndpointApp = Hono<{ Bindings: HttpBindings }>;
  * `GET /health` is open to everybody, `GET /metrics` with the admin key is about the server;
  * everything else goes to a rollout.
  */
-export function createApp(table: RolloutTable, traffic: Traffic, adminKey: string): EndpointApp {
+export function createApp(
+  table: RolloutTable,
+  traffic: Traffic,
+  { adminKey, refusals }: { readonly adminKey: string; readonly refusals: Refusals },
+): EndpointApp {
   const adminDigest = digestOf(adminKey);
   const app: EndpointApp = new Hono();
   app.get('/health', () => Response.json({ status: 'ok' }));
@@ -25,10 +30,7 @@ export function createApp(table: RolloutTable, traffic: Traffic, adminKey: strin
       return dispatch(req.raw, table, traffic, env.outgoing as ServerResponse);
     if (key !== undefined && digestOf(key) === adminDigest)
       return Response.json({ open_rollouts: table.size, ...traffic.report() });
-    const error = unauthorized(
-      'The metrics of the server need its own key. Expected its adminKey in Authorization: Bearer. Ask the owner of the server for it.',
-    );
-    return reject(error, traffic);
+    return reject(unauthorized(refusals.metricsKey), traffic);
   });
   app.all('*', ({ req, env }) => dispatch(req.raw, table, traffic, env.outgoing as ServerResponse));
   return app;

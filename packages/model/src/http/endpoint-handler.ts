@@ -2,6 +2,7 @@
 import { ModelError } from '@trinity-rft/core';
 import { chatCompletions } from '../protocols/chat/route.js';
 import { textCompletions } from '../protocols/completions/route.js';
+import { messages } from '../protocols/messages/route.js';
 import type { ResponsesContext } from '../protocols/responses/response-store.js';
 import { responseRoutes } from '../protocols/responses/route.js';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
@@ -27,6 +28,7 @@ const routes: readonly {
   [
     ['POST', '/v1/chat/completions', chatCompletions],
     ['POST', '/v1/completions', textCompletions],
+    ['POST', '/v1/messages', messages],
     ...responseRoutes,
     ['GET', '/v1/models', listModels],
   ] as const
@@ -40,11 +42,11 @@ export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHa
   const { deliveries, counters } = options;
   const deduplication = createRequestDeduplication(options, deliveries, counters);
   const context: ResponsesContext = { ...options, deduplication };
-  return async (request) => {
+  return async (request, body) => {
     try {
       const route = findRoute(request);
       if (request.method === 'POST') checkPause(context);
-      return await route(request, context);
+      return await route(request, context, body);
     } catch (error) {
       return errorResponse(error);
     }

@@ -3,11 +3,12 @@ import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { ModelError, type Runtime } from '@trinity-rft/core';
 import { errorResponse } from '../protocols/shared/answer/error-response.js';
+import type { Cors } from './cors.js';
 import type { EndpointApp } from './dispatch.js';
 import type { EndpointLimits } from './limits.js';
 import type { Traffic } from './traffic.js';
 
-export function createNodeServer(app: EndpointApp, limits: EndpointLimits): Server {
+export function createNodeServer(app: EndpointApp, limits: EndpointLimits, cors: Cors): Server {
   const { headersTimeoutMs, requestTimeoutMs, keepAliveMs, maxHeaderBytes, maxConnections } =
     limits;
   const listener = getRequestListener(app.fetch as Parameters<typeof getRequestListener>[0], {
@@ -27,7 +28,9 @@ export function createNodeServer(app: EndpointApp, limits: EndpointLimits): Serv
       // How often timeouts are checked.
       connectionsCheckingInterval: Math.min(5000, Math.max(50, Math.floor(shortestTimeoutMs / 2))),
     },
-    (incoming, outgoing) => void listener(incoming, outgoing),
+    (incoming, outgoing) => {
+      if (!cors(incoming, outgoing)) void listener(incoming, outgoing);
+    },
   );
   server.maxConnections = maxConnections;
   server.on('drop', () => server.closeIdleConnections());

@@ -3,6 +3,7 @@ import { ModelError, type Clock } from '@trinity-rft/core';
 import { InvariantError } from '@trinity-rft/core/internal';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
 import { digestOf, keysOf, newKey } from './keys.js';
+import type { Refusals } from './refusals.js';
 
 export interface OpenRollout {
   /** Its id. */
@@ -31,9 +32,11 @@ export interface RolloutTableOptions {
   /** How long, and for how many rollouts at most, the table remembers that they have ended. */
   readonly closedForMs: number;
   readonly maxClosed: number;
+  readonly refusals: Refusals;
 }
 
 export function createRolloutTable(options: RolloutTableOptions): RolloutTable {
+  const { refusals } = options;
   const byDigest = new Map<string, OpenRollout>();
   const ids = new Set<string>();
   const closed = createClosedRollouts(options);
@@ -64,17 +67,18 @@ export function createRolloutTable(options: RolloutTableOptions): RolloutTable {
       return { apiKey, close };
     },
     find: (request) => {
-      const digest = digestOf(onlyKey(request));
+      const digest = digestOf(onlyKey(request, refusals));
       const open = byDigest.get(digest);
       const id = open?.rollout ?? closed.find(digest);
-      if (id === undefined) throw unauthorized(isContextual(request) ? rolloutUnknown : keyUnknown);
+      if (id === undefined)
+        throw unauthorized(isContextual(request) ? rolloutUnknown : refusals.keyUnknown);
       const idInPath = rolloutInPath(request.url);
       if (idInPath !== undefined && idInPath !== id) {
         throw unauthorized(
           `The key belongs to another rollout than the path, which names ${idInPath}. Expected baseURL and apiKey of one endpoint(). Do not reuse a client in another run.`,
         );
       }
-      if (!open) throw rolloutClosed(id);
+      if (!open) throw refusals.closed(id);
       return open;
     },
   };
@@ -109,7 +113,7 @@ function createClosedRollouts({
   };
 }
 
-function onlyKey(request: Request): string {
+function onlyKey(request: Request, { keyMissing }: Refusals): string {
   const [key, second] = keysOf(request);
   if (key === undefined) throw unauthorized(isContextual(request) ? rolloutUnknown : keyMissing);
   if (second === undefined) return key;
@@ -137,18 +141,6 @@ const isContextual = ({ url }: Request): boolean => url.includes(contextPath);
 
 const rolloutUnknown =
   'The request came over a socket, where the server cannot know which rollout it belongs to. Expected the fetch of rolloutContext(). Install it before the client is created, or create clients from model.endpoint().';
-const keyMissing =
-  'The request has no key. Expected the apiKey of model.endpoint() in Authorization: Bearer or in x-api-key. Give the client both baseURL and apiKey of one endpoint().';
-const keyUnknown =
-  'The key belongs to no open rollout. Expected the apiKey of model.endpoint(). Create the client in the run that uses it.';
-
 export function unauthorized(message: string): ModelError {
   return new ModelError(message, { status: 401, code: 'invalid_api_key' });
-}
-
-function rolloutClosed(rollout: string): ModelError {
-  return new ModelError(
-    `Rollout ${rollout} has ended, so its model no longer accepts calls. Expected calls before the workflow returns, and before its deadline. Await every call of the agent, and stop on the run's signal.`,
-    { status: 409, code: 'rollout_closed' },
-  );
 }

@@ -2,10 +2,12 @@
 import { type Runtime } from '@trinity-rft/core';
 import { CancelledError } from '@trinity-rft/core/internal';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
+import { createCors } from './cors.js';
 import { createApp, dispatch } from './dispatch.js';
 import { newKey, newRolloutId } from './keys.js';
 import { defaultLimits, type EndpointLimits } from './limits.js';
 import { closeServer, createNodeServer, listen } from './node-server.js';
+import { rolloutRefusals, type Refusals } from './refusals.js';
 import { contextPath, createRolloutTable } from './rollout-table.js';
 import { createTraffic } from './traffic.js';
 
@@ -16,6 +18,10 @@ export interface EndpointServerOptions {
   readonly port?: number;
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
   readonly limits?: Partial<EndpointLimits>;
+  /** Origins of web pages that may call from a browser; `*` for all. @default none */
+  readonly corsOrigins?: readonly string[];
+  /** What callers without access are told. @default about rollouts of a run */
+  readonly refusals?: Refusals;
 }
 
 export interface MountOptions {
@@ -73,10 +79,12 @@ export interface EndpointServer {
 export async function openEndpointServer(options: EndpointServerOptions): Promise<EndpointServer> {
   const { host = '127.0.0.1', port = 0, runtime } = options;
   const limits = { ...defaultLimits, ...options.limits };
-  const table = createRolloutTable({ clock: runtime.clock, ...limits });
+  const { corsOrigins = [], refusals = rolloutRefusals } = options;
+  const table = createRolloutTable({ clock: runtime.clock, refusals, ...limits });
   const traffic = createTraffic();
   const adminKey = newKey('ak');
-  const server = createNodeServer(createApp(table, traffic, adminKey), limits);
+  const app = createApp(table, traffic, { adminKey, refusals });
+  const server = createNodeServer(app, limits, createCors(corsOrigins));
   const url = `http://${host}:${await listen(server, host, port)}`;
   const closers = new Set<() => void>();
   let closed = false;

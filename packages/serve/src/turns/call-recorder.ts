@@ -1,6 +1,6 @@
 /** Records calls: first in the journal, soon after in the database, many in one transaction. */
 import { encodeExperience } from '@trinity-rft/core/internal';
-import { openJournal, type Journal } from './journal.js';
+import { openJournal, type Damage, type Journal } from './journal.js';
 import type { EncodedCall } from './sqlite.js';
 import type { TurnThread } from './thread.js';
 import type { ServedCall } from './turn-store.js';
@@ -21,8 +21,12 @@ const collectMs = 10;
  * Takes over what an earlier process left in the journal. The database must be locked by this
  * process.
  */
-export async function openCallRecorder(thread: TurnThread, path: string): Promise<CallRecorder> {
-  const journal = await openEmptyJournal(thread, path);
+export async function openCallRecorder(
+  thread: TurnThread,
+  path: string,
+  warn: (message: string) => void,
+): Promise<CallRecorder> {
+  const journal = await openEmptyJournal(thread, path, warn);
   let collected: EncodedCall[] = [];
   let timer: NodeJS.Timeout | undefined;
   const flush = (): void => {
@@ -46,11 +50,24 @@ export async function openCallRecorder(thread: TurnThread, path: string): Promis
   };
 }
 
-async function openEmptyJournal(thread: TurnThread, path: string): Promise<Journal> {
+async function openEmptyJournal(
+  thread: TurnThread,
+  path: string,
+  warn: (message: string) => void,
+): Promise<Journal> {
   const journal = openJournal(path);
+  if (journal.damage) warn(lossOf(journal.damage, journal.left.length));
   if (journal.left.length > 0) await thread.call('record', journal.left);
   journal.clear();
   return journal;
+}
+
+function lossOf({ bytes, missing, copies }: Damage, recovered: number): string {
+  const lost =
+    missing > 0
+      ? `${missing} calls that clients have the answers of are missing, unless they were stored before; more if they were the first or the last`
+      : 'the last call may be missing, whose client may not have its answer';
+  return `The journal of served calls has ${bytes} bytes that cannot be read: ${lost}. The other ${recovered} calls in it are kept. Feedback on a missing call gets 404. Expected what an earlier process wrote; look at the disk. The journal as it was: ${copies.join(', ')}.`;
 }
 
 const encode = ({ msgId, session, experiences }: ServedCall): EncodedCall => ({

@@ -40,21 +40,33 @@ export function toFrame(
   return [prefix, head, ...experiences];
 }
 
-/**
- * Up to the first incomplete frame: the process may have been killed while it wrote, or the power
- * may have failed.
- */
-export function readFrames(bytes: Buffer): readonly Frame[] {
+export interface FramesRead {
+  readonly frames: readonly Frame[];
+  /** Bytes in no complete frame: damaged ones, or what a killed process was writing. */
+  readonly unreadable: number;
+}
+
+/** All complete frames: after a damaged one, reading goes on with the next. */
+export function readFrames(bytes: Buffer): FramesRead {
   const frames: Frame[] = [];
-  for (let at = 0; at + prefixSize <= bytes.length;) {
-    const end = at + 8 + bytes.readUInt32LE(at);
-    if (end < at + prefixSize || end > bytes.length) break;
-    const rest = bytes.subarray(at + 8, end);
-    if (crc32(rest) !== bytes.readUInt32LE(at + 4)) break;
-    frames.push(fromRest(rest));
-    at = end;
+  let unreadable = 0;
+  for (let at = 0; at < bytes.length;) {
+    const rest = restAt(bytes, at);
+    if (rest) frames.push(fromRest(rest));
+    else unreadable++;
+    at += rest ? 8 + rest.length : 1;
   }
-  return frames;
+  return { frames, unreadable };
+}
+
+/** The frame at this place without size and checksum; undefined when there is none. */
+function restAt(bytes: Buffer, at: number): Buffer | undefined {
+  if (at + prefixSize > bytes.length) return undefined;
+  const end = at + 8 + bytes.readUInt32LE(at);
+  if (end < at + prefixSize || end > bytes.length) return undefined;
+  if (at + prefixSize + bytes.readUInt32LE(at + 16) > end) return undefined;
+  const rest = bytes.subarray(at + 8, end);
+  return crc32(rest) === bytes.readUInt32LE(at + 4) ? rest : undefined;
 }
 
 function fromRest(bytes: Buffer): Frame {

@@ -98,6 +98,29 @@ describe('the journal', () => {
     expect(openJournal(file).left).toEqual([call(1, 40)]);
   });
 
+  it('loses one call at most to a wrong byte, says how many, and keeps the damaged file', () => {
+    fc.assert(
+      fc.property(fc.nat(), fc.integer({ min: 1, max: 255 }), (place, change) => {
+        const file = newPath();
+        const journal = openJournal(file);
+        for (let i = 0; i < 12; i++) journal.append(call(i, 40, 10));
+        const segment = `${file}-pending-0`;
+        const bytes = readFileSync(segment);
+        bytes[place % bytes.length]! ^= change;
+        writeFileSync(segment, bytes);
+        const { left, damage, clear } = openJournal(file);
+        clear();
+        expect(left).toHaveLength(11);
+        for (const one of left) expect(one).toEqual(call(Number(one.msgId.slice(1)), 40, 10));
+        const kept = new Set(ids(left));
+        const isAtEdge = !kept.has('m0') || !kept.has('m11');
+        expect(damage).toMatchObject({ missing: isAtEdge ? 0 : 1 });
+        expect(readFileSync(damage!.copies[0]!).equals(bytes)).toBe(true);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
   it('takes its files away when all is settled, and leaves them otherwise', () => {
     const file = newPath();
     const journal = openJournal(file);

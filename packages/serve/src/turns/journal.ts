@@ -5,6 +5,8 @@
 import {
   closeSync,
   constants,
+  copyFileSync,
+  existsSync,
   fstatSync,
   ftruncateSync,
   openSync,
@@ -14,12 +16,14 @@ import {
 } from 'node:fs';
 import { describeError } from '@trinity-rft/core';
 import { BufferError } from '@trinity-rft/core/internal';
-import { readFrames, toFrame, type Frame } from './journal-frame.js';
+import { readFrames, toFrame, type Frame, type FramesRead } from './journal-frame.js';
 import type { EncodedCall } from './sqlite.js';
 
 export interface Journal {
   /** Calls of an earlier process, oldest first; some of them may be in the database already. */
   readonly left: readonly EncodedCall[];
+  /** Set when not everything in the files could be read. */
+  readonly damage: Damage | undefined;
   /** Everything in the files is in the database. */
   clear(): void;
   /**
@@ -32,6 +36,14 @@ export interface Journal {
   stored(count: number): void;
   /** Deletes the files if everything in them is in the database. */
   close(): void;
+}
+
+/** What could not be read, of which {@link Journal.clear} leaves the copies alone. */
+export interface Damage {
+  readonly bytes: number;
+  /** Calls whose numbers are missing; there may be more before the first and after the last. */
+  readonly missing: number;
+  readonly copies: readonly string[];
 }
 
 interface Segment {
@@ -64,11 +76,11 @@ export function openJournal(databasePath: string): Journal {
     if (segment.pending === 0 && isFull) empty(segment);
     return count - here;
   };
+  const read = segments.map((segment) => ({ segment, ...framesOf(segment) }));
+  const left = read.flatMap(({ frames }) => frames).toSorted((a, b) => a.order - b.order);
   return {
-    left: segments
-      .flatMap(framesOf)
-      .toSorted((a, b) => a.order - b.order)
-      .map(({ call }) => call),
+    left: left.map(({ call }) => call),
+    damage: damageOf(read, left),
     clear: () => segments.forEach(empty),
     append: (call) => {
       if (current.size > maxSegmentSize && other.pending === 0) [current, other] = [other, current];
@@ -97,7 +109,32 @@ function openSegment(path: string): Segment {
   }
 }
 
-function framesOf({ file, size }: Segment): readonly Frame[] {
+interface ReadSegment extends FramesRead {
+  readonly segment: Segment;
+}
+
+/** Copies the damaged files: what is in them is the only trace of the calls that were lost. */
+function damageOf(read: readonly ReadSegment[], left: readonly Frame[]): Damage | undefined {
+  const damaged = read.filter(({ unreadable }) => unreadable > 0);
+  if (damaged.length === 0) return undefined;
+  const [first, last] = [left[0]?.order ?? 0, left.at(-1)?.order ?? -1];
+  return {
+    bytes: damaged.reduce((sum, { unreadable }) => sum + unreadable, 0),
+    missing: last - first + 1 - left.length,
+    copies: damaged.map(({ segment: { path } }) => copyOf(path)),
+  };
+}
+
+function copyOf(path: string): string {
+  for (let n = 1; ; n++) {
+    const copy = `${path}.damaged-${n}`;
+    if (existsSync(copy)) continue;
+    copyFileSync(path, copy);
+    return copy;
+  }
+}
+
+function framesOf({ file, size }: Segment): FramesRead {
   const bytes = Buffer.alloc(size);
   const length = readSync(file, bytes, 0, size, 0);
   return readFrames(bytes.subarray(0, length));

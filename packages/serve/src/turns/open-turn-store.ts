@@ -5,15 +5,23 @@ import type { TurnStoreOptions } from './sqlite.js';
 import { TurnThread, type TurnMethods } from './thread.js';
 import type { TurnStore } from './turn-store.js';
 
+export interface OpenTurnStoreOptions extends TurnStoreOptions {
+  /** Told what was lost of the calls of an earlier process. @default nobody is told */
+  readonly warn?: (message: string) => void;
+}
+
 /**
  * Opens the store, and creates it if it does not exist. The file is locked until the process ends.
  * An open store without pending calls does not keep the process alive.
  * @throws BufferError when another store has the file open, the file is damaged or belongs to
  * another program, or the thread does not start
  */
-export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStore> {
+export async function openTurnStore({
+  warn = () => undefined,
+  ...options
+}: OpenTurnStoreOptions): Promise<TurnStore> {
   const { thread, starts } = await TurnThread.open(options);
-  const recorder = await openRecorder(thread, options.path);
+  const recorder = await openRecorder(thread, options.path, warn);
   const call = <M extends keyof TurnMethods>(
     method: M,
     ...args: CallArguments<TurnMethods[M]>
@@ -37,9 +45,13 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
   };
 }
 
-async function openRecorder(thread: TurnThread, path: string): Promise<CallRecorder> {
+async function openRecorder(
+  thread: TurnThread,
+  path: string,
+  warn: (message: string) => void,
+): Promise<CallRecorder> {
   try {
-    return await openCallRecorder(thread, path);
+    return await openCallRecorder(thread, path, warn);
   } catch (error) {
     await thread.close();
     throw error;

@@ -1,5 +1,5 @@
 /** The data of mode `train`: rows of a file, or experiences that are already stored. */
-import { fileExperienceSource } from '@trinity-rft/buffer';
+import { fileExperienceSource, hasHadWriter } from '@trinity-rft/buffer';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError } from '@trinity-rft/core';
@@ -14,6 +14,8 @@ export interface TrainingData
   extends Pick<Sampling, 'source' | 'close'>, Partial<Pick<Sampling, 'filter'>> {
   /** Number of train steps until the data is used up, if known. */
   readonly totalSteps: number | undefined;
+  /** A server adds to it, so there may be more after its end. */
+  readonly mayGrow: boolean;
 }
 
 /**
@@ -47,7 +49,12 @@ export async function openTrainingData(
     batchSize: buffer.trainBatchSize,
     totalRows: totalSteps * buffer.trainBatchSize,
   });
-  return { source: withPreview(source, context, format), totalSteps, close: () => source.close() };
+  return {
+    source: withPreview(source, context, format),
+    totalSteps,
+    mayGrow: false,
+    close: () => source.close(),
+  };
 }
 
 /**
@@ -68,9 +75,19 @@ export async function checkTrainingData(
 /** Experiences of an earlier run, or of a server in another process until it ends. */
 async function openStored(context: StageContext, format: ChatFormat): Promise<TrainingData> {
   const { stage, runtime } = context;
-  const { path } = stage.buffer.trainerInput.experienceBuffer;
-  const own = path === undefined ? {} : { path: await ownDatabase(path, stage.jobDirectory) };
-  const store = openExperienceStore(context, { ...own, followWriter: { clock: runtime.clock } });
+  const { experienceBuffer } = stage.buffer.trainerInput;
+  const { path: given } = experienceBuffer;
+  const path = given === undefined ? undefined : await ownDatabase(given, stage.jobDirectory);
+  const followWriter = {
+    clock: runtime.clock,
+    graceMs:
+      experienceBuffer.storageType === 'file' ? undefined : experienceBuffer.maxReadTimeoutMs,
+    onGone: () =>
+      runtime.logger.info(
+        'The server that adds experiences has been away for max_read_timeout seconds, so training ends here. The same command goes on when the server is back.',
+      ),
+  };
+  const store = openExperienceStore(context, { path, followWriter });
   try {
     const sampling = await openSampling(context, format, store);
     const close = async (): Promise<void> => {
@@ -81,6 +98,7 @@ async function openStored(context: StageContext, format: ChatFormat): Promise<Tr
       ...sampling,
       source: withPreview(sampling.source, context, format),
       totalSteps: stage.buffer.totalSteps,
+      mayGrow: path !== undefined && hasHadWriter(path),
       close,
     };
   } catch (error) {

@@ -1,5 +1,7 @@
 /** The server of mode `serve`: opens, runs until it is interrupted, and ends cleanly. */
-import { openEndpointServer, type EndpointServer } from '@trinity-rft/model';
+import { ModelError } from '@trinity-rft/core';
+import { openEndpointServer, type EndpointServer, type Refusals } from '@trinity-rft/model';
+import { readBody } from '@trinity-rft/model/internal';
 import { createServe, type Commit, type ServeOptions, type TurnStore } from '@trinity-rft/serve';
 import type { StageEngine } from '../../assembly/models/engine.js';
 import type { ServeAddress, StageContext, StageResult } from '../../context/stage-context.js';
@@ -35,6 +37,7 @@ export async function serveUntilInterrupted(
     commit: parts.commit,
     policyVersion: () => engine.sampler.policyVersion,
     extraMetrics: parts.extraMetrics,
+    readBody: (request) => readBody(request, { runtime }, 'a request of this API'),
     clock: runtime.clock,
     logger: runtime.logger,
   });
@@ -71,7 +74,8 @@ async function openServer(
   handler: (request: Request) => Promise<Response>,
 ): Promise<{ readonly endpoint: EndpointServer; readonly address: ServeAddress }> {
   const { host = stage.explorer.serve.host, port = stage.explorer.serve.port } = options;
-  const endpoint = await openEndpointServer({ host, port, runtime });
+  const { corsOrigins } = stage.explorer.serve;
+  const endpoint = await openEndpointServer({ host, port, runtime, corsOrigins, refusals });
   const { apiKey } = endpoint.mount({ handler, ownMetrics: true, apiKey: options.apiKey });
   return { endpoint, address: { url: endpoint.url, apiKey } };
 }
@@ -88,3 +92,18 @@ async function rejectWhenAborted(signal: AbortSignal): Promise<never> {
   await untilAborted(signal);
   throw signal.reason as Error;
 }
+
+const keyPlace =
+  'It is TRINITY_SERVE_KEY where the server was started, or else what trinity serve has printed.';
+
+const refusals: Refusals = {
+  keyMissing: `The request has no key. Expected the key of this server in Authorization: Bearer or in x-api-key. ${keyPlace}`,
+  keyUnknown: `The key is not the one of this server. ${keyPlace}`,
+  metricsKey: `The metrics need the key of this server in Authorization: Bearer. ${keyPlace}`,
+  closed: () =>
+    new ModelError('The server is stopping. Repeat the request when it is back.', {
+      status: 503,
+      code: 'stopping',
+      retryable: true,
+    }),
+};

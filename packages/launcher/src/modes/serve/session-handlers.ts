@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Sampler } from '@trinity-rft/core';
 import { createRolloutModel } from '@trinity-rft/model';
+import type { EncoderThread } from '@trinity-rft/model/internal';
 import type { ServeOptions } from '@trinity-rft/serve';
 import { modelSettings } from '../../assembly/models/model-settings.js';
 import type { StageContext } from '../../context/stage-context.js';
@@ -11,6 +12,7 @@ import type { StageContext } from '../../context/stage-context.js';
 interface Parts {
   readonly sampler: Sampler;
   readonly format: ChatFormat;
+  readonly encoder: EncoderThread;
   /** How often the server was started; makes the seeds of each process differ. */
   readonly start: number;
 }
@@ -18,7 +20,7 @@ interface Parts {
 /** Ids are random, so that they never repeat ids from an earlier process. */
 export function sessionHandlers(
   { stage, runtime }: StageContext,
-  { sampler, format, start }: Parts,
+  { sampler, format, encoder, start }: Parts,
 ): ServeOptions['createHandler'] {
   const { rolloutModel, reasoningHistory } = stage.explorer;
   const { clock, logger } = runtime;
@@ -28,6 +30,7 @@ export function sessionHandlers(
     format,
     modelPath: servedName(stage),
     reasoning: reasoningHistory,
+    encodeLongText: (text: string) => encoder.encode(text),
     // A product's clients get what they ask for, as from any other server.
     clientSampling: 'respect' as const,
     constrainedDecoding: true,

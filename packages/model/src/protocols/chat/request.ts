@@ -34,7 +34,7 @@ import {
   toolChoiceInstruction,
   wantsOneCall,
 } from '../shared/request/tool-choice.js';
-import { checkToolResults } from './tool-results.js';
+import { checkToolResults } from '../shared/request/tool-results.js';
 
 /** The fields that are used; all others are ignored. */
 export interface ChatCompletionRequest extends RequestedSampling, ConstraintRequest {

@@ -7,15 +7,19 @@ import { type LiveAnswer } from '../shared/answer/live-answer.js';
 import { completionEncodings, type CompletedCall } from '../shared/completed-call.js';
 import { checkChoices } from '../shared/endpoint-policy.js';
 import { reportIgnoredSettings } from '../shared/ignored-settings.js';
-import { readBody } from '../shared/request/body.js';
+import { readBody, type RequestBody } from '../shared/request/body.js';
 import { answerRequest, turnListener, type RouteContext } from '../shared/route.js';
 import { readRequest, type TextCompletionRequest } from './request.js';
 import { chunkWriter, toCompletion, type ResponseContext } from './response.js';
 
 const { json, sse } = completionEncodings(toCompletion, chunkWriter);
 
-export async function textCompletions(request: Request, context: RouteContext): Promise<Answer> {
-  const { value, digest } = await readBody(request, context, 'a completion request');
+export async function textCompletions(
+  request: Request,
+  context: RouteContext,
+  body?: RequestBody,
+): Promise<Answer> {
+  const { value, digest } = body ?? (await readBody(request, context, 'a completion request'));
   const parsed = readRequest(value, context.tokenizer.vocabularySize, context);
   checkChoices(context, parsed.n);
   reportIgnoredSettings({ ...parsed, constraintFields: [] }, context);

@@ -4,7 +4,7 @@ import type { Answer } from '../shared/answer/answer.js';
 import { jsonEncoding, sseEncoding, type AnswerEncoding } from '../shared/answer/encodings.js';
 import type { LiveAnswer } from '../shared/answer/live-answer.js';
 import { reportIgnoredSettings } from '../shared/ignored-settings.js';
-import { readBody } from '../shared/request/body.js';
+import { readBody, type RequestBody } from '../shared/request/body.js';
 import { answerRequest, turnListener } from '../shared/route.js';
 import { eventWriter, failureEvents, headOf, type ResponseHead } from './events.js';
 import { generate } from './generate.js';
@@ -47,8 +47,12 @@ export function sseAfter(sequenceNumber: number): AnswerEncoding<Created, Respon
   });
 }
 
-export async function createResponse(request: Request, context: ResponsesContext): Promise<Answer> {
-  const { value, digest } = await readBody(request, context, 'a Responses request');
+export async function createResponse(
+  request: Request,
+  context: ResponsesContext,
+  sent?: RequestBody,
+): Promise<Answer> {
+  const { value, digest } = sent ?? (await readBody(request, context, 'a Responses request'));
   const resolved = resolve(readRequest(value, context), context.responses);
   reportIgnoredSettings(resolved.parsed, context);
   for (const { callIndex } of [...resolved.before, ...resolved.input])

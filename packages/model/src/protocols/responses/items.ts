@@ -3,7 +3,7 @@ import { normalizeMessages, type NormalMessage } from '@trinity-rft/chat';
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { ModelError } from '@trinity-rft/core';
 import { isObject, isPresent, type JsonObject } from '../shared/request/fields.js';
-import { openReasoning } from './sealed-reasoning.js';
+import { openReasoning } from '../shared/sealed-reasoning.js';
 
 /** An item with references resolved. */
 export interface Item {

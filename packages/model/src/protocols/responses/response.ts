@@ -7,7 +7,7 @@ import type { Choice, Generation } from '../../rollout/generate.js';
 import { toLogprobs } from '../shared/answer/tokens.js';
 import { isPresent } from '../shared/request/fields.js';
 import type { ResponsesRequest } from './request.js';
-import { sealReasoning } from './sealed-reasoning.js';
+import { sealReasoning } from '../shared/sealed-reasoning.js';
 
 /** Without `output_text`, which client libraries add. */
 export type ResponseBody = Omit<OpenAI.Responses.Response, 'output_text' | 'output'> & {

@@ -8,6 +8,7 @@ import { deliver } from './answer/delivery.js';
 import type { AnswerEncoding } from './answer/encodings.js';
 import type { LiveAnswer } from './answer/live-answer.js';
 import type { EndpointPolicy } from './endpoint-policy.js';
+import type { RequestBody } from './request/body.js';
 import type { Deliveries, RecordedCall, RequestDeduplication } from './request-deduplication.js';
 
 /** The endpoint of one rollout. */
@@ -27,10 +28,14 @@ export interface RouteContext extends EndpointPolicy {
   readonly onAnswer: (id: string, generation: Generation) => void | Promise<void>;
 }
 
-/** May reject; the handler turns the error into a response. */
+/**
+ * May reject; the handler turns the error into a response.
+ * @param body of the request, where it has been read already
+ */
 export type Route<Context extends RouteContext = RouteContext> = (
   request: Request,
   context: Context,
+  body: RequestBody | undefined,
 ) => Promise<Answer>;
 
 /**

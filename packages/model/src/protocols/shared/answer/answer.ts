@@ -1,4 +1,5 @@
 /** What a handler returns: a Response, or a complete answer that does not need one. */
+import type { RequestBody } from '../request/body.js';
 import { allPieces, bodyStream, type DeliveryListener } from './body-stream.js';
 
 /**
@@ -14,8 +15,8 @@ export interface WholeAnswer extends DeliveryListener {
 
 export type Answer = Response | WholeAnswer;
 
-/** Never rejects. */
-export type AnswerHandler = (request: Request) => Promise<Answer>;
+/** Never rejects. @param body of the request, where it has been read already */
+export type AnswerHandler = (request: Request, body?: RequestBody) => Promise<Answer>;
 
 export const isWhole = (answer: Answer): answer is WholeAnswer => typeof answer.text === 'string';
 

@@ -3,7 +3,7 @@
  * them do not send them.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
-import { isObject, isPresent } from '../shared/request/fields.js';
+import { isObject, isPresent } from './fields.js';
 
 /**
  * An id may appear again in later messages (examples in prompts do that), but not twice within one

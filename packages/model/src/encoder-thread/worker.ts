@@ -1,0 +1,19 @@
+/** Entry of the thread that encodes long texts. */
+import { workerData } from 'node:worker_threads';
+import { createTokenizer, type TokenizerFiles } from '@trinity-rft/chat';
+import { toErrorRecord } from '@trinity-rft/core/internal';
+import { answerCalls, type ThreadTask } from '@trinity-rft/worker-link';
+import type { EncoderMethods } from './thread.js';
+
+const { port, data } = workerData as ThreadTask<TokenizerFiles>;
+answerCalls<EncoderMethods>(
+  port,
+  () => {
+    const tokenizer = createTokenizer(data);
+    return { encode: (text) => tokenizer.encode(text) };
+  },
+  {
+    toRecord: toErrorRecord,
+    transfer: (ids) => [(ids as Int32Array<ArrayBuffer>).buffer],
+  },
+);

@@ -1,0 +1,36 @@
+/** Cross-origin requests: which web pages may call the server from a browser. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** Sets the headers of an answer, and answers preflight requests: then it returns true. */
+export type Cors = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
+
+/** How long browsers may remember the answer to a preflight request, in seconds. */
+const maxAge = '600';
+
+/** @param origins such as `https://app.example`; `*` for all. None: pages of other origins fail */
+export function createCors(origins: readonly string[]): Cors {
+  const all = origins.includes('*');
+  const allowed = new Set(origins.map((origin) => origin.replace(/\/+$/, '').toLowerCase()));
+  return ({ method, headers }, outgoing) => {
+    const { origin } = headers;
+    if (allowed.size === 0 || origin === undefined) return false;
+    const isAllowed = all || allowed.has(origin.toLowerCase());
+    outgoing.setHeader('vary', 'Origin');
+    if (isAllowed) {
+      outgoing.setHeader('access-control-allow-origin', origin);
+      outgoing.setHeader('access-control-expose-headers', 'retry-after, x-should-retry');
+    }
+    if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined)
+      return false;
+    if (isAllowed) {
+      outgoing.setHeader('access-control-allow-methods', 'GET, POST, DELETE');
+      outgoing.setHeader(
+        'access-control-allow-headers',
+        headers['access-control-request-headers'] ?? '*',
+      );
+      outgoing.setHeader('access-control-max-age', maxAge);
+    }
+    outgoing.writeHead(204).end();
+    return true;
+  };
+}

@@ -1,0 +1,103 @@
+/** Conversations of the Messages API in the shape of chat completions. */
+import { invalidRequest, quote } from '@trinity-rft/chat/internal';
+import { isObject, isPresent, list, type JsonObject } from '../shared/request/fields.js';
+import { openReasoning } from '../shared/sealed-reasoning.js';
+
+/** @throws ModelError 400 naming the message and block */
+export function toChatMessages(body: JsonObject): readonly JsonObject[] {
+  const system = isPresent(body['system'])
+    ? [{ role: 'system', content: textOf(body['system'], 'system') }]
+    : [];
+  const messages = (list(body, 'messages') ?? []).flatMap((message, i) =>
+    toMessages(message, `messages[${i}]`),
+  );
+  return [...system, ...messages];
+}
+
+function toMessages(message: unknown, path: string): readonly JsonObject[] {
+  if (!isObject(message)) throw invalidRequest(path, `is ${quote(message)}`, 'a message');
+  const { role, content } = message;
+  const blocks = blocksOf(content, `${path}.content`);
+  if (role === 'user') return userMessages(blocks);
+  if (role === 'assistant') return [assistantMessage(blocks)];
+  throw invalidRequest(`${path}.role`, `is ${quote(role)}`, 'user or assistant');
+}
+
+interface Block {
+  readonly type: string;
+  readonly value: JsonObject;
+  readonly path: string;
+}
+
+function blocksOf(content: unknown, path: string): readonly Block[] {
+  if (typeof content === 'string')
+    return [{ type: 'text', value: { type: 'text', text: content }, path }];
+  if (!Array.isArray(content))
+    throw invalidRequest(path, `is ${quote(content)}`, 'text or a list of blocks');
+  return (content as readonly unknown[]).map((value, i) => {
+    const at = `${path}[${i}]`;
+    if (isObject(value) && typeof value['type'] === 'string')
+      return { type: value['type'], value, path: at };
+    throw invalidRequest(at, `is ${quote(value)}`, 'a block with a type');
+  });
+}
+
+/** Results of tools become messages of their own, before the text. */
+function userMessages(blocks: readonly Block[]): readonly JsonObject[] {
+  const results: JsonObject[] = [];
+  const texts: string[] = [];
+  for (const { type, value, path } of blocks) {
+    if (type === 'tool_result') {
+      const content = isPresent(value['content'])
+        ? textOf(value['content'], `${path}.content`)
+        : '';
+      results.push({ role: 'tool', tool_call_id: value['tool_use_id'], content });
+    } else if (type === 'text') texts.push(string(value, 'text', path));
+    else throw unsupported(type, path, 'text or tool_result');
+  }
+  return texts.length > 0 || results.length === 0
+    ? [...results, { role: 'user', content: texts.join('\n') }]
+    : results;
+}
+
+function assistantMessage(blocks: readonly Block[]): JsonObject {
+  const texts: string[] = [];
+  const reasoning: string[] = [];
+  const calls: JsonObject[] = [];
+  for (const { type, value, path } of blocks) {
+    if (type === 'text') texts.push(string(value, 'text', path));
+    else if (type === 'thinking') reasoning.push(string(value, 'thinking', path));
+    else if (type === 'redacted_thinking')
+      reasoning.push(openReasoning(string(value, 'data', path)));
+    else if (type === 'tool_use') calls.push(callOf(value, path));
+    else throw unsupported(type, path, 'text, thinking or tool_use');
+  }
+  return {
+    role: 'assistant',
+    content: texts.join(''),
+    ...(reasoning.length > 0 && { reasoning_content: reasoning.join('\n') }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+}
+
+function callOf({ id, name, input }: JsonObject, path: string): JsonObject {
+  if (!isObject(input)) throw invalidRequest(`${path}.input`, `is ${quote(input)}`, 'an object');
+  return { id, type: 'function', function: { name, arguments: JSON.stringify(input) } };
+}
+
+function textOf(value: unknown, path: string): string {
+  const parts = blocksOf(value, path).map((block) => {
+    if (block.type !== 'text') throw unsupported(block.type, block.path, 'text');
+    return string(block.value, 'text', block.path);
+  });
+  return parts.join('\n');
+}
+
+function string(value: JsonObject, key: string, path: string): string {
+  const text = value[key];
+  if (typeof text === 'string') return text;
+  throw invalidRequest(`${path}.${key}`, `is ${quote(text)}`, 'a string');
+}
+
+const unsupported = (type: string, path: string, expected: string) =>
+  invalidRequest(`${path}.type`, `is ${quote(type)}, which is not supported here`, expected);

@@ -1,0 +1,36 @@
+/** Errors in the shape of Anthropic's servers. */
+import {
+  errorBody as openAIBody,
+  errorResponse as openAIResponse,
+} from '../shared/answer/error-response.js';
+
+export interface ErrorBody {
+  readonly type: 'error';
+  readonly error: { readonly type: string; readonly message: string };
+}
+
+export function errorBody(error: unknown): ErrorBody {
+  const { message, type } = openAIBody(error).error;
+  return { type: 'error', error: { type: types[type] ?? type, message } };
+}
+
+/** Where the names of the two APIs differ. */
+const types: Readonly<Record<string, string>> = { server_error: 'api_error' };
+
+/** Status and headers are those of the other protocols. */
+export function errorResponse(error: unknown): Response {
+  const { status, headers } = openAIResponse(error);
+  const body = errorBody(error);
+  const type = typeOfStatus[status] ?? body.error.type;
+  const kept = [...headers].filter(([name]) => name !== 'content-length');
+  return Response.json(
+    { ...body, error: { ...body.error, type } },
+    { status, headers: Object.fromEntries(kept) },
+  );
+}
+
+const typeOfStatus: Readonly<Record<number, string>> = {
+  404: 'not_found_error',
+  413: 'request_too_large',
+  503: 'overloaded_error',
+};

@@ -1,0 +1,141 @@
+/** Requests of Anthropic's Messages API: which fields of a client's JSON are used or rejected. */
+import { invalidRequest, quote } from '@trinity-rft/chat/internal';
+import type { EndpointPolicy } from '../shared/endpoint-policy.js';
+import {
+  flag,
+  integer,
+  isObject,
+  isPresent,
+  list,
+  object,
+  rejectUnsupported,
+  stopStrings,
+  type JsonObject,
+  type UnsupportedField,
+} from '../shared/request/fields.js';
+import { withInstructions } from '../shared/request/prompt-instructions.js';
+import {
+  formatInstruction,
+  readConstraint,
+  readResponseFormat,
+  type ConstraintRequest,
+} from '../shared/request/response-format.js';
+import { readSampling, type RequestedSampling } from '../shared/request/sampling-fields.js';
+import { checkFields } from '../shared/request/strict-fields.js';
+import { readTemplateArgs } from '../shared/request/template-args.js';
+import {
+  readToolChoice,
+  toolChoiceInstruction,
+  type ToolChoice,
+} from '../shared/request/tool-choice.js';
+import { toChatMessages } from './conversation.js';
+
+/** The fields that are used. */
+export interface MessagesRequest extends RequestedSampling, ConstraintRequest {
+  /** In the shape of chat completions, with the endpoint's instructions to the model. */
+  readonly messages: readonly unknown[];
+  /** In the shape of chat completions. */
+  readonly tools: readonly unknown[];
+  readonly parseTools: boolean;
+  /** Variables of the chat template. */
+  readonly templateArgs?: JsonObject;
+  readonly maxTokens?: number;
+  readonly stop: readonly string[];
+  readonly stream: boolean;
+}
+
+/** @throws ModelError 400 naming the field that is invalid or not supported */
+export function readRequest(body: unknown, policy: EndpointPolicy): MessagesRequest {
+  if (!isObject(body)) throw invalidRequest('body', `is ${quote(body)}`, 'a Messages request');
+  rejectUnsupported(body, unsupported);
+  checkFields(body, usedFields, policy);
+  const tools = (list(body, 'tools') ?? []).map(readTool);
+  const { choice, oneCall } = readChoice(body, tools);
+  const output = object(body, 'output_config');
+  const format = readResponseFormat(output['format'], 'output_config.format');
+  const parseTools = choice !== 'none';
+  return {
+    messages: withInstructions(toChatMessages(body), [
+      format && formatInstruction(format, tools.length > 0 && parseTools),
+      toolChoiceInstruction(choice, oneCall),
+    ]),
+    tools,
+    parseTools,
+    templateArgs: templateArgs(body, output),
+    maxTokens: integer(body, 'max_tokens'),
+    stop: stopStrings(list(body, 'stop_sequences')),
+    stream: flag(body, 'stream'),
+    ...readSampling(body),
+    ...readConstraint(choice, format, ['tool_choice', 'output_config.format']),
+  };
+}
+
+const isUsedList = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
+
+const unsupported: readonly UnsupportedField[] = [
+  ['container', isPresent, 'tools of your own'],
+  ['context_management', isPresent, 'no management of the context'],
+  ['mcp_servers', isUsedList, 'tools of your own'],
+];
+
+const usedFields: ReadonlySet<string> = new Set([
+  'messages',
+  'system',
+  'tools',
+  'tool_choice',
+  'output_config',
+  'thinking',
+  'chat_template_kwargs',
+  'max_tokens',
+  'stop_sequences',
+  'temperature',
+  'top_p',
+  'top_k',
+  'seed',
+  'stream',
+  'mcp_servers',
+  // About caches of the server.
+  'cache_control',
+]);
+
+interface Tool {
+  readonly type: 'function';
+  readonly function: JsonObject & { readonly name: string };
+}
+
+function readTool(tool: unknown, i: number): Tool {
+  if (!isObject(tool)) throw invalidRequest(`tools[${i}]`, `is ${quote(tool)}`, 'a tool');
+  const { type = 'custom', name, description, input_schema: parameters } = tool;
+  if (type !== 'custom')
+    throw invalidRequest(
+      `tools[${i}].type`,
+      `is ${quote(type)}`,
+      'custom; tools of the server are not supported',
+    );
+  if (typeof name !== 'string' || name === '')
+    throw invalidRequest(`tools[${i}].name`, `is ${quote(name)}`, 'the name of the tool');
+  return { type: 'function', function: { name, description, parameters } };
+}
+
+function readChoice(
+  body: JsonObject,
+  tools: readonly Tool[],
+): { readonly choice: ToolChoice; readonly oneCall: boolean } {
+  const given = object(body, 'tool_choice');
+  const { type = 'auto', name } = given;
+  const wish = { any: 'required', tool: { type: 'function', name } }[String(type)] ?? type;
+  const names = tools.map((tool) => tool.function.name);
+  return {
+    choice: readToolChoice(wish, names, 'tool_choice'),
+    oneCall: tools.length > 0 && flag(given, 'disable_parallel_tool_use'),
+  };
+}
+
+/** Budgets of tokens for thinking are not enforced: `max_tokens` limits thinking and answer. */
+function templateArgs(body: JsonObject, output: JsonObject): JsonObject | undefined {
+  const { type } = object(body, 'thinking');
+  if (isPresent(type) && !['enabled', 'adaptive', 'disabled'].includes(type as string))
+    throw invalidRequest('thinking.type', `is ${quote(type)}`, 'enabled, adaptive or disabled');
+  const args = readTemplateArgs(body, [output['effort'], 'output_config.effort']);
+  return isPresent(type) ? { enable_thinking: type !== 'disabled', ...args } : args;
+}

@@ -1,0 +1,90 @@
+/** Answers in the shape of Anthropic's servers. */
+import type { ToolCall } from '@trinity-rft/core';
+import type { Generation } from '../../rollout/generate.js';
+import { sealReasoning } from '../shared/sealed-reasoning.js';
+
+export type Block =
+  | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
+  | { readonly type: 'text'; readonly text: string }
+  | {
+      readonly type: 'tool_use';
+      readonly id: string;
+      readonly name: string;
+      readonly input: unknown;
+    };
+
+/** What is known before the first token. */
+export interface MessageHead {
+  readonly id: string;
+  readonly model: string;
+}
+
+export interface MessageBody {
+  readonly id: string;
+  readonly type: 'message';
+  readonly role: 'assistant';
+  readonly model: string;
+  readonly content: readonly Block[];
+  readonly stop_reason: string | null;
+  readonly stop_sequence: string | null;
+  readonly usage: {
+    readonly input_tokens: number;
+    readonly output_tokens: number;
+    readonly cache_creation_input_tokens: number;
+    readonly cache_read_input_tokens: number;
+  };
+}
+
+/** A message that has just begun. */
+export const newMessage = ({ id, model }: MessageHead): MessageBody => ({
+  id,
+  type: 'message',
+  role: 'assistant',
+  model,
+  content: [],
+  stop_reason: null,
+  stop_sequence: null,
+  usage: usage(0, 0),
+});
+
+/** Content in the order in which models write: thinking, text, calls. */
+export function toMessage({ promptIds, choices }: Generation, head: MessageHead): MessageBody {
+  const { response, sequence } = choices[0]!; // This API has no `n`.
+  const { reasoningText, responseText, toolCalls, finishReason } = response;
+  const { stopString } = sequence;
+  const reason = stopString === undefined ? stopReasons[finishReason] : 'stop_sequence';
+  return {
+    ...newMessage(head),
+    content: [
+      ...(reasoningText === undefined ? [] : [thinkingBlock(reasoningText)]),
+      ...(responseText === '' ? [] : [{ type: 'text' as const, text: responseText }]),
+      ...toolCalls.map(toolBlock),
+    ],
+    stop_reason: toolCalls.length > 0 && finishReason !== 'length' ? 'tool_use' : reason,
+    stop_sequence: stopString ?? null,
+    usage: usage(promptIds.length, sequence.tokens.length),
+  };
+}
+
+const stopReasons = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' } as const;
+
+const usage = (input: number, output: number): MessageBody['usage'] => ({
+  input_tokens: input,
+  output_tokens: output,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+});
+
+const thinkingBlock = (thinking: string): Block => ({
+  type: 'thinking',
+  thinking,
+  signature: sealReasoning(thinking),
+});
+
+/** Parsers of calls accept objects only. */
+const toolBlock = ({ id, function: { name, arguments: args } }: ToolCall): Block => ({
+  type: 'tool_use',
+  id,
+  name,
+  input: JSON.parse(args) as unknown,
+});

@@ -1,0 +1,154 @@
+import Anthropic, { APIError } from '@anthropic-ai/sdk';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decode, scripted, type Scripted } from '../../../test/helpers.js';
+import { testRuntime } from '@trinity-rft/testing';
+import { openEndpointServer, type EndpointServer } from '../../http/server.js';
+
+let server: EndpointServer;
+beforeAll(async () => {
+  server = await openEndpointServer({ runtime: testRuntime() });
+});
+afterAll(() => server.close());
+
+interface Served extends Scripted {
+  readonly client: Anthropic;
+}
+
+/** The SDK over HTTP. */
+function serve(...texts: readonly string[]): Served {
+  const rollout = scripted(texts, {
+    clientSampling: 'respect',
+    strictFields: true,
+    streamText: 'sampled',
+  });
+  const { baseURL, apiKey } = server.mount({ handler: (request) => rollout.model.answer(request) });
+  const client = new Anthropic({ baseURL: baseURL.replace(/\/v1$/, ''), apiKey, maxRetries: 0 });
+  return { ...rollout, client };
+}
+
+const tools = [
+  {
+    name: 'add',
+    input_schema: {
+      type: 'object' as const,
+      properties: { b: { type: 'number' }, a: { type: 'number' } },
+    },
+  },
+];
+const call = '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>';
+const base = { model: 'any', max_tokens: 200 };
+
+describe('the Messages API, with its own client', () => {
+  it('answers with text, its usage and why it stopped', async () => {
+    const { client, sampler } = serve('four<|im_end|>', 'a lot of words', 'half STOP');
+    const ask = (more: object): Promise<Anthropic.Message> =>
+      client.messages.create({
+        ...base,
+        messages: [{ role: 'user', content: '2+2?' }],
+        stream: false,
+        ...more,
+      });
+    expect(await ask({ system: 'Be brief.', temperature: 0.5, top_p: 0.9 })).toMatchObject({
+      type: 'message',
+      model: 'tiny',
+      content: [{ type: 'text', text: 'four' }],
+      stop_reason: 'end_turn',
+      usage: { output_tokens: 5 },
+    });
+    expect(sampler.calls[0]?.options).toMatchObject({ temperature: 0.5, topP: 0.9 });
+    expect(decode(sampler.calls[0]!.prompt)).toContain('system\nBe brief.');
+    expect(await ask({ max_tokens: 5 })).toMatchObject({ stop_reason: 'max_tokens' });
+  });
+
+  it.each([false, true])(
+    'goes through a tool loop on the recorded tokens (streamed: %s)',
+    async (streamed) => {
+      const first = `<think>\nhm\n</think>\n\nI add.\n${call}<|im_end|>`;
+      const { client, model, sampler } = serve(first, '3<|im_end|>');
+      const create = (messages: Anthropic.MessageParam[]): Promise<Anthropic.Message> =>
+        streamed
+          ? client.messages.stream({ ...base, messages, tools }).finalMessage()
+          : client.messages.create({ ...base, messages, tools });
+      const question = { role: 'user' as const, content: '1+2?' };
+      const answer = await create([question]);
+      expect(answer).toMatchObject({
+        content: [
+          { type: 'thinking', thinking: 'hm' },
+          { type: 'text', text: 'I add.' },
+          { type: 'tool_use', name: 'add', input: { a: 1, b: 2 } },
+        ],
+        stop_reason: 'tool_use',
+      });
+      const use = answer.content.find((block) => block.type === 'tool_use');
+      const result = { type: 'tool_result' as const, tool_use_id: use?.id ?? '', content: '3' };
+      const last = await create([
+        question,
+        { role: 'assistant', content: answer.content },
+        { role: 'user', content: [result] },
+      ]);
+      expect(last.content).toMatchObject([{ type: 'text', text: '3' }]);
+      // The second prompt begins with the first and what was sampled then.
+      const [one, two] = sampler.calls.map(({ prompt }) => decode(prompt));
+      expect(two?.startsWith(`${one}${first}`)).toBe(true);
+      expect(model.metrics()).toMatchObject({ 'model/calls': 2, 'model/spliced': 1 });
+      expect(model.extractExperiencesFromHistory()).toHaveLength(2);
+    },
+  );
+
+  it('streams thinking and text as they are sampled', async () => {
+    const { client } = serve('<think>\nhm\n</think>\n\nso far<|im_end|>');
+    const stream = await client.messages.create({
+      ...base,
+      messages: [{ role: 'user', content: 'hi' }],
+      stream: true,
+    });
+    const seen: string[] = [];
+    for await (const event of stream)
+      seen.push(
+        event.type === 'content_block_delta' ? `${event.index} ${event.delta.type}` : event.type,
+      );
+    expect([...new Set(seen)]).toEqual([
+      'message_start',
+      'content_block_start',
+      '0 thinking_delta',
+      '0 signature_delta',
+      'content_block_stop',
+      '1 text_delta',
+      'message_delta',
+      'message_stop',
+    ]);
+    expect(seen.filter((type) => type === '1 text_delta').length).toBeGreaterThan(3);
+  });
+
+  it('rejects what it cannot do in the words of its API', async () => {
+    const { client, sampler } = serve();
+    const failure = async (more: object): Promise<unknown> =>
+      client.messages
+        .create({ ...base, messages: [{ role: 'user', content: 'hi' }], ...more })
+        .catch((error: unknown) => error);
+    const image = { type: 'image', source: { type: 'url', url: 'http://x' } };
+    for (const [more, words] of [
+      [
+        { messages: [{ role: 'user', content: [image] }] },
+        'messages[0].content[0].type is "image"',
+      ],
+      [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools[0].type'],
+      [{ frobnicate: 1 }, 'frobnicate is not a field'],
+      [{ thinking: { type: 'odd' } }, 'thinking.type'],
+    ] as const) {
+      const error = await failure(more);
+      expect(error).toBeInstanceOf(APIError);
+      expect(error).toMatchObject({
+        status: 400,
+        error: {
+          type: 'error',
+          error: {
+            type: 'invalid_request_error',
+            message: expect.stringContaining(words) as string,
+          },
+        },
+      });
+    }
+    expect(sampler.calls).toEqual([]);
+  });
+});
