@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isSecretName, redactText } from './secrets.js';
+import { isSecretName, knowSecret, knowSecretsOf, redactText } from './secrets.js';
 
 describe('isSecretName', () => {
   it.each([
@@ -50,6 +50,15 @@ describe('redactText', () => {
     ['authorization: Bearer abc', 'authorization: Bearer [redacted]'],
   ])('takes the secret out of %s', (text, expected) => {
     expect(redactText(text)).toBe(expected);
+  });
+
+  it('takes out known secrets, however they look, the longer one first', () => {
+    knowSecret('correct horse');
+    knowSecret('short');
+    knowSecretsOf({ MY_API_KEY: 'correct horse battery', HOME: '/home/somebody' });
+    expect(
+      redactText('a correct horse battery, a correct horse, a short one in /home/somebody'),
+    ).toBe('a [redacted], a [redacted], a short one in /home/somebody');
   });
 
   it('leaves addresses without a password and words that begin like a key alone', () => {

@@ -44,9 +44,34 @@ export function isSecretName(name: string): boolean {
 const keyLooks =
   /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|github_pat_|xox[bp]-)[A-Za-z0-9_-]{8,}|AKIA[A-Z0-9]{16}\b)|(?<=\bBearer )[^\s"',]+/g;
 
-/** Redacts the password of every `scheme://user:password@host` and everything that looks like a key. */
+/** Shorter ones are words, and replacing them would garble texts. */
+const shortestSecret = 8;
+/** Longest first: one secret may begin with another. */
+let known: readonly string[] = [];
+
+/**
+ * Makes {@link redactText} redact this value wherever it appears, whatever it looks like: keys that
+ * a configuration or the environment holds. For the whole process, since errors of agents carry
+ * them anywhere.
+ */
+export function knowSecret(value: string): void {
+  if (value.length < shortestSecret || known.includes(value)) return;
+  known = [...known, value].sort((a, b) => b.length - a.length);
+}
+
+/** Names of the environment that hold secrets, by their look. */
+export function knowSecretsOf(env: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, value] of Object.entries(env))
+    if (value !== undefined && isSecretName(name)) knowSecret(value);
+}
+
+/**
+ * Redacts the password of every `scheme://user:password@host`, everything that looks like a key, and
+ * every known secret.
+ */
 export function redactText(text: string): string {
-  return text
+  return known
+    .reduce((rest, secret) => rest.replaceAll(secret, redacted), text)
     .replaceAll(/(:\/\/[^\s/:@]*:)[^\s/@]+@/g, `$1${redacted}@`)
     .replaceAll(keyLooks, redacted);
 }

@@ -49,6 +49,8 @@ export interface AttemptModel {
   readonly auxiliaryModels: ReadonlyMap<string, AgentModel>;
   /** Metrics of the calls that were made (`forks/…`, `tool_calls`, …). */
   metrics(): Metrics;
+  /** A service that a call waits for at this moment; for messages. @default unknown */
+  waitsFor?(): string | undefined;
 }
 
 export interface AttemptKey {
@@ -102,7 +104,7 @@ export async function runAttempt(
   const started: StartedAttempt = { ...attempt, model, signal, start: runtime.clock.now() };
   try {
     const work = inRun(runName(attempt), () => runWorkflow(started, options));
-    const { instance, result } = await beforeDeadline(work, task.workflow, over, options);
+    const { instance, result } = await beforeDeadline(work, started, over, options);
     const runs = finish(started, result, runtime);
     if (definition.canReset) pool.put(definition, instance);
     return { status: 'ok', runs };
@@ -194,17 +196,25 @@ function failureRewardOf(
  */
 async function beforeDeadline<T>(
   work: Promise<T>,
-  workflow: string,
+  { task, model }: StartedAttempt,
   over: AbortController,
   { settings: { maxTimeoutMs }, runtime, signal }: AttemptOptions,
 ): Promise<T> {
   const deadline = runtime.clock
     .sleep(maxTimeoutMs, AbortSignal.any([signal, over.signal]))
     .then(() => {
-      const error = new CancelledError(
-        `The attempt took longer than ${maxTimeoutMs / 1000} s (explorer.max_timeout). Make the workflow "${workflow}" faster, or raise the limit.`,
-        { reason: 'timeout', code: 'ATTEMPT_TIMEOUT' },
-      );
+      const service = model.waitsFor?.();
+      const late = `The attempt took longer than ${maxTimeoutMs / 1000} s (explorer.max_timeout)`;
+      const error =
+        service === undefined
+          ? new CancelledError(
+              `${late}. Make the workflow "${task.workflow}" faster, or raise the limit.`,
+              { reason: 'timeout', code: 'ATTEMPT_TIMEOUT' },
+            )
+          : new CancelledError(
+              `${late}, because it waits for an answer. ${service} has not given it: check that service.`,
+              { reason: 'timeout', code: 'SERVICE_TIMEOUT' },
+            );
       over.abort(error);
       throw error;
     });

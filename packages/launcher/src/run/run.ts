@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
 import { type Clock } from '@trinity-rft/core';
-import { systemClock } from '@trinity-rft/core/internal';
+import { knowSecret, knowSecretsOf, systemClock } from '@trinity-rft/core/internal';
 import type { Terminal } from '@trinity-rft/monitor';
 import type { Extensions, ServeOptions, StageResult } from '../context/stage-context.js';
 import { loadExtensions, readConfiguration, type ExtensionOptions } from './configuration.js';
@@ -59,6 +59,8 @@ export interface RunSummary {
  */
 export async function run(options: RunOptions): Promise<RunSummary> {
   const { terminal, clock = systemClock, env = process.env, serve } = options;
+  knowSecretsOf(env);
+  if (serve?.apiKey !== undefined) knowSecret(serve.apiKey);
   const { loaded, ...extensions } = await readAll(options);
   const { config, warnings } = loaded;
   for (const warning of warnings) terminal.write(`${warning}\n`);

@@ -1,5 +1,5 @@
 /** One call of a remote model: its deadline, and its failures as our errors. */
-import { ModelError, TrinityError } from '@trinity-rft/core';
+import { describeError, ModelError, TrinityError } from '@trinity-rft/core';
 import { CancelledError } from '@trinity-rft/core/internal';
 import type { RemoteModelOptions } from './remote-model.js';
 
@@ -23,9 +23,26 @@ export async function remoteCall<T>(
   try {
     return await work(signal);
   } catch (error) {
-    throw explain(error, { signal, deadline, options });
+    throw explainRemote(error, { signal, deadline, options });
   }
 }
+
+/** Begins a sentence. */
+export const remoteName = ({ modelPath, baseURL }: RemoteModelOptions): string =>
+  `The auxiliary model "${modelPath}" at ${new URL(baseURL).host}`;
+
+/** The first error of ours among an error's causes: clients wrap what their fetch throws. */
+function ownCause(error: unknown): TrinityError | undefined {
+  let current = error;
+  for (let depth = 0; depth < maxCauses && current instanceof Error; depth++) {
+    if (TrinityError.is(current)) return current;
+    current = current.cause;
+  }
+  return undefined;
+}
+
+/** Chains of causes may be circular. */
+const maxCauses = 8;
 
 interface Circumstances {
   readonly signal: AbortSignal;
@@ -37,8 +54,13 @@ interface Circumstances {
  * Names the model that failed. The error has no `cause`, because the errors of client libraries
  * hold the request, which holds the key.
  */
-function explain(error: unknown, { signal, deadline, options }: Circumstances): TrinityError {
-  const what = `The auxiliary model "${options.modelPath}" at ${new URL(options.baseURL).host}`;
+export function explainRemote(
+  error: unknown,
+  { signal, deadline, options }: Circumstances,
+): TrinityError {
+  const what = remoteName(options);
+  const known = ownCause(error);
+  if (known instanceof ModelError) return known;
   if (deadline.aborted && signal.reason === deadline.reason) {
     return new ModelError(`${what} did not answer within ${options.timeoutMs / 1000} s.`, {
       status: 504,
@@ -56,18 +78,17 @@ function explain(error: unknown, { signal, deadline, options }: Circumstances): 
         });
   }
   if (TrinityError.is(error)) return error;
-  const { status, message } = error as { readonly status?: number; readonly message?: string };
-  const reason = String(message ?? error).replaceAll(
-    options.apiKey === '' ? /(?!)/ : options.apiKey,
-    '[redacted]',
-  );
+  const { status } = error as { readonly status?: number };
+  const reason = describeError(error)
+    .replaceAll(options.apiKey === '' ? /(?!)/ : options.apiKey, '[redacted]')
+    .replace(/\.$/, '');
   if (status === undefined)
-    return new ModelError(`${what} could not be reached: ${reason} Check base_url.`, {
+    return new ModelError(`${what} could not be reached: ${reason}. Check base_url.`, {
       status: 502,
       code: 'unreachable',
       retryable: true,
     });
-  return new ModelError(`${what} answered ${reason}`, {
+  return new ModelError(`${what} answered ${reason}.`, {
     status,
     code: 'remote_error',
     retryable: status === 429 || status >= 500,

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createRemoteModel, type RemoteModelOptions } from './remote-model.js';
 
 const close: (() => void)[] = [];
@@ -25,9 +25,12 @@ async function serve(
       body: JSON.parse(await text(request)) as Record<string, unknown>,
     });
     if (reply === 'silence') return;
+    const isPage = typeof reply[1] === 'string';
     response
-      .writeHead(reply[0], { 'content-type': 'application/json' })
-      .end(JSON.stringify(reply[1]));
+      .writeHead(reply[0], {
+        'content-type': isPage ? 'text/html; charset=utf-8' : 'application/json',
+      })
+      .end(isPage ? reply[1] : JSON.stringify(reply[1]));
   };
   const server = createServer((request, response) => void listen(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -115,6 +118,37 @@ describe('createRemoteModel', () => {
       maxRetries: 0,
     });
     await expect(model.chat(ask)).rejects.toMatchObject({ status: 502, retryable: true });
+  });
+
+  it.each([200, 404, 502])(
+    'says that a web page with status %i is no answer, also to the client of an agent',
+    async (status) => {
+      const page = [status, '<html>Sign in</html>'] as const;
+      const { model } = await serve([page, page]);
+      const said =
+        /^The auxiliary model "big" at 127\.0\.0\.1:\d+ answered with a web page \(status \d+/;
+      const expected = {
+        status: status === 200 ? 502 : status,
+        message: expect.stringMatching(said),
+      };
+      await expect(model.chat(ask)).rejects.toMatchObject(expected);
+      const call = model.openaiClient().chat.completions.create({ model: 'big', messages: ask });
+      await expect(call).rejects.toMatchObject({ cause: expected });
+    },
+  );
+
+  it('notes that it waits for its service until the answer has been read', async () => {
+    const waits = new Set<string>();
+    const { model } = await serve(['silence', [200, completion]], { waits, timeoutMs: 300 });
+    const call = model.openaiClient().chat.completions.create({ model: 'big', messages: ask });
+    call.catch(() => undefined);
+    await vi.waitFor(() => expect(waits.size).toBe(1));
+    expect([...waits]).toEqual([expect.stringMatching(/^The auxiliary model "big" at 127/)]);
+    await expect(call).rejects.toMatchObject({
+      cause: { code: 'timeout', message: expect.stringContaining('did not answer within 0.3 s') },
+    });
+    await model.chat(ask);
+    expect([...waits]).toEqual([]);
   });
 
   it('rejects what only a local model supports', async () => {

@@ -10,7 +10,8 @@ import { unknownPolicyVersion, type FinishReason } from '@trinity-rft/core/inter
 import { OpenAI } from 'openai';
 import { createAgentEndpoint } from '../definition/agent-endpoint.js';
 import type { AgentModel } from '../definition/types.js';
-import { longestTimer, remoteCall } from './remote-call.js';
+import { boundFetch } from './bound-fetch.js';
+import { remoteCall } from './remote-call.js';
 import { remoteLogprobs } from './remote-logprobs.js';
 
 export interface RemoteModelOptions {
@@ -33,6 +34,8 @@ export interface RemoteModelOptions {
   readonly maxRetries?: number;
   /** Aborts every call. */
   readonly signal?: AbortSignal;
+  /** Holds a name for this model while a call waits for its service. @default not noted */
+  readonly waits?: Set<string>;
   /** @default the global one */
   readonly fetch?: typeof globalThis.fetch;
 }
@@ -45,7 +48,7 @@ export function createRemoteModel(options: RemoteModelOptions): AgentModel {
   const { baseURL, apiKey, modelPath } = options;
   const fetch = boundFetch(options);
   const endpoint = createAgentEndpoint({ baseURL, apiKey, model: modelPath, fetch });
-  const { maxRetries = 2, timeoutMs: timeout } = options;
+  const { maxRetries = 2 } = options;
   // Nulls keep the openai package from reading its environment variables.
   const noEnvironment = {
     adminAPIKey: null,
@@ -55,7 +58,7 @@ export function createRemoteModel(options: RemoteModelOptions): AgentModel {
   };
   let client: OpenAI | undefined;
   const openaiClient = (): OpenAI =>
-    (client ??= new OpenAI({ ...endpoint.openai(), ...noEnvironment, maxRetries, timeout }));
+    (client ??= new OpenAI({ ...endpoint.openai(), ...noEnvironment, maxRetries }));
   return {
     modelPath,
     policyVersion: unknownPolicyVersion,
@@ -152,21 +155,5 @@ function toResponse(
     finishReason: finishReasons[reason] ?? 'stop',
     policyVersion: unknownPolicyVersion,
     temperature,
-  };
-}
-
-/** A fetch whose requests also abort at the deadline and when the run aborts. */
-function boundFetch({
-  signal,
-  timeoutMs,
-  fetch = globalThis.fetch,
-}: RemoteModelOptions): typeof globalThis.fetch {
-  return (input, init) => {
-    const requestSignal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
-    const deadline = AbortSignal.timeout(Math.min(timeoutMs, longestTimer));
-    const signals = [deadline, signal, requestSignal].filter(
-      (one) => one !== undefined && one !== null,
-    );
-    return fetch(input, { ...init, signal: AbortSignal.any(signals) });
   };
 }

@@ -3,7 +3,7 @@ import { type ChatFormat } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat/internal';
 import type { AuxiliaryModelConfig, AuxiliarySource } from '@trinity-rft/config';
 import { type Engine } from '@trinity-rft/core';
-import { taskKey } from '@trinity-rft/core/internal';
+import { knowSecret, taskKey } from '@trinity-rft/core/internal';
 import type { AttemptKey } from '@trinity-rft/explorer';
 import { createRolloutModel, type EndpointServer } from '@trinity-rft/model';
 import { type AgentModel } from '@trinity-rft/workflow';
@@ -17,14 +17,17 @@ import { explainFolderErrors } from './model-folder.js';
 import { modelSettings } from './model-settings.js';
 
 export interface AuxiliaryModels {
-  /** One model of each name for one attempt, in the order of the configuration. */
-  models(key: AttemptKey): ReadonlyMap<string, AgentModel>;
+  /**
+   * One model of each name for one attempt, in the order of the configuration. While one waits for
+   * its service, `waits` holds its name.
+   */
+  models(key: AttemptKey, waits: Set<string>): ReadonlyMap<string, AgentModel>;
   /** Aborts with the engine's error once one of the models can no longer sample. */
   readonly failed: AbortSignal;
   close(): Promise<void>;
 }
 
-type CreateModel = (key: AttemptKey) => AgentModel;
+type CreateModel = (key: AttemptKey, waits: Set<string>) => AgentModel;
 
 /**
  * Each model folder gets one engine, which all models of that folder share.
@@ -51,7 +54,8 @@ export async function openAuxiliaryModels(
       factories.set(model.name, factory);
     }
     return {
-      models: (key) => new Map([...factories].map(([name, create]) => [name, create(key)])),
+      models: (key, waits) =>
+        new Map([...factories].map(([name, create]) => [name, create(key, waits)])),
       failed: failure.signal,
       close,
     };
@@ -67,7 +71,8 @@ function remoteModel(
   { temperature, topP, maxResponseTokens, enableThinking }: AuxiliaryModelConfig,
   { baseUrl, apiKey, modelPath }: AuxiliarySource & { readonly kind: 'remote' },
 ): CreateModel {
-  return ({ signal }) =>
+  knowSecret(apiKey);
+  return ({ signal }, waits) =>
     createRemoteModel({
       baseURL: baseUrl,
       apiKey,
@@ -76,6 +81,7 @@ function remoteModel(
       enableThinking,
       timeoutMs: stage.explorer.maxTimeoutMs,
       signal,
+      waits,
     });
 }
 

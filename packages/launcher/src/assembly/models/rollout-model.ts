@@ -57,10 +57,12 @@ export function modelFactory(
         signal,
       }),
     );
+    const waits = new Set<string>();
     return {
       model,
-      auxiliaryModels: parts.auxiliary.models(key),
+      auxiliaryModels: parts.auxiliary.models(key, waits),
       metrics: () => model.metrics(),
+      waitsFor: () => [...waits][0],
     };
   };
 }

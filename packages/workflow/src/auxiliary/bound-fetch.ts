@@ -1,0 +1,69 @@
+/**
+ * The fetch of an auxiliary model: requests end at the deadline and with their run, and what goes
+ * wrong names the model, whatever client an agent uses.
+ */
+import { ModelError } from '@trinity-rft/core';
+import { explainRemote, longestTimer, remoteName } from './remote-call.js';
+import type { RemoteModelOptions } from './remote-model.js';
+
+export function boundFetch(options: RemoteModelOptions): typeof globalThis.fetch {
+  const { signal: run, timeoutMs, fetch = globalThis.fetch, waits } = options;
+  const name = remoteName(options);
+  return async (input, init) => {
+    const own = init?.signal ?? (input instanceof Request ? input.signal : undefined);
+    const deadline = AbortSignal.timeout(Math.min(timeoutMs, longestTimer));
+    const signals = [deadline, run, own].filter((one) => one !== undefined && one !== null);
+    const signal = AbortSignal.any(signals);
+    waits?.add(name);
+    const done = (): void => void waits?.delete(name);
+    try {
+      const response = await fetch(input, { ...init, signal });
+      await rejectWebPage(response, options);
+      return withEnd(response, done);
+    } catch (error) {
+      done();
+      // Clients expect the reason of their own signal.
+      if (own?.aborted) throw error;
+      throw explainRemote(error, { signal, deadline, options });
+    }
+  };
+}
+
+/** @throws ModelError for the answer of a proxy, a log-in page or another program */
+async function rejectWebPage(response: Response, options: RemoteModelOptions): Promise<void> {
+  const { status, ok, headers } = response;
+  const type = headers.get('content-type') ?? '';
+  if (!/\bhtml\b/i.test(type)) return;
+  await response.body?.cancel();
+  throw new ModelError(
+    `${remoteName(options)} answered with a web page (status ${status}, ${type}) instead of JSON. Check base_url, which usually ends in /v1, and what serves it.`,
+    { status: ok ? 502 : status, code: 'remote_error', retryable: ok || status >= 500 },
+  );
+}
+
+/** The response, which calls `done` when its body has been read, failed or is given up. */
+function withEnd(response: Response, done: () => void): Response {
+  if (!response.body) {
+    done();
+    return response;
+  }
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const body = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      try {
+        const { done: isEnd, value } = await reader.read();
+        if (!isEnd) return controller.enqueue(value);
+        done();
+        controller.close();
+      } catch (error) {
+        done();
+        controller.error(error);
+      }
+    },
+    cancel: (reason) => {
+      done();
+      return reader.cancel(reason);
+    },
+  });
+  return new Response(body, response);
+}
