@@ -1,6 +1,8 @@
 /** Conversations rendered by our templates, for comparison with what transformers made of them. */
 import { readFileSync } from 'node:fs';
+import type { ToolDefinition } from '@trinity-rft/core';
 import { normalizeMessages } from '../src/messages/messages.js';
+import { memberSpans } from '../src/tool-call-parser/json-span.js';
 import { createChatTemplate, type ChatTemplate } from '../src/template/template.js';
 
 export interface Conversation {
@@ -43,11 +45,18 @@ function render(template: ChatTemplate, conversation: Conversation): string | nu
   try {
     return template.render({
       messages: normalizeMessages(messages),
-      tools: tools?.map((source) => ({ ...JSON.parse(source), source })),
+      tools: tools?.map(toolOf),
       addGenerationPrompt: add,
       enableThinking: kwargs.enable_thinking,
     });
   } catch {
     return null;
   }
+}
+
+function toolOf(source: string): ToolDefinition {
+  const tool = JSON.parse(source) as ToolDefinition;
+  const [start] = memberSpans(source, 0).get('function') ?? [0];
+  const span = memberSpans(source, start).get('parameters');
+  return { ...tool, parametersSource: span && source.slice(...span) };
 }

@@ -508,9 +508,9 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'a tool parser that is not supported',
-    file: { rest: 'explorer:\n  rollout_model:\n    «tool_call_parser: pythonic' },
+    file: { rest: 'explorer:\n  rollout_model:\n    «tool_call_parser: internlm' },
     key: 'explorer.rollout_model.tool_call_parser',
-    says: ['not supported', 'hermes'],
+    says: ['not supported', 'hermes', 'qwen3_coder'],
   },
 
   // Interpolation

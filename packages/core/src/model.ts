@@ -31,10 +31,10 @@ export interface ToolDefinition {
     readonly parameters?: Readonly<Record<string, unknown>>;
   };
   /**
-   * The definition as JSON text. Needed where it has numbers that JavaScript spells differently:
-   * templates print `1.0`, which is 1 in the parsed definition, as it was written.
+   * `parameters` as JSON text, where it has numbers that JavaScript spells differently: chat
+   * templates print `1.0`, which is 1 once it is parsed, as it was written.
    */
-  readonly source?: string;
+  readonly parametersSource?: string;
 }
 
 export interface ChatOptions {

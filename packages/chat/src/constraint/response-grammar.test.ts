@@ -2,11 +2,14 @@ import type { ToolDefinition } from '@trinity-rft/core';
 import type { TextGrammar } from '@trinity-rft/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { hermes } from '../tool-call-parser/hermes.js';
+import { llama3Json } from '../tool-call-parser/llama3-json.js';
+import { mistral } from '../tool-call-parser/mistral.js';
 import { responseGrammar, type ResponseConstraint, type WritingStyle } from './response-grammar.js';
 
 const plain: WritingStyle = {
   reasoning: 'none',
-  call: { open: '<tool_call>', close: '</tool_call>' },
+  call: hermes.syntax,
   excludedTokenIds: [],
 };
 
@@ -213,11 +216,42 @@ describe('responseGrammar', () => {
     ]);
   });
 
+  it.each([
+    [
+      'llama3_json',
+      llama3Json,
+      '{"name": "add", "parameters": {"a":1}}; {"name": "add", "parameters": {"a":2}}',
+    ],
+    [
+      'mistral',
+      mistral,
+      '[TOOL_CALLS] [{"name": "add", "arguments": {"a":1}}, {"name": "add", "arguments": {"a":2}}]',
+    ],
+    [
+      'hermes',
+      hermes,
+      '<tool_call>\n{"name": "add", "arguments": {"a":1}}\n</tool_call>\n<tool_call>\n{"name": "add", "arguments": {"a":2}}\n</tool_call>',
+    ],
+  ])('forces calls in the syntax of %s, which its parser reads', (_, parser, text) => {
+    const parameters = { type: 'object', properties: { a: { type: 'integer' } } };
+    const grammar = responseGrammar(
+      { calls: 'required', tools: [{ type: 'function', function: { name: 'add', parameters } }] },
+      { ...plain, call: parser.syntax },
+    );
+    expect(accepts(grammar, text)).toBe(true);
+    expect(accepts(grammar, 'No.')).toBe(false);
+    expect(parser.parse(text)).toEqual({
+      text: '',
+      toolCalls: ['{"a":1}', '{"a":2}'].map((args) => ({ name: 'add', arguments: args })),
+      malformed: 0,
+    });
+  });
+
   it('leaves a free answer alone, and rejects to force calls that could not be read', () => {
     expect(responseGrammar({ calls: 'auto', tools }, plain)).toBeUndefined();
     expect(() =>
       responseGrammar({ calls: 'required', tools }, { ...plain, call: undefined }),
-    ).toThrow('a tool_call_parser in the configuration');
+    ).toThrow('tool_call_parser hermes, llama3_json or mistral');
   });
 
   it('leaves reasoning free', () => {

@@ -8,6 +8,7 @@ import { invalidRequest } from '../messages/invalid-request.js';
 import { createGrammar, literal, textUpTo, type GrammarBuilder, type Sequence } from './grammar.js';
 import { schemaRule, type JsonSchema } from './json-schema.js';
 import { anyObject, anyValue, space } from './json-value.js';
+import type { CallSyntax } from '../tool-call-parser/types.js';
 
 /** What a request demands of the response: a JSON text, tool calls, or either. */
 export interface ResponseConstraint {
@@ -30,14 +31,9 @@ export interface ResponseConstraint {
 export interface WritingStyle {
   /** `open`: the prompt ends inside reasoning; `may`: the response may begin with reasoning. */
   readonly reasoning: 'none' | 'may' | 'open';
-  /** Tags around the JSON of a call; undefined when calls of this model cannot be parsed. */
-  readonly call: CallTags | undefined;
+  /** How calls are written; undefined when they cannot be parsed, or not be forced. */
+  readonly call: CallSyntax | undefined;
   readonly excludedTokenIds: readonly number[];
-}
-
-interface CallTags {
-  readonly open: string;
-  readonly close: string;
 }
 
 /**
@@ -51,20 +47,20 @@ export function responseGrammar(
   if (calls !== 'none' && calls !== 'auto' && !call) {
     throw invalidRequest(
       'tool_choice',
-      'forces a call, but the syntax in which this model writes calls is unknown',
-      'a tool_call_parser in the configuration, for example hermes',
+      'forces a call, but the syntax in which this model writes calls is unknown or not JSON',
+      'tool_call_parser hermes, llama3_json or mistral in the configuration',
     );
   }
   const grammar = createGrammar();
   const gap = space(grammar);
   const callable =
     typeof calls === 'object' ? tools.filter((tool) => tool.function.name === calls.name) : tools;
-  const callTags = calls === 'none' || callable.length === 0 ? undefined : call;
+  const syntax = calls === 'none' || callable.length === 0 ? undefined : call;
   const responses: Sequence[] = [];
-  if (json && (calls === 'auto' || !callTags)) responses.push([jsonRule(grammar, json)]);
-  if (callTags) {
-    const one = callRule(grammar, callable, callTags);
-    responses.push([typeof calls === 'object' ? one : onePerLine(grammar, one)]);
+  if (json && (calls === 'auto' || !syntax)) responses.push([jsonRule(grammar, json)]);
+  if (syntax) {
+    const one = callRule(grammar, callable, syntax);
+    responses.push(callsRule(grammar, one, syntax, typeof calls === 'object'));
   }
   if (responses.length === 0 || (!json && calls === 'auto')) return undefined;
   const thought = [textUpTo(grammar, '</think>'), gap, gap];
@@ -86,29 +82,34 @@ function jsonRule(
   return type === 'json_object' ? anyObject(grammar) : anyValue(grammar);
 }
 
-/** One call of any of these functions, between its tags. */
+/** One call of any of these functions. */
 function callRule(
   grammar: GrammarBuilder,
   tools: readonly ToolDefinition[],
-  { open, close }: CallTags,
+  { before, after }: CallSyntax,
 ): number {
   const alternatives = tools.map((tool): Sequence => {
     const { name, parameters } = tool.function;
     const args = parameters
       ? schemaRule(grammar, parameters, `tools.${name}.parameters`)
       : anyObject(grammar);
-    return [
-      ...literal(`${open}\n{"name": ${JSON.stringify(name)}, "arguments": `),
-      args,
-      ...literal(`}\n${close}`),
-    ];
+    return [...literal(before(name)), args, ...literal(after)];
   });
   return grammar.rule(alternatives);
 }
 
-function onePerLine(grammar: GrammarBuilder, one: number): number {
+function callsRule(
+  grammar: GrammarBuilder,
+  one: number,
+  { open = '', between, close = '' }: CallSyntax,
+  isSingle: boolean,
+): Sequence {
+  return [...literal(open), isSingle ? one : oneOrMore(grammar, one, between), ...literal(close)];
+}
+
+function oneOrMore(grammar: GrammarBuilder, one: number, between: string): number {
   const rule = grammar.declare();
-  const more = grammar.rule([[], [...literal('\n'), rule]]);
+  const more = grammar.rule([[], [...literal(between), rule]]);
   grammar.define(rule, [[one, more]]);
   return rule;
 }

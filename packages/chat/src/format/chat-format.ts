@@ -2,15 +2,17 @@
  * Tokenizer, chat template and parsers of one model: how it reads and writes conversations. All
  * rollouts of the model share one.
  */
-import { ConfigError } from '@trinity-rft/core';
+import { ConfigError, type ToolDefinition } from '@trinity-rft/core';
 import { type TextGrammar } from '@trinity-rft/core/internal';
 import { LRUCache } from 'lru-cache';
 import { responseGrammar, type ResponseConstraint } from '../constraint/response-grammar.js';
+import { afterPrompt, promptEnd, type PromptEnd } from '../reasoning-parser/after-prompt.js';
 import { reasoningParsers } from '../reasoning-parser/table.js';
 import type { ReasoningParser } from '../reasoning-parser/types.js';
 import { createChatTemplate, type ChatTemplate } from '../template/template.js';
 import type { Tokenizer } from '../tokenizer/tokenizer.js';
 import { tokenByteTable } from '../tokenizer/token-bytes.js';
+import { toolCallId, type CallPlace } from '../tool-call-parser/call-id.js';
 import { toolCallParsers } from '../tool-call-parser/table.js';
 import type { ParsedToolCall, ToolCallParser } from '../tool-call-parser/types.js';
 import { marker, promptKey, renderPrompt, type PromptInput } from './prompt.js';
@@ -38,8 +40,13 @@ export interface ParsedTurn {
 }
 
 export interface ReadTurnOptions {
-  /** Look for tool calls. */
-  readonly tools: boolean;
+  /**
+   * Look for tool calls. The definitions tell the types of arguments where calls do not, as in the
+   * syntax `qwen3_coder`.
+   */
+  readonly tools: boolean | readonly ToolDefinition[];
+  /** What the turn answers: reasoning may have begun there. */
+  readonly promptIds?: Int32Array;
   /** The text ends before the last occurrence of this string. */
   readonly stopString?: string;
 }
@@ -75,6 +82,8 @@ export interface ChatFormat {
    * @param promptIds what the turn answers
    */
   beginTurn(promptIds: Int32Array, options: BeginTurnOptions): TurnReader;
+  /** The id of a tool call, of a form that the chat template accepts. */
+  toolCallId(place: CallPlace): string;
   /**
    * The grammar that keeps the response to `promptIds` within the constraint; undefined when every
    * response satisfies it.
@@ -102,6 +111,8 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     ...(parsers.reasoning?.markers ?? []),
     ...(parsers.toolCalls?.markers ?? []),
   ]);
+  const endOf = (ids: Int32Array | undefined): PromptEnd =>
+    ids ? promptEnd(tokenizer.decode(ids.slice(-8))) : 'other';
   const templateFor = ({ tools }: PromptInput): ChatTemplate =>
     tools?.length ? templates.tools : templates.plain;
   const texts = new LRUCache<string, string, PromptInput>({
@@ -118,24 +129,27 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     render: (input) => texts.memo(promptKey(input), { context: input }),
     renderWhole: (input) => templateFor(input).render({ ...input, addGenerationPrompt: false }),
     encode: (text) => ids.memo(text),
-    readTurn: (tokens, { tools, stopString }) => {
+    readTurn: (tokens, { tools, stopString, promptIds }) => {
       const text = beforeStop(tokenizer.decode(tokens, { skip: hiddenIds }), stopString);
-      return parseTurn(text, parsers, tools);
+      return parseTurn(text, forTurn(parsers, endOf(promptIds), tools));
     },
-    beginTurn: (promptIds, { tools, stops, isPlain = false }) =>
-      createTurnReader({
+    beginTurn: (promptIds, { tools, stops, isPlain = false }) => {
+      const { reasoning, toolCalls } = forTurn(parsers, endOf(promptIds), tools);
+      return createTurnReader({
         tokenBytes: tokenByteTable(tokenizer),
         hidden: isPlain ? tokenizer.specialTokenIds : hiddenIds,
-        reasoning: isPlain ? undefined : parsers.reasoning,
-        reasoningOpen: reasoningState(tokenizer, promptIds) === 'open',
-        toolCalls: tools ? parsers.toolCalls : undefined,
+        reasoning: isPlain ? undefined : reasoning,
+        toolCalls,
         stops,
-      }),
+      });
+    },
+    toolCallId: (place) => toolCallId(place, parsers.toolCalls?.callIds),
     constrain: (constraint, promptIds) => {
-      const [open, close] = parsers.toolCalls?.markers ?? [];
+      const end = endOf(promptIds);
+      const mayReason = end === 'open' ? 'open' : 'may';
       return responseGrammar(constraint, {
-        reasoning: parsers.reasoning ? reasoningState(tokenizer, promptIds) : 'none',
-        call: open === undefined || close === undefined ? undefined : { open, close },
+        reasoning: parsers.reasoning && end !== 'closed' ? mayReason : 'none',
+        call: parsers.toolCalls?.syntax,
         excludedTokenIds: [...hiddenIds],
       });
     },
@@ -185,9 +199,22 @@ function lookUp<T>(
   return table[name];
 }
 
-function parseTurn(whole: string, parsers: Parsers, tools: boolean): ParsedTurn {
+/** The parsers of one turn; calls are looked for only where there are tools. */
+function forTurn(parsers: Parsers, end: PromptEnd, tools: ReadTurnOptions['tools']): Parsers {
+  const { reasoning, toolCalls } = parsers;
+  const definitions = typeof tools === 'boolean' ? undefined : tools;
+  return {
+    reasoning: reasoning && afterPrompt(reasoning, end),
+    toolCalls:
+      tools === false || !toolCalls
+        ? undefined
+        : { ...toolCalls, parse: (text) => toolCalls.parse(text, definitions) },
+  };
+}
+
+function parseTurn(whole: string, parsers: Parsers): ParsedTurn {
   const { reasoning, text } = parsers.reasoning?.parse(whole) ?? { text: whole };
-  const parsed = tools ? parsers.toolCalls?.parse(text) : undefined;
+  const parsed = parsers.toolCalls?.parse(text);
   return {
     text: parsed?.text ?? text,
     reasoning,
@@ -200,10 +227,6 @@ function beforeStop(text: string, stopString: string | undefined): string {
   const at = stopString === undefined ? -1 : text.lastIndexOf(stopString);
   return at < 0 ? text : text.slice(0, at);
 }
-
-/** `open` when the prompt ends inside a think block, which some templates open. */
-const reasoningState = (tokenizer: Tokenizer, promptIds: Int32Array): 'open' | 'may' =>
-  tokenizer.decode(promptIds.slice(-8)).trimEnd().endsWith('<think>') ? 'open' : 'may';
 
 /** The tokenizer's end tokens and the first special token after an assistant message. */
 function stopIds(tokenizer: Tokenizer, template: ChatTemplate): readonly number[] {

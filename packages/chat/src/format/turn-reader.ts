@@ -22,8 +22,6 @@ export interface TurnReaderOptions {
   /** Tokens without text. */
   readonly hidden: ReadonlySet<number>;
   readonly reasoning?: ReasoningParser;
-  /** The prompt ends inside reasoning. */
-  readonly reasoningOpen: boolean;
   /** Absent where no calls are looked for. */
   readonly toolCalls?: ToolCallParser;
   /** The text ends before the first of them. */
@@ -67,13 +65,9 @@ interface Split {
   readonly answer: string;
 }
 
-function splitReasoning(
-  text: string,
-  { reasoning: parser, reasoningOpen }: TurnReaderOptions,
-): Split {
-  if (!parser) return { answer: text };
+function splitReasoning(whole: string, { reasoning: parser }: TurnReaderOptions): Split {
+  if (!parser) return { answer: whole };
   const [open = '', close = ''] = parser.markers;
-  const whole = reasoningOpen && !text.trimStart().startsWith(open) ? open + text : text;
   if (whole.includes(close)) {
     const parsed = parser.parse(whole);
     return { reasoning: parsed.reasoning, answer: parsed.text };
@@ -87,10 +81,9 @@ function splitReasoning(
 }
 
 /** White space before a call belongs to the syntax, and so may any text after the first one. */
-function beforeCalls(text: string, { markers }: ToolCallParser): string {
-  // Some models write the JSON or the list of a call without any mark.
-  if (/^\s*[[{]/.test(text)) return '';
-  const found = markers.map((mark) => text.indexOf(mark)).filter((at) => at >= 0);
+function beforeCalls(text: string, { markers, unmarked }: ToolCallParser): string {
+  const marked = markers.map((mark) => text.indexOf(mark));
+  const found = [...marked, unmarked ? text.search(unmarked) : -1].filter((at) => at >= 0);
   const before =
     found.length > 0 ? text.slice(0, Math.min(...found)) : withoutBeginningOf(text, markers);
   return before.trimEnd();

@@ -4,7 +4,7 @@ import { isPrefill, promptOptionsKey, type PromptInput } from '../format/prompt.
 import { findFork, type Fork, type ForkReason, type SpliceFailure } from './fork-reason.js';
 import { messageKey, replacedArguments } from './message-key.js';
 import { restoreReasoning } from './restore.js';
-import { splice, type Splice } from './splice.js';
+import { holdsReasoning, splice, type Splice } from './splice.js';
 import {
   createTurnStore,
   type Path,
@@ -98,7 +98,7 @@ export function createLedger(
     },
     record: ({ entry }, turn) => {
       if (!entry) return;
-      const thinks = format.tokenizer.decode(turn.completion).includes('</think>');
+      const thinks = holdsReasoning(format.tokenizer.decode(turn.completion));
       turns.add({ ...turn, prompt: entry, messageKey: messageKey(turn.message), thinks });
     },
   };

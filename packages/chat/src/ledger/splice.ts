@@ -16,7 +16,7 @@ export interface Splice {
 
 /**
  * Renders the conversation with a placeholder for the turn, which is message `index`. The text must
- * begin with that of the turn's own prompt, and the stop token after the placeholder must be the
+ * begin with that of the turn's own prompt (but for a think block at its end), and the stop token after the placeholder must be the
  * one that ended the turn (a truncated turn gets it as context); everything after it is new.
  */
 export function splice(
@@ -30,19 +30,38 @@ export function splice(
   const placeholder = toPlaceholder(turn.message);
   const rendered = [...turn.prompt.rendered, placeholder, ...input.messages.slice(index + 1)];
   const text = format.render({ ...input, messages: rendered });
-  if (!text.startsWith(turn.prompt.text)) return 'template_changed';
-  const afterPrompt = text.slice(turn.prompt.text.length);
+  const from = endOfPrompt(turn.prompt.text, text);
+  if (from === undefined) return 'template_changed';
+  const afterPrompt = text.slice(from);
   const end = endOfPlaceholder(placeholder, afterPrompt);
   if (end === undefined) return 'template_changed';
   const stop = nextStop(format, afterPrompt, end);
   if (!stop) return 'stop_differs';
-  // A think block that only the tokens or only the template has.
-  if (afterPrompt.slice(0, stop.at).includes('</think>') !== turn.thinks) return 'template_changed';
+  // Reasoning that only the tokens or only the template has.
+  if (holdsReasoning(afterPrompt.slice(0, stop.at)) !== turn.thinks) return 'template_changed';
   const bridge = format.encode(afterPrompt.slice(stop.at));
   if (bridge[0] !== stop.id || (!turn.truncated && turn.completion.at(-1) !== stop.id))
     return 'stop_differs';
   const ids = join(turn.prompt.ids, turn.completion, turn.truncated ? bridge : bridge.subarray(1));
   return { ids, reused: turn.prompt.ids.length + turn.completion.length, rendered, text };
+}
+
+/**
+ * Where the turn begins in `text`. With thinking switched off, templates end a prompt with an empty
+ * think block, and some print the turn without it afterwards. The block stays in the recorded ids.
+ */
+function endOfPrompt(prompt: string, text: string): number | undefined {
+  if (text.startsWith(prompt)) return prompt.length;
+  const bare = prompt.replace(/<think>\s*(?:<\/think>\s*)?$/, '');
+  return text.startsWith(bare) ? bare.length : undefined;
+}
+
+/** Whether a turn has a think block that is not empty; it may begin in the prompt. */
+export function holdsReasoning(turn: string): boolean {
+  const end = turn.indexOf('</think>');
+  if (end < 0) return false;
+  const begin = turn.lastIndexOf('<think>', end);
+  return turn.slice(begin < 0 ? 0 : begin + '<think>'.length, end).trim() !== '';
 }
 
 function nextStop(

@@ -38,7 +38,7 @@ export interface RecordedTurn {
 export interface Turn extends RecordedTurn {
   readonly prompt: PromptRecord;
   readonly messageKey: string;
-  /** Whether the tokens hold the end of a think block. */
+  /** Whether the tokens hold reasoning, up to the end of its think block. */
   readonly thinks: boolean;
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { afterPrompt, promptEnd } from './after-prompt.js';
 import { deepseekR1, qwen3 } from './think-block.js';
 
 describe.each([
@@ -19,4 +20,26 @@ describe.each([
 it('takes text without tags for reasoning (deepseek_r1) or for an answer (qwen3)', () => {
   expect(deepseekR1.parse('4')).toEqual({ reasoning: '4', text: '' });
   expect(qwen3.parse('4')).toEqual({ text: '4' });
+});
+
+describe.each([
+  ['deepseek_r1', deepseekR1],
+  ['qwen3', qwen3],
+])('the %s parser after a prompt', (_, parser) => {
+  const after = (prompt: string, text: string): object =>
+    afterPrompt(parser, promptEnd(prompt)).parse(text);
+
+  it('that opens a think block: what the token limit cuts off is reasoning, not the answer', () => {
+    expect(after('<think>\n', 'First, I')).toEqual({ reasoning: 'First, I', text: '' });
+    expect(after('<think>\n', 'hm\n</think>\n\n4')).toEqual({ reasoning: 'hm', text: '4' });
+    expect(after('<think>\n', '<think>\nhm')).toEqual({ reasoning: 'hm', text: '' });
+  });
+
+  it('that closes an empty think block: there is no reasoning', () => {
+    expect(after('<think>\n\n</think>\n\n', '4')).toEqual({ text: '4' });
+    expect(after('<think>\n\n</think>\n\n', '<think>hm</think>4')).toEqual({
+      reasoning: 'hm',
+      text: '4',
+    });
+  });
 });

@@ -3,7 +3,7 @@ import { describeError, ModelError, type ToolCall, type ToolDefinition } from '@
 import { CheckpointError } from '@trinity-rft/core/internal';
 import { valueOf, valueOfJson } from '../jinja/from-json.js';
 import { compileJinja, type Render } from '../jinja/jinja.js';
-import type { Value } from '../jinja/values.js';
+import { isDict, type Value } from '../jinja/values.js';
 import type { NormalMessage } from '../messages/messages.js';
 
 interface RenderInput {
@@ -166,9 +166,14 @@ const knownTools = new WeakMap<readonly ToolDefinition[], Value>();
 
 function toolValues(tools: readonly ToolDefinition[]): Value {
   let values = knownTools.get(tools);
-  if (values === undefined) {
-    values = tools.map(({ source, ...tool }) => (source ? valueOfJson(source) : valueOf(tool)));
-    knownTools.set(tools, values);
-  }
+  if (values === undefined) knownTools.set(tools, (values = tools.map(toolValue)));
   return values;
+}
+
+function toolValue({ parametersSource, ...tool }: ToolDefinition): Value {
+  const value = valueOf(tool);
+  const definition = isDict(value) ? value.get('function') : undefined;
+  if (parametersSource === undefined || !isDict(definition)) return value;
+  const exact = new Map(definition).set('parameters', valueOfJson(parametersSource));
+  return new Map(isDict(value) ? value : []).set('function', exact);
 }

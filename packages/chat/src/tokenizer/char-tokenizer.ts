@@ -1,6 +1,7 @@
 /** Small tokenizers for examples and tests: one token per character, and for chosen words. */
 import { ConfigError } from '@trinity-rft/core';
-import { createChatTemplate } from '../template/template.js';
+import type { NormalMessage } from '../messages/messages.js';
+import { createChatTemplate, type ChatTemplate } from '../template/template.js';
 import type { JsonObject, TokenizerFiles } from './files.js';
 
 export interface CharTokenizerOptions {
@@ -152,11 +153,7 @@ function checkTemplate(
   strings: readonly string[],
 ): void {
   const longestFirst = strings.toSorted((a, b) => b.length - a.length);
-  const messages = (['system', 'user', 'assistant', 'tool'] as const).map((role) => ({
-    role,
-    content: '',
-  }));
-  let text = createChatTemplate(source, roles).render({ messages, addGenerationPrompt: true });
+  let text = ownText(createChatTemplate(source, roles));
   for (const string of longestFirst) text = text.replaceAll(string, '');
   const missing = [...new Set(text)].filter((character) => !tokens.has(character));
   if (missing.length > 0) {
@@ -164,5 +161,19 @@ function checkTemplate(
       `The chat template prints ${missing.map((character) => JSON.stringify(character)).join(' ')}, which have no token. Add them to "characters" or "words".`,
       { code: 'TOKENIZER_TEMPLATE' },
     );
+  }
+}
+
+/** What the template prints around messages; of the user alone where it rejects other orders. */
+function ownText(template: ChatTemplate): string {
+  const render = (turns: readonly NormalMessage['role'][]): string =>
+    template.render({
+      messages: turns.map((role) => ({ role, content: '' })),
+      addGenerationPrompt: true,
+    });
+  try {
+    return render(['system', 'user', 'assistant', 'tool']);
+  } catch {
+    return render(['user']);
   }
 }

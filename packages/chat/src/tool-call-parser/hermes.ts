@@ -2,19 +2,25 @@
  * The Hermes syntax, which Qwen 2.5 and 3 use too:
  * `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`.
  */
-import { memberSpans, skipSpace, valueEnd } from './json-span.js';
+import { readJsonCall, type FoundCall } from './json-call.js';
+import { skipSpace } from './json-span.js';
 import type { ParsedToolCall, ToolCallParser } from './types.js';
 
 const open = '<tool_call>';
 const close = '</tool_call>';
 
 /**
- * A call is an object with a `name` and an `arguments` object (absent means `{}`); the closing tag
+ * A call is an object with a `name` and an `arguments` or `parameters` object (absent means `{}`); the closing tag
  * may be missing at the end of the text, where models often stop. One line break before a call and
  * white space between calls belong to the syntax. Everything else stays in the text.
  */
 export const hermes: ToolCallParser = {
   markers: [open, close],
+  syntax: {
+    before: (name) => `${open}\n{"name": ${JSON.stringify(name)}, "arguments": `,
+    after: `}\n${close}`,
+    between: '\n',
+  },
   parse: (text) => {
     const kept: string[] = [];
     const toolCalls: ParsedToolCall[] = [];
@@ -37,31 +43,10 @@ export const hermes: ToolCallParser = {
   },
 };
 
-function readCall(
-  text: string,
-  at: number,
-): { readonly call: ParsedToolCall; readonly end: number } | undefined {
-  const start = skipSpace(text, at);
-  const end = text[start] === '{' ? valueEnd(text, start) : -1;
-  const call = end < 0 ? undefined : toCall(text, start, end);
-  if (!call) return undefined;
-  const after = skipSpace(text, end);
-  if (text.startsWith(close, after)) return { call, end: after + close.length };
-  return after === text.length ? { call, end: after } : undefined;
-}
-
-function toCall(text: string, start: number, end: number): ParsedToolCall | undefined {
-  const value = parse(text.slice(start, end));
-  if (typeof value?.name !== 'string' || value.name === '') return undefined;
-  const span = memberSpans(text, start).get('arguments');
-  if (!span) return { name: value.name, arguments: '{}' };
-  return text[span[0]] === '{' ? { name: value.name, arguments: text.slice(...span) } : undefined;
-}
-
-function parse(text: string): { readonly name?: unknown } | undefined {
-  try {
-    return JSON.parse(text) as { readonly name?: unknown };
-  } catch {
-    return undefined;
-  }
+function readCall(text: string, at: number): FoundCall | undefined {
+  const found = readJsonCall(text, skipSpace(text, at));
+  if (!found) return undefined;
+  const after = skipSpace(text, found.end);
+  if (text.startsWith(close, after)) return { ...found, end: after + close.length };
+  return after === text.length ? { ...found, end: after } : undefined;
 }

@@ -51,6 +51,20 @@ export function memberSpans(text: string, at: number): ReadonlyMap<string, Span>
   return spans;
 }
 
+/** Spans of the items of a valid JSON list that begins at `at`. */
+export function itemSpans(text: string, at: number): readonly Span[] {
+  const spans: Span[] = [];
+  let i = skipSpace(text, at + 1);
+  while (i < text.length && text[i] !== ']') {
+    const end = valueEnd(text, i);
+    if (end < 0) break;
+    spans.push([i, end]);
+    i = skipSpace(text, end);
+    if (text[i] === ',') i = skipSpace(text, i + 1);
+  }
+  return spans;
+}
+
 function stringEnd(text: string, at: number): number {
   for (let i = at + 1; i < text.length; i++) {
     if (text[i] === '\\') i++;

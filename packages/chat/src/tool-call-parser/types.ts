@@ -1,9 +1,10 @@
 /** Parsers of tool calls. */
+import type { ToolDefinition } from '@trinity-rft/core';
 
 /** A call as the model wrote it. */
 export interface ParsedToolCall {
   readonly name: string;
-  /** The characters between `"arguments":` and the end of the value, unchanged; a JSON object. */
+  /** A JSON object: the characters that the model wrote, where it writes JSON. */
   readonly arguments: string;
 }
 
@@ -18,5 +19,23 @@ export interface ToolCallParse {
 export interface ToolCallParser {
   /** Tokens of the syntax; the parser sees them even if the vocabulary marks them as special. */
   readonly markers: readonly string[];
-  readonly parse: (text: string) => ToolCallParse;
+  /** Where a call may begin without a marker: text from there on is not final before the end. */
+  readonly unmarked?: RegExp;
+  /** @param tools say the types of arguments where the syntax does not */
+  readonly parse: (text: string, tools?: readonly ToolDefinition[]) => ToolCallParse;
+  /** Undefined where calls cannot be forced. */
+  readonly syntax?: CallSyntax;
+  /** The ids that the chat template accepts. @default "any" */
+  readonly callIds?: 'any' | 'nine letters or digits';
+}
+
+/** How calls with JSON arguments are written. */
+export interface CallSyntax {
+  /** Before all calls. */
+  readonly open?: string;
+  /** Up to the arguments of a call. */
+  readonly before: (name: string) => string;
+  readonly after: string;
+  readonly between: string;
+  readonly close?: string;
 }

@@ -43,8 +43,8 @@ const inheritedShape = {
 const parserShape = {
   tool_call_parser: maybe(
     text(),
-    'How tool calls are read from the text: hermes.',
-    ...supportedOnly(['hermes']),
+    'The syntax of tool calls: hermes (Qwen 2.5 and 3), llama3_json, mistral, pythonic or qwen3_coder.',
+    ...supportedOnly(['hermes', 'llama3_json', 'mistral', 'pythonic', 'qwen3_coder']),
   ),
   reasoning_parser: maybe(
     text(),

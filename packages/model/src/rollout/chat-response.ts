@@ -1,5 +1,6 @@
 /** From a sampled sequence to the response that is recorded and returned. */
-import type { NormalMessage, ParsedToolCall, ParsedTurn } from '@trinity-rft/chat';
+import type { ChatFormat, NormalMessage, ParsedToolCall, ParsedTurn } from '@trinity-rft/chat';
+import { callOfId } from '@trinity-rft/chat/internal';
 import { type ChatResponse, type ToolCall } from '@trinity-rft/core';
 import { EngineError, type FinishReason, type SampledSequence } from '@trinity-rft/core/internal';
 
@@ -8,7 +9,7 @@ export interface SampledTurn {
   readonly sequence: SampledSequence;
   readonly turn: ParsedTurn;
   readonly temperature: number;
-  readonly stopTokenIds: readonly number[];
+  readonly format: Pick<ChatFormat, 'stopTokenIds' | 'toolCallId'>;
   readonly callIndex: number;
   readonly choice: number;
 }
@@ -19,11 +20,11 @@ export function toChatResponse({
   sequence,
   turn,
   temperature,
-  stopTokenIds,
+  format,
   callIndex,
   choice,
 }: SampledTurn): ChatResponse {
-  const toolCalls = toToolCalls(turn.toolCalls, callIndex, choice);
+  const toolCalls = toToolCalls(turn.toolCalls, { format, callIndex, choice });
   const tokens = new Int32Array(promptIds.length + sequence.tokens.length);
   tokens.set(promptIds);
   tokens.set(sequence.tokens, promptIds.length);
@@ -33,7 +34,7 @@ export function toChatResponse({
     toolCalls,
     tokens,
     promptLength: promptIds.length,
-    logprobs: checkedLogprobs(sequence, stopTokenIds),
+    logprobs: checkedLogprobs(sequence, format.stopTokenIds),
     finishReason: finishReason(sequence, toolCalls),
     policyVersion: sequence.policyVersion,
     temperature,
@@ -42,23 +43,18 @@ export function toChatResponse({
 
 export const toToolCalls = (
   calls: readonly ParsedToolCall[],
-  callIndex: number,
-  choice: number,
+  { format, callIndex, choice }: Pick<SampledTurn, 'format' | 'callIndex' | 'choice'>,
 ): readonly ToolCall[] =>
-  calls.map((call, k) => ({
-    id: toolCallId(callIndex, choice, k),
+  calls.map((call, index) => ({
+    id: format.toolCallId({ call: callIndex, choice, index }),
     type: 'function',
     function: call,
   }));
 
-/** Derived from the place of the call, so that equal runs have equal ids. */
-const toolCallId = (callIndex: number, choice: number, k: number): string =>
-  `call_${callIndex}_${choice}_${k}`;
-
-/** The recorded calls whose answers are part of a conversation: see {@link toolCallId}. */
+/** The recorded calls whose answers are part of a conversation. */
 export function callsInConversation(messages: readonly NormalMessage[]): readonly number[] {
   const ids = messages.flatMap((message) => message.tool_calls?.map(({ id }) => id) ?? []);
-  return ids.flatMap((id) => /^call_(\d+)_\d+_\d+$/.exec(id)?.slice(1, 2) ?? []).map(Number);
+  return ids.flatMap((id) => callOfId(id) ?? []);
 }
 
 export function toMessage({ responseText, reasoningText, toolCalls }: ChatResponse): NormalMessage {

@@ -135,16 +135,17 @@ export function createGenerate(
     throwIfAborted(signal);
     const settings = settingsFor(rollout, request, tools, prompt.ids, calls);
     const callIndex = calls++;
-    const parseTools = request.parseTools && tools !== undefined;
-    const listener = listenerFor(rollout, request, { prompt: prompt.ids, callIndex, parseTools });
+    const callable = (request.parseTools && tools) || false;
+    const listener = listenerFor(rollout, request, { prompt: prompt.ids, callIndex, callable });
     const sequences = await sampler.sample(prompt.ids, settings, signal, listener);
     throwIfAborted(signal);
     const choices = sequences.map((sequence, choice): Choice => {
       const turn =
         request.plain === undefined
           ? format.readTurn(sequence.tokens, {
-              tools: parseTools,
+              tools: callable,
               stopString: sequence.stopString,
+              promptIds: prompt.ids,
             })
           : plainTurn(sequence, format.tokenizer);
       const response = toChatResponse({
@@ -152,7 +153,7 @@ export function createGenerate(
         sequence,
         turn,
         temperature: settings.temperature,
-        stopTokenIds: format.stopTokenIds,
+        format,
         callIndex,
         choice,
       });
@@ -221,27 +222,27 @@ function settingsFor(
 interface SampledCall {
   readonly prompt: Int32Array;
   readonly callIndex: number;
-  readonly parseTools: boolean;
+  readonly callable: readonly ToolDefinition[] | false;
 }
 
 /** Turns tokens into turns; undefined where nobody listens. */
 function listenerFor(
   { options: { format, sampler } }: Rollout,
   { onTurn, plain, sampling: { stop = [] } }: GenerateRequest,
-  { prompt, callIndex, parseTools }: SampledCall,
+  { prompt, callIndex, callable }: SampledCall,
 ): Parameters<typeof sampler.sample>[3] {
   if (!onTurn) return undefined;
   const isPlain = plain !== undefined;
   const readers = new Map<number, TurnReader>();
   return (choice, tokens) => {
     const reader =
-      readers.get(choice) ?? format.beginTurn(prompt, { tools: parseTools, stops: stop, isPlain });
+      readers.get(choice) ?? format.beginTurn(prompt, { tools: callable, stops: stop, isPlain });
     readers.set(choice, reader);
     const { text, reasoning, toolCalls } = reader.push(tokens);
     onTurn(choice, {
       responseText: text,
       reasoningText: reasoning,
-      toolCalls: toToolCalls(toolCalls, callIndex, choice),
+      toolCalls: toToolCalls(toolCalls, { format, callIndex, choice }),
     });
   };
 }

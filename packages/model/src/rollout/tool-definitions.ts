@@ -2,6 +2,14 @@
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { ToolDefinition } from '@trinity-rft/core';
 
+/** JSON texts of `parameters` that came with a request. */
+const sources = new WeakMap<object, string>();
+
+/** Remembers the text of `parameters`, for {@link normalizeTools} to hand on. */
+export function keepSource(parameters: object, source: string): void {
+  sources.set(parameters, source);
+}
+
 type Definition = Readonly<Record<string, unknown>>;
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
@@ -50,8 +58,16 @@ function normalizeTool(value: unknown, i: number): ToolDefinition {
     const what = definition[key] === undefined ? 'is missing' : `is ${quote(definition[key])}`;
     throw invalidRequest(`tools[${i}].function.${key}`, what, expected);
   }
-  return { type: 'function', function: keptFields(definition) as ToolDefinition['function'] };
+  const parametersSource = sourceOf(definition['parameters']);
+  return {
+    type: 'function',
+    function: keptFields(definition) as ToolDefinition['function'],
+    ...(parametersSource !== undefined && { parametersSource }),
+  };
 }
+
+const sourceOf = (parameters: unknown): string | undefined =>
+  typeof parameters === 'object' && parameters !== null ? sources.get(parameters) : undefined;
 
 /** The client's own object, if it has nothing else. */
 function keptFields(definition: Definition): unknown {

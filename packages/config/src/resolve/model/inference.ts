@@ -34,6 +34,6 @@ export function checkToolChoice(
   if (!input.enable_auto_tool_choice || input.tool_call_parser !== null) return;
   context.report(
     [...section, 'enable_auto_tool_choice'],
-    'got true, but tool_call_parser is not set, so no tool call would be read from the text. Set tool_call_parser: hermes.',
+    'got true, but tool_call_parser is not set, so no tool call would be read from the text. Set tool_call_parser: hermes, or the syntax of the model (llama3_json, mistral, pythonic, qwen3_coder).',
   );
 }

@@ -1,5 +1,6 @@
+import { createChatFormat, createTokenizer } from '@trinity-rft/chat';
 import { expect, it } from 'vitest';
-import { decode, promptOf, scripted, tools } from '../../../test/helpers.js';
+import { decode, format, promptOf, scripted, tools } from '../../../test/helpers.js';
 
 const messages = [{ role: 'user' as const, content: 'hi' }];
 const base = { model: 'gpt-5', messages };
@@ -108,4 +109,47 @@ it.each([
   expect(sampler.calls).toEqual([]);
   expect((await model.handler(post({ ...base, [field]: neutral, user: 'me' }))).status).toBe(200);
   expect((await model.handler(responses({ input: 'hi', [field]: neutral }))).status).toBe(200);
+});
+
+it.each([
+  [
+    'chat/completions',
+    '"messages": [{"role": "user", "content": "hi"}]',
+    '"function": {"name": "f", "strict": true, "parameters": SCHEMA}',
+  ],
+  ['responses', '"input": "hi"', '"name": "f", "parameters": SCHEMA'],
+])('the numbers of tool schemas stay as they were written, in %s', async (path, rest, tool) => {
+  const schema =
+    '{"type": "object", "minimum": 0.0, "7": 1e5, "b": {"multipleOf": 0.1, "maximum": 12345678901234567890}}';
+  const { model, sampler } = scripted(['a<|im_end|>']);
+  const body = `{"model": "m", ${rest}, "tools": [{"type": "function", ${tool.replace('SCHEMA', schema)}}]}`;
+  const request = new Request(`http://host/v1/${path}`, { method: 'POST', body });
+  expect((await model.handler(request)).status).toBe(200);
+  expect(decode(sampler.calls[0]!.prompt)).toContain(
+    `"parameters": ${schema.replace('1e5', '100000.0')}`,
+  );
+});
+
+it('gives tool calls ids that the template of the syntax accepts, and knows them again', async () => {
+  const files = format.tokenizer.files;
+  const mistral = createChatFormat({
+    tokenizer: createTokenizer(files),
+    toolCallParser: 'mistral',
+  });
+  const { model, sampler } = scripted(
+    ['[TOOL_CALLS][{"name": "add", "arguments": {"a": 1}}]<|im_end|>', 'b<|im_end|>'],
+    { format: mistral },
+  );
+  const first = await model.handler(post({ ...base, tools }));
+  const { choices } = (await first.json()) as {
+    choices: { message: { tool_calls: { id: string }[] } }[];
+  };
+  const message = choices[0]!.message;
+  const { id } = message.tool_calls[0]!;
+  expect(id).toMatch(/^[\da-z]{9}$/);
+  const result = { role: 'tool', tool_call_id: id, content: '1' };
+  await model.handler(post({ ...base, tools, messages: [...messages, message, result] }));
+  const [before, after] = sampler.calls;
+  expect(decode(after!.prompt).startsWith(decode(before!.prompt))).toBe(true);
+  expect(model.metrics()).toMatchObject({ 'model/spliced': 1 });
 });

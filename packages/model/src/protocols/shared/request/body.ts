@@ -5,6 +5,7 @@ import { ModelError, type Clock } from '@trinity-rft/core';
 import { CancelledError } from '@trinity-rft/core/internal';
 import type { JsonObject } from './fields.js';
 import { jsonErrorPosition } from './json-position.js';
+import { keepToolSources } from './tool-sources.js';
 
 export interface RequestBody {
   readonly value: unknown;
@@ -110,7 +111,9 @@ function parse(bytes: Uint8Array, type: string | null, expected: string): unknow
   let text = '';
   try {
     text = utf8.decode(bytes);
-    return JSON.parse(text) as unknown;
+    const body: unknown = JSON.parse(text);
+    keepToolSources(body, text);
+    return body;
   } catch (cause) {
     if (type !== null && !/json|text\/plain/i.test(type)) {
       throw invalidRequest('body', `is ${type}`, `${expected} as application/json`, {

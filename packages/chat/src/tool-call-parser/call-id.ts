@@ -1,0 +1,28 @@
+/** Ids of tool calls. Derived from the place of the call, so that equal runs have equal ids. */
+import type { ToolCallParser } from './types.js';
+
+/** The call of a rollout, its choice, and the position of the tool call in the answer. */
+export interface CallPlace {
+  readonly call: number;
+  readonly choice: number;
+  readonly index: number;
+}
+
+const short = (value: number, length: number): string => value.toString(36).padStart(length, '0');
+
+export function toolCallId(
+  { call, choice, index }: CallPlace,
+  style: ToolCallParser['callIds'] = 'any',
+): string {
+  return style === 'any'
+    ? `call_${call}_${choice}_${index}`
+    : `c${short(call, 4)}${short(choice, 2)}${short(index, 2)}`;
+}
+
+/** The call of the rollout that made an id; undefined for ids of others. */
+export function callOfId(id: string): number | undefined {
+  const long = /^call_(\d+)_\d+_\d+$/.exec(id)?.[1];
+  if (long !== undefined) return Number(long);
+  const nine = /^c([\da-z]{4})[\da-z]{4}$/.exec(id)?.[1];
+  return nine === undefined ? undefined : Number.parseInt(nine, 36);
+}

@@ -1,0 +1,234 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ToolDefinition } from '@trinity-rft/core';
+import { callOfId, toolCallId } from './call-id.js';
+import { toolCallParsers } from './table.js';
+
+const { hermes, llama3_json: llama, mistral, pythonic, qwen3_coder: coder } = toolCallParsers;
+
+const f = (args: string): object => ({ name: 'f', arguments: args });
+const g = (args: string): object => ({ name: 'g', arguments: args });
+
+it('reads the arguments of the hermes syntax under either name', () => {
+  expect(
+    hermes.parse('<tool_call>{"name":"f","parameters":{"a": 1}}</tool_call>').toolCalls,
+  ).toEqual([f('{"a": 1}')]);
+});
+
+describe('the llama3_json parser', () => {
+  it.each([
+    [
+      'one call',
+      '{"name": "f", "parameters": {"a": {"b": "}; {"}}}',
+      '',
+      [f('{"a": {"b": "}; {"}}')],
+    ],
+    ['the other key', '{"name": "f", "arguments": {}}', '', [f('{}')]],
+    ['a tag before it', '<|python_tag|>{"name": "f", "parameters": {}}', '', [f('{}')]],
+    [
+      'several',
+      '{"name": "f", "parameters": {}}; {"name": "g", "parameters": {}} ;\n{"name": "f", "parameters": {}}',
+      '',
+      [f('{}'), g('{}'), f('{}')],
+    ],
+    [
+      'text around them',
+      'So: {"name": "f", "parameters": {}} I used {f} for {"x": 1}.',
+      'So:  I used {f} for {"x": 1}.',
+      [f('{}')],
+    ],
+    ['no call', 'Just text with {braces}.', 'Just text with {braces}.', []],
+    ['no name', '{"parameters": {}}', '{"parameters": {}}', []],
+  ])('reads %s', (_, text, rest, toolCalls) => {
+    expect(llama.parse(text)).toEqual({ text: rest, toolCalls, malformed: 0 });
+  });
+
+  it('counts a call without end or without arguments', () => {
+    for (const text of ['{"name": "f", "parameters": {', '{"name": "f"}', '<|python_tag|>f(1)'])
+      expect(llama.parse(text)).toEqual({ text, toolCalls: [], malformed: 1 });
+  });
+});
+
+describe('the mistral parser', () => {
+  it.each([
+    ['a list', '[TOOL_CALLS] [{"name": "f", "arguments": {"a": "]"}}]', '', [f('{"a": "]"}')]],
+    [
+      'two, with text before',
+      'So. [TOOL_CALLS][{"name": "f", "arguments": {}}, {"arguments": {"b": 1}, "name": "g", "id": "x"}]',
+      'So.',
+      [f('{}'), g('{"b": 1}')],
+    ],
+    ['names', '[TOOL_CALLS]f{"a": 1}[TOOL_CALLS]g{}', '', [f('{"a": 1}'), g('{}')]],
+    ['names and tags', '[TOOL_CALLS]f[CALL_ID]abc[ARGS]{"a": {}}', '', [f('{"a": {}}')]],
+    ['text after a list', '[TOOL_CALLS] [{"name": "f"}] so', '', [f('{}')]],
+    ['no call', 'Hello [1].', 'Hello [1].', []],
+  ])('reads %s', (_, text, rest, toolCalls) => {
+    expect(mistral.parse(text)).toEqual({ text: rest, toolCalls, malformed: 0 });
+  });
+
+  it('leaves broken calls in the text and counts them', () => {
+    for (const text of ['[TOOL_CALLS] [{"name": "f", ', '[TOOL_CALLS]f', '[TOOL_CALLS]f[ARGS]{a}'])
+      expect(mistral.parse(text)).toEqual({ text, toolCalls: [], malformed: 1 });
+  });
+
+  it('has ids of nine letters and digits, which tell their call', () => {
+    fc.assert(
+      fc.property(
+        fc.nat({ max: 36 ** 4 - 1 }),
+        fc.nat({ max: 1000 }),
+        fc.nat({ max: 1000 }),
+        (call, choice, index) => {
+          const id = toolCallId({ call, choice, index }, mistral.callIds);
+          expect(id).toMatch(/^[\da-z]{9}$/);
+          expect(callOfId(id)).toBe(call);
+          expect(callOfId(toolCallId({ call, choice, index }))).toBe(call);
+        },
+      ),
+    );
+    expect(callOfId('call_abc')).toBeUndefined();
+  });
+});
+
+describe('the pythonic parser', () => {
+  it.each([
+    ['[f(city=\'San Francisco\', metric="c")]', [f('{"city": "San Francisco", "metric": "c"}')]],
+    [
+      "[f(n='J', age=37, x=-1.0, at={'city': 'S', 1: None}, ok=True, l=['a', 'b'], t=(1, 2,)), g()]",
+      [
+        f(
+          '{"n": "J", "age": 37, "x": -1.0, "at": {"city": "S", "1": null}, "ok": true, "l": ["a", "b"], "t": [1, 2]}',
+        ),
+        g('{}'),
+      ],
+    ],
+    ['[f(a={}, b=[])]', [f('{"a": {}, "b": []}')]],
+    [
+      String.raw`[f(a='Martha\'s', b='\"cool\" \u00e9\n', c='x' "y")]`,
+      [f(String.raw`{"a": "Martha's", "b": "\"cool\" é\n", "c": "xy"}`)],
+    ],
+    [' [ f(\n a = 1_000,\n) ] ', [f('{"a": 1000}')]],
+  ])('reads %s', (text, toolCalls) => {
+    expect(pythonic.parse(text)).toEqual({ text: '', toolCalls, malformed: 0 });
+  });
+
+  it('takes other text for an answer, and counts calls that are no literals', () => {
+    for (const text of ['Hello.', '[1, 2]', '["f(x)"]', 'so [f()]'])
+      expect(pythonic.parse(text)).toEqual({ text, toolCalls: [], malformed: 0 });
+    for (const text of [
+      '[f(1)]',
+      '[f(a=b)]',
+      '[f(a=1e999)]',
+      "[f(a='x)]",
+      '[f()] so',
+      '[f(a=b"x")]',
+    ])
+      expect(pythonic.parse(text)).toEqual({ text, toolCalls: [], malformed: 1 });
+  });
+});
+
+describe('the qwen3_coder parser', () => {
+  const properties = {
+    n: { type: 'integer' },
+    x: { type: 'number' },
+    s: { type: 'string' },
+    b: { type: 'boolean' },
+    o: { type: 'object' },
+    l: { type: 'array' },
+    m: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+    t: { type: ['integer', 'null'] },
+  };
+  const tools: readonly ToolDefinition[] = [
+    { type: 'function', function: { name: 'f', parameters: { type: 'object', properties } } },
+  ];
+  const call = (args: Readonly<Record<string, string>>): string =>
+    `<tool_call>\n<function=f>\n${Object.entries(args)
+      .map(([key, value]) => `<parameter=${key}>\n${value}\n</parameter>\n`)
+      .join('')}</function>\n</tool_call>`;
+
+  it.each([
+    [{ n: '3', x: '2.5', s: '3', b: 'true' }, '{"n": 3, "x": 2.5, "s": "3", "b": true}'],
+    [
+      { x: '2.0', b: 'False', o: '{"a": 1.0}', l: "['a', None]" },
+      '{"x": 2, "b": false, "o": {"a": 1.0}, "l": ["a", null]}',
+    ],
+    [{ m: 'null', t: 'None', s: 'null' }, '{"m": null, "t": null, "s": "null"}'],
+    [{ n: 'many', o: 'not json', unknown: '5' }, '{"n": "many", "o": "not json", "unknown": "5"}'],
+    [{ s: 'two\nlines\n  <b>', t: '7' }, '{"s": "two\\nlines\\n  <b>", "t": 7}'],
+  ])('reads %j by the schema', (args, expected) => {
+    expect(coder.parse(`So.\n${call(args)}`, tools)).toEqual({
+      text: 'So.',
+      toolCalls: [f(expected)],
+      malformed: 0,
+    });
+  });
+
+  it('reads several calls, calls without their outer tag, and a call without its end', () => {
+    expect(coder.parse(`${call({ n: '1' })}\n${call({})}`, tools).toolCalls).toEqual([
+      f('{"n": 1}'),
+      f('{}'),
+    ]);
+    expect(coder.parse('<function=f>\n<parameter=n>1</parameter>\n</function>', tools)).toEqual({
+      text: '',
+      toolCalls: [f('{"n": 1}')],
+      malformed: 0,
+    });
+    expect(coder.parse('<tool_call>\n<function=f>\n<parameter=n>\n1\n', tools).toolCalls).toEqual([
+      f('{"n": 1}'),
+    ]);
+  });
+
+  it('leaves broken calls in the text and counts them', () => {
+    for (const text of [
+      '<tool_call>f()',
+      '<tool_call><function=>\n</function></tool_call>',
+      '<function=f>so</function>',
+    ])
+      expect(coder.parse(text, tools)).toEqual({ text, toolCalls: [], malformed: 1 });
+  });
+});
+
+describe.each(Object.entries(toolCallParsers))('the %s parser', (_, { parse }) => {
+  it('never throws, and gives arguments that are objects', () => {
+    const piece = fc.constantFrom(
+      '<tool_call>',
+      '</tool_call>',
+      '<function=f>',
+      '</function>',
+      '<parameter=a>',
+      '</parameter>',
+      '[TOOL_CALLS]',
+      '[ARGS]',
+      '<|python_tag|>',
+      '[',
+      ']',
+      '{',
+      '}',
+      '(',
+      ')',
+      '"',
+      "'",
+      '\\',
+      ':',
+      ',',
+      '=',
+      'f',
+      'a',
+      '1',
+      ' ',
+      '\n',
+      '"name": "f"',
+      '"parameters": ',
+      '"arguments": ',
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+        for (const call of parse(pieces.join('')).toolCalls) {
+          const args: unknown = JSON.parse(call.arguments);
+          expect(args).toBeTypeOf('object');
+          expect(Array.isArray(args)).toBe(false);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,140 @@
+/** Reads literals of Python, as values that can be printed as JSON. */
+import { Float, type Value } from '../jinja/values.js';
+
+/** A position in a text, which reading moves on. */
+export class PythonReader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  get done(): boolean {
+    this.#skipSpace();
+    return this.#at >= this.#text.length;
+  }
+
+  /** Whether the text goes on with this; then it is read. */
+  take(expected: string): boolean {
+    this.#skipSpace();
+    const found = this.#text.startsWith(expected, this.#at);
+    if (found) this.#at += expected.length;
+    return found;
+  }
+
+  /** @throws SyntaxError when something else follows */
+  expect(expected: string): void {
+    if (!this.take(expected)) throw new SyntaxError(`expected ${expected} at ${this.#at}`);
+  }
+
+  name(): string {
+    this.#skipSpace();
+    return this.#match(/[\p{L}_][\p{L}\p{N}_]*/uy);
+  }
+
+  /** Items up to the closing bracket, with commas between them; the last may have one too. */
+  items(close: string, read: () => void): void {
+    while (!this.take(close)) {
+      read();
+      if (this.take(',')) continue;
+      this.expect(close);
+      return;
+    }
+  }
+
+  /** @throws SyntaxError for everything that is not a literal */
+  value(): Value {
+    this.#skipSpace();
+    const first = this.#text[this.#at] ?? '';
+    if (first === '[' || first === '(') return this.#list(first === '[' ? ']' : ')');
+    if (first === '{') return this.#dict();
+    if (first === "'" || first === '"') return this.#strings();
+    return /[-+.\d]/.test(first) ? this.#number() : constant(this.name());
+  }
+
+  #list(close: string): Value {
+    const items: Value[] = [];
+    this.#at++;
+    this.items(close, () => items.push(this.value()));
+    return items;
+  }
+
+  #dict(): Value {
+    const entries = new Map<Value, Value>();
+    this.#at++;
+    this.items('}', () => {
+      const key = this.value();
+      this.expect(':');
+      entries.set(key, this.value());
+    });
+    return entries;
+  }
+
+  /** Strings beside each other are one. */
+  #strings(): string {
+    let text = '';
+    for (this.#skipSpace(); /["']/.test(this.#text[this.#at] ?? ''); this.#skipSpace())
+      text += unescaped(this.#match(/'(?:[^'\\\n]|\\[^])*'|"(?:[^"\\\n]|\\[^])*"/y).slice(1, -1));
+    return text;
+  }
+
+  #number(): Value {
+    const text = this.#match(/[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?/y).replaceAll('_', '');
+    const value = Number(text);
+    if (!Number.isFinite(value)) throw new SyntaxError(`${text} is not finite`);
+    if (/[.eE]/.test(text)) return new Float(value);
+    return Number.isSafeInteger(value) ? value : BigInt(text);
+  }
+
+  #skipSpace(): void {
+    while (/\s/.test(this.#text[this.#at] ?? '')) this.#at++;
+  }
+
+  #match(pattern: RegExp): string {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0];
+    if (found === undefined) throw new SyntaxError(`not a literal at ${this.#at}`);
+    this.#at += found.length;
+    return found;
+  }
+}
+
+const constants: ReadonlyMap<string, Value> = new Map<string, Value>([
+  ['None', null],
+  ['True', true],
+  ['False', false],
+  // JSON's, which models mix in.
+  ['null', null],
+  ['true', true],
+  ['false', false],
+]);
+
+function constant(name: string): Value {
+  if (!constants.has(name)) throw new SyntaxError(`${name} is not a literal`);
+  return constants.get(name);
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  n: '\n',
+  t: '\t',
+  r: '\r',
+  b: '\b',
+  f: '\f',
+  v: '\v',
+  a: '\x07',
+  '0': '\0',
+  '\n': '',
+};
+
+function unescaped(text: string): string {
+  return text.replaceAll(
+    /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([^]))/g,
+    (whole, x?: string, u?: string, long?: string, character?: string) => {
+      const code = x ?? u ?? long;
+      if (code !== undefined) return String.fromCodePoint(Number.parseInt(code, 16));
+      if (character === "'" || character === '"' || character === '\\') return character;
+      return escapes[character ?? ''] ?? whole;
+    },
+  );
+}

@@ -1,0 +1,40 @@
+/** Calls as a list in Python: `[f(a=1, b='x'), g()]`, as Llama 3.2 and ToolACE write them. */
+import { dumps } from '../jinja/spelling.js';
+import type { Value } from '../jinja/values.js';
+import { PythonReader } from './python-literal.js';
+import type { ParsedToolCall, ToolCallParser } from './types.js';
+
+/** The whole text is the list, or there is no call. Arguments have names and are literals. */
+export const pythonic: ToolCallParser = {
+  markers: [],
+  unmarked: /^\s*\[/,
+  parse: (text) => {
+    if (!/^\s*\[\s*[\p{L}_][\p{L}\p{N}_]*\s*\(/u.test(text))
+      return { text, toolCalls: [], malformed: 0 };
+    try {
+      return { text: '', toolCalls: readCalls(new PythonReader(text)), malformed: 0 };
+    } catch {
+      return { text, toolCalls: [], malformed: 1 };
+    }
+  },
+};
+
+function readCalls(reader: PythonReader): readonly ParsedToolCall[] {
+  const calls: ParsedToolCall[] = [];
+  reader.expect('[');
+  reader.items(']', () => calls.push(readCall(reader)));
+  if (!reader.done) throw new SyntaxError('text follows the calls');
+  return calls;
+}
+
+function readCall(reader: PythonReader): ParsedToolCall {
+  const name = reader.name();
+  const args = new Map<Value, Value>();
+  reader.expect('(');
+  reader.items(')', () => {
+    const key = reader.name();
+    reader.expect('=');
+    args.set(key, reader.value());
+  });
+  return { name, arguments: dumps(args) };
+}
