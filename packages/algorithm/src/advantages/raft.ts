@@ -45,7 +45,7 @@ export const raft = defineAdvantagePart({
       url: 'https://arxiv.org/abs/2304.06767',
     },
   },
-  comparesRuns: true,
+  comparesRuns: ({ keep }) => keep === 'best',
   create: (options) => ({ advantage: (experiences) => select(experiences, options) }),
 });
 

@@ -30,7 +30,7 @@ export interface AdvantageFacts {
   /**
    * Runs are compared with others of their task, so a task with one run teaches little or nothing.
    */
-  readonly comparesRuns: boolean;
+  readonly comparesRuns: boolean | ((args: Readonly<Record<string, unknown>>) => boolean);
 }
 
 /** Made from arguments and the run's seed. */

@@ -147,7 +147,8 @@ function unknownKey(section: KeyPath, key: string, root: MapNode, schema: z.ZodT
 /** Its new name, a similar name here, its right section, or the names that are known here. */
 function fixOf(section: KeyPath, key: string, schema: z.ZodType): string {
   const names = [...section, key].filter((part) => typeof part === 'string');
-  const moved = movedKeys[(names[0] === 'stages' ? names.slice(1) : names).join('.')];
+  const whole = (names[0] === 'stages' ? names.slice(1) : names).join('.');
+  const moved = Object.hasOwn(movedKeys, whole) ? movedKeys[whole] : undefined;
   if (moved !== undefined) return moved;
   const known = keysOf(schemaAt(schema, section)).filter(
     (name) => name !== 'stages' || section.length === 0,

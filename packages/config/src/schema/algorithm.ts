@@ -2,7 +2,16 @@
 import { type AlgorithmTables } from '@trinity-rft/algorithm';
 import { lossAggModes } from '@trinity-rft/algorithm/internal';
 import { z } from 'zod';
-import { converted, derived, field, maybe, notSupported, section } from './fields.js';
+import {
+  alike,
+  converted,
+  derived,
+  field,
+  ignored,
+  maybe,
+  notSupported,
+  section,
+} from './fields.js';
 import { namesOf, unsupportedNames } from './known-names.js';
 import { cast, dict, flag, float, int, oneOf, pairOf, toNumber } from './scalars.js';
 
@@ -55,6 +64,9 @@ export const optimizer = section(
       'adam and adamw are both AdamW.',
       notSupported('Use adam.', { values: ['sgd'] }),
       derived,
+    ),
+    ...alike(['fused', 'foreach'], () =>
+      maybe(flag(), 'PyTorch only.', ignored('It tunes PyTorch.', { except: [null] })),
     ),
     betas: field(optimizerValues.betas, [0.9, 0.999], 'Decay rates of the two moments.'),
     weight_decay: field(optimizerValues.weight_decay, 0.01, 'Decoupled weight decay.'),

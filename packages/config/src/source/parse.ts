@@ -52,13 +52,14 @@ const maxNodes = 100_000;
 
 export function parseTree(text: string): ParsedTree {
   const counter = new LineCounter();
-  const document = parseDocument(text, {
-    lineCounter: counter,
-    prettyErrors: false,
-    merge: true,
-    stringKeys: false,
-  });
   const position = positionIn(counter);
+  const document = readDocument(text, counter);
+  const tooDeep = document?.errors.find(({ message }) => /call stack/i.test(message));
+  if (document === undefined || tooDeep !== undefined)
+    return {
+      root: undefined,
+      problems: [{ at: position(tooDeep?.pos[0]), key: [], message: tooDeepText }],
+    };
   if (document.errors.length > 0)
     return {
       root: undefined,
@@ -81,6 +82,24 @@ export function parseTree(text: string): ParsedTree {
     message: `The file holds ${found}. Expected sections such as "model:", "buffer:" and "algorithm:".`,
   });
   return { root: undefined, problems };
+}
+
+const tooDeepText =
+  'Lists or sections are nested too deeply here; no configuration needs more than a dozen levels. Is a bracket repeated, or not closed?';
+
+/** Undefined for a text that is nested too deeply to be read. */
+function readDocument(text: string, lineCounter: LineCounter) {
+  try {
+    return parseDocument(text, {
+      lineCounter,
+      prettyErrors: false,
+      merge: true,
+      stringKeys: false,
+    });
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 type Locate = (offset: number | undefined) => SourcePosition;

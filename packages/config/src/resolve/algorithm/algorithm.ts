@@ -34,7 +34,7 @@ export function deriveAlgorithm(context: StageContext, model: ModelConfig): Algo
     ...resolveSection(context.sections.algorithm, context.input.algorithm),
     ...parts,
     schema: preset.schema,
-    repeatTimes: deriveRepeatTimes(context, preset, advantage),
+    repeatTimes: deriveRepeatTimes(context, preset, comparesRuns(advantage, parts.advantageFn)),
     needsRollouts: preset.schema === 'experience',
     optimizer: deriveOptimizer(context),
     ...deriveAggregation(context, preset, parts.policyLossFn, model),
@@ -88,15 +88,21 @@ function deriveAdvantage(
   );
 }
 
+/** A function may compare runs with some arguments only. */
+function comparesRuns(part: AdvantagePart | undefined, chosen: PartConfig | undefined): boolean {
+  const facts = part?.comparesRuns ?? false;
+  return typeof facts === 'function' ? facts(chosen?.args ?? {}) : facts;
+}
+
 function deriveRepeatTimes(
   context: StageContext,
   preset: AlgorithmPreset,
-  advantage: AdvantagePart | undefined,
+  compares: boolean,
 ): number {
   const { mode, algorithm } = context.input;
   if (preset.schema !== 'experience') return 1;
   const runs = algorithm.repeat_times ?? preset.repeatTimes;
-  if (runs > 1 || advantage?.comparesRuns !== true || mode === 'bench') return runs;
+  if (runs > 1 || !compares || mode === 'bench') return runs;
   const ownDefault = preset.repeatTimes > 1 ? `; ${preset.repeatTimes} if the key is left out` : '';
   const got =
     algorithm.repeat_times === null

@@ -78,7 +78,13 @@ function derive(context: StageContext, section: KeyPath, parts: Parts): Auxiliar
   const given = folderLengths(input, model);
   return {
     ...inherited,
-    ...deriveLengths(context, { section, given, shape, mayReport: shape !== undefined }),
+    ...deriveLengths(context, {
+      section,
+      given,
+      shape,
+      mayReport: shape !== undefined,
+      wholeDecides: true,
+    }),
     source: { kind: 'folder', modelPath: path, engine: engineOf(context, section, parts) },
   };
 }

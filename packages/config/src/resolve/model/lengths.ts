@@ -24,6 +24,8 @@ export interface LengthsInput {
   readonly shape: ModelShape | undefined;
   /** False when the model was not found, which is reported already. @default true */
   readonly mayReport?: boolean;
+  /** The whole may be less than the sum of its parts, because requests are shorter. @default false */
+  readonly wholeDecides?: boolean;
 }
 
 /**
@@ -48,7 +50,11 @@ export function deriveLengths(context: StageContext, input: LengthsInput): Compl
   const maxResponseTokens = response ?? whole - maxPromptTokens;
   const { minResponseTokens } = given;
   const complete = { maxModelLen: whole, maxPromptTokens, maxResponseTokens, minResponseTokens };
-  checkSum(complete, reporter(context, input));
+  checkSum(
+    complete,
+    reporter(context, input),
+    input.wholeDecides === true ? warnOf(context, input) : undefined,
+  );
   checkBounds(complete, input, reporter(context, input));
   return complete;
 }
@@ -66,12 +72,26 @@ const reporter = (context: StageContext, { section }: LengthsInput): ReportLengt
   return (key, message) => context.report([...section, key], message, uses);
 };
 
-function checkSum(lengths: CompleteLengths, report: ReportLength): void {
+const warnOf =
+  (context: StageContext, { section }: LengthsInput): ReportLength =>
+  (key, message) =>
+    context.warn([...section, key], message);
+
+function checkSum(
+  lengths: CompleteLengths,
+  report: ReportLength,
+  warn: ReportLength | undefined,
+): void {
   const { maxModelLen: whole, maxPromptTokens: prompt, maxResponseTokens: response } = lengths;
   const sum = prompt + response;
   const noRest = `which leaves nothing of max_model_len ${whole} for the rest. Lower it, or raise max_model_len.`;
   if (response < 1) report('max_prompt_tokens', `got ${prompt}, ${noRest}`);
   else if (prompt < 1) report('max_response_tokens', `got ${response}, ${noRest}`);
+  else if (sum > whole && warn !== undefined)
+    warn(
+      'max_model_len',
+      `${whole} is less than max_prompt_tokens ${prompt} and max_response_tokens ${response} together; a longer request of a workflow is refused.`,
+    );
   else if (sum > whole)
     report(
       'max_model_len',
