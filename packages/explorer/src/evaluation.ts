@@ -7,19 +7,22 @@ import type { TaskOutcome } from './runs/outcome.js';
 
 export interface EvaluationParts extends Pick<
   ExplorerOptions,
-  'evalSets' | 'detailedStats' | 'runtime'
+  'evalSets' | 'detailedStats' | 'runtime' | 'policyVersion'
 > {
   readonly runTasks: (tasks: readonly Task[]) => Promise<readonly TaskOutcome[]>;
 }
 
-/** Metrics of each set under `<prefix>/<set>/`, see {@link evalMetrics}, and `time/eval`. */
+/**
+ * Metrics of each set under `<prefix>/<set>/`, see {@link evalMetrics}, the policy version that was
+ * evaluated as `<prefix>/model_version`, and `time/eval`.
+ */
 export async function evaluate(
-  { evalSets, detailedStats, runtime, runTasks }: EvaluationParts,
+  { evalSets, detailedStats, runtime, policyVersion, runTasks }: EvaluationParts,
   step: number,
   prefix = 'eval',
 ): Promise<Metrics> {
   const start = runtime.clock.now();
-  let metrics: Metrics = {};
+  let metrics: Metrics = { [`${prefix}/model_version`]: policyVersion() };
   for (const set of evalSets) {
     const outcomes = await runTasks(await set.tasks(step));
     const ofSet = evalMetrics(outcomes, { detailed: detailedStats });

@@ -135,6 +135,7 @@ describe('consoleSink on a terminal', () => {
       role: 'explorer',
       step: 20,
       metrics: {
+        'eval/model_version': 18,
         'eval/gsm8k/reward/mean@4': 0.5,
         'eval/gsm8k/reward/std@4': 0.1,
         'eval/a/b/reward/mean': 1,
@@ -143,7 +144,7 @@ describe('consoleSink on a terminal', () => {
     sink.write({ role: 'bench', step: 40, metrics: { 'bench/gsm8k/reward/mean@1': 0.25 } });
     await sink.close();
     expect(terminal.screen()).toEqual([
-      'grpo  eval at step 20: gsm8k 0.500, a/b 1.000',
+      'grpo  eval of policy version 18 at step 20: gsm8k 0.500, a/b 1.000',
       'grpo  bench at step 40: gsm8k 0.250',
       'grpo  step 20  loss -0.0123  tokens/s 812',
       '',

@@ -94,7 +94,9 @@ function write(screen: Screen, record: MetricRecord): void {
   if (results.length > 0) {
     const kind = record.role === 'bench' ? 'bench' : 'eval';
     const start = label === '' ? '' : `${label}  `;
-    log(screen, `${start}${kind} at step ${record.step}: ${results.join(', ')}`);
+    const version = record.metrics[`${kind}/model_version`];
+    const scored = version === undefined ? '' : ` of policy version ${version}`;
+    log(screen, `${start}${kind}${scored} at step ${record.step}: ${results.join(', ')}`);
   }
   if (record.role === 'bench') return;
   const { reward } = screen.progress;

@@ -55,7 +55,7 @@ function trainerRows({ mode, steps, rowWord }: StagePlan): readonly Row[] {
     mode !== 'both'
       ? ''
       : steps.trainStepsPerExploreStep === undefined
-        ? ', as many per explore step as its calls make'
+        ? '; their number depends on how often the runs call the model'
         : `, ${round(steps.trainStepsPerExploreStep)} per explore step`;
   return [
     ['train', `${known(steps.trainSteps)} steps of ${steps.trainBatchSize} ${rowWord}${perStep}`],

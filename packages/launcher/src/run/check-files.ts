@@ -7,7 +7,8 @@ import type { ConfigProblem, LoadedConfig, StageConfig } from '@trinity-rft/conf
 import { configError, diskAt } from '@trinity-rft/config/internal';
 import { renderProblem } from '@trinity-rft/config';
 import { ConfigError, describeError } from '@trinity-rft/core';
-import { CheckpointError, EngineError, TaskError } from '@trinity-rft/core/internal';
+import { BufferError, CheckpointError, EngineError, TaskError } from '@trinity-rft/core/internal';
+import { readExperiences } from '@trinity-rft/buffer';
 import { checkExperts } from '../assembly/data/sample-strategy.js';
 import { readTaskset } from '../assembly/data/tasks.js';
 import { checkTrainingData } from '../assembly/data/training-data.js';
@@ -50,6 +51,9 @@ export async function checkFiles(
       warn: (key, message) => void warnings.push(at(key, message)),
     };
     rows.push({ ...(await checkTasksets(check)), ...(await checkRows(check)) });
+    await attempt(check, ['buffer', 'trainer_input', 'experience_buffer', 'path'], async () =>
+      checkStored(check),
+    );
     await checkModels(check);
   }
   if (problems.length > 0) throw configError(problems);
@@ -84,7 +88,7 @@ async function attempt<T>(
   try {
     return await work();
   } catch (error) {
-    const isTheirs = [TaskError, ConfigError, CheckpointError, EngineError].some(
+    const isTheirs = [TaskError, ConfigError, CheckpointError, EngineError, BufferError].some(
       (kind) => error instanceof kind,
     );
     if (!isTheirs) throw error;
@@ -153,6 +157,27 @@ async function checkRows(check: Check): Promise<Readonly<Record<string, number>>
   );
   await attempt(check, [...input, 'auxiliary_buffers'], () => checkExperts(stage, signal));
   return count === undefined ? {} : { [stage.buffer.trainerInput.experienceBuffer.name]: count };
+}
+
+/** Stored experiences are trained on once, so their number bounds the steps. */
+function checkStored({ stage, warn }: Check): void {
+  const { trainerInput, totalSteps, trainBatchSize } = stage.buffer;
+  const { experienceBuffer } = trainerInput;
+  if (stage.mode !== 'train' || experienceBuffer.storageType === 'file') return;
+  const { path } = experienceBuffer;
+  const wanted = stage.trainer.totalSteps ?? totalSteps;
+  if (path === undefined || wanted === undefined || !isThere(path)) return;
+  const reader = readExperiences(path);
+  const count = reader.ids().length;
+  reader.close();
+  const most = Math.ceil(count / trainBatchSize);
+  if (most < wanted)
+    warn(
+      stage.trainer.totalSteps === undefined
+        ? ['buffer', 'total_steps']
+        : ['trainer', 'total_steps'],
+      `got ${wanted}, but ${path} holds ${count} experiences, which are trained on once: enough for ${most} steps at most, unless a server still adds to them. Training ends with them.`,
+    );
 }
 
 /** A model that a stage takes over from the one before was checked there. */

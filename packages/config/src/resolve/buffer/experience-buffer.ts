@@ -206,6 +206,13 @@ function databasePath(
 }
 
 function checkStored(context: StageContext, path: string | undefined): void {
+  const { total_epochs: epochs } = context.input.buffer;
+  if (epochs > 1)
+    context.report(
+      ['buffer', 'total_epochs'],
+      `got ${epochs}, but stored experiences are trained on once: they were sampled by weights that the first pass leaves behind. Remove the key, or set trainer.total_steps to train on fewer.`,
+      [['mode']],
+    );
   if (path === undefined) {
     context.report(
       at('storage'),
