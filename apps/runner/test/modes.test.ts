@@ -62,17 +62,29 @@ describe('mode both', () => {
         explorer: { eval_on_startup: true, eval_interval: 2 },
       });
       expect(evaluations(lines)).toEqual([0, 2, 4, 6, 7]);
-      const last = lines.at(-1)!.metrics;
+    },
+  );
+
+  it(
+    'evaluates the final weights at the end, even if they never reached the explorer',
+    { timeout: 60_000 },
+    async () => {
+      const lines = await finish('late', evalTasksets, {
+        explorer: { eval_on_startup: true },
+        synchronizer: { sync_interval: 4 },
+      });
+      const [first, last] = [lines[0], lines.at(-1)].map((line) => line?.metrics);
       expect(last).toMatchObject({
         'eval/fresh/finished_task_count': 20,
         'eval/fresh/failed_task_count': 0,
       });
-      // The last one agrees with a benchmark of the last checkpoint.
-      await finish('evaluated', evalTasksets, {
+      expect(last).not.toEqual(first);
+      // It agrees with a benchmark of the last checkpoint.
+      await finish('late', evalTasksets, {
         mode: 'bench',
         explorer: { bench_on_latest_checkpoint: true, eval_on_startup: false },
       });
-      const bench = metricLines(job('evaluated')).filter(({ role }) => role === 'bench');
+      const bench = metricLines(job('late')).filter(({ role }) => role === 'bench');
       expect(bench.map(({ step }) => step)).toEqual([6]);
       const renamed = Object.fromEntries(
         Object.entries(bench[0]!.metrics).map(([key, value]) => [

@@ -99,6 +99,16 @@ describe('a step with a critic', () => {
     ]);
   });
 
+  it('learns nothing from rows of experts, which the policy imitates', async () => {
+    const { critic, options } = setUp();
+    const expert = sample(4, { tokens: [1, 5, 6], info: { is_expert: true } });
+    await trainStep(leaseOf([...batch, expert]), options);
+    const learned = critic.weights();
+    const without = setUp();
+    await trainStep(leaseOf(batch), without.options);
+    expect(learned).toEqual(without.critic.weights());
+  });
+
   it('has no say about masked tokens: they are worth what comes next', async () => {
     let seen: readonly number[] = [];
     const spying: Algorithm = {
