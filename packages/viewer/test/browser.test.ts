@@ -3,9 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium } from './chromium.js';
 import { openWorkbench, saying, type Workbench } from './support.js';
 
-const chromium = findChromium();
-const reason =
-  chromium === undefined ? ' (skipped: no Chromium; set CHROMIUM_PATH or install one)' : '';
+const chromium = await findChromium();
+const reason = chromium === undefined ? ' (no Chromium: set CHROMIUM_PATH or install one)' : '';
+
+/** Generous, since other work may share the machine. */
+const timeout = 120_000;
 
 /** What a model could write, everywhere text is recorded. */
 const attack =
@@ -34,7 +36,7 @@ describe.skipIf(chromium === undefined)(`the page in a browser${reason}`, () => 
       info: { finishReason: attack, fork: attack, [attack]: attack },
     });
     bench = await openWorkbench([...rows, hostile]);
-  }, 60_000);
+  }, 120_000);
   afterAll(() => browser?.close());
 
   /** A page that knows of everything that went wrong or asked for something. */
@@ -42,6 +44,7 @@ describe.skipIf(chromium === undefined)(`the page in a browser${reason}`, () => 
     url = bench.viewer.url,
   ): Promise<{ page: Page; problems: string[]; asked: string[] }> {
     const page = await browser.newPage();
+    page.setDefaultTimeout(timeout);
     const [problems, asked]: [string[], string[]] = [[], []];
     page.on('pageerror', (error) => problems.push(String(error)));
     page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
@@ -60,7 +63,7 @@ describe.skipIf(chromium === undefined)(`the page in a browser${reason}`, () => 
   const count = async (page: Page, selector: string): Promise<number> =>
     (await page.$$(selector)).length;
 
-  it('lists a page of rows, turns it, filters and sorts', { timeout: 30_000 }, async () => {
+  it('lists a page of rows, turns it, filters and sorts', { timeout }, async () => {
     const { page, problems } = await open();
     expect(await count(page, '#rows tr')).toBe(50);
     expect(await text(page, '#place')).toBe('1 to 50 of 61');
@@ -81,7 +84,7 @@ describe.skipIf(chromium === undefined)(`the page in a browser${reason}`, () => 
     await page.close();
   });
 
-  it('shows tokens with their colours and numbers', { timeout: 30_000 }, async () => {
+  it('shows tokens with their colours and numbers', { timeout }, async () => {
     const { page, problems } = await open();
     await page.click('#rows tr:nth-child(3)');
     await page.waitForSelector('.token');
@@ -105,7 +108,7 @@ describe.skipIf(chromium === undefined)(`the page in a browser${reason}`, () => 
     await page.close();
   });
 
-  it('lets nothing that was recorded act, wherever it stands', { timeout: 30_000 }, async () => {
+  it('lets nothing that was recorded act, wherever it stands', { timeout }, async () => {
     const { page, problems, asked } = await open();
     await page.evaluate('globalThis.stolen = 0; globalThis.steal = () => { globalThis.stolen++; }');
     await page.type('input[name=batch]', '9');
@@ -125,7 +128,7 @@ describe.skipIf(chromium === undefined)(`the page in a browser${reason}`, () => 
     await page.close();
   });
 
-  it('would stop a script even if text became HTML', { timeout: 30_000 }, async () => {
+  it('would stop a script even if text became HTML', { timeout }, async () => {
     const { page } = await open();
     await page.evaluate('globalThis.stolen = 0; globalThis.steal = () => { globalThis.stolen++; }');
     const refused = await page.evaluate(
@@ -140,21 +143,19 @@ describe.skipIf(chromium === undefined)(`the page in a browser${reason}`, () => 
     await page.close();
   });
 
-  it('says what to do without the key', { timeout: 30_000 }, async () => {
+  it('says what to do without the key', { timeout }, async () => {
     const { page } = await open(new URL('/', bench.viewer.url).href);
     expect(await text(page, '#status')).toContain('Open the complete printed address');
     expect(await count(page, '#rows tr')).toBe(0);
     await page.close();
   });
 
-  it('follows a run that continues', { timeout: 30_000 }, async () => {
+  it('follows a run that continues', { timeout }, async () => {
     const { store, viewer } = await openWorkbench([saying('a', 'b', { eid: { step: 0 } })]);
     const { page, problems } = await open(viewer.url);
     await page.click('#follow');
     await store.put([saying('c', 'd', { eid: { step: 1 } })]);
-    await page.waitForFunction('document.querySelectorAll("#rows tr").length === 2', {
-      timeout: 10_000,
-    });
+    await page.waitForFunction('document.querySelectorAll("#rows tr").length === 2');
     expect(problems).toEqual([]);
     await page.close();
   });

@@ -1,5 +1,8 @@
-/** A Chromium on this machine, if there is one. */
+/** A Chromium for the tests: one on this machine, else that of the npm package @sparticuz/chromium. */
 import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 const usual = [
   '/usr/bin/chromium',
@@ -13,8 +16,40 @@ const usual = [
 ];
 
 /** `CHROMIUM_PATH` first, which may also name another place than the usual ones. */
-export function findChromium(): string | undefined {
-  return [process.env['CHROMIUM_PATH'], ...usual].find(
+export async function findChromium(): Promise<string | undefined> {
+  const installed = [process.env['CHROMIUM_PATH'], ...usual].find(
     (file) => file !== undefined && existsSync(file),
   );
+  // The package holds the build for this platform only.
+  return installed ?? (process.platform === 'linux' && process.arch === 'x64' ? unpacked() : undefined);
+}
+
+/** Where the package's browser is unpacked, once. */
+async function unpacked(): Promise<string> {
+  const archive = fileURLToPath(
+    new URL('../bin/chromium.br', import.meta.resolve('@sparticuz/chromium')),
+  );
+  const manifest = await readFile(path.join(archive, '../../package.json'), 'utf8');
+  const { version } = JSON.parse(manifest) as { version: string };
+  const cache = path.join(import.meta.dirname, '../node_modules/.cache/chromium');
+  const browser = path.join(cache, version);
+  if (existsSync(browser)) return browser;
+  await mkdir(cache, { recursive: true });
+  const draft = await mkdtemp(path.join(cache, 'draft-'));
+  await rename(await inflateInto(draft, archive), browser);
+  await rm(draft, { recursive: true });
+  return browser;
+}
+
+/** The package unpacks into the folder for temporary files. */
+async function inflateInto(folder: string, archive: string): Promise<string> {
+  const { inflate } = await import('@sparticuz/chromium');
+  const before = process.env['TMPDIR'];
+  process.env['TMPDIR'] = folder;
+  try {
+    return await inflate(archive);
+  } finally {
+    if (before === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = before;
+  }
 }
