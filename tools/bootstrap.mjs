@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { constants } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -84,6 +84,7 @@ async function test() {
     console.log('\nThe test runner ended without a report.');
     return tested || 1;
   }
+  for (const line of counts.skippedTests) console.log(`skipped: ${line}`);
   console.log(
     `\n${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`,
   );
@@ -286,7 +287,18 @@ function readCounts(file) {
     passed: report.numPassedTests,
     failed: report.numFailedTests + broken.length,
     skipped: report.numPendingTests + report.numTodoTests,
+    skippedTests: report.testResults.flatMap(skippedIn),
   };
+}
+
+/** `packages/x/test/y.test.ts: name of the test (external)`, a line for each. */
+function skippedIn({ name, assertionResults }) {
+  return assertionResults
+    .filter(({ status }) => !['passed', 'failed'].includes(status))
+    .map(({ fullName, tags = [] }) => {
+      const tagged = tags.includes('external') ? ' (external: run it by its file)' : '';
+      return `${relative(root, name)}: ${fullName}${tagged}`;
+    });
 }
 
 function readJson(file) {
