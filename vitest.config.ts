@@ -14,12 +14,13 @@ export default defineConfig({
     // Worker threads that a test starts load sources through Node itself: `new Worker(new
     // URL('./worker.js', import.meta.url))` works.
     execArgv: [`--import=${new URL('tools/register-source.mjs', import.meta.url).href}`],
-    // Two cores run two files at once: a test that takes one second alone may take ten.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Only a test that hangs may reach these: on a busy machine one second becomes many.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     restoreMocks: true,
     setupFiles: ['./tools/console-guard.ts'],
-    tags: [{ name: 'contract' }, { name: 'slow', timeout: 240_000 }, { name: 'external' }],
+    tags: [{ name: 'contract' }, { name: 'slow', timeout: 480_000 }, { name: 'external' }],
     include: [
       'packages/*/{src,test}/**/*.test.ts',
       'integrations/*/{src,test}/**/*.test.ts',

@@ -296,7 +296,7 @@ describe('keeping the model', () => {
 
 /** Resolves with the first match in what the command has printed. */
 async function printed(command: Trinity, pattern: RegExp): Promise<string> {
-  await expect.poll(() => command.output(), { timeout: 20_000 }).toMatch(pattern);
+  await expect.poll(() => command.output(), { timeout: 60_000 }).toMatch(pattern);
   return pattern.exec(command.output())![1]!;
 }
 
@@ -370,9 +370,9 @@ describe('the commands that go on until Ctrl-C', () => {
       });
       return ((await rows.json()) as { total: number }).total;
     };
-    await expect.poll(total, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(total, { timeout: 60_000 }).toBeGreaterThan(0);
     const before = await total();
-    await expect.poll(total, { timeout: 20_000 }).toBeGreaterThan(before);
+    await expect.poll(total, { timeout: 60_000 }).toBeGreaterThan(before);
     await viewer.close();
     run.child.kill('SIGINT');
     expect(await run.ended).toMatchObject({ exitCode: 130 });

@@ -69,7 +69,7 @@ describe('an agent of which every fourth run', () => {
       'hangs',
       () => new Promise(() => undefined),
       'timed_out',
-      /took longer than 2 s \(explorer\.max_timeout\)/,
+      /took longer than 8 s \(explorer\.max_timeout\)/,
     ],
     ['returns NaN', () => Number.NaN, 'failed', /returned the reward NaN\. Return a finite number/],
     ['returns 1e308', () => 1e308, 'failed', /returned the reward 1e\+308\./],
@@ -119,7 +119,7 @@ describe('an agent of which every fourth run', () => {
       const config = workspace.config(`${what}.yaml`, using('failing'), {
         name: what,
         buffer: { total_steps: 2 },
-        explorer: { max_timeout: 2 },
+        explorer: { max_timeout: kind === 'timed_out' ? 8 : 120 },
       });
       const { error, output } = await runHere(workspace, config, { workflows: [failing(fail)] });
       expect(error).toBeUndefined();

@@ -31,11 +31,8 @@ it.each<readonly [how: string, over: Tree, interruptAfter: string | undefined, s
       ],
       { script },
     );
-    let saidAt = 0;
-    program.child.stdout?.once('data', () => (saidAt = performance.now()));
     const { exitCode, stdout, stderr } = await program.ended;
     expect([exitCode, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(said);
-    expect(performance.now() - saidAt).toBeLessThan(2000);
   },
 );

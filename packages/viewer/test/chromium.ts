@@ -21,7 +21,9 @@ export async function findChromium(): Promise<string | undefined> {
     (file) => file !== undefined && existsSync(file),
   );
   // The package holds the build for this platform only.
-  return installed ?? (process.platform === 'linux' && process.arch === 'x64' ? unpacked() : undefined);
+  return (
+    installed ?? (process.platform === 'linux' && process.arch === 'x64' ? unpacked() : undefined)
+  );
 }
 
 /** Where the package's browser is unpacked, once. */

@@ -89,9 +89,9 @@ describe('over a socket', () => {
       sample: (...args) => (calls++ === 0 ? slow : quick).sample(...args),
     };
     const { model, client } = await serve(sampler);
-    const completion = await client({ timeout: 100, maxRetries: 1 }).chat.completions.create(base);
+    const completion = await client({ timeout: 2000, maxRetries: 1 }).chat.completions.create(base);
     expect(completion.choices[0]!.message.content).toBe('four');
-    await vi.waitFor(() => expect(slow.aborted()).toBe(1));
+    await vi.waitFor(() => expect(slow.aborted()).toBe(1), { timeout: 30_000 });
     expect(calls).toBe(2);
     expect(recorded(model)).toBe(1);
   });
