@@ -79,18 +79,21 @@ export async function prepareShortRuns(directory: string, terminal: Terminal): P
           config.setIn(['stages', 0, 'trainer', 'save_interval'], 1);
         },
       }),
-    exactness: async (name) => {
-      const { stores, largest, ok, checkedTokens, uncheckedTokens } = await verifyRun({
-        run: `${name}.yaml`,
-        cwd: directory,
-      });
-      return {
-        ...countTurns(stores.map(({ database }) => database)),
-        tokens: checkedTokens,
-        largest,
-        ok: ok && uncheckedTokens === 0,
-      };
-    },
+    exactness: (name) => exactnessOf(directory, name),
+  };
+}
+
+/** Recomputes what the run of `NAME.yaml` in `directory` recorded. */
+export async function exactnessOf(directory: string, name: string): Promise<Exactness> {
+  const { stores, largest, ok, checkedTokens, uncheckedTokens } = await verifyRun({
+    run: `${name}.yaml`,
+    cwd: directory,
+  });
+  return {
+    ...countTurns(stores.map(({ database }) => database)),
+    tokens: checkedTokens,
+    largest,
+    ok: ok && uncheckedTokens === 0,
   };
 }
 

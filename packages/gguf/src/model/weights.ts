@@ -32,7 +32,7 @@ const ofLayer: Readonly<Record<string, string>> = {
 };
 
 /** The Hugging Face name; a name that is not known stays as it is. */
-export function hfName(name: string): string {
+function hfName(name: string): string {
   const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?(\w+)\.(weight|bias)$/.exec(name) ?? [];
   if (part === undefined) return name;
   const known = layer === undefined ? wholeModel[part] : ofLayer[part];
