@@ -68,6 +68,14 @@ describe('an agent of which every fourth run', () => {
     [
       'hangs',
       () => new Promise(() => undefined),
+      'service_failed',
+      /took longer than 2 s \(explorer\.max_timeout\).* It waited for a tool or service for/,
+    ],
+    [
+      'calls the model without end',
+      async (context) => {
+        for (;;) await answer(context);
+      },
       'timed_out',
       /took longer than 8 s \(explorer\.max_timeout\)/,
     ],

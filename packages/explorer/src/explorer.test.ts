@@ -84,6 +84,7 @@ async function explore(maxInflightBatches: number | undefined) {
       model: { extractExperiencesFromHistory: () => [] } as unknown as AgentModel,
       auxiliaryModels: new Map(),
       metrics: () => ({}),
+      longestPauseMs: () => 0,
     }),
     policyVersion: () => 0,
     store,

@@ -71,7 +71,7 @@ const explorerShape = {
   max_retry_times: field(int({ min: 0 }), 2, 'Further attempts of a failed run.'),
   failure_reward: maybe(
     float(),
-    'Reward of a run whose agent fails after it has called the model. Unset: failed runs are not trained on.',
+    'Reward of a run whose agent fails, or runs out of time by its own calls, after it has called the model. Unset: failed runs are not trained on.',
   ),
   experience_shape: field(
     oneOf(['step', 'trajectory']),

@@ -4,7 +4,7 @@ import { gatherMetrics, meanMetrics } from '@trinity-rft/core/internal';
 import { isOk, type TaskOutcome } from '../runs/outcome.js';
 import { identicalGroupShare } from './identical-groups.js';
 
-const failureKinds = ['failed', 'timed_out', 'prompt_too_long'] as const;
+const failureKinds = ['failed', 'timed_out', 'prompt_too_long', 'service_failed'] as const;
 
 /** Names under `rollout/`. Failed runs are counted, and left out of means. */
 export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: number): Metrics {

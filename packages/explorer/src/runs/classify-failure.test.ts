@@ -5,7 +5,9 @@ import { classifyFailure, isOwnFailure, isWorthRetrying } from './classify-failu
 
 const withFields = (message: string, fields: object): Error =>
   Object.assign(new Error(message), fields);
-const of = (error: unknown) => classifyFailure(error, 'w');
+const own = { elapsedMs: 1000, longestPauseMs: 499 };
+const kept = { elapsedMs: 1000, longestPauseMs: 500 };
+const of = (error: unknown, spent = own) => classifyFailure(error, 'w', spent);
 
 describe('classifyFailure', () => {
   it.each([
@@ -44,13 +46,36 @@ describe('classifyFailure', () => {
   });
 
   it.each([
-    ['an engine fault', new EngineError('gone', { code: 'ENGINE_CLOSED' })],
-    ['a 500 of the openai package', withFields('500 gone', { status: 500, code: null })],
-    ['a 503 of the AI SDK', withFields('gone', { statusCode: 503, data: undefined })],
-    ['a busy server', withFields('429 paused', { status: 429, code: 'paused' })],
-  ])('does not put %s down to the agent, and tries again', (_, error) => {
+    ['an engine fault', new EngineError('gone', { code: 'ENGINE_CLOSED' }), 'failed'],
+    [
+      'a 500 of the openai package',
+      withFields('500 gone', { status: 500, code: null }),
+      'service_failed',
+    ],
+    [
+      'a 503 of the AI SDK',
+      withFields('gone', { statusCode: 503, data: undefined }),
+      'service_failed',
+    ],
+    ['a busy server', withFields('429 paused', { status: 429, code: 'paused' }), 'service_failed'],
+    [
+      'a tool that refuses the connection',
+      withFields('refused', { code: 'ECONNREFUSED' }),
+      'service_failed',
+    ],
+    [
+      'a service that sends nothing',
+      withFields('late', { code: 'UND_ERR_HEADERS_TIMEOUT' }),
+      'service_failed',
+    ],
+    [
+      'a service whose deadline has passed',
+      new CancelledError('late', { reason: 'timeout' }),
+      'service_failed',
+    ],
+  ])('does not put %s down to the agent, and tries again', (_, error, kind) => {
     const failure = of(new Error('agent', { cause: error }));
-    expect(failure.kind).toBe('failed');
+    expect(failure.kind).toBe(kind);
     expect([isOwnFailure(failure), isWorthRetrying(failure.error)]).toEqual([false, true]);
   });
 
@@ -67,10 +92,22 @@ describe('classifyFailure', () => {
     expect(isOwnFailure(failure)).toBe(true);
   });
 
-  it('knows a deadline, and ends where causes go in circles', () => {
-    expect(
-      of(new Error('agent', { cause: new CancelledError('late', { reason: 'timeout' }) })).kind,
-    ).toBe('timed_out');
+  it.each([
+    ['the deadline of the attempt', 'timed_out', { reason: 'timeout', code: 'ATTEMPT_TIMEOUT' }],
+    ['a timeout of the agent', 'failed', undefined],
+  ] as const)(
+    'puts %s down to the agent, unless one wait for something else took half of the time',
+    (_, kind, late) => {
+      const error = late
+        ? new CancelledError('late', late)
+        : Object.assign(new Error('late'), { name: 'TimeoutError' });
+      const [failure, other] = [of(error, own), of(error, kept)];
+      expect([failure.kind, other.kind]).toEqual([kind, 'service_failed']);
+      expect([isOwnFailure(failure), isOwnFailure(other)]).toEqual([true, false]);
+    },
+  );
+
+  it('ends where causes go in circles', () => {
     const [a, b] = [new Error('a'), new Error('b')];
     [a.cause, b.cause] = [b, a];
     expect(of(a).error.code).toBe('WORKFLOW_THREW');

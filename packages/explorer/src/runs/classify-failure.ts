@@ -2,24 +2,47 @@
 import { ConfigError, ModelError, TrinityError, WorkflowError } from '@trinity-rft/core';
 import { CancelledError } from '@trinity-rft/core/internal';
 
-export type FailureKind = 'failed' | 'timed_out' | 'prompt_too_long';
+/** `service_failed`: a tool or service that the agent called, not the agent. */
+export type FailureKind = 'failed' | 'timed_out' | 'prompt_too_long' | 'service_failed';
 
 export interface Failure {
   readonly kind: FailureKind;
   readonly error: TrinityError;
 }
 
+/** How an attempt spent its time until it failed. */
+export interface SpentTime {
+  readonly elapsedMs: number;
+  /** See `PauseMeter`. */
+  readonly longestPauseMs: number;
+}
+
 /**
- * Finds a known error among the causes, or an answer of a model server in an error of its client.
- * Any other error becomes a WorkflowError `WORKFLOW_THREW`.
+ * Finds a known error among the causes, or an answer of a server in an error of its client. Any other
+ * error becomes a WorkflowError: `SERVICE_FAILED` if something that the agent called could not be
+ * reached or hung, else `WORKFLOW_THREW`.
  */
-export function classifyFailure(error: unknown, workflow: string): Failure {
+export function classifyFailure(error: unknown, workflow: string, spent: SpentTime): Failure {
   const known = findKnown(error);
+  if (known instanceof CancelledError && known.code === 'ATTEMPT_TIMEOUT')
+    return hung(spent)
+      ? { kind: 'service_failed', error: waitedInVain(known, spent) }
+      : { kind: 'timed_out', error: known };
   if (known instanceof CancelledError && known.reason === 'timeout')
-    return { kind: 'timed_out', error: known };
+    return { kind: 'service_failed', error: known };
   if (known instanceof ModelError && known.code === 'context_length_exceeded')
     return { kind: 'prompt_too_long', error: known };
+  if (known instanceof ModelError && isBusy(known.status))
+    return { kind: 'service_failed', error: known };
   if (known) return { kind: 'failed', error: known };
+  if (isUnreachable(error) || (isTimeout(error) && hung(spent)))
+    return {
+      kind: 'service_failed',
+      error: new WorkflowError(`A tool or service of workflow "${workflow}" did not answer.`, {
+        code: 'SERVICE_FAILED',
+        cause: error,
+      }),
+    };
   return {
     kind: 'failed',
     error: new WorkflowError(`Workflow "${workflow}" threw.`, {
@@ -29,13 +52,29 @@ export function classifyFailure(error: unknown, workflow: string): Failure {
   };
 }
 
-/** The agent itself failed: no deadline, engine or reward function did. */
+/**
+ * The agent itself failed, or ran out of time by its own calls: no engine, service or reward
+ * function did.
+ */
 export function isOwnFailure({ kind, error }: Failure): boolean {
   return (
     kind === 'prompt_too_long' ||
+    kind === 'timed_out' ||
     (error instanceof WorkflowError && error.code === 'WORKFLOW_THREW')
   );
 }
+
+/**
+ * One wait for something else than the model took half of the time or more: the agent was kept. An
+ * agent that samples on, or waits often and briefly, spends its time itself.
+ */
+const hung = ({ elapsedMs, longestPauseMs }: SpentTime): boolean => longestPauseMs >= elapsedMs / 2;
+
+const waitedInVain = (late: CancelledError, { longestPauseMs }: SpentTime): CancelledError =>
+  new CancelledError(
+    `${late.message} It waited for a tool or service for ${(longestPauseMs / 1000).toFixed(1)} s, so it is not trained on.`,
+    { reason: 'timeout', code: late.code, cause: late },
+  );
 
 /**
  * False if the next attempt would fail in the same way: wrong configuration, and requests that a
@@ -55,16 +94,45 @@ export function isWorthRetrying(error: Error): boolean {
 /** Chains of causes may be circular. */
 const maxCauses = 16;
 
+/** The error and its causes, outermost first. */
+function chainOf(error: unknown): readonly Error[] {
+  const chain: Error[] = [];
+  for (
+    let current = error;
+    current instanceof Error && chain.length < maxCauses;
+    current = current.cause
+  )
+    chain.push(current);
+  return chain;
+}
+
+const codeOf = (error: Error): string => {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === 'string' ? code : '';
+};
+
+/** Codes of Node.js and of its fetch. */
+const isUnreachable = (error: unknown): boolean =>
+  chainOf(error).some((each) =>
+    /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPIPE|ETIMEDOUT|UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT|UND_ERR_SOCKET)$/.test(
+      codeOf(each),
+    ),
+  );
+
+/** That of `AbortSignal.timeout`, and of clients such as openai's. */
+const isTimeout = (error: unknown): boolean =>
+  chainOf(error).some(({ name }) => /^(?:TimeoutError|APIConnectionTimeoutError)$/.test(name));
+
 /** The error itself or the first known one among its causes: client libraries wrap our errors. */
 function findKnown(error: unknown): TrinityError | undefined {
-  let current = error;
-  for (let depth = 0; depth < maxCauses && current instanceof Error; depth++) {
-    const known = TrinityError.is(current) ? current : serverAnswer(current);
+  for (const each of chainOf(error)) {
+    const known = TrinityError.is(each) ? each : serverAnswer(each);
     if (known) return known;
-    current = current.cause;
   }
   return undefined;
 }
+
+const isBusy = (status: number): boolean => status >= 500 || status === 429;
 
 /** Where errors of the `openai` package and the AI SDK keep status and code. */
 interface ClientError {
@@ -84,7 +152,7 @@ function serverAnswer(error: Error): ModelError | undefined {
   const status = own ?? statusCode;
   if (typeof status !== 'number') return undefined;
   const code = ownCode ?? data?.error?.code;
-  const busy = status >= 500 || status === 429;
+  const busy = isBusy(status);
   if (!busy && code !== 'context_length_exceeded') return undefined;
   return new ModelError(error.message, {
     status,

@@ -32,10 +32,11 @@ export interface RunSettings {
   /** Retries of a run that failed. */
   readonly maxRetryTimes: number;
   /**
-   * Reward of a training run whose agent threw, or whose prompt grew too long, after it had called
-   * the model; such a run is not retried. Deadlines, engine faults and failing reward functions
-   * say nothing about the agent, so those runs stay failures, as do runs of workflows that repeat
-   * runs themselves. @default none: a failed run gives no experiences
+   * Reward of a training run whose agent threw, whose prompt grew too long, or which ran out of time
+   * by its own calls, after it had called the model; such a run is not retried. Engine faults, tools
+   * and services that hang, and failing reward functions say nothing about the agent, so those runs
+   * stay failures, as do runs of workflows that repeat runs themselves. @default none: a failed run
+   * gives no experiences
    */
   readonly failureReward?: number;
 }
@@ -51,6 +52,8 @@ export interface AttemptModel {
   metrics(): Metrics;
   /** A service that a call waits for at this moment; for messages. @default unknown */
   waitsFor?(): string | undefined;
+  /** See `PauseMeter`. */
+  longestPauseMs(): number;
 }
 
 export interface AttemptKey {
@@ -110,7 +113,11 @@ export async function runAttempt(
     return { status: 'ok', runs };
   } catch (error) {
     assertNotStopped(options.signal);
-    const failure = classifyFailure(readableThrown(error), task.workflow);
+    const spent = {
+      elapsedMs: runtime.clock.now() - started.start,
+      longestPauseMs: model.longestPauseMs(),
+    };
+    const failure = classifyFailure(readableThrown(error), task.workflow, spent);
     return applyFailureReward(started, failure, options);
   } finally {
     over.abort(new CancelledError('The attempt is over.', { reason: 'aborted' }));

@@ -63,6 +63,7 @@ function start(
     settings?: Partial<RunSettings>;
     task?: Task;
     records?: readonly Experience[];
+    longestPauseMs?: number;
   } = {},
 ): Run {
   const runtime = testRuntime();
@@ -71,7 +72,12 @@ function start(
     definition,
     createModel: (key) => {
       keys.push(key);
-      return { model: fakeModel(options.records), auxiliaryModels: new Map(), metrics: () => ({}) };
+      return {
+        model: fakeModel(options.records),
+        auxiliaryModels: new Map(),
+        metrics: () => ({}),
+        longestPauseMs: () => options.longestPauseMs ?? 0,
+      };
     },
     limit: (work) => work(),
     pool: createInstancePool(),
@@ -320,6 +326,27 @@ describe('runTask', () => {
         'rollout/runs/ok': 1,
         'rollout/runs/failure_rewarded': 1,
       });
+    });
+
+    it.each([
+      ['trains a run that ran out of time by its own calls', 499, 'ok'],
+      ['drops and counts one that a tool kept', 500, 'service_failed'],
+    ] as const)('%s', async (_what, longestPauseMs, kind) => {
+      const { outcome, runtime } = start(
+        defineWorkflow({ name: 'w', run: () => new Promise<never>(() => undefined) }),
+        {
+          task: one,
+          records,
+          longestPauseMs,
+          settings: { failureReward: -1, maxRetryTimes: 0 },
+        },
+      );
+      await runtime.clock.advance(1000);
+      const result = await outcome;
+      expect([failures(result), result.timeouts]).toEqual([[kind], 1]);
+      const [run] = result.runs;
+      if (run?.status === 'ok')
+        expect(run.experiences.map(({ reward }) => reward)).toEqual([-1, -1]);
     });
 
     it.each<[string, Error, Partial<Parameters<typeof start>[1]>]>([

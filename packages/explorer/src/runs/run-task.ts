@@ -1,9 +1,15 @@
 /** All runs of a task: failed ones are retried, and the last failure is part of the outcome. */
-import type { Task } from '@trinity-rft/core';
+import { TrinityError, type Task } from '@trinity-rft/core';
 import { isWorthRetrying } from './classify-failure.js';
 import type { RunRange } from './finish-runs.js';
 import type { RunOutcome, TaskOutcome } from './outcome.js';
-import { reportFailure, runAttempt, type Attempt, type AttemptOptions } from './run-attempt.js';
+import {
+  reportFailure,
+  runAttempt,
+  type Attempt,
+  type AttemptOptions,
+  type AttemptResult,
+} from './run-attempt.js';
 
 export interface RunTaskOptions extends AttemptOptions {
   /** Bounds how many attempts are in flight. */
@@ -41,9 +47,9 @@ async function runWithRetries(
   for (let number = 0; ; number++) {
     const attempt: Attempt = { task, range, attempt: number };
     const result = await options.limit(() => runAttempt(attempt, options));
+    if (isLate(result)) timeouts++;
     if (result.status === 'ok') return { runs: result.runs, retries: number, timeouts };
     const { error, kind, seconds } = result;
-    if (kind === 'timed_out') timeouts++;
     const retry = number < maxRetryTimes && isWorthRetrying(error);
     reportFailure(attempt, { error, consequence: retry ? 'will be retried' : undefined, logger });
     if (retry) continue;
@@ -52,4 +58,10 @@ async function runWithRetries(
     });
     return { runs, retries: number, timeouts };
   }
+}
+
+/** It reached its deadline, whatever followed from that. */
+function isLate(result: AttemptResult): boolean {
+  const error = result.status === 'ok' ? result.runs[0]?.failure : result.error;
+  return TrinityError.is(error) && error.code === 'ATTEMPT_TIMEOUT';
 }

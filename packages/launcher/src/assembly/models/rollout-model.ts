@@ -3,6 +3,7 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import { type Sampler } from '@trinity-rft/core';
 import { taskKey } from '@trinity-rft/core/internal';
 import type { AttemptKey, AttemptModel } from '@trinity-rft/explorer';
+import { createPauseMeter } from '@trinity-rft/explorer/internal';
 import { createRolloutModel, type EndpointServer, type RecordingModel } from '@trinity-rft/model';
 import type { StageContext } from '../../context/stage-context.js';
 import type { AuxiliaryModels } from './auxiliary-models.js';
@@ -29,7 +30,6 @@ export function modelFactory(
   const { defaults, ...settings } = modelSettings(rolloutModel);
   const shared = {
     ...settings,
-    sampler: parts.sampler,
     format: parts.format,
     modelPath: rolloutModel.name ?? stage.model.modelPath,
     reasoning: reasoningHistory,
@@ -42,9 +42,12 @@ export function modelFactory(
     const { task, run, attempt, signal } = key;
     const { temperature, topP, topK, maxTokens } = task.rolloutArgs;
     const id = taskKey({ batch: task.batchId, task: task.taskId, run, step: 0, suffix: '' });
+    const pauses = createPauseMeter(runtime.clock);
+    const sampler = pauses.watch(parts.sampler);
     const model = mountedModel(parts.endpoint, signal, (mounted) =>
       createRolloutModel({
         ...shared,
+        sampler,
         mounted,
         defaults: {
           minTokens: defaults.minTokens,
@@ -63,6 +66,7 @@ export function modelFactory(
       auxiliaryModels: parts.auxiliary.models(key, waits),
       metrics: () => model.metrics(),
       waitsFor: () => [...waits][0],
+      longestPauseMs: pauses.longestPauseMs,
     };
   };
 }

@@ -1,0 +1,36 @@
+/** How long an agent waits for something else than the model that is trained. */
+import type { Clock, Sampler } from '@trinity-rft/core';
+
+export interface PauseMeter {
+  /** The same sampler; the meter sees its calls. */
+  watch(sampler: Sampler): Sampler;
+  /** The longest time in milliseconds, up to now, in which no call of the sampler was in flight. */
+  longestPauseMs(): number;
+}
+
+/** Starts with a pause. */
+export function createPauseMeter({ now }: Pick<Clock, 'now'>): PauseMeter {
+  let inFlight = 0;
+  let pausedSince = now();
+  let longest = 0;
+  const during = async <T>(call: () => Promise<T>): Promise<T> => {
+    if (inFlight++ === 0) longest = Math.max(longest, now() - pausedSince);
+    try {
+      return await call();
+    } finally {
+      if (--inFlight === 0) pausedSince = now();
+    }
+  };
+  return {
+    watch: (sampler) => ({
+      get policyVersion() {
+        return sampler.policyVersion;
+      },
+      maxModelLen: sampler.maxModelLen,
+      sample: (...args) => during(() => sampler.sample(...args)),
+      score: sampler.score && ((...args) => during(() => sampler.score!(...args))),
+      adopt: (...args) => sampler.adopt(...args),
+    }),
+    longestPauseMs: () => (inFlight > 0 ? longest : Math.max(longest, now() - pausedSince)),
+  };
+}
