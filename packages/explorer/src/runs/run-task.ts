@@ -63,5 +63,5 @@ async function runWithRetries(
 /** It reached its deadline, whatever followed from that. */
 function isLate(result: AttemptResult): boolean {
   const error = result.status === 'ok' ? result.runs[0]?.failure : result.error;
-  return TrinityError.is(error) && error.code === 'ATTEMPT_TIMEOUT';
+  return TrinityError.is(error) && /^(?:ATTEMPT|SERVICE)_TIMEOUT$/.test(error.code ?? '');
 }
