@@ -5,6 +5,10 @@ await import('@trinity-rft/core').catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
 });
+if (process.argv[2] === 'serve') {
+  const { restartWithServeFlags } = await import('./shared/serve-flags.js');
+  restartWithServeFlags();
+}
 const { main } = await import('./main.js');
 
 // A reader that goes away (`trinity run | head`) takes the progress with it, not the run.

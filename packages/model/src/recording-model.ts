@@ -27,9 +27,9 @@ export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
   /** The served name; the value for `model=` in requests. */
   readonly modelPath: string;
   /**
-   * Whose temperature, top-p and top-k apply to calls through the endpoint. `override`: those of
+   * Whose temperature, top-p, top-k and seed apply to calls through the endpoint. `override`: those of
    * the run, for models that are trained or evaluated. `respect`: those of the client, for judges
-   * and other auxiliary models. Seeds and penalties of clients are never used.
+   * and other auxiliary models. Penalties of clients are never used.
    * @default "override"
    */
   readonly clientSampling?: 'override' | 'respect';

@@ -86,7 +86,7 @@ const explorerShape = {
   constrained_decoding: field(
     flag(),
     false,
-    'Draw only tokens that conform to the answer format and the forced calls that an agent asks for. false: the prompt states them, and the model samples freely.',
+    'Draw only tokens that conform to the answer format and the forced calls that an agent asks for. false: the prompt states them, and the model samples freely. serve always enforces them.',
   ),
   env_vars: field(dict(), {}, 'Environment of the workflows.', derived),
   concurrent_mode: field(
