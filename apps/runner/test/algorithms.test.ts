@@ -115,7 +115,7 @@ const more: Readonly<Record<string, Tree>> = {
 describe.each(presets)('%s', (name, preset) => {
   it(
     'makes two train steps that move the weights, from its name alone',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const config = workspace.config(
         `${name}.yaml`,
@@ -177,7 +177,7 @@ describe.each([
   ...unused(builtInTables.advantageFns, 'advantage_fn', (preset) => preset.advantageFn?.name),
   ...unused(builtInTables.policyLossFns, 'policy_loss_fn', (preset) => preset.policyLossFn.name),
 ])('grpo with %s: %s', (key, name) => {
-  it('makes two train steps that move the weights', { timeout: 60_000 }, async () => {
+  it('makes two train steps that move the weights', { timeout: 240_000 }, async () => {
     const config = workspace.config(`${key}-${name}.yaml`, base, {
       name: `${key}-${name}`,
       algorithm: { algorithm_type: 'grpo', [key]: name },

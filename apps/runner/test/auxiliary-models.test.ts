@@ -96,7 +96,7 @@ const withJudge: Tree = {
 describe('an auxiliary model of the embedded engine', () => {
   it(
     'judges a whole run, is not trained, and leaves equal runs equal',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       for (const name of ['one', 'two']) {
         const { error } = await runHere(
@@ -179,7 +179,7 @@ const overHttp = defineWorkflow({
 });
 
 describe('the auxiliary models of a run', () => {
-  it('are there in mode bench, and over HTTP', { timeout: 60_000 }, async () => {
+  it('are there in mode bench, and over HTTP', { timeout: 240_000 }, async () => {
     const bench: Tree = { name: 'benched', mode: 'bench' };
     const names: Tree = { buffer: { explorer_input: { default_workflow_type: 'over_http' } } };
     const config = workspace.config('benched.yaml', bench, evalTasksets, withJudge, names);
@@ -193,7 +193,7 @@ describe('the auxiliary models of a run', () => {
 
   it(
     'are named when their folder cannot be used, before anything runs',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       workspace.write('hollow/config.json', workspace.read('judge/config.json'));
       const hollow: Tree = {
@@ -223,7 +223,7 @@ describe('a judge at an OpenAI-compatible address', () => {
 
   it(
     'rates a run by the rubric of its rows, and its key is left nowhere',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const { url, keys } = await serveJudge();
       const judge = {
@@ -246,7 +246,7 @@ describe('a judge at an OpenAI-compatible address', () => {
 
   it(
     'fails without ending the run: its answers count 0, and a metric says so',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const judge = {
         name: 'judge',

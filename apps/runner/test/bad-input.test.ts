@@ -161,7 +161,7 @@ function editHeader(file: string, change: (json: string) => string): void {
 describe('a run directory', () => {
   it(
     'that another process uses is refused, with its id, and free as soon as that process is gone',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const config = workspace.config('locked.yaml', {
         name: 'locked',
@@ -188,7 +188,7 @@ describe('a run directory', () => {
 
   it(
     'with a manifest or weights that were damaged is refused, naming the file and the way out, and then resumes',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const over: readonly Tree[] = [{ name: 'damaged', trainer: { save_interval: 2 } }];
       const run = (total: number) =>
@@ -234,7 +234,7 @@ describe('a run directory', () => {
 
   it(
     'with weights whose experiences are gone is refused, unless nothing is left to do',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const inMemory: Tree = {
         buffer: { trainer_input: { experience_buffer: { storage: 'memory' } } },
@@ -277,7 +277,7 @@ describe('a run directory', () => {
 
   it(
     'whose checkpoint cannot be written fails with the folder and the reason, and resumes when it can',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const config = workspace.config('full.yaml', { name: 'full', trainer: { save_interval: 2 } });
       // A folder in the place of a file, which cannot be replaced by one.
@@ -294,7 +294,7 @@ describe('a run directory', () => {
     },
   );
 
-  it('with a damaged list of stages is refused, naming the file', { timeout: 60_000 }, async () => {
+  it('with a damaged list of stages is refused, naming the file', { timeout: 240_000 }, async () => {
     mkdirSync(job('listed'), { recursive: true });
     writeFileSync(path.join(job('listed'), 'stage_meta.json'), '{"latest_stage": "two"}');
     const { error } = await runHere(
@@ -307,7 +307,7 @@ describe('a run directory', () => {
     });
   });
 
-  it('is left without temporary files', { timeout: 60_000 }, async () => {
+  it('is left without temporary files', { timeout: 240_000 }, async () => {
     expect(
       (
         await runHere(

@@ -256,7 +256,7 @@ describe('algorithms of plugins', () => {
     ]);
   });
 
-  it('train', { timeout: 60_000 }, async () => {
+  it('train', { timeout: 240_000 }, async () => {
     workspace.write('own/mine.ts', myAlgorithm);
     const config = workspace.config('trains-mine.yaml', {
       name: 'trains-mine',
@@ -291,7 +291,7 @@ describe('an older Node', () => {
   });
 });
 
-describe('trinity run', { timeout: 60_000 }, () => {
+describe('trinity run', { timeout: 240_000 }, () => {
   it('trains, takes plugin directories from the command line and the environment, and says where the weights are', async () => {
     const config = workspace.config('trains.yaml', {
       name: 'trains',

@@ -83,7 +83,7 @@ const config = (name: string, constrained: boolean): string =>
 describe('constrained decoding', () => {
   it(
     'keeps every answer and call to the form that was asked for, and trains on what was sampled',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const { error, summary } = await runHere(workspace, config('forced', true), {
         workflows: [reporting],
@@ -107,7 +107,7 @@ describe('constrained decoding', () => {
     },
   );
 
-  it('is off unless it is asked for', { timeout: 60_000 }, async () => {
+  it('is off unless it is asked for', { timeout: 240_000 }, async () => {
     written.length = 0;
     await runHere(workspace, config('free', false), { workflows: [reporting] });
     expect(written.every((text) => text.startsWith('{"digit"'))).toBe(false);

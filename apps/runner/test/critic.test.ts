@@ -45,7 +45,7 @@ function hollowed({ write, read }: Workspace): Tree {
 describe('a critic', () => {
   it(
     'learns from stored experiences, which have no advantages, what it learned in the run that made them',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const made = await finish('made', ppo);
       const again = await finish('again', ppo, {
@@ -67,7 +67,7 @@ describe('a critic', () => {
     },
   );
 
-  it('learns first and alone while critic_warmup says so', { timeout: 60_000 }, async () => {
+  it('learns first and alone while critic_warmup says so', { timeout: 240_000 }, async () => {
     const steps = await finish('warm', ppo, { trainer: { critic_warmup: 3 } });
     expect(
       steps.map((metrics) => ['critic/grad_norm' in metrics, 'actor/grad_norm' in metrics]),
@@ -78,7 +78,7 @@ describe('a critic', () => {
     ]);
   });
 
-  it('of a stage begins where that of the stage before ended', { timeout: 60_000 }, async () => {
+  it('of a stage begins where that of the stage before ended', { timeout: 240_000 }, async () => {
     const stage = (stage_name: string, lr: number): Tree => ({
       stage_name,
       mode: 'both',
@@ -93,7 +93,7 @@ describe('a critic', () => {
 
   it(
     'begins as the model that critic_model_path names, and a folder that cannot be used is blamed on that key',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       await createWideModel(workspace, 'wide');
       const wide: Tree = { model: { critic_model_path: 'wide' }, buffer: { total_steps: 1 } };
@@ -115,7 +115,7 @@ describe('a critic', () => {
 
   it(
     'learns beside a running product, and is there again after a restart',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const config = workspace.config('served.yaml', {
         name: 'served',
@@ -157,7 +157,7 @@ describe('a critic', () => {
 });
 
 describe('an advantage over groups', () => {
-  it('is made in the trainer where rewards are penalised there', { timeout: 60_000 }, async () => {
+  it('is made in the trainer where rewards are penalised there', { timeout: 240_000 }, async () => {
     const penalised: Tree = {
       algorithm: {
         algorithm_type: 'rloo',

@@ -303,7 +303,7 @@ async function printed(command: Trinity, pattern: RegExp): Promise<string> {
 describe('the commands that go on until Ctrl-C', () => {
   it(
     'keep the model, debug with it, show what was recorded, and leave nothing',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const place = workspace.root;
       const serving = startTrinity(place, [
@@ -354,12 +354,12 @@ describe('the commands that go on until Ctrl-C', () => {
     },
   );
 
-  it('view a run while it goes on', { timeout: 60_000 }, async () => {
+  it('view a run while it goes on', { timeout: 240_000 }, async () => {
     const long = workspace.config('long.yaml', { name: 'long', buffer: { total_steps: 2000 } });
     const run = startTrinity(workspace.root, runArgs('long.yaml'));
     await expect
       .poll(() => existsSync(output('runs/tests/long/buffer/experience_buffer.db')), {
-        timeout: 20_000,
+        timeout: 120_000,
       })
       .toBe(true);
     const places = await findRecords(long, { cwd: workspace.root, env: {} });

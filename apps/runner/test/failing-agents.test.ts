@@ -122,7 +122,7 @@ describe('an agent of which every fourth run', () => {
   ];
   it.each(ways)(
     '%s loses those runs, counted and named, and nothing else',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async (what, fail, kind, said) => {
       const config = workspace.config(`${what}.yaml`, using('failing'), {
         name: what,
@@ -154,7 +154,7 @@ describe('an agent of which every fourth run', () => {
 
   it(
     'leaves promises and timers that fail later behind is reported, and the run goes on',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const name = 'strays';
       const stray = failing((context) => {
@@ -196,7 +196,7 @@ describe('an agent of which every fourth run', () => {
 describe('failed runs', () => {
   it(
     'are tried again as often as the configuration says, and count as retried',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const attempts = new Map<string, number>();
       const flaky = defineWorkflow({
@@ -243,7 +243,7 @@ describe('failed runs', () => {
     ],
   ])(
     'of %s do not stop the run, with fewer experiences than a train step wants',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async (what, fails) => {
       const partly = defineWorkflow({
         name: 'partly',
@@ -266,7 +266,7 @@ describe('failed runs', () => {
 
   it(
     'of three explore steps in a row end the run, which then goes on where it last worked',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       let down = true;
       const broken = defineWorkflow({
@@ -313,7 +313,7 @@ describe('failed runs', () => {
 
   it(
     'without a single good one end even the shortest run as a failure',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const hopeless = defineWorkflow({
         name: 'hopeless',
@@ -336,7 +336,7 @@ describe('failed runs', () => {
     },
   );
 
-  it('count as 0 in an evaluation, and are counted', { timeout: 60_000 }, async () => {
+  it('count as 0 in an evaluation, and are counted', { timeout: 240_000 }, async () => {
     const half = defineWorkflow({
       name: 'half',
       run: async (context) =>
@@ -372,7 +372,7 @@ describe('a reward function', () => {
     ],
   ])(
     'that %s on some answers loses those groups, counted and named',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async (what, fail, said) => {
       let calls = 0;
       const bad = defineReward({
@@ -403,7 +403,7 @@ describe('a reward function', () => {
 describe('the first cause', () => {
   it(
     'is what the run fails with when the trainer cannot use what an agent made',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const forger = defineWorkflow({
         name: 'forger',
@@ -442,7 +442,7 @@ describe('the first cause', () => {
     ['in a benchmark', [evalTasksets, { mode: 'bench' }]],
   ] as const)(
     'is the death of the engine, at once and not as runs that fail, %s',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async (what, over) => {
       const killer = defineWorkflow({
         name: 'killer',

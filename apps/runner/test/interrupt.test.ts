@@ -53,7 +53,7 @@ function printed(command: Trinity, text: string): Promise<void> {
 describe('a signal', () => {
   it.each(['SIGINT', 'SIGTERM'] as const)(
     '%s ends the run after the step in progress, with a checkpoint from which it ends as if undisturbed',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async (signal) => {
       const config = workspace.config(`${signal}.yaml`, talk, { name: signal });
       const command = startTrinity(workspace.root, runArgs(config));
@@ -75,7 +75,7 @@ describe('a signal', () => {
     },
   );
 
-  it('ends the run at once when it comes a second time', { timeout: 60_000 }, async () => {
+  it('ends the run at once when it comes a second time', { timeout: 240_000 }, async () => {
     const stall = `import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'; const { rename } = fs.promises;
       fs.promises.rename = (from, to) => to.includes('global_step') ? (console.log('saving'), new Promise(() => {})) : rename(from, to); syncBuiltinESMExports();`;
     const command = startTrinity(
@@ -131,7 +131,7 @@ describe('an interrupt', () => {
     ['during the last evaluation', '7/fresh', 'nothing'],
   ])(
     '%s leaves a run that ends as if undisturbed',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async (name, batch, printed) => {
       const config = workspace.config(`${name}.yaml`, ...stages, watched, { name });
       const interrupt = new AbortController();
@@ -168,7 +168,7 @@ describe('an interrupt', () => {
 describe('a run that is complete', () => {
   it(
     'says so, trains nothing, and trains on when it becomes longer',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const six = workspace.config('complete.yaml', evalTasksets, { name: 'complete' });
       const first = await runHere(workspace, six);
@@ -194,7 +194,7 @@ describe('a run that is complete', () => {
     },
   );
 
-  it('says so for stages and for supervised data as well', { timeout: 60_000 }, async () => {
+  it('says so for stages and for supervised data as well', { timeout: 240_000 }, async () => {
     const [{ stage_name: _name, ...alone }] = twoStages['stages'] as [Tree];
     const configs = [
       workspace.config('stages.yaml', twoStages, { name: 'stages' }),

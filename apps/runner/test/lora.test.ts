@@ -251,7 +251,7 @@ describe('a run that trains adapters', () => {
   ];
   it.each(points)(
     'ends as if it had not been killed: %s',
-    { tags: ['slow'], timeout: 60_000 },
+    { tags: ['slow'], timeout: 240_000 },
     async (where, point) => {
       const name = `killed ${where.replaceAll(/\W+/g, ' ')}`;
       const file = workspace.config(`${name}.yaml`, ...base, { name });

@@ -37,7 +37,7 @@ const evaluations = (lines: readonly MetricLine[]): readonly number[] =>
 describe('mode both', () => {
   it(
     'moves weights through checkpoints as it does through memory',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const sync = (method: string): Tree => ({
         synchronizer: { sync_method: method, sync_interval: 2, sync_offset: 1 },
@@ -56,7 +56,7 @@ describe('mode both', () => {
 
   it(
     'evaluates before the first step, on the way, and at the end, each time with the weights of that moment',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const lines = await finish('evaluated', evalTasksets, {
         explorer: { eval_on_startup: true, eval_interval: 2 },
@@ -67,7 +67,7 @@ describe('mode both', () => {
 
   it(
     'evaluates the final weights at the end, even if they never reached the explorer',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const lines = await finish('late', evalTasksets, {
         explorer: { eval_on_startup: true },
@@ -98,7 +98,7 @@ describe('mode both', () => {
 
   it(
     'trains on every experience once and ends when the explorer goes first',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const lines = await finish('driven', {
         synchronizer: { sync_style: 'explorer_driven' },
@@ -121,7 +121,7 @@ describe('mode both', () => {
 
   it(
     'loses and doubles nothing when the explorer goes first and the run is killed again and again',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const config = workspace.config('killed.yaml', {
         name: 'killed',
@@ -157,7 +157,7 @@ describe('mode both', () => {
 
   it(
     'ends at trainer.total_steps, whatever is left of the tasks',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const lines = await finish('short', {
         trainer: { total_steps: 3 },
@@ -174,7 +174,7 @@ describe('mode both', () => {
     ['the run is interrupted', {}, 'step 2'],
   ])(
     'does not wait for room in a full buffer when %s',
-    { timeout: 20_000 },
+    { timeout: 240_000 },
     async (what, over, stopAt) => {
       const config = workspace.config(`${what}.yaml`, over, {
         name: what,
@@ -199,7 +199,7 @@ describe('mode both', () => {
 
   it(
     'meets at fixed steps whatever the buffer may hold, also when a step makes more than one batch',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const over: Tree = {
         buffer: { total_steps: 8, train_batch_size: 8 },
@@ -216,7 +216,7 @@ describe('mode both', () => {
 
   it(
     'says that nothing was trained when every group is filtered out',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const flat = defineWorkflow({
         name: 'flat',
@@ -234,7 +234,7 @@ describe('mode both', () => {
 
   it(
     'sets the environment of the workflows for the time of the run',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const seen = new Set<string | undefined>();
       const reader = defineWorkflow({
@@ -264,7 +264,7 @@ describe('mode both', () => {
 describe('mode train', () => {
   it(
     'trains on the stored experiences of another run, and leaves that run as it was',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       await finish('source');
       const before = readFileSync(database('source'));
@@ -292,7 +292,7 @@ describe('mode train', () => {
     },
   );
 
-  it('says that there is nothing to train on', { timeout: 60_000 }, async () => {
+  it('says that there is nothing to train on', { timeout: 240_000 }, async () => {
     await finish('used', { buffer: { total_steps: 1 } });
     const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
     const emptied = new DatabaseSync(database('used'));
@@ -313,7 +313,7 @@ describe('mode train', () => {
 describe('mode bench', () => {
   it(
     'evaluates the model and every checkpoint of the run, and does not touch the run',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       await finish('benched', { trainer: { save_interval: 2 } });
       const weights = weightsDigest(job('benched'));
@@ -345,7 +345,7 @@ describe('mode bench', () => {
 describe('stages', () => {
   it(
     'hand their weights on: the second begins with the last checkpoint of the first',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       await finish('chained', twoStages, evalTasksets, { explorer: { eval_on_startup: true } });
       const [first] = metricLines(job('chained/grpo'));
@@ -368,7 +368,7 @@ describe('stages', () => {
     },
   );
 
-  it('have their data checked before the first one starts', { timeout: 60_000 }, async () => {
+  it('have their data checked before the first one starts', { timeout: 240_000 }, async () => {
     workspace.write('torn.jsonl', '{"question": \n');
     const [warmup, grpo] = twoStages['stages'] as readonly Tree[];
     const torn = {
@@ -407,7 +407,7 @@ describe('rows that name their own workflow and reward function', () => {
   const row = (more: Tree): string =>
     `${JSON.stringify({ question: '1+1=', answer: '2', ...more })}\n`;
 
-  it('get them', { timeout: 60_000 }, async () => {
+  it('get them', { timeout: 240_000 }, async () => {
     workspace.write(
       'rows.jsonl',
       row({ agent: 'chatty' }) +

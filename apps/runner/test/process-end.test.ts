@@ -16,7 +16,7 @@ it.each<readonly [how: string, over: Tree, interruptAfter: string | undefined, s
   ['is interrupted', {}, 'step 2', /^\{"interrupted":true,.*\} \n$/],
 ])(
   'leaves nothing that keeps the process alive when a run %s',
-  { timeout: 60_000 },
+  { timeout: 240_000 },
   async (_how, over, interruptAfter, said) => {
     const workspace = await createWorkspace();
     workspace.write(

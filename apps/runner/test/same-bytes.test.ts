@@ -30,7 +30,7 @@ const kinds: readonly (readonly [what: string, over: Tree])[] = [
 describe('two runs of one seed', () => {
   it.each(kinds)(
     'have equal metrics and weights, and another seed has others: %s',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async (_what, over) => {
       const workspace = await createWorkspace();
       const record = async (name: string, seed: number) => {

@@ -54,7 +54,7 @@ const rewardOf = (text: string): number =>
 describe('a running product', () => {
   it(
     'is answered by ever newer weights, which do what it rewards',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const { ask, client, stop } = await serveHere(
         config('product', { buffer: { train_batch_size: 16 } }),
@@ -99,7 +99,7 @@ describe('a running product', () => {
     },
   );
 
-  it('needs its key, except to see that the server is there', { timeout: 60_000 }, async () => {
+  it('needs its key, except to see that the server is there', { timeout: 240_000 }, async () => {
     const { client, openai, stop } = await serveHere(config('keys'));
     const { baseURL } = openai;
     const status = async (
@@ -127,7 +127,7 @@ describe('a running product', () => {
 
   it(
     'continues conversations token by token, each in a session of its own, over all routes',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const { client, openai, ask, stop } = await serveHere(
         config('routes', { explorer: { experience_shape: 'trajectory' } }),
@@ -153,7 +153,7 @@ describe('a running product', () => {
 describe('a server that is killed', () => {
   it(
     'goes on where it was: nothing is lost and nothing counts twice',
-    { timeout: 120_000 },
+    { timeout: 240_000 },
     async () => {
       // The command serves, whatever the mode of the file.
       const file = config('killed', { mode: 'both' });
@@ -237,7 +237,7 @@ describe('a server that is killed', () => {
 });
 
 describe('a server whose store dies', () => {
-  it('ends with what happened: nothing could be stored any more', { timeout: 60_000 }, async () => {
+  it('ends with what happened: nothing could be stored any more', { timeout: 240_000 }, async () => {
     // Commits of the thread that stores calls: one for the start, one for the call. The second ends
     // the thread.
     const dying = `
@@ -265,7 +265,7 @@ describe('a server whose store dies', () => {
 describe('a server beside a trainer in another process', () => {
   it(
     'hands its experiences over and takes new weights as they are saved',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const file = config('apart', {
         explorer: { service_status_check_interval: 1 },
@@ -326,7 +326,7 @@ describe('a trainer beside a server that is started again', () => {
   const serves = ({ client }: Product, version: number): Promise<void> =>
     until(async () => (await client.metrics())['rollout/model_0/model_version'] === version);
 
-  it('goes on with what the new server adds', { timeout: 120_000 }, async () => {
+  it('goes on with what the new server adds', { timeout: 240_000 }, async () => {
     const file = config('again', { explorer: train, trainer: { save_interval: 1 } });
     const one = await product(file);
     await commit(one);
@@ -350,7 +350,7 @@ describe('a trainer beside a server that is started again', () => {
     await stop(two);
   });
 
-  it('goes on after it had ended while no server was there', { timeout: 120_000 }, async () => {
+  it('goes on after it had ended while no server was there', { timeout: 240_000 }, async () => {
     const file = config('later', { explorer: train, trainer: { save_interval: 1 } });
     const one = await product(file);
     await commit(one);
@@ -389,7 +389,7 @@ describe('trinity serve', () => {
 
   it(
     'refuses a port that is taken, and memory as the only store',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const { openai, stop } = await serveHere(config('first'));
       const port = Number(new URL(openai.baseURL).port);

@@ -46,7 +46,7 @@ function printed(command: Trinity, text: string): Promise<void> {
 describe('an agent that blocks the event loop', () => {
   it(
     'is named with its run and its line, and Ctrl-C ends the process',
-    { timeout: 90_000 },
+    { timeout: 240_000 },
     async () => {
       const command = start('endless');
       await printed(command, 'The event loop has been blocked for 4 s');
@@ -61,7 +61,7 @@ describe('an agent that blocks the event loop', () => {
 
   it(
     'and comes back is told, and the next Ctrl-C saves a checkpoint again',
-    { timeout: 90_000 },
+    { timeout: 240_000 },
     async () => {
       const command = start('late');
       await printed(command, 'The event loop has been blocked for 4 s');
@@ -78,7 +78,7 @@ describe('an agent that blocks the event loop', () => {
 
 it(
   'names the run whose agent calls process.exit(0), and does not end with 0',
-  { timeout: 60_000 },
+  { timeout: 240_000 },
   async () => {
     const { exitCode, stderr } = await start('exits').ended;
     expect(exitCode).toBe(1);

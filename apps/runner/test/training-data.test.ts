@@ -208,7 +208,7 @@ describe('experts mixed into the batches of a run', () => {
 
   it.each(['mix', 'mix_chord'])(
     '%s: each batch has its share of them, and a killed run ends the same',
-    { timeout: 90_000 },
+    { timeout: 240_000 },
     async (type) => {
       const { error, trainer } = await runIt(type, mix(type));
       expect(error).toBeUndefined();
@@ -233,7 +233,7 @@ describe('experts mixed into the batches of a run', () => {
 
   it(
     'may be what an earlier run has stored, which stays as it is',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const earlier = path.join(job('earlier'), 'buffer/experience_buffer.db');
       const before = usedRows(earlier);
@@ -248,7 +248,7 @@ describe('experts mixed into the batches of a run', () => {
     },
   );
 
-  it('go beside stored experiences as well, in mode train', { timeout: 60_000 }, async () => {
+  it('go beside stored experiences as well, in mode train', { timeout: 240_000 }, async () => {
     const database = path.join(job('earlier'), 'buffer/experience_buffer.db');
     const own = { storage_type: 'sql', path: `sqlite:///${database}`, name: 'earlier' };
     const over = {
@@ -310,7 +310,7 @@ describe('staleness_control', () => {
 describe('operators of the experience pipeline', () => {
   it(
     'of the preset: dapo keeps tasks with both right and wrong runs',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const { error, explorer } = await runIt('dapo', {
         algorithm: { algorithm_type: 'dapo', kl_loss_fn: undefined },
@@ -327,7 +327,7 @@ describe('operators of the experience pipeline', () => {
 
   it(
     'of the file take the place of those, and change the reward before the advantage',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const operators = [
         {
@@ -352,7 +352,7 @@ describe('operators of the experience pipeline', () => {
 
   it(
     'that drop everything leave the run going, say so, and are the reason it trained nothing',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const operators = [{ name: 'reward_filter', args: { threshold: 100 } }];
       const { error, explorer, output } = await runIt('nothing left', {
@@ -367,7 +367,7 @@ describe('operators of the experience pipeline', () => {
 
   it(
     'and advantage functions may drop rows: raft trains on the best run of each task',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const { error, explorer, trainer } = await runIt('raft', {
         algorithm: { algorithm_type: 'raft', kl_loss_fn: undefined },
@@ -418,7 +418,7 @@ describe('distillation from a teacher in a folder', () => {
     ['jsd', 'trajectory'],
   ])(
     '%s: the student comes nearer to its teacher, from stored records of shape %s',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async (type, shape) => {
       const { error, explorer } = await runIt(type, distill(type, shape));
       expect(error).toBeUndefined();
@@ -445,7 +445,7 @@ describe('distillation from a teacher in a folder', () => {
     expect(recordOf('once more')).toEqual(recordOf('once'));
   });
 
-  it('has no divergence when the teacher is the student itself', { timeout: 60_000 }, async () => {
+  it('has no divergence when the teacher is the student itself', { timeout: 240_000 }, async () => {
     const self = {
       explorer: {
         auxiliary_models: [

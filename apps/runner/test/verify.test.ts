@@ -66,7 +66,7 @@ describe('trinity verify', () => {
 
   it(
     'does so for merged calls, each under the version that sampled it',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const file = await finish('merged', { explorer: { experience_shape: 'trajectory' } });
       expect(

@@ -23,7 +23,7 @@ describe('a workflow of docs/guides/workflows.md as a plugin', () => {
     ['agent_workflow', 'async function myAgent', {}],
     ['guess', 'class GuessStepWise', { workflow_args: { max_step_num: 2 } }],
     ['persuade', 'class Persuade', {}],
-  ])('trains: %s', { timeout: 60_000 }, async (name, contains, taskset: Tree) => {
+  ])('trains: %s', { timeout: 240_000 }, async (name, contains, taskset: Tree) => {
     const text = blocks.find((block) => block.includes(contains))!;
     // What a snippet tries out but does not export is not registered.
     const exported =

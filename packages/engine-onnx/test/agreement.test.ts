@@ -90,7 +90,7 @@ async function largestGap(engine: Engine, temperature: number): Promise<number> 
 
 it(
   'agrees with the trainer to 1e-5 at the start and after hundreds of optimizer steps',
-  { timeout: 60_000 },
+  { timeout: 240_000 },
   async () => {
     const modelPath = join(root, 'model');
     await createModelFolder({

@@ -29,7 +29,7 @@ console.log(JSON.stringify([[...sequence.logprobs], [...pass.logprobs], [...valu
 
 it(
   'runs from its build, the worker threads included, and ends by itself after close',
-  { timeout: 60_000 },
+  { timeout: 240_000 },
   async () => {
     const options = config as Options;
     const entry = Object.entries(options.entry as Record<string, string>).map(([name, file]) => [
@@ -57,7 +57,7 @@ it(
       cwd: folder,
       encoding: 'utf8',
       env: { PATH: process.env['PATH'] },
-      timeout: 30_000,
+      timeout: 120_000,
     });
     expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
     const [sampled, scored, values] = JSON.parse(stdout) as [number[], number[], number[]];

@@ -19,7 +19,7 @@ const again = await openTurnStore({ path: 'calls.db' }).catch(({ name, code }) =
 console.log(JSON.stringify([turns.starts, await turns.counts(), again]));
 `;
 
-it('opens a store from its build, and ends by itself', { timeout: 60_000 }, async () => {
+it('opens a store from its build, and ends by itself', { timeout: 240_000 }, async () => {
   const options = config as Options;
   const entry = Object.entries(options.entry as Record<string, string>).map(([name, file]) => [
     name,
@@ -45,7 +45,7 @@ it('opens a store from its build, and ends by itself', { timeout: 60_000 }, asyn
     cwd: folder,
     encoding: 'utf8',
     env,
-    timeout: 30_000,
+    timeout: 120_000,
   });
   const counts = { total: 0, open: 0, ready: 0, committed: 0 };
   expect([status, JSON.parse(stdout)]).toEqual([0, [1, counts, ['BufferError', 'SERVE_LOCKED']]]);

@@ -100,7 +100,7 @@ const models: readonly (TestSamplerOptions & { readonly name: string })[] = [
 ];
 
 describe('batch composition', () => {
-  it.for(models)('changes no bit of a result: $name', { timeout: 60_000 }, async (model) => {
+  it.for(models)('changes no bit of a result: $name', { timeout: 240_000 }, async (model) => {
     const sampler = createTestSampler(model);
     await fc.assert(
       fc.asyncProperty(

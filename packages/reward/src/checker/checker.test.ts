@@ -276,7 +276,7 @@ describe('the thread', () => {
         '--eval',
         code,
       ],
-      { timeout: 20_000 },
+      { timeout: 240_000 },
     );
   const source = (entry: string) => JSON.stringify(new URL(`../${entry}.ts`, import.meta.url).href);
 
