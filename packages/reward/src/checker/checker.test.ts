@@ -276,7 +276,7 @@ describe('the thread', () => {
         '--eval',
         code,
       ],
-      { timeout: 240_000 },
+      { timeout: 100_000 },
     );
   const source = (entry: string) => JSON.stringify(new URL(`../${entry}.ts`, import.meta.url).href);
 

@@ -119,5 +119,5 @@ function unknown(what: string, name: string, table: NameTable<unknown>): string 
   const known = table.names();
   const similar = didYouMean(name, known);
   const rest = similar === '' ? ` Known: ${known.toSorted().join(', ')}.` : similar;
-  return `got "${name}", but there is no such ${what}.${rest} One of your own comes from a plugin (--plugin-dir).`;
+  return `got "${name}", but there is no such ${what}.${rest} One of your own comes from a plugin (--plugin, --plugin-dir, or plugins in the file).`;
 }
