@@ -294,18 +294,22 @@ describe('a run directory', () => {
     },
   );
 
-  it('with a damaged list of stages is refused, naming the file', { timeout: 240_000 }, async () => {
-    mkdirSync(job('listed'), { recursive: true });
-    writeFileSync(path.join(job('listed'), 'stage_meta.json'), '{"latest_stage": "two"}');
-    const { error } = await runHere(
-      workspace,
-      workspace.config('listed.yaml', twoStages, { name: 'listed' }),
-    );
-    expect(toFailure(error)).toEqual({
-      exitCode: 1,
-      message: `${path.join(job('listed'), 'stage_meta.json')} is damaged; expected {"latest_stage": n}. Write the number of the stage to continue with into it, counted from 0.`,
-    });
-  });
+  it(
+    'with a damaged list of stages is refused, naming the file',
+    { timeout: 240_000 },
+    async () => {
+      mkdirSync(job('listed'), { recursive: true });
+      writeFileSync(path.join(job('listed'), 'stage_meta.json'), '{"latest_stage": "two"}');
+      const { error } = await runHere(
+        workspace,
+        workspace.config('listed.yaml', twoStages, { name: 'listed' }),
+      );
+      expect(toFailure(error)).toEqual({
+        exitCode: 1,
+        message: `${path.join(job('listed'), 'stage_meta.json')} is damaged; expected {"latest_stage": n}. Write the number of the stage to continue with into it, counted from 0.`,
+      });
+    },
+  );
 
   it('is left without temporary files', { timeout: 240_000 }, async () => {
     expect(

@@ -237,10 +237,13 @@ describe('a server that is killed', () => {
 });
 
 describe('a server whose store dies', () => {
-  it('ends with what happened: nothing could be stored any more', { timeout: 240_000 }, async () => {
-    // Commits of the thread that stores calls: one for the start, one for the call. The second ends
-    // the thread.
-    const dying = `
+  it(
+    'ends with what happened: nothing could be stored any more',
+    { timeout: 240_000 },
+    async () => {
+      // Commits of the thread that stores calls: one for the start, one for the call. The second ends
+      // the thread.
+      const dying = `
       import { DatabaseSync } from 'node:sqlite';
       import { isMainThread } from 'node:worker_threads';
       const { exec } = DatabaseSync.prototype;
@@ -249,17 +252,18 @@ describe('a server whose store dies', () => {
         if (!isMainThread && sql === 'COMMIT' && ++commits === 2) process.exit(7);
         return exec.call(this, sql);
       };`;
-    const { server, ask } = await startProduct(workspace.root, ['--config', config('dying')], {
-      nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(dying)}`],
-    });
-    // In the journal; the server may end before its answer is out.
-    await ask().catch(() => undefined);
-    const { exitCode, stderr } = await server.ended;
-    expect([exitCode, stderr]).toEqual([
-      1,
-      expect.stringContaining('ended with exit code 7. Answered calls are kept'),
-    ]);
-  });
+      const { server, ask } = await startProduct(workspace.root, ['--config', config('dying')], {
+        nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(dying)}`],
+      });
+      // In the journal; the server may end before its answer is out.
+      await ask().catch(() => undefined);
+      const { exitCode, stderr } = await server.ended;
+      expect([exitCode, stderr]).toEqual([
+        1,
+        expect.stringContaining('ended with exit code 7. Answered calls are kept'),
+      ]);
+    },
+  );
 });
 
 describe('a server beside a trainer in another process', () => {
