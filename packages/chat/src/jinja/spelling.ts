@@ -52,7 +52,7 @@ function escaped(code: number): string {
  * Python's `repr` of a float: the same shortest digits as in JavaScript, but always with a point or
  * an exponent, and with an exponent (of at least two digits) below 1e-4 and from 1e16 on.
  */
-export function floatText(value: number): string {
+function floatText(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'nan' : value < 0 ? '-inf' : 'inf';
   if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0';
   const [digits = '', exponent = '0'] = value.toExponential().split('e');

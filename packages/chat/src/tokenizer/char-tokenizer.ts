@@ -1,6 +1,5 @@
 /** Small tokenizers for examples and tests: one token per character, and for chosen words. */
 import { ConfigError } from '@trinity-rft/core';
-import type { NormalMessage } from '../messages/messages.js';
 import { createChatTemplate, type ChatTemplate } from '../template/template.js';
 import type { JsonObject, TokenizerFiles } from './files.js';
 
@@ -166,14 +165,14 @@ function checkTemplate(
 
 /** What the template prints around messages; of the user alone where it rejects other orders. */
 function ownText(template: ChatTemplate): string {
-  const render = (turns: readonly NormalMessage['role'][]): string =>
-    template.render({
-      messages: turns.map((role) => ({ role, content: '' })),
-      addGenerationPrompt: true,
-    });
-  try {
-    return render(['system', 'user', 'assistant', 'tool']);
-  } catch {
-    return render(['user']);
+  const orders = [['system', 'user', 'assistant', 'tool'], ['user']] as const;
+  for (const order of orders) {
+    try {
+      const messages = order.map((role) => ({ role, content: '' }));
+      return template.render({ messages, addGenerationPrompt: true });
+    } catch {
+      // A template for tools alone prints nothing without them.
+    }
   }
+  return '';
 }
