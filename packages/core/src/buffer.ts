@@ -78,6 +78,8 @@ export interface ExperienceStore extends ExperienceSource {
   put(batch: readonly Experience[], explorerState?: JsonState): Promise<void>;
   /** The state stored with the last {@link put}. */
   explorerState(): Promise<JsonState | undefined>;
+  /** The last train step that was acknowledged and not rolled back; 0 = none. */
+  trainedUpTo(): Promise<number>;
   /**
    * Deletes what train steps up to `trainStep` have used up: a {@link rollback} to an earlier step
    * finds less from then on. {@link counts} still counts it.

@@ -8,6 +8,14 @@ export function duplicateError(uids: readonly string[]): BufferError {
   );
 }
 
+/** @param to train step that a resume goes back to */
+export function prunedError(path: string, to: number, upTo: number): BufferError {
+  return new BufferError(
+    `${path} cannot go back to train step ${to}: what was trained on up to step ${upTo} has been deleted (experience_buffer.keep_trained_steps). Resume from a later checkpoint, or start the run again with another name.`,
+    { code: 'BUFFER_PRUNED' },
+  );
+}
+
 /** @param call `put`, `take`, … */
 export function closedError(call: string): BufferError {
   return new BufferError(

@@ -64,6 +64,10 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
       return driver.firstTrainStepAfter(exploreStep);
     },
     rollback: (trainStep) => rollback(store, trainStep),
+    trainedUpTo: async () => {
+      assertOpen(store, 'trainedUpTo');
+      return driver.trainedUpTo();
+    },
     prune: async (trainStep) => {
       assertOpen(store, 'prune');
       assertTrainStep(trainStep);

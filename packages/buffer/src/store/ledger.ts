@@ -17,6 +17,8 @@ export interface Ledger {
   /** Rows that were trained on, or dropped, and have been deleted since. @default 0 */
   readonly prunedTrained?: number;
   readonly prunedDropped?: number;
+  /** The last train step whose rows were deleted. @default 0 */
+  readonly prunedUpTo?: number;
   /** Rows of `experience` that an earlier version stored without a checksum. @default 0 */
   readonly unchecked?: number;
 }

@@ -61,6 +61,7 @@ function memoryRows(): RowDriver {
       for (const row of rows)
         if (row.trainStep !== undefined && row.trainStep > trainStep) row.trainStep = undefined;
     },
+    trainedUpTo: () => rows.reduce((last, { trainStep = 0 }) => Math.max(last, trainStep), 0),
     // What ends with its process has nothing to keep or to delete.
     prune: () => undefined,
     unsettled: (after = 0) => rows.slice(after).filter((row) => row.trainStep === undefined),

@@ -34,7 +34,12 @@ export interface RowDriver {
   read(rows: readonly StoredRow[]): readonly Experience[];
   /** Records that `trainStep` trained on `used` and dropped `dropped` as too old. */
   settle(used: readonly StoredRow[], dropped: readonly StoredRow[], trainStep: number): void;
-  /** Undoes every `settle` of a step after `trainStep`. */
+  /** The last train step that used rows up; 0 = none. */
+  trainedUpTo(): number;
+  /**
+   * Undoes every `settle` of a step after `trainStep`.
+   * @throws BufferError when rows of such a step have been pruned
+   */
   unsettle(trainStep: number): void;
   /** Deletes what steps up to `trainStep` have used up; `counts` still counts it. */
   prune(trainStep: number): void;

@@ -8,7 +8,7 @@ import {
   usedChecksum,
   type StoredExperience,
 } from './checksum.js';
-import { duplicateError } from './errors.js';
+import { duplicateError, prunedError } from './errors.js';
 import { checkLedger, readLedger, writeLedger } from './ledger.js';
 import { openedFile } from './opened-file.js';
 import type { RowDriver, StoredRow } from './row-driver.js';
@@ -69,11 +69,15 @@ export function sqliteRows(
           dropped: ledger.dropped + dropped.length,
         });
       }),
+    trainedUpTo: () =>
+      Math.max(Number(sql.lastStep.get()?.['step']), readLedger(state).prunedUpTo ?? 0),
     unsettle: (trainStep) =>
       transact('roll back', () => {
+        const ledger = readLedger(state);
+        const { prunedUpTo = 0 } = ledger;
+        if (prunedUpTo > trainStep) throw prunedError(path, trainStep, prunedUpTo);
         const { late } = sql.lateAfter.get(trainStep) ?? {};
         const { changes } = sql.unsettle.run(trainStep);
-        const ledger = readLedger(state);
         writeLedger(state, {
           ...ledger,
           used: ledger.used - Number(changes),
@@ -97,6 +101,7 @@ export function sqliteRows(
           dropped: ledger.dropped - dropped,
           prunedTrained: (ledger.prunedTrained ?? 0) + count - dropped,
           prunedDropped: (ledger.prunedDropped ?? 0) + dropped,
+          prunedUpTo: Math.max(ledger.prunedUpTo ?? 0, trainStep),
         });
       }),
     unsettled: (after = 0) =>
@@ -202,6 +207,7 @@ function prepareStatements(database: DatabaseSync) {
     settle: database.prepare(
       'INSERT INTO used (train_step, dropped, id, checksum) VALUES (?, ?, ?, ?)',
     ),
+    lastStep: database.prepare('SELECT coalesce(max(train_step), 0) AS step FROM used'),
     lateAfter: database.prepare(
       'SELECT coalesce(sum(dropped), 0) AS late FROM used WHERE train_step > ?',
     ),

@@ -12,14 +12,24 @@ export interface Progress {
   readonly explorer: ExplorerState | undefined;
 }
 
+/**
+ * A store that has lost its last commits, such as the end of its write-ahead log, is behind the
+ * checkpoints: those that it knows nothing of are not used, and their steps are repeated.
+ */
 export async function readProgress(
-  { stage }: StageContext,
+  { stage, runtime }: StageContext,
   store: ExperienceStore,
 ): Promise<Progress> {
-  return {
-    checkpoints: await listCheckpoints(stage.jobDirectory),
-    explorer: (await store.explorerState()) as ExplorerState | undefined,
-  };
+  const checkpoints = await listCheckpoints(stage.jobDirectory);
+  const explorer = (await store.explorerState()) as ExplorerState | undefined;
+  const trained = await store.trainedUpTo();
+  const newest = checkpoints.at(-1)?.manifest.step ?? 0;
+  if (!explorer || newest <= trained) return { checkpoints, explorer };
+  runtime.logger.warn(
+    `The experiences in ${stage.buffer.trainerInput.experienceBuffer.path} end at train step ${trained}, and the newest checkpoint is of step ${newest}: the disk has lost what was stored last. The steps after ${trained} are repeated.`,
+  );
+  const known = checkpoints.filter(({ manifest }) => manifest.step <= trained);
+  return { checkpoints: known, explorer };
 }
 
 /**

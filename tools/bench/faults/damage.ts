@@ -1,0 +1,144 @@
+/** What can happen to the files of a run, by kind of file. */
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+export interface Fault {
+  /** Of the file, for the table. */
+  readonly kind: string;
+  /** What is done to it. */
+  readonly what: string;
+  /** True when the file records the run for people: the fault may show there, and nowhere else. */
+  readonly recordOnly: boolean;
+  /** Does it to the files of a run in `job`. */
+  readonly apply: (job: string) => void;
+}
+
+interface FileKind {
+  readonly kind: string;
+  /** Path in the run's folder. */
+  readonly file: string;
+  readonly recordOnly?: boolean;
+  /** Bits that are flipped, one per case, spread over the file. @default 3 */
+  readonly flips?: number;
+}
+
+const checkpoint = 'global_step_4';
+const database = 'buffer/experience_buffer.db';
+
+const kinds: readonly FileKind[] = [
+  { kind: 'experience database', file: database, flips: 24 },
+  { kind: 'write-ahead log of the database', file: `${database}-wal`, flips: 8 },
+  { kind: 'index of the write-ahead log', file: `${database}-shm`, flips: 2 },
+  { kind: 'checkpoint manifest', file: `${checkpoint}/manifest.json`, flips: 12 },
+  { kind: 'weights', file: `${checkpoint}/model.safetensors`, flips: 4 },
+  { kind: 'configuration of the model', file: `${checkpoint}/config.json` },
+  { kind: 'stages done', file: 'stage_meta.json', flips: 4 },
+  { kind: 'name of the newest checkpoint', file: 'latest_checkpointed_iteration.txt', flips: 1 },
+  { kind: 'metrics', file: 'monitor/metrics.jsonl', recordOnly: true },
+  { kind: 'preview of rollouts', file: 'monitor/rollouts.jsonl', recordOnly: true },
+  { kind: 'preview of samples', file: 'monitor/samples.jsonl', recordOnly: true },
+  { kind: 'log', file: 'log/trinity.log', recordOnly: true, flips: 1 },
+  { kind: 'lock', file: 'run.lock', flips: 1 },
+  { kind: 'lock of the database', file: `${database}.lock`, flips: 1 },
+  { kind: 'process id', file: 'run.pid', flips: 1 },
+];
+
+/** Faults of the files that are in `job`. Files of the optimizer are found there. */
+export function faultsOf(job: string): readonly Fault[] {
+  const optimizer = readdirSync(path.join(job, checkpoint), { recursive: true })
+    .map(String)
+    .filter((name) => /optim/.test(name) && statSync(path.join(job, checkpoint, name)).isFile())
+    .map((name) => ({ kind: 'optimizer state', file: path.join(checkpoint, name) }));
+  const present = [...kinds, ...optimizer].filter(({ file }) =>
+    statSync(path.join(job, file), { throwIfNoEntry: false }),
+  );
+  return [...present.flatMap((kind) => faultsOfFile(job, kind)), ...edits];
+}
+
+function faultsOfFile(
+  job: string,
+  { kind, file, recordOnly = false, flips = 3 }: FileKind,
+): readonly Fault[] {
+  const { size } = statSync(path.join(job, file));
+  const fault = (what: string, apply: (file: string) => void): Fault => ({
+    kind,
+    what,
+    recordOnly,
+    apply: (folder) => apply(path.join(folder, file)),
+  });
+  const places =
+    size === 0
+      ? []
+      : Array.from({ length: flips }, (_, i) => Math.floor((size * (i + 0.5)) / flips));
+  return [
+    ...places.map((byte, i) =>
+      fault(`bit ${i % 8} of byte ${byte} of ${size}`, (full) => flip(full, byte, i % 8)),
+    ),
+    fault('half is gone', (full) => truncateSync(full, Math.floor(size / 2))),
+    fault('the last byte is gone', (full) => truncateSync(full, Math.max(0, size - 1))),
+    fault('removed', (full) => rmSync(full)),
+  ];
+}
+
+function flip(file: string, byte: number, bit: number): void {
+  const bytes = readFileSync(file);
+  bytes[byte] = (bytes[byte] ?? 0) ^ (1 << bit);
+  writeFileSync(file, bytes);
+}
+
+/** Changes that leave a file well-formed. */
+const edits: readonly Fault[] = [
+  ...Object.entries({
+    'an experience is deleted':
+      'PRAGMA foreign_keys = OFF; DELETE FROM experience WHERE id = (SELECT max(id) FROM experience)',
+    'a policy version is changed': 'UPDATE experience SET policy_version = 1 WHERE id = 70',
+    'a used record is deleted': 'DELETE FROM used WHERE id = 3',
+    'a used record moves to another step': 'UPDATE used SET train_step = 1 WHERE id = 40',
+    'the explorer is one step further': `UPDATE state SET json = replace(json, '"step":5', '"step":6') WHERE name = 'explorer'`,
+    'a byte of an experience':
+      "UPDATE experience SET bytes = CAST(substr(bytes, 1, 60) || x'01' || substr(bytes, 62) AS BLOB) WHERE id = 70",
+  }).map(([what, sql]) =>
+    edit('experience database', what, (job) => runSql(path.join(job, database), sql)),
+  ),
+  ...Object.entries<(manifest: Record<string, unknown>) => void>({
+    '"step": 4 is 3': (manifest) => (manifest['step'] = 3),
+    '"files": []': (manifest) => (manifest['files'] = []),
+    '"final": true': (manifest) => (manifest['final'] = true),
+    'without the weights': (manifest) => {
+      const files = manifest['files'] as { readonly path: string }[];
+      manifest['files'] = files.filter((file) => !file.path.endsWith('.safetensors'));
+    },
+  }).map(([what, change]) =>
+    edit('checkpoint manifest', what, (job) =>
+      editJson(path.join(job, checkpoint, 'manifest.json'), change),
+    ),
+  ),
+  edit('stages done', 'says that all is done', (job) =>
+    writeFileSync(path.join(job, 'stage_meta.json'), '{"latest_stage":1}'),
+  ),
+  edit('process id', 'names a process that runs', (job) =>
+    writeFileSync(path.join(job, 'run.pid'), `${process.pid}\n`),
+  ),
+];
+
+function edit(kind: string, what: string, apply: (job: string) => void): Fault {
+  return { kind, what, recordOnly: false, apply };
+}
+
+/** Moves what is in the write-ahead log into the database itself. */
+export function mergeLog(job: string): void {
+  runSql(path.join(job, database), 'PRAGMA wal_checkpoint(TRUNCATE)');
+}
+
+function runSql(file: string, sql: string): void {
+  const store = new DatabaseSync(file);
+  store.exec(sql);
+  store.close();
+}
+
+function editJson(file: string, change: (value: Record<string, unknown>) => void): void {
+  const value = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  change(value);
+  writeFileSync(file, JSON.stringify(value, null, 2));
+}

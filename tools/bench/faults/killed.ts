@@ -1,0 +1,7 @@
+/** A process that runs in the folder of its first argument and kills itself when it prints the second. */
+import { train } from './workspace.ts';
+
+const [folder = '', text = ''] = process.argv.slice(2);
+await train(folder, (output) => {
+  if (output.includes(text)) process.kill(process.pid, 'SIGKILL');
+});
