@@ -92,7 +92,11 @@ function problemsOfIssue(
   const place = placeOf(root, path);
   if (place.node === undefined) return [missingKey(path, place, schema)];
   const message = `got ${showNode(place.node)}, expected ${expectedText(schemaAt(schema, path))}.${hint(place.node, schemaAt(schema, path))}`;
-  return [{ problem: { at: place.at, key: place.path, message }, path }];
+  const whole = coreOf(schemaAt(schema, path.slice(0, -1)) ?? schema).def.type === 'tuple';
+  // A tuple without one of its items would be a second problem.
+  return [
+    { problem: { at: place.at, key: place.path, message }, path: whole ? path.slice(0, -1) : path },
+  ];
 }
 
 function showNode(node: Node): string {

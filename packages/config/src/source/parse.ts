@@ -58,7 +58,10 @@ export function parseTree(text: string): ParsedTree {
   if (document === undefined || tooDeep !== undefined)
     return {
       root: undefined,
-      problems: [{ at: position(tooDeep?.pos[0]), key: [], message: tooDeepText }],
+      // Where the reader gave up depends on its stack, so only the line is said.
+      problems: [
+        { at: { ...position(tooDeep?.pos[0]), column: 1 }, key: [], message: tooDeepText },
+      ],
     };
   if (document.errors.length > 0)
     return {
