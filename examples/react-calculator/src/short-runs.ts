@@ -12,14 +12,13 @@ const warmupSteps = 160;
 export interface RunSize {
   readonly tasks: number;
   readonly runsPerTask: number;
-  readonly trainBatch: number;
   readonly steps: number;
 }
 
 /** Like the example, but with fewer steps; `small` is for agents that start a program per run. */
 export const sizes = {
-  full: { tasks: 16, runsPerTask: 8, trainBatch: 256, steps: 3 },
-  small: { tasks: 4, runsPerTask: 4, trainBatch: 16, steps: 2 },
+  full: { tasks: 16, runsPerTask: 8, steps: 3 },
+  small: { tasks: 4, runsPerTask: 4, steps: 2 },
 } as const satisfies Readonly<Record<string, RunSize>>;
 
 /** The records of a run, and their exactness. */
@@ -61,7 +60,7 @@ export async function prepareShortRuns(directory: string, terminal: Terminal): P
     },
   });
   return {
-    train: (name, { tasks, runsPerTask, trainBatch, steps }, framework) =>
+    train: (name, { tasks, runsPerTask, steps }, framework) =>
       runFramework({
         framework,
         directory,
@@ -73,7 +72,6 @@ export async function prepareShortRuns(directory: string, terminal: Terminal): P
           config.deleteIn(['buffer', 'explorer_input', 'eval_tasksets']);
           config.setIn(['buffer', 'batch_size'], tasks);
           config.setIn(['stages', 0, 'algorithm', 'repeat_times'], runsPerTask);
-          config.setIn(['stages', 0, 'buffer', 'train_batch_size'], trainBatch);
           config.setIn(['stages', 0, 'trainer', 'total_steps'], steps);
           // Keeps the weights of every version, for recomputing.
           config.setIn(['stages', 0, 'trainer', 'save_interval'], 1);

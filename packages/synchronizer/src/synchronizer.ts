@@ -13,7 +13,7 @@ import {
 } from './sync-parts.js';
 
 /** Where both sides stand. */
-export interface SyncStart {
+interface SyncStart {
   /** Version of the weights of trainer and sampler. */
   readonly trainStep: number;
   /** Version that the explorer last used. */

@@ -15,7 +15,7 @@ import {
   relativeScores,
   stdCalLevels,
   stdOf,
-  unevenRuns,
+  unevenMetrics,
   withScore,
 } from './shared/groups.js';
 import { byDeviation, byGroup } from './shared/group-scores.js';
@@ -97,9 +97,8 @@ function compare(
   seed: number,
 ): ReturnType<AdvantageFn> {
   if (experiences.length === 0) return { experiences, metrics: { filtered_count: 0 } };
-  const groups = byTask(experiences).map((task) =>
-    toRankedGroup(membersOf(task, options.compare), options),
-  );
+  const tasks = byTask(experiences).map((task) => membersOf(task, options.compare));
+  const groups = tasks.map((runs) => toRankedGroup(runs, options));
   const kept = groups.filter(({ stats }) => !isDropped(stats, options.stdThreshold));
   const ofBatch = batchStd(groups.flatMap(({ raw }) => raw));
   const scored = kept.map(({ runs, rewards, stats }) => {
@@ -110,14 +109,12 @@ function compare(
   const copies = options.duplicateExperiences
     ? duplicateGroups(scored, groups.length - kept.length, seed)
     : [];
-  const count = scored.flat().length;
-  const uneven = unevenRuns(groups.flatMap(({ runs }) => runs));
   return {
     experiences: [...scored.flat(), ...copies],
     metrics: {
       ...groupMetrics(groups.map(({ raw, stats }) => ({ rewards: raw, stats }))),
-      ...(uneven > 0 && { 'group_advantages/uneven_runs': uneven }),
-      filtered_count: experiences.length - count,
+      ...unevenMetrics(tasks.flat()),
+      filtered_count: experiences.length - scored.flat().length,
     },
   };
 }

@@ -20,7 +20,7 @@ import {
   relativeScores,
   rewardOfRun,
   stdOf,
-  unevenRuns,
+  unevenMetrics,
   withScore,
   zeroVarianceRatio,
   type StdCalLevel,
@@ -95,12 +95,11 @@ function overExperiences(
       rewards: runs.map(read),
     }));
     const { scores, metrics } = scoreAll(score, groups);
-    const uneven = unevenRuns(tasks.flat());
     return {
       experiences: tasks.flatMap((runs, g) =>
         runs.flatMap((run, i) => run.map((call) => withScore(call, scores[g]![i]!))),
       ),
-      metrics: { ...metrics, ...(uneven > 0 && { 'group_advantages/uneven_runs': uneven }) },
+      metrics: { ...metrics, ...unevenMetrics(tasks.flat()) },
     };
   };
 }

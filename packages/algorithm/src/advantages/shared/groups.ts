@@ -44,11 +44,16 @@ export function returnOfRun(run: readonly Experience[]): number {
   return rewardOf({ ...last, reward: sum });
 }
 
-/** Runs whose calls have different rewards, of which only the last counts. */
-export const unevenRuns = (runs: readonly (readonly Experience[])[]): number =>
-  runs.filter((run) =>
+/**
+ * `group_advantages/uneven_runs`: runs whose calls have different rewards, of which only the last
+ * counts; left out where there are none.
+ */
+export function unevenMetrics(runs: readonly (readonly Experience[])[]): Metrics {
+  const uneven = runs.filter((run) =>
     run.some(({ reward, tokenRewards }) => !tokenRewards && reward !== run[0]!.reward),
   ).length;
+  return uneven === 0 ? {} : { 'group_advantages/uneven_runs': uneven };
+}
 
 export interface GroupStats {
   readonly mean: number;

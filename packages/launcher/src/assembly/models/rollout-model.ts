@@ -66,7 +66,7 @@ export function modelFactory(
       auxiliaryModels: parts.auxiliary.models(key, waits),
       metrics: () => model.metrics(),
       waitsFor: () => [...waits][0],
-      longestPauseMs: pauses.longestPauseMs,
+      longestPauseMs: () => pauses.longestPauseMs(),
     };
   };
 }
