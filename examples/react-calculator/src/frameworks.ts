@@ -47,15 +47,12 @@ export function runFramework({
   if (framework !== undefined)
     config.setIn(['buffer', 'explorer_input', 'default_workflow_type'], framework);
   change?.(config);
-  writeFileSync(path.join(directory, `${name}.yaml`), String(config));
   const folders = [
     'plugins',
     ...(framework === undefined ? [] : [path.join('frameworks', framework)]),
   ];
-  return run({
-    configPath: `${name}.yaml`,
-    pluginDirs: folders.map((folder) => path.join(example, folder)),
-    cwd: directory,
-    terminal,
-  });
+  // In the file, so that whoever reads it later, such as `trinity verify`, finds the workflow too.
+  config.setIn(['plugins'], config.createNode(folders.map((folder) => path.join(example, folder))));
+  writeFileSync(path.join(directory, `${name}.yaml`), String(config));
+  return run({ configPath: `${name}.yaml`, cwd: directory, terminal });
 }

@@ -40,8 +40,11 @@ export function sseAfter(sequenceNumber: number): AnswerEncoding<Created, Respon
   return sseEncoding<Created, ResponseHead>({
     headOf,
     writer: (head) => {
-      const { update, end } = eventWriter(head);
-      return { update, end: (answer) => end(answer).slice(sequenceNumber + 1) };
+      const events = eventWriter(head);
+      return {
+        update: (turns) => events.update(turns),
+        end: (answer) => events.end(answer).slice(sequenceNumber + 1),
+      };
     },
     failure: failureEvents,
   });

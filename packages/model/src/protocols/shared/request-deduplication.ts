@@ -26,7 +26,7 @@ interface IncomingRequest {
  * Ends when no client waits for it any more, or when the rollout ends.
  * @param live for the clients that read along
  */
-export type StartGeneration<T, Head> = (signal: AbortSignal, live: LiveAnswer<Head>) => Promise<T>;
+type StartGeneration<T, Head> = (signal: AbortSignal, live: LiveAnswer<Head>) => Promise<T>;
 
 export interface RequestDeduplication {
   /**

@@ -9,7 +9,7 @@ export interface DeliveryListener {
 }
 
 /** Some pieces of an answer, in their order. */
-export interface Pieces {
+interface Pieces {
   readonly pieces: readonly string[];
   /** No more follow. Then there is at least one. */
   readonly last: boolean;

@@ -3,7 +3,6 @@
  * a setting that changes the answer must not be ignored.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
-import type { EndpointPolicy } from '../endpoint-policy.js';
 import { isPresent, type JsonObject, type UnsupportedField } from './fields.js';
 
 /** They say who asks, or how a server may save work: no answer depends on them. */
@@ -42,7 +41,7 @@ const neutral: readonly UnsupportedField[] = [
 export function checkFields(
   body: JsonObject,
   used: ReadonlySet<string>,
-  { strictFields = false }: EndpointPolicy,
+  { strictFields = false }: { readonly strictFields?: boolean },
 ): void {
   if (!strictFields) return;
   for (const [field, value] of Object.entries(body)) {
