@@ -356,6 +356,19 @@ describe('a ledger, for conversations it cannot simply continue', () => {
     expect(outcome('<think>\n\n</think>\n\n')).toBe('spliced');
   });
 
+  it('continues where the template only moves white space, as that of Hermes 3 does', () => {
+    const moving = chatTemplates.chatml.replace(
+      "'\\n</tool_response>' }}",
+      "'\\n</tool_response>' + ('' if loop.last else '\\n') }}",
+    );
+    expect(moving).not.toBe(chatTemplates.chatml);
+    const run = rollout(testFormat(moving));
+    const one = run.say(run.ask([user('go')]), `${call}<|im_end|>`);
+    const messages = [user('go'), one, tool('2', 'call0-0')];
+    const two = run.say(run.ask(messages), 'so<|im_end|>');
+    expect(run.ask([...messages, two, user('on')]).outcome).toBe('spliced');
+  });
+
   it('renders again after a stop string or another end token', () => {
     for (const end of ['STOP', '<|endoftext|>']) {
       const run = rollout(format);

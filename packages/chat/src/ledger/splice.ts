@@ -16,7 +16,7 @@ export interface Splice {
 
 /**
  * Renders the conversation with a placeholder for the turn, which is message `index`. The text must
- * begin with that of the turn's own prompt (but for a think block at its end), and the stop token after the placeholder must be the
+ * begin with that of the turn's own prompt (see {@link endOfPrompt}), and the stop token after the placeholder must be the
  * one that ended the turn (a truncated turn gets it as context); everything after it is new.
  */
 export function splice(
@@ -47,14 +47,32 @@ export function splice(
 }
 
 /**
- * Where the turn begins in `text`. With thinking switched off, templates end a prompt with an empty
- * think block, and some print the turn without it afterwards. The block stays in the recorded ids.
+ * Where the turn begins in `text`, or undefined when the template changed more of the prompt than
+ * this: white space (Hermes 3 prints the last tool result without a line break at its end), and the
+ * empty think block at the end of a prompt with thinking switched off, which some print only there.
  */
 function endOfPrompt(prompt: string, text: string): number | undefined {
   if (text.startsWith(prompt)) return prompt.length;
   const bare = prompt.replace(/<think>\s*(?:<\/think>\s*)?$/, '');
-  return text.startsWith(bare) ? bare.length : undefined;
+  return endOfSame(prompt, text) ?? endOfSame(bare, text);
 }
+
+/** Where `text` has printed all of `part`, white space aside. */
+function endOfSame(part: string, text: string): number | undefined {
+  let at = 0;
+  for (let i = 0; i < part.length;) {
+    if (part[i] === text[at]) {
+      i++;
+      at++;
+    } else if (isSpace(part[i])) i++;
+    else if (isSpace(text[at])) at++;
+    else return undefined;
+  }
+  return at;
+}
+
+const isSpace = (character: string | undefined): boolean =>
+  character !== undefined && ' \n\r\t'.includes(character);
 
 /** Whether a turn has a think block that is not empty; it may begin in the prompt. */
 export function holdsReasoning(turn: string): boolean {
