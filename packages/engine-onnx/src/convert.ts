@@ -14,7 +14,7 @@ import { loadModelFolder } from './storage/model-folder.js';
 import { writeShards } from './storage/shards.js';
 
 /** Names of number formats in config.json. */
-export const storedTypeNames = {
+const storedTypeNames = {
   float32: 'F32',
   bfloat16: 'BF16',
   float16: 'F16',

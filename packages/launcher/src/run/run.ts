@@ -17,7 +17,7 @@ import { runStage, type StageSurroundings } from './stage.js';
  * `file`: plugins are looked for in the `node_modules` of its folder as well; `problemAt`: for the
  * places of what is wrong with files that it names.
  */
-export type ParsedConfig = Pick<LoadedConfig, 'config' | 'warnings'> &
+type ParsedConfig = Pick<LoadedConfig, 'config' | 'warnings'> &
   Partial<Pick<LoadedConfig, 'file' | 'problemAt'>>;
 
 export interface RunOptions extends ExtensionOptions {
