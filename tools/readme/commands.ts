@@ -6,7 +6,7 @@ import { listPackages } from '../workspace.ts';
 import { readBlocks } from './blocks.ts';
 
 /** Commands that are built into pnpm and npm. */
-const builtInCommands = new Set(['install', 'add', 'exec', 'create', 'ci', 'publish']);
+const builtInCommands = new Set(['install', 'add', 'exec', 'create', 'ci', 'pack', 'publish']);
 
 const commandStart = /^(?:pnpm|npm|npx|trinity|node|tools\/(?:dev|trinity))(?: |$)/;
 
