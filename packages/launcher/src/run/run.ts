@@ -6,7 +6,7 @@ import { knowSecret, knowSecretsOf, systemClock } from '@trinity-rft/core/intern
 import type { Terminal } from '@trinity-rft/monitor';
 import type { Extensions, ServeOptions, StageResult } from '../context/stage-context.js';
 import { loadExtensions, readConfiguration, type ExtensionOptions } from './configuration.js';
-import { catchStrayErrors, isInterrupt } from './failure.js';
+import { catchStrayErrors, failureFile, isInterrupt } from './failure.js';
 import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
 import { readStageProgress, writeStageProgress } from './progress.js';
@@ -74,7 +74,11 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   const strayErrors = catchStrayErrors((line) => terminal.write(`${line}\n`));
   const { jobDirectory, stages } = config;
   const maxTimeoutMs = Math.max(...stages.map(({ explorer }) => explorer.maxTimeoutMs));
-  const guard = guardProcess({ jobDirectory, maxTimeoutMs, signal });
+  const guard = guardProcess({
+    failureFile: path.join(jobDirectory, failureFile),
+    maxTimeoutMs,
+    signal,
+  });
   try {
     return await runStages(config, { terminal, clock, signal, env, extensions, serve });
   } finally {

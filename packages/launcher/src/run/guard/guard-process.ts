@@ -1,13 +1,11 @@
 /** Keeps a run from ending, or from standing still, without a word. */
 import { writeFileSync, writeSync } from 'node:fs';
-import path from 'node:path';
 import { currentRun } from '@trinity-rft/explorer/internal';
-import { failureFile } from '../failure.js';
 import { startWatchdog } from './watchdog.js';
 
 export interface GuardOptions {
-  /** Where `failure.txt` goes. */
-  readonly jobDirectory: string;
+  /** Gets the text about an end that was too early. */
+  readonly failureFile: string;
   /** The longest time that a run may take, in ms. */
   readonly maxTimeoutMs: number;
   /** The user's interrupt. */
@@ -33,16 +31,13 @@ export function guardProcess(options: GuardOptions): { stop(): Promise<void> } {
 }
 
 /** Also sets an exit code that says that something is wrong. */
-function reportExit(code: number, { jobDirectory, signal }: GuardOptions): void {
+function reportExit(code: number, { failureFile, signal }: GuardOptions): void {
   if (code === interrupted && signal.aborted) return;
   const run = currentRun();
   const who = run === undefined ? '' : ` by run ${run}`;
   const text = `The process was ended${who} with exit code ${code} before the run was complete: something called process.exit, or nothing was left that could wake it. Agents must return or throw instead. The same command resumes the run.\n`;
   if (code === 0) process.exitCode = 1;
-  for (const write of [
-    () => writeSync(2, text),
-    () => writeFileSync(path.join(jobDirectory, failureFile), text),
-  ]) {
+  for (const write of [() => writeSync(2, text), () => writeFileSync(failureFile, text)]) {
     try {
       write();
     } catch {
