@@ -1,16 +1,19 @@
 /** From the training of a new project to answers of the trained model, by the commands of its README. */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readBlocks } from '../readme/blocks.ts';
 import type { Terminal } from './project.ts';
 
 const key = 'a-key-of-16-characters';
 
 /** Returns how well the trained agent did. */
-export async function strangersPath(_project: string, terminal: Terminal): Promise<string> {
+export async function strangersPath(project: string, terminal: Terminal): Promise<string> {
   await terminal.run('npm run check');
   await terminal.run('npm run try');
   const printed = await terminal.run('npm run train');
-  const [before = 0, after = 0] = [
-    ...printed.matchAll(/^eval at step .*: held_out ([\d.]+)$/gm),
-  ].map(([, accuracy]) => Number(accuracy));
+  const [before = 0, after = 0] = [...printed.matchAll(/^eval .*: held_out ([\d.]+)$/gm)].map(
+    ([, accuracy]) => Number(accuracy),
+  );
   if (!(after > 0.8 && before < 0.3))
     throw new Error(`the accuracy went from ${before} to ${after}:\n${printed}`);
   await terminal.during('npm run view', async (output) => {
@@ -26,7 +29,24 @@ export async function strangersPath(_project: string, terminal: Terminal): Promi
     },
     { TRINITY_SERVE_KEY: key },
   );
-  return `held-out accuracy ${before} before, ${after} after; served, ${right} of 3 answers are right`;
+  await trainOwnAgent(project, terminal);
+  return `held-out accuracy ${before} before, ${after} after; served, ${right} of 3 answers are right; an own agent trains`;
+}
+
+/** Puts the agent of the page about own agents in the place of that of the template. */
+async function trainOwnAgent(project: string, terminal: Terminal): Promise<void> {
+  const root = join(import.meta.dirname, '../..');
+  const page = readBlocks(root, 'docs/guides/your-agent.md');
+  const agent = page.find(({ language }) => language === 'ts')?.text ?? '';
+  for (const file of ['workflow.ts', 'reward.ts']) rmSync(join(project, 'plugins', file));
+  writeFileSync(join(project, 'plugins', 'support.ts'), agent);
+  const own = readFileSync(join(project, 'train.yaml'), 'utf8')
+    .replace('name: train', 'name: own')
+    .replace('default_workflow_type: calculator', 'default_workflow_type: support')
+    .replace(/total_steps: \d+/, 'total_steps: 2');
+  writeFileSync(join(project, 'own.yaml'), own);
+  const printed = await terminal.run('npx trinity run own.yaml');
+  if (!/^Done after train step 2: /m.test(printed)) throw new Error(printed);
 }
 
 /** Asks at the temperature of the server, so not every answer has to be right. */

@@ -36,7 +36,10 @@ const withoutBlocks = (text: string): string => text.replaceAll(/^```[\s\S]*?^``
 
 /** Paths in text start at the document or at the root of the repository. */
 const existsFrom = (root: string, file: string, path: string): boolean =>
-  existsSync(join(root, dirname(file), path)) || existsSync(join(root, path));
+  existsSync(join(root, dirname(file), path)) ||
+  existsSync(join(root, path)) ||
+  // A page about packages of workflows names the files of a new one.
+  existsSync(join(root, 'packages/create/templates/workflow-package', path));
 
 function leadsSomewhere(root: string, file: string, link: string): boolean {
   const [path = '', heading] = link.split('#');
