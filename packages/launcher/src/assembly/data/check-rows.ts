@@ -3,7 +3,7 @@ import type { TasksetConfig } from '@trinity-rft/config';
 import type { RawTask } from '@trinity-rft/core';
 import type { Extensions } from '../../context/stage-context.js';
 
-export interface RowProblem {
+interface RowProblem {
   /** Below the task set. */
   readonly key: readonly string[];
   readonly message: string;
