@@ -42,8 +42,8 @@ export interface Exactness {
 export interface ShortRuns {
   /** Trains the agent of a framework, or the example's own. */
   train(name: string, size: RunSize, framework?: string): Promise<RunSummary>;
-  /** Checks the records of a run of {@link train}. */
-  exactness(name: string): Promise<Exactness>;
+  /** Checks the records of a run of {@link train} that has the name of its framework. */
+  exactness(framework: string): Promise<Exactness>;
 }
 
 /** Creates data and a model in `directory`, and runs the supervised warm-up. */
@@ -77,14 +77,14 @@ export async function prepareShortRuns(directory: string, terminal: Terminal): P
           config.setIn(['stages', 0, 'trainer', 'save_interval'], 1);
         },
       }),
-    exactness: (name) => exactnessOf(directory, name),
+    exactness: (framework) => exactnessOf(directory, framework),
   };
 }
 
-/** Recomputes what the run of `NAME.yaml` in `directory` recorded. */
-export async function exactnessOf(directory: string, name: string): Promise<Exactness> {
+/** Recomputes what the run of `FRAMEWORK.yaml` in `directory` recorded. */
+export async function exactnessOf(directory: string, framework: string): Promise<Exactness> {
   const { stores, largest, ok, checkedTokens, uncheckedTokens } = await verifyRun({
-    run: `${name}.yaml`,
+    run: `${framework}.yaml`,
     cwd: directory,
   });
   return {

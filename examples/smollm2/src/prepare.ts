@@ -6,7 +6,7 @@ import { demonstrations } from './demonstrations.ts';
 import { splitQuestions, type Question } from './questions.ts';
 
 /** Share of the demonstrations that call the tool. */
-const toolShare = 0.5;
+const toolShare = 0.2;
 const demonstrationCount = 256;
 
 /**

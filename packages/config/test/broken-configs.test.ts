@@ -586,7 +586,7 @@ const cases: readonly Broken[] = [
     name: 'a file for a model',
     file: { model: 'model:\n  model_path: «./tasks.jsonl\n  max_model_len: 64' },
     key: 'model.model_path',
-    says: ['is not a complete GGUF file', 'or give the folder'],
+    says: ['is not a complete GGUF file', 'the folder of a Hugging Face model'],
   },
   {
     name: 'a model folder without config.json',

@@ -4,6 +4,7 @@
  */
 import { openSync, readSync, closeSync, statSync } from 'node:fs';
 
+import { unsupported } from './file/failure.js';
 import { openGguf, type GgufFile } from './file/gguf-file.js';
 import { hfConfig } from './model/config.js';
 import { hfWeights, type WeightTensor } from './model/weights.js';
@@ -54,11 +55,20 @@ export function openGgufModel(path: string): GgufModel {
   };
 }
 
-/** Reads one text of a file that is not kept open. See {@link GgufModel.text}. */
-export function readGgufText(path: string, name: string): string | undefined {
+/**
+ * `config.json` of a file that is not kept open.
+ * @throws CheckpointError also when the file holds no tokenizer, or one that is not supported
+ */
+export function readGgufConfig(path: string): string {
   const model = openGgufModel(path);
   try {
-    return model.text(name);
+    if (model.text('tokenizer.json') === undefined)
+      throw unsupported(
+        path,
+        'tokenizer.ggml.model',
+        'it holds no tokenizer. Give the file of a whole model.',
+      );
+    return model.text('config.json') ?? '{}';
   } finally {
     model.close();
   }

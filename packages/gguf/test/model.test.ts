@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openGguf } from '../src/file/gguf-file.js';
-import { isGguf, openGgufModel, readGgufText } from '../src/gguf-model.js';
+import { isGguf, openGgufModel, readGgufConfig } from '../src/gguf-model.js';
 import { writeGguf, type GgufContent } from './support/write-gguf.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'trinity-gguf-'));
@@ -39,8 +39,17 @@ function write(change: GgufContent['metadata'] = {}, rest: Partial<GgufContent> 
   });
 }
 
+function readText(file: string, name: string): string | undefined {
+  const model = openGgufModel(file);
+  try {
+    return model.text(name);
+  } finally {
+    model.close();
+  }
+}
+
 const json = (file: string, name: string): Record<string, unknown> =>
-  JSON.parse(readGgufText(file, name) ?? '{}') as Record<string, unknown>;
+  JSON.parse(readText(file, name) ?? '{}') as Record<string, unknown>;
 
 describe('a GGUF file', () => {
   it('gives the config.json of a Hugging Face folder', () => {
@@ -71,8 +80,8 @@ describe('a GGUF file', () => {
     });
     expect(json(file, 'tokenizer_config.json')).toMatchObject({ eos_token: '<|end|>' });
     expect(json(file, 'generation_config.json')).toMatchObject({ eos_token_id: [0, 4] });
-    expect(readGgufText(file, 'chat_template.jinja')).toBe('{{ messages }}');
-    expect(readGgufText(file, 'vocab.json')).toBeUndefined();
+    expect(readText(file, 'chat_template.jinja')).toBe('{{ messages }}');
+    expect(readText(file, 'vocab.json')).toBeUndefined();
   });
 
   it('gives several templates by their names', () => {
@@ -80,7 +89,7 @@ describe('a GGUF file', () => {
       'tokenizer.chat_templates': ['tool_use'],
       'tokenizer.chat_template.tool_use': 'tools',
     });
-    expect(readGgufText(file, 'chat_template.jinja')).toBeUndefined();
+    expect(readText(file, 'chat_template.jinja')).toBeUndefined();
     expect(json(file, 'tokenizer_config.json')['chat_template']).toEqual([
       { name: 'default', template: '{{ messages }}' },
       { name: 'tool_use', template: 'tools' },
@@ -154,15 +163,16 @@ describe('a GGUF file that cannot be used is refused by name:', () => {
     ],
   ])('%s', (_what, make, message) => {
     const file = make();
-    expect(() => readGgufText(file, 'config.json')).toThrow(message);
-    expect(() => readGgufText(file, 'config.json')).toThrow(file);
+    expect(() => readGgufConfig(file)).toThrow(message);
+    expect(() => readGgufConfig(file)).toThrow(file);
   });
 
   it.each([
     ['way of splitting text', { 'tokenizer.ggml.pre': 'tekken' }, /tokenizer\.ggml\.pre is tekken/],
     ['tokenizer', { 'tokenizer.ggml.model': 'rwkv' }, /tokenizer\.ggml\.model is rwkv/],
+    ['missing tokenizer', { 'tokenizer.ggml.model': '' }, /it holds no tokenizer/],
   ])('a %s', (_what, change, message) => {
-    expect(() => readGgufText(write(change), 'tokenizer.json')).toThrow(message);
+    expect(() => readGgufConfig(write(change))).toThrow(message);
   });
 
   it('whatever byte it ends at', () => {

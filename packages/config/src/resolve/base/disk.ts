@@ -1,7 +1,7 @@
 /** The disk, which a configuration is checked against. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readGgufText } from '@trinity-rft/gguf';
+import { readGgufConfig } from '@trinity-rft/gguf';
 
 /** Read-only access to files and folders. */
 export interface Disk {
@@ -13,7 +13,7 @@ export interface Disk {
    * `config.json` of the model in a GGUF file.
    * @throws CheckpointError when it is not GGUF, or of a model that is not supported
    */
-  readonly ggufConfig: (path: string) => string | undefined;
+  readonly ggufConfig: (path: string) => string;
   readonly isEmptyFolder: (path: string) => boolean;
 }
 
@@ -32,7 +32,7 @@ export function diskAt(cwd: string): Disk {
         return undefined;
       }
     },
-    ggufConfig: (path) => readGgufText(path, 'config.json'),
+    ggufConfig: readGgufConfig,
     isEmptyFolder: (path) => !existsSync(path) || readdirSync(path).length === 0,
   };
 }

@@ -56,13 +56,20 @@ export function readModelFolder(disk: Disk, location: string): ModelFolder {
     return { kind: 'problem', message: `has a config.json without a valid ${keys.join(', ')}` };
   } catch (error) {
     if (error instanceof CheckpointError)
-      return { kind: 'problem', message: `cannot be used. ${error.message.replace(/\.$/, '')}` };
+      return { kind: 'problem', message: withoutPlace(error.message, location) };
     return {
       kind: 'problem',
       message: `has a config.json that is not JSON: ${(error as Error).message}`,
     };
   }
 }
+
+/** The rest of the sentence that begins with the file. */
+const withoutPlace = (message: string, location: string): string =>
+  message
+    .replace(`${location}: `, 'cannot be used: ')
+    .replace(`${location} `, '')
+    .replace(/\.$/, '');
 
 function shapeOf(config: z.output<typeof schema>): ModelShape {
   return {
