@@ -28,7 +28,7 @@ const config: KnipConfig = {
       entry: ['test/**/*.ts'],
       project: ['src/**/*.ts', 'test/**/*.ts'],
     },
-    // What it copies is not its own code.
+    // What it copies is not its own code (nor are the imports that turbo.json there allows).
     'packages/create': { entry: ['test/**/*.ts'], ignore: ['templates/**'] },
     'integrations/*': {
       entry: ['test/**/*.ts'],
@@ -39,8 +39,8 @@ const config: KnipConfig = {
       project: ['src/**/*.ts', 'test/**/*.ts'],
     },
     'examples/*': {
-      entry: ['src/*.ts', 'plugins/*.ts', 'frameworks/*/train.ts'],
-      project: ['{src,plugins,test,frameworks}/**/*.ts'],
+      entry: ['src/*.ts', '{plugins,agent/plugins}/*.ts', 'frameworks/*/train.ts'],
+      project: ['{src,plugins,agent,test,frameworks}/**/*.ts'],
     },
   },
   // pnpm removes unused catalog entries itself (cleanupUnusedCatalogs).
