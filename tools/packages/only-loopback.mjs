@@ -4,6 +4,7 @@ import { appendFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 
 const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
+// oxlint-disable-next-line typescript/unbound-method -- called with `apply`
 const { connect } = Socket.prototype;
 
 Socket.prototype.connect = function (...args) {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { sqliteExperienceStore } from '@trinity-rft/buffer';
 import { defineWorkflow } from '@trinity-rft/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
@@ -293,17 +294,14 @@ describe('mode train', () => {
   );
 
   it('says that there is nothing to train on', { timeout: 240_000 }, async () => {
-    await finish('used', { buffer: { total_steps: 1 } });
-    const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
-    const emptied = new DatabaseSync(database('used'));
-    emptied.exec('DELETE FROM used; DELETE FROM experience;');
-    emptied.close();
+    const empty = path.join(workspace.root, 'empty.db');
+    await sqliteExperienceStore({ path: empty, capacity: 1 }).close();
     const config = workspace.config('empty.yaml', {
       name: 'empty',
       mode: 'train',
       buffer: {
         train_batch_size: 16,
-        trainer_input: { experience_buffer: { storage_type: 'sql', path: database('used') } },
+        trainer_input: { experience_buffer: { storage_type: 'sql', path: empty } },
       },
     });
     expect((await runHere(workspace, config)).error).toMatchObject({ code: 'NOTHING_TRAINED' });

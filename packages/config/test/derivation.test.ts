@@ -410,7 +410,12 @@ describe('the loop', () => {
   it('serves on the loopback address, keeps what it takes, and needs no tasks', () => {
     const text = yaml({ top: 'mode: serve', buffer: 'buffer:\n  train_batch_size: 4' });
     const { explorer, buffer } = stageOf(cwd, text);
-    expect(explorer.serve).toEqual({ host: '127.0.0.1', port: 8010, checkIntervalMs: 60_000 });
+    expect(explorer.serve).toEqual({
+      host: '127.0.0.1',
+      port: 8010,
+      corsOrigins: [],
+      checkIntervalMs: 60_000,
+    });
     expect([buffer.explorerInput.tasksets, buffer.trainBatchSize]).toEqual([[], 4]);
     const forgets = text.replace(
       'train_batch_size: 4',

@@ -68,7 +68,7 @@ describe('lockRun', () => {
     rmSync(path.join(job, 'run.pid'));
     // `rm` of a file fails on a folder, as it does on a file system that has become read-only.
     mkdirSync(path.join(job, 'run.pid'));
-    await unlock();
+    await expect(unlock()).resolves.toBeUndefined();
     rmdirSync(path.join(job, 'run.pid'));
     await lockAndLetGo(job);
   });
