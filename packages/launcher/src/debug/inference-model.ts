@@ -33,7 +33,7 @@ export interface ServedDebugModel {
  * @throws ConfigError when the model cannot be used
  */
 export async function serveDebugModel(options: DebugModelOptions): Promise<ServedDebugModel> {
-  const { context, outputDirectory } = await openDebugContext(options);
+  const { context, outputDirectory } = await openDebugContext({ ...options, checkNames: false });
   const { stage, runtime, startModel } = context;
   const { rolloutModel } = stage.explorer;
   const format = await openChatFormat(context);

@@ -5,10 +5,14 @@ import type { Clock, Logger } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { resolveModelFolder } from '../assembly/models/model-folder.js';
 import type { StageContext } from '../context/stage-context.js';
-import { readConfiguration, type ExtensionOptions } from '../run/configuration.js';
+import {
+  readConfiguration,
+  type ConfigurationOptions,
+  type ExtensionOptions,
+} from '../run/configuration.js';
 import { exploringStage, frozenContext } from './frozen-context.js';
 
-export interface DebugOptions extends ExtensionOptions {
+export interface DebugOptions extends ExtensionOptions, Pick<ConfigurationOptions, 'checkNames'> {
   /** YAML file. */
   readonly configPath: string;
   /**

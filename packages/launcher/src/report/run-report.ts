@@ -43,7 +43,8 @@ export async function reportRun(
     });
   const jobDirectory = found.isDirectory()
     ? place
-    : (await readConfiguration({ ...options, configPath: place })).loaded.config.jobDirectory;
+    : (await readConfiguration({ ...options, configPath: place, checkNames: false })).loaded.config
+        .jobDirectory;
   const stages = await Promise.all((await stageFolders(jobDirectory)).map(reportStage));
   const seen = stages.filter(({ metrics, log }) => metrics.length + log.length > 0);
   if (seen.length > 0) return { jobDirectory, pid: await runningPid(jobDirectory), stages: seen };

@@ -29,6 +29,12 @@ export interface ConfigurationOptions
   extends ExtensionOptions, Pick<ParseConfigOptions, 'overrides' | 'overridesName'> {
   /** YAML file. */
   readonly configPath: string;
+  /**
+   * Whether workflows and reward functions that the file names must be known. Commands that only
+   * read what a run left behind do not need them, nor the plugins that define them.
+   * @default true
+   */
+  readonly checkNames?: boolean;
   /** @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** @default the system clock */
@@ -63,7 +69,8 @@ export async function loadExtensions(
  * @throws ConfigError for plugins, and with every problem of the file
  */
 export async function readConfiguration(options: ConfigurationOptions): Promise<Configuration> {
-  const { configPath, env, cwd, clock = systemClock, overrides, overridesName } = options;
+  const { configPath, env, cwd, clock = systemClock, checkNames = true } = options;
+  const { overrides, overridesName } = options;
   const plugins = [...(options.plugins ?? []), ...(await readPluginNames(configPath, options))];
   const project = path.dirname(path.resolve(cwd ?? '.', configPath));
   const extensions = await loadExtensions({ ...options, plugins }, [project]);
@@ -71,8 +78,8 @@ export async function readConfiguration(options: ConfigurationOptions): Promise<
     timestamp: timestamp(clock),
     algorithms: extensions.algorithms,
     engines: extensions.engines,
-    workflows: extensions.workflows,
-    rewardFns: extensions.rewardFns,
+    workflows: checkNames ? extensions.workflows : undefined,
+    rewardFns: checkNames ? extensions.rewardFns : undefined,
     env,
     cwd,
     overrides,

@@ -53,7 +53,11 @@ async function targetsOfConfig(
   configPath: string,
   options: TargetOptions,
 ): Promise<readonly VerifyTarget[]> {
-  const { loaded, engines } = await readConfiguration({ ...options, configPath });
+  const { loaded, engines } = await readConfiguration({
+    ...options,
+    configPath,
+    checkNames: false,
+  });
   const { config } = loaded;
   const targets: VerifyTarget[] = [];
   for (const stage of config.stages) {
