@@ -1,5 +1,5 @@
 /** A trainer that was killed continues as if it had not been: policy, critic and coefficient. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { MetricRecord } from '@trinity-rft/core';
@@ -22,6 +22,7 @@ const optimizer = { lr: 0.1, lrSchedulerType: 'cosine', lrWarmupSteps: 2 } as co
 /** A fresh process: models, then what the newest checkpoint holds, then the steps that are left. */
 async function process(folder: string, totalSteps: number) {
   const jobDirectory = path.join(root, folder);
+  await mkdir(jobDirectory, { recursive: true });
   const [engine, critic] = [fakeEngine({ vocabSize: 8 }), fakeValueEngine({ vocabSize: 8 })];
   const records: MetricRecord[] = [];
   const newest = (await listCheckpoints(jobDirectory)).at(-1);

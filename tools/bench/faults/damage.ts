@@ -33,6 +33,7 @@ const kinds: readonly FileKind[] = [
   { kind: 'checkpoint manifest', file: `${checkpoint}/manifest.json`, flips: 12 },
   { kind: 'weights', file: `${checkpoint}/model.safetensors`, flips: 4 },
   { kind: 'configuration of the model', file: `${checkpoint}/config.json` },
+  { kind: 'settings of the run', file: 'settings.json', flips: 6 },
   { kind: 'stages done', file: 'stage_meta.json', flips: 4 },
   { kind: 'name of the newest checkpoint', file: 'latest_checkpointed_iteration.txt', flips: 1 },
   { kind: 'metrics', file: 'monitor/metrics.jsonl', recordOnly: true },

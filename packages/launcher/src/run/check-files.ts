@@ -3,7 +3,7 @@
  * data, and models with their tokenizers. `trinity config check`, `trinity config plan` and a run
  * share it.
  */
-import type { ConfigProblem, LoadedConfig, StageConfig } from '@trinity-rft/config';
+import type { ConfigProblem, LoadedConfig, ProblemAt, StageConfig } from '@trinity-rft/config';
 import { configError, diskAt } from '@trinity-rft/config/internal';
 import { renderProblem } from '@trinity-rft/config';
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -63,7 +63,7 @@ export async function checkFiles(
 type KeyPath = readonly (string | number)[];
 
 /** For configurations that were not read from a file. */
-const inNoFile: NonNullable<Checkable['problemAt']> = (_stage, key, message) => ({
+export const inNoFile: ProblemAt = (_stage, key, message) => ({
   file: 'configuration',
   line: 0,
   column: 0,

@@ -10,7 +10,8 @@ import { catchStrayErrors, failureFile, isInterrupt } from './failure.js';
 import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
 import { readStageProgress, writeStageProgress } from './progress.js';
-import { checkFiles } from './check-files.js';
+import { describeChanges, recordSettings } from './changes/resume.js';
+import { checkFiles, inNoFile } from './check-files.js';
 import { runStage, type StageSurroundings } from './stage.js';
 
 /**
@@ -80,7 +81,7 @@ export async function run(options: RunOptions): Promise<RunSummary> {
     signal,
   });
   try {
-    return await runStages(config, { terminal, clock, signal, env, extensions, serve });
+    return await runStages(loaded, { terminal, clock, signal, env, extensions, serve });
   } finally {
     await guard.stop();
     strayErrors.stop();
@@ -133,7 +134,7 @@ function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Exte
 
 /** Skips stages that were completed before, except the last one, which may have become longer. */
 async function runStages(
-  config: ResolvedConfig,
+  { config, problemAt = inNoFile }: ParsedConfig,
   surroundings: StageSurroundings,
 ): Promise<RunSummary> {
   const { jobDirectory, stages } = config;
@@ -145,6 +146,7 @@ async function runStages(
   const save = async (stage: number): Promise<void> => {
     if (!isGuest) await writeStageProgress(jobDirectory, { latestStage: stage });
   };
+  let changes = isGuest ? [] : describeChanges({ config, latestStage, problemAt });
   const remaining = stages.slice(Math.min(latestStage, stages.length - 1));
   let last: StageResult = {
     interrupted: false,
@@ -155,7 +157,11 @@ async function runStages(
   for (const stage of remaining) {
     const endedBefore = stage.stageIndex < latestStage;
     if (!endedBefore) await save(stage.stageIndex);
-    last = await runStage({ config, stage, endedBefore, ...surroundings });
+    const onStart = (): void => {
+      if (!isGuest) recordSettings(config, stage);
+    };
+    last = await runStage({ config, stage, endedBefore, changes, onStart, ...surroundings });
+    changes = [];
     if (last.interrupted) break;
     if (!endedBefore) await save(stage.stageIndex + 1);
   }

@@ -31,6 +31,10 @@ interface StageOptions extends StageSurroundings {
   readonly config: ResolvedConfig;
   readonly stage: StageConfig;
   readonly endedBefore: boolean;
+  /** What a changed configuration means for the run, one line each. */
+  readonly changes: readonly string[];
+  /** Called when the stage has been opened, and its first step comes next. */
+  readonly onStart: () => void;
 }
 
 const modes: Readonly<
@@ -58,6 +62,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   const stopWarnings = warnOfUncheckedMath(sharedMathChecker, runtime.logger);
   try {
     runtime.logger.info(`Stage ${stage.stageName ?? stage.mode}: ${jobDirectory}`);
+    for (const change of options.changes) runtime.logger.warn(change);
     if (signal.aborted) return await interrupted(jobDirectory);
     return await modes[stage.mode]({
       ...options.extensions,
@@ -65,7 +70,10 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
       startModel: await startModelOf(config, stage),
       endedBefore: options.endedBefore,
       runtime,
-      openSink: (resume) => monitor.openSink(resume),
+      openSink: (resume) => {
+        options.onStart();
+        return monitor.openSink(resume);
+      },
       expectSteps: (total) => monitor.expectSteps(total),
       signal,
       serve,

@@ -1,0 +1,149 @@
+/** A run is resumed with another configuration than the one it was started with. */
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runHere, type RunHere } from './support/run-here.js';
+import { metricLines } from './support/run-record.js';
+import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
+
+let workspace: Workspace;
+beforeAll(async () => {
+  workspace = await createWorkspace();
+  workspace.write('other.jsonl', workspace.read('tasks.jsonl'));
+});
+
+const start = (name: string, ...over: readonly Tree[]): Promise<RunHere> =>
+  runHere(workspace, workspace.config(`${name}.yaml`, ...over, { name }));
+const recordOf = (name: string): string =>
+  path.join(workspace.root, 'runs/tests', name, 'settings.json');
+const saidOf = ({ output }: RunHere): readonly string[] =>
+  [...output.matchAll(/^warning: (.* changed from .*)$/gm)].map(([, line]) => line ?? '');
+
+const steps = (total_steps: number): Tree => ({ buffer: { total_steps } });
+const tasksets = (over: Tree): Tree => ({
+  buffer: {
+    explorer_input: {
+      tasksets: [
+        {
+          name: 'sums',
+          path: 'tasks.jsonl',
+          format: { prompt_key: 'question', response_key: 'answer' },
+          data_selector: { selector_type: 'shuffle' },
+          ...over,
+        },
+      ],
+    },
+  },
+});
+
+describe('a resumed run', () => {
+  it('says what has changed, once, and works with it from there on', async () => {
+    const faster: Tree = {
+      algorithm: { optimizer: { lr: 0.05 }, advantage_fn_args: { epsilon: 0.001 } },
+      model: { max_response_tokens: 3 },
+      buffer: { total_steps: 3 },
+    };
+    expect((await start('longer', steps(2))).error).toBeUndefined();
+    const resumed = await start('longer', faster);
+    expect(resumed.error).toBeUndefined();
+    const whenExplored =
+      'takes effect in part: from the next explore step on; experiences that are stored stay as they are.';
+    expect(saidOf(resumed)).toEqual([
+      `algorithm.advantage_fn_args.epsilon: changed from 0.000001 to 0.001: ${whenExplored}`,
+      'algorithm.optimizer.lr: changed from 0.01 to 0.05: takes effect from here on; what has been done stays as it is.',
+      `model.max_model_len: changed from 44 to 43: ${whenExplored}`,
+      `model.max_response_tokens: changed from 4 to 3: ${whenExplored}`,
+      'buffer.total_steps: changed from 2 to 3: takes effect from here on; a learning rate that follows the length of the run follows the new one.',
+    ]);
+    const rates = metricLines(path.join(workspace.root, 'runs/tests/longer'))
+      .filter(({ role }) => role === 'trainer')
+      .map(({ metrics }) => metrics['actor/lr']);
+    expect(rates).toEqual([0.01, 0.01, 0.05]);
+    expect(saidOf(await start('longer', faster))).toEqual([]);
+  });
+
+  it('says that a change comes too late for a stage that is complete', async () => {
+    const stages = (lr: number): Tree => ({
+      stages: [
+        { stage_name: 'one', algorithm: { optimizer: { lr } }, ...steps(1) },
+        { stage_name: 'two', ...steps(1) },
+      ],
+    });
+    expect((await start('staged', stages(0.01))).error).toBeUndefined();
+    expect(saidOf(await start('staged', stages(0.02)))).toEqual([
+      'one: algorithm.optimizer.lr: changed from 0.01 to 0.02: takes no effect: the stage is complete.',
+    ]);
+  });
+
+  it('is the same one when its project has been moved', async () => {
+    expect((await start('moved', steps(1))).error).toBeUndefined();
+    const root = `${workspace.root}-moved`;
+    cpSync(workspace.root, root, { recursive: true });
+    const resumed = await runHere({ ...workspace, root }, path.join(root, 'moved.yaml'));
+    rmSync(root, { recursive: true });
+    expect([resumed.error, saidOf(resumed)]).toEqual([undefined, []]);
+  });
+});
+
+const changes: readonly (readonly [key: string, change: string, over: Tree])[] = [
+  ['seed', 'from 7 to 8', { seed: 8 }],
+  ['algorithm.algorithm_type', 'from "grpo" to "rloo"', { algorithm: { algorithm_type: 'rloo' } }],
+  ['algorithm.repeat_times', 'from 4 to 2', { algorithm: { repeat_times: 2 } }],
+  ['buffer.batch_size', 'from 4 to 8', { buffer: { batch_size: 8 } }],
+  ['buffer.train_batch_size', 'from 16 to 8', { buffer: { train_batch_size: 8 } }],
+  ['synchronizer.sync_interval', 'from 1 to 2', { synchronizer: { sync_interval: 2 } }],
+  ['model.lora_configs[0]', 'from nothing to', { model: { lora_configs: [{ lora_rank: 4 }] } }],
+  ['buffer.explorer_input.tasksets[0].path', 'from "', tasksets({ path: 'other.jsonl' })],
+  [
+    'buffer.explorer_input.tasksets[0].data_selector.selector_type',
+    'from "shuffle" to "sequential"',
+    tasksets({ data_selector: { selector_type: 'sequential' } }),
+  ],
+];
+
+describe('a change that would make it neither the old run nor the new one', () => {
+  beforeAll(() => start('begun', steps(1)));
+
+  it.each(changes)('is refused at its place: %s', async (key, change, over) => {
+    const before = readFileSync(recordOf('begun'), 'utf8');
+    const { error } = await start('begun', steps(2), over);
+    expect(error).toMatchObject({ name: 'ConfigError' });
+    const line = error?.message.split('\n').find((text) => text.includes(` ${key}: `));
+    expect(error?.message).toMatch(/begun\.yaml(?::\d+:\d+| has)/);
+    expect(line ?? error?.message).toContain(`${key}: changed ${change}`);
+    expect(line ?? error?.message).toContain('Change it back, or give the new run another name.');
+    expect(readFileSync(recordOf('begun'), 'utf8')).toBe(before);
+  });
+});
+
+describe('the record of settings', () => {
+  it('has no secrets', async () => {
+    const secret = 'very-secret-value';
+    const over: Tree = {
+      explorer: {
+        env_vars: { SERVICE_API_KEY: secret },
+        auxiliary_models: [
+          {
+            name: 'judge',
+            model_path: 'judge',
+            base_url: 'http://127.0.0.1:9/v1',
+            api_key: secret,
+          },
+        ],
+      },
+    };
+    expect((await start('discreet', steps(1), over)).error).toBeUndefined();
+    const text = readFileSync(recordOf('discreet'), 'utf8');
+    expect(text).toContain('SERVICE_API_KEY');
+    expect(text).not.toContain(secret);
+  });
+
+  it.each(['', '{}', '{"stages": [{}]}'])('is refused when damaged: %j', async (text) => {
+    expect((await start('damaged', steps(1))).error).toBeUndefined();
+    writeFileSync(recordOf('damaged'), text);
+    const { error } = await start('damaged', steps(1));
+    expect(error).toMatchObject({ name: 'CheckpointError', code: 'SETTINGS_DAMAGED' });
+    rmSync(recordOf('damaged'));
+    expect((await start('damaged', steps(1))).error).toBeUndefined();
+  });
+});

@@ -1,0 +1,148 @@
+/** What it means for a run that has begun when a setting changes. */
+import type { Mode } from '@trinity-rft/config';
+
+export interface Effect {
+  /** Completes "the setting ...". */
+  readonly text: string;
+  /** The run would be neither the old one nor the new one. */
+  readonly refused: boolean;
+}
+
+interface Rule {
+  /** Key or section, without the numbers of list items; the longest that fits is taken. */
+  readonly keys: readonly string[];
+  readonly effect: Effect;
+  /** @default all */
+  readonly modes?: readonly Mode[];
+}
+
+const refused = (because: string): Effect => ({ text: because, refused: true });
+const said = (text: string): Effect => ({ text, refused: false });
+
+const tasksets = 'buffer.explorer_input.tasksets';
+const experienceBuffer = 'buffer.trainer_input.experience_buffer';
+
+const usual = said('takes effect from here on; what has been done stays as it is');
+const whenExplored = said(
+  'takes effect in part: from the next explore step on; experiences that are stored stay as they are',
+);
+const newLength = said(
+  'takes effect from here on; a learning rate that follows the length of the run follows the new one',
+);
+
+const rules: readonly Rule[] = [
+  {
+    keys: ['stage_name'],
+    effect: refused('stages that have begun keep their names and their order'),
+  },
+  {
+    keys: ['seed', `${tasksets}.data_selector`],
+    effect: refused('the order of the tasks follows from it'),
+    modes: ['both', 'train'],
+  },
+  {
+    keys: [tasksets, `${tasksets}.name`, `${tasksets}.path`, `${tasksets}.split`],
+    effect: refused('the position in the tasks would be one in other tasks'),
+    modes: ['both'],
+  },
+  {
+    keys: [`${tasksets}.subset_name`],
+    effect: refused('the position in the tasks would be one in other tasks'),
+    modes: ['both'],
+  },
+  {
+    keys: ['model.model_path', 'model.lora_configs'],
+    effect: refused('the weights of the checkpoints come from the old one'),
+  },
+  {
+    keys: ['trainer.trainer_type'],
+    effect: refused('the checkpoints are those of the old engine'),
+  },
+  {
+    keys: ['algorithm.algorithm_type'],
+    effect: refused('stored experiences and checkpoints are those of the old algorithm'),
+  },
+  {
+    keys: ['algorithm.repeat_times', 'buffer.batch_size'],
+    effect: refused('the position of the run is counted in steps of the old size'),
+    modes: ['both'],
+  },
+  {
+    keys: ['buffer.train_batch_size', 'buffer.train_batch_unit', 'algorithm.sample_strategy'],
+    effect: refused('the position of the run is counted in steps of the old size'),
+    modes: ['both', 'train'],
+  },
+  {
+    keys: ['path', 'split', 'subset_name', 'data_selector', 'storage', 'storage_type'].map(
+      (key) => `${experienceBuffer}.${key}`,
+    ),
+    effect: refused('the position of the run is one in the old data'),
+  },
+  {
+    keys: ['buffer.trainer_input.experts', 'buffer.trainer_input.auxiliary_buffers'],
+    effect: refused('the position of the run is one in the old data'),
+  },
+  {
+    keys: ['sync_style', 'sync_interval', 'sync_offset'].map((key) => `synchronizer.${key}`),
+    effect: refused('the weights that each explore step uses follow from it'),
+    modes: ['both'],
+  },
+  { keys: ['buffer.total_steps', 'buffer.total_epochs', 'trainer.total_steps'], effect: newLength },
+  {
+    keys: [
+      'model.max_model_len',
+      'model.max_prompt_tokens',
+      'model.max_response_tokens',
+      'model.min_response_tokens',
+      'model.chat_template',
+      'model.temperature',
+      'model.top_p',
+      'model.top_k',
+      'algorithm.advantage_fn',
+      'algorithm.advantage_fn_args',
+      'data_processor',
+      'buffer.explorer_input.tasksets.format',
+      'buffer.explorer_input.tasksets.default_workflow_type',
+      'buffer.explorer_input.tasksets.default_reward_fn_type',
+      'buffer.explorer_input.tasksets.workflow_args',
+      'buffer.explorer_input.tasksets.reward_fn_args',
+      'buffer.explorer_input.tasksets.rollout_args',
+      'explorer.rollout_model',
+      'explorer.auxiliary_models',
+    ],
+    effect: whenExplored,
+  },
+  {
+    keys: ['algorithm.kl_penalty_fn', 'algorithm.kl_penalty_fn_args'],
+    effect: said(
+      'takes effect in part: from here on, but an adaptive coefficient continues from its checkpoint',
+    ),
+  },
+  {
+    keys: ['lr_scheduler_type', 'lr_warmup_steps', 'lr_warmup_steps_ratio', 'min_lr_ratio'].map(
+      (key) => `algorithm.optimizer.${key}`,
+    ),
+    effect: said(
+      'takes effect in part: steps that are done keep their rates, the next ones are at their place in the new schedule',
+    ),
+  },
+  {
+    keys: ['buffer.explorer_input.eval_tasksets', 'explorer.eval_interval'],
+    effect: said('takes effect from the next evaluation on'),
+  },
+  {
+    keys: ['model.critic_model_path'],
+    effect: said('takes no effect: the critic continues from its checkpoint'),
+  },
+];
+
+/** Of a change of `key`. */
+export function effectOf(key: string, mode: Mode): Effect {
+  const plain = key.replaceAll(/\[\d+\]/g, '');
+  const fitting = rules
+    .filter(({ modes }) => modes?.includes(mode) ?? true)
+    .flatMap(({ keys, effect }) => keys.map((known) => ({ known, effect })))
+    .filter(({ known }) => plain === known || plain.startsWith(`${known}.`))
+    .toSorted((a, b) => b.known.length - a.known.length);
+  return fitting[0]?.effect ?? usual;
+}

@@ -1,0 +1,68 @@
+/** The settings that the stages of a run were last started with: `settings.json` in its folder. */
+import { hash } from 'node:crypto';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describeError } from '@trinity-rft/core';
+import { CheckpointError } from '@trinity-rft/core/internal';
+import type { Settings } from './settings.js';
+
+const fileName = 'settings.json';
+
+export interface SettingsRecord {
+  readonly jobDirectory: string;
+  /** In the order of the stages, as many as have begun. */
+  readonly stages: readonly Settings[];
+}
+
+/** Undefined when there is none. @throws CheckpointError when it is not as it was written */
+export function readRecord(jobDirectory: string): SettingsRecord | undefined {
+  const file = path.join(jobDirectory, fileName);
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw damaged(file, `cannot be read: ${describeError(cause)}`, cause);
+  }
+  const { sha256, ...record } = parse(file, text);
+  if (sha256 !== digestOf(record)) throw damaged(file, 'has been changed since it was written');
+  return record;
+}
+
+/** @throws CheckpointError when it cannot be written */
+export function writeRecord(jobDirectory: string, stages: readonly Settings[]): void {
+  const file = path.join(jobDirectory, fileName);
+  const record: SettingsRecord = { jobDirectory, stages };
+  const text = JSON.stringify({ ...record, sha256: digestOf(record) }, null, 2);
+  try {
+    writeFileSync(`${file}.tmp`, `${text}\n`);
+    renameSync(`${file}.tmp`, file);
+  } catch (cause) {
+    throw new CheckpointError(
+      `${file} could not be written: ${describeError(cause)}. Check that the folder is writable and the disk has room.`,
+      { code: 'SETTINGS_WRITE', cause },
+    );
+  }
+}
+
+type Stored = SettingsRecord & { readonly sha256: string };
+
+function parse(file: string, text: string): Stored {
+  try {
+    const stored = JSON.parse(text) as Partial<Stored> | null;
+    if (stored !== null && Array.isArray(stored.stages)) return stored as Stored;
+  } catch (cause) {
+    throw damaged(file, 'is not JSON', cause);
+  }
+  throw damaged(file, 'is not a record of settings');
+}
+
+const digestOf = ({ jobDirectory, stages }: SettingsRecord): string =>
+  hash('sha256', JSON.stringify([jobDirectory, stages]), 'hex');
+
+function damaged(file: string, what: string, cause?: unknown): CheckpointError {
+  return new CheckpointError(
+    `${file} ${what}. Delete it to resume without a look at what has changed in the configuration.`,
+    { code: 'SETTINGS_DAMAGED', cause },
+  );
+}

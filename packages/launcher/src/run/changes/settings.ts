@@ -1,0 +1,79 @@
+/** The settings of a stage under the keys of the YAML, without secrets. */
+import type { StageConfig } from '@trinity-rft/config';
+import { redact } from '@trinity-rft/config/internal';
+
+/** Keys below them are the user's own. */
+const freeKeys = /(?<=\.(?:envVars|workflowArgs|rewardFnArgs)\.).*$/;
+
+/** Text, number, flag or a list of these, by the path of its key: `buffer.batch_size`. */
+export type Settings = Readonly<Record<string, unknown>>;
+
+/** They follow from other settings, or from the place of the run's folder. */
+const derived: readonly RegExp[] = [
+  /^(?:stage_index|project|group|name|job_directory)$/,
+  /^(?:monitor|log)\.directory$/,
+  /^algorithm\.(?:needs|needs_rollouts|schema)\b/,
+  /^buffer\.train_batch\./,
+  /^model\.from_previous_stage$/,
+  /\.is_(?:local|eval)$/,
+];
+
+/** Where the resolved configuration has another name or place than the YAML. */
+const renamed: readonly (readonly [resolved: RegExp, key: string])[] = [
+  [/^engine$/, 'trainer.trainer_type'],
+  [/^model\.lora\./, 'model.lora_configs[0].'],
+  [/^explorer\.serve\.host$/, 'explorer.listen_address'],
+  [/^explorer\.serve\.port$/, 'explorer.proxy_port'],
+  [/^explorer\.serve\.check_interval_ms$/, 'explorer.service_status_check_interval_ms'],
+  [/^explorer\.serve\./, 'explorer.'],
+  [/^monitor\.sinks$/, 'monitor.monitor_type'],
+  [/\.clip_grad_norm$/, '.clip_grad'],
+  [/^(algorithm\.\w+_(?:fn|strategy))\.name$/, '$1'],
+  [/^(algorithm\.\w+_(?:fn|strategy))\.args\./, '$1_args.'],
+  [/^(buffer\.explorer_input\.\w+\[\d+\])\.workflow$/, '$1.default_workflow_type'],
+  [/^(buffer\.explorer_input\.\w+\[\d+\])\.reward_fn$/, '$1.default_reward_fn_type'],
+  [/^(explorer\.auxiliary_models\[\d+\])\.source\./, '$1.'],
+  [/^buffer\.trainer_input\.experts\.buffer\./, 'buffer.trainer_input.auxiliary_buffers.'],
+];
+
+export function settingsOf(stage: StageConfig): Settings {
+  const { modelPath, fromPreviousStage } = stage.model;
+  const model = { ...stage.model, modelPath: fromPreviousStage ? previousStage : modelPath };
+  return Object.fromEntries(
+    flatten('', redact({ ...stage, model }))
+      .map(([key, value]) => inUnitOfFile(nameOf(key), value))
+      .filter(([key]) => !derived.some((pattern) => pattern.test(key))),
+  );
+}
+
+const previousStage = 'the checkpoint of the stage before';
+
+function flatten(key: string, value: unknown): readonly (readonly [string, unknown])[] {
+  if (value === undefined || value === null) return [];
+  if (
+    Array.isArray(value) &&
+    (value.length === 0 || value.some((item) => typeof item === 'object'))
+  )
+    return value.flatMap((item, i) => flatten(`${key}[${i}]`, item));
+  if (typeof value !== 'object' || Array.isArray(value)) return [[key, value]];
+  return Object.entries(value).flatMap(([name, inner]) =>
+    flatten(key === '' ? name : `${key}.${name}`, inner),
+  );
+}
+
+function nameOf(key: string): string {
+  const free = freeKeys.exec(key)?.[0] ?? '';
+  const snake = key
+    .slice(0, key.length - free.length)
+    .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const found = renamed.find(([resolved]) => resolved.test(snake));
+  return (found ? snake.replace(found[0], found[1]) : snake) + free;
+}
+
+/** Times are resolved to milliseconds and sizes to bytes; what is the user's own stays. */
+function inUnitOfFile(key: string, value: unknown): readonly [string, unknown] {
+  if (typeof value !== 'number' || /\.(?:env_vars|\w+_args)\./.test(key)) return [key, value];
+  if (key.endsWith('_ms')) return [key.slice(0, -'_ms'.length), value / 1000];
+  if (key.endsWith('_bytes')) return [key.replace(/_bytes$/, '_mb'), value / 2 ** 20];
+  return [key, value];
+}
