@@ -466,10 +466,10 @@ const cases: readonly Broken[] = [
     says: ['not set', 'base_url'],
   },
   {
-    name: 'a judge of the hub',
-    file: { rest: 'explorer:\n  auxiliary_models:\n    - model_path: «Qwen/Qwen3-8B' },
+    name: 'a judge of the hub without its owner',
+    file: { rest: 'explorer:\n  auxiliary_models:\n    - model_path: «Qwen3-8B' },
     key: 'explorer.auxiliary_models[0].model_path',
-    says: ['no such folder', 'base_url'],
+    says: ['there is no', 'owner/name'],
   },
   {
     name: 'two judges of one name',

@@ -21,6 +21,7 @@ export {
   type ConfigurationOptions,
   type ExtensionOptions,
 } from './run/configuration.js';
+export { planDownloads, type ModelDownloads } from './assembly/models/hub-models.js';
 export { checkFiles, type CheckedFiles, type CheckOptions } from './run/check-files.js';
 export { isUnfinished } from './run/progress.js';
 export { renderMetric, renderReport, type RenderReportOptions } from './report/render.js';

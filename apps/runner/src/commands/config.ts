@@ -1,6 +1,6 @@
 /** `trinity config check | schema | plan`: what a configuration says, without running it. */
 import { configJsonSchema, planConfig, renderPlan, type LoadedConfig } from '@trinity-rft/config';
-import type { CheckedFiles } from '@trinity-rft/launcher';
+import type { CheckedFiles, ModelDownloads } from '@trinity-rft/launcher';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import {
@@ -48,7 +48,9 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
       exitWith(async (named: string | undefined, given: ConfigArguments) => {
         const { loaded, files } = await load(fileOf('config plan', named, given), given);
         for (const warning of [...loaded.warnings, ...files.warnings]) write(`${warning}\n`);
-        write(`${renderPlan(planConfig(loaded.config, { rows: files.rows }))}\n`);
+        const { config: planned, lines } = await downloads(loaded);
+        for (const line of lines) write(`${line}\n`);
+        write(`${renderPlan(planConfig(planned, { rows: files.rows }))}\n`);
         return exitCodes.done;
       }),
     );
@@ -57,6 +59,15 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
 interface Checked {
   readonly loaded: LoadedConfig;
   readonly files: CheckedFiles;
+}
+
+/** The hub may be unreachable: then a plan waits this long, in ms. */
+const longestSilence = 15_000;
+
+async function downloads({ config }: LoadedConfig): Promise<ModelDownloads> {
+  const { planDownloads } = await import('@trinity-rft/launcher');
+  const { systemClock } = await import('@trinity-rft/core/internal');
+  return planDownloads(config, { env: process.env, clock: systemClock, stallMs: longestSilence });
 }
 
 /** With the plugins that the command line and the file name, and with the files that it names. */

@@ -1,12 +1,12 @@
 /**
- * The folders of the Hugging Face cache that hold one dataset; the layout is that of
- * `huggingface_hub`, so that datasets fetched by Python are found.
+ * The folders of the Hugging Face cache that hold one dataset or model; the layout is that of
+ * `huggingface_hub`, so that what Python has fetched is found.
  */
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 
 export interface HubCache {
-  /** Folder of this dataset. */
+  /** Folder of this dataset or model. */
   readonly folder: string;
   /** Folder of the files at a revision. */
   snapshot(revision: string): string;
@@ -20,8 +20,13 @@ export interface HubCache {
   setListing(revision: string, paths: readonly string[]): Promise<void>;
 }
 
-export function hubCache(cacheDirectory: string, id: string): HubCache {
-  const folder = join(cacheDirectory, ['datasets', ...id.split('/')].join('--'));
+export type HubKind = 'datasets' | 'models';
+
+export const hubFolder = (cacheDirectory: string, kind: HubKind, id: string): string =>
+  join(cacheDirectory, [kind, ...id.split('/')].join('--'));
+
+export function hubCache(cacheDirectory: string, kind: HubKind, id: string): HubCache {
+  const folder = hubFolder(cacheDirectory, kind, id);
   const ref = join(folder, 'refs', 'main');
   const snapshot = (revision: string): string => join(folder, 'snapshots', revision);
   // One split is fetched at a time; with the full listing, the choice of files stays the same as at
@@ -72,7 +77,7 @@ export async function readText(path: string): Promise<string | undefined> {
 }
 
 /** Writes, then renames: readers never see half a file. */
-async function replaceFile(path: string, text: string): Promise<void> {
+export async function replaceFile(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await writeFile(`${path}.incomplete`, text);
   await rename(`${path}.incomplete`, path);

@@ -1,17 +1,24 @@
 /** Fetches the files of a split of a Hugging Face dataset into the cache, or finds them there. */
 import { createWriteStream } from 'node:fs';
 import { mkdir, rename, stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import { type Clock } from '@trinity-rft/core';
 import { CancelledError, TaskError } from '@trinity-rft/core/internal';
+import {
+  cacheDirectoryOf,
+  endpointOf,
+  exists,
+  hubAccess,
+  isInside,
+  isSet,
+  reasonOf,
+  type Environment,
+} from './hub-access.js';
 import { hubCache, readText, type HubCache } from './hub-cache.js';
 import { guardStalls, type StallGuard } from './stall-guard.js';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface HubRequest {
   /** `owner/name`. */
@@ -39,13 +46,13 @@ export interface HubRequest {
  * @throws TaskError when the files are neither in the cache nor on the hub; CancelledError
  */
 export async function fetchHubFiles(request: HubRequest): Promise<readonly string[]> {
-  const cache = hubCache(cacheDirectoryOf(request), request.id);
+  const cache = hubCache(cacheDirectoryOf(request), 'datasets', request.id);
   const cached = await findInCache(cache, request);
   if (cached) return cached;
   if (isSet(request.environment['HF_HUB_OFFLINE']))
     throw unreachable(request, cache, new TaskError('HF_HUB_OFFLINE is set'));
   try {
-    return await guardStalls({ ...request, what: endpointOf(request) }, (guard) =>
+    return await guardStalls({ ...request, what: endpointOf(request.environment) }, (guard) =>
       download(cache, request, guard),
     );
   } catch (cause) {
@@ -82,14 +89,9 @@ async function download(
 ): Promise<readonly string[]> {
   // Loaded on first use: most runs read local files.
   const { datasetInfo, downloadFile, listFiles } = await import('@huggingface/hub');
-  const { id, environment } = request;
-  const token = environment['HF_TOKEN'];
+  const { id } = request;
   const repo = { type: 'dataset', name: id } as const;
-  const access = {
-    hubUrl: endpointOf(request),
-    fetch: guardedFetch(guard),
-    accessToken: token === '' ? undefined : token,
-  };
+  const access = hubAccess(request.environment, guard);
 
   const revision =
     (await cache.revision()) ??
@@ -117,15 +119,6 @@ async function download(
   return paths;
 }
 
-function guardedFetch(guard: StallGuard): typeof fetch {
-  return async (input, init) => {
-    guard.progress();
-    const response = await fetch(input, { ...init, signal: guard.signal });
-    guard.progress();
-    return response;
-  };
-}
-
 async function save(blob: Blob, target: string, guard: StallGuard): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
   const incomplete = `${target}.incomplete`;
@@ -148,27 +141,6 @@ async function save(blob: Blob, target: string, guard: StallGuard): Promise<void
   await rename(incomplete, target);
 }
 
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
-const isSet = (value: string | undefined): boolean =>
-  value !== undefined && !['', '0', 'false'].includes(value.toLowerCase());
-/** A listing is not trusted: none of its paths may lead out of the snapshot's folder. */
-const isInside = (path: string): boolean =>
-  !path.startsWith('/') && !path.split(/[/\\]/).includes('..');
-const endpointOf = ({ environment }: HubRequest): string =>
-  (environment['HF_ENDPOINT'] || 'https://huggingface.co').replace(/\/+$/, '');
-
-function cacheDirectoryOf({ cacheDirectory, environment }: HubRequest): string {
-  if (cacheDirectory !== undefined) return resolve(cacheDirectory);
-  const home =
-    environment['HF_HOME'] ||
-    join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'huggingface');
-  return environment['HF_HUB_CACHE'] || join(home, 'hub');
-}
-
 function unreachable({ id, environment }: HubRequest, cache: HubCache, cause: unknown): TaskError {
   const status = (cause as { statusCode?: unknown }).statusCode;
   const isMissing = status === 401 || status === 403 || status === 404;
@@ -183,16 +155,4 @@ function unreachable({ id, environment }: HubRequest, cache: HubCache, cause: un
       cause,
     },
   );
-}
-
-/** The reason of a failed fetch is in its cause: `getaddrinfo ENOTFOUND ...`. */
-function reasonOf(cause: unknown): string {
-  const inner = cause instanceof Error ? cause.cause : undefined;
-  const text =
-    inner instanceof Error && inner.message
-      ? inner.message
-      : cause instanceof Error
-        ? cause.message
-        : String(cause);
-  return (text.split('\n')[0] ?? '').replace(/\.+$/, '');
 }

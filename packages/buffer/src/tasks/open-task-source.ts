@@ -9,7 +9,8 @@ import { CancelledError, systemClock, TaskError } from '@trinity-rft/core/intern
 import { chooseDataFiles, type DataFilesRequest } from '../files/data-files.js';
 import { readDatasetCard } from '../files/dataset-card.js';
 import { listFolder, readText } from '../hub/hub-cache.js';
-import { fetchHubFiles, type Environment } from '../hub/hub.js';
+import type { Environment } from '../hub/hub-access.js';
+import { fetchHubFiles } from '../hub/hub.js';
 import { readJsonFile } from '../files/json-file.js';
 import { readParquetFile } from '../files/parquet-file.js';
 import { parseSplit, slicePart } from '../files/splits.js';

@@ -84,12 +84,12 @@ export const model = section(
     model_path: field(
       text(),
       '',
-      'Folder of a Hugging Face model. A hub id can be planned, but not run.',
+      'Folder of a Hugging Face model, a GGUF file, or the id of a model on the hub (owner/name, owner/name/file.gguf, also with @revision), which is fetched into the cache of the hub.',
     ),
     critic_model_path: field(
       text(),
       '',
-      'Folder of the model that the critic starts from. Default: model_path.',
+      'Folder or hub id of the model that the critic starts from. Default: model_path.',
       derived,
     ),
     trust_remote_code: field(flag(), false, 'Python models only.', ignored(noPython)),

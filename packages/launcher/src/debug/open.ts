@@ -3,6 +3,8 @@ import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import type { Clock, Logger } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
+import { systemClock } from '@trinity-rft/core/internal';
+import { withFetchedModels } from '../assembly/models/hub-models.js';
 import { resolveModelFolder } from '../assembly/models/model-folder.js';
 import type { StageContext } from '../context/stage-context.js';
 import {
@@ -41,9 +43,16 @@ export interface DebugContext {
 export async function openDebugContext(options: DebugOptions): Promise<DebugContext> {
   const { cwd = '.', outputDirectory = 'debug_output', clock, signal } = options;
   const { loaded, ...extensions } = await readConfiguration(options);
-  const { config, warnings } = loaded;
+  const notices = [...loaded.warnings];
+  const { env = process.env } = options;
+  const fetching = {
+    env,
+    clock: clock ?? systemClock,
+    signal,
+    report: (line: string) => void notices.push(line),
+  };
+  const config = await withFetchedModels(loaded.config, fetching, loaded.problemAt);
   const stage = exploringStage(config);
-  const notices = [...warnings];
   const startModel =
     options.newestCheckpoint === true
       ? await newestWeights(config, stage)

@@ -14,6 +14,7 @@ import { readTaskset } from '../assembly/data/tasks.js';
 import { checkTrainingData } from '../assembly/data/training-data.js';
 import { readChatFormat } from '../assembly/models/chat-format.js';
 import { engineNamed } from '../assembly/models/engines.js';
+import { withCachedModels } from '../assembly/models/hub-models.js';
 import type { Extensions } from '../context/stage-context.js';
 
 export type Checkable = Pick<LoadedConfig, 'config'> & Partial<Pick<LoadedConfig, 'problemAt'>>;
@@ -40,7 +41,7 @@ export async function checkFiles(
   const problems: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
   const rows: Readonly<Record<string, number>>[] = [];
-  for (const stage of config.stages.slice(from)) {
+  for (const stage of withCachedModels(config).stages.slice(from)) {
     const at = (key: KeyPath, message: string): ConfigProblem =>
       problemAt(stage.stageIndex, key, message);
     const check: Check = {
@@ -201,7 +202,9 @@ async function checkModels(check: Check): Promise<void> {
     if (source.kind !== 'folder') continue;
     const key = ['explorer', 'auxiliary_models', index, 'model_path'];
     await checkModel(check, key, source);
-    await attempt(check, key, () => readChat(source.modelPath, auxiliary));
+    await attempt(check, key, async () => {
+      if (isThere(source.modelPath)) await readChat(source.modelPath, auxiliary);
+    });
   }
 }
 

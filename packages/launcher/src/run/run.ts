@@ -4,6 +4,7 @@ import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
 import { type Clock } from '@trinity-rft/core';
 import { knowSecret, knowSecretsOf, systemClock } from '@trinity-rft/core/internal';
 import type { Terminal } from '@trinity-rft/monitor';
+import { withFetchedModels } from '../assembly/models/hub-models.js';
 import type { Extensions, ServeOptions, StageResult } from '../context/stage-context.js';
 import { loadExtensions, readConfiguration, type ExtensionOptions } from './configuration.js';
 import { catchStrayErrors, failureFile, isInterrupt } from './failure.js';
@@ -62,11 +63,12 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   const { terminal, clock = systemClock, env = process.env, serve } = options;
   knowSecretsOf(env);
   if (serve?.apiKey !== undefined) knowSecret(serve.apiKey);
-  const { loaded, ...extensions } = await readAll(options);
-  const { config, warnings } = loaded;
-  for (const warning of warnings) terminal.write(`${warning}\n`);
-  assertNamesKnown(config, extensions);
+  const { loaded: read, ...extensions } = await readAll(options);
+  for (const warning of read.warnings) terminal.write(`${warning}\n`);
+  assertNamesKnown(read.config, extensions);
   const { signal = new AbortController().signal } = options;
+  const loaded = await fetchModels(read, { terminal, clock, env, signal });
+  const { config } = loaded;
   for (const warning of await checkRemaining(loaded, extensions, signal))
     terminal.write(`${warning}\n`);
 
@@ -98,6 +100,24 @@ async function readAll(
   const all = { ...options, plugins: [...plugins, ...config.plugins] };
   const projects = file === undefined ? [] : [path.dirname(path.resolve(cwd, file))];
   return { ...(await loadExtensions(all, projects)), loaded: configPath };
+}
+
+/** An interrupt ends it early; the run then ends before it opens a model. */
+async function fetchModels(
+  loaded: ParsedConfig,
+  { terminal, ...options }: Pick<StageSurroundings, 'terminal' | 'clock' | 'env' | 'signal'>,
+): Promise<ParsedConfig> {
+  const report = (line: string): void => terminal.write(`${line}\n`);
+  try {
+    const { config, problemAt } = loaded;
+    return {
+      ...loaded,
+      config: await withFetchedModels(config, { ...options, report }, problemAt),
+    };
+  } catch (error) {
+    if (isInterrupt(error, options.signal)) return loaded;
+    throw error;
+  }
 }
 
 /**

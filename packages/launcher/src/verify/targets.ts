@@ -4,6 +4,7 @@ import path from 'node:path';
 import { ConfigError, type EngineFactory } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { builtInEngine, engineNamed } from '../assembly/models/engines.js';
+import { withCachedModels } from '../assembly/models/hub-models.js';
 import { startModelOf } from '../assembly/models/model-folder.js';
 import { readConfiguration, type ConfigurationOptions } from '../run/configuration.js';
 
@@ -58,7 +59,7 @@ async function targetsOfConfig(
     configPath,
     checkNames: false,
   });
-  const { config } = loaded;
+  const config = withCachedModels(loaded.config, options.env);
   const targets: VerifyTarget[] = [];
   for (const stage of config.stages) {
     const { experienceBuffer } = stage.buffer.trainerInput;

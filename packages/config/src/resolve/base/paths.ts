@@ -1,5 +1,6 @@
 /** Paths and hub ids: from the text of the file to an absolute path or a name on the hub. */
 import { isAbsolute } from 'node:path';
+import { parseModelId } from '@trinity-rft/core/internal';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from './context.js';
 
@@ -23,6 +24,27 @@ export function locate(context: StageContext, path: KeyPath, value: string): Loc
     ? '"~" is not expanded; write ${oc.env:HOME} instead.'
     : `Relative paths start at the working directory, ${context.disk.resolve('.')}.`;
   context.report(path, `got "${value}", but there is no ${full}. ${fix}`);
+  return undefined;
+}
+
+/**
+ * As `locate`, for a model: the id of one on the hub is `owner/name`, or `owner/name/file.gguf`, both
+ * also with `@revision`.
+ */
+export function locateModel(
+  context: StageContext,
+  path: KeyPath,
+  value: string,
+): Location | undefined {
+  const full = context.disk.resolve(value);
+  if (context.disk.kind(full) !== undefined) return { path: full, isLocal: true };
+  if (parseModelId(value) !== undefined && !dataFile.test(value))
+    return { path: value, isLocal: false };
+  if (!isHubId(value)) return locate(context, path, value);
+  context.report(
+    path,
+    `got "${value}", but there is no ${full}. Give the folder of a model, a GGUF file, or the id of a model on the Hugging Face hub: owner/name.`,
+  );
   return undefined;
 }
 

@@ -114,7 +114,7 @@ export interface OptimizerConfig extends Resolved<typeof optimizer> {
 }
 
 export interface ModelConfig extends Resolved<typeof model> {
-  /** Absolute folder when `isLocal`, else a Hugging Face hub id. */
+  /** Absolute folder or GGUF file when `isLocal`, else a Hugging Face hub id. */
   readonly modelPath: string;
   readonly isLocal: boolean;
   /**
@@ -129,7 +129,7 @@ export interface ModelConfig extends Resolved<typeof model> {
   readonly maxPromptTokens: number;
   readonly maxResponseTokens: number;
   /**
-   * Folder that the critic starts from, absolute; undefined: the model itself. Read where the
+   * Folder that the critic starts from, absolute, or a hub id; undefined: the model itself. Read where the
    * algorithm needs a critic.
    */
   readonly criticModelPath: string | undefined;

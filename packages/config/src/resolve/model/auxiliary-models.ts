@@ -8,7 +8,7 @@ import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import { checkToolChoice, ownLengths } from './inference.js';
 import { deriveLengths } from './lengths.js';
 import { readModelFolder, type ModelShape } from './model-folder.js';
-import { locate } from '../base/paths.js';
+import { locateModel } from '../base/paths.js';
 
 type AuxiliaryInput = RunInput['explorer']['auxiliary_models'][number];
 
@@ -74,7 +74,7 @@ function derive(context: StageContext, section: KeyPath, parts: Parts): Auxiliar
       [...section, 'base_url'],
       'is not set, but engine_type is external. Give the address of the API, which ends in /v1.',
     );
-  const { path, shape } = findFolder(context, [...section, 'model_path'], modelPath);
+  const { path, shape, isFound } = findFolder(context, [...section, 'model_path'], modelPath);
   const given = folderLengths(input, model);
   return {
     ...inherited,
@@ -82,7 +82,7 @@ function derive(context: StageContext, section: KeyPath, parts: Parts): Auxiliar
       section,
       given,
       shape,
-      mayReport: shape !== undefined,
+      mayReport: isFound,
       wholeDecides: true,
     }),
     source: { kind: 'folder', modelPath: path, engine: engineOf(context, section, parts) },
@@ -111,24 +111,23 @@ function folderLengths(input: AuxiliaryInput, model: ModelConfig): ReturnType<ty
   return both ? { ...ownLengths(input, model), maxModelLen: null } : ownLengths(input, model);
 }
 
-function findFolder(
-  context: StageContext,
-  at: KeyPath,
-  value: string,
-): { readonly path: string; readonly shape: ModelShape | undefined } {
-  const location = locate(context, at, value);
-  if (location === undefined) return { path: value, shape: undefined };
-  if (!location.isLocal) {
-    context.report(
-      at,
-      `got "${value}", but there is no such folder. Give the folder of a model on this disk, or base_url and api_key of a service.`,
-    );
-    return { path: value, shape: undefined };
-  }
+interface FoundModel {
+  /** Absolute folder or file, or the id of a model on the hub. */
+  readonly path: string;
+  /** Undefined on the hub, and after a problem. */
+  readonly shape: ModelShape | undefined;
+  readonly isFound: boolean;
+}
+
+function findFolder(context: StageContext, at: KeyPath, value: string): FoundModel {
+  const location = locateModel(context, at, value);
+  if (location === undefined) return { path: value, shape: undefined, isFound: false };
+  if (!location.isLocal) return { path: value, shape: undefined, isFound: true };
   const read = readModelFolder(context.disk, location.path);
   if (read.kind === 'problem')
     context.report(at, `got "${value}": ${location.path} ${read.message}.`);
-  return { path: location.path, shape: read.kind === 'shape' ? read.shape : undefined };
+  const shape = read.kind === 'shape' ? read.shape : undefined;
+  return { path: location.path, shape, isFound: shape !== undefined };
 }
 
 function remoteSource(

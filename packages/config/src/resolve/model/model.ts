@@ -8,7 +8,7 @@ import { checkToolChoice, ownLengths } from './inference.js';
 import { deriveLengths, type Lengths } from './lengths.js';
 import { deriveLora } from './lora.js';
 import { readModelFolder, type ModelShape } from './model-folder.js';
-import { locate, type Location } from '../base/paths.js';
+import { locateModel, type Location } from '../base/paths.js';
 
 export interface DerivedModel {
   readonly model: ModelConfig;
@@ -18,7 +18,7 @@ export interface DerivedModel {
 
 export function deriveModel(context: StageContext, engine: string): DerivedModel {
   const { model: input } = context.input;
-  const location = locateModel(context);
+  const location = findModel(context);
   const shape = location?.isLocal === true ? readShape(context, location.path) : undefined;
   const given: Lengths = {
     maxModelLen: input.max_model_len,
@@ -49,11 +49,14 @@ export function deriveModel(context: StageContext, engine: string): DerivedModel
   };
 }
 
-function locateModel(context: StageContext): Location | undefined {
+function findModel(context: StageContext): Location | undefined {
   const path: KeyPath = ['model', 'model_path'];
   const value = context.input.model.model_path;
-  if (value !== '') return locate(context, path, value);
-  context.report(path, 'is not set. Give the folder of a Hugging Face model.');
+  if (value !== '') return locateModel(context, path, value);
+  context.report(
+    path,
+    'is not set. Give the folder of a Hugging Face model, a GGUF file, or the id of a model on the hub.',
+  );
   return undefined;
 }
 
@@ -71,15 +74,8 @@ function deriveCriticPath(context: StageContext): string | undefined {
   const { critic_model_path: given } = context.input.model;
   if (given === '') return undefined;
   const path: KeyPath = ['model', 'critic_model_path'];
-  const location = locate(context, path, given);
-  if (location?.isLocal !== true) {
-    if (location !== undefined)
-      context.report(
-        path,
-        `got "${given}", but there is no such folder. Give the folder of a model on this disk.`,
-      );
-    return undefined;
-  }
+  const location = locateModel(context, path, given);
+  if (location?.isLocal !== true) return location?.path;
   const read = readModelFolder(context.disk, location.path);
   if (read.kind === 'problem')
     context.report(path, `got "${given}": ${location.path} ${read.message}.`);

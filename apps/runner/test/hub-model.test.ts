@@ -1,0 +1,209 @@
+/** Runs that name their model by its id on the hub, against a small hub. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { planConfig } from '@trinity-rft/config';
+import { systemClock } from '@trinity-rft/core/internal';
+import { checkFiles, planDownloads, readConfiguration } from '@trinity-rft/launcher';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { commit, startModelHub, type AnswerInstead } from './support/model-hub.js';
+import { runHere } from './support/run-here.js';
+import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
+
+const id = 'owner/tiny';
+const weights = 'model.safetensors';
+
+let workspace: Workspace;
+let cache: string;
+beforeAll(async () => {
+  workspace = await createWorkspace();
+});
+beforeEach(() => {
+  cache = mkdtempSync(path.join(tmpdir(), 'trinity-hub-'));
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(cache, { recursive: true, force: true });
+});
+
+const snapshot = (): string => path.join(cache, 'models--owner--tiny/snapshots', commit);
+const configOf = (name: string, model: Tree = {}): string =>
+  workspace.config(`${name}.yaml`, {
+    name,
+    model: { model_path: id, ...model },
+    buffer: { total_steps: 1 },
+  });
+const modelFile = (name: string): Buffer => readFileSync(path.join(workspace.root, 'model', name));
+
+async function openHub(answerInstead?: AnswerInstead) {
+  const hub = await startModelHub(id, path.join(workspace.root, 'model'), answerInstead);
+  onTestFinished(() => hub.close());
+  return hub;
+}
+
+const runWith = (url: string, configPath: string, env: Record<string, string> = {}) =>
+  runHere(workspace, configPath, { env: { HF_ENDPOINT: url, HF_HUB_CACHE: cache, ...env } });
+
+async function goneHub(): Promise<string> {
+  const hub = await startModelHub(id, path.join(workspace.root, 'model'));
+  await hub.close();
+  return hub.url;
+}
+
+const parts = (): readonly string[] =>
+  readdirSync(snapshot()).filter((file) => file.endsWith('.incomplete'));
+const partSizes = (): readonly number[] =>
+  parts().map((file) => statSync(path.join(snapshot(), file)).size);
+
+/** Cuts the weights off once, in the middle. */
+function cutOnce(status?: number): AnswerInstead {
+  let isCut = false;
+  return (request, response, content) => {
+    if (request.url?.endsWith(weights) !== true || !content) return false;
+    if (isCut) {
+      if (status === undefined) return false;
+      response.writeHead(status).end();
+      return true;
+    }
+    isCut = true;
+    response.writeHead(200, { 'content-length': content.length });
+    response.write(content.subarray(0, 1000));
+    void vi
+      .waitUntil(() => partSizes().includes(1000), { timeout: 60_000 })
+      .finally(() => response.destroy());
+    return true;
+  };
+}
+
+describe('a model of the hub', () => {
+  it('is fetched with progress, trained, and from then on read from the cache', async () => {
+    const hub = await openHub();
+    const file = configOf('first');
+    const { summary, error, output } = await runWith(hub.url, file, {
+      HF_TOKEN: 'hf_secretsecret',
+    });
+    expect(error).toBeUndefined();
+    expect(summary?.trainStep).toBe(1);
+    expect(output).toContain(`Fetching ${id}: `);
+    expect(output).toMatch(/model\.safetensors: .* \(100 %\)/);
+    expect(output).not.toContain('hf_secretsecret');
+    expect(readFileSync(path.join(snapshot(), weights))).toEqual(modelFile(weights));
+    expect(existsSync(path.join(snapshot(), 'README.md'))).toBe(false);
+
+    const offline = await runWith(await goneHub(), configOf('second'), { HF_HUB_OFFLINE: '1' });
+    expect(offline.summary?.trainStep).toBe(1);
+    expect(offline.output).not.toContain('Fetching');
+  });
+
+  it.each([
+    ['in the same run', undefined],
+    ['in the next run', 403],
+  ] as const)('continues %s where it was cut off', async (_when, status) => {
+    const hub = await openHub(cutOnce(status));
+    const name = `cut-${status}`;
+    let result = await runWith(hub.url, configOf(name));
+    if (status !== undefined) {
+      expect(result.error?.message).toContain(`answered ${status}`);
+      expect(parts()).toHaveLength(1);
+      expect(existsSync(path.join(snapshot(), weights))).toBe(false);
+      const whole = await openHub();
+      result = await runWith(whole.url, configOf(name));
+      expect(whole.requests.join()).toContain(`${weights} bytes=1000-`);
+    } else {
+      expect(hub.requests.join()).toContain(`${weights} bytes=1000-`);
+    }
+    expect(result.summary?.trainStep).toBe(1);
+    expect(readFileSync(path.join(snapshot(), weights))).toEqual(modelFile(weights));
+    expect(parts()).toEqual([]);
+  });
+
+  it('is planned with its download and its memory, without the download', async () => {
+    const hub = await openHub();
+    const { loaded } = await readConfiguration({
+      configPath: configOf('plan'),
+      cwd: workspace.root,
+      pluginDirs: ['plugins'],
+    });
+    const env = { HF_ENDPOINT: hub.url, HF_HUB_CACHE: cache };
+    const { config, lines } = await planDownloads(loaded.config, { env, clock: systemClock });
+    expect(lines.join()).toMatch(
+      /owner\/tiny is not in the cache: a run first fetches [\d.]+ kB \(\d files\)/,
+    );
+    expect(planConfig(config).stages[0]?.memory?.weights).toBeGreaterThan(0);
+    expect(readdirSync(snapshot())).toEqual(['config.json']);
+
+    const nowhere = { HF_ENDPOINT: await goneHub(), HF_HUB_CACHE: path.join(cache, 'empty') };
+    const unknown = await planDownloads(loaded.config, { env: nowhere, clock: systemClock });
+    expect(unknown.lines.join()).toMatch(
+      /size and memory of owner\/tiny are unknown: .*ECONNREFUSED/,
+    );
+  });
+
+  it('is checked as a folder once it is in the cache', async () => {
+    const hub = await openHub();
+    await runWith(hub.url, configOf('fetched'));
+    vi.stubEnv('HF_HUB_CACHE', cache);
+    const configPath = configOf('long', { max_prompt_tokens: 100 });
+    const { loaded, ...extensions } = await readConfiguration({
+      configPath,
+      cwd: workspace.root,
+      pluginDirs: ['plugins'],
+    });
+    const { signal } = new AbortController();
+    await expect(checkFiles(loaded, extensions, { signal })).rejects.toThrow(
+      /long\.yaml:\d+:\d+ model\.model_path: .*only 64 positions/,
+    );
+  });
+});
+
+describe('a model that cannot be fetched', () => {
+  it.each([
+    ['is unknown', 404, ['check the name', 'HF_TOKEN', 'not set']],
+    ['needs a token', 401, ['private or gated', 'HF_TOKEN', 'not set']],
+  ] as const)('says so when it %s', async (_name, status, parts) => {
+    const hub = await openHub((_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end('{"error":"No"}');
+      return true;
+    });
+    const { error } = await runWith(hub.url, configOf('refused'));
+    for (const part of ['refused.yaml:', 'model.model_path', id, hub.url, cache, ...parts])
+      expect(error?.message).toContain(part);
+  });
+
+  it('is not used when its digest is wrong', async () => {
+    const hub = await openHub((request, response, content) => {
+      if (request.url?.endsWith(weights) !== true || !content) return false;
+      const flipped = Buffer.from(content);
+      flipped[flipped.length - 1]! ^= 1;
+      response.end(flipped);
+      return true;
+    });
+    const { error } = await runWith(hub.url, configOf('flipped'));
+    expect(error?.message).toMatch(/model\.safetensors arrived with another digest \(sha256\)/);
+    expect(readdirSync(snapshot()).filter((file) => file.startsWith(weights))).toEqual([]);
+  });
+
+  it('names a hub that is not there, and one that falls silent', async () => {
+    const gone = await goneHub();
+    const { error } = await runWith(gone, configOf('gone'));
+    for (const part of [id, gone, 'ECONNREFUSED', 'HF_ENDPOINT', 'gone.yaml:'])
+      expect(error?.message).toContain(part);
+    const silent = await openHub(() => true);
+    const { loaded } = await readConfiguration({
+      configPath: configOf('silent'),
+      cwd: workspace.root,
+      pluginDirs: ['plugins'],
+    });
+    const env = { HF_ENDPOINT: silent.url, HF_HUB_CACHE: cache };
+    const { lines } = await planDownloads(loaded.config, { env, clock: systemClock, stallMs: 200 });
+    expect(lines.join()).toContain(`Nothing came from ${silent.url} for 0.2 s`);
+  });
+
+  it('must be named by owner and name', async () => {
+    const { error } = await runWith(
+      await goneHub(),
+      configOf('short', { model_path: 'tiny-typo' }),
+    );
+    expect(error?.message).toMatch(/model\.model_path.*"tiny-typo".*owner\/name/);
+  });
+});

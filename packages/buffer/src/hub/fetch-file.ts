@@ -1,0 +1,142 @@
+/**
+ * Fetches one file of the hub, and continues where an earlier attempt, or an earlier process, was
+ * cut off. A file takes its name only when its size and digest are right.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
+import { ConfigError, type Clock } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core/internal';
+import { exists, guardedFetch } from './hub-access.js';
+import { guardStalls, type StallGuard } from './stall-guard.js';
+
+export interface Digest {
+  /** `git`: the id of a blob, which git gives to files that are not in LFS. */
+  readonly kind: 'sha256' | 'git';
+  readonly hex: string;
+}
+
+export interface RemoteFile {
+  readonly path: string;
+  readonly url: string;
+  readonly size: number;
+  readonly digest: Digest;
+}
+
+export interface FetchOptions {
+  readonly token: string | undefined;
+  readonly clock: Clock;
+  /** Longest time without progress of one attempt. */
+  readonly stallMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** Called with the bytes of the file that are there. */
+  readonly onProgress: (bytes: number) => void;
+}
+
+/** Attempts in a row that bring nothing. */
+const mostAttempts = 3;
+
+/** An answer of the hub that is no file; `statusCode` as the hub's client has it. */
+class StatusError extends Error {
+  readonly statusCode: number;
+
+  constructor(statusCode: number, path: string) {
+    super(`the hub answered ${statusCode} to the request for ${path}`);
+    this.statusCode = statusCode;
+  }
+}
+
+/** @throws ConfigError for a wrong digest, CancelledError, and errors of the network */
+export async function fetchFile(
+  file: RemoteFile,
+  target: string,
+  options: FetchOptions,
+): Promise<void> {
+  if (await exists(target)) return;
+  await mkdir(dirname(target), { recursive: true });
+  // Parts of different contents are never joined.
+  const part = `${target}.${file.digest.hex.slice(0, 16)}.incomplete`;
+  await fetchPart(file, part, options);
+  if ((await digestOf(part, file)) !== file.digest.hex) {
+    await rm(part);
+    throw new ConfigError(
+      `${file.url} arrived with another digest (${file.digest.kind}) than the hub states, ${file.digest.hex}, and was deleted. Try again; if it happens again, ask whoever runs the hub, mirror or proxy.`,
+      { code: 'HUB_DIGEST' },
+    );
+  }
+  await rename(part, target);
+}
+
+async function fetchPart(file: RemoteFile, part: string, options: FetchOptions): Promise<void> {
+  const { clock, signal } = options;
+  let failures = 0;
+  for (;;) {
+    const before = await sizeOf(part);
+    if (before === file.size) return;
+    try {
+      await guardStalls({ ...options, what: new URL(file.url).host }, (guard) =>
+        fetchRest(file, part, guard, options),
+      );
+    } catch (error) {
+      failures = (await sizeOf(part)) > before ? 1 : failures + 1;
+      if (signal?.aborted === true || !isPassing(error) || failures >= mostAttempts) throw error;
+      await clock.sleep(500 * 2 ** failures, signal);
+    }
+  }
+}
+
+/** Whether another attempt may succeed. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof StatusError) return error.statusCode >= 500 || error.statusCode === 429;
+  if (error instanceof CancelledError) return error.reason === 'timeout';
+  const { code } = error as NodeJS.ErrnoException;
+  return code === undefined || !['ENOSPC', 'EDQUOT', 'EACCES', 'EROFS', 'EIO'].includes(code);
+}
+
+async function fetchRest(
+  { path, url, size }: RemoteFile,
+  part: string,
+  guard: StallGuard,
+  { token, onProgress }: FetchOptions,
+): Promise<void> {
+  const known = await sizeOf(part);
+  const had = known < size ? Math.max(known, 0) : 0;
+  const headers = new Headers();
+  if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
+  if (had > 0) headers.set('range', `bytes=${had}-`);
+  const response = await guardedFetch(guard)(url, { headers });
+  if (!response.ok || !response.body) {
+    await response.body?.cancel();
+    throw new StatusError(response.status, path);
+  }
+  const continues =
+    response.status === 206 &&
+    response.headers.get('content-range')?.startsWith(`bytes ${had}-`) === true;
+  let bytes = continues ? had : 0;
+  // Not through a stream: one that is cut off would lose what it has not written yet.
+  await using handle = await open(part, continues ? 'a' : 'w');
+  for await (const chunk of response.body as ReadableStream<Uint8Array>) {
+    await handle.appendFile(chunk);
+    bytes += chunk.byteLength;
+    guard.progress();
+    onProgress(bytes);
+  }
+  if (bytes !== size) throw new Error(`${path} arrived with ${bytes} of ${size} bytes`);
+}
+
+async function digestOf(path: string, { size, digest }: RemoteFile): Promise<string> {
+  const hash = createHash(digest.kind === 'git' ? 'sha1' : 'sha256');
+  if (digest.kind === 'git') hash.update(`blob ${size}\0`);
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}
+
+/** -1: it is not there. */
+const sizeOf = (path: string): Promise<number> =>
+  stat(path).then(
+    ({ size }) => size,
+    () => -1,
+  );

@@ -1,0 +1,71 @@
+/** How the Hugging Face hub and its cache are reached, for data sets and models alike. */
+import { stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { StallGuard } from './stall-guard.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface CacheOptions {
+  /**
+   * @default the folder that `huggingface_hub` uses: HF_HUB_CACHE, HF_HOME/hub, or
+   * ~/.cache/huggingface/hub
+   */
+  readonly cacheDirectory?: string | undefined;
+  /**
+   * Holds HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE. The token goes into request headers and nowhere
+   * else.
+   */
+  readonly environment: Environment;
+}
+
+/** What every call of the hub's client takes. */
+export function hubAccess(environment: Environment, guard: StallGuard) {
+  return {
+    hubUrl: endpointOf(environment),
+    fetch: guardedFetch(guard),
+    accessToken: environment['HF_TOKEN'] || undefined,
+  };
+}
+
+export function guardedFetch(guard: StallGuard): typeof fetch {
+  return async (input, init) => {
+    guard.progress();
+    const response = await fetch(input, { ...init, signal: guard.signal });
+    guard.progress();
+    return response;
+  };
+}
+
+export const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+export const isSet = (value: string | undefined): boolean =>
+  value !== undefined && !['', '0', 'false'].includes(value.toLowerCase());
+/** A listing is not trusted: none of its paths may lead out of the snapshot's folder. */
+export const isInside = (path: string): boolean =>
+  !path.startsWith('/') && !path.split(/[/\\]/).includes('..');
+export const endpointOf = (environment: Environment): string =>
+  (environment['HF_ENDPOINT'] || 'https://huggingface.co').replace(/\/+$/, '');
+
+export function cacheDirectoryOf({ cacheDirectory, environment }: CacheOptions): string {
+  if (cacheDirectory !== undefined) return resolve(cacheDirectory);
+  const home =
+    environment['HF_HOME'] ||
+    join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'huggingface');
+  return environment['HF_HUB_CACHE'] || join(home, 'hub');
+}
+
+/** The reason of a failed fetch is in its cause: `getaddrinfo ENOTFOUND ...`. */
+export function reasonOf(cause: unknown): string {
+  const inner = cause instanceof Error ? cause.cause : undefined;
+  const text =
+    inner instanceof Error && inner.message
+      ? inner.message
+      : cause instanceof Error
+        ? cause.message
+        : String(cause);
+  return (text.split('\n')[0] ?? '').replace(/\.+$/, '');
+}

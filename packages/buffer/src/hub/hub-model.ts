@@ -1,0 +1,248 @@
+/** Models of the Hugging Face hub: found in the cache, described, or fetched into it. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ConfigError, type Clock } from '@trinity-rft/core';
+import { CancelledError, parseModelId, type ModelId } from '@trinity-rft/core/internal';
+import { fetchFile, type RemoteFile } from './fetch-file.js';
+import {
+  cacheDirectoryOf,
+  endpointOf,
+  exists,
+  hubAccess,
+  isInside,
+  isSet,
+  reasonOf,
+  type CacheOptions,
+} from './hub-access.js';
+import { hubFolder, readText, replaceFile } from './hub-cache.js';
+import { chooseModelFiles, completeModel } from './model-files.js';
+import { guardStalls } from './stall-guard.js';
+
+export interface HubModelOptions extends CacheOptions {
+  readonly clock: Clock;
+  /** Longest time without progress. @default 60000 */
+  readonly stallMs?: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Takes lines about what is fetched. */
+  readonly report?: (line: string) => void;
+}
+
+export interface HubModel {
+  readonly id: string;
+  /** Commit. */
+  readonly revision: string;
+  /** Where its files are, or will be. */
+  readonly folder: string;
+  /** In the order in which they are fetched. */
+  readonly files: readonly RemoteFile[];
+  /** Bytes that are not in the cache yet. */
+  readonly missingBytes: number;
+}
+
+/** Path of the model, a folder or a GGUF file, if all of it is in the cache. */
+export function findCachedModel(id: string, options: CacheOptions): string | undefined {
+  const model = parsed(id);
+  const place = hubFolder(cacheDirectoryOf(options), 'models', model.repository);
+  try {
+    const folder = join(place, 'snapshots', cachedRevision(place, model));
+    const inside = (name: string): string => join(folder, name);
+    const paths = readdirSync(folder, { recursive: true }).map(String);
+    if (model.file !== undefined)
+      return paths.includes(model.file) ? inside(model.file) : undefined;
+    const found = completeModel(paths, (name) => readFileSync(inside(name), 'utf8'));
+    return found === undefined ? undefined : inside(found);
+  } catch {
+    return undefined;
+  }
+}
+
+const isCommit = (revision: string): boolean => /^[0-9a-f]{40}$/.test(revision);
+
+const cachedRevision = (place: string, { revision }: ModelId): string =>
+  isCommit(revision) ? revision : readFileSync(join(place, 'refs', revision), 'utf8').trim();
+
+/**
+ * Asks the hub which files make the model. Fetches none.
+ * @throws ConfigError when the hub cannot be reached, or has no such model; CancelledError
+ */
+export async function describeHubModel(id: string, options: HubModelOptions): Promise<HubModel> {
+  const model = parsed(id);
+  const { environment } = options;
+  if (isSet(environment['HF_HUB_OFFLINE']))
+    throw unreachable(id, options, new Error('HF_HUB_OFFLINE is set'));
+  try {
+    return await ask(id, model, options);
+  } catch (cause) {
+    throw explained(id, options, cause);
+  }
+}
+
+async function ask(id: string, model: ModelId, options: HubModelOptions): Promise<HubModel> {
+  // Loaded on first use: most runs read local files.
+  const { listFiles, modelInfo } = await import('@huggingface/hub');
+  const { environment, clock, stallMs = 60_000, signal } = options;
+  const hubUrl = endpointOf(environment);
+  const { repository } = model;
+  return guardStalls({ clock, stallMs, signal, what: hubUrl }, async (guard) => {
+    const access = hubAccess(environment, guard);
+    const info = { ...access, name: repository, revision: model.revision };
+    // A download that was cut off continues with its revision.
+    const revision =
+      (await startedRevision(model, options)) ??
+      (await modelInfo({ ...info, additionalFields: ['sha'] })).sha;
+    const repo = { type: 'model', name: repository } as const;
+    const found = new Map<string, RemoteFile>();
+    for await (const entry of listFiles({ ...access, repo, revision, recursive: true })) {
+      const { type, path, size, oid = '', lfs } = entry;
+      if (type !== 'file' || !isInside(path)) continue;
+      const digest = lfs
+        ? ({ kind: 'sha256', hex: lfs.oid } as const)
+        : ({ kind: 'git', hex: oid } as const);
+      const address = path.split('/').map(encodeURIComponent).join('/');
+      const url = `${hubUrl}/${repository}/resolve/${revision}/${address}`;
+      found.set(path, { path, url, size, digest });
+    }
+    const files = chooseModelFiles([...found.keys()], id, model).flatMap(
+      (path) => found.get(path) ?? [],
+    );
+    const folder = join(placeOf(model, options), 'snapshots', revision);
+    let missingBytes = 0;
+    for (const { path, size } of files)
+      if (!(await exists(join(folder, path)))) missingBytes += size;
+    return { id, revision, folder, files, missingBytes };
+  });
+}
+
+async function startedRevision(model: ModelId, options: CacheOptions): Promise<string | undefined> {
+  if (isCommit(model.revision)) return model.revision;
+  const ref = join(placeOf(model, options), 'refs', model.revision);
+  return (await readText(ref))?.trim() || undefined;
+}
+
+const placeOf = ({ repository }: ModelId, options: CacheOptions): string =>
+  hubFolder(cacheDirectoryOf(options), 'models', repository);
+
+/** Fetches `config.json` alone, from which the memory of the model follows. */
+export async function fetchModelShape(model: HubModel, options: HubModelOptions): Promise<void> {
+  const shape = model.files.filter(({ path }) => path === 'config.json');
+  await fetchAll({ ...model, files: shape }, options, () => undefined);
+}
+
+/**
+ * Path of the model in the cache, after whatever is missing has been fetched. What is in the cache
+ * is used without the network; delete its folder to get a newer revision.
+ * @throws ConfigError that names the model, the host and the way out; CancelledError
+ */
+export async function fetchHubModel(id: string, options: HubModelOptions): Promise<string> {
+  const cached = findCachedModel(id, options);
+  if (cached !== undefined) return cached;
+  const model = await describeHubModel(id, options);
+  await checkSpace(model, options);
+  const { report = () => undefined, clock, environment } = options;
+  const host = endpointOf(environment);
+  report(
+    `Fetching ${id}: ${size(model.missingBytes)} in ${model.files.length} files, from ${host} to ${model.folder}.`,
+  );
+  await fetchAll(model, options, progressLines(clock, report));
+  const { file } = parsed(id);
+  const weights =
+    file ?? model.files.find(({ path }) => path.toLowerCase().endsWith('.gguf'))?.path;
+  return weights === undefined ? model.folder : join(model.folder, weights);
+}
+
+type OnProgress = (file: RemoteFile, bytes: number) => void;
+
+async function fetchAll(
+  { id, folder, files, revision }: HubModel,
+  options: HubModelOptions,
+  onProgress: OnProgress,
+): Promise<void> {
+  const { environment, clock, stallMs = 60_000, signal } = options;
+  const token = environment['HF_TOKEN'] || undefined;
+  const model = parsed(id);
+  if (!isCommit(model.revision))
+    await replaceFile(join(placeOf(model, options), 'refs', model.revision), revision);
+  for (const file of files) {
+    try {
+      await fetchFile(file, join(folder, file.path), {
+        token,
+        clock,
+        stallMs,
+        signal,
+        onProgress: (bytes) => onProgress(file, bytes),
+      });
+    } catch (cause) {
+      throw explained(id, options, cause, file.path);
+    }
+  }
+}
+
+/** A line per file, and one every few seconds of a large one. */
+function progressLines(clock: Clock, report: (line: string) => void): OnProgress {
+  const everyMs = 5000;
+  let last = clock.now();
+  return (file, bytes) => {
+    const isDone = bytes === file.size;
+    if (!isDone && clock.now() - last < everyMs) return;
+    last = clock.now();
+    const percent = Math.floor((100 * bytes) / file.size);
+    report(`  ${file.path}: ${size(bytes)} of ${size(file.size)} (${percent} %)`);
+  };
+}
+
+async function checkSpace({ id, missingBytes }: HubModel, options: HubModelOptions): Promise<void> {
+  const cache = cacheDirectoryOf(options);
+  const disk = await statfs(cache).catch(() => undefined);
+  if (disk === undefined) return;
+  const free = disk.bavail * disk.bsize;
+  if (free < missingBytes)
+    throw new ConfigError(
+      `${id} needs ${size(missingBytes)}, and the disk of ${cache} has ${size(free)} left. Free some, or set HF_HUB_CACHE to a folder on another disk.`,
+      { code: 'HUB_DISK_FULL' },
+    );
+}
+
+/** `12.3 MB`, in powers of 1000, as the hub shows them. */
+export function size(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
+  const value = bytes / 1000 ** power;
+  return `${Number(value.toPrecision(3))} ${units[power]}`;
+}
+
+function parsed(id: string): ModelId {
+  const model = parseModelId(id);
+  if (model) return model;
+  throw new ConfigError(
+    `${id} is not the id of a model on the hub. Expected owner/name, owner/name/file.gguf, or either with @revision.`,
+    { code: 'HUB_MODEL_ID' },
+  );
+}
+
+function explained(id: string, options: HubModelOptions, cause: unknown, file?: string): unknown {
+  const isCancelled = cause instanceof CancelledError && cause.reason !== 'timeout';
+  return isCancelled || cause instanceof ConfigError
+    ? cause
+    : unreachable(id, options, cause, file);
+}
+
+function unreachable(
+  id: string,
+  options: HubModelOptions,
+  cause: unknown,
+  file?: string,
+): ConfigError {
+  const { environment } = options;
+  const status = (cause as { statusCode?: unknown }).statusCode;
+  const isRefused = status === 401 || status === 403 || status === 404;
+  const token = environment['HF_TOKEN'] ? 'set' : 'not set';
+  const advice = isRefused
+    ? `It does not exist, or it is private or gated: check the name, and set HF_TOKEN to a token that may read it (now ${token}).`
+    : `Try again, which continues where this stopped; or set HF_ENDPOINT to a mirror, or fetch it elsewhere and give its folder as the path of the model.`;
+  const what = file === undefined ? id : `${file} of ${id}`;
+  return new ConfigError(
+    `${what} is not in the cache (${placeOf(parsed(id), options)}) and could not be fetched from ${endpointOf(environment)}: ${reasonOf(cause)}. ${advice}`,
+    { code: 'HUB_UNREACHABLE', details: { id, status }, cause },
+  );
+}

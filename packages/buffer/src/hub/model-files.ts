@@ -1,0 +1,62 @@
+/** Which files of a repository make a model. No I/O. */
+import { ConfigError } from '@trinity-rft/core';
+import type { ModelId } from '@trinity-rft/core/internal';
+
+const description =
+  /^(?:config|generation_config|special_tokens_map|added_tokens)\.json$|^tokenizer[^/]*$|^chat_template[^/]*$/;
+const weights = /^model(?:-\d+-of-\d+)?\.safetensors$/;
+const weightsIndex = 'model.safetensors.index.json';
+
+/**
+ * The files to fetch, weights last, so that a folder with all its weights is complete.
+ * @throws ConfigError that says what the repository lacks
+ */
+export function chooseModelFiles(
+  paths: readonly string[],
+  id: string,
+  { file }: Pick<ModelId, 'file'>,
+): readonly string[] {
+  if (file !== undefined) {
+    if (paths.includes(file)) return [file];
+    throw unusable(id, `it has no file ${file}`);
+  }
+  const chosen = paths.filter((path) => weights.test(path));
+  if (chosen.length > 0) {
+    const missing = ['config.json', 'tokenizer.json'].filter((name) => !paths.includes(name));
+    if (missing.length > 0) throw unusable(id, `it has no ${missing.join(' and no ')}`);
+    const index = paths.filter((path) => path === weightsIndex);
+    return [...paths.filter((path) => description.test(path)), ...index, ...chosen];
+  }
+  const gguf = paths.filter((path) => path.toLowerCase().endsWith('.gguf'));
+  if (gguf.length === 1) return gguf;
+  if (gguf.length === 0) throw unusable(id, 'it holds neither model*.safetensors nor a GGUF file');
+  throw new ConfigError(
+    `${id} holds ${gguf.length} GGUF files: ${gguf.join(', ')}. Name one, as in ${id}/${gguf[0]}.`,
+    { code: 'HUB_MODEL_FILES' },
+  );
+}
+
+const unusable = (id: string, reason: string): ConfigError =>
+  new ConfigError(
+    `${id} cannot be used: ${reason}. Choose a repository with config.json, tokenizer.json and safetensors, or with a GGUF file.`,
+    { code: 'HUB_MODEL_FILES' },
+  );
+
+/** What to open of a folder that holds the model: itself (empty), or its GGUF file. */
+export function completeModel(
+  paths: readonly string[],
+  readIndex: (name: string) => string,
+): string | undefined {
+  const has = (name: string): boolean => paths.includes(name);
+  if (has('config.json') && has('tokenizer.json')) {
+    if (has('model.safetensors')) return '';
+    if (has(weightsIndex) && shardsOf(readIndex(weightsIndex)).every(has)) return '';
+  }
+  const gguf = paths.filter((path) => path.toLowerCase().endsWith('.gguf'));
+  return gguf.length === 1 ? gguf[0] : undefined;
+}
+
+function shardsOf(index: string): readonly string[] {
+  const { weight_map: map } = JSON.parse(index) as { weight_map: Readonly<Record<string, string>> };
+  return [...new Set(Object.values(map))];
+}

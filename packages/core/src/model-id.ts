@@ -1,0 +1,22 @@
+/** Ids of models on the Hugging Face hub. */
+
+/** The id of a model: `owner/name`, `owner/name/file.gguf`, both also with `@revision`. */
+export interface ModelId {
+  readonly repository: string;
+  /** A GGUF file of the repository. */
+  readonly file: string | undefined;
+  /** @default "main" */
+  readonly revision: string;
+}
+
+const idPattern =
+  /^(?<repository>[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*)(?:\/(?<file>\w[\w./-]*\.gguf))?(?:@(?<revision>\w[\w.-]*))?$/i;
+
+/** Undefined when `id` does not have the form of an id. */
+export function parseModelId(id: string): ModelId | undefined {
+  const { repository, file, revision = 'main' } = idPattern.exec(id)?.groups ?? {};
+  if (repository === undefined || id.split('/').includes('..')) return undefined;
+  // `models/tiny.gguf` is a file.
+  if (/\.gguf$/i.test(repository)) return undefined;
+  return { repository, file, revision };
+}

@@ -1,0 +1,160 @@
+/**
+ * Models that a configuration names by their hub id: which they are, and the configuration with
+ * their paths in the cache instead.
+ */
+import path from 'node:path';
+import {
+  describeHubModel,
+  fetchHubModel,
+  fetchModelShape,
+  findCachedModel,
+  byteSize,
+  type Environment,
+  type HubModelOptions,
+} from '@trinity-rft/buffer/internal';
+import type { ConfigProblem, ResolvedConfig, StageConfig } from '@trinity-rft/config';
+import { configError } from '@trinity-rft/config/internal';
+import { ConfigError } from '@trinity-rft/core';
+
+/** A hub id, and the key that names it. */
+export interface NamedModel {
+  readonly id: string;
+  readonly stageIndex: number;
+  readonly key: readonly (string | number)[];
+}
+
+type ModelOptions = Omit<HubModelOptions, 'environment'> & { readonly env: Environment };
+type ProblemAt = (
+  stage: number,
+  key: readonly (string | number)[],
+  message: string,
+) => ConfigProblem;
+
+/** Of the stages from `from` on, in their order; each id once. */
+export function hubModelsOf({ stages }: ResolvedConfig, from = 0): readonly NamedModel[] {
+  const named = stages.slice(from).flatMap(modelsOf);
+  return named.filter(({ id }, index) => named.findIndex((other) => other.id === id) === index);
+}
+
+function modelsOf({ stageIndex, model, algorithm, explorer }: StageConfig): NamedModel[] {
+  const critic = algorithm.needs.valueHead ? model.criticModelPath : undefined;
+  const named = [
+    { key: ['model', 'model_path'], id: model.fromPreviousStage ? undefined : model.modelPath },
+    { key: ['model', 'critic_model_path'], id: critic },
+    ...explorer.auxiliaryModels.map(({ source }, index) => ({
+      key: ['explorer', 'auxiliary_models', index, 'model_path'],
+      id: source.kind === 'folder' ? source.modelPath : undefined,
+    })),
+  ];
+  return named.flatMap(({ key, id }) => (isId(id) ? [{ stageIndex, key, id }] : []));
+}
+
+/** Everything else is absolute. */
+const isId = (model: string | undefined): model is string =>
+  model !== undefined && !path.isAbsolute(model);
+
+/** Paths by hub ids take their places. Clients know the model by its id, as before. */
+export function withModels<T extends ResolvedConfig>(
+  config: T,
+  paths: ReadonlyMap<string, string>,
+): T {
+  const [first, ...rest] = config.stages;
+  const inStage = (stage: StageConfig): StageConfig => stageWithModels(stage, paths);
+  return paths.size === 0 ? config : { ...config, stages: [inStage(first), ...rest.map(inStage)] };
+}
+
+function stageWithModels(stage: StageConfig, paths: ReadonlyMap<string, string>): StageConfig {
+  const { model, explorer } = stage;
+  const { modelPath, criticModelPath } = model;
+  const folder = paths.get(modelPath);
+  const name = explorer.rolloutModel.name ?? (folder === undefined ? undefined : modelPath);
+  return {
+    ...stage,
+    model: {
+      ...model,
+      modelPath: folder ?? modelPath,
+      isLocal: model.isLocal || folder !== undefined,
+      criticModelPath: criticModelPath && (paths.get(criticModelPath) ?? criticModelPath),
+    },
+    explorer: {
+      ...explorer,
+      rolloutModel: { ...explorer.rolloutModel, name },
+      auxiliaryModels: explorer.auxiliaryModels.map((auxiliary) => {
+        const { source } = auxiliary;
+        if (source.kind !== 'folder') return auxiliary;
+        const { modelPath: given } = source;
+        return { ...auxiliary, source: { ...source, modelPath: paths.get(given) ?? given } };
+      }),
+    },
+  };
+}
+
+/** With those models that are in the cache. */
+export function withCachedModels<T extends ResolvedConfig>(
+  config: T,
+  env: Environment = process.env,
+): T {
+  const paths = new Map<string, string>();
+  for (const { id } of hubModelsOf(config)) {
+    const cached = findCachedModel(id, { environment: env });
+    if (cached !== undefined) paths.set(id, cached);
+  }
+  return withModels(config, paths);
+}
+
+/**
+ * With all models; those that are not in the cache are fetched.
+ * @throws ConfigError at the key of a model that cannot be fetched; CancelledError
+ */
+export async function withFetchedModels(
+  config: ResolvedConfig,
+  { env, ...options }: ModelOptions,
+  problemAt: ProblemAt | undefined,
+): Promise<ResolvedConfig> {
+  const paths = new Map<string, string>();
+  for (const { id, stageIndex, key } of hubModelsOf(config)) {
+    try {
+      paths.set(id, await fetchHubModel(id, { ...options, environment: env }));
+    } catch (error) {
+      if (!(error instanceof ConfigError) || !problemAt) throw error;
+      throw configError([problemAt(stageIndex, key, error.message)]);
+    }
+  }
+  return withModels(config, paths);
+}
+
+export interface ModelDownloads {
+  /** With whatever is known of the models, for a plan of memory. */
+  readonly config: ResolvedConfig;
+  /** A line for each model that is not in the cache. */
+  readonly lines: readonly string[];
+}
+
+/**
+ * What a run would fetch first. Asks the hub, and fetches the `config.json` of each model; a hub that
+ * cannot be asked is said in its line.
+ */
+export async function planDownloads(
+  config: ResolvedConfig,
+  { env, ...options }: ModelOptions,
+): Promise<ModelDownloads> {
+  const cached = withCachedModels(config, env);
+  const hub = { ...options, environment: env };
+  const paths = new Map<string, string>();
+  const lines: string[] = [];
+  for (const { id } of hubModelsOf(cached)) {
+    try {
+      const model = await describeHubModel(id, hub);
+      const { missingBytes, files, folder } = model;
+      lines.push(
+        `${id} is not in the cache: a run first fetches ${byteSize(missingBytes)} (${files.length} files) into ${folder}.`,
+      );
+      await fetchModelShape(model, hub);
+      if (files.some((file) => file.path === 'config.json')) paths.set(id, folder);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      lines.push(`Download size and memory of ${id} are unknown: ${error.message}`);
+    }
+  }
+  return { config: withModels(cached, paths), lines };
+}
