@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -204,10 +204,15 @@ describe('the auxiliary models of a run', () => {
         workspace.config('hollow.yaml', { name: 'hollow' }, hollow),
         { workflows: [judged] },
       );
+      const folder = path.join(workspace.root, 'hollow');
+      const problem = String.raw`\n +\S+/hollow\.yaml:\d+:\d+ explorer\.auxiliary_models\[0\]\.model_path: `;
       expect(error).toMatchObject({
         name: 'ConfigError',
-        message: expect.stringMatching(/auxiliary_models "hollow".*tokenizer/) as string,
+        message: expect.stringMatching(
+          `${problem}${folder} holds neither model\\.safetensors .*${problem}There is no tokenizer\\.json in ${folder}\\.`,
+        ) as string,
       });
+      expect(existsSync(job('hollow'))).toBe(false);
     },
   );
 });

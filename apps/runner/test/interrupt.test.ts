@@ -175,8 +175,12 @@ describe('a run that is complete', () => {
       const before = [weightsDigest(job('complete')), metricLines(job('complete'))];
       const again = await startTrinity(workspace.root, runArgs(six)).ended;
       expect([again.exitCode, again.stderr]).toEqual([0, '']);
-      expect(again.stdout).toBe(
-        `This run is complete after train step 6: ${first.summary?.checkpoint}\nRaise total_steps or total_epochs to train on, or give another run another name.\n`,
+      const [said, next] = again.stdout.split('\n\nNext:\n');
+      expect(said).toBe(
+        `This run is complete after train step 6: ${first.summary?.checkpoint}\nRaise total_steps or total_epochs to train on, or give another run another name.`,
+      );
+      expect(next).toMatch(
+        / trinity log runs\/tests\/complete .*\n(.*\n)* .* serve complete\.yaml /,
       );
       expect([weightsDigest(job('complete')), metricLines(job('complete'))]).toEqual(before);
 
