@@ -50,12 +50,12 @@ async function goneHub(): Promise<string> {
   return hub.url;
 }
 
-const parts = (): readonly string[] =>
-  readdirSync(snapshot()).filter((file) => file.endsWith('.incomplete'));
 const partSizes = (): readonly number[] =>
-  parts().map((file) => statSync(path.join(snapshot(), file)).size);
+  readdirSync(snapshot())
+    .filter((file) => file.endsWith('.incomplete'))
+    .map((file) => statSync(path.join(snapshot(), file)).size);
 
-/** Cuts the weights off once, in the middle. */
+/** Cuts the weights off once, in the middle; then answers with `status`, or as the hub. */
 function cutOnce(status?: number): AnswerInstead {
   let isCut = false;
   return (request, response, content) => {
@@ -95,26 +95,27 @@ describe('a model of the hub', () => {
     expect(offline.output).not.toContain('Fetching');
   });
 
-  it.each([
-    ['in the same run', undefined],
-    ['in the next run', 403],
-  ] as const)('continues %s where it was cut off', async (_when, status) => {
-    const hub = await openHub(cutOnce(status));
-    const name = `cut-${status}`;
-    let result = await runWith(hub.url, configOf(name));
-    if (status !== undefined) {
-      expect(result.error?.message).toContain(`answered ${status}`);
-      expect(parts()).toHaveLength(1);
-      expect(existsSync(path.join(snapshot(), weights))).toBe(false);
-      const whole = await openHub();
-      result = await runWith(whole.url, configOf(name));
-      expect(whole.requests.join()).toContain(`${weights} bytes=1000-`);
-    } else {
-      expect(hub.requests.join()).toContain(`${weights} bytes=1000-`);
-    }
-    expect(result.summary?.trainStep).toBe(1);
+  it('continues where it was cut off, in the same run', async () => {
+    const hub = await openHub(cutOnce());
+    const { summary } = await runWith(hub.url, configOf('cut'));
+    expect(summary?.trainStep).toBe(1);
+    expect(hub.requests.join()).toContain(`${weights} bytes=1000-`);
     expect(readFileSync(path.join(snapshot(), weights))).toEqual(modelFile(weights));
-    expect(parts()).toEqual([]);
+  });
+
+  it('continues where it was cut off, in the next run', async () => {
+    const hub = await openHub(cutOnce(403));
+    const { error } = await runWith(hub.url, configOf('cut-twice'));
+    expect(error?.message).toContain('answered 403');
+    expect(partSizes()).toEqual([1000]);
+    expect(existsSync(path.join(snapshot(), weights))).toBe(false);
+
+    const whole = await openHub();
+    const { summary } = await runWith(whole.url, configOf('cut-twice'));
+    expect(summary?.trainStep).toBe(1);
+    expect(whole.requests.join()).toContain(`${weights} bytes=1000-`);
+    expect(readFileSync(path.join(snapshot(), weights))).toEqual(modelFile(weights));
+    expect(partSizes()).toEqual([]);
   });
 
   it('is planned with its download and its memory, without the download', async () => {

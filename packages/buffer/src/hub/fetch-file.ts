@@ -13,7 +13,7 @@ import { CancelledError } from '@trinity-rft/core/internal';
 import { exists, guardedFetch } from './hub-access.js';
 import { guardStalls, type StallGuard } from './stall-guard.js';
 
-export interface Digest {
+interface Digest {
   /** `git`: the id of a blob, which git gives to files that are not in LFS. */
   readonly kind: 'sha256' | 'git';
   readonly hex: string;

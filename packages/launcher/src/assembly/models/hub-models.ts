@@ -17,7 +17,7 @@ import { configError } from '@trinity-rft/config/internal';
 import { ConfigError } from '@trinity-rft/core';
 
 /** A hub id, and the key that names it. */
-export interface NamedModel {
+interface NamedModel {
   readonly id: string;
   readonly stageIndex: number;
   readonly key: readonly (string | number)[];
@@ -30,9 +30,9 @@ type ProblemAt = (
   message: string,
 ) => ConfigProblem;
 
-/** Of the stages from `from` on, in their order; each id once. */
-export function hubModelsOf({ stages }: ResolvedConfig, from = 0): readonly NamedModel[] {
-  const named = stages.slice(from).flatMap(modelsOf);
+/** In the order of the stages; each id once. */
+function hubModelsOf({ stages }: ResolvedConfig): readonly NamedModel[] {
+  const named = stages.flatMap(modelsOf);
   return named.filter(({ id }, index) => named.findIndex((other) => other.id === id) === index);
 }
 
@@ -54,10 +54,7 @@ const isId = (model: string | undefined): model is string =>
   model !== undefined && !path.isAbsolute(model);
 
 /** Paths by hub ids take their places. Clients know the model by its id, as before. */
-export function withModels<T extends ResolvedConfig>(
-  config: T,
-  paths: ReadonlyMap<string, string>,
-): T {
+function withModels<T extends ResolvedConfig>(config: T, paths: ReadonlyMap<string, string>): T {
   const [first, ...rest] = config.stages;
   const inStage = (stage: StageConfig): StageConfig => stageWithModels(stage, paths);
   return paths.size === 0 ? config : { ...config, stages: [inStage(first), ...rest.map(inStage)] };
