@@ -293,6 +293,24 @@ describe('mode train', () => {
     },
   );
 
+  it('says at its place that stored experiences do not reach, and trains on all', async () => {
+    await finish('few', { buffer: { total_steps: 1 } });
+    const config = workspace.config('too-few.yaml', {
+      name: 'too-few',
+      mode: 'train',
+      buffer: {
+        total_steps: 3,
+        train_batch_size: 8,
+        trainer_input: { experience_buffer: { storage_type: 'sql', path: database('few') } },
+      },
+    });
+    const { summary, output } = await runHere(workspace, config);
+    expect(output).toMatch(
+      /too-few\.yaml:\d+:\d+ buffer\.total_steps: got 3, but \S+ holds 16 experiences, which are trained on once: enough for 2 steps at most/,
+    );
+    expect(summary?.trainStep).toBe(2);
+  });
+
   it('says that there is nothing to train on', { timeout: 240_000 }, async () => {
     const empty = path.join(workspace.root, 'empty.db');
     await sqliteExperienceStore({ path: empty, capacity: 1 }).close();

@@ -21,6 +21,7 @@ const derived: readonly RegExp[] = [
 /** Where the resolved configuration has another name or place than the YAML. */
 const renamed: readonly (readonly [resolved: RegExp, key: string])[] = [
   [/^engine$/, 'trainer.trainer_type'],
+  [/^model\.lora\.(rank|alpha)$/, 'model.lora_configs[0].lora_$1'],
   [/^model\.lora\./, 'model.lora_configs[0].'],
   [/^explorer\.serve\.host$/, 'explorer.listen_address'],
   [/^explorer\.serve\.port$/, 'explorer.proxy_port'],
