@@ -73,7 +73,7 @@ export interface TrainerOptions {
   readonly filter?: (step: number) => TakeFilter;
   /** State in the checkpoint that the models were loaded from. @default a new trainer's */
   readonly state?: TrainerState;
-  /** Checkpoints are folders in this folder. */
+  /** Checkpoints are folders in this folder, which exists. */
   readonly jobDirectory: string;
   /** How long a wait for experiences may take before it is reported, and between two reports. */
   readonly maxReadTimeoutMs: number;

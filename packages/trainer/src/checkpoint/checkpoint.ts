@@ -45,8 +45,8 @@ export interface WriteCheckpointOptions {
 }
 
 /**
- * Fills a folder with `fill`, then makes it `global_step_<step>` of `root` in one rename. An
- * existing one is replaced.
+ * Fills a folder with `fill`, then makes it `global_step_<step>` of `root`, which exists, in one
+ * rename. An existing checkpoint of that step is replaced.
  * @throws CheckpointError naming the folder when it cannot be written
  */
 export function writeCheckpoint(
