@@ -333,6 +333,7 @@ describe('a run directory', () => {
       'log',
       'monitor',
       'run.lock',
+      'settings.json',
       'stage_meta.json',
     ]);
   });

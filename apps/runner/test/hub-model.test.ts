@@ -27,11 +27,11 @@ afterEach(() => {
 });
 
 const snapshot = (): string => path.join(cache, 'models--owner--tiny/snapshots', commit);
-const configOf = (name: string, model: Tree = {}): string =>
+const configOf = (name: string, model: Tree = {}, buffer: Tree = { total_steps: 1 }): string =>
   workspace.config(`${name}.yaml`, {
     name,
     model: { model_path: id, ...model },
-    buffer: { total_steps: 1 },
+    buffer,
   });
 const modelFile = (name: string): Buffer => readFileSync(path.join(workspace.root, 'model', name));
 
@@ -90,9 +90,12 @@ describe('a model of the hub', () => {
     expect(readFileSync(path.join(snapshot(), weights))).toEqual(modelFile(weights));
     expect(existsSync(path.join(snapshot(), 'README.md'))).toBe(false);
 
-    const offline = await runWith(await goneHub(), configOf('second'), { HF_HUB_OFFLINE: '1' });
-    expect(offline.summary?.trainStep).toBe(1);
+    const longer = configOf('first', {}, { total_steps: 2 });
+    const offline = await runWith(await goneHub(), longer, { HF_HUB_OFFLINE: '1' });
+    expect(offline.error).toBeUndefined();
+    expect(offline.summary?.trainStep).toBe(2);
     expect(offline.output).not.toContain('Fetching');
+    expect(offline.output).not.toContain('model.');
   });
 
   it('continues where it was cut off, in the same run', async () => {

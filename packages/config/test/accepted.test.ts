@@ -1,0 +1,70 @@
+/** Files of Trinity-RFT that run, and what is said about them. */
+import { describe, expect, it } from 'vitest';
+import { createWorkspace, parse, parts, yaml } from './workspace.js';
+
+const cwd = createWorkspace();
+
+interface Accepted {
+  readonly file: Partial<typeof parts>;
+  /** Key and part of the text of the only warning; none without it. */
+  readonly warns?: readonly [string, string];
+}
+
+const accepted: Readonly<Record<string, Accepted>> = {
+  'raft with one run per task, all of which are kept': {
+    file: {
+      algorithm:
+        'algorithm:\n  algorithm_type: raft\n  repeat_times: 1\n  advantage_fn_args: {keep: all}',
+    },
+  },
+  'a judge whose texts are shorter than prompt and response together': {
+    file: {
+      rest: 'explorer:\n  auxiliary_models:\n    - {name: judge, model_path: ./tiny, max_model_len: 64, max_prompt_tokens: 60, max_response_tokens: 30}',
+    },
+    warns: ['explorer.auxiliary_models[0].max_model_len', '64 is less than'],
+  },
+  'a server of Data-Juicer that nothing uses': {
+    file: { rest: 'service:\n  data_juicer: {auto_start: true}' },
+    warns: ['service.data_juicer', 'Nothing here uses it'],
+  },
+  'monitor.shared_run': {
+    file: { rest: 'monitor:\n  shared_run: true' },
+    warns: ['monitor.shared_run', 'the same files'],
+  },
+  'optimizer.fused': {
+    file: {
+      algorithm: 'algorithm:\n  algorithm_type: grpo\n  optimizer: {fused: true}',
+    },
+    warns: ['algorithm.optimizer.fused', 'ignored'],
+  },
+  'optimizer.foreach': {
+    file: {
+      algorithm: 'algorithm:\n  algorithm_type: grpo\n  optimizer: {foreach: true}',
+    },
+    warns: ['algorithm.optimizer.foreach', 'ignored'],
+  },
+  return_partial_tasks: {
+    file: { rest: 'explorer:\n  over_rollout: {return_partial_tasks: true}' },
+    warns: ['explorer.over_rollout.return_partial_tasks', 'ignored'],
+  },
+  warmup_min_steps: {
+    file: { rest: 'explorer:\n  dynamic_timeout: {warmup_min_steps: 3}' },
+    warns: ['explorer.dynamic_timeout.warmup_min_steps', 'ignored'],
+  },
+  'a model of the hub, with the lengths that its folder would give': {
+    file: { model: 'model:\n  model_path: Qwen/Qwen2.5-0.5B-Instruct@main\n  max_model_len: 64' },
+  },
+  'a GGUF file of the hub as the judge': {
+    file: {
+      rest: 'explorer:\n  auxiliary_models:\n    - {name: judge, model_path: owner/name/q4.gguf, max_model_len: 64}',
+    },
+  },
+};
+
+describe('a file of Trinity-RFT that runs is not refused', () => {
+  it.each(Object.entries(accepted))('%s', (_name, { file, warns }) => {
+    const { warnings } = parse(cwd, yaml(file));
+    expect(warnings).toHaveLength(warns === undefined ? 0 : 1);
+    for (const part of warns ?? []) expect(warnings.join()).toContain(part);
+  });
+});
