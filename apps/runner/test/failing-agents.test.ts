@@ -11,6 +11,7 @@ import {
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { metricLines, usedRows, type MetricLine } from './support/run-record.js';
+import { skippingClock, type SkippingClock } from './support/skipping-clock.js';
 import { createWorkspace, evalTasksets, type Tree, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
@@ -34,14 +35,30 @@ const trap = (): never => {
 };
 const unreadable: unknown = new Proxy({}, { get: trap, has: trap, getPrototypeOf: trap });
 
+/** Runs of an explore step. */
+const stepRuns = 16;
+
+/** What an agent that fails may use. */
+interface Failing {
+  readonly context: WorkflowContext;
+  /** Moves the clock of the run on, unless some run of the explore step still works. */
+  passTime(ms: number): void;
+}
+
 /** Fails its way in every fourth run. */
-const failing = (fail: (context: WorkflowContext) => unknown): WorkflowDefinition => {
+const failing = (
+  fail: (failing: Failing) => unknown,
+  clock?: SkippingClock,
+): WorkflowDefinition => {
   let runs = 0;
+  const passTime = (ms: number): void => {
+    if (runs % stepRuns === 0) clock?.skip(ms);
+  };
   return defineWorkflow({
     name: 'failing',
     run: async (context) => {
       const reward = await answer(context);
-      return runs++ % 4 === 3 ? ((await fail(context)) as WorkflowResult) : reward;
+      return runs++ % 4 === 3 ? ((await fail({ context, passTime })) as WorkflowResult) : reward;
     },
   });
 };
@@ -49,7 +66,7 @@ const failing = (fail: (context: WorkflowContext) => unknown): WorkflowDefinitio
 describe('an agent of which every fourth run', () => {
   const ways: readonly (readonly [
     what: string,
-    fail: (context: WorkflowContext) => unknown,
+    fail: (failing: Failing) => unknown,
     kind: string,
     said: RegExp,
   ])[] = [
@@ -67,17 +84,23 @@ describe('an agent of which every fourth run', () => {
     ],
     [
       'hangs',
-      () => new Promise(() => undefined),
+      ({ passTime }) => {
+        passTime(120_000);
+        return new Promise(() => undefined);
+      },
       'service_failed',
-      /took longer than 2 s \(explorer\.max_timeout\).* It waited for a tool or service for/,
+      /took longer than 120 s \(explorer\.max_timeout\).* It waited for a tool or service for/,
     ],
     [
       'calls the model without end',
-      async (context) => {
-        for (;;) await answer(context);
+      async ({ context, passTime }) => {
+        for (;;) {
+          await answer(context);
+          passTime(1000);
+        }
       },
       'timed_out',
-      /took longer than 8 s \(explorer\.max_timeout\)/,
+      /took longer than 120 s \(explorer\.max_timeout\)/,
     ],
     ['returns NaN', () => Number.NaN, 'failed', /returned the reward NaN\. Return a finite number/],
     ['returns 1e308', () => 1e308, 'failed', /returned the reward 1e\+308\./],
@@ -109,13 +132,13 @@ describe('an agent of which every fourth run', () => {
     ['returns no experiences', () => [], 'failed', /returned no experiences/],
     [
       'returns experiences without a reward',
-      ({ model }) => model.extractExperiencesFromHistory(),
+      ({ context: { model } }) => model.extractExperiencesFromHistory(),
       'failed',
       /returned an experience without a reward/,
     ],
     [
       'asks for too long a prompt',
-      ({ model }) => model.chat([{ role: 'user', content: '1'.repeat(60) }]),
+      ({ context: { model } }) => model.chat([{ role: 'user', content: '1'.repeat(60) }]),
       'prompt_too_long',
       /The prompt has \d+ tokens/,
     ],
@@ -127,9 +150,13 @@ describe('an agent of which every fourth run', () => {
       const config = workspace.config(`${what}.yaml`, using('failing'), {
         name: what,
         buffer: { total_steps: 2 },
-        explorer: { max_timeout: kind === 'timed_out' ? 8 : 120 },
+        explorer: { max_timeout: 120 },
       });
-      const { error, output } = await runHere(workspace, config, { workflows: [failing(fail)] });
+      const clock = skippingClock();
+      const { error, output } = await runHere(workspace, config, {
+        workflows: [failing(fail, clock)],
+        clock,
+      });
       expect(error).toBeUndefined();
       expect(output).toMatch(said);
       const lines = explorerLines(what);
@@ -157,7 +184,7 @@ describe('an agent of which every fourth run', () => {
     { timeout: 240_000 },
     async () => {
       const name = 'strays';
-      const stray = failing((context) => {
+      const stray = failing(({ context }) => {
         void Promise.reject(new TypeError('nobody waits for me'));
         setTimeout(() => {
           throw new TypeError('thrown in a timer');
