@@ -1,6 +1,6 @@
 /** Files of Trinity-RFT that run, and what is said about them. */
 import { describe, expect, it } from 'vitest';
-import { createWorkspace, parse, parts, yaml } from './workspace.js';
+import { createWorkspace, parse, yaml, type parts } from './workspace.js';
 
 const cwd = createWorkspace();
 

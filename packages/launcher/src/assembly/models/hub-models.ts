@@ -120,6 +120,7 @@ export async function withFetchedModels(
   return withModels(config, paths);
 }
 
+/** Models that a run would fetch first. */
 export interface ModelDownloads {
   /** With whatever is known of the models, for a plan of memory. */
   readonly config: ResolvedConfig;
