@@ -28,7 +28,7 @@ export interface HubModelOptions extends CacheOptions {
   readonly report?: (line: string) => void;
 }
 
-export interface HubModel {
+interface HubModel {
   readonly id: string;
   /** Commit. */
   readonly revision: string;
