@@ -63,6 +63,29 @@ export type { FinishReason, ScoreOptions, Vocabulary } from './model.js';
 export { checkName } from './names.js';
 export type { MetricRole } from './monitor.js';
 export { createRandom, deriveSeed } from './random.js';
+export type {
+  BatchContents,
+  CompleteBatch,
+  Delivery,
+  DeliveryProbe,
+  ExplorePlan,
+  LeasedTask,
+  MemberInfo,
+  MemberRole,
+  Membership,
+  MemberState,
+  MemberView,
+  PlannedBatch,
+  PlannedTask,
+  PublishedWeights,
+  RunEnd,
+  RunStore,
+  RunView,
+  TaskResult,
+  TrainRecord,
+  Wait,
+  WeightFile,
+} from './run-store.js';
 export { isUsableReward, usableReward } from './reward.js';
 export { type LogLevel, silentLogger, sleep, systemClock } from './runtime.js';
 export { isSecretName, knowSecret, knowSecretsOf, redactText, redacted } from './secrets.js';
