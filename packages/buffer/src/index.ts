@@ -3,6 +3,14 @@ export { storedRows, type StoredRows } from './mix/stored-rows.js';
 export type { LeaseStoreOptions } from './store/lease-store.js';
 export { memoryExperienceStore } from './store/memory.js';
 export {
+  epochs,
+  priorityReplay,
+  type EpochsOptions,
+  type PriorityArgs,
+  type PriorityReplayOptions,
+  type Reuse,
+} from './store/reuse.js';
+export {
   readExperiences,
   type ExperienceReader,
   type ExperienceRow,

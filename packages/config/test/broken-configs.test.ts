@@ -986,14 +986,24 @@ const wrongNames = [
     says: 'nested too deeply',
   },
   {
-    name: 'several passes over stored experiences',
+    name: 'several passes, and a replay buffer that decides by itself',
     file: {
       top: 'mode: train',
       buffer:
-        'buffer:\n  total_epochs: «3\n  train_batch_size: 4\n  trainer_input:\n    experience_buffer:\n      storage_type: sql\n      path: sqlite:///tasks.jsonl',
+        'buffer:\n  total_epochs: «3\n  train_batch_size: 4\n  trainer_input:\n    experience_buffer:\n      storage_type: sql\n      path: sqlite:///tasks.jsonl\n      replay_buffer: { enable: true }',
     },
     key: 'buffer.total_epochs',
-    says: 'got 3, but stored experiences are trained on once',
+    says: 'got 3, but a replay buffer decides by priority',
+  },
+  {
+    name: 'an argument that a priority function does not have',
+    file: {
+      top: 'mode: train',
+      buffer:
+        'buffer:\n  train_batch_size: 4\n  trainer_input:\n    experience_buffer:\n      storage_type: sql\n      path: sqlite:///tasks.jsonl\n      replay_buffer: { enable: true, priority_fn_args: { «sigma: 1 } }',
+    },
+    key: 'buffer.trainer_input.experience_buffer.replay_buffer.priority_fn_args.sigma',
+    says: 'decay',
   },
 ] as const;
 

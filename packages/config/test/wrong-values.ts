@@ -224,9 +224,9 @@ export const wrongValues: readonly WrongValue[] = [
     'got "a/../b", which leads out of its folder. It becomes part of a path: use ',
   ],
   [
-    'buffer.trainer_input.experience_buffer.replay_buffer.enable',
-    'true',
-    'got true, which is not supported. Every experience is trained on once.',
+    'buffer.trainer_input.experience_buffer.replay_buffer.reuse_cooldown_time',
+    '-1',
+    'got -1, expected a number, at least 0.',
   ],
   ['buffer.explorer_input.taskset.path2', 'x', 'unknown key "path2". Did you mean "path"?'],
   [

@@ -16,9 +16,13 @@ export interface StoredExperience {
 export const experienceChecksum = ({ id, key, policyVersion, bytes }: StoredExperience): number =>
   crc32(`${id} ${policyVersion} ${key}`, crc32(bytes));
 
-/** Of a row of the table `used`. */
-export const usedChecksum = (id: number, trainStep: number, dropped: number): number =>
-  crc32(`${id} ${trainStep} ${dropped}`);
+/** Of a row of the table `used`. @param at null in rows of earlier versions */
+export const usedChecksum = (
+  id: number,
+  trainStep: number,
+  dropped: number,
+  at: number | null,
+): number => crc32(`${id} ${trainStep} ${dropped}${at === null ? '' : ` ${at}`}`);
 
 export const stateChecksum = (name: string, json: string): number => crc32(`${name} ${json}`);
 

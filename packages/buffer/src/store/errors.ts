@@ -39,6 +39,14 @@ export function leaseEndedError(how: string): BufferError {
   );
 }
 
+/** @param recorded the train step that had the same batch before */
+export function otherStepError(trainStep: number, recorded: number): BufferError {
+  return new BufferError(
+    `The batch of train step ${recorded}, which is made again, was acknowledged as step ${trainStep}. Roll the store back to the checkpoint that the trainer resumes from.`,
+    { code: 'BUFFER_RECORD' },
+  );
+}
+
 interface BatchSize {
   readonly count: number;
   readonly unit?: TakeFilter['unit'];

@@ -18,10 +18,15 @@ import {
   closedError,
   finishedError,
   leaseEndedError,
+  otherStepError,
   takeCancelledError,
 } from './errors.js';
+import { reusePool } from './reuse-pool.js';
+import type { Reuse } from './reuse.js';
 import type { RowDriver, StoredRow } from './row-driver.js';
-import { rowQueue, type Grant, type RowQueue } from './row-queue.js';
+import { exploreStepOf } from './row-names.js';
+import { fifoPool, type Grant, type RowPool, type Use } from './row-pool.js';
+import { rowQueue, type RowQueue } from './row-queue.js';
 
 export interface LeaseStoreOptions {
   /**
@@ -30,6 +35,8 @@ export interface LeaseStoreOptions {
    * unlimited
    */
   readonly capacity?: number;
+  /** @default every experience is trained on once, first in, first out */
+  readonly reuse?: Reuse;
   /** For rows that another process adds. @default no other process adds rows */
   readonly follow?: Follow;
 }
@@ -43,11 +50,21 @@ export interface Follow {
 }
 
 export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): ExperienceStore {
-  const rows = driver.unsettled();
+  const { reuse } = options;
+  const rows = reuse ? driver.reusable() : driver.unsettled();
+  const pool = reuse ? reusePool(reuse, rows) : fifoPool(rows);
   const store: StoreState = {
     driver,
-    queue: rowQueue(rows, options.capacity ?? Infinity),
+    reuse,
+    pool,
+    // What is one too many is dropped, so that nobody waits for room.
+    queue: rowQueue({
+      pool,
+      capacity: reuse ? Infinity : (options.capacity ?? Infinity),
+      clock: reuse?.clock,
+    }),
     newestId: rows.at(-1)?.id ?? 0,
+    trainStep: Infinity,
     leases: new Set(),
     phase: 'open',
     failure: undefined,
@@ -66,12 +83,12 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
     rollback: (trainStep) => rollback(store, trainStep),
     trainedUpTo: async () => {
       assertOpen(store, 'trainedUpTo');
-      return driver.trainedUpTo();
+      return Math.min(driver.trainedUpTo(), store.trainStep);
     },
     prune: async (trainStep) => {
       assertOpen(store, 'prune');
       assertTrainStep(trainStep);
-      driver.prune(trainStep);
+      driver.prune(trainStep, reusableIds(store));
     },
     explorerState: async () => {
       assertOpen(store, 'explorerState');
@@ -86,9 +103,13 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
 
 interface StoreState {
   readonly driver: RowDriver;
+  readonly reuse: Reuse | undefined;
+  readonly pool: RowPool;
   readonly queue: RowQueue;
   /** Newest row that the queue has received. */
   newestId: number;
+  /** The last train step since a rollback. */
+  trainStep: number;
   readonly leases: Set<OpenLease>;
   phase: 'open' | 'finished' | 'closed';
   failure: Error | undefined;
@@ -97,6 +118,7 @@ interface StoreState {
 }
 
 interface OpenLease {
+  readonly used: readonly StoredRow[];
   state: 'open' | 'acknowledged' | 'released' | 'rolled back';
 }
 
@@ -138,7 +160,7 @@ async function take(
   if (store.failure) throw store.failure;
   const request = { count, unit, maxExploreSteps, minPolicyVersion };
   assertCount(request);
-  if (signal?.aborted) throw takeCancelledError(request, queue.length, signal.reason);
+  if (signal?.aborted) throw takeCancelledError(request, store.pool.length, signal.reason);
   return queue.take({ ...request, signal }, (grant) => openLease(store, grant));
 }
 
@@ -146,7 +168,7 @@ function openLease(store: StoreState, grant: Grant): Lease {
   const { driver, queue, leases } = store;
   const { used, stale } = grant;
   const experiences = driver.read(used);
-  const lease: OpenLease = { state: 'open' };
+  const lease: OpenLease = { used, state: 'open' };
   leases.add(lease);
   const end = (state: OpenLease['state']): void => {
     lease.state = state;
@@ -154,13 +176,15 @@ function openLease(store: StoreState, grant: Grant): Lease {
   };
   return {
     experiences,
-    metrics: leaseMetrics(experiences, stale.length),
+    metrics: { ...leaseMetrics(experiences, stale.length), ...reuseMetrics(store, grant) },
     acknowledge: async (trainStep) => {
       assertOpen(store, 'acknowledge');
       if (lease.state !== 'open') throw leaseEndedError(lease.state);
       assertTrainStep(trainStep);
-      driver.settle(used, stale, trainStep);
+      const use = useOf(store, grant, trainStep);
+      store.trainStep = Math.max(trainStep, store.trainStep);
       end('acknowledged');
+      queue.settle(grant, use);
     },
     release: async () => {
       if (lease.state !== 'open' || store.phase === 'closed') return;
@@ -186,17 +210,55 @@ function leaseMetrics(experiences: readonly Experience[], stale: number): Metric
   };
 }
 
+/** Records the use; one that is made again has its record already. */
+function useOf({ driver, reuse }: StoreState, grant: Grant, trainStep: number): Use {
+  const use = { trainStep, at: reuse?.clock.now() ?? 0 };
+  const { recordedStep } = grant;
+  if (recordedStep === undefined) driver.settle(grant, use);
+  else if (recordedStep !== trainStep) throw otherStepError(trainStep, recordedStep);
+  return use;
+}
+
+/**
+ * How often each experience was trained on, this time included, and how many explore steps older than
+ * the newest of the batch it is.
+ */
+function reuseMetrics({ reuse }: StoreState, { used, stale }: Grant): Metrics {
+  if (!reuse) return {};
+  const uses = used.map((row) => row.uses ?? 0);
+  const max = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b));
+  const steps = used.map((row) => Number(exploreStepOf(row)));
+  const ages = steps.map((step) => max(steps) - step);
+  return {
+    'sample/replay/share': uses.filter((count) => count > 0).length / uses.length,
+    'sample/replay/use_count/mean': mean(uses) + 1,
+    'sample/replay/use_count/max': max(uses) + 1,
+    'sample/replay/age/mean': mean(ages),
+    'sample/replay/age/max': max(ages),
+    'sample/replay/dropped': stale.length,
+  };
+}
+
+const reusableIds = ({ pool, leases }: StoreState): ReadonlySet<number> =>
+  new Set([...pool.reusableIds(), ...[...leases].flatMap(({ used }) => used.map(({ id }) => id))]);
+
 async function rollback(store: StoreState, trainStep: number): Promise<void> {
   const { driver, queue, leases } = store;
   assertOpen(store, 'rollback');
   assertTrainStep(trainStep);
-  driver.unsettle(trainStep);
+  // What may be used several times is made again with the batches on record.
+  const recorded = store.reuse ? driver.recordsAfter(trainStep) : [];
+  if (!store.reuse) driver.unsettle(trainStep);
   for (const lease of leases) lease.state = 'rolled back';
   leases.clear();
-  const rows = driver.unsettled();
+  const rows = store.reuse ? driver.reusable(trainStep) : driver.unsettled();
+  store.trainStep = trainStep;
   noteNewest(store, rows);
   const setAside = new Set(queue.setAside().map((row) => row.id));
-  queue.reset(rows.filter((row) => !setAside.has(row.id)));
+  queue.reset(
+    rows.filter((row) => !setAside.has(row.id)),
+    recorded,
+  );
 }
 
 function finish(store: StoreState): void {
@@ -213,10 +275,12 @@ function fail(store: StoreState, error: Error): void {
 
 async function counts(store: StoreState): ReturnType<ExperienceStore['counts']> {
   assertOpen(store, 'counts');
-  const { driver, queue } = store;
+  const { driver, queue, reuse, leases } = store;
   const { total, trained, dropped } = driver.counts();
-  const waiting = queue.length;
-  const leased = total - trained - dropped - waiting - queue.setAside().length;
+  const notTrained = total - trained - dropped;
+  const leasedNew = [...leases].flatMap(({ used }) => used.filter((row) => !row.uses)).length;
+  const waiting = reuse ? notTrained - leasedNew : queue.newRows;
+  const leased = notTrained - waiting - (reuse ? 0 : queue.setAside().length);
   return { total, waiting, leased, trained };
 }
 

@@ -68,11 +68,14 @@ function countRows(database: DatabaseSync): Ledger {
       .get() ?? {};
   let used = 0;
   let dropped = 0;
-  const rows = database.prepare('SELECT id, train_step AS step, dropped, checksum FROM used');
+  const rows = database.prepare(
+    'SELECT id, train_step AS step, dropped, used_at AS at, checksum FROM used',
+  );
   for (const row of rows.iterate()) {
     const [id, step, late] = [Number(row['id']), Number(row['step']), Number(row['dropped'])];
     const what = `The record that train step ${step} used experience ${id}`;
-    assertChecksum(row['checksum'], usedChecksum(id, step, late), what);
+    const at = row['at'] === null ? null : Number(row['at']);
+    assertChecksum(row['checksum'], usedChecksum(id, step, late, at), what);
     used++;
     dropped += late;
   }

@@ -1,9 +1,12 @@
 /** An experience store in memory: for tests, and for runs that need not survive their process. */
 import { type Experience, type ExperienceStore } from '@trinity-rft/core';
 import { assertAligned, InvariantError, uid, type JsonState } from '@trinity-rft/core/internal';
-import type { RowDriver, StoredRow } from './row-driver.js';
 import { duplicateError } from './errors.js';
 import { leaseStore, type LeaseStoreOptions } from './lease-store.js';
+import { recordedSteps } from './recorded-steps.js';
+import type { RowDriver, StoredRow } from './row-driver.js';
+import { exploreStepOf } from './row-names.js';
+import type { Use } from './row-pool.js';
 
 /** An experience store that ends with its process. Same contract as every other driver. */
 export function memoryExperienceStore(options: LeaseStoreOptions = {}): ExperienceStore {
@@ -12,13 +15,18 @@ export function memoryExperienceStore(options: LeaseStoreOptions = {}): Experien
 
 interface MemoryRow extends StoredRow {
   readonly experience: Experience;
-  trainStep: number | undefined;
-  dropped: boolean;
+}
+
+/** A row and the train step that used it, or dropped it. */
+interface MemoryUse extends Use {
+  readonly id: number;
+  readonly dropped: boolean;
 }
 
 function memoryRows(): RowDriver {
   const rows: MemoryRow[] = [];
   const uids = new Set<string>();
+  let uses: MemoryUse[] = [];
   let state: JsonState | undefined;
 
   const rowOf = (id: number): MemoryRow => {
@@ -26,11 +34,6 @@ function memoryRows(): RowDriver {
     if (row) return row;
     throw new InvariantError(`The store has no row ${id}.`, { code: 'ROW_UNKNOWN' });
   };
-  const mark = (targets: readonly StoredRow[], trainStep: number, dropped: boolean): void => {
-    for (const { id } of targets) Object.assign(rowOf(id), { trainStep, dropped });
-  };
-  const settled = (dropped: boolean): number =>
-    rows.filter((row) => row.trainStep !== undefined && row.dropped === dropped).length;
 
   return {
     insert: (batch, explorerState) => {
@@ -39,42 +42,58 @@ function memoryRows(): RowDriver {
       if (repeated.length > 0) throw duplicateError(repeated);
       const first = rows.length;
       for (const experience of batch) {
-        uids.add(uid(experience.eid));
-        rows.push({
-          id: rows.length + 1,
-          policyVersion: experience.policyVersion,
-          uid: uid(experience.eid),
-          experience,
-          trainStep: undefined,
-          dropped: false,
-        });
+        const row = { policyVersion: experience.policyVersion, uid: uid(experience.eid) };
+        uids.add(row.uid);
+        rows.push({ ...row, id: rows.length + 1, experience });
       }
       state = explorerState ?? state;
       return rows.slice(first);
     },
     read: (wanted) => wanted.map(({ id }) => rowOf(id).experience),
-    settle: (used, dropped, trainStep) => {
-      mark(used, trainStep, false);
-      mark(dropped, trainStep, true);
+    settle: ({ used, stale }, use) => {
+      for (const { id } of used) uses.push({ ...use, id: rowOf(id).id, dropped: false });
+      for (const { id } of stale) uses.push({ ...use, id: rowOf(id).id, dropped: true });
     },
     unsettle: (trainStep) => {
-      for (const row of rows)
-        if (row.trainStep !== undefined && row.trainStep > trainStep) row.trainStep = undefined;
+      uses = uses.filter((use) => use.trainStep <= trainStep);
     },
-    trainedUpTo: () => rows.reduce((last, { trainStep = 0 }) => Math.max(last, trainStep), 0),
+    trainedUpTo: () => uses.reduce((last, { trainStep }) => Math.max(last, trainStep), 0),
     // What ends with its process has nothing to keep or to delete.
     prune: () => undefined,
-    unsettled: (after = 0) => rows.slice(after).filter((row) => row.trainStep === undefined),
+    unsettled: (after = 0) => {
+      const used = new Set(uses.map(({ id }) => id));
+      return rows.slice(after).filter(({ id }) => !used.has(id));
+    },
+    reusable: (trainStep = Infinity) =>
+      withUses(
+        rows,
+        uses.filter((use) => use.trainStep <= trainStep),
+      ),
+    recordsAfter: (trainStep) => recordedSteps(uses.filter((use) => use.trainStep > trainStep)),
     explorerState: () => state,
     firstTrainStepAfter: (exploreStep) => {
-      const steps = rows
-        .filter(({ experience }) => Number(experience.eid.batch) > exploreStep)
-        .flatMap(({ trainStep }) => trainStep ?? []);
+      const steps = uses
+        .filter(({ id }) => Number(exploreStepOf(rowOf(id))) > exploreStep)
+        .map(({ trainStep }) => trainStep);
       return steps.length === 0 ? undefined : Math.min(...steps);
     },
-    counts: () => ({ total: rows.length, trained: settled(false), dropped: settled(true) }),
+    counts: () => {
+      const trained = new Set(uses.filter((use) => !use.dropped).map(({ id }) => id));
+      const dropped = uses.filter((use) => use.dropped && !trained.has(use.id)).length;
+      return { total: rows.length, trained: trained.size, dropped };
+    },
     close: () => undefined,
   };
+}
+
+function withUses(rows: readonly StoredRow[], uses: readonly MemoryUse[]): StoredRow[] {
+  const byId = Map.groupBy(uses, ({ id }) => id);
+  return rows.flatMap((row) => {
+    const own = byId.get(row.id) ?? [];
+    if (own.some(({ dropped }) => dropped)) return [];
+    const last = own.at(-1);
+    return { ...row, uses: own.length, lastUse: last?.trainStep, lastUseAt: last?.at };
+  });
 }
 
 /** Uids of the batch that are stored already, or appear in it twice. */

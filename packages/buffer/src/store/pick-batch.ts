@@ -1,6 +1,7 @@
 /** Which waiting rows make a batch: so many experiences, runs or tasks, within explore steps. */
 import type { TakeFilter } from '@trinity-rft/core/internal';
 import type { StoredRow } from './row-driver.js';
+import { exploreStepOf, runOf, taskOf } from './row-names.js';
 
 export interface BatchRequest extends Required<TakeFilter> {
   readonly count: number;
@@ -23,16 +24,11 @@ export interface PickedRows {
 
 type Unit = BatchRequest['unit'];
 
-/** Names are `batch/task/run/step/suffix`; a batch is an explore step. */
-const exploreStepOf = ({ uid }: StoredRow): string => uid.slice(0, uid.indexOf('/'));
-const withoutLast = (uid: string, parts: number): string =>
-  parts === 0 ? uid : withoutLast(uid.slice(0, uid.lastIndexOf('/')), parts - 1);
-
 /** What rows of the same member of a batch share; they are next to each other. */
 const memberOf: Readonly<Record<Unit, (row: StoredRow) => string | number>> = {
   experiences: ({ id }) => id,
-  runs: ({ uid }) => withoutLast(uid, 2),
-  tasks: ({ uid }) => withoutLast(uid, 3),
+  runs: runOf,
+  tasks: taskOf,
 };
 
 /**

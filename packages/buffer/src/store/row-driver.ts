@@ -4,6 +4,7 @@
  */
 import type { Experience } from '@trinity-rft/core';
 import type { JsonState } from '@trinity-rft/core/internal';
+import type { Grant, RecordedStep, Use } from './row-pool.js';
 
 /** What the queue needs of a stored experience. */
 export interface StoredRow {
@@ -12,9 +13,15 @@ export interface StoredRow {
   readonly policyVersion: number;
   /** See `uid` of core. */
   readonly uid: string;
+  /** Train steps that have used it. @default 0 */
+  readonly uses?: number;
+  /** The last of them. */
+  readonly lastUse?: number;
+  /** When that was, in milliseconds since the epoch. */
+  readonly lastUseAt?: number;
 }
 
-/** Numbers of rows; `total` = waiting and leased + `trained` + `dropped`. */
+/** Numbers of rows; `total` = never trained on + `trained` + `dropped`. */
 interface RowCounts {
   readonly total: number;
   readonly trained: number;
@@ -22,7 +29,7 @@ interface RowCounts {
 }
 
 /**
- * Rows in insertion order, each with the train step that used it up. Calls are synchronous and
+ * Rows in insertion order, each with the train steps that used it. Calls are synchronous and
  * atomic: one that throws has changed nothing, one that returns is durable.
  */
 export interface RowDriver {
@@ -32,8 +39,8 @@ export interface RowDriver {
    */
   insert(batch: readonly Experience[], explorerState: JsonState | undefined): readonly StoredRow[];
   read(rows: readonly StoredRow[]): readonly Experience[];
-  /** Records that `trainStep` trained on `used` and dropped `dropped` as too old. */
-  settle(used: readonly StoredRow[], dropped: readonly StoredRow[], trainStep: number): void;
+  /** Records that a train step trained on `used`, in this order, and dropped `stale`. */
+  settle(grant: Pick<Grant, 'used' | 'stale'>, use: Use): void;
   /** The last train step that used rows up; 0 = none. */
   trainedUpTo(): number;
   /**
@@ -41,14 +48,24 @@ export interface RowDriver {
    * @throws BufferError when rows of such a step have been pruned
    */
   unsettle(trainStep: number): void;
-  /** Deletes what steps up to `trainStep` have used up; `counts` still counts it. */
-  prune(trainStep: number): void;
+  /**
+   * Deletes what steps up to `trainStep`, and no later one, have used; `counts` still counts it.
+   * @param keep ids of rows that may be used again. @default none
+   */
+  prune(trainStep: number, keep?: ReadonlySet<number>): void;
   /**
    * Rows that no train step has used up, in insertion order.
    * @param after only those with a larger id.
    * @default 0
    */
   unsettled(after?: number): StoredRow[];
+  /**
+   * Rows that no step has dropped, with their uses, in insertion order.
+   * @param trainStep what later steps have done does not count. @default all count
+   */
+  reusable(trainStep?: number): StoredRow[];
+  /** What each step after `trainStep` has used, in order. */
+  recordsAfter(trainStep: number): readonly RecordedStep[];
   explorerState(): JsonState | undefined;
   /** Of rows of an explore step after `exploreStep` (the first part of the uid). */
   firstTrainStepAfter(exploreStep: number): number | undefined;

@@ -1,26 +1,20 @@
 /**
- * The queue of an experience store: rows first in, first out, the takers that wait for them, and
- * the puts that wait for room.
+ * The queue of an experience store: a pool of rows, the takers that wait for them, and the puts that
+ * wait for room.
  */
 import { takeCancelledError } from './errors.js';
-import { pickBatch, type BatchRequest } from './pick-batch.js';
+import type { Clock } from '@trinity-rft/core';
+import type { BatchRequest } from './pick-batch.js';
 import type { StoredRow } from './row-driver.js';
-
-/** What a taker gets. Both parts are used up together. */
-export interface Grant {
-  /** Rows to train on. */
-  readonly used: readonly StoredRow[];
-  /** Rows before them that are too old for the taker. */
-  readonly stale: readonly StoredRow[];
-}
+import type { Grant, RecordedStep, RowPool, Use } from './row-pool.js';
 
 interface TakeRequest extends BatchRequest {
   readonly signal: AbortSignal | undefined;
 }
 
 export interface RowQueue {
-  /** Rows in the queue. */
-  readonly length: number;
+  /** Rows in the queue that were never trained on. */
+  readonly newRows: number;
   /** Takers that wait for rows which are not there or not released. */
   readonly waitingTakers: number;
   /** Rows of later explore steps are not given out. @default all are */
@@ -31,10 +25,12 @@ export interface RowQueue {
   add(rows: readonly StoredRow[]): void;
   /** Returns rows to their old place. */
   putBack(grant: Grant): void;
+  /** A train step has used them. */
+  settle(grant: Grant, use: Use): void;
   /** Replaces what is in the queue by these rows. */
-  reset(rows: readonly StoredRow[]): void;
+  reset(rows: readonly StoredRow[], recorded?: readonly RecordedStep[]): void;
   /**
-   * The oldest batch, see `pickBatch`; once finished, the remainder, then
+   * The next batch of the pool; once finished, the remainder, then
    * `undefined`. `open` synchronously turns the grant into the caller's result, so that rows always
    * have one owner; if it throws, they return to the queue.
    * @throws CancelledError, and what `open` throws
@@ -50,19 +46,28 @@ export interface RowQueue {
   rejectAll(error: Error): void;
 }
 
-/** @param capacity see LeaseStoreOptions */
-export function rowQueue(initial: readonly StoredRow[], capacity: number): RowQueue {
+export interface RowQueueOptions {
+  readonly pool: RowPool;
+  /** See LeaseStoreOptions. */
+  readonly capacity: number;
+  /** To wait for rows that become available later. @default there are none */
+  readonly clock?: Pick<Clock, 'now' | 'after'>;
+}
+
+export function rowQueue({ pool, capacity, clock }: RowQueueOptions): RowQueue {
   const queue: QueueState = {
-    rows: [...initial],
+    pool,
+    clock,
     takers: [],
     puts: [],
     capacity,
     lastExploreStep: Infinity,
     finished: false,
+    stopWaiting: () => undefined,
   };
   return {
-    get length() {
-      return queue.rows.length;
+    get newRows() {
+      return pool.newRows;
     },
     get waitingTakers() {
       return queue.takers.length;
@@ -73,15 +78,19 @@ export function rowQueue(initial: readonly StoredRow[], capacity: number): RowQu
     },
     setAside: () => queue.takers.flatMap((taker) => taker.stale),
     add: (rows) => {
-      for (const row of rows) queue.rows.push(row);
+      pool.add(rows);
       serveTakers(queue);
     },
-    putBack: ({ used, stale }) => {
-      insert(queue, [...used, ...stale]);
+    putBack: (grant) => {
+      pool.putBack(grant);
       advance(queue);
     },
-    reset: (rows) => {
-      queue.rows = [...rows];
+    settle: (grant, use) => {
+      pool.settle(grant, use);
+      advance(queue);
+    },
+    reset: (rows, recorded) => {
+      pool.reset(rows, recorded);
       advance(queue);
     },
     take: (request, open) => take(queue, request, open),
@@ -92,6 +101,7 @@ export function rowQueue(initial: readonly StoredRow[], capacity: number): RowQu
       serveTakers(queue);
     },
     rejectAll: (error) => {
+      queue.stopWaiting();
       for (const taker of queue.takers.splice(0)) taker.reject(error);
       for (const put of queue.puts.splice(0)) put.reject(error);
     },
@@ -99,21 +109,23 @@ export function rowQueue(initial: readonly StoredRow[], capacity: number): RowQu
 }
 
 interface QueueState {
-  /** In insertion order. */
-  rows: StoredRow[];
+  readonly pool: RowPool;
+  readonly clock: RowQueueOptions['clock'];
   /** First come, first served. */
   readonly takers: Taker[];
   readonly puts: WaitingPut[];
   readonly capacity: number;
   lastExploreStep: number;
   finished: boolean;
+  /** Ends the wait for rows that become available later. */
+  stopWaiting: () => void;
 }
 
 interface Taker {
   readonly request: BatchRequest;
   /** Set aside for this taker, in the order in which they were in the queue. */
   readonly stale: StoredRow[];
-  readonly serve: (used: readonly StoredRow[]) => void;
+  readonly serve: (picked: Pick<Grant, 'used' | 'recordedStep'>) => void;
   /** Nothing is left for it. */
   readonly end: () => void;
   readonly reject: (error: Error) => void;
@@ -125,28 +137,35 @@ interface WaitingPut {
   readonly reject: (error: Error) => void;
 }
 
-function insert(queue: QueueState, rows: readonly StoredRow[]): void {
-  if (rows.length > 0) queue.rows = [...queue.rows, ...rows].sort((a, b) => a.id - b.id);
-}
-
 function advance(queue: QueueState): void {
   serveTakers(queue);
   admitPuts(queue);
 }
 
 function serveTakers(queue: QueueState): void {
+  queue.stopWaiting();
+  const { pool } = queue;
   for (let taker = queue.takers[0]; taker; taker = queue.takers[0]) {
-    const used = pickRows(queue, taker);
-    if (!used && !queue.finished) return;
+    const { used, stale, complete, recordedStep } = pool.pick(taker.request, queue);
+    taker.stale.push(...stale);
+    const ended = queue.finished && !pool.mayComeLater();
+    if (!complete && !ended) return waitForLater(queue);
     queue.takers.shift();
-    if (used) taker.serve(used);
+    if (complete) taker.serve({ used, recordedStep });
     else taker.end();
   }
 }
 
+function waitForLater(queue: QueueState): void {
+  const at = queue.pool.nextAt();
+  const { clock } = queue;
+  if (at === undefined || !clock) return;
+  queue.stopWaiting = clock.after(Math.max(1, at - clock.now()), () => advance(queue));
+}
+
 function admitPuts(queue: QueueState): void {
   for (let put = queue.puts[0]; put; put = queue.puts[0]) {
-    const { length } = queue.rows;
+    const { length } = queue.pool;
     const hasRoom = length === 0 || length + put.size <= queue.capacity;
     // A waiting taker needs more rows than there are: a put that waited for it would stop both.
     if (!hasRoom && queue.takers.length === 0 && !queue.finished) return;
@@ -155,51 +174,41 @@ function admitPuts(queue: QueueState): void {
   }
 }
 
-/**
- * Removes a batch from the queue, and sets aside the stale rows before it. Undefined when there are
- * too few rows, which then stay.
- */
-function pickRows(queue: QueueState, taker: Taker): readonly StoredRow[] | undefined {
-  const { used, stale, complete } = pickBatch(queue.rows, taker.request, queue);
-  taker.stale.push(...stale);
-  const rest = queue.rows.slice(used.length + stale.length);
-  queue.rows = complete ? rest : [...used, ...rest];
-  return complete ? used : undefined;
-}
-
 function take<T>(
   queue: QueueState,
   { signal, ...request }: TakeRequest,
   open: (grant: Grant) => T,
 ): Promise<T | undefined> {
+  const { pool } = queue;
   const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
   const stale: StoredRow[] = [];
   const taker: Taker = {
     request,
     stale,
-    serve: (used) => {
+    serve: (picked) => {
       stopListening();
+      const grant = { ...picked, stale };
       try {
-        resolve(open({ used, stale }));
+        resolve(open(grant));
       } catch (error) {
-        insert(queue, [...used, ...stale]);
+        pool.putBack(grant);
         reject(error as Error);
       }
     },
     end: () => {
       stopListening();
-      insert(queue, stale);
+      pool.putBack({ used: [], stale });
       resolve(undefined);
     },
     reject: (error) => {
       stopListening();
-      insert(queue, stale);
+      pool.putBack({ used: [], stale });
       reject(error);
     },
   };
   const onAbort = (): void => {
     queue.takers.splice(queue.takers.indexOf(taker), 1);
-    taker.reject(takeCancelledError(request, queue.rows.length, signal?.reason));
+    taker.reject(takeCancelledError(request, pool.length, signal?.reason));
     advance(queue);
   };
   const stopListening = (): void => signal?.removeEventListener('abort', onAbort);

@@ -5,7 +5,7 @@ import { createLedger } from './ledger.js';
 import { stateTable } from './state-table.js';
 
 /** Increased when programs that read the old tables cannot read the new ones. */
-const schemaVersion = 2;
+const schemaVersion = 3;
 /** "TRXB" in the file header: distinguishes our files from other databases. */
 const applicationId = 0x54525842;
 
@@ -30,8 +30,9 @@ export function prepareSchema(database: DatabaseSync, path: string): void {
     );
   }
   if (version < schemaVersion) {
-    database.exec(version === 0 ? createSchema : addChecksums);
-    createLedger(database, stateTable(database));
+    database.exec('BEGIN IMMEDIATE');
+    for (const migration of migrations.slice(version)) database.exec(migration);
+    if (version < 2) createLedger(database, stateTable(database));
     database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT;`);
   }
 }
@@ -40,34 +41,50 @@ export function prepareSchema(database: DatabaseSync, path: string): void {
 export const hasChecksums = (database: DatabaseSync): boolean =>
   pragma(database, 'user_version') >= 2;
 
-/** Begins a transaction. `used` is a separate table so that an acknowledgement does not rewrite the experience. */
+/** `used` is a separate table so that an acknowledgement does not rewrite the experience. */
 const createSchema = `
-  BEGIN IMMEDIATE;
   CREATE TABLE experience (
     id INTEGER PRIMARY KEY,
     uid TEXT NOT NULL UNIQUE,
     policy_version INTEGER NOT NULL,
-    bytes BLOB NOT NULL,
-    checksum INTEGER
+    bytes BLOB NOT NULL
   );
   -- Which train step used an experience up; dropped = 1 when that was because it was too old.
   CREATE TABLE used (
     id INTEGER PRIMARY KEY REFERENCES experience (id),
     train_step INTEGER NOT NULL,
-    dropped INTEGER NOT NULL,
-    checksum INTEGER
+    dropped INTEGER NOT NULL
   );
-  CREATE TABLE state (name TEXT PRIMARY KEY, json TEXT NOT NULL, checksum INTEGER) WITHOUT ROWID;
+  CREATE TABLE state (name TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
   PRAGMA application_id = ${applicationId};
 `;
 
-/** Begins a transaction. Rows that are there already keep the checksum null. */
+/** Rows that are there already keep the checksum null. */
 const addChecksums = `
-  BEGIN IMMEDIATE;
   ALTER TABLE experience ADD COLUMN checksum INTEGER;
   ALTER TABLE used ADD COLUMN checksum INTEGER;
   ALTER TABLE state ADD COLUMN checksum INTEGER;
 `;
+
+/** An experience may be used by several train steps; rowid is the order within a batch. */
+const useSeveralTimes = `
+  ALTER TABLE used RENAME TO used_once;
+  CREATE TABLE used (
+    id INTEGER NOT NULL REFERENCES experience (id),
+    train_step INTEGER NOT NULL,
+    dropped INTEGER NOT NULL,
+    checksum INTEGER,
+    -- In milliseconds since the epoch; null in rows of earlier versions.
+    used_at INTEGER,
+    PRIMARY KEY (id, train_step)
+  );
+  INSERT INTO used (id, train_step, dropped, checksum)
+    SELECT id, train_step, dropped, checksum FROM used_once ORDER BY id;
+  DROP TABLE used_once;
+`;
+
+/** From each version to the next. */
+const migrations = [createSchema, addChecksums, useSeveralTimes];
 
 function pragma(database: DatabaseSync, name: string): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);

@@ -11,6 +11,7 @@ import {
 import { duplicateError, prunedError } from './errors.js';
 import { checkLedger, readLedger, writeLedger } from './ledger.js';
 import { openedFile } from './opened-file.js';
+import { recordedSteps } from './recorded-steps.js';
 import type { RowDriver, StoredRow } from './row-driver.js';
 import { stateTable } from './state-table.js';
 import { readStored, storedColumns } from './stored-experience.js';
@@ -57,16 +58,17 @@ export function sqliteRows(
       });
     },
     read: (rows) => rows.map(({ id }) => readRow(sql, id)),
-    settle: (used, dropped, trainStep) =>
+    settle: ({ used, stale }, { trainStep, at }) =>
       transact('record a train step', () => {
-        for (const { id } of used) sql.settle.run(trainStep, 0, id, usedChecksum(id, trainStep, 0));
-        for (const { id } of dropped)
-          sql.settle.run(trainStep, 1, id, usedChecksum(id, trainStep, 1));
+        const record = ({ id }: StoredRow, late: number): void =>
+          void sql.settle.run(trainStep, late, id, at, usedChecksum(id, trainStep, late, at));
+        for (const row of used) record(row, 0);
+        for (const row of stale) record(row, 1);
         const ledger = readLedger(state);
         writeLedger(state, {
           ...ledger,
-          used: ledger.used + used.length + dropped.length,
-          dropped: ledger.dropped + dropped.length,
+          used: ledger.used + used.length + stale.length,
+          dropped: ledger.dropped + stale.length,
         });
       }),
     trainedUpTo: () =>
@@ -84,26 +86,46 @@ export function sqliteRows(
           dropped: ledger.dropped - Number(late),
         });
       }),
-    prune: (trainStep) =>
+    prune: (trainStep, keep) =>
       transact('delete what was trained on', () => {
         // Rows of both tables go; which goes first must not matter.
         database.exec('PRAGMA defer_foreign_keys = ON');
-        const { late } = sql.lateUpTo.get(trainStep) ?? {};
-        const { changes } = sql.pruneExperiences.run(trainStep);
-        sql.pruneUsed.run(trainStep);
-        const count = Number(changes);
-        const dropped = Number(late);
+        const rows = sql.usedUpTo.all(trainStep).filter((row) => !keep?.has(Number(row['id'])));
+        for (const { id } of rows) sql.deleteUses.run(Number(id));
+        for (const { id } of rows) sql.deleteExperience.run(Number(id));
+        const sum = (name: string): number => rows.reduce((all, row) => all + Number(row[name]), 0);
+        const trained = rows.filter((row) => Number(row['uses']) > Number(row['late'])).length;
         const ledger = readLedger(state);
         writeLedger(state, {
           ...ledger,
-          experiences: ledger.experiences - count,
-          used: ledger.used - count,
-          dropped: ledger.dropped - dropped,
-          prunedTrained: (ledger.prunedTrained ?? 0) + count - dropped,
-          prunedDropped: (ledger.prunedDropped ?? 0) + dropped,
+          experiences: ledger.experiences - rows.length,
+          used: ledger.used - sum('uses'),
+          dropped: ledger.dropped - sum('late'),
+          prunedTrained: (ledger.prunedTrained ?? 0) + trained,
+          prunedDropped: (ledger.prunedDropped ?? 0) + rows.length - trained,
           prunedUpTo: Math.max(ledger.prunedUpTo ?? 0, trainStep),
         });
       }),
+    reusable: (trainStep = Number.MAX_SAFE_INTEGER) =>
+      sql.reusable.all(trainStep).map((row) => ({
+        id: Number(row['id']),
+        policyVersion: Number(row['policy_version']),
+        uid: String(row['uid']),
+        uses: Number(row['uses']),
+        lastUse: numberOf(row['last']),
+        lastUseAt: numberOf(row['at']),
+      })),
+    recordsAfter: (trainStep) => {
+      const { prunedUpTo = 0 } = readLedger(state);
+      if (prunedUpTo > trainStep) throw prunedError(path, trainStep, prunedUpTo);
+      return recordedSteps(
+        sql.recordsAfter.all(trainStep).map((row) => ({
+          id: Number(row['id']),
+          trainStep: Number(row['train_step']),
+          dropped: row['dropped'] === 1,
+        })),
+      );
+    },
     unsettled: (after = 0) =>
       sql.unsettled.all(after).map((row) => ({
         id: Number(row['id']),
@@ -119,12 +141,12 @@ export function sqliteRows(
       return typeof first === 'number' ? first : undefined;
     },
     counts: () => {
-      const ledger = readLedger(state);
-      const { experiences, used, prunedTrained = 0, prunedDropped = 0 } = ledger;
+      const { experiences, prunedTrained = 0, prunedDropped = 0 } = readLedger(state);
+      const { trained, used } = sql.usedRows.get() ?? {};
       return {
         total: experiences + prunedTrained + prunedDropped,
-        trained: used - ledger.dropped + prunedTrained,
-        dropped: ledger.dropped + prunedDropped,
+        trained: Number(trained) + prunedTrained,
+        dropped: Number(used) - Number(trained) + prunedDropped,
       };
     },
     close: () => {
@@ -133,6 +155,9 @@ export function sqliteRows(
     },
   };
 }
+
+const numberOf = (value: unknown): number | undefined =>
+  typeof value === 'number' ? value : undefined;
 
 type Statements = ReturnType<typeof prepareStatements>;
 
@@ -205,19 +230,26 @@ function prepareStatements(database: DatabaseSync) {
     ),
     read: database.prepare(`SELECT ${storedColumns} FROM experience WHERE id = ?`),
     settle: database.prepare(
-      'INSERT INTO used (train_step, dropped, id, checksum) VALUES (?, ?, ?, ?)',
+      'INSERT INTO used (train_step, dropped, id, used_at, checksum) VALUES (?, ?, ?, ?, ?)',
     ),
     lastStep: database.prepare('SELECT coalesce(max(train_step), 0) AS step FROM used'),
     lateAfter: database.prepare(
       'SELECT coalesce(sum(dropped), 0) AS late FROM used WHERE train_step > ?',
     ),
-    lateUpTo: database.prepare(
-      'SELECT coalesce(sum(dropped), 0) AS late FROM used WHERE train_step <= ?',
+    usedUpTo: database.prepare(
+      'SELECT id, count(*) AS uses, sum(dropped) AS late FROM used GROUP BY id HAVING max(train_step) <= ?',
     ),
-    pruneExperiences: database.prepare(
-      'DELETE FROM experience WHERE id IN (SELECT id FROM used WHERE train_step <= ?)',
+    deleteUses: database.prepare('DELETE FROM used WHERE id = ?'),
+    deleteExperience: database.prepare('DELETE FROM experience WHERE id = ?'),
+    reusable: database.prepare(
+      'SELECT e.id, e.policy_version, e.uid, count(u.id) AS uses, max(u.train_step) AS last, max(u.used_at) AS at FROM experience e LEFT JOIN used u ON u.id = e.id AND u.train_step <= ? GROUP BY e.id HAVING coalesce(max(u.dropped), 0) = 0 ORDER BY e.id',
     ),
-    pruneUsed: database.prepare('DELETE FROM used WHERE train_step <= ?'),
+    recordsAfter: database.prepare(
+      'SELECT id, train_step, dropped FROM used WHERE train_step > ? ORDER BY rowid',
+    ),
+    usedRows: database.prepare(
+      'SELECT count(DISTINCT id) AS used, count(DISTINCT CASE WHEN dropped = 0 THEN id END) AS trained FROM used',
+    ),
     unsettle: database.prepare('DELETE FROM used WHERE train_step > ?'),
     firstAfter: database.prepare(
       "SELECT min(train_step) AS first FROM used JOIN experience USING (id) WHERE CAST(substr(uid, 1, instr(uid, '/') - 1) AS INTEGER) > ?",

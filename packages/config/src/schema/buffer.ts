@@ -131,18 +131,25 @@ const experienceBufferShape = {
       enable: field(
         flag(),
         false,
-        'Train on experiences again, by priority.',
-        notSupported('Every experience is trained on once.'),
+        'Train by priority, and on experiences again. Of explore steps beyond capacity, those of the lowest priority are dropped.',
       ),
       priority_fn: field(
-        oneOf(['linear_decay', 'decay_limit_randomization']),
+        oneOf([
+          'linear_decay',
+          'decay_limit_randomization',
+          'linear_decay_use_count_control_randomization',
+        ]),
         'linear_decay',
-        'What comes first.',
+        'What comes first: version of the weights - decay * uses; decay_limit_randomization (its other name is that of the documentation of Trinity-RFT) adds noise and limits the uses.',
       ),
-      priority_fn_args: field(dict(), { decay: 2 }, 'Arguments of priority_fn.'),
+      priority_fn_args: field(
+        dict(),
+        { decay: 2 },
+        'decay, 2; for decay_limit_randomization also use_count_limit, 3 (0 = none), and sigma, 0, the standard deviation of the noise.',
+      ),
       reuse_cooldown_time: maybe(
         float({ min: 0 }),
-        'Seconds before an experience may be used again.',
+        'Seconds before an experience may be used again. Default: each is used once.',
       ),
     },
     'Training on experiences again.',
@@ -184,7 +191,11 @@ export const buffer = section(
       'What train_batch_size counts. runs and tasks are never split, and a batch ends with its explore step. experiences: model calls, as in Trinity-RFT; a batch is filled from as many explore steps as it takes. Default: runs in mode both, else experiences.',
       derived,
     ),
-    total_epochs: field(int({ min: 1 }), 1, 'Passes over the tasks.'),
+    total_epochs: field(
+      int({ min: 1 }),
+      1,
+      'Passes over the tasks; in mode train over the rows, or the stored experiences.',
+    ),
     total_steps: maybe(int({ min: 1 }), 'Steps; wins over total_epochs.'),
     explorer_input: section(
       {

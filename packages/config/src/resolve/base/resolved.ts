@@ -230,6 +230,16 @@ export interface ExperienceStoreConfig extends Resolved<typeof storeKeys> {
   readonly storage: 'memory' | 'sqlite';
   /** Absolute database file; undefined for `memory`. */
   readonly path: string | undefined;
+  /** @default every experience is trained on once */
+  readonly replay?: ReplayConfig;
+}
+
+/** Which experiences come first, and when they may be used again. */
+export interface ReplayConfig {
+  readonly priorityFn: 'linear_decay' | 'decay_limit_randomization';
+  readonly priorityFnArgs: Readonly<Record<string, unknown>>;
+  /** Undefined: each is used once. */
+  readonly reuseCooldownMs: number | undefined;
 }
 
 export interface SupervisedBufferConfig extends DatasetConfig {

@@ -16,6 +16,7 @@ import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import { deriveDataset } from './dataset.js';
 import { checkName, sqlitePath } from '../base/paths.js';
+import { deriveReplay, noReplay } from './replay.js';
 
 type BufferInput = RunInput['buffer']['trainer_input']['experience_buffer'];
 
@@ -32,6 +33,8 @@ export function deriveExperienceBuffer(
 ): ExperienceBufferConfig {
   const { experience_buffer: input } = context.input.buffer.trainer_input;
   checkName(context, at('name'), input.name);
+  if (!algorithm.needsRollouts)
+    noReplay(context, section, input, 'Rows are trained on as often as total_epochs says.');
   if (!algorithm.needsRollouts) return supervised(context, model);
   return store(context, jobDirectory);
 }
@@ -47,6 +50,7 @@ export function deriveAuxiliaryBuffers(
       const schema = input.schema_type ?? (input.storage_type === 'sql' ? 'experience' : 'sft');
       const name = context.isSet(...path, 'name') ? input.name : key;
       checkName(context, [...path, 'name'], name);
+      noReplay(context, path, input, 'Experts are mixed in again and again anyway.');
       return [
         key,
         schema === 'sft'
@@ -171,6 +175,7 @@ function store(context: StageContext, jobDirectory: string): ExperienceStoreConf
     storageType,
     storage: inMemory ? 'memory' : 'sqlite',
     path,
+    replay: deriveReplay(context, section, input),
   };
 }
 
@@ -206,12 +211,12 @@ function databasePath(
 }
 
 function checkStored(context: StageContext, path: string | undefined): void {
-  const { total_epochs: epochs } = context.input.buffer;
-  if (epochs > 1)
+  const { total_epochs: epochs, trainer_input: reads } = context.input.buffer;
+  if (epochs > 1 && reads.experience_buffer.replay_buffer.enable)
     context.report(
       ['buffer', 'total_epochs'],
-      `got ${epochs}, but stored experiences are trained on once: they were sampled by weights that the first pass leaves behind. Remove the key, or set trainer.total_steps to train on fewer.`,
-      [['mode']],
+      `got ${epochs}, but a replay buffer decides by priority how often an experience is trained on. Remove one of the two; trainer.total_steps bounds a replay.`,
+      [['mode'], [...at('replay_buffer'), 'enable']],
     );
   if (path === undefined) {
     context.report(

@@ -45,7 +45,8 @@ export function deriveTrainBatch(
     unit,
     perExploreStep: explores && unit !== 'experiences' ? perExploreStep : undefined,
   };
-  if (explores) explainFit(context, batch, perExploreStep);
+  const { replay_buffer: replay } = buffer.trainer_input.experience_buffer;
+  if (explores && !replay.enable) explainFit(context, batch, perExploreStep);
   return batch;
 }
 

@@ -10,6 +10,7 @@ import { type ExperienceStore } from '@trinity-rft/core';
 import { InvariantError } from '@trinity-rft/core/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import type { StageContext } from '../../context/stage-context.js';
+import { reuseOf } from './reuse.js';
 
 /** For writing only: another process trains on it. */
 export function openExperienceWriter({ buffer }: StageConfig): ExperienceWriter {
@@ -41,11 +42,13 @@ export function openExperienceStore(
     ? Infinity
     : config.capacity * buffer.batchSize * algorithm.repeatTimes;
   const file = path ?? config.path;
+  const reuse = reuseOf(stage, runtime);
   return config.storage === 'memory' || file === undefined
-    ? memoryExperienceStore({ capacity })
+    ? memoryExperienceStore({ capacity, reuse })
     : sqliteExperienceStore({
         path: file,
         capacity,
+        reuse,
         followWriter,
         onNotice: (text) => runtime.logger.warn(text),
       });

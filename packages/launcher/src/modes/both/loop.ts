@@ -109,5 +109,8 @@ function totalTrainSteps(
   { tasks }: LoopParts,
 ): number | undefined {
   if (trainer.totalSteps !== undefined) return trainer.totalSteps;
+  const { experienceBuffer } = buffer.trainerInput;
+  // How often experiences come again depends on time.
+  if (experienceBuffer.storageType !== 'file' && experienceBuffer.replay) return undefined;
   return trainStepsOf(buffer.trainBatch, tasks.exploreSteps);
 }

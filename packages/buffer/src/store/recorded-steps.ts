@@ -1,0 +1,22 @@
+/** What train steps have used, from the records of single rows. */
+import type { RecordedStep } from './row-pool.js';
+
+interface UsedRow {
+  readonly id: number;
+  readonly trainStep: number;
+  readonly dropped: boolean;
+}
+
+/** @param uses in the order in which they were recorded */
+export function recordedSteps(uses: readonly UsedRow[]): readonly RecordedStep[] {
+  const steps = Map.groupBy(uses, ({ trainStep }) => trainStep);
+  const idsOf = (rows: readonly UsedRow[], dropped: boolean): readonly number[] =>
+    rows.filter((row) => row.dropped === dropped).map(({ id }) => id);
+  return [...steps]
+    .sort(([a], [b]) => a - b)
+    .map(([trainStep, rows]) => ({
+      trainStep,
+      used: idsOf(rows, false),
+      dropped: idsOf(rows, true),
+    }));
+}

@@ -1,0 +1,153 @@
+/** Rows that may be trained on several times. */
+import { pickBatch, type BatchRequest, type RowLimits } from './pick-batch.js';
+import type { Reuse } from './reuse.js';
+import type { StoredRow } from './row-driver.js';
+import { exploreStepOf } from './row-names.js';
+import type { PoolPick, RecordedStep, RowPool } from './row-pool.js';
+
+interface Pool {
+  readonly reuse: Reuse;
+  /** In the pool, by id: available, or in their pause. */
+  readonly rows: Map<number, StoredRow>;
+  /** Train steps to make again, in order. */
+  recorded: readonly RecordedStep[];
+}
+
+/** Rows of one priority. */
+interface Item {
+  readonly rows: readonly [StoredRow, ...StoredRow[]];
+  readonly priority: number;
+}
+
+/** @param initial rows with their uses so far */
+export function reusePool(reuse: Reuse, initial: readonly StoredRow[]): RowPool {
+  const pool: Pool = { reuse, rows: new Map(), recorded: [] };
+  const add = (rows: readonly StoredRow[]): void => {
+    for (const row of rows) if (usesOf(row) < reuse.maxUses) pool.rows.set(row.id, row);
+  };
+  add(initial);
+  return {
+    get length() {
+      return pool.rows.size;
+    },
+    get newRows() {
+      return countNew(pool);
+    },
+    add,
+    putBack: ({ used, stale, recordedStep }) => {
+      add([...used, ...stale]);
+      if (recordedStep !== undefined)
+        pool.recorded = [recordOf(recordedStep, used, stale), ...pool.recorded];
+    },
+    settle: ({ used }, { trainStep, at }) =>
+      add(
+        used.map((row) => ({ ...row, uses: usesOf(row) + 1, lastUse: trainStep, lastUseAt: at })),
+      ),
+    reset: (rows, recorded = []) => {
+      pool.rows.clear();
+      add(rows);
+      pool.recorded = recorded;
+    },
+    pick: (request, limits) => {
+      const picked = pickAgain(pool, limits) ?? pickNext(pool, request, limits);
+      for (const { id } of [...picked.used, ...picked.stale]) pool.rows.delete(id);
+      if (picked.recordedStep !== undefined) pool.recorded = pool.recorded.slice(1);
+      return picked;
+    },
+    reusableIds: () => pool.rows.keys(),
+    nextAt: () => nextAt(pool),
+    mayComeLater: () => !reuse.endsWithoutNew && nextAt(pool) !== undefined,
+  };
+}
+
+const usesOf = ({ uses = 0 }: StoredRow): number => uses;
+const idOf = ({ id }: StoredRow): number => id;
+const recordOf = (
+  trainStep: number,
+  used: readonly StoredRow[],
+  stale: readonly StoredRow[],
+): RecordedStep => ({ trainStep, used: used.map(idOf), dropped: stale.map(idOf) });
+
+function countNew({ rows }: Pool): number {
+  let count = 0;
+  for (const row of rows.values()) if (usesOf(row) === 0) count++;
+  return count;
+}
+
+const readyAt = ({ reuse }: Pool, { lastUseAt }: StoredRow): number =>
+  lastUseAt === undefined ? -Infinity : lastUseAt + reuse.cooldownMs;
+
+function nextAt(pool: Pool): number | undefined {
+  const now = pool.reuse.clock.now();
+  const later = [...pool.rows.values()].map((row) => readyAt(pool, row)).filter((at) => at > now);
+  return later.length === 0 ? undefined : later.reduce((a, b) => Math.min(a, b));
+}
+
+const nothing: PoolPick = { used: [], stale: [], complete: false };
+
+const isReleasedBy = ({ finished, lastExploreStep }: RowLimits, row: StoredRow): boolean =>
+  finished || Number(exploreStepOf(row)) <= lastExploreStep;
+
+/** The batch that a recorded train step had, once its explore steps are released. */
+function pickAgain({ recorded, rows }: Pool, limits: RowLimits): PoolPick | undefined {
+  const [step] = recorded;
+  if (step === undefined) return undefined;
+  const find = (ids: readonly number[]): readonly StoredRow[] =>
+    ids.flatMap((id) => rows.get(id) ?? []);
+  const used = find(step.used);
+  if (used.length < step.used.length || !used.every((row) => isReleasedBy(limits, row)))
+    return nothing;
+  return { used, stale: find(step.dropped), complete: true, recordedStep: step.trainStep };
+}
+
+/** In the order of their priorities; what is one too many is dropped. */
+function pickNext(pool: Pool, request: BatchRequest, limits: RowLimits): PoolPick {
+  const { reuse } = pool;
+  const ends = limits.finished && reuse.endsWithoutNew;
+  const { items, evicted } = available(pool, limits);
+  const ordered = reuse.needsNew || ends ? newFirst(items) : items;
+  const remainder = ends || (limits.finished && nextAt(pool) === undefined);
+  const picked = pickBatch(
+    ordered.flatMap(({ rows }) => rows),
+    request,
+    { lastExploreStep: Infinity, finished: remainder },
+  );
+  if (!picked.complete) return nothing;
+  return { ...picked, stale: [...picked.stale, ...evicted.flatMap(({ rows }) => rows)] };
+}
+
+function available(
+  pool: Pool,
+  limits: RowLimits,
+): { readonly items: readonly Item[]; readonly evicted: readonly Item[] } {
+  const now = pool.reuse.clock.now();
+  const rows = [...pool.rows.values()]
+    .filter((row) => readyAt(pool, row) <= now && isReleasedBy(limits, row))
+    .sort((a, b) => a.id - b.id);
+  const items = itemsOf(pool.reuse, rows);
+  const lowestFirst = items.toSorted((a, b) => a.priority - b.priority || waited(a, b));
+  const evicted = lowestFirst.slice(0, Math.max(0, items.length - pool.reuse.capacity));
+  const kept = items.filter((item) => !evicted.includes(item));
+  return { items: kept.sort((a, b) => b.priority - a.priority || waited(a, b)), evicted };
+}
+
+/** What was used last long ago, or never, comes first; then what was stored first. */
+const waited = ({ rows: [a] }: Item, { rows: [b] }: Item): number =>
+  (a.lastUse ?? 0) - (b.lastUse ?? 0) || a.id - b.id;
+
+function itemsOf({ itemOf, priority }: Reuse, rows: readonly StoredRow[]): Item[] {
+  const items = new Map<string, [StoredRow, ...StoredRow[]]>();
+  for (const row of rows) {
+    const key = itemOf(row);
+    const item = items.get(key);
+    if (item) item.push(row);
+    else items.set(key, [row]);
+  }
+  return [...items.values()].map((members) => ({ rows: members, priority: priority(members[0]) }));
+}
+
+/** The first item that was never trained on leads; without one there is no batch. */
+function newFirst(items: readonly Item[]): readonly Item[] {
+  const leading = items.find(({ rows: [row] }) => usesOf(row) === 0);
+  return leading ? [leading, ...items.filter((item) => item !== leading)] : [];
+}

@@ -1,0 +1,64 @@
+/** Whether experiences are trained on again: by priority, or in several passes. */
+import { numberArg, type ArgSpec } from '@trinity-rft/core';
+import { milliseconds } from '../../schema/fields.js';
+import type { RunInput } from '../../schema/root.js';
+import type { KeyPath } from '../../source/node.js';
+import { derivePart } from '../algorithm/parts.js';
+import type { StageContext } from '../base/context.js';
+import type { ReplayConfig } from '../base/resolved.js';
+
+type BufferInput = RunInput['buffer']['trainer_input']['experience_buffer'];
+
+const decay = numberArg(2, { min: 0 }, 'What each use takes from the priority.');
+const priorityFns = {
+  linear_decay: { args: { decay } },
+  decay_limit_randomization: {
+    args: {
+      decay,
+      useCountLimit: numberArg(3, { min: 0 }, 'Uses of an experience; 0 = any number.'),
+      sigma: numberArg(0, { min: 0 }, 'Standard deviation of the noise.'),
+    },
+  },
+} satisfies Readonly<Record<string, { readonly args: ArgSpec }>>;
+
+const priorityFnOf = (name: BufferInput['replay_buffer']['priority_fn']) =>
+  name === 'linear_decay' ? name : 'decay_limit_randomization';
+
+/** Undefined if every experience is used once, first in, first out. */
+export function deriveReplay(
+  context: StageContext,
+  section: KeyPath,
+  { replay_buffer: input }: BufferInput,
+): ReplayConfig | undefined {
+  if (!input.enable) return undefined;
+  const at = (key: string): KeyPath => [...section, 'replay_buffer', key];
+  const place = {
+    name: at('priority_fn'),
+    args: at('priority_fn_args'),
+    kind: 'priority function',
+  };
+  const name = priorityFnOf(input.priority_fn);
+  const part = derivePart(context, place, priorityFns, { name, preset: undefined });
+  const { reuse_cooldown_time: seconds } = input;
+  const { sync_style: style } = context.input.synchronizer;
+  if (seconds !== null && seconds > 0 && context.mode === 'both' && style === 'fixed')
+    context.warn(
+      at('reuse_cooldown_time'),
+      `got ${seconds}: with sync_style fixed, what a batch repeats then depends on how long steps take, so two runs of one seed may differ. With 0 they are equal.`,
+    );
+  return {
+    priorityFn: name,
+    priorityFnArgs: part?.args ?? {},
+    reuseCooldownMs: seconds === null ? undefined : milliseconds(seconds),
+  };
+}
+
+/** Reports a replay buffer where nothing is replayed. */
+export function noReplay(
+  context: StageContext,
+  section: KeyPath,
+  { replay_buffer: { enable } }: BufferInput,
+  why: string,
+): void {
+  if (enable) context.warn([...section, 'replay_buffer', 'enable'], `ignored. ${why}`);
+}
