@@ -64,6 +64,7 @@ export { checkName } from './names.js';
 export type { MetricRole } from './monitor.js';
 export { createRandom, deriveSeed } from './random.js';
 export type {
+  AwaitedRun,
   BatchContents,
   CompleteBatch,
   Delivery,
@@ -78,6 +79,7 @@ export type {
   PlannedBatch,
   PlannedTask,
   PublishedWeights,
+  RewardReceipt,
   RunEnd,
   RunStore,
   RunView,

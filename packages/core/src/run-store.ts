@@ -90,6 +90,11 @@ export interface TaskResult {
   readonly experiences: readonly Experience[];
   /** What the metrics of the explore step need, as plain JSON. */
   readonly outcome: JsonState;
+  /**
+   * Run keys of the runs whose reward is to come: the batch is complete once they have it or it was
+   * given up. @default none
+   */
+  readonly awaits?: readonly string[];
 }
 
 /** A batch all of whose tasks have a result. */
@@ -99,13 +104,31 @@ export interface CompleteBatch {
   readonly batch: string;
   readonly step: number;
   readonly isEval: boolean;
+  /** Its experiences were used up and deleted. */
+  readonly isPruned: boolean;
 }
 
 export interface BatchContents {
-  /** In task order. */
+  /** In task order. Late rewards are on the experiences; without those of runs given up. */
   readonly results: readonly (TaskResult & { readonly explorer: string })[];
-  /** Experiences that a train step has used or discarded already, by uid. */
+  /** Experiences that a train step has used up or discarded already, by uid. */
   readonly used: ReadonlySet<string>;
+  /** How many train steps have trained on an experience, by uid; none: not in it. */
+  readonly useCounts: ReadonlyMap<string, number>;
+}
+
+/**
+ * What came of a reward: `late` when its run has another one, or was given up or used already;
+ * `unknown` when no run of that key awaits one.
+ */
+export type RewardReceipt = 'stored' | 'late' | 'unknown';
+
+/** A run whose reward is to come. */
+export interface AwaitedRun {
+  /** As `runKey` of core writes it: `batch/task/run`. */
+  readonly runKey: string;
+  /** Milliseconds since it was stored, by the calendar's clock. */
+  readonly forMs: number;
 }
 
 /** What one optimizer step used up. */
@@ -113,6 +136,8 @@ export interface TrainRecord {
   readonly trainStep: number;
   /** Uids, in the order of the batch. */
   readonly trained: readonly string[];
+  /** Those of `trained` that may be trained on again. @default none */
+  readonly kept?: readonly string[];
   /** Uids that will not be trained on, by reason: `stale`, `filtered`. */
   readonly discarded: readonly { readonly uid: string; readonly reason: string }[];
 }
@@ -154,6 +179,8 @@ export interface Delivery {
 /** A member as others see it. */
 export interface MemberView extends Membership, MemberState {
   readonly isAlive: boolean;
+  /** It ended of its own accord, or was replaced. */
+  readonly hasLeft: boolean;
   /** Milliseconds since its last beat. */
   readonly silentForMs: number;
   readonly delivery: Delivery | undefined;
@@ -163,6 +190,8 @@ export interface MemberView extends Membership, MemberState {
 export interface RunView {
   readonly members: readonly MemberView[];
   readonly tasks: { readonly open: number; readonly leased: number; readonly done: number };
+  /** Done within the last minute. */
+  readonly lastMinute: { readonly tasks: number; readonly trainSteps: number };
   /** Tasks in progress: who has them. */
   readonly leases: readonly (LeasedTask & { readonly explorer: string })[];
   /** Results that came too late: the task was somebody else's by then. */
@@ -170,10 +199,16 @@ export interface RunView {
   readonly experiences: {
     readonly total: number;
     readonly waiting: number;
+    /** Version that sampled the oldest one that waits. Undefined: none waits. */
+    readonly oldestVersion: number | undefined;
     readonly trained: number;
     /** By reason. */
     readonly discarded: Readonly<Record<string, number>>;
   };
+  /** Runs whose reward is to come. */
+  readonly awaitedRuns: number;
+  /** Of the store, on disk. */
+  readonly sizeBytes: number;
   readonly plannedUpTo: number;
   readonly trainStep: number;
   readonly published: PublishedWeights | undefined;
@@ -216,6 +251,12 @@ export interface RunStore {
   /** Batches that became complete after `order`, in that order. */
   completeBatches(order: number): Promise<readonly CompleteBatch[]>;
   read(batch: string): Promise<BatchContents>;
+  /** The reward of a run that awaits one; anybody may bring it. */
+  reward(runKey: string, value: number): Promise<RewardReceipt>;
+  /** Oldest first. */
+  awaitedRuns(): Promise<readonly AwaitedRun[]>;
+  /** Their experiences are not to be trained on. */
+  giveUpRewards(member: Membership, runKeys: readonly string[]): Promise<void>;
   /** Records an optimizer step and what it used up, in one transaction. Repeating it changes nothing. */
   acknowledge(member: Membership, record: TrainRecord): Promise<void>;
   /** What steps after `trainStep` used up, which a trainer that resumes there makes again. */

@@ -27,6 +27,8 @@ export {
   type FakeValueEngineOptions,
   type FakeValueVerb,
 } from './fake-engine/fake-value-engine.js';
+export { describeRunStore } from './run-store/describe-run-store.js';
+export type { CreateRunStore, RunStoreUnderTest } from './run-store/fixture.js';
 export { manualClock, type ManualClock } from './runtime/manual-clock.js';
 export { recordingLogger, type LogLine, type RecordingLogger } from './runtime/recording-logger.js';
 export { testRuntime, type TestRuntime } from './runtime/test-runtime.js';

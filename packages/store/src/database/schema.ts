@@ -1,0 +1,41 @@
+/** The schema of a run store, and its versions. */
+import { BufferError } from '@trinity-rft/core/internal';
+import { sql, type Kysely } from 'kysely';
+import { createTables } from './create-tables.js';
+import type { Tables } from './tables.js';
+
+/** Increased when programs that know the old tables cannot use the new ones. */
+export const schemaVersion = 1;
+
+/** Which database it is: types differ between them. */
+export type Kind = 'sqlite' | 'postgres';
+
+/** In order; each leads from the version of its place to the next one. */
+const migrations: readonly ((database: Kysely<Tables>, kind: Kind) => Promise<void>)[] = [
+  createTables,
+];
+
+/**
+ * Creates the tables, or brings those of an earlier version up to date, within the caller's
+ * transaction, in which nobody else migrates.
+ * @param place for messages
+ * @throws BufferError when the tables are from a newer version
+ */
+export async function migrate(database: Kysely<Tables>, kind: Kind, place: string): Promise<void> {
+  await sql`CREATE TABLE IF NOT EXISTS schema_version (version integer NOT NULL)`.execute(database);
+  const { rows } = await sql<{ version: number }>`SELECT version FROM schema_version`.execute(
+    database,
+  );
+  const version = rows[0]?.version ?? 0;
+  if (version > schemaVersion) throw newerSchema(place, version);
+  if (version === schemaVersion) return;
+  for (const step of migrations.slice(version)) await step(database, kind);
+  await sql`DELETE FROM schema_version`.execute(database);
+  await sql`INSERT INTO schema_version (version) VALUES (${schemaVersion})`.execute(database);
+}
+
+const newerSchema = (place: string, version: number): BufferError =>
+  new BufferError(
+    `${place} has the run store schema version ${version}; this program knows versions up to ${schemaVersion}. Use the version of Trinity-RFT that wrote it, or another database.`,
+    { code: 'STORE_VERSION' },
+  );

@@ -1,0 +1,156 @@
+/**
+ * Transactions of one SQLite connection. Those that are asked for while another one runs share the
+ * next commit, and with it one flush of the disk.
+ */
+import { TrinityError } from '@trinity-rft/core';
+import { BufferError, sleep, systemClock } from '@trinity-rft/core/internal';
+import { sql, type Kysely } from 'kysely';
+import type { RunDatabase, Work, WriteOptions } from './run-database.js';
+import type { Tables } from './tables.js';
+
+interface Job {
+  readonly what: string;
+  readonly work: Work<unknown>;
+  readonly options: WriteOptions<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Transactions that share a commit at most. */
+const largestGroup = 64;
+/** How long other processes may keep the database. */
+const patienceMs = 30_000;
+
+export interface TransactionOptions {
+  /** For messages. */
+  readonly place: string;
+  /** Called before a transaction that writes. */
+  readonly assertThere: () => void;
+  readonly ring: () => void;
+}
+
+export function sqliteTransactions(
+  database: Kysely<Tables>,
+  options: TransactionOptions,
+): Pick<RunDatabase, 'write' | 'read'> {
+  const queue: Job[] = [];
+  let isFlushing = false;
+  const flush = async (): Promise<void> => {
+    isFlushing = true;
+    while (queue.length > 0) {
+      const group = queue.splice(0, largestGroup);
+      await database
+        .connection()
+        .execute((connection) => runGroup(connection, group, options))
+        .catch((cause: unknown) => {
+          for (const { what, reject } of group) reject(storageError(options.place, what, cause));
+        });
+    }
+    isFlushing = false;
+  };
+  return {
+    write: <T>(what: string, work: Work<T>, given: WriteOptions<T> = {}) =>
+      new Promise<T>((resolve, reject) => {
+        queue.push({ what, work, options: given, resolve, reject } as Job);
+        if (!isFlushing) void flush();
+      }),
+    read: (what, work) =>
+      database.connection().execute(async (connection) => {
+        await begin(connection, 'BEGIN', options.place);
+        try {
+          return await work(connection);
+        } catch (cause) {
+          throw storageError(options.place, what, cause);
+        } finally {
+          await rollBack(connection);
+        }
+      }),
+  };
+}
+
+/** What is to be done after the commit. */
+interface Settled {
+  readonly rings: boolean;
+  readonly settle: () => void;
+}
+
+async function runGroup(
+  connection: Kysely<Tables>,
+  group: readonly Job[],
+  options: TransactionOptions,
+): Promise<void> {
+  options.assertThere();
+  const isDurable = group.some((job) => job.options.isDurable ?? true);
+  await run(connection, `PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
+  await begin(connection, 'BEGIN IMMEDIATE', options.place);
+  const settled: Settled[] = [];
+  try {
+    for (const job of group) settled.push(await runJob(connection, job, options.place));
+    await run(connection, 'COMMIT');
+  } catch (error) {
+    await rollBack(connection);
+    throw error;
+  }
+  if (settled.some(({ rings }) => rings)) options.ring();
+  for (const { settle } of settled) settle();
+}
+
+/** @throws when the whole transaction is lost */
+async function runJob(connection: Kysely<Tables>, job: Job, place: string): Promise<Settled> {
+  await run(connection, 'SAVEPOINT job');
+  try {
+    const result = await job.work(connection);
+    await run(connection, 'RELEASE job');
+    return { rings: job.options.rings?.(result) ?? true, settle: () => job.resolve(result) };
+  } catch (cause) {
+    // After some errors (a full disk) SQLite has rolled back everything: then this fails too.
+    await run(connection, 'ROLLBACK TO job');
+    await run(connection, 'RELEASE job');
+    const error = storageError(place, job.what, cause);
+    return { rings: false, settle: () => job.reject(error) };
+  }
+}
+
+/** Waits for other processes without blocking this one. */
+async function begin(connection: Kysely<Tables>, statement: string, place: string): Promise<void> {
+  const start = performance.now();
+  for (;;) {
+    try {
+      return await run(connection, statement);
+    } catch (cause) {
+      if (!isBusy(cause)) throw cause;
+      if (performance.now() - start > patienceMs) throw lockedError(place, cause);
+      await sleep(systemClock, 1);
+    }
+  }
+}
+
+const run = async (connection: Kysely<Tables>, statement: string): Promise<void> => {
+  await sql.raw(statement).execute(connection);
+};
+
+async function rollBack(connection: Kysely<Tables>): Promise<void> {
+  try {
+    await run(connection, 'ROLLBACK');
+  } catch {
+    // No transaction is open: SQLite has rolled back already.
+  }
+}
+
+/** SQLITE_BUSY, with or without an extended code. */
+const isBusy = (error: unknown): boolean =>
+  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 5;
+
+const lockedError = (place: string, cause: unknown): BufferError =>
+  new BufferError(
+    `${place} has been locked by another process for ${patienceMs / 1000} s. End the program that keeps it open, such as a database browser with an open transaction.`,
+    { code: 'STORE_LOCKED', cause },
+  );
+
+function storageError(place: string, what: string, cause: unknown): unknown {
+  if (TrinityError.is(cause)) return cause;
+  return new BufferError(
+    `${place} could not ${what}: ${(cause as Error).message}. Nothing was changed. Check the disk.`,
+    { code: 'STORE_FAILED', cause },
+  );
+}

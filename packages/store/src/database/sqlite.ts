@@ -1,0 +1,141 @@
+/** Run stores in SQLite: one file, shared by the processes of one machine. */
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { TrinityError } from '@trinity-rft/core';
+import { BufferError } from '@trinity-rft/core/internal';
+import { Kysely, SqliteDialect, sql } from 'kysely';
+import { localBell, type Bell } from './bell.js';
+import { fileBell } from './file-bell.js';
+import type { RunDatabase } from './run-database.js';
+import { migrate } from './schema.js';
+import { sqliteAdapter } from './sqlite-adapter.js';
+import { sqliteTransactions } from './sqlite-transactions.js';
+import type { Tables } from './tables.js';
+
+export interface SqliteOptions {
+  readonly path: string;
+  /** False: a missing file is an error. @default true */
+  readonly create?: boolean;
+  /** Milliseconds on a clock that all processes share. @default the system's monotonic clock */
+  readonly leaseClock?: () => number;
+}
+
+/** "TRXR" in the file header: distinguishes our files from other databases. */
+const applicationId = 0x54525852;
+
+/** @throws BufferError when it cannot be opened, is foreign, or from a newer version */
+export async function sqliteDatabase(options: SqliteOptions): Promise<RunDatabase> {
+  const { path, create = true, leaseClock = monotonicClock } = options;
+  const place = `The run store ${path}`;
+  if (!create && !existsSync(path)) throw missingError(place);
+  let database: DatabaseSync | undefined;
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    database = connect(path);
+    // Others keep it for milliseconds; whoever meets them tries again without blocking its process.
+    database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL');
+    assertOurs(database, place);
+    const bell = fileBell(`${path}.bell`);
+    return await prepared(database, { place, bell, leaseClock, assertThere: guard(path, place) });
+  } catch (cause) {
+    database?.close();
+    if (TrinityError.is(cause)) throw cause;
+    throw new BufferError(
+      `${place} cannot be opened: ${(cause as Error).message}. Expected a file on a local disk that this process may read and write.`,
+      { code: 'STORE_OPEN', cause },
+    );
+  }
+}
+
+/** In memory, for processes that a test or a simulation plays within this one. */
+export async function memoryDatabase(leaseClock: () => number): Promise<RunDatabase> {
+  const place = 'The run store in memory';
+  return prepared(connect(':memory:'), {
+    place,
+    bell: localBell(),
+    leaseClock,
+    assertThere: () => undefined,
+  });
+}
+
+/** `process.hrtime`: the same for all processes of a machine, and only a restart sets it back. */
+const monotonicClock = (): number => Number(process.hrtime.bigint() / 1000n) / 1000;
+
+interface Parts {
+  readonly place: string;
+  readonly bell: Bell;
+  readonly leaseClock: () => number;
+  readonly assertThere: () => void;
+}
+
+async function prepared(database: DatabaseSync, parts: Parts): Promise<RunDatabase> {
+  const { place, bell, leaseClock, assertThere } = parts;
+  const kysely = new Kysely<Tables>({
+    dialect: new SqliteDialect({ database: sqliteAdapter(database) }),
+  });
+  const transactions = sqliteTransactions(kysely, { place, assertThere, ring: bell.ring });
+  await transactions.write(
+    'create its tables',
+    (connection) => migrate(connection, 'sqlite', place),
+    { rings: () => false },
+  );
+  database.exec('PRAGMA busy_timeout = 5');
+  return {
+    kind: 'sqlite',
+    place,
+    ...transactions,
+    now: () => sql<number>`${leaseClock()}`,
+    sizeBytes: async (connection) => {
+      const { rows } = await sql<{ bytes: number }>`
+        SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()`.execute(
+        connection,
+      );
+      return rows[0]?.bytes ?? 0;
+    },
+    listen: bell.listen,
+    close: async () => {
+      bell.close();
+      await kysely.destroy();
+    },
+  };
+}
+
+/** Loaded on first use: Node 22 warns when it loads the module. */
+function connect(path: string): DatabaseSync {
+  const sqlite = process.getBuiltinModule('node:sqlite');
+  return new sqlite.DatabaseSync(path);
+}
+
+function assertOurs(database: DatabaseSync, place: string): void {
+  const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id']);
+  if (id === applicationId) return;
+  if (database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() !== undefined)
+    throw new BufferError(
+      `${place} is a database of another program; expected a run store or no file. Name another path.`,
+      { code: 'STORE_FOREIGN' },
+    );
+  database.exec(`PRAGMA application_id = ${applicationId}`);
+}
+
+/** Notices when the file has been removed or replaced: what is written then goes nowhere. */
+function guard(path: string, place: string): () => void {
+  const opened = identityOf(path);
+  return () => {
+    if (identityOf(path) === opened) return;
+    throw new BufferError(
+      `${place} has been removed or replaced while it was in use; what is stored from now on would be lost. Restore the folder of the run, or start the run again with another name.`,
+      { code: 'STORE_GONE' },
+    );
+  };
+}
+
+function identityOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return found && `${found.dev}/${found.ino}`;
+}
+
+const missingError = (place: string): BufferError =>
+  new BufferError(`${place} does not exist. Start its trainer or an explorer first.`, {
+    code: 'STORE_MISSING',
+  });

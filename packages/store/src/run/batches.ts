@@ -1,0 +1,148 @@
+/** Batches that are complete, and what is in them. */
+import { runKey, type Experience } from '@trinity-rft/core';
+import {
+  BufferError,
+  decodeExperience,
+  withFields,
+  type BatchContents,
+  type JsonState,
+  type RunStore,
+} from '@trinity-rft/core/internal';
+import type { ExperienceRow, RewardRow, TaskTableRow } from '../database/tables.js';
+import { assertChecksum, experienceChecksum, textChecksum } from './checksums.js';
+import type { Connection, RunContext } from './context.js';
+import { rewardChecksum } from './rewards.js';
+
+export function batches(context: RunContext): Pick<RunStore, 'completeBatches' | 'read'> {
+  const { database, run } = context;
+  return {
+    completeBatches: (order) =>
+      database.read('list complete batches', async (db) => {
+        const rows = await db
+          .selectFrom('batch')
+          .select(['completed', 'name', 'step', 'is_eval', 'is_pruned'])
+          .where('run', '=', run)
+          .where('completed', '>', order)
+          .orderBy('completed')
+          .execute();
+        return rows.map((row) => ({
+          order: row.completed ?? 0,
+          batch: row.name,
+          step: row.step,
+          isEval: row.is_eval === 1,
+          isPruned: row.is_pruned === 1,
+        }));
+      }),
+    read: (name) =>
+      database.read('read a batch', async (db) => {
+        const batch = await db
+          .selectFrom('batch')
+          .select('id')
+          .where('run', '=', run)
+          .where('name', '=', name)
+          .executeTakeFirst();
+        if (!batch) throw unknownBatch(name);
+        return read(context, db, batch.id);
+      }),
+  };
+}
+
+const unknownBatch = (name: string): BufferError =>
+  new BufferError(`The run has no batch ${name}.`, { code: 'STORE_UNKNOWN_BATCH' });
+
+async function read(context: RunContext, db: Connection, batch: number): Promise<BatchContents> {
+  const rewards = await rewardsOf(context, db, batch);
+  const experiences = new Map<number, Experience[]>();
+  for (const row of await experiencesOf(context, db, batch)) {
+    const experience = rewarded(decoded(row), rewards);
+    const ofTask = experiences.get(row.task);
+    if (ofTask) ofTask.push(experience);
+    else experiences.set(row.task, [experience]);
+  }
+  const tasks = await db
+    .selectFrom('task')
+    .select(['task', 'explorer', 'outcome', 'checksum'])
+    .where('run', '=', context.run)
+    .where('batch', '=', batch)
+    .orderBy('task')
+    .execute();
+  return {
+    results: tasks.map((row) => ({
+      experiences: experiences.get(row.task) ?? [],
+      outcome: outcomeOf(row),
+      explorer: row.explorer ?? '',
+    })),
+    ...(await usesOf(context, db, batch)),
+  };
+}
+
+const experiencesOf = (
+  { run }: RunContext,
+  db: Connection,
+  batch: number,
+): Promise<ExperienceRow[]> =>
+  db
+    .selectFrom('experience')
+    .selectAll()
+    .where('run', '=', run)
+    .where('batch', '=', batch)
+    .orderBy('task')
+    .orderBy('place')
+    .execute();
+
+function decoded(row: ExperienceRow): Experience {
+  assertChecksum(row.checksum, experienceChecksum(row), `The experience ${row.uid}`);
+  return decodeExperience(row.bytes);
+}
+
+function outcomeOf(row: Pick<TaskTableRow, 'task' | 'outcome' | 'checksum'>): JsonState {
+  if (row.outcome === null) return {};
+  assertChecksum(row.checksum, textChecksum(row.outcome), `The outcome of task ${row.task}`);
+  return JSON.parse(row.outcome) as JsonState;
+}
+
+type Rewards = ReadonlyMap<string, number | null>;
+
+async function rewardsOf({ run }: RunContext, db: Connection, batch: number): Promise<Rewards> {
+  const rows: readonly RewardRow[] = await db
+    .selectFrom('reward')
+    .selectAll()
+    .where('run', '=', run)
+    .where('batch', '=', batch)
+    .execute();
+  for (const row of rows)
+    assertChecksum(
+      row.checksum,
+      rewardChecksum(row.run_key, row.value),
+      `The reward of ${row.run_key}`,
+    );
+  return new Map(rows.map((row) => [row.run_key, row.value]));
+}
+
+function rewarded(experience: Experience, rewards: Rewards): Experience {
+  const late = rewards.get(runKey(experience.eid)) ?? undefined;
+  return late === undefined ? experience : withFields(experience, { reward: late });
+}
+
+async function usesOf(
+  { run }: RunContext,
+  db: Connection,
+  batch: number,
+): Promise<Pick<BatchContents, 'used' | 'useCounts'>> {
+  const uses = await db
+    .selectFrom('use')
+    .innerJoin('experience', (on) =>
+      on.onRef('experience.run', '=', 'use.run').onRef('experience.uid', '=', 'use.uid'),
+    )
+    .select(['use.uid', 'use.reason', 'use.is_kept'])
+    .where('experience.run', '=', run)
+    .where('experience.batch', '=', batch)
+    .execute();
+  const useCounts = new Map<string, number>();
+  for (const { uid, reason } of uses)
+    if (reason === null) useCounts.set(uid, (useCounts.get(uid) ?? 0) + 1);
+  return {
+    used: new Set(uses.filter((use) => use.is_kept === 0).map((use) => use.uid)),
+    useCounts,
+  };
+}

@@ -1,0 +1,30 @@
+/** Checksums of what is stored: a changed bit must not train other weights. */
+import { crc32 } from 'node:zlib';
+import { BufferError, type TrainRecord } from '@trinity-rft/core/internal';
+
+export const textChecksum = (...parts: readonly (string | number)[]): number =>
+  crc32(parts.map((part) => `${String(part).length}:${part}`).join(' '));
+
+export interface CheckedExperience {
+  readonly uid: string;
+  readonly place: number;
+  readonly policy_version: number;
+  readonly bytes: Uint8Array;
+}
+
+export const experienceChecksum = (row: CheckedExperience): number =>
+  crc32(`${row.place} ${row.policy_version} ${row.uid}`, crc32(row.bytes));
+
+export const recordChecksum = ({ trainStep, trained, kept = [], discarded }: TrainRecord): number =>
+  crc32(
+    JSON.stringify([trainStep, trained, kept, discarded.map((each) => [each.uid, each.reason])]),
+  );
+
+/** @throws BufferError when they differ */
+export function assertChecksum(stored: number | null, actual: number, what: string): void {
+  if (Number(stored) === actual) return;
+  throw new BufferError(
+    `${what} has been changed since it was stored: it differs from its checksum. The disk or another program has changed the run store. Restore it from a copy, or start the run again with another name.`,
+    { code: 'STORE_DAMAGED' },
+  );
+}

@@ -1,0 +1,48 @@
+/** When a batch is complete, and its place among those that are. */
+import type { Connection, RunContext } from './context.js';
+
+export interface BatchCounts {
+  readonly id: number;
+  readonly open: number;
+  readonly awaiting: number;
+}
+
+/** Changes what a batch waits for. */
+export async function countDown(
+  context: RunContext,
+  db: Connection,
+  by: BatchCounts,
+): Promise<void> {
+  const counts = await db
+    .updateTable('batch')
+    .set((eb) => ({ open: eb('open', '+', by.open), awaiting: eb('awaiting', '+', by.awaiting) }))
+    .where('run', '=', context.run)
+    .where('id', '=', by.id)
+    .returning(['id', 'open', 'awaiting'])
+    .executeTakeFirstOrThrow();
+  await completeIfDone(context, db, counts);
+}
+
+/**
+ * The counter of the run is locked until the transaction ends, so that places become visible in
+ * their order.
+ */
+export async function completeIfDone(
+  { run }: RunContext,
+  db: Connection,
+  { id, open, awaiting }: BatchCounts,
+): Promise<void> {
+  if (open > 0 || awaiting > 0) return;
+  const { completed } = await db
+    .updateTable('run')
+    .set((eb) => ({ completed: eb('completed', '+', 1) }))
+    .where('id', '=', run)
+    .returning('completed')
+    .executeTakeFirstOrThrow();
+  await db
+    .updateTable('batch')
+    .set({ completed })
+    .where('run', '=', run)
+    .where('id', '=', id)
+    .execute();
+}

@@ -1,0 +1,166 @@
+/** Who works on which task. */
+import { randomUUID } from 'node:crypto';
+import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/internal';
+import { sql } from 'kysely';
+import { taskState, type TaskTableRow } from '../database/tables.js';
+import { assertMember, isAlive, type Connection, type RunContext } from './context.js';
+
+export function leases(context: RunContext): Pick<RunStore, 'lease' | 'giveBack'> {
+  const { database } = context;
+  /** Of the call that is not answered yet; the next one takes over what an unanswered call leased. */
+  let token: string | undefined;
+  return {
+    lease: async (member, request) => {
+      const isRepeated = token !== undefined;
+      const asked = (token ??= randomUUID());
+      let attempts = 0;
+      const tasks = await database.write(
+        'lease tasks',
+        async (db) => {
+          await assertMember(context, db, member);
+          const mine = { member, token: asked };
+          const known = isRepeated || attempts++ > 0 ? await leasedBy(context, db, mine) : [];
+          return known.length > 0 ? known : take(context, db, { ...request, ...mine });
+        },
+        { isDurable: false, rings: () => false },
+      );
+      token = undefined;
+      return tasks;
+    },
+    giveBack: (member, task) =>
+      database.write('give a task back', async (db) => {
+        await assertMember(context, db, member);
+        await db
+          .updateTable('task')
+          .set({ state: taskState.open, owner: null, token: null })
+          .where('run', '=', context.run)
+          .where('batch', '=', batchId(context, db, task.batch))
+          .where('task', '=', task.task)
+          .where('state', '=', taskState.leased)
+          .where('owner', '=', member.epoch)
+          .execute();
+      }),
+  };
+}
+
+/** The id of a batch of that name. */
+export const batchId = ({ run }: RunContext, db: Connection, name: string) =>
+  db.selectFrom('batch').select('id').where('run', '=', run).where('name', '=', name);
+
+interface Lease {
+  readonly member: Membership;
+  readonly token: string;
+}
+
+interface Take extends Lease {
+  readonly count: number;
+  readonly maxStep: number;
+}
+
+async function take(
+  context: RunContext,
+  db: Connection,
+  { member, token, count, maxStep }: Take,
+): Promise<readonly LeasedTask[]> {
+  if (count < 1) return [];
+  const { run, database } = context;
+  await openTasksOfSilentMembers(context, db);
+  const taken = await db
+    .with('picked', (cte) =>
+      cte
+        .selectFrom('task')
+        .select(['batch', 'task'])
+        .where('run', '=', run)
+        .where('state', '=', sql.lit(taskState.open))
+        .where('step', '<=', maxStep)
+        .orderBy('batch')
+        .orderBy('task')
+        .limit(count)
+        .$if(database.kind === 'postgres', (query) => query.forUpdate().skipLocked()),
+    )
+    .updateTable('task')
+    .from('picked')
+    .set({ state: taskState.leased, owner: member.epoch, token })
+    .where('task.run', '=', run)
+    .whereRef('task.batch', '=', 'picked.batch')
+    .whereRef('task.task', '=', 'picked.task')
+    .returning(taskColumns)
+    .execute();
+  return (await describe(context, db, taken)).map(withoutRow);
+}
+
+async function openTasksOfSilentMembers(context: RunContext, db: Connection): Promise<void> {
+  const { run } = context;
+  await db
+    .updateTable('task')
+    .set({ state: taskState.open, owner: null, token: null })
+    .where('run', '=', run)
+    .where('state', '=', sql.lit(taskState.leased))
+    .where('owner', 'in', (eb) =>
+      eb
+        .selectFrom('member')
+        .select(sql<number>`abs(epoch)`.as('epoch'))
+        .where('run', '=', run)
+        .where(sql<boolean>`NOT ${isAlive(context)}`),
+    )
+    .execute();
+}
+
+/** What a lease with that token has already. */
+async function leasedBy(
+  context: RunContext,
+  db: Connection,
+  { member, token }: Lease,
+): Promise<readonly LeasedTask[]> {
+  const rows = await db
+    .selectFrom('task')
+    .select(taskColumns)
+    .where('run', '=', context.run)
+    .where('state', '=', sql.lit(taskState.leased))
+    .where('owner', '=', member.epoch)
+    .where('token', '=', token)
+    .execute();
+  return (await describe(context, db, rows)).map(withoutRow);
+}
+
+const withoutRow = ({ of: _, ...task }: LeasedTask & { readonly of: unknown }): LeasedTask => task;
+
+export const taskColumns = ['task.batch', 'task.task', 'task.taskset', 'task.row_number'] as const;
+
+type DescribedRow = Pick<TaskTableRow, 'batch' | 'task' | 'taskset' | 'row_number'>;
+
+/** Rows as tasks, oldest first. */
+export async function describe<R extends DescribedRow>(
+  { run }: RunContext,
+  db: Connection,
+  rows: readonly R[],
+): Promise<(LeasedTask & { readonly of: R })[]> {
+  if (rows.length === 0) return [];
+  const ids = [...new Set(rows.map(({ batch }) => batch))];
+  const found = await db
+    .selectFrom('batch')
+    .select(['id', 'name', 'step', 'is_eval', 'version'])
+    .where('run', '=', run)
+    .where('id', 'in', ids)
+    .execute();
+  const batches = new Map(found.map((batch) => [batch.id, batch]));
+  const sorted = rows.toSorted((a, b) => a.batch - b.batch || a.task - b.task);
+  return sorted.flatMap((of) => {
+    const batch = batches.get(of.batch);
+    if (!batch) return [];
+    const { task, taskset, row_number: row } = of;
+    const { name, step, is_eval: isEval, version } = batch;
+    return [
+      {
+        task,
+        taskset,
+        row,
+        batch: name,
+        step,
+        isEval: isEval === 1,
+        version: version ?? undefined,
+        of,
+      },
+    ];
+  });
+}

@@ -1,0 +1,142 @@
+/** Who takes part in a run: joining, heartbeats, leaving. */
+import { randomUUID } from 'node:crypto';
+import {
+  BufferError,
+  type MemberInfo,
+  type Membership,
+  type RunStore,
+} from '@trinity-rft/core/internal';
+import { taskState, type MemberRow } from '../database/tables.js';
+import { fencedError, isAlive, type Connection, type RunContext } from './context.js';
+
+export function members(context: RunContext): Pick<RunStore, 'join' | 'beat' | 'leave'> {
+  const { database, run } = context;
+  return {
+    join: (info) => {
+      const token = randomUUID();
+      return database.write('let a member join', (db) => join(context, db, { info, token }));
+    },
+    beat: async (member, state) => {
+      const text = JSON.stringify(state);
+      await database.write(
+        'record a heartbeat',
+        async (db) => {
+          const before = await find(context, db, member);
+          if (before?.epoch !== member.epoch) throw fencedError(member);
+          await db
+            .updateTable('member')
+            .set({ beat_at: database.now(), state: text })
+            .where('run', '=', run)
+            .where('epoch', '=', member.epoch)
+            .execute();
+          return before.state !== text;
+        },
+        { isDurable: false, rings: (isNews) => isNews },
+      );
+    },
+    leave: (member) =>
+      database.write('let a member leave', async (db) => {
+        const before = await find(context, db, member);
+        // Nothing to give up: somebody else has its place.
+        if (before?.epoch === member.epoch) await end(context, db, before);
+      }),
+  };
+}
+
+interface Join {
+  readonly info: MemberInfo;
+  readonly token: string;
+}
+
+async function join(
+  context: RunContext,
+  db: Connection,
+  { info, token }: Join,
+): Promise<Membership> {
+  const { run } = context;
+  // One after another: this row is that of the run.
+  const { epoch } = await db
+    .updateTable('run')
+    .set((eb) => ({ epoch: eb('epoch', '+', 1) }))
+    .where('id', '=', run)
+    .returning('epoch')
+    .executeTakeFirstOrThrow();
+  const rivals = await rivalsOf(context, db, info);
+  for (const rival of rivals) {
+    if (rival.token === token) return { ...info, epoch: rival.epoch };
+    if (rival.alive) throw aliveError(info, rival);
+    if (rival.epoch > 0) await end(context, db, rival);
+  }
+  const row = {
+    role: info.role,
+    host: info.host,
+    pid: info.pid,
+    epoch,
+    token,
+    beat_at: context.database.now(),
+    state: JSON.stringify({ waits: [], version: 0, facts: {} }),
+    delivery: null,
+  };
+  await db
+    .insertInto('member')
+    .values({ run, name: info.name, ...row })
+    .onConflict((conflict) => conflict.columns(['run', 'name']).doUpdateSet(row))
+    .execute();
+  return { ...info, epoch };
+}
+
+type Rival = MemberRow & { readonly alive: boolean | number };
+
+/** Those whose place it would take: of its name, and for a trainer all trainers. */
+const rivalsOf = (context: RunContext, db: Connection, info: MemberInfo): Promise<Rival[]> =>
+  db
+    .selectFrom('member')
+    .selectAll()
+    .select(isAlive(context).as('alive'))
+    .where('run', '=', context.run)
+    .where((eb) => {
+      const sameName = eb('name', '=', info.name);
+      return info.role === 'trainer' ? eb.or([sameName, eb('role', '=', 'trainer')]) : sameName;
+    })
+    .execute();
+
+const find = (
+  { run }: RunContext,
+  db: Connection,
+  { name }: Membership,
+): Promise<MemberRow | undefined> =>
+  db
+    .selectFrom('member')
+    .selectAll()
+    .where('run', '=', run)
+    .where('name', '=', name)
+    .executeTakeFirst();
+
+/** From now on the membership is refused, and its tasks are open. */
+async function end({ run }: RunContext, db: Connection, { epoch }: MemberRow): Promise<void> {
+  await db
+    .updateTable('member')
+    .set({ epoch: -epoch })
+    .where('run', '=', run)
+    .where('epoch', '=', epoch)
+    .execute();
+  await db
+    .updateTable('task')
+    .set({ state: taskState.open, owner: null, token: null })
+    .where('run', '=', run)
+    .where('state', '=', taskState.leased)
+    .where('owner', '=', epoch)
+    .execute();
+}
+
+function aliveError(info: MemberInfo, rival: Rival): BufferError {
+  const who = `the ${rival.role} ${rival.name} (process ${rival.pid} on ${rival.host})`;
+  const fix =
+    info.role === 'trainer' && rival.role === 'trainer'
+      ? 'A run has one trainer: end that process, or start a run with another name.'
+      : 'Give this one another name (explorer.name), or end that process.';
+  return new BufferError(
+    `The ${info.role} ${info.name} cannot join the run: ${who} takes part already. ${fix}`,
+    { code: 'MEMBER_ALIVE', details: { name: rival.name, host: rival.host, pid: rival.pid } },
+  );
+}

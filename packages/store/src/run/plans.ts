@@ -1,0 +1,91 @@
+/** Which tasks there are: explore steps, planned one after another. */
+import type { ExplorePlan, JsonState, PlannedBatch, RunStore } from '@trinity-rft/core/internal';
+import { assertChecksum, textChecksum } from './checksums.js';
+import { completeIfDone } from './completion.js';
+import { assertMember, chunksOf, locked, type Connection, type RunContext } from './context.js';
+
+export function plans(context: RunContext): Pick<RunStore, 'plan' | 'lastPlan'> {
+  const { database, run } = context;
+  return {
+    plan: (member, plan) =>
+      database.write(
+        'plan an explore step',
+        async (db) => {
+          await assertMember(context, db, member);
+          return store(context, db, plan);
+        },
+        { rings: (isPlanned) => isPlanned },
+      ),
+    lastPlan: () =>
+      database.read('read the last plan', async (db) => {
+        const row = await db
+          .selectFrom('run')
+          .select(['planned_step', 'feed', 'feed_checksum', 'is_last'])
+          .where('id', '=', run)
+          .executeTakeFirst();
+        if (row?.feed == null) return undefined;
+        const { planned_step: step, feed, feed_checksum: checksum, is_last: isLast } = row;
+        assertChecksum(checksum, feedChecksum(step, feed), `The plan of explore step ${step}`);
+        return { step, feed: JSON.parse(feed) as JsonState, isLast: isLast === 1 };
+      }),
+  };
+}
+
+async function store(context: RunContext, db: Connection, plan: ExplorePlan): Promise<boolean> {
+  const { run } = context;
+  const row = await locked(
+    context,
+    db.selectFrom('run').select(['planned_step', 'is_last', 'batches']).where('id', '=', run),
+  ).executeTakeFirstOrThrow();
+  if (row.planned_step !== plan.step - 1 || row.is_last === 1) return false;
+  const feed = JSON.stringify(plan.feed);
+  await db
+    .updateTable('run')
+    .set({
+      planned_step: plan.step,
+      feed,
+      feed_checksum: feedChecksum(plan.step, feed),
+      is_last: Number(plan.isLast),
+      batches: row.batches + plan.batches.length,
+    })
+    .where('id', '=', run)
+    .execute();
+  for (const [i, batch] of plan.batches.entries())
+    await storeBatch(context, db, { ...batch, id: row.batches + 1 + i });
+  return true;
+}
+
+const feedChecksum = (step: number, feed: string): number => textChecksum(step, feed);
+
+async function storeBatch(
+  context: RunContext,
+  db: Connection,
+  batch: PlannedBatch & { readonly id: number },
+): Promise<void> {
+  const { run } = context;
+  const { id, step, tasks } = batch;
+  await db
+    .insertInto('batch')
+    .values({
+      run,
+      id,
+      name: batch.batch,
+      step,
+      is_eval: Number(batch.isEval),
+      version: batch.version ?? null,
+      open: tasks.length,
+      awaiting: 0,
+      completed: null,
+    })
+    .execute();
+  const rows = tasks.map(({ task, taskset, row }) => ({
+    run,
+    batch: id,
+    task,
+    step,
+    taskset,
+    row_number: row,
+  }));
+  for (const chunk of chunksOf(rows)) await db.insertInto('task').values(chunk).execute();
+  await completeIfDone(context, db, { id, open: tasks.length, awaiting: 0 });
+}

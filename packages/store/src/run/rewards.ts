@@ -1,0 +1,101 @@
+/** Rewards that come minutes or days after their runs. */
+import { BufferError, type RewardReceipt, type RunStore } from '@trinity-rft/core/internal';
+import { sql } from 'kysely';
+import { textChecksum } from './checksums.js';
+import { countGone } from './gone.js';
+import { countDown } from './completion.js';
+import { assertMember, locked, type Connection, type RunContext } from './context.js';
+
+export function rewards(
+  context: RunContext,
+): Pick<RunStore, 'reward' | 'awaitedRuns' | 'giveUpRewards'> {
+  const { database, run } = context;
+  return {
+    reward: async (runKey, value) => {
+      if (!Number.isFinite(value)) throw notANumber(runKey, value);
+      return database.write('store a reward', (db) => settle(context, db, runKey, value));
+    },
+    awaitedRuns: () =>
+      database.read('read which rewards are to come', async (db) => {
+        const rows = await db
+          .selectFrom('awaited')
+          .select(['run_key', 'since'])
+          .where('run', '=', run)
+          .orderBy('since')
+          .orderBy('run_key')
+          .execute();
+        const now = context.calendar();
+        return rows.map(({ run_key: runKey, since }) => ({
+          runKey,
+          forMs: Math.max(0, now - since),
+        }));
+      }),
+    giveUpRewards: (member, runKeys) =>
+      database.write('give up rewards', async (db) => {
+        await assertMember(context, db, member);
+        for (const runKey of runKeys) await settle(context, db, runKey, null);
+      }),
+  };
+}
+
+/** @param value null: it is given up */
+async function settle(
+  context: RunContext,
+  db: Connection,
+  runKey: string,
+  value: number | null,
+): Promise<RewardReceipt> {
+  const { run } = context;
+  const awaited = await locked(
+    context,
+    db.selectFrom('awaited').select('batch').where('run', '=', run).where('run_key', '=', runKey),
+  ).executeTakeFirst();
+  if (!awaited) {
+    const known = await db
+      .selectFrom('reward')
+      .select('value')
+      .where('run', '=', run)
+      .where('run_key', '=', runKey)
+      .executeTakeFirst();
+    if (!known) return 'unknown';
+    return known.value === value ? 'stored' : 'late';
+  }
+  await db.deleteFrom('awaited').where('run', '=', run).where('run_key', '=', runKey).execute();
+  await db
+    .insertInto('reward')
+    .values({
+      run,
+      run_key: runKey,
+      batch: awaited.batch,
+      value,
+      checksum: rewardChecksum(runKey, value),
+    })
+    .execute();
+  if (value === null) await discardRun(context, db, { runKey, batch: awaited.batch });
+  await countDown(context, db, { id: awaited.batch, open: 0, awaiting: -1 });
+  return 'stored';
+}
+
+async function discardRun(
+  context: RunContext,
+  db: Connection,
+  { runKey, batch }: { readonly runKey: string; readonly batch: number },
+): Promise<void> {
+  const prefix = `${runKey}/`;
+  const gone = await db
+    .deleteFrom('experience')
+    .where('run', '=', context.run)
+    .where('batch', '=', batch)
+    .where(sql`substr(uid, 1, ${sql.lit(prefix.length)})`, '=', prefix)
+    .returning('uid')
+    .execute();
+  await countGone(context, db, { trained: 0, discarded: { 'reward given up': gone.length } });
+}
+
+export const rewardChecksum = (runKey: string, value: number | null): number =>
+  textChecksum(runKey, String(value));
+
+const notANumber = (runKey: string, value: number): BufferError =>
+  new BufferError(`The reward of run ${runKey} is ${value}; expected a finite number.`, {
+    code: 'REWARD_NOT_FINITE',
+  });

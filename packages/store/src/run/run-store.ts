@@ -1,0 +1,77 @@
+/** The run store of one run in a database. */
+import { type Clock } from '@trinity-rft/core';
+import { systemClock, type RunStore } from '@trinity-rft/core/internal';
+import type { RunDatabase } from '../database/run-database.js';
+import { batches } from './batches.js';
+import { assertMember, type RunContext } from './context.js';
+import { leases } from './leases.js';
+import { members } from './members.js';
+import { plans } from './plans.js';
+import { results } from './results.js';
+import { rewards } from './rewards.js';
+import { trainSteps } from './train-steps.js';
+import { view } from './view.js';
+import { waiting } from './waiting.js';
+import { weights } from './weights.js';
+
+export interface RunStoreOptions {
+  /** Name of the run: unique in the database, which may hold many. */
+  readonly run: string;
+  /** A member that has not beaten for so long counts as gone. @default 15_000 */
+  readonly leaseMs?: number;
+  /** For waits, and for the age of rewards that are to come. @default the system's */
+  readonly clock?: Pick<Clock, 'now' | 'after'>;
+}
+
+/** @param close called when the store is closed. @default leaves the database open */
+export async function runStore(
+  database: RunDatabase,
+  { run: name, leaseMs = 15_000, clock = systemClock }: RunStoreOptions,
+  close: () => Promise<void> = async () => undefined,
+): Promise<RunStore> {
+  const run = await runId(database, name);
+  const context: RunContext = { database, run, leaseMs, calendar: clock.now };
+  const waits = waiting(database, clock);
+  return {
+    ...members(context),
+    ...plans(context),
+    ...leases(context),
+    ...results(context),
+    ...rewards(context),
+    ...batches(context),
+    ...trainSteps(context),
+    ...weights(context),
+    finish: (member, { trainStep }) =>
+      database.write('record the end of the run', async (db) => {
+        await assertMember(context, db, member);
+        await db.updateTable('run').set({ end_step: trainStep }).where('id', '=', run).execute();
+      }),
+    view: () => database.read('read the state of the run', (db) => view(context, db)),
+    changed: waits.changed,
+    close: async () => {
+      waits.close();
+      await close();
+    },
+  };
+}
+
+const runId = (database: RunDatabase, name: string): Promise<number> =>
+  database.write(
+    'find the run',
+    async (db) => {
+      const known = await db
+        .selectFrom('run')
+        .select('id')
+        .where('name', '=', name)
+        .executeTakeFirst();
+      if (known) return known.id;
+      const created = await db
+        .insertInto('run')
+        .values({ name })
+        .onConflict((conflict) => conflict.column('name').doUpdateSet({ name }))
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      return created.id;
+    },
+    { rings: () => false },
+  );

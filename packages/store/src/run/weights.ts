@@ -1,0 +1,163 @@
+/** Weights that the trainer has published, and files of them that travel through the store. */
+import { crc32 } from 'node:zlib';
+import {
+  BufferError,
+  type DeliveryProbe,
+  type PublishedWeights,
+  type RunStore,
+  type WeightFile,
+} from '@trinity-rft/core/internal';
+import type { WeightsRow } from '../database/tables.js';
+import { assertChecksum } from './checksums.js';
+import { assertMember, type Connection, type RunContext } from './context.js';
+
+/** Bytes per row: databases hold rows in memory. */
+const chunkBytes = 4 << 20;
+const noBoundary = -1;
+
+type Weights = Pick<
+  RunStore,
+  'publish' | 'published' | 'putFile' | 'getFile' | 'deleteFilesBefore' | 'delivered'
+>;
+
+export function weights(context: RunContext): Weights {
+  const { database, run } = context;
+  return {
+    publish: (member, published) =>
+      database.write('publish weights', async (db) => {
+        await assertMember(context, db, member);
+        await publish(context, db, published);
+      }),
+    published: (boundary) =>
+      database.read('read which weights are published', (db) => newest(context, db, boundary)),
+    putFile: (member, file) =>
+      database.write(
+        'store a file of weights',
+        async (db) => {
+          await assertMember(context, db, member);
+          await putFile(context, db, file);
+        },
+        { rings: () => false },
+      ),
+    getFile: (version, path) =>
+      database.read('read a file of weights', async (db) => {
+        const chunks = await db
+          .selectFrom('file')
+          .select(['chunk', 'bytes', 'checksum'])
+          .where('run', '=', run)
+          .where('version', '=', version)
+          .where('path', '=', path)
+          .orderBy('chunk')
+          .execute();
+        for (const { chunk, bytes, checksum } of chunks)
+          assertChecksum(checksum, crc32(bytes), `Part ${chunk} of ${path} of version ${version}`);
+        return chunks.length === 0 ? undefined : joined(chunks.map(({ bytes }) => bytes));
+      }),
+    deleteFilesBefore: (member, version) =>
+      database.write('delete files of weights', async (db) => {
+        await assertMember(context, db, member);
+        await db.deleteFrom('file').where('run', '=', run).where('version', '<', version).execute();
+      }),
+    delivered: (member, delivery) =>
+      database.write('record a delivery of weights', async (db) => {
+        await assertMember(context, db, member);
+        await db
+          .updateTable('member')
+          .set({ delivery: JSON.stringify(delivery) })
+          .where('run', '=', run)
+          .where('epoch', '=', member.epoch)
+          .execute();
+      }),
+  };
+}
+
+async function publish(
+  { run }: RunContext,
+  db: Connection,
+  published: PublishedWeights,
+): Promise<void> {
+  const { version, digest, boundary = noBoundary } = published;
+  const other = await db
+    .selectFrom('weights')
+    .select('digest')
+    .where('run', '=', run)
+    .where('version', '=', version)
+    .where('digest', '<>', digest)
+    .executeTakeFirst();
+  if (other) throw otherWeights(published, other.digest);
+  await db
+    .insertInto('weights')
+    .values({
+      run,
+      version,
+      boundary,
+      explored_up_to: published.exploredUpTo,
+      location: JSON.stringify(published.location),
+      digest,
+      probe: JSON.stringify(published.probe),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+const otherWeights = ({ version, digest }: PublishedWeights, other: string): BufferError =>
+  new BufferError(
+    `Version ${version} is published with other weights (digest ${other.slice(0, 12)}, now ${digest.slice(0, 12)}): making its train steps again did not end in the same weights. Has the configuration, the model or the machine changed? Start the run again with another name.`,
+    { code: 'STORE_OTHER_WEIGHTS' },
+  );
+
+/** @param boundary those of that meeting point only */
+export async function newest(
+  { run }: RunContext,
+  db: Connection,
+  boundary?: number,
+): Promise<PublishedWeights | undefined> {
+  let query = db.selectFrom('weights').selectAll().where('run', '=', run);
+  if (boundary !== undefined) query = query.where('boundary', '=', boundary);
+  const row = await query
+    .orderBy('version', 'desc')
+    .orderBy('boundary', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row && toPublished(row);
+}
+
+const toPublished = (row: WeightsRow): PublishedWeights => ({
+  version: row.version,
+  exploredUpTo: row.explored_up_to,
+  boundary: row.boundary === noBoundary ? undefined : row.boundary,
+  location: JSON.parse(row.location) as PublishedWeights['location'],
+  digest: row.digest,
+  probe: JSON.parse(row.probe) as DeliveryProbe,
+});
+
+async function putFile({ run }: RunContext, db: Connection, file: WeightFile): Promise<void> {
+  const { version, path, bytes: all } = file;
+  await db
+    .deleteFrom('file')
+    .where('run', '=', run)
+    .where('version', '=', version)
+    .where('path', '=', path)
+    .execute();
+  // An empty file is one empty part.
+  const count = Math.max(1, Math.ceil(all.length / chunkBytes));
+  for (let chunk = 0; chunk < count; chunk++) {
+    const bytes = all.subarray(chunk * chunkBytes, (chunk + 1) * chunkBytes);
+    await db
+      .insertInto('file')
+      .values({ run, version, path, chunk, bytes, checksum: crc32(bytes) })
+      .execute();
+  }
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const [only] = parts;
+  if (parts.length === 1 && only) return only;
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}

@@ -1,0 +1,97 @@
+/** Shared by the cases of the run store contract: members, plans and results. */
+import { createExperience, type Experience } from '@trinity-rft/core';
+import type {
+  ExplorePlan,
+  LeasedTask,
+  Membership,
+  PublishedWeights,
+  RunStore,
+  TaskResult,
+} from '@trinity-rft/core/internal';
+import { onTestFinished } from 'vitest';
+
+/** One database, as several processes see it. */
+export interface RunStoreUnderTest {
+  /** A further process that shares the run. */
+  open(): Promise<RunStore>;
+  /** The same database, another run. */
+  openOther(): Promise<RunStore>;
+  /** Lets time pass for leases, in milliseconds. */
+  pass(ms: number): Promise<void>;
+  readonly leaseMs: number;
+}
+
+/** Called once per test; an empty database. */
+export type CreateRunStore = () => Promise<RunStoreUnderTest>;
+
+export async function opened(test: RunStoreUnderTest): Promise<RunStore> {
+  const store = await test.open();
+  onTestFinished(() => store.close());
+  return store;
+}
+
+export const joinExplorer = (store: RunStore, name = 'explorer'): Promise<Membership> =>
+  store.join({ role: 'explorer', name, host: 'here', pid: 1 });
+
+export const joinTrainer = (store: RunStore, name = 'trainer'): Promise<Membership> =>
+  store.join({ role: 'trainer', name, host: 'here', pid: 2 });
+
+/** An explore step of `count` tasks. */
+export const planOf = (step: number, count: number, isLast = false): ExplorePlan => ({
+  step,
+  batches: [
+    {
+      batch: String(step),
+      step,
+      isEval: false,
+      version: undefined,
+      tasks: Array.from({ length: count }, (_, task) => ({
+        task,
+        taskset: 'sums',
+        row: task + 10,
+      })),
+    },
+  ],
+  feed: { cursor: step * count },
+  isLast,
+});
+
+/** Two experiences, one per run. */
+export const resultOf = ({ batch, task }: LeasedTask): TaskResult => ({
+  experiences: [0, 1].map((run) => numbered(batch, task, run)),
+  outcome: { task },
+});
+
+export function numbered(batch: string, task: number, run: number): Experience {
+  return createExperience({
+    eid: { batch, task, run, step: 0, suffix: 'a' },
+    tokens: [1, 2, 3 + task],
+    promptLength: 1,
+    logprobs: [-0.5, -0.25],
+    reward: run,
+    policyVersion: 0,
+  });
+}
+
+/** Leases and completes everything that is open. */
+export async function exploreAll(store: RunStore, member: Membership): Promise<void> {
+  for (const task of await store.lease(member, { count: 1000, maxStep: 1000 }))
+    await store.complete(member, task, resultOf(task));
+}
+
+/** Uids of a batch, in order. */
+export const uidsOf = (batch: string, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, task) =>
+    [0, 1].map((run) => `${batch}/${task}/${run}/0/a`),
+  ).flat();
+
+export const weightsOf = (version: number, digest = `digest ${version}`): PublishedWeights => ({
+  version,
+  exploredUpTo: version,
+  boundary: undefined,
+  location: { kind: 'store' },
+  digest,
+  probe: { tokens: [1, 2, 3], promptLength: 1, logprobs: [-1, -2.5] },
+});
+
+export const idle = { waits: [], version: 0, facts: {} };

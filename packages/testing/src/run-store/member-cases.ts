@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { idle, joinExplorer, joinTrainer, opened, planOf, type CreateRunStore } from './fixture.js';
+
+export function memberCases(create: CreateRunStore): void {
+  describe('members', () => {
+    it('refuses a second member of a name, and a second trainer, while the first is alive', async () => {
+      const test = await create();
+      const [one, two] = [await opened(test), await opened(test)];
+      await joinExplorer(one, 'a');
+      await joinExplorer(two, 'b');
+      await expect(joinExplorer(two, 'a')).rejects.toMatchObject({ code: 'MEMBER_ALIVE' });
+      await joinTrainer(one, 'trainer');
+      await expect(joinTrainer(two, 'another')).rejects.toThrow(
+        /trainer trainer \(process 2 on here\)/,
+      );
+    });
+
+    it('fences off a silent trainer once another one has its place', async () => {
+      const test = await create();
+      const [one, two] = [await opened(test), await opened(test)];
+      const stale = await joinTrainer(one, 'first');
+      await test.pass(test.leaseMs + 1);
+      const fresh = await joinTrainer(two, 'second');
+      expect(fresh.epoch).toBeGreaterThan(stale.epoch);
+      const fenced = { code: 'MEMBER_FENCED' };
+      const record = { trainStep: 1, trained: [], discarded: [] };
+      await expect(one.beat(stale, idle)).rejects.toMatchObject(fenced);
+      await expect(one.plan(stale, planOf(1, 1))).rejects.toMatchObject(fenced);
+      await expect(one.acknowledge(stale, record)).rejects.toMatchObject(fenced);
+      await expect(one.prune(stale, 0)).rejects.toMatchObject(fenced);
+      await expect(one.finish(stale, { trainStep: 1 })).rejects.toMatchObject(fenced);
+      await expect(one.giveUpRewards(stale, [])).rejects.toMatchObject(fenced);
+      const file = { version: 1, path: 'a', bytes: new Uint8Array() };
+      await expect(one.putFile(stale, file)).rejects.toMatchObject(fenced);
+      await expect(one.deleteFilesBefore(stale, 9)).rejects.toMatchObject(fenced);
+      await one.leave(stale);
+      await two.acknowledge(fresh, record);
+      expect((await two.view()).trainStep).toBe(1);
+    });
+
+    it('keeps a member that beats, and shows one that is silent or has left', async () => {
+      const test = await create();
+      const store = await opened(test);
+      const [a, b] = [await joinExplorer(store, 'a'), await joinExplorer(store, 'b')];
+      await joinExplorer(store, 'c');
+      await test.pass(test.leaseMs * 0.7);
+      await store.beat(a, { ...idle, version: 3, waits: [{ what: 'tasks', on: 'c', forMs: 5 }] });
+      await store.leave(b);
+      await test.pass(test.leaseMs * 0.7);
+      const { members } = await store.view();
+      expect(members.map(({ name, isAlive, hasLeft }) => ({ name, isAlive, hasLeft }))).toEqual([
+        { name: 'a', isAlive: true, hasLeft: false },
+        { name: 'b', isAlive: false, hasLeft: true },
+        { name: 'c', isAlive: false, hasLeft: false },
+      ]);
+      expect(members[0]).toMatchObject({
+        version: 3,
+        waits: [{ what: 'tasks', on: 'c', forMs: 5 }],
+      });
+      expect(members[2]?.silentForMs).toBeGreaterThanOrEqual(test.leaseMs);
+    });
+
+    it('lets a silent explorer go on that nobody has replaced', async () => {
+      const test = await create();
+      const store = await opened(test);
+      const member = await joinExplorer(store);
+      await test.pass(test.leaseMs * 20);
+      await store.beat(member, idle);
+      expect(await store.plan(member, planOf(1, 1))).toBe(true);
+    });
+  });
+}

@@ -1,0 +1,115 @@
+import { uid } from '@trinity-rft/core/internal';
+import { describe, expect, it } from 'vitest';
+import {
+  exploreAll,
+  joinExplorer,
+  joinTrainer,
+  numbered,
+  opened,
+  planOf,
+  resultOf,
+  uidsOf,
+  type CreateRunStore,
+} from './fixture.js';
+
+export function resultCases(create: CreateRunStore): void {
+  describe('results', () => {
+    it('reads a batch in task order, and lists batches in the order of completion', async () => {
+      const test = await create();
+      const [one, two] = [await opened(test), await opened(test)];
+      const member = await joinExplorer(one);
+      for (const step of [1, 2, 3]) await one.plan(member, planOf(step, step === 3 ? 0 : 2));
+      const tasks = await one.lease(member, { count: 9, maxStep: 9 });
+      for (const task of tasks.toReversed()) await one.complete(member, task, resultOf(task));
+      const complete = await two.completeBatches(0);
+      expect(complete.map(({ order, batch }) => [order, batch])).toEqual([
+        [1, '3'],
+        [2, '2'],
+        [3, '1'],
+      ]);
+      expect(await two.completeBatches(2)).toEqual(complete.slice(2));
+      const { results, used } = await two.read('1');
+      expect(results.flatMap(({ experiences }) => experiences).map(({ eid }) => uid(eid))).toEqual(
+        uidsOf('1', 2),
+      );
+      expect(results[1]).toMatchObject({ outcome: { task: 1 }, explorer: 'explorer' });
+      expect(results[1]?.experiences[1]).toEqual(numbered('1', 1, 1));
+      expect(used.size).toBe(0);
+    });
+
+    it('stores a result once, however often it comes', async () => {
+      const test = await create();
+      const store = await opened(test);
+      const member = await joinExplorer(store);
+      await store.plan(member, planOf(1, 2));
+      const [task] = await store.lease(member, { count: 1, maxStep: 1 });
+      for (let i = 0; i < 3; i++)
+        expect(await store.complete(member, task!, resultOf(task!))).toBe('stored');
+      expect(await store.view()).toMatchObject({
+        tasks: { open: 1, leased: 0, done: 1 },
+        experiences: { total: 2, waiting: 2, oldestVersion: 0 },
+        lateResults: 0,
+      });
+      expect(await store.completeBatches(0)).toEqual([]);
+    });
+
+    it('refuses a uid that is stored already, and stores nothing of its task', async () => {
+      const test = await create();
+      const store = await opened(test);
+      const member = await joinExplorer(store);
+      await store.plan(member, planOf(1, 2));
+      const [a, b] = await store.lease(member, { count: 2, maxStep: 1 });
+      await store.complete(member, a!, resultOf(a!));
+      await expect(store.complete(member, b!, resultOf(a!))).rejects.toMatchObject({
+        code: 'BUFFER_DUPLICATE',
+      });
+      expect((await store.view()).tasks).toEqual({ open: 0, leased: 1, done: 1 });
+      expect(await store.complete(member, b!, resultOf(b!))).toBe('stored');
+    });
+
+    it('waits for late rewards before a batch is complete', async () => {
+      const test = await create();
+      const store = await opened(test);
+      const [member, trainer] = [await joinExplorer(store), await joinTrainer(store)];
+      await store.plan(member, planOf(1, 1));
+      const [task] = await store.lease(member, { count: 1, maxStep: 1 });
+      await store.complete(member, task!, { ...resultOf(task!), awaits: ['1/0/0', '1/0/1'] });
+      expect(await store.completeBatches(0)).toEqual([]);
+      expect((await store.awaitedRuns()).map(({ runKey }) => runKey)).toEqual(['1/0/0', '1/0/1']);
+      expect(await store.reward('1/0/0', 0.75)).toBe('stored');
+      expect(await store.reward('1/0/0', 0.75)).toBe('stored');
+      expect(await store.reward('1/0/0', 1)).toBe('late');
+      expect(await store.reward('1/0/7', 1)).toBe('unknown');
+      await expect(store.reward('1/0/1', NaN)).rejects.toMatchObject({ code: 'REWARD_NOT_FINITE' });
+      await store.giveUpRewards(trainer, ['1/0/1', '1/0/1']);
+      expect(await store.reward('1/0/1', 1)).toBe('late');
+      expect(await store.completeBatches(0)).toHaveLength(1);
+      const { results } = await store.read('1');
+      expect(results[0]?.experiences.map(({ reward }) => reward)).toEqual([0.75]);
+      expect(await store.view()).toMatchObject({
+        awaitedRuns: 0,
+        experiences: { total: 2, waiting: 1, discarded: { 'reward given up': 1 } },
+      });
+    });
+
+    it('wakes whoever waits when something is stored', async () => {
+      const test = await create();
+      const [one, two] = [await opened(test), await opened(test)];
+      const member = await joinExplorer(one);
+      await one.plan(member, planOf(1, 1));
+      const start = performance.now();
+      let woken = 0;
+      const waiter = (async () => {
+        while ((await two.completeBatches(0)).length === 0) {
+          await two.changed(60_000);
+          woken += 1;
+        }
+      })();
+      await exploreAll(one, member);
+      await waiter;
+      expect(woken).toBeGreaterThanOrEqual(0);
+      expect(performance.now() - start).toBeLessThan(50_000);
+      await expect(two.changed(60_000, AbortSignal.timeout(1))).rejects.toThrow();
+    });
+  });
+}

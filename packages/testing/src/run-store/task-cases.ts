@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import {
+  exploreAll,
+  idle,
+  joinExplorer,
+  opened,
+  planOf,
+  resultOf,
+  type CreateRunStore,
+} from './fixture.js';
+
+export function taskCases(create: CreateRunStore): void {
+  describe('tasks', () => {
+    it('plans every explore step once, whoever is faster', async () => {
+      const test = await create();
+      const [one, two] = [await opened(test), await opened(test)];
+      const [a, b] = [await joinExplorer(one, 'a'), await joinExplorer(two, 'b')];
+      expect(await one.lastPlan()).toBeUndefined();
+      const planned = await Promise.all([one.plan(a, planOf(1, 2)), two.plan(b, planOf(1, 2))]);
+      expect(planned.toSorted()).toEqual([false, true]);
+      expect(await two.plan(b, planOf(3, 2))).toBe(false);
+      expect(await two.plan(b, planOf(2, 2, true))).toBe(true);
+      expect(await one.plan(a, planOf(3, 2))).toBe(false);
+      expect(await one.lastPlan()).toEqual({ step: 2, feed: { cursor: 4 }, isLast: true });
+      expect((await one.view()).tasks).toEqual({ open: 4, leased: 0, done: 0 });
+    });
+
+    it('leases each task to one member, oldest first, up to a step', async () => {
+      const test = await create();
+      const [one, two] = [await opened(test), await opened(test)];
+      const [a, b] = [await joinExplorer(one, 'a'), await joinExplorer(two, 'b')];
+      await one.plan(a, planOf(1, 3));
+      await one.plan(a, planOf(2, 3));
+      const first = await one.lease(a, { count: 2, maxStep: 2 });
+      const second = await two.lease(b, { count: 9, maxStep: 1 });
+      expect([...first, ...second].map(({ batch, task, row }) => [batch, task, row])).toEqual([
+        ['1', 0, 10],
+        ['1', 1, 11],
+        ['1', 2, 12],
+      ]);
+      expect(await two.lease(b, { count: 9, maxStep: 1 })).toEqual([]);
+      const { leases } = await one.view();
+      expect(leases.map(({ task, explorer }) => [task, explorer])).toEqual([
+        [0, 'a'],
+        [1, 'a'],
+        [2, 'b'],
+      ]);
+      await two.giveBack(b, first[0]!);
+      expect(await two.lease(b, { count: 9, maxStep: 1 })).toEqual([]);
+      await one.giveBack(a, first[0]!);
+      expect(await two.lease(b, { count: 9, maxStep: 1 })).toMatchObject([{ batch: '1', task: 0 }]);
+    });
+
+    it('gives the tasks of a silent member to others, and counts its results as late', async () => {
+      const test = await create();
+      const [one, two] = [await opened(test), await opened(test)];
+      const [a, b] = [await joinExplorer(one, 'a'), await joinExplorer(two, 'b')];
+      await one.plan(a, planOf(1, 2));
+      const held = await one.lease(a, { count: 2, maxStep: 1 });
+      await test.pass(test.leaseMs * 0.7);
+      await two.beat(b, idle);
+      expect(await two.lease(b, { count: 2, maxStep: 1 })).toEqual([]);
+      await test.pass(test.leaseMs * 0.7);
+      await two.beat(b, idle);
+      const [taken] = await two.lease(b, { count: 1, maxStep: 1 });
+      expect(taken).toEqual(held[0]);
+      const answers = [];
+      for (const task of [...held, held[0]!])
+        answers.push(await one.complete(a, task, resultOf(task)));
+      // Nobody has begun the second one since.
+      expect(answers).toEqual(['late', 'stored', 'late']);
+      expect(await two.complete(b, taken!, resultOf(taken!))).toBe('stored');
+      expect(await two.view()).toMatchObject({ lateResults: 1, tasks: { done: 2 } });
+    });
+
+    it('opens the tasks of a member that leaves, and of one that joins again', async () => {
+      const test = await create();
+      const [one, two] = [await opened(test), await opened(test)];
+      const [a, b] = [await joinExplorer(one, 'a'), await joinExplorer(two, 'b')];
+      await one.plan(a, planOf(1, 1));
+      const held = await one.lease(a, { count: 1, maxStep: 1 });
+      await one.leave(a);
+      await expect(one.lease(a, { count: 1, maxStep: 1 })).rejects.toMatchObject({
+        code: 'MEMBER_FENCED',
+      });
+      expect(await two.lease(b, { count: 1, maxStep: 1 })).toEqual(held);
+      await test.pass(test.leaseMs + 1);
+      const again = await joinExplorer(one, 'b');
+      await expect(two.complete(b, held[0]!, resultOf(held[0]!))).rejects.toMatchObject({
+        code: 'MEMBER_FENCED',
+      });
+      await exploreAll(one, again);
+      expect((await one.view()).tasks.done).toBe(1);
+    });
+
+    it('keeps the runs of one database apart', async () => {
+      const test = await create();
+      const store = await opened(test);
+      const other = await test.openOther();
+      const [a, b] = [await joinExplorer(store), await joinExplorer(other)];
+      await store.plan(a, planOf(1, 2));
+      await other.plan(b, planOf(1, 1));
+      await exploreAll(store, a);
+      await exploreAll(other, b);
+      expect((await store.read('1')).results).toHaveLength(2);
+      expect((await other.view()).experiences.total).toBe(2);
+      await other.close();
+    });
+  });
+}
