@@ -30,6 +30,7 @@ describe('a plan', () => {
       trainStepsPerExploreStep: 2,
       trainSteps: 50,
       syncs: 12,
+      maxStaleness: 2,
       evaluations: 4,
       evalTasks: 60,
       checkpoints: 3,
@@ -173,7 +174,7 @@ describe('a plan', () => {
       Run: mode both, grpo
         model            <cwd>/tiny
         explore          25 steps from 100 tasks, each 8 tasks x 4 runs = 32 experiences or more
-        sync             12 weight updates
+        sync             12 weight updates, staleness at most 2 explore steps
         train            50 steps of 16 runs, 2 per explore step
         evaluate         4 times, 60 runs each
         memory           about ...

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { createWorkspace, parse, problems, stageOf, yaml } from './workspace.js';
+import { createWorkspace, parse, stageOf, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 
@@ -174,16 +174,12 @@ describe('aliases and other spellings', () => {
     ['sync_method: Checkpoint', { syncMethod: 'checkpoint' }],
     ['sync_style: dynamic_by_explorer', { syncStyle: 'explorer_driven' }],
     ['sync_style: Explorer_Driven', { syncStyle: 'explorer_driven' }],
+    ['sync_style: dynamic_by_trainer', { syncStyle: 'trainer_driven' }],
+    ['trainer_sync_interval: 3', { explorerSyncInterval: 1, trainerSyncInterval: 3 }],
   ])('reads %s', (line, expected) => {
     expect(stageOf(cwd, yaml({ rest: `synchronizer:\n  ${line}` })).synchronizer).toMatchObject(
       expected,
     );
-  });
-
-  it('reads an old name of a style that is not supported, and rejects it', () => {
-    expect(
-      problems(cwd, yaml({ rest: 'synchronizer:\n  sync_style: dynamic_by_trainer' }))[0]?.message,
-    ).toContain('got "trainer_driven", which is not supported');
   });
 
   it.each(['yes', 'on', '"true"', 'True', '1'])('reads %s as true', (word) => {

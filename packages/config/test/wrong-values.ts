@@ -415,11 +415,7 @@ export const wrongValues: readonly WrongValue[] = [
   ],
   ['trainer.trainer_strategy', 'ddp', 'got "ddp", expected one of fsdp, fsdp2, megatron.'],
   ['synchronizer.sync_method', 'pigeon', 'got "pigeon", expected one of memory, checkpoint, nccl.'],
-  [
-    'synchronizer.sync_style',
-    'trainer_driven',
-    'got "trainer_driven", which is not supported. Supported: fixed, explorer_dri',
-  ],
+  ['synchronizer.max_staleness', '-1', 'got -1, expected a whole number, at least 0.'],
   [
     'synchronizer.sync_style',
     'async',

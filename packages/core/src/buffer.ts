@@ -94,6 +94,11 @@ export interface ExperienceStore extends ExperienceSource {
    * Undefined when there was none.
    */
   firstTrainStepAfter(exploreStep: number): Promise<number | undefined>;
+  /**
+   * The oldest explore step of which an experience has not been trained on yet. Undefined when there
+   * is none.
+   */
+  oldestUnused(): number | undefined;
   /** No more puts will follow: waiting takers get the remainder. */
   finish(): void;
   /** The producer died: waiting takers reject with this error. */

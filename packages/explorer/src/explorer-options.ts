@@ -17,7 +17,10 @@ import type { AttemptKey, AttemptModel, RunSettings } from './runs/run-attempt.j
 export interface ExplorerSettings extends RunSettings {
   /** Attempts in flight. */
   readonly concurrency: number;
-  /** Explore steps whose runs are in flight at once. @default all up to the next boundary */
+  /**
+   * Explore steps whose runs are in flight at once. @default all up to the next boundary; without
+   * boundaries (`ExploreSync.streaming`) 2
+   */
   readonly maxInflightBatches?: number;
   /** What is stored; advantages are computed per model call either way. @default "step" */
   readonly experienceShape?: ExperienceShape;
@@ -74,16 +77,27 @@ export interface EvalSet {
 
 /** What the explorer needs of the synchronizer. */
 export interface ExploreSync {
-  /** True when weights may move after explore step `step`. */
+  /** True when weights may move between explore step `step` and the next one. */
   isBoundary(step: number): boolean;
   /**
-   * At a boundary, with no run in flight: waits for its turn and switches weights. The outcomes
-   * `updated` and `starved` (the trainer waits for experiences) become metrics; a synchronizer may
-   * have others.
+   * After explore step `step`, with no run in flight: waits for its turn and switches weights. The
+   * outcomes `updated` and `starved` (the trainer waits for experiences) become metrics; a
+   * synchronizer may have others.
    */
   exploreBoundary(
+    step: number,
     signal?: AbortSignal,
   ): Promise<{ readonly outcome: string; readonly version: number }>;
+  /** Called in order, once the experiences of an explore step are stored. */
+  exploreStepStored?(step: number): void;
+  /** Present where weights move while runs are in flight; then there are no boundaries. */
+  readonly streaming?: {
+    mayBegin(step: number): boolean;
+    /** Resolves when explore step `step` may begin. */
+    whenItMay(step: number, signal?: AbortSignal): Promise<void>;
+    /** Runs `work` with weights that do not move. */
+    withSteadyWeights<T>(work: () => Promise<T>): Promise<T>;
+  };
 }
 
 /** Where an explorer stands; stored with each explore step. */

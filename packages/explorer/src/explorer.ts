@@ -5,13 +5,14 @@
 import type { Metrics, Task } from '@trinity-rft/core';
 import pLimit from 'p-limit';
 import { evaluate, isEvalStep } from './evaluation.js';
-import type { ExplorerOptions, ExplorerState } from './explorer-options.js';
+import type { ExplorerOptions, ExplorerState, ExploreSync } from './explorer-options.js';
 import { createFailureGuard, type FailureGuard } from './failure-guard.js';
 import { rolloutMetrics } from './metrics/rollout-metrics.js';
 import { runPipeline } from './pipeline.js';
 import { isOk, type TaskOutcome } from './runs/outcome.js';
 import { assertNotStopped, createInstancePool } from './runs/run-attempt.js';
 import { runTask } from './runs/run-task.js';
+import { exploreStreaming, type StreamingOptions } from './streaming.js';
 import { createStepWarnings, type StepWarnings } from './warnings.js';
 
 export interface Explorer {
@@ -66,24 +67,30 @@ function taskRunner(options: ExplorerOptions): ExplorerParts['runTasks'] {
 }
 
 async function explore(parts: ExplorerParts, state: ExplorerState | undefined): Promise<number> {
-  const { feed, sync, settings, failureGuard, signal } = parts;
+  const { feed, sync, settings, failureGuard } = parts;
   let step = state?.step ?? 0;
   failureGuard.start(state ?? stateAt(parts, step));
   if (state) feed.restore(state.feed);
   else if (settings.evalOnStartup) await recordEvaluation(parts, step);
   // A resumed explorer that stood at a boundary has not fetched the weights of that boundary yet.
-  if (state && sync.isBoundary(step)) await fetchWeights(parts);
+  if (state && sync.isBoundary(step)) await fetchWeights(parts, step);
+  if (sync.streaming) step = await exploreStreaming(streamingOptions(parts, sync.streaming), step);
+  else step = await exploreBetweenBoundaries(parts, step);
+  await failureGuard.end();
+  return step;
+}
 
+async function exploreBetweenBoundaries(parts: ExplorerParts, lastStep: number): Promise<number> {
+  const { sync, signal } = parts;
+  let step = lastStep;
   for (;;) {
     assertNotStopped(signal);
     const explored = await exploreToBoundary(parts, step);
     const advanced = explored.step > step;
     step = explored.step;
-    if (advanced && sync.isBoundary(step)) await fetchWeights(parts);
-    if (explored.ended) break;
+    if (advanced && sync.isBoundary(step)) await fetchWeights(parts, step);
+    if (explored.ended) return step;
   }
-  await failureGuard.end();
-  return step;
 }
 
 /** An explore step whose runs are in flight. */
@@ -110,21 +117,55 @@ async function exploreToBoundary(
   const inFlight: ExploreStep[] = [];
   let step = lastStep;
   let ended = false;
-  let atBoundary = false;
+  // No step starts before an evaluation is done: it must not share the model with later runs.
+  const atBoundary = (): boolean =>
+    step > lastStep && (sync.isBoundary(step) || isEvalStep(parts, step));
   for (;;) {
-    while (!ended && !atBoundary && inFlight.length < maxInflightBatches) {
+    while (!ended && !atBoundary() && inFlight.length < maxInflightBatches) {
       const started = step < maxSteps ? await startStep(parts, step + 1) : undefined;
       ended = !started;
       if (!started) break;
       inFlight.push(started);
       step = started.step;
-      // No step starts before an evaluation is done: it must not share the model with later runs.
-      atBoundary = sync.isBoundary(step) || isEvalStep(parts, step);
     }
     const oldest = inFlight.shift();
     if (!oldest) return { step, ended };
     await finishStep(parts, oldest);
   }
+}
+
+const defaultStreamingBatches = 2;
+
+function streamingOptions(
+  parts: ExplorerParts,
+  streaming: NonNullable<ExploreSync['streaming']>,
+): StreamingOptions<ExploreStep> {
+  const { settings, maxSteps = Infinity, runtime, signal } = parts;
+  let lastVersion: number | undefined;
+  let idleMs = 0;
+  return {
+    streaming,
+    most: settings.maxInflightBatches ?? defaultStreamingBatches,
+    start: async (step) => (step <= maxSteps ? startStep(parts, step) : undefined),
+    ended: ({ outcomes }) => outcomes,
+    finish: (step) => {
+      const { policyVersion } = step.state;
+      parts.syncMetrics = {
+        'rollout/sync/updated': (lastVersion ?? policyVersion) === policyVersion ? 0 : 1,
+        'time/sync_weight': idleMs / 1000,
+      };
+      lastVersion = policyVersion;
+      idleMs = 0;
+      return finishStep(parts, step);
+    },
+    idle: async (wait) => {
+      const start = runtime.clock.now();
+      const result = await wait();
+      idleMs += runtime.clock.now() - start;
+      return result;
+    },
+    signal,
+  };
 }
 
 /** Undefined when the tasks have ended. */
@@ -176,19 +217,23 @@ async function finishStep(
 
   parts.onExplored?.(step, experiences);
   await store.put(experiences, { ...state });
+  parts.sync.exploreStepStored?.(step);
   await parts.failureGuard.stepDone(outcomes, state);
 }
 
 async function recordEvaluation(parts: ExplorerParts, step: number): Promise<void> {
   if (parts.evalSets.length === 0) return;
-  parts.sink.write({ role: 'explorer', step, metrics: await evaluate(parts, step) });
+  const { streaming } = parts.sync;
+  const work = (): Promise<Metrics> => evaluate(parts, step);
+  const metrics = await (streaming ? streaming.withSteadyWeights(work) : work());
+  parts.sink.write({ role: 'explorer', step, metrics });
 }
 
-/** Meets the trainer at a boundary, with no run in flight. */
-async function fetchWeights(parts: ExplorerParts): Promise<void> {
+/** Meets the trainer after explore step `step`, with no run in flight. */
+async function fetchWeights(parts: ExplorerParts, step: number): Promise<void> {
   const { sync, runtime, signal } = parts;
   const start = runtime.clock.now();
-  const { outcome } = await sync.exploreBoundary(signal);
+  const { outcome } = await sync.exploreBoundary(step, signal);
   parts.syncMetrics = {
     'rollout/sync/updated': outcome === 'updated' ? 1 : 0,
     'rollout/sync/starved': outcome === 'starved' ? 1 : 0,

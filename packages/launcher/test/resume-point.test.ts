@@ -28,7 +28,7 @@ function input(
   return {
     checkpoints: checkpoints.map(checkpoint),
     explorer,
-    settings: { syncStyle: 'fixed', syncInterval: interval, syncOffset: offset },
+    settings: { syncStyle: 'fixed', explorerSyncInterval: interval, syncOffset: offset },
     firstTrainStepAfter,
   };
 }

@@ -5,25 +5,21 @@
  * explore step sees therefore depends neither on who is faster nor on how many train steps an
  * explore step makes, and a resumed run meets at the same points.
  */
-import {
-  adopt,
-  hasNewerWeights,
-  publish,
-  type Style,
-  type SyncParts,
-  type SyncResult,
-} from './sync-parts.js';
+import { isBoundary, type Weights } from './rules/settings.js';
+import { hasNewerWeights, type Style, type SyncParts, type SyncResult } from './sync-parts.js';
 
 export function fixedStyle(parts: SyncParts): Style {
   return {
     start: () => release(parts),
-    exploreBoundary: async (signal) => {
+    isBoundary: (step) => isBoundary(parts.settings, step),
+    exploreBoundary: async (_step, signal) => {
       const result = await exploreBoundary(parts, signal);
-      parts.state.boundary += parts.settings.syncInterval;
+      parts.state.boundary += parts.settings.explorerSyncInterval;
       release(parts);
       return result;
     },
     trainStepDone: () => Promise.resolve(),
+    close: () => Promise.resolve(),
   };
 }
 
@@ -35,27 +31,44 @@ async function exploreBoundary(
   parts: SyncParts,
   signal: AbortSignal | undefined,
 ): Promise<SyncResult> {
-  const { state, gate, settings, clock, logger } = parts;
-  const { syncTimeoutMs: timeoutMs } = settings;
+  const { state } = parts;
   const version = state.explorerVersion;
-  const isIdle = (): boolean => state.trainerWaits && parts.starved();
-  const arrived = await gate.wait(() => isIdle() || !state.trainerRuns, {
-    what: 'the trainer to use up what has been explored',
-    timeoutMs,
-    clock,
-    signal,
-  });
-  if (!arrived) {
-    logger.warn(
-      `The trainer has not used up what has been explored within ${timeoutMs} ms; exploring continues with the old weights.`,
-    );
-    return { outcome: 'timeout', version };
-  }
+  if (!(await trainerIsIdle(parts, signal))) return { outcome: 'timeout', version };
   if (!state.trainerRuns) return { outcome: 'trainer_stopped', version };
-  if (state.trainStep > state.publishedVersion) await publish(parts, state.trainStep);
+  const weights: Weights = { version: state.trainStep, exploredUpTo: state.exploredUpTo };
+  if (weights.version > state.published.version) await publish(parts, weights);
   const outcome = hasNewerWeights(state) ? 'updated' : 'starved';
   // A resumed trainer may just have made the weights again that the explorer used before.
-  if (state.publishedVersion !== state.adoptedVersion) await adopt(parts);
-  state.explorerVersion = state.publishedVersion;
+  if (state.published.version !== state.inUse.version) await adopt(parts);
+  state.explorerVersion = state.published.version;
   return { outcome, version: state.explorerVersion };
+}
+
+/** False: it still trains at the deadline, and no bound forbids to continue. */
+async function trainerIsIdle(parts: SyncParts, signal: AbortSignal | undefined): Promise<boolean> {
+  const { state, gate, settings, clock, logger } = parts;
+  const { syncTimeoutMs: timeoutMs, maxStaleness } = settings;
+  const what = 'the trainer to use up what has been explored';
+  const isIdle = (): boolean => state.trainerWaits && parts.starved();
+  for (;;) {
+    const ready = (): boolean => isIdle() || !state.trainerRuns;
+    if (await gate.wait(ready, { what, timeoutMs, clock, signal })) return true;
+    const late = `The trainer has not used up what has been explored within ${timeoutMs} ms`;
+    if (maxStaleness === undefined) {
+      logger.warn(`${late}; exploring continues with the old weights.`);
+      return false;
+    }
+    logger.warn(`${late}; exploring waits, because max_staleness is set.`);
+  }
+}
+
+async function publish({ transport, state }: SyncParts, weights: Weights): Promise<void> {
+  await transport.publish(weights.version);
+  state.published = weights;
+}
+
+async function adopt({ transport, state }: SyncParts): Promise<void> {
+  const weights = state.published;
+  await transport.adopt(weights.version);
+  state.inUse = weights;
 }

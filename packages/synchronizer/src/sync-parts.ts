@@ -1,22 +1,14 @@
-/** Settings, state and transport, which both sync styles share. */
+/** Settings, state and transport, which the sync styles share. */
 import type { Clock, Logger } from '@trinity-rft/core';
 import type { Gate } from './gate.js';
-
-/**
- * `fixed`: every `syncInterval` explore steps (after the first `syncOffset`) the explorer waits until
- * they have been trained on, and the trainer waits for the explorer. `explorer_driven`: the explorer asks at its boundaries,
- * and the trainer answers between two steps with the weights it has.
- */
-export type SyncStyle = 'fixed' | 'explorer_driven';
+import type { SyncRules, Weights } from './rules/settings.js';
 
 /** When both sides meet, by the names of a configuration's section `synchronizer`. */
-export interface SynchronizerSettings {
-  readonly syncStyle: SyncStyle;
-  /** Explore steps between two meetings, at least 1. */
-  readonly syncInterval: number;
-  /** Explore steps that the explorer may be ahead. */
-  readonly syncOffset: number;
-  /** Longest wait for the other side; then both continue and meet the next time. */
+export interface SynchronizerSettings extends SyncRules {
+  /**
+   * Longest wait for the other side; then it is reported, and where no bound forbids it, both
+   * continue and meet the next time.
+   */
   readonly syncTimeoutMs: number;
 }
 
@@ -33,6 +25,11 @@ export interface SynchronizerOptions {
   readonly transport: WeightTransport;
   /** True when the trainer waits for experiences that are not there. Asked only while it waits. */
   readonly starved: () => boolean;
+  /**
+   * The oldest explore step that has experiences which are neither trained on nor discarded;
+   * undefined when there is none.
+   */
+  readonly oldestUnused: () => number | undefined;
   /** The trainer gets no experiences of later explore steps. */
   readonly releaseUpTo: (exploreStep: number) => void;
   readonly clock: Clock;
@@ -50,14 +47,19 @@ export interface SyncResult {
 /** Versions are numbers of train steps; -1: none yet. */
 export interface SyncState {
   trainStep: number;
-  publishedVersion: number;
   /** That the explorer uses, or used when the run was stopped. */
   explorerVersion: number;
+  published: Weights;
   /** That the sampler has. */
-  adoptedVersion: number;
-  /** Explore step after which the explorer meets the trainer next. */
+  inUse: Weights;
+  /** In the style `fixed`: explore step after which the explorer meets the trainer next. */
   boundary: number;
-  explorerAsks: boolean;
+  /** In the other styles: the meeting point at which the explorer took weights last. */
+  metAt: number;
+  /** The last explore step whose experiences are stored. */
+  exploredUpTo: number;
+  /** The explore step that the explorer waits to begin. */
+  wanted: number | undefined;
   trainerRuns: boolean;
   trainerWaits: boolean;
 }
@@ -70,24 +72,26 @@ export interface SyncParts extends SynchronizerOptions {
 /** What the two sides do when they meet. */
 export interface Style {
   start(): void;
-  exploreBoundary(signal?: AbortSignal): Promise<SyncResult>;
+  /** True when weights move between explore step `step` and the next one. */
+  isBoundary(step: number): boolean;
+  /** Between explore step `step` and the next one. */
+  exploreBoundary(step: number, signal?: AbortSignal): Promise<SyncResult>;
   /** After `state.trainStep` has moved. */
   trainStepDone(signal?: AbortSignal): Promise<void>;
+  /** Where weights move while runs are in flight. */
+  readonly streaming?: Streaming;
+  /** Resolves when no weights are on their way. */
+  close(): Promise<void>;
 }
 
-export async function publish({ transport, state }: SyncParts, version: number): Promise<void> {
-  await transport.publish(version);
-  state.publishedVersion = version;
+/** Exploring without meeting points: weights move while runs are in flight. */
+export interface Streaming {
+  mayBegin(step: number): boolean;
+  /** Resolves when explore step `step` may begin. */
+  whenItMay(step: number, signal?: AbortSignal): Promise<void>;
+  /** Runs `work` with weights that do not move. */
+  withSteadyWeights<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export async function adopt({ transport, state }: SyncParts): Promise<SyncResult> {
-  const version = state.publishedVersion;
-  await transport.adopt(version);
-  state.explorerVersion = version;
-  state.adoptedVersion = version;
-  return { outcome: 'updated', version };
-}
-
-export function hasNewerWeights({ publishedVersion, explorerVersion }: SyncState): boolean {
-  return publishedVersion > explorerVersion;
-}
+export const hasNewerWeights = ({ published, explorerVersion }: SyncState): boolean =>
+  published.version > explorerVersion;

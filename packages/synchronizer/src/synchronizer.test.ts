@@ -1,6 +1,6 @@
 import { testRuntime, type TestRuntime } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
-import type { SyncStyle } from './sync-parts.js';
+import type { SyncStyle } from './rules/settings.js';
 import { createSynchronizer, type Synchronizer } from './synchronizer.js';
 
 interface Bench {
@@ -17,6 +17,9 @@ async function bench(
   style: SyncStyle,
   options: {
     interval?: number;
+    trainerInterval?: number;
+    maxStaleness?: number;
+    failsToAdopt?: boolean;
     offset?: number;
     trainStep?: number;
     explorerVersion?: number;
@@ -41,15 +44,21 @@ async function bench(
   const sync = createSynchronizer({
     settings: {
       syncStyle: style,
-      syncInterval: options.interval ?? 1,
+      explorerSyncInterval: options.interval ?? 1,
+      trainerSyncInterval: options.trainerInterval ?? 1,
+      maxStaleness: options.maxStaleness,
       syncOffset: options.offset ?? 0,
       syncTimeoutMs: 1000,
     },
     transport: {
       publish: (version) => move(`publish ${version}`),
-      adopt: (version) => move(`adopt ${version}`),
+      adopt: async (version) => {
+        if (options.failsToAdopt) throw new Error('no memory');
+        await move(`adopt ${version}`);
+      },
     },
     starved: () => starved,
+    oldestUnused: () => (starved ? undefined : 1),
     releaseUpTo: (step) => log.push(`release ${step}`),
     clock: runtime.clock,
     logger: runtime.logger,
@@ -84,7 +93,7 @@ describe('boundaries', () => {
 describe('fixed style', () => {
   it('gives the explorer the weights of the moment when all that it explored is used up', async () => {
     const { sync, log, starve } = await bench('fixed');
-    const boundary = sync.exploreBoundary();
+    const boundary = sync.exploreBoundary(1);
     sync.setTrainerWaiting(true);
     await sync.trainStepDone(1);
     await sync.trainStepDone(2);
@@ -97,7 +106,7 @@ describe('fixed style', () => {
   it('releases to the trainer what lies before the next meeting, less the offset', async () => {
     const { sync, log, starve } = await bench('fixed', { interval: 2, offset: 1 });
     expect(log).toEqual(['publish 0', 'release 2']);
-    const boundary = sync.exploreBoundary();
+    const boundary = sync.exploreBoundary(1);
     await sync.trainStepDone(1);
     starve();
     await boundary;
@@ -106,7 +115,7 @@ describe('fixed style', () => {
 
   it('lets the explorer continue with the same weights when nothing was trained', async () => {
     const { sync, log, starve } = await bench('fixed');
-    const boundary = sync.exploreBoundary();
+    const boundary = sync.exploreBoundary(1);
     starve();
     expect(await boundary).toEqual({ outcome: 'starved', version: 0 });
     expect(log).toEqual(['publish 0', 'release 1', 'release 2']);
@@ -114,21 +123,21 @@ describe('fixed style', () => {
 
   it('takes up again the weights that a resumed explorer had, and those that it was to get', async () => {
     const behind = await bench('fixed', { trainStep: 2, explorerVersion: 4, boundary: 6 });
-    const caughtUp = behind.sync.exploreBoundary();
+    const caughtUp = behind.sync.exploreBoundary(1);
     await behind.sync.trainStepDone(3);
     await behind.sync.trainStepDone(4);
     behind.starve();
     expect(await caughtUp).toEqual({ outcome: 'starved', version: 4 });
     expect(behind.log.slice(-3)).toEqual(['publish 4', 'adopt 4', 'release 7']);
     const ahead = await bench('fixed', { trainStep: 5, explorerVersion: 4, boundary: 7 });
-    const reached = ahead.sync.exploreBoundary();
+    const reached = ahead.sync.exploreBoundary(1);
     ahead.starve();
     expect(await reached).toEqual({ outcome: 'updated', version: 5 });
   });
 
   it('ends the wait at its deadline with a warning, and exploring continues', async () => {
     const { sync, runtime, log } = await bench('fixed');
-    const boundary = sync.exploreBoundary();
+    const boundary = sync.exploreBoundary(1);
     await runtime.clock.advance(1000);
     expect(await boundary).toEqual({ outcome: 'timeout', version: 0 });
     expect(runtime.clock.sleeping).toBe(0);
@@ -137,14 +146,14 @@ describe('fixed style', () => {
 
   it('does not wait for a trainer that has stopped', async () => {
     const { sync } = await bench('fixed');
-    const boundary = sync.exploreBoundary();
+    const boundary = sync.exploreBoundary(1);
     sync.trainerStopped();
     expect((await boundary).outcome).toBe('trainer_stopped');
   });
 
   it('rejects waits with the cause when the other side failed', async () => {
     const { sync } = await bench('fixed');
-    const boundary = sync.exploreBoundary();
+    const boundary = sync.exploreBoundary(1);
     sync.fail(new Error('disk full'));
     await expect(boundary).rejects.toMatchObject({
       code: 'SYNC_PEER_FAILED',
@@ -155,7 +164,7 @@ describe('fixed style', () => {
   it('stops waiting on abort', async () => {
     const { sync } = await bench('fixed');
     const abort = new AbortController();
-    const boundary = sync.exploreBoundary(abort.signal);
+    const boundary = sync.exploreBoundary(1, abort.signal);
     abort.abort();
     await expect(boundary).rejects.toMatchObject({ reason: 'shutdown' });
   });
@@ -172,7 +181,7 @@ describe('explorer-driven style', () => {
   it('answers a request after the step in progress with the newest weights', async () => {
     const { sync, log } = await bench('explorer_driven');
     await sync.trainStepDone(1);
-    const boundary = sync.exploreBoundary();
+    const boundary = sync.exploreBoundary(1);
     expect(await settled(boundary)).toBe(false);
     await sync.trainStepDone(2);
     expect(await boundary).toEqual({ outcome: 'updated', version: 2 });
@@ -182,7 +191,7 @@ describe('explorer-driven style', () => {
   it('publishes nothing new while the explorer fetches what it asked for', async () => {
     const { sync, log, hold } = await bench('explorer_driven');
     const fetched = hold('adopt 1');
-    const boundary = sync.exploreBoundary();
+    const boundary = sync.exploreBoundary(1);
     await sync.trainStepDone(1);
     await fetched.begun;
     await sync.trainStepDone(2);
@@ -195,7 +204,94 @@ describe('explorer-driven style', () => {
     const { sync } = await bench('explorer_driven');
     await sync.trainStepDone(3);
     sync.setTrainerWaiting(true);
-    expect(await sync.exploreBoundary()).toEqual({ outcome: 'updated', version: 3 });
-    expect(await sync.exploreBoundary()).toEqual({ outcome: 'unchanged', version: 3 });
+    expect(await sync.exploreBoundary(1)).toEqual({ outcome: 'updated', version: 3 });
+    expect(await sync.exploreBoundary(2)).toEqual({ outcome: 'unchanged', version: 3 });
+  });
+});
+
+describe('trainer-driven style', () => {
+  it('publishes every interval of train steps, and the explorer takes it between explore steps', async () => {
+    const { sync, log } = await bench('trainer_driven', { trainerInterval: 2 });
+    await sync.trainStepDone(1);
+    expect(sync.isBoundary(1)).toBe(false);
+    await sync.trainStepDone(2);
+    expect(sync.isBoundary(1)).toBe(true);
+    expect(await sync.exploreBoundary(1)).toEqual({ outcome: 'updated', version: 2 });
+    expect(log).toEqual(['publish 0', 'publish 2', 'adopt 2']);
+    expect(sync.isBoundary(2)).toBe(false);
+  });
+
+  it('does not go beyond its bound when the trainer is late: it says so and waits on', async () => {
+    const { sync, runtime, starve } = await bench('trainer_driven', {
+      trainerInterval: 9,
+      maxStaleness: 0,
+    });
+    sync.exploreStepStored(1);
+    const boundary = sync.exploreBoundary(1);
+    await runtime.clock.advance(1000);
+    expect(await settled(boundary)).toBe(false);
+    expect(runtime.logger.messages('warn')).toEqual([
+      'Explore step 2 has waited 1000 ms for the trainer to publish weights that have used up explore step 1: explore step 2 may be 0 ahead at most (max_staleness); exploring waits on.',
+    ]);
+    await sync.trainStepDone(1);
+    starve();
+    // Published before its interval is over, because the explorer waits for it.
+    expect(await boundary).toEqual({ outcome: 'updated', version: 1 });
+  });
+});
+
+describe('fully asynchronous style', () => {
+  const streamingOf = ({ sync }: Bench) => {
+    if (!sync.streaming) throw new Error('The style has no boundaries.');
+    return sync.streaming;
+  };
+
+  it('hands new weights to the sampler at once, one version at a time', async () => {
+    const { sync, log, hold, starve } = await bench('fully_async');
+    const fetched = hold('adopt 1');
+    await sync.trainStepDone(1);
+    await fetched.begun;
+    await sync.trainStepDone(2);
+    expect(log).toEqual(['publish 0', 'publish 1', 'adopt 1']);
+    starve();
+    fetched.finish();
+    await settled(Promise.resolve());
+    // What was held up follows without another train step.
+    expect(log.slice(3)).toEqual(['publish 2', 'adopt 2']);
+    expect(sync.isBoundary(1)).toBe(false);
+  });
+
+  it('begins an explore step when its bound allows it, also if nothing was trained', async () => {
+    const parts = await bench('fully_async', { maxStaleness: 1 });
+    const streaming = streamingOf(parts);
+    expect([1, 2, 3].map((step) => streaming.mayBegin(step))).toEqual([true, true, false]);
+    const begins = streaming.whenItMay(3);
+    parts.sync.exploreStepStored(1);
+    expect(await settled(begins)).toBe(false);
+    parts.starve();
+    await begins;
+    expect([3, 4].map((step) => streaming.mayBegin(step))).toEqual([true, false]);
+    expect(parts.log).toEqual(['publish 0']);
+  });
+
+  it('keeps the weights during an evaluation', async () => {
+    const parts = await bench('fully_async');
+    const evaluated = Promise.withResolvers<void>();
+    const evaluation = streamingOf(parts).withSteadyWeights(() => evaluated.promise);
+    await parts.sync.trainStepDone(1);
+    await settled(Promise.resolve());
+    expect(parts.log).toEqual(['publish 0', 'publish 1']);
+    evaluated.resolve();
+    await evaluation;
+    await settled(Promise.resolve());
+    expect(parts.log.slice(2)).toEqual(['adopt 1']);
+  });
+
+  it('ends the trainer, and waits, when the sampler could not take weights', async () => {
+    const parts = await bench('fully_async', { maxStaleness: 0, failsToAdopt: true });
+    const begins = streamingOf(parts).whenItMay(2);
+    await parts.sync.trainStepDone(1);
+    await expect(begins).rejects.toMatchObject({ code: 'SYNC_PEER_FAILED' });
+    await expect(parts.sync.trainStepDone(2)).rejects.toThrow('no memory');
   });
 });

@@ -1,15 +1,15 @@
 /** When weights move: the meeting points of a trainer and an explorer. */
-import { explorerDrivenStyle } from './explorer-driven-style.js';
-import { fixedStyle } from './fixed-style.js';
 import { createGate } from './gate.js';
+import { usedUpTo } from './delivery.js';
+import { drivenStyle } from './driven-style.js';
+import { fixedStyle } from './fixed-style.js';
+import { boundaryBefore } from './rules/settings.js';
 import {
-  publish,
-  type Style,
+  type Streaming,
   type SynchronizerOptions,
   type SyncParts,
   type SyncResult,
   type SyncState,
-  type SyncStyle,
 } from './sync-parts.js';
 
 /** Where both sides stand. */
@@ -18,67 +18,73 @@ interface SyncStart {
   readonly trainStep: number;
   /** Version that the explorer last used. */
   readonly explorerVersion: number;
-  /** Explore step after which the explorer meets the trainer next. */
+  /** Explore step after which the explorer meets the trainer next; the style `fixed` only. */
   readonly boundary: number;
+  /** The last explore step whose experiences are stored. @default 0 */
+  readonly exploredUpTo?: number;
 }
 
 export interface Synchronizer {
   start(at: SyncStart): Promise<void>;
-  /** True when explore step `step` ends at a boundary. */
+  /** True when weights move between explore step `step` and the next one, with no run in flight. */
   isBoundary(step: number): boolean;
-  /** Explorer, at a boundary with nothing in flight: waits for its turn and switches weights. */
-  exploreBoundary(signal?: AbortSignal): Promise<SyncResult>;
-  /** Trainer, after each train step: publishes when it is asked to. */
+  /**
+   * Explorer, between explore step `step` and the next one, with no run in flight: waits for its turn
+   * and switches weights.
+   */
+  exploreBoundary(step: number, signal?: AbortSignal): Promise<SyncResult>;
+  /** In the style `fully_async`, which has no boundaries. */
+  readonly streaming?: Streaming;
+  /** Explorer, in order: the experiences of explore step `step` are stored. */
+  exploreStepStored(step: number): void;
+  /** Trainer, after each train step: publishes if it is time. */
   trainStepDone(step: number, signal?: AbortSignal): Promise<void>;
   /** Trainer, around waiting for experiences. */
   setTrainerWaiting(waiting: boolean): void;
   trainerStopped(): void;
   /** One side failed: the waits of the other side reject with this cause. */
   fail(error: Error): void;
+  /** Resolves when no weights are on their way. */
+  close(): Promise<void>;
 }
-
-const styles: Readonly<Record<SyncStyle, (parts: SyncParts) => Style>> = {
-  fixed: fixedStyle,
-  explorer_driven: explorerDrivenStyle,
-};
 
 /** Says when explorer and trainer wait for each other, by the style of `options.settings`. */
 export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
-  const { syncStyle, syncInterval, syncOffset } = options.settings;
+  const { settings, transport } = options;
+  const none = { version: -1, exploredUpTo: 0 };
   const state: SyncState = {
     trainStep: 0,
-    publishedVersion: -1,
     explorerVersion: -1,
-    adoptedVersion: -1,
-    boundary: syncOffset + syncInterval,
-    explorerAsks: false,
+    published: none,
+    inUse: none,
+    boundary: settings.syncOffset + settings.explorerSyncInterval,
+    metAt: 0,
+    exploredUpTo: 0,
+    wanted: undefined,
     trainerRuns: true,
     trainerWaits: false,
   };
   const gate = createGate();
   const parts: SyncParts = { ...options, gate, state };
-  const style = styles[syncStyle](parts);
+  const style = settings.syncStyle === 'fixed' ? fixedStyle(parts) : drivenStyle(parts);
   const update = (change: Partial<SyncState>): void => {
     Object.assign(state, change);
     gate.notify();
   };
 
   return {
-    start: async (at) => {
-      update({ ...at, adoptedVersion: at.trainStep });
-      await publish(parts, at.trainStep);
+    start: async ({ exploredUpTo = 0, ...at }) => {
+      const version = at.trainStep;
+      await transport.publish(version);
+      const weights = { version, exploredUpTo: usedUpTo(exploredUpTo, options.oldestUnused()) };
+      const metAt = boundaryBefore(settings, exploredUpTo);
+      update({ ...at, exploredUpTo, metAt, published: weights, inUse: weights });
       style.start();
-      gate.notify();
     },
-    isBoundary: (step) => step > syncOffset && (step - syncOffset) % syncInterval === 0,
-    exploreBoundary: async (signal) => {
-      update({ explorerAsks: true });
-      try {
-        return await style.exploreBoundary(signal);
-      } finally {
-        update({ explorerAsks: false });
-      }
-    },
+    isBoundary: (step) => style.isBoundary(step),
+    exploreBoundary: (step, signal) => style.exploreBoundary(step, signal),
+    streaming: style.streaming,
+    exploreStepStored: (step) => update({ exploredUpTo: step }),
     trainStepDone: async (step, signal) => {
       state.trainStep = step;
       await style.trainStepDone(signal);
@@ -87,5 +93,6 @@ export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
     setTrainerWaiting: (waiting) => update({ trainerWaits: waiting }),
     trainerStopped: () => update({ trainerRuns: false }),
     fail: (error) => gate.fail(error),
+    close: () => style.close(),
   };
 }

@@ -11,7 +11,13 @@ import {
   type Lease,
   type Metrics,
 } from '@trinity-rft/core';
-import { mean, taskKey, type JsonState, type TakeFilter } from '@trinity-rft/core/internal';
+import {
+  mean,
+  spansOf,
+  taskKey,
+  type JsonState,
+  type TakeFilter,
+} from '@trinity-rft/core/internal';
 import {
   assertCount,
   assertTrainStep,
@@ -75,6 +81,7 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
     put: (batch, explorerState) => put(store, batch, explorerState),
     take: (count, filter, signal) => take(store, count, filter, signal),
     starved: () => store.queue.waitingTakers > 0,
+    oldestUnused: () => oldestUnused(store),
     releaseUpTo: (exploreStep) => store.queue.releaseUpTo(exploreStep),
     firstTrainStepAfter: async (exploreStep) => {
       assertOpen(store, 'firstTrainStepAfter');
@@ -194,12 +201,22 @@ function openLease(store: StoreState, grant: Grant): Lease {
   };
 }
 
+function oldestUnused({ pool, queue, leases }: StoreState): number | undefined {
+  const leased = [...leases].flatMap(({ used }) => used.filter((row) => !row.uses));
+  const steps = [...leased, ...queue.setAside(), ...(pool.oldestNew ? [pool.oldestNew] : [])].map(
+    (row) => Number(exploreStepOf(row)),
+  );
+  return steps.length === 0 ? undefined : steps.reduce((a, b) => Math.min(a, b));
+}
+
 /**
- * Names as in Trinity-RFT: versions that sampled the batch, distinct tasks in it, and how many
+ * Names as in Trinity-RFT: versions that sampled the calls of the batch, distinct tasks in it, and how many
  * experiences were too old; also distinct runs.
  */
 function leaseMetrics(experiences: readonly Experience[], stale: number): Metrics {
-  const versions = experiences.map((experience) => experience.policyVersion);
+  const versions = experiences.flatMap((experience) =>
+    spansOf(experience).map(({ policyVersion }) => policyVersion),
+  );
   return {
     'sample/model_version/mean': mean(versions),
     'sample/model_version/max': versions.reduce((a, b) => Math.max(a, b)),

@@ -31,7 +31,13 @@ export function reusePool(reuse: Reuse, initial: readonly StoredRow[]): RowPool 
       return pool.rows.size;
     },
     get newRows() {
-      return countNew(pool);
+      return newRows(pool).length;
+    },
+    get oldestNew() {
+      return newRows(pool).reduce<StoredRow | undefined>(
+        (a, b) => (a && a.id < b.id ? a : b),
+        undefined,
+      );
     },
     add,
     putBack: ({ used, stale, recordedStep }) => {
@@ -68,11 +74,8 @@ const recordOf = (
   stale: readonly StoredRow[],
 ): RecordedStep => ({ trainStep, used: used.map(idOf), dropped: stale.map(idOf) });
 
-function countNew({ rows }: Pool): number {
-  let count = 0;
-  for (const row of rows.values()) if (usesOf(row) === 0) count++;
-  return count;
-}
+const newRows = ({ rows }: Pool): readonly StoredRow[] =>
+  [...rows.values()].filter((row) => usesOf(row) === 0);
 
 const readyAt = ({ reuse }: Pool, { lastUseAt }: StoredRow): number =>
   lastUseAt === undefined ? -Infinity : lastUseAt + reuse.cooldownMs;

@@ -21,6 +21,8 @@ export interface RowPool {
   readonly length: number;
   /** Rows that were never trained on. */
   readonly newRows: number;
+  /** The oldest row that was never trained on. */
+  readonly oldestNew: StoredRow | undefined;
   add(rows: readonly StoredRow[]): void;
   /** Returns rows to their old place. */
   putBack(grant: Grant): void;
@@ -60,6 +62,9 @@ export function fifoPool(initial: readonly StoredRow[]): RowPool {
     },
     get newRows() {
       return rows.length;
+    },
+    get oldestNew() {
+      return rows[0];
     },
     add: (added) => {
       for (const row of added) rows.push(row);

@@ -45,8 +45,13 @@ function explorerRows({ mode, steps }: StagePlan): readonly Row[] {
       'explore',
       `${known(steps.exploreSteps)} steps${tasks}, each ${steps.tasksPerExploreStep} tasks x ${steps.runsPerTask} runs = ${steps.experiencesPerExploreStep} experiences or more`,
     ],
-    ['sync', `${known(steps.syncs)} weight updates`],
+    ['sync', `${known(steps.syncs)} weight updates, staleness ${boundText(steps)}`],
   ];
+}
+
+function boundText({ maxStaleness }: StagePlan['steps']): string {
+  if (maxStaleness === undefined) return 'unbounded: set synchronizer.max_staleness for a bound';
+  return `at most ${maxStaleness} explore step${maxStaleness === 1 ? '' : 's'}`;
 }
 
 function trainerRows({ mode, steps, rowWord }: StagePlan): readonly Row[] {

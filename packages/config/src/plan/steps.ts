@@ -1,5 +1,6 @@
 /** How many steps there are, and how many experiences each one takes. */
 import type { StageConfig, TrainBatchConfig } from '../resolve/base/resolved.js';
+import { stalenessBoundOf } from '../resolve/synchronizer.js';
 import { trainStepsOf } from '../resolve/buffer/train-batch-size.js';
 
 /** Values that the configuration alone does not determine are undefined. */
@@ -18,6 +19,11 @@ export interface StepPlan {
   readonly trainSteps: number | undefined;
   /** Weight updates that the explorer sees. */
   readonly syncs: number | undefined;
+  /**
+   * How many explore steps the weights of an explore step may be behind it; undefined: no bound but
+   * the capacity of the experience buffer.
+   */
+  readonly maxStaleness: number | undefined;
   readonly evaluations: number | undefined;
   readonly evalTasks: number | undefined;
   readonly checkpoints: number | undefined;
@@ -44,7 +50,8 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
     trainBatchUnit: buffer.trainBatch.unit,
     trainStepsPerExploreStep: explores ? perExploreStep(buffer.trainBatch) : 0,
     trainSteps,
-    syncs: exploreSteps === undefined ? undefined : countSyncs(stage, exploreSteps),
+    syncs: exploreSteps === undefined ? undefined : countSyncs(stage, { exploreSteps, trainSteps }),
+    maxStaleness: stalenessBoundOf(stage.synchronizer),
     evaluations: countEvaluations(stage, exploreSteps),
     evalTasks: sum(
       buffer.explorerInput.evalTasksets.map(({ name, repeatTimes }) =>
@@ -98,13 +105,19 @@ function countTrainSteps(
   return all === undefined ? trainer.totalSteps : Math.min(all, bound);
 }
 
-/** Weights are updated at every multiple of the interval after the offset. */
-function countSyncs({ mode, synchronizer }: StageConfig, exploreSteps: number): number {
+/**
+ * At every multiple of the interval: of explore steps after the offset, or of train steps where the
+ * trainer decides, at most.
+ */
+function countSyncs(
+  { mode, synchronizer }: StageConfig,
+  { exploreSteps, trainSteps }: { readonly exploreSteps: number; readonly trainSteps?: number },
+): number | undefined {
   if (mode !== 'both') return 0;
-  return Math.max(
-    0,
-    Math.floor((exploreSteps - synchronizer.syncOffset) / synchronizer.syncInterval),
-  );
+  const { syncStyle, syncOffset, explorerSyncInterval, trainerSyncInterval } = synchronizer;
+  if (syncStyle === 'trainer_driven' || syncStyle === 'fully_async')
+    return trainSteps && Math.floor(trainSteps / trainerSyncInterval);
+  return Math.max(0, Math.floor((exploreSteps - syncOffset) / explorerSyncInterval));
 }
 
 function countEvaluations(

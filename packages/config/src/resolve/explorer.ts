@@ -25,6 +25,7 @@ export function deriveExplorer(
     concurrency: deriveConcurrency(context, buffer.batchSize * algorithm.repeatTimes, algorithm),
     envVars: deriveEnvVars(context),
     evalInterval: deriveEvalInterval(context),
+    maxInflightBatches: deriveInflightBatches(context),
     serve: { host, port, corsOrigins, checkIntervalMs },
   };
 }
@@ -59,21 +60,36 @@ function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> 
   return Object.fromEntries(entries);
 }
 
+/** Where the explorer does not wait for the trainer, something has to limit what it begins. */
+function deriveInflightBatches({ input: { explorer, synchronizer } }: StageContext) {
+  const { sync_style: style, sync_interval: interval } = synchronizer;
+  if (explorer.max_inflight_batches !== null) return explorer.max_inflight_batches;
+  if (style === 'fully_async') return 2;
+  return style === 'trainer_driven' ? (synchronizer.explorer_sync_interval ?? interval) : undefined;
+}
+
+const explorerKey = 'explorer_sync_interval';
+
+/** The styles whose weights move after every so many explore steps. */
+const meetingStyles: readonly string[] = ['fixed', 'explorer_driven'];
+
 /**
- * Evaluation happens right before weights are updated, so its interval is a multiple of
- * `sync_interval`: rounded down, at least once that.
+ * Evaluation happens right before weights are updated, so its interval is a multiple of the
+ * explorer's sync interval: rounded down, at least once that.
  */
 function deriveEvalInterval(context: StageContext): number | undefined {
   const { explorer, synchronizer, mode } = context.input;
   const { eval_interval: given } = explorer;
   if (given === 0) return undefined;
   if (mode === 'bench' || mode === 'train') return given;
-  const rounded =
-    Math.max(1, Math.floor(given / synchronizer.sync_interval)) * synchronizer.sync_interval;
+  if (!meetingStyles.includes(synchronizer.sync_style)) return given;
+  const key = synchronizer.explorer_sync_interval === null ? 'sync_interval' : explorerKey;
+  const interval = synchronizer.explorer_sync_interval ?? synchronizer.sync_interval;
+  const rounded = Math.max(1, Math.floor(given / interval)) * interval;
   if (rounded !== given && context.isSet('explorer', 'eval_interval')) {
     context.warn(
       ['explorer', 'eval_interval'],
-      `${given} becomes ${rounded}, a multiple of sync_interval ${synchronizer.sync_interval}: evaluation happens where weights move.`,
+      `${given} becomes ${rounded}, a multiple of ${key} ${interval}: evaluation happens where weights move.`,
     );
   }
   return rounded;

@@ -11,6 +11,7 @@ import type { StageContext } from './base/context.js';
 import { checkName, invalidName } from './base/paths.js';
 import type { ResolvedConfig, StageConfig } from './base/resolved.js';
 import { deriveBuffer } from './buffer/buffer.js';
+import { deriveSynchronizer } from './synchronizer.js';
 import { checkSampling } from './buffer/sample-strategy.js';
 import { deriveExplorer } from './explorer.js';
 import { deriveModel } from './model/model.js';
@@ -129,7 +130,7 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
       critic: deriveCritic(context, algorithm.optimizer),
     },
     dataProcessor: { experiencePipeline: { operators: deriveOperators(context) } },
-    synchronizer: resolveSection(sections.synchronizer, input.synchronizer),
+    synchronizer: deriveSynchronizer(context),
     monitor: {
       ...resolveSection(sections.monitor, input.monitor),
       directory: join(jobDirectory, 'monitor'),

@@ -41,20 +41,23 @@ export const synchronizer = section(
       }),
       'fixed',
       'Who decides when weights move.',
-      notSupported('Supported: fixed, explorer_driven.', {
-        values: ['trainer_driven', 'fully_async'],
-      }),
     ),
-    sync_interval: field(int({ min: 1 }), 1, 'Explore steps between weight updates.'),
+    sync_interval: field(
+      int({ min: 1 }),
+      1,
+      'Explore steps between weight updates; where the trainer decides, train steps.',
+    ),
     explorer_sync_interval: maybe(
       int({ min: 1 }),
-      'Newer versions only.',
-      notSupported('Use sync_interval.', { except: [null] }),
+      'Explore steps after which the explorer takes new weights. Default: sync_interval.',
     ),
     trainer_sync_interval: maybe(
       int({ min: 1 }),
-      'Newer versions only.',
-      notSupported('Use sync_interval.', { except: [null] }),
+      'Train steps after which the trainer publishes, with trainer_driven and fully_async. Default: sync_interval.',
+    ),
+    max_staleness: maybe(
+      int({ min: 0 }),
+      'Explore step s begins only once the weights that sample it have used up every explore step up to s - 1 - max_staleness. Default: with fixed sync_interval + sync_offset - 1, else no bound. Not in Trinity-RFT.',
     ),
     sync_offset: field(int({ min: 0 }), 0, 'Explore steps before the first weight update is due.'),
     sync_timeout: field(

@@ -57,15 +57,15 @@ function checkpointsNeeded({
   buffer,
 }: StageConfig): number | undefined {
   const { saveInterval = Infinity, maxCheckpointsToKeep } = trainer;
-  const { syncStyle, syncInterval, syncOffset } = synchronizer;
+  const { syncStyle, explorerSyncInterval, syncOffset } = synchronizer;
   if (
     maxCheckpointsToKeep === undefined ||
     mode !== 'both' ||
     syncStyle !== 'fixed' ||
-    (syncInterval === 1 && syncOffset === 0)
+    (explorerSyncInterval === 1 && syncOffset === 0)
   )
     return maxCheckpointsToKeep;
-  const ahead = syncInterval + syncOffset;
+  const ahead = explorerSyncInterval + syncOffset;
   const trainSteps = trainStepsOf(buffer.trainBatch, ahead) ?? ahead;
   return Math.max(maxCheckpointsToKeep, Math.ceil(trainSteps / saveInterval) + 1);
 }

@@ -34,6 +34,7 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
     interrupt: context.signal,
     engineFailed,
   });
+  await loop.synchronizer.close();
   if (!trained.interrupted) {
     assertTrained(trained);
     await pruneCheckpoints(stage.jobDirectory, stage.trainer.maxCheckpointsToKeep);

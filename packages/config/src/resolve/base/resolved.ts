@@ -325,7 +325,10 @@ export interface DataProcessorConfig {
   readonly experiencePipeline: { readonly operators: readonly PartConfig[] };
 }
 
-export interface SynchronizerConfig extends Resolved<typeof synchronizer> {}
+export interface SynchronizerConfig extends Resolved<typeof synchronizer> {
+  readonly explorerSyncInterval: number;
+  readonly trainerSyncInterval: number;
+}
 
 export interface MonitorConfig extends Resolved<typeof monitor> {
   /** Absolute: `<jobDirectory>/monitor`. */

@@ -85,10 +85,11 @@ const isReadable = (buffer: ExperienceBufferConfig): buffer is ExpertsConfig['bu
 function checkStaleness(context: StageContext, limit: unknown): void {
   const { synchronizer } = context.input;
   const fixed = context.mode === 'both' && synchronizer.sync_style === 'fixed';
-  if (!fixed || typeof limit !== 'number' || limit >= synchronizer.sync_interval) return;
+  const interval = synchronizer.explorer_sync_interval ?? synchronizer.sync_interval;
+  if (!fixed || typeof limit !== 'number' || limit >= interval) return;
   context.report(
     argKey('max_staleness'),
-    `got ${limit}, but weights are published every ${synchronizer.sync_interval} train steps (synchronizer.sync_interval), so the last of them would wait forever for fresher experiences. Use at least ${synchronizer.sync_interval}.`,
+    `got ${limit}, but weights are published every ${interval} train steps (synchronizer.sync_interval), so the last of them would wait forever for fresher experiences. Use at least ${interval}.`,
     [['synchronizer', 'sync_interval'], strategyKey],
   );
 }

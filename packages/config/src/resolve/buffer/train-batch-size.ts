@@ -81,13 +81,20 @@ const trainSteps = (count: number): string =>
   `${Math.max(1, Math.ceil(count))} train step${count > 1 ? 's' : ''}`;
 
 /** @param perExploreStep train steps; undefined if they depend on the number of calls */
-function ageOf({ input: { synchronizer, buffer } }: StageContext, perExploreStep?: number): string {
-  const { sync_style: style, sync_interval: interval, sync_offset: offset } = synchronizer;
+function ageOf(
+  { input: { synchronizer, buffer, explorer } }: StageContext,
+  perExploreStep?: number,
+): string {
+  const { sync_style: style, sync_offset: offset, max_staleness: bound } = synchronizer;
+  const interval = synchronizer.explorer_sync_interval ?? synchronizer.sync_interval;
   const { capacity } = buffer.trainer_input.experience_buffer;
-  const exploreSteps = style === 'fixed' ? interval + offset : capacity + interval + 1;
+  const isExact = style === 'fixed' || bound !== null;
+  const inFlight = style === 'fully_async' ? (explorer.max_inflight_batches ?? 2) : interval;
+  const exploreSteps =
+    style === 'fixed' ? interval + offset : bound === null ? capacity + inFlight + 1 : bound + 1;
   return perExploreStep === undefined
     ? `sample/staleness then reaches the number of train steps of ${exploreSteps} explore step${exploreSteps === 1 ? '' : 's'}, and no more.`
-    : `sample/staleness then reaches ${perExploreStep * exploreSteps - (style === 'fixed' ? 1 : 0)}, and no more.`;
+    : `sample/staleness then reaches ${perExploreStep * exploreSteps - (isExact ? 1 : 0)}, and no more.`;
 }
 
 /**

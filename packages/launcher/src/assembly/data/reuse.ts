@@ -19,7 +19,9 @@ export function reuseOf(
       seed,
       capacity,
       // The trainer of the fixed style waits for the explorer, which makes its steps repeatable.
-      needsNew: mode === 'both' && synchronizer.syncStyle === 'fixed',
+      needsNew:
+        mode === 'both' &&
+        (synchronizer.syncStyle === 'fixed' || synchronizer.maxStaleness !== undefined),
       endsWithoutNew: mode !== 'train' || !isBounded,
       clock,
     });

@@ -38,6 +38,7 @@ export async function assembleLoop(
     settings: stage.synchronizer,
     transport,
     starved: () => store.starved(),
+    oldestUnused: () => store.oldestUnused(),
     releaseUpTo: (exploreStep) => store.releaseUpTo(exploreStep),
     clock: runtime.clock,
     logger: runtime.logger,
@@ -98,7 +99,7 @@ async function resume(
       `Resumes at explore step ${explorer?.step ?? 0} and train step ${trainStep}.`,
     );
   await sampling.source.rollback(trainStep);
-  await synchronizer.start(point);
+  await synchronizer.start({ ...point, exploredUpTo: explorer?.step ?? 0 });
   await transport.adopt(trainStep);
   return { point, state };
 }

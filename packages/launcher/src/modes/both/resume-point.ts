@@ -8,7 +8,7 @@ export interface ResumeInput {
   readonly checkpoints: readonly Checkpoint[];
   /** Stored with the last explore step; undefined when there was none. */
   readonly explorer: ExplorerState | undefined;
-  readonly settings: Pick<SynchronizerConfig, 'syncStyle' | 'syncInterval' | 'syncOffset'>;
+  readonly settings: Pick<SynchronizerConfig, 'syncStyle' | 'explorerSyncInterval' | 'syncOffset'>;
   /**
    * The first train step that used an experience which is not released to the trainer before the
    * explorer's next step, that is, of its last `syncOffset` steps; undefined when there was none.
@@ -32,17 +32,19 @@ export interface ResumePoint {
  * In the fixed style, the next explore step must use exactly the weights that it would have used.
  * After a boundary, these are the explorer's current ones. At a boundary, they are those that the
  * trainer has once it has used up what was released to it. So the trainer starts from the newest
- * checkpoint that is not past that point, and repeats later steps from the stored experiences. An
- * explorer-driven run takes the newest checkpoint.
+ * checkpoint that is not past that point, and repeats later steps from the stored experiences. In
+ * the other styles it starts from the newest checkpoint, and makes the steps after it again with the
+ * same batches, hence the same weights; the explorer goes on after the last explore step that was
+ * stored, with weights that may be others than without the interruption.
  */
 export function findResumePoint(input: ResumeInput): ResumePoint {
   const { checkpoints, explorer, settings } = input;
-  const { syncStyle, syncInterval, syncOffset } = settings;
+  const { syncStyle, explorerSyncInterval: syncInterval, syncOffset } = settings;
   const step = explorer?.step ?? 0;
   const meetings = Math.max(0, Math.floor((step - syncOffset) / syncInterval));
   const lastBoundary = syncOffset + meetings * syncInterval;
   const nextBoundary = lastBoundary + syncInterval;
-  if (syncStyle === 'explorer_driven' || !explorer) {
+  if (syncStyle !== 'fixed' || !explorer) {
     // Without a stored explore step nothing was trained: there is at most an initial checkpoint.
     const checkpoint = checkpoints.at(-1);
     const trainStep = checkpoint?.manifest.step ?? 0;

@@ -64,7 +64,7 @@ async function explore(
   failure: SharedFailure,
 ): Promise<void> {
   try {
-    if (point.catchUp) await synchronizer.exploreBoundary(stop.signal);
+    if (point.catchUp) await synchronizer.exploreBoundary(state?.step ?? 0, stop.signal);
     await explorer.run(state);
     store.finish();
   } catch (error) {

@@ -1,0 +1,194 @@
+import path from 'node:path';
+import { type Experience } from '@trinity-rft/core';
+import { decodeExperience, spansOf } from '@trinity-rft/core/internal';
+import { verifyRun } from '@trinity-rft/launcher';
+import { defineWorkflow } from '@trinity-rft/workflow';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runHere } from './support/run-here.js';
+import { metricLines, usedRows, weightsDigest } from './support/run-record.js';
+import { killedTrinity, runArgs } from './support/trinity.js';
+import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
+
+let workspace: Workspace;
+beforeAll(async () => {
+  workspace = await createWorkspace();
+});
+const job = (name: string): string => path.join(workspace.root, 'runs/tests', name);
+const database = (name: string): string => path.join(job(name), 'buffer/experience_buffer.db');
+const styleOf = (sync_style: string, more: Tree = {}): Tree => ({
+  synchronizer: { sync_style, ...more },
+});
+
+function stored(name: string): readonly Experience[] {
+  const sqlite = process.getBuiltinModule('node:sqlite');
+  const file = new sqlite.DatabaseSync(database(name), { readOnly: true });
+  const rows = file.prepare('SELECT bytes FROM experience ORDER BY id').all();
+  file.close();
+  return rows.map((row) => decodeExperience(row['bytes'] as Uint8Array));
+}
+
+/** How many explore steps the weights of each call were behind it, at most. */
+function largestStaleness(name: string): number {
+  const used = usedRows(database(name)).map(({ uid, trainStep = Infinity }) => ({
+    exploreStep: Number(uid.split('/')[0]),
+    trainStep,
+  }));
+  const settledUpTo = (version: number): number =>
+    Math.min(
+      ...used.flatMap(({ exploreStep, trainStep }) =>
+        trainStep > version ? [exploreStep - 1] : [],
+      ),
+    );
+  const behind = stored(name).flatMap((experience) =>
+    spansOf(experience).map(
+      ({ policyVersion }) => Number(experience.eid.batch) - 1 - settledUpTo(policyVersion),
+    ),
+  );
+  return Math.max(...behind);
+}
+
+function expectEachUsedOnce(name: string, count: number): void {
+  const rows = usedRows(database(name));
+  expect([rows.length, new Set(rows.map(({ uid }) => uid)).size]).toEqual([count, count]);
+  expect(rows.every(({ trainStep }) => trainStep !== undefined)).toBe(true);
+}
+
+/** Calls until the weights have changed, except in the first explore step. */
+const patient = defineWorkflow({
+  name: 'patient',
+  run: async ({ task, model }) => {
+    const chat = async () => (await model.chat([{ role: 'user', content: '1+1=' }]))[0]!;
+    const first = await chat();
+    if (Number(task.batchId) % 2 === 1) return first.tokens.length % 3;
+    for (let call = 0; call < 40; call++)
+      if ((await chat()).policyVersion > first.policyVersion) break;
+    return first.tokens.length % 3;
+  },
+});
+
+describe('every style', () => {
+  it(
+    'ends in the weights of fixed, bit for bit, if no explore step may be ahead',
+    { timeout: 240_000 },
+    async () => {
+      const two: Tree = { buffer: { train_batch_size: 8 } };
+      const runs: readonly (readonly [string, Tree])[] = [
+        ['fixed', styleOf('fixed')],
+        ['fully_async', styleOf('fully_async', { max_staleness: 0 })],
+        ['trainer_driven', styleOf('dynamic_by_trainer', { max_staleness: 0, sync_interval: 4 })],
+        ['explorer_driven', styleOf('explorer_driven', { max_staleness: 0, sync_interval: 4 })],
+      ];
+      for (const [name, over] of runs)
+        expect(
+          (await runHere(workspace, workspace.config(`${name}.yaml`, two, over, { name }))).error,
+        ).toBeUndefined();
+      const [fixed, ...others] = runs.map(([name]) => ({
+        digest: weightsDigest(job(name)),
+        rows: usedRows(database(name)),
+        losses: metricLines(job(name)).flatMap(({ role, metrics }) =>
+          role === 'trainer' ? [metrics['actor/final_loss'], metrics['sample/staleness/max']] : [],
+        ),
+      }));
+      for (const other of others) expect(other).toEqual(fixed);
+    },
+  );
+
+  it.each(['explorer_driven', 'trainer_driven', 'fully_async'])(
+    'keeps its bound, as the stored versions show: %s',
+    { timeout: 240_000 },
+    async (style) => {
+      const name = `bounded-${style}`;
+      const over = styleOf(style, { max_staleness: 1, sync_interval: 3 });
+      const config = workspace.config(`${name}.yaml`, over, {
+        name,
+        buffer: { total_steps: 10, train_batch_size: 8 },
+        explorer: { max_inflight_batches: 4 },
+      });
+      const { error, output } = await runHere(workspace, config);
+      expect([error, output.includes('sample/staleness then reaches 3, and no more')]).toEqual([
+        undefined,
+        true,
+      ]);
+      expectEachUsedOnce(name, 160);
+      expect(largestStaleness(name)).toBeLessThanOrEqual(1);
+      const staleness = metricLines(job(name)).map(
+        ({ metrics }) => metrics['sample/staleness/max'] ?? 0,
+      );
+      expect(Math.max(...staleness)).toBeLessThanOrEqual(3);
+    },
+  );
+});
+
+describe('fully_async', () => {
+  it(
+    'changes weights in the middle of rollouts, and each token is recorded under its own',
+    { timeout: 240_000 },
+    async () => {
+      const config = workspace.config('middle.yaml', styleOf('fully_async', { max_staleness: 2 }), {
+        name: 'middle',
+        algorithm: { algorithm_type: 'multi_step_grpo' },
+        buffer: { total_steps: 4, explorer_input: { default_workflow_type: 'patient' } },
+        explorer: { experience_shape: 'trajectory' },
+        trainer: { save_interval: 1 },
+      });
+      expect((await runHere(workspace, config, { workflows: [patient] })).error).toBeUndefined();
+      const versionsOfRun = Map.groupBy(stored('middle'), ({ eid }) =>
+        [eid.batch, eid.task, eid.run].join(),
+      );
+      const mixed = [...versionsOfRun.values()].filter(
+        (calls) =>
+          new Set(calls.flatMap((call) => spansOf(call).map((span) => span.policyVersion))).size >
+          1,
+      );
+      expect(mixed.length).toBeGreaterThan(0);
+      expect(largestStaleness('middle')).toBeLessThanOrEqual(2);
+      const verified = await verifyRun({ run: config, cwd: workspace.root, env: {} });
+      expect(verified).toMatchObject({ ok: true, uncheckedTokens: 0 });
+    },
+  );
+
+  it(
+    'killed and started again makes the same train steps again, so that every record stays true',
+    { timeout: 240_000 },
+    async () => {
+      const over = styleOf('fully_async', { max_staleness: 1 });
+      const configOf = (save_interval: number): string =>
+        workspace.config('killed.yaml', over, {
+          name: 'killed',
+          buffer: { total_steps: 12 },
+          trainer: { save_interval },
+        });
+      // Eight explore steps are stored by then, and seven trained, of which four are saved.
+      const point = { call: 'commit', match: '', nth: 16, when: 'after' } as const;
+      const { signal } = await killedTrinity(workspace.root, runArgs(configOf(4)), point);
+      expect(signal).toBe('SIGKILL');
+      expect(
+        Math.max(...stored('killed').map(({ policyVersion }) => policyVersion)),
+      ).toBeGreaterThan(4);
+      const config = configOf(1);
+      expect((await runHere(workspace, config)).error).toBeUndefined();
+      expectEachUsedOnce('killed', 12 * 16);
+      expect(largestStaleness('killed')).toBeLessThanOrEqual(1);
+      const { ok, stores } = await verifyRun({ run: config, cwd: workspace.root, env: {} });
+      const unchecked = stores[0]!.versions.flatMap(({ policyVersion, unchecked: reason }) =>
+        reason === undefined ? [] : [policyVersion],
+      );
+      expect([ok, unchecked.every((version) => version < 4)]).toEqual([true, true]);
+    },
+  );
+
+  it('ends when no explore step leaves anything to train on', { timeout: 240_000 }, async () => {
+    const over = styleOf('fully_async', { max_staleness: 0 });
+    const flat = defineWorkflow({
+      name: 'flat',
+      run: async ({ model }) => (await model.chat([{ role: 'user', content: '1' }]), 0.5),
+    });
+    const config = workspace.config('thin.yaml', over, {
+      name: 'thin',
+      algorithm: { advantage_fn: 'grpo', advantage_fn_args: { std_threshold: 0.01 } },
+      buffer: { total_steps: 3, explorer_input: { default_workflow_type: 'flat' } },
+    });
+    const { error } = await runHere(workspace, config, { workflows: [flat] });
+    expect(error).toMatchObject({ code: 'NOTHING_TRAINED' });
+  });
+});

@@ -1,0 +1,78 @@
+/** When weights move: the intervals of each side, and settings that the style does not use. */
+import { resolveSection } from '../schema/resolve-section.js';
+import type { StageContext } from './base/context.js';
+import type { SynchronizerConfig } from './base/resolved.js';
+
+type Style = SynchronizerConfig['syncStyle'];
+
+export function deriveSynchronizer(context: StageContext): SynchronizerConfig {
+  const section = resolveSection(context.sections.synchronizer, context.input.synchronizer);
+  const { syncInterval } = section;
+  const config: SynchronizerConfig = {
+    ...section,
+    explorerSyncInterval: section.explorerSyncInterval ?? syncInterval,
+    trainerSyncInterval: section.trainerSyncInterval ?? syncInterval,
+  };
+  if (context.mode !== 'both') return config;
+  sayUnused(context, config);
+  checkBound(context, config);
+  return config;
+}
+
+/** Keys without effect, by style, and why. */
+const unused: Readonly<Record<Style, Readonly<Record<string, string>>>> = {
+  fixed: { trainer_sync_interval: 'the trainer publishes where the explorer waits for it' },
+  explorer_driven: { trainer_sync_interval: 'the trainer publishes when the explorer asks' },
+  trainer_driven: {},
+  fully_async: {
+    explorer_sync_interval: 'the explorer takes new weights as soon as they are published',
+    sync_offset: 'the explorer takes new weights as soon as they are published',
+  },
+};
+
+function sayUnused(context: StageContext, { syncStyle }: SynchronizerConfig): void {
+  const { synchronizer } = context.input;
+  for (const [name, reason] of Object.entries(unused[syncStyle])) {
+    const value = synchronizer[name as keyof typeof synchronizer];
+    if (context.isSet('synchronizer', name) && value !== null && value !== 0)
+      context.warn(['synchronizer', name], `ignored. With sync_style ${syncStyle} ${reason}.`);
+  }
+}
+
+/** In the style `fixed`, an explore step is ahead by the interval and the offset, come what may. */
+function checkBound(context: StageContext, config: SynchronizerConfig): void {
+  const { syncStyle, explorerSyncInterval, syncOffset, maxStaleness } = config;
+  if (maxStaleness === undefined) {
+    if (syncStyle === 'trainer_driven' || syncStyle === 'fully_async')
+      context.warn(
+        ['synchronizer', 'sync_style'],
+        `${syncStyle} lets the explorer be any number of explore steps ahead of the trainer, until experience_buffer.capacity experiences wait. Set synchronizer.max_staleness, for example to 2, for a bound that holds.`,
+      );
+    return;
+  }
+  const ahead = explorerSyncInterval + syncOffset - 1;
+  if (syncStyle === 'fixed' && maxStaleness < ahead)
+    context.report(
+      ['synchronizer', 'max_staleness'],
+      `got ${maxStaleness}, but with sync_style fixed an explore step is up to ${ahead} ahead of its weights (the interval ${explorerSyncInterval} + sync_offset ${syncOffset} - 1). Lower these, or raise max_staleness to ${ahead}.`,
+      [
+        ['synchronizer', 'sync_interval'],
+        ['synchronizer', 'explorer_sync_interval'],
+        ['synchronizer', 'sync_offset'],
+        ['synchronizer', 'sync_style'],
+      ],
+    );
+}
+
+/**
+ * How many explore steps the weights that sample an explore step may be behind it. Undefined: there
+ * is no bound but the capacity of the experience buffer.
+ */
+export function stalenessBoundOf({
+  syncStyle,
+  explorerSyncInterval,
+  syncOffset,
+  maxStaleness,
+}: SynchronizerConfig): number | undefined {
+  return syncStyle === 'fixed' ? explorerSyncInterval + syncOffset - 1 : maxStaleness;
+}

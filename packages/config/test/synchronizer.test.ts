@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { createWorkspace, parse, problems, stageOf, yaml } from './workspace.js';
+
+const cwd = createWorkspace();
+const file = (synchronizer: string, explorer = '{}'): string =>
+  yaml({ rest: `synchronizer: {${synchronizer}}\nexplorer: ${explorer}` });
+const warningsOf = (synchronizer: string): readonly string[] =>
+  parse(cwd, file(synchronizer)).warnings;
+
+describe('synchronizer', () => {
+  it('gives each side its own interval, or the common one', () => {
+    const of = (synchronizer: string) => stageOf(cwd, file(synchronizer)).synchronizer;
+    expect(of('sync_interval: 3')).toMatchObject({
+      explorerSyncInterval: 3,
+      trainerSyncInterval: 3,
+    });
+    expect(
+      of('sync_style: trainer_driven, explorer_sync_interval: 2, trainer_sync_interval: 5'),
+    ).toMatchObject({ explorerSyncInterval: 2, trainerSyncInterval: 5 });
+  });
+
+  it.each([
+    ['sync_style: fully_async', '{}', 2],
+    ['sync_style: trainer_driven, sync_interval: 3', '{}', 3],
+    ['sync_style: fully_async', '{max_inflight_batches: 5}', 5],
+    ['sync_style: fixed', '{}', undefined],
+  ])('limits what begins where nobody waits: %s %s', (synchronizer, explorer, expected) => {
+    expect(stageOf(cwd, file(synchronizer, explorer)).explorer.maxInflightBatches).toBe(expected);
+  });
+
+  it('refuses a bound that the style fixed cannot keep, with the numbers that it follows from', () => {
+    const text = file('sync_interval: 2, sync_offset: 1, max_staleness: 1');
+    expect(problems(cwd, text)).toMatchObject([
+      {
+        key: 'synchronizer.max_staleness',
+        message: expect.stringContaining(
+          'up to 2 ahead of its weights (the interval 2 + sync_offset 1 - 1). Lower these, or raise max_staleness to 2.',
+        ) as unknown,
+      },
+    ]);
+    expect(problems(cwd, file('sync_interval: 2, sync_offset: 1, max_staleness: 2'))).toEqual([]);
+  });
+
+  it('says where no bound holds, and how to get one', () => {
+    expect(warningsOf('sync_style: fully_async')).toEqual([
+      expect.stringContaining('Set synchronizer.max_staleness, for example to 2'),
+    ]);
+    expect(warningsOf('sync_style: fully_async, max_staleness: 2')).toEqual([]);
+  });
+
+  it.each([
+    ['sync_style: fixed, trainer_sync_interval: 2', 'fixed the trainer publishes where'],
+    ['sync_style: explorer_driven, trainer_sync_interval: 2', 'publishes when the explorer asks'],
+    ['sync_style: fully_async, max_staleness: 1, sync_offset: 2', 'as soon as they are published'],
+  ])('says that a key has no effect in the style: %s', (synchronizer, message) => {
+    expect(warningsOf(synchronizer)).toEqual([expect.stringContaining(message)]);
+  });
+});

@@ -1,0 +1,105 @@
+/** Moves weights, one version at a time, where trainer and explorer do not meet. */
+import { SyncError } from '@trinity-rft/core/internal';
+import { publication, settledUpTo, type TrainFacts } from './rules/train.js';
+import type { Weights } from './rules/settings.js';
+import type { SyncParts } from './sync-parts.js';
+
+export interface Delivery {
+  /**
+   * Trainer side, between two train steps: publishes what the rules say. Nothing while the explorer
+   * fetches, because the new version would replace what it fetches.
+   */
+  publishIfDue(): Promise<void>;
+  /** Explorer side: takes what is newest. */
+  adopt(): Promise<void>;
+  /** The same without waiting for it; what goes wrong rejects the next call. */
+  adoptSoon(): void;
+  /** Runs `work` with weights that do not move. */
+  hold<T>(work: () => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export function createDelivery(parts: SyncParts): Delivery {
+  const { state, transport, gate } = parts;
+  let publishing: Promise<void> | undefined;
+  let adopting: Promise<void> | undefined;
+  let failure: { readonly cause: unknown } | undefined;
+  let holds = 0;
+
+  const publish = async (weights: Weights): Promise<void> => {
+    if (weights.version !== state.published.version) await transport.publish(weights.version);
+    state.published = weights;
+    if (weights.version === state.inUse.version) state.inUse = weights;
+  };
+  const adopt = async (): Promise<void> => {
+    while (publishing ?? adopting) await (publishing ?? adopting);
+    const weights = state.published;
+    if (weights.version === state.inUse.version) return;
+    adopting = transport.adopt(weights.version).finally(() => (adopting = undefined));
+    await adopting;
+    state.inUse = state.published.version === weights.version ? state.published : weights;
+    state.explorerVersion = weights.version;
+    gate.notify();
+  };
+  const publishIfDue = async (): Promise<void> => {
+    if (failure) throw failure.cause;
+    if (publishing ?? adopting) return publishing;
+    const weights = publication(parts.settings, factsOf(parts));
+    if (!weights) return;
+    publishing = publish(weights).finally(() => (publishing = undefined));
+    await publishing;
+  };
+  const adoptAll = async (): Promise<void> => {
+    while (state.published.version > state.inUse.version && holds === 0) {
+      await adopt();
+      // Those that were held up meanwhile.
+      if (state.trainerWaits) await publishIfDue();
+    }
+  };
+  const adoptSoon = (): void => {
+    if (publishing ?? adopting) return;
+    adoptAll().catch((cause: unknown) => {
+      failure = { cause };
+      const reason = 'The sampler could not take new weights.';
+      gate.fail(new SyncError(reason, { code: 'SYNC_ADOPT_FAILED', cause }));
+    });
+  };
+  return {
+    publishIfDue,
+    adopt,
+    adoptSoon,
+    hold: async (work) => {
+      holds++;
+      try {
+        while (adopting) await adopting;
+        return await work();
+      } finally {
+        holds--;
+        adoptSoon();
+      }
+    },
+    close: async () => {
+      holds++;
+      await Promise.allSettled([publishing, adopting]);
+    },
+  };
+}
+
+function factsOf({ settings, state, starved, oldestUnused }: SyncParts): TrainFacts {
+  const { trainStep, published, exploredUpTo, trainerWaits, wanted } = state;
+  return {
+    trainStep,
+    published,
+    settledUpTo: settledUpTo(settings, {
+      published,
+      completeUpTo: exploredUpTo,
+      usedUpTo: usedUpTo(exploredUpTo, oldestUnused()),
+      starved: trainerWaits && starved(),
+    }),
+    plannedUpTo: (wanted ?? 1) - 1,
+    asksForNewerThan: wanted === undefined ? undefined : state.inUse.version,
+  };
+}
+
+export const usedUpTo = (exploredUpTo: number, oldestUnused = Infinity): number =>
+  Math.min(exploredUpTo, oldestUnused - 1);

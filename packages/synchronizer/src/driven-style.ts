@@ -1,0 +1,127 @@
+/**
+ * The styles `explorer_driven`, `trainer_driven` and `fully_async`: the trainer never waits for the
+ * explorer, and the explorer waits only for an answer, or where a staleness bound holds it back.
+ */
+import { exploreTurn, exploreUpTo, type ExploreTurn } from './rules/explore.js';
+import { boundaryBefore } from './rules/settings.js';
+import { createDelivery, type Delivery } from './delivery.js';
+import {
+  hasNewerWeights,
+  type Streaming,
+  type Style,
+  type SyncOutcome,
+  type SyncParts,
+  type SyncResult,
+} from './sync-parts.js';
+
+export function drivenStyle(parts: SyncParts): Style {
+  const delivery = createDelivery(parts);
+  const isStreaming = parts.settings.syncStyle === 'fully_async';
+  return {
+    start: () => undefined,
+    isBoundary: (step) => !isStreaming && turnOf(parts, step + 1).kind !== 'begin',
+    exploreBoundary: (step, signal) => exploreBoundary(parts, delivery, { step: step + 1, signal }),
+    trainStepDone: async () => {
+      await delivery.publishIfDue();
+      if (isStreaming) delivery.adoptSoon();
+    },
+    streaming: isStreaming ? streaming(parts, delivery) : undefined,
+    close: () => delivery.close(),
+  };
+}
+
+function turnOf({ settings, state }: SyncParts, step: number, answered = false): ExploreTurn {
+  const { inUse, published, metAt } = state;
+  return exploreTurn(settings, step, { inUse, published, metAt, answered });
+}
+
+interface Wanted {
+  readonly step: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function exploreBoundary(
+  parts: SyncParts,
+  delivery: Delivery,
+  { step, signal }: Wanted,
+): Promise<SyncResult> {
+  const { state, settings } = parts;
+  const askedAt = state.trainStep;
+  const turn = (): ExploreTurn =>
+    turnOf(parts, step, state.trainerWaits || state.trainStep > askedAt);
+  const arrived = await waitFor(parts, delivery, {
+    step,
+    signal,
+    turn,
+    // Without an answer, as long as the weights in use are new enough.
+    mayGoOn: () => turnOf(parts, step, true).kind !== 'wait',
+  });
+  state.metAt = boundaryBefore(settings, step);
+  const updated = hasNewerWeights(state);
+  if (updated) await delivery.adopt();
+  return { outcome: outcomeOf(updated, arrived, parts), version: state.inUse.version };
+}
+
+function outcomeOf(updated: boolean, arrived: boolean, { state }: SyncParts): SyncOutcome {
+  if (updated) return 'updated';
+  if (!arrived) return 'timeout';
+  return state.trainerRuns ? 'unchanged' : 'trainer_stopped';
+}
+
+interface Turns extends Wanted {
+  readonly turn: () => ExploreTurn;
+  /** Asked at each deadline. */
+  readonly mayGoOn: () => boolean;
+}
+
+/** False when a deadline has ended the wait. */
+async function waitFor(
+  { state, gate, settings, clock, logger }: SyncParts,
+  delivery: Delivery,
+  { step, signal, turn, mayGoOn }: Turns,
+): Promise<boolean> {
+  const { syncTimeoutMs: timeoutMs } = settings;
+  state.wanted = step;
+  try {
+    for (;;) {
+      const first = turn();
+      const what = first.kind === 'wait' ? first.what : `the weights for explore step ${step}`;
+      const ready = async (): Promise<boolean> => {
+        // A trainer that waits for experiences is between two steps, so it can publish at once.
+        if (state.trainerWaits) await delivery.publishIfDue();
+        return turn().kind !== 'wait' || !state.trainerRuns;
+      };
+      if (await gate.wait(ready, { what, timeoutMs, clock, signal })) return true;
+      const goesOn = mayGoOn();
+      const then = goesOn ? 'exploring continues with the old weights' : 'exploring waits on';
+      logger.warn(`Explore step ${step} has waited ${timeoutMs} ms for ${what}; ${then}.`);
+      if (goesOn) return false;
+    }
+  } finally {
+    state.wanted = undefined;
+  }
+}
+
+function streaming(parts: SyncParts, delivery: Delivery): Streaming {
+  const { settings, state } = parts;
+  const mayBegin = (step: number): boolean => step <= exploreUpTo(settings, state.inUse);
+  const turn = (step: number): ExploreTurn => {
+    delivery.adoptSoon();
+    const found = turnOf(parts, step);
+    return mayBegin(step) || found.kind === 'wait'
+      ? found
+      : { kind: 'wait', what: `version ${found.weights.version} to reach the sampler` };
+  };
+  return {
+    mayBegin,
+    whenItMay: async (step, signal) => {
+      await waitFor(parts, delivery, {
+        step,
+        signal,
+        turn: () => turn(step),
+        mayGoOn: () => false,
+      });
+    },
+    withSteadyWeights: (work) => delivery.hold(work),
+  };
+}
