@@ -70,6 +70,7 @@ describe(
           shorten(config, found.file);
           config.deleteIn(['stages', 1]);
           config.setIn(['stages', 0, 'algorithm', 'optimizer', 'lr'], 1e-3);
+          config.setIn(['stages', 0, 'algorithm', 'optimizer', 'lr_warmup_steps'], 0);
           config.setIn(['stages', 0, 'buffer', 'total_steps'], 12);
           config.setIn(['stages', 0, 'buffer', 'train_batch_size'], 8);
         },

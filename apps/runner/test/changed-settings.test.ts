@@ -144,6 +144,8 @@ describe('the record of settings', () => {
     const { error } = await start('damaged', steps(1));
     expect(error).toMatchObject({ name: 'CheckpointError', code: 'SETTINGS_DAMAGED' });
     rmSync(recordOf('damaged'));
-    expect((await start('damaged', steps(1))).error).toBeUndefined();
+    const resumed = await start('damaged', steps(1));
+    expect(resumed.error).toBeUndefined();
+    expect(resumed.output).toContain('has no settings.json');
   });
 });

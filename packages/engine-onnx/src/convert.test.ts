@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { createRandom } from '@trinity-rft/core/internal';
+import { numberOfHalf } from '@trinity-rft/gguf/internal';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { normals } from '../test/support/numeric.js';
 import { saveAdapters } from './lora/peft-folder.js';
 import { adapterScale, adapterSpecs, adapterTargets, planAdapters } from './lora/plan.js';
 import { convertModel } from './convert.js';
-import { encodeFloats, float16ToNumber } from './storage/dtype.js';
+import { encodeFloats } from './storage/dtype.js';
 import { loadModelFolder } from './storage/model-folder.js';
 import { createModelFolder } from './storage/new-model.js';
 
@@ -76,6 +77,17 @@ describe('convertModel', () => {
     expect(index.metadata.total_size).toBe(after.weights.length * (dtype === 'float32' ? 4 : 2));
   });
 
+  it('writes a GGUF file as a folder', async () => {
+    const from = new URL('../test/fixtures/llama/model.gguf', import.meta.url).pathname;
+    await convertModel({ from, to: at('folder'), dtype: 'float16' });
+    const [file, folder] = [await loadModelFolder(from), await loadModelFolder(at('folder'))];
+    expect(folder.config).toEqual(file.config);
+    expect([...folder.companions.keys()]).toEqual([...file.companions.keys()]);
+    const difference = folder.weights.map((value, i) => value - (file.weights[i] ?? 0));
+    expect(largest(difference)).toBeLessThanOrEqual(2 ** -11 * largest(file.weights));
+    expect(JSON.parse(folder.configText)).toMatchObject({ dtype: 'float16' });
+  });
+
   it('merges an adapter: W + alpha / rank B A', async () => {
     const { config, weights } = await loadModelFolder(at('model'));
     const plan = planAdapters(config, { rank: 2, alpha: 6 });
@@ -118,9 +130,9 @@ describe('float16', () => {
 
   it('gives back every number that it can hold', () => {
     const numbers = Array.from({ length: 0x10000 }, (_, bits) => bits).filter(
-      (bits) => !Number.isNaN(float16ToNumber(bits)),
+      (bits) => !Number.isNaN(numberOfHalf(bits)),
     );
-    expect(numbers.map((bits) => encode(float16ToNumber(bits)))).toEqual(numbers);
+    expect(numbers.map((bits) => encode(numberOfHalf(bits)))).toEqual(numbers);
   });
 
   it('rounds to the nearest, ties to even', () => {

@@ -8,7 +8,7 @@ import { createResponseStore } from './protocols/responses/response-store.js';
 import { toResponse } from './protocols/shared/answer/answer.js';
 import type { RecordingModel, RolloutClient, RolloutModelOptions } from './recording-model.js';
 import { createCounters } from './rollout/counters.js';
-import { createGenerate } from './rollout/generate.js';
+import { createCalls } from './rollout/generate.js';
 import { createHistory, toExperience } from './rollout/history.js';
 import { scoreTokens } from './rollout/score.js';
 
@@ -21,10 +21,11 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
   const { sampler, modelPath } = options;
   const history = createHistory(options.recordHistory ?? true);
   const counters = createCounters();
-  const generate = createGenerate(options, history, counters);
+  const { generate, countPrompt } = createCalls(options, history, counters);
   const answer = createEndpointHandler({
     ...options,
     generate,
+    countPrompt,
     deliveries: history,
     counters,
     tokenizer: options.format.tokenizer,

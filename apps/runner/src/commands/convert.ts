@@ -14,7 +14,7 @@ export const addConvert: AddCommand = (program, { exitWith, write }) =>
   void program
     .command('convert <model> <output>')
     .description(
-      'write a checkpoint or model folder in another number format, in shards, or with a LoRA adapter merged in',
+      'write a checkpoint, model folder or GGUF file as a folder in another number format, in shards, or with a LoRA adapter merged in',
     )
     .option('--dtype <name>', `number format of the weights: ${dtypes.join(', ')}`, 'float32')
     .option('--adapter <folder>', 'LoRA adapter to merge in, as PEFT writes it')

@@ -10,7 +10,7 @@ const tag = '<|python_tag|>';
 /** Objects without name or arguments are text. */
 export const llama3Json: ToolCallParser = {
   markers: [tag],
-  unmarked: /\{/,
+  unmarked: /^\s*;|\{/,
   syntax: {
     before: (name) => `{"name": ${JSON.stringify(name)}, "parameters": `,
     after: '}',
@@ -31,7 +31,7 @@ export const llama3Json: ToolCallParser = {
     if (toolCalls.length === 0)
       return { text, toolCalls, malformed: Number(/^\s*(?:<\|python_tag\|>|\{"name")/.test(text)) };
     kept.push(text.slice(from));
-    return { text: kept.map(outside).join('').trim(), toolCalls, malformed: 0 };
+    return { text: kept.map(outside).join('').trimEnd(), toolCalls, malformed: 0 };
   },
 };
 

@@ -1,4 +1,5 @@
 /** Number formats of stored weights and their conversion to and from float32. */
+import { numberOfHalf } from '@trinity-rft/gguf/internal';
 
 export const storedTypes = { F32: 4, BF16: 2, F16: 2 } as const;
 /** A number format of a safetensors file that the engine reads. */
@@ -29,17 +30,7 @@ function decodeBfloat16(halves: Uint16Array, into: Float32Array): void {
 }
 
 function decodeFloat16(halves: Uint16Array, into: Float32Array): void {
-  for (let i = 0; i < halves.length; i++) into[i] = float16ToNumber(halves[i]!);
-}
-
-/** IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits. */
-export function float16ToNumber(bits: number): number {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >>> 10) & 0x1f;
-  const fraction = bits & 0x3ff;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : NaN;
-  return sign * (1024 + fraction) * 2 ** (exponent - 25);
+  for (let i = 0; i < halves.length; i++) into[i] = numberOfHalf(halves[i]!);
 }
 
 /** The largest finite number of a format that is still encoded as a finite one. */
@@ -55,7 +46,7 @@ export function encodeFloats(values: Float32Array, type: StoredType): Uint8Array
   return type === 'BF16' ? encodeBfloat16(values) : encodeFloat16(values);
 }
 
-/** The inverse of {@link float16ToNumber}; what is too large becomes infinite. */
+/** The inverse of `numberOfHalf`; what is too large becomes infinite. */
 function encodeFloat16(values: Float32Array): Uint8Array {
   const halves = new Uint16Array(values.length);
   for (let i = 0; i < values.length; i++) halves[i] = numberToFloat16(values[i]!);

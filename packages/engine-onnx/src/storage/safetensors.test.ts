@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core/internal';
+import { numberOfHalf } from '@trinity-rft/gguf/internal';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { float16ToNumber } from './dtype.js';
 import { openSafetensors, writeSafetensors } from './safetensors.js';
 
 let folder: string;
@@ -128,7 +128,7 @@ describe('a safetensors file', () => {
       -0,
       Math.fround(0.333251953125),
     ]);
-    expect(float16ToNumber(0x7e00)).toBeNaN();
+    expect(numberOfHalf(0x7e00)).toBeNaN();
   });
 
   it('is read in pieces without a seam', async () => {

@@ -98,7 +98,13 @@ function completed(
   recorded: readonly Experience[],
   { task, range }: FinishOptions,
 ): Experience {
-  const { reward } = experience;
+  const { reward, eid } = experience;
+  if (eid.suffix.includes('/'))
+    throw invalid(
+      task,
+      `returned an experience with the eid.suffix "${eid.suffix}"`,
+      'Leave "/" out of it: it separates the parts of a uid.',
+    );
   if (reward === undefined && !task.isEval)
     throw invalid(
       task,
@@ -118,10 +124,10 @@ function completed(
       : undefined;
   const complete = withFields(experience, {
     eid: {
-      ...experience.eid,
+      ...eid,
       batch: task.batchId,
-      task: experience.eid.task === '' ? task.taskId : experience.eid.task,
-      run: range.count === 1 ? range.firstRun : experience.eid.run,
+      task: eid.task === '' ? task.taskId : eid.task,
+      run: range.count === 1 ? range.firstRun : eid.run,
     },
     ...(source && {
       policyVersion: source.policyVersion,

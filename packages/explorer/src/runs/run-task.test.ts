@@ -193,6 +193,11 @@ describe('runTask', () => {
       () => [createExperience({ tokens: [1, 2], promptLength: 1, policyVersion: 0 })],
       'without a reward',
     ],
+    [
+      'a suffix with the separator of uids',
+      () => [experience({ reward: 1, eid: { suffix: 'a/b' } })],
+      'the eid.suffix "a/b"',
+    ],
     ['NaN', () => Number.NaN, 'NaN'],
     ['a reward of Infinity', () => ({ reward: Infinity }), 'Infinity'],
     ['unknown tokens', () => [experience({ policyVersion: -1 })], 'no recorded call produced'],

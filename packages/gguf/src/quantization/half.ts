@@ -4,8 +4,11 @@ const bits = new Uint32Array(1);
 const float = new Float32Array(bits.buffer);
 
 /** IEEE 754 binary16, little-endian, at `at`. */
-export function halfAt(bytes: Uint8Array, at: number): number {
-  const half = bytes[at]! | (bytes[at + 1]! << 8);
+export const halfAt = (bytes: Uint8Array, at: number): number =>
+  numberOfHalf(bytes[at]! | (bytes[at + 1]! << 8));
+
+/** 1 sign, 5 exponent (bias 15), 10 fraction bits. */
+export function numberOfHalf(half: number): number {
   const sign = half & 0x8000 ? -1 : 1;
   const exponent = (half >>> 10) & 0x1f;
   const fraction = half & 0x3ff;

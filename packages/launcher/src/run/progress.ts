@@ -25,10 +25,17 @@ export async function readStageProgress(jobDirectory: string): Promise<StageProg
   throw damaged(file);
 }
 
+export const hasBegun = (jobDirectory: string): Promise<boolean> =>
+  stat(path.join(jobDirectory, fileName)).then(
+    () => true,
+    () => false,
+  );
+
 /** True when a run with this many stages was started in `jobDirectory` and is not complete. */
 export async function isUnfinished(jobDirectory: string, stages: number): Promise<boolean> {
-  const started = await stat(path.join(jobDirectory, fileName)).catch(() => undefined);
-  return started !== undefined && (await readStageProgress(jobDirectory)).latestStage < stages;
+  return (
+    (await hasBegun(jobDirectory)) && (await readStageProgress(jobDirectory)).latestStage < stages
+  );
 }
 
 export async function writeStageProgress(

@@ -10,7 +10,7 @@ import { loadExtensions, readConfiguration, type ExtensionOptions } from './conf
 import { catchStrayErrors, failureFile, isInterrupt } from './failure.js';
 import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
-import { readStageProgress, writeStageProgress } from './progress.js';
+import { hasBegun, readStageProgress, writeStageProgress } from './progress.js';
 import { describeChanges, recordSettings } from './changes/resume.js';
 import { checkFiles, inNoFile } from './check-files.js';
 import { runStage, type StageSurroundings } from './stage.js';
@@ -166,7 +166,8 @@ async function runStages(
   const save = async (stage: number): Promise<void> => {
     if (!isGuest) await writeStageProgress(jobDirectory, { latestStage: stage });
   };
-  let changes = isGuest ? [] : describeChanges({ config, latestStage, problemAt });
+  const begun = await hasBegun(jobDirectory);
+  let changes = isGuest ? [] : describeChanges({ config, latestStage, hasBegun: begun, problemAt });
   const remaining = stages.slice(Math.min(latestStage, stages.length - 1));
   let last: StageResult = {
     interrupted: false,

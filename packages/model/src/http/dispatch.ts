@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Hono } from 'hono';
+import { errorResponseTo } from '../protocols/error-response-to.js';
 import { isWhole, toResponse, type WholeAnswer } from '../protocols/shared/answer/answer.js';
-import { errorResponse } from '../protocols/shared/answer/error-response.js';
 import { digestOf, keysOf } from './keys.js';
 import type { Refusals } from './refusals.js';
 import { unauthorized, type OpenRollout, type RolloutTable } from './rollout-table.js';
@@ -30,7 +30,7 @@ export function createApp(
       return dispatch(req.raw, table, traffic, env.outgoing as ServerResponse);
     if (key !== undefined && digestOf(key) === adminDigest)
       return Response.json({ open_rollouts: table.size, ...traffic.report() });
-    return reject(unauthorized(refusals.metricsKey), traffic);
+    return reject(req.raw, unauthorized(refusals.metricsKey), traffic);
   });
   app.all('*', ({ req, env }) => dispatch(req.raw, table, traffic, env.outgoing as ServerResponse));
   return app;
@@ -50,7 +50,7 @@ export async function dispatch(
   try {
     open = table.find(request);
   } catch (error) {
-    return reject(error, traffic);
+    return reject(request, error, traffic);
   }
   const end = traffic.begin(open.rollout);
   outgoing?.once('close', end);
@@ -74,8 +74,8 @@ function write(answer: WholeAnswer, outgoing: ServerResponse): Response {
 }
 
 /** Asks clients that retry by themselves not to. */
-function reject(error: unknown, traffic: Traffic): Response {
-  const response = errorResponse(error);
+function reject(request: Request, error: unknown, traffic: Traffic): Response {
+  const response = errorResponseTo(request, error);
   response.headers.set('x-should-retry', 'false');
   traffic.answered(response.status);
   return response;

@@ -2,11 +2,11 @@
 import { ModelError } from '@trinity-rft/core';
 import { chatCompletions } from '../protocols/chat/route.js';
 import { textCompletions } from '../protocols/completions/route.js';
-import { messages } from '../protocols/messages/route.js';
+import { countTokens, messages } from '../protocols/messages/route.js';
 import type { ResponsesContext } from '../protocols/responses/response-store.js';
+import { errorResponseTo } from '../protocols/error-response-to.js';
 import { responseRoutes } from '../protocols/responses/route.js';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
-import { errorResponse } from '../protocols/shared/answer/error-response.js';
 import { createRequestDeduplication } from '../protocols/shared/request-deduplication.js';
 import type { Route, RouteContext } from '../protocols/shared/route.js';
 
@@ -29,6 +29,7 @@ const routes: readonly {
     ['POST', '/v1/chat/completions', chatCompletions],
     ['POST', '/v1/completions', textCompletions],
     ['POST', '/v1/messages', messages],
+    ['POST', '/v1/messages/count_tokens', countTokens],
     ...responseRoutes,
     ['GET', '/v1/models', listModels],
   ] as const
@@ -48,7 +49,7 @@ export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHa
       if (request.method === 'POST') checkPause(context);
       return await route(request, context, body);
     } catch (error) {
-      return errorResponse(error);
+      return errorResponseTo(request, error);
     }
   };
 }

@@ -5,6 +5,7 @@ import {
   type ChatFormat,
   type Ledger,
   type LedgerPrompt,
+  type NormalMessage,
   type ParsedTurn,
   type ResponseConstraint,
   type Tokenizer,
@@ -67,19 +68,23 @@ export interface GenerateOptions {
 /** What is certain of a turn that is being sampled: later ones of a choice only add to it. */
 export type TurnSoFar = Pick<ChatResponse, 'responseText' | 'reasoningText' | 'toolCalls'>;
 
-export interface GenerateRequest {
+/** What a prompt is made from. */
+export interface PromptRequest {
   /** The messages as the client sent them. */
   readonly messages: readonly unknown[];
   /** Text or ids to continue as they are, without messages, template and parsers. */
   readonly plain?: string | Int32Array;
   readonly tools?: readonly unknown[];
+  /** More variables for the chat template. */
+  readonly templateArgs?: Readonly<Record<string, unknown>>;
+}
+
+export interface GenerateRequest extends PromptRequest {
   /** Look for tool calls in the answer, if there are tools. */
   readonly parseTools: boolean;
   readonly sampling: CallSampling;
   /** Enforced with `constrainedDecoding` only. */
   readonly constraint?: Omit<ResponseConstraint, 'tools'>;
-  /** More variables for the chat template. */
-  readonly templateArgs?: Readonly<Record<string, unknown>>;
   /** Called while the turns are sampled, where the sampler can tell. */
   readonly onTurn?: (choice: number, turn: TurnSoFar) => void;
   /** Aborts at the end of the rollout too. */
@@ -105,6 +110,15 @@ export interface Choice {
 /** @throws ModelError, CancelledError, EngineError */
 export type Generate = (request: GenerateRequest) => Promise<Generation>;
 
+/** How many tokens a prompt would have. Nothing is sampled or recorded. @throws ModelError */
+export type CountPrompt = (request: PromptRequest) => Promise<number>;
+
+export interface Calls {
+  /** A call is recorded when it has finished, before its caller gets the answer. */
+  readonly generate: Generate;
+  readonly countPrompt: CountPrompt;
+}
+
 /** What the calls of one rollout share. */
 interface Rollout {
   readonly options: GenerateOptions;
@@ -114,24 +128,26 @@ interface Rollout {
   readonly counters: Counters;
 }
 
-/** A call is recorded when it has finished, before its caller gets the answer. */
-export function createGenerate(
-  options: GenerateOptions,
-  history: History,
-  counters: Counters,
-): Generate {
+export function createCalls(options: GenerateOptions, history: History, counters: Counters): Calls {
   const { sampler, format } = options;
   const texts = createLongTexts(options);
   const ledger = createLedger(texts.format, { reasoning: options.reasoning ?? 'as-sent' });
   const rollout = { options, ledger, texts, history, counters };
   let calls = 0;
-  return async (request) => {
+  const countPrompt: CountPrompt = async (request) => {
+    const conversation = conversationOf(request);
+    const { ids } = await texts.attempt(() => promptFor(rollout, request, conversation));
+    return ids.length;
+  };
+  const generate: Generate = async (request) => {
     const { signal } = request;
     throwIfAborted(signal);
-    const tools = normalizeTools(request.tools);
+    const conversation = conversationOf(request);
+    const { tools } = conversation;
     // Awaited only where it has to be: otherwise calls are numbered in the order of their requests.
-    const made = texts.attempt(() => promptFor(rollout, request, tools));
+    const made = texts.attempt(() => promptFor(rollout, request, conversation));
     const prompt = made instanceof Promise ? await made : made;
+    markDelivered(history, conversation, prompt);
     throwIfAborted(signal);
     const settings = settingsFor(rollout, request, tools, prompt.ids, calls);
     const callIndex = calls++;
@@ -162,21 +178,36 @@ export function createGenerate(
     const recorded = record(rollout, prompt, choices, callIndex);
     return { callIndex, promptIds: prompt.ids, choices, recorded };
   };
+  return { generate, countPrompt };
 }
 
+interface Conversation {
+  readonly messages: readonly NormalMessage[];
+  readonly tools: readonly ToolDefinition[] | undefined;
+}
+
+const conversationOf = ({ messages, plain, tools }: PromptRequest): Conversation => ({
+  tools: normalizeTools(tools),
+  messages: plain === undefined ? normalizeMessages(messages) : [],
+});
+
 function promptFor(
-  { options, ledger, texts, history }: Rollout,
-  request: GenerateRequest,
-  tools: readonly ToolDefinition[] | undefined,
+  { options: { enableThinking }, ledger, texts }: Rollout,
+  { plain, templateArgs }: PromptRequest,
+  conversation: Conversation,
 ): LedgerPrompt {
-  const { enableThinking } = options;
-  const { templateArgs } = request;
-  if (request.plain !== undefined) return plainPrompt(request.plain, texts.format);
-  const messages = normalizeMessages(request.messages);
+  if (plain !== undefined) return plainPrompt(plain, texts.format);
+  return ledger.prompt({ ...conversation, enableThinking, templateArgs });
+}
+
+/** The client has the answers that its conversation holds. */
+function markDelivered(
+  history: History,
+  { messages }: Conversation,
+  { continues }: LedgerPrompt,
+): void {
   for (const callIndex of callsInConversation(messages)) history.markDelivered(callIndex);
-  const prompt = ledger.prompt({ messages, tools, enableThinking, templateArgs });
-  if (prompt.continues !== undefined) history.markDelivered(prompt.continues);
-  return prompt;
+  if (continues !== undefined) history.markDelivered(continues);
 }
 
 function plainPrompt(plain: string | Int32Array, format: ChatFormat): LedgerPrompt {

@@ -10,6 +10,8 @@ interface Resumed {
   readonly config: ResolvedConfig;
   /** Index of the stage in progress; the number of stages when all are done. */
   readonly latestStage: number;
+  /** The folder is that of a run that was started before. */
+  readonly hasBegun: boolean;
   readonly problemAt: ProblemAt;
 }
 
@@ -17,10 +19,11 @@ interface Resumed {
  * One line per setting that has changed since the run was last started, with its effect.
  * @throws ConfigError with the changes that would make it neither the old run nor the new one
  */
-export function describeChanges({ config, latestStage, problemAt }: Resumed): readonly string[] {
+export function describeChanges({ config, latestStage, ...more }: Resumed): readonly string[] {
   const { jobDirectory, stages } = config;
+  const { hasBegun, problemAt } = more;
   const record = readRecord(jobDirectory);
-  if (record === undefined) return [];
+  if (record === undefined) return hasBegun ? [unknownSettings(jobDirectory)] : [];
   const problems: ConfigProblem[] = [];
   const lines = stages.flatMap((stage) => {
     const isDone = stage.stageIndex < Math.min(latestStage, stages.length - 1);
@@ -73,6 +76,9 @@ function refusal(stage: StageConfig, change: Change, { text, problemAt }: Refusa
     `${showChange(change)} the run in ${stage.jobDirectory} has begun, and ${text}. Change it back, or give the new run another name.`,
   );
 }
+
+const unknownSettings = (jobDirectory: string): string =>
+  `${jobDirectory} has no settings.json, so whether the configuration has changed since the run began is not known. It continues with the configuration as it is now.`;
 
 const named = ({ stageName }: StageConfig, key: string): string =>
   stageName === undefined ? key : `${stageName}: ${key}`;

@@ -120,6 +120,33 @@ describe('the Messages API, with its own client', () => {
     expect(seen.filter((type) => type === '1 text_delta').length).toBeGreaterThan(3);
   });
 
+  it('counts the tokens of a prompt, and records nothing', async () => {
+    const { client, model } = serve('four<|im_end|>');
+    const messages = [{ role: 'user' as const, content: '2+2?' }];
+    const asked = { model: 'any', system: 'Be brief.', messages, tools };
+    const { input_tokens } = await client.messages.countTokens(asked);
+    expect(model.extractExperiencesFromHistory()).toEqual([]);
+    const { usage } = await client.messages.create({ ...asked, max_tokens: 5 });
+    expect(input_tokens).toBe(usage.input_tokens);
+  });
+
+  it.each(['no key', 'a wrong key', 'another method'])(
+    'refuses %s in the words of its API',
+    async (what) => {
+      const { client } = serve();
+      const { baseURL, apiKey } = client;
+      const url = `${baseURL}/v1/messages`;
+      const headers: Record<string, string> =
+        what === 'no key' ? {} : { 'x-api-key': what === 'a wrong key' ? 'wrong' : `${apiKey}` };
+      const method = what === 'another method' ? 'GET' : 'POST';
+      const response = await fetch(url, { method, headers });
+      expect(await response.json()).toMatchObject({
+        type: 'error',
+        error: { type: method === 'GET' ? 'invalid_request_error' : 'authentication_error' },
+      });
+    },
+  );
+
   it('rejects what it cannot do in the words of its API', async () => {
     const { client, sampler } = serve();
     const failure = async (more: object): Promise<unknown> =>

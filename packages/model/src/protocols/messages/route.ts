@@ -51,6 +51,21 @@ export async function messages(
   }
 }
 
+/** `POST /v1/messages/count_tokens`: how long the prompt of a request would be. */
+export async function countTokens(
+  request: Request,
+  context: RouteContext,
+  body?: RequestBody,
+): Promise<Answer> {
+  try {
+    const { value } = body ?? (await readBody(request, context, 'a Messages request'));
+    const input_tokens = await context.countPrompt(readRequest(value, context));
+    return Response.json({ input_tokens });
+  } catch (error) {
+    return errorResponse(error);
+  }
+}
+
 async function create(
   parsed: MessagesRequest,
   context: RouteContext,

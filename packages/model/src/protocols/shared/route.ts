@@ -2,7 +2,7 @@
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { Runtime } from '@trinity-rft/core';
 import type { Counters } from '../../rollout/counters.js';
-import type { Generate, GenerateRequest, Generation } from '../../rollout/generate.js';
+import type { CountPrompt, Generate, GenerateRequest, Generation } from '../../rollout/generate.js';
 import type { Answer } from './answer/answer.js';
 import { deliver } from './answer/delivery.js';
 import type { AnswerEncoding } from './answer/encodings.js';
@@ -14,6 +14,7 @@ import type { Deliveries, RecordedCall, RequestDeduplication } from './request-d
 /** The endpoint of one rollout. */
 export interface RouteContext extends EndpointPolicy {
   readonly generate: Generate;
+  readonly countPrompt: CountPrompt;
   readonly deduplication: RequestDeduplication;
   readonly deliveries: Deliveries;
   readonly counters: Counters;
