@@ -1,18 +1,28 @@
 /** Where a run store is. */
-import { fileURLToPath } from 'node:url';
 import { ConfigError } from '@trinity-rft/core';
 
-export interface StoreUrl {
-  readonly path: string;
+export type StoreUrl =
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 'postgres'; readonly url: string };
+
+/** @throws ConfigError naming the forms that are known; the message never holds a password */
+export function parseStoreUrl(url: string): StoreUrl {
+  const [, scheme] = /^([a-z][a-z+]+):\/\//i.exec(url) ?? [];
+  if (scheme === undefined) return { kind: 'sqlite', path: url };
+  // As SQLAlchemy has it: a path that is absolute begins with a fourth slash.
+  if (url.startsWith('sqlite:///')) return { kind: 'sqlite', path: url.slice('sqlite:///'.length) };
+  if (scheme === 'postgresql' || scheme === 'postgres')
+    return { kind: 'postgres', url: checked(url) };
+  throw new ConfigError(
+    `A run store cannot be opened by an address that begins with "${scheme}:"; expected sqlite:///relative.db, sqlite:////absolute.db, postgresql://user:password@host:port/database, or the path of a file.`,
+    { code: 'STORE_URL' },
+  );
 }
 
-/** @throws ConfigError naming the forms that are known */
-export function parseStoreUrl(url: string): StoreUrl {
-  if (url.startsWith('sqlite:///')) return { path: fileURLToPath(`file:///${url.slice(10)}`) };
-  if (!/^[a-z+]{2,}:\/\//i.test(url)) return { path: url };
-  const scheme = url.slice(0, url.indexOf(':'));
+function checked(url: string): string {
+  if (URL.canParse(url) && new URL(url).pathname.length > 1) return url;
   throw new ConfigError(
-    `A run store cannot be opened by an address that begins with "${scheme}:"; expected sqlite:///path/of/run.db, or the path of a file.`,
+    'The address of the PostgreSQL server cannot be read, or names no database; expected postgresql://user:password@host:port/database, with special characters of the password written as %XX.',
     { code: 'STORE_URL' },
   );
 }

@@ -27,6 +27,12 @@ export {
   type FakeValueEngineOptions,
   type FakeValueVerb,
 } from './fake-engine/fake-value-engine.js';
+export {
+  findPostgres,
+  startPostgres,
+  type StartPostgresOptions,
+  type TestPostgres,
+} from './postgres/start-postgres.js';
 export { describeRunStore } from './run-store/describe-run-store.js';
 export type { CreateRunStore, RunStoreUnderTest } from './run-store/fixture.js';
 export { manualClock, type ManualClock } from './runtime/manual-clock.js';

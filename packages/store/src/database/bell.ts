@@ -2,10 +2,10 @@
 
 export interface Bell {
   /** Something was committed. */
-  ring(): void;
+  readonly ring: () => void;
   /** Calls back after rings, this process's own included. @returns a function that ends it */
-  listen(callback: () => void): () => void;
-  close(): void;
+  readonly listen: (callback: () => void) => () => void;
+  readonly close: () => void;
 }
 
 /** Within one process. */

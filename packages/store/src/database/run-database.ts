@@ -12,16 +12,16 @@ export interface RunDatabase {
    * connection is lost or two transactions meet; it must then end in the same.
    * @param what completes "could not ..."
    */
-  write<T>(what: string, work: Work<T>, options?: WriteOptions<T>): Promise<T>;
+  readonly write: <T>(what: string, work: Work<T>, options?: WriteOptions<T>) => Promise<T>;
   /** Reads everything as of one moment. */
-  read<T>(what: string, work: Work<T>): Promise<T>;
+  readonly read: <T>(what: string, work: Work<T>) => Promise<T>;
   /** The clock of leases, in milliseconds; it does not jump. */
-  now(): RawBuilder<number>;
+  readonly now: () => RawBuilder<number>;
   /** Bytes on disk. */
-  sizeBytes(database: Kysely<Tables>): Promise<number>;
+  readonly sizeBytes: (database: Kysely<Tables>) => Promise<number>;
   /** Calls back once something may have been committed. @returns a function that ends it */
-  listen(callback: () => void): () => void;
-  close(): Promise<void>;
+  readonly listen: (callback: () => void) => () => void;
+  readonly close: () => Promise<void>;
 }
 
 export type Work<T> = (database: Kysely<Tables>) => Promise<T>;

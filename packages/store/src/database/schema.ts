@@ -5,7 +5,7 @@ import { createTables } from './create-tables.js';
 import type { Tables } from './tables.js';
 
 /** Increased when programs that know the old tables cannot use the new ones. */
-export const schemaVersion = 1;
+const schemaVersion = 1;
 
 /** Which database it is: types differ between them. */
 export type Kind = 'sqlite' | 'postgres';

@@ -17,7 +17,7 @@ export interface Tables {
 }
 
 /** What is counted here would else be counted over all rows, or over rows that are gone. */
-export interface RunRow {
+interface RunRow {
   id: Generated<number>;
   name: string;
   /** Epoch of the last join. */
@@ -52,7 +52,7 @@ export interface MemberRow {
   delivery: string | null;
 }
 
-export interface BatchRow {
+interface BatchRow {
   run: number;
   /** Rises with the explore step. */
   id: number;
@@ -89,7 +89,7 @@ export interface TaskTableRow {
 }
 
 /** A result that came when the task was somebody else's. */
-export interface LateRow {
+interface LateRow {
   run: number;
   batch: number;
   task: number;
@@ -108,7 +108,7 @@ export interface ExperienceRow {
 }
 
 /** A run of which the reward is to come. */
-export interface AwaitedRow {
+interface AwaitedRow {
   run: number;
   run_key: string;
   batch: number;
@@ -125,7 +125,7 @@ export interface RewardRow {
   checksum: number;
 }
 
-export interface TrainStepRow {
+interface TrainStepRow {
   run: number;
   train_step: number;
   epoch: number;
@@ -155,7 +155,7 @@ export interface WeightsRow {
   probe: string;
 }
 
-export interface FileRow {
+interface FileRow {
   run: number;
   version: number;
   path: string;

@@ -123,7 +123,9 @@ async function leasedBy(
   return (await describe(context, db, rows)).map(withoutRow);
 }
 
-const withoutRow = ({ of: _, ...task }: LeasedTask & { readonly of: unknown }): LeasedTask => task;
+function withoutRow({ of: _row, ...task }: LeasedTask & { readonly of: unknown }): LeasedTask {
+  return task;
+}
 
 export const taskColumns = ['task.batch', 'task.task', 'task.taskset', 'task.row_number'] as const;
 

@@ -30,7 +30,7 @@ export async function runStore(
   close: () => Promise<void> = async () => undefined,
 ): Promise<RunStore> {
   const run = await runId(database, name);
-  const context: RunContext = { database, run, leaseMs, calendar: clock.now };
+  const context: RunContext = { database, run, leaseMs, calendar: () => clock.now() };
   const waits = waiting(database, clock);
   return {
     ...members(context),

@@ -13,8 +13,10 @@ export function trainSteps(
     acknowledge: (member, record) =>
       database.write('record a train step', async (db) => {
         await assertMember(context, db, member);
+        // The same step may arrive twice at once.
+        const last = await lastTrainStep(context, db);
         if (await isRecorded(context, db, record)) return;
-        await assertNext(context, db, record);
+        assertNext(record, last);
         await db
           .insertInto('train_step')
           .values({
@@ -64,13 +66,8 @@ const otherRecord = (trainStep: number): BufferError =>
     { code: 'STORE_OTHER_RECORD' },
   );
 
-/** Steps follow one another, and a step that was pruned is not made again. */
-async function assertNext(
-  context: RunContext,
-  db: Connection,
-  { trainStep }: TrainRecord,
-): Promise<void> {
-  const last = await lastTrainStep(context, db);
+/** Steps follow one another. */
+function assertNext({ trainStep }: TrainRecord, last: number): void {
   if (trainStep === last + 1) return;
   throw new BufferError(
     `Train step ${trainStep} cannot be recorded: the last one is ${last}; expected ${last + 1}. Resume from the newest checkpoint.`,
@@ -78,8 +75,8 @@ async function assertNext(
   );
 }
 
-/** 0: none. */
-export async function lastTrainStep(context: RunContext, db: Connection): Promise<number> {
+/** Locks the run until the transaction ends. 0: none. */
+async function lastTrainStep(context: RunContext, db: Connection): Promise<number> {
   const { run } = context;
   const row = await locked(
     context,

@@ -17,7 +17,7 @@ export function taskCases(create: CreateRunStore): void {
       const [a, b] = [await joinExplorer(one, 'a'), await joinExplorer(two, 'b')];
       expect(await one.lastPlan()).toBeUndefined();
       const planned = await Promise.all([one.plan(a, planOf(1, 2)), two.plan(b, planOf(1, 2))]);
-      expect(planned.toSorted()).toEqual([false, true]);
+      expect(planned.filter(Boolean)).toHaveLength(1);
       expect(await two.plan(b, planOf(3, 2))).toBe(false);
       expect(await two.plan(b, planOf(2, 2, true))).toBe(true);
       expect(await one.plan(a, planOf(3, 2))).toBe(false);

@@ -1,0 +1,86 @@
+/** What PostgreSQL and its client report, as errors that say what to do. */
+import { describeError } from '@trinity-rft/core';
+import { BufferError } from '@trinity-rft/core/internal';
+
+/** For messages: everything but the password. */
+export interface PostgresPlace {
+  readonly server: string;
+  readonly database: string;
+  readonly user: string;
+  /** Begins a sentence. */
+  readonly text: string;
+}
+
+/** The call may succeed when it is made again. */
+export class PassingError extends BufferError {
+  override readonly retryable = true;
+  /** False: another transaction was in the way, and the server is well. */
+  readonly isUnreachable: boolean;
+
+  constructor(message: string, isUnreachable: boolean, cause: unknown) {
+    super(message, { code: 'STORE_UNREACHABLE', cause });
+    this.isUnreachable = isUnreachable;
+  }
+}
+
+/** Classes and codes of https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const conflicts = new Set(['40001', '40P01', '55P03']);
+const unreachable = /^(08...|57P0[1-5]|53300|25P03)$/;
+
+interface Reported {
+  readonly code?: string;
+  readonly severity?: string;
+}
+
+/** Whether the connection is of no use any more. */
+export function isLostConnection(error: unknown): boolean {
+  const { code = '', severity } = error as Reported;
+  if (severity !== undefined) return severity === 'FATAL' || unreachable.test(code);
+  // Without a severity it is not the server that speaks, but its client.
+  return error instanceof Error && !isMistake(error);
+}
+
+/** A bug of ours rather than a lost connection. */
+const isMistake = (error: Error): boolean =>
+  error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
+
+export function postgresFailure(place: PostgresPlace, what: string, cause: unknown): BufferError {
+  const { code = '' } = cause as Reported;
+  const fixed = refusals[code]?.(place);
+  if (fixed) return new BufferError(fixed, { code: 'STORE_REFUSED', cause });
+  if (conflicts.has(code))
+    return new PassingError(
+      `${place.text} could not ${what}: ${describeError(cause)}.`,
+      false,
+      cause,
+    );
+  if (code === '53300') return new PassingError(noConnectionLeft(place), true, cause);
+  if (isLostConnection(cause)) return new PassingError(lost(place, cause), true, cause);
+  return new BufferError(
+    `${place.text} could not ${what}: ${describeError(cause)}. Nothing was changed.`,
+    { code: 'STORE_FAILED', cause },
+  );
+}
+
+type Refusal = (place: PostgresPlace) => string;
+
+const wrongPassword: Refusal = ({ server, database, user }) =>
+  `PostgreSQL at ${server} does not let user ${user} into database ${database}: wrong password, or this user may not connect from here. Correct the address (experience_buffer.path) or PGPASSWORD, or the server's pg_hba.conf.`;
+
+const noRights: Refusal = ({ server, database, user }) =>
+  `In PostgreSQL at ${server}, user ${user} may not create or use the schema trinity of database ${database}. Run there once: GRANT CREATE ON DATABASE ${database} TO ${user}.`;
+
+/** By SQLSTATE: trying again would not help. */
+const refusals: Readonly<Record<string, Refusal>> = {
+  '28P01': wrongPassword,
+  '28000': wrongPassword,
+  '3D000': ({ server, database }) =>
+    `PostgreSQL at ${server} has no database ${database}. Create it (createdb ${database}), or correct the address (experience_buffer.path).`,
+  '42501': noRights,
+};
+
+const noConnectionLeft: Refusal = ({ server, database }) =>
+  `PostgreSQL at ${server}, database ${database}, has no connection left. Every process of a run uses up to 9: raise max_connections of the server, or end other programs.`;
+
+const lost = ({ server, database }: PostgresPlace, cause: unknown): string =>
+  `PostgreSQL at ${server}, database ${database}, cannot be reached: ${describeError(cause)}. Check that it runs, its address (experience_buffer.path) and the network.`;

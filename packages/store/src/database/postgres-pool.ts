@@ -1,0 +1,81 @@
+/** Connections to PostgreSQL. A connection of which an answer was lost is not used again. */
+import type { PostgresPool, PostgresPoolClient } from 'kysely';
+import type { Client, ClientConfig, PoolClient } from 'pg';
+import type { PostgresOptions } from './postgres.js';
+import { isLostConnection, type PostgresPlace } from './postgres-errors.js';
+
+export interface Connections {
+  readonly pool: PostgresPool;
+  readonly place: PostgresPlace;
+  /** A connection beside the pool. */
+  readonly connect: () => Promise<Client>;
+}
+
+export async function connectPool(options: PostgresOptions): Promise<Connections> {
+  const { url, answerMs = 30_000, maxConnections = 8 } = options;
+  const { default: pg } = await import('pg');
+  const config: ClientConfig = {
+    connectionString: url,
+    application_name: 'trinity',
+    connectionTimeoutMillis: Math.min(answerMs, 10_000),
+    query_timeout: answerMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    types: {
+      // Counts and checksums: below 2^53.
+      getTypeParser: (oid: number, format?: 'text') =>
+        oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format),
+    } as ClientConfig['types'],
+  };
+  const pool = new pg.Pool({ ...config, max: maxConnections });
+  // Of idle connections: the pool replaces them.
+  pool.on('error', () => undefined);
+  const { host, port, database = '', user = '' } = new pg.Client(config);
+  const wrapped = new WeakMap<PoolClient, PostgresPoolClient>();
+  return {
+    place: placeOf({ host, port, database, user }),
+    pool: {
+      connect: async () => {
+        const client = await pool.connect();
+        const known = wrapped.get(client) ?? wrap(client);
+        wrapped.set(client, known);
+        return known;
+      },
+      end: () => pool.end(),
+      options: {},
+    },
+    connect: async () => {
+      const client = new pg.Client({ ...config, query_timeout: undefined });
+      await client.connect();
+      return client;
+    },
+  };
+}
+
+interface Server {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+}
+
+const placeOf = ({ host, port, database, user }: Server): PostgresPlace => ({
+  server: `${host}:${port}`,
+  database,
+  user,
+  text: `The run store in PostgreSQL at ${host}:${port}, database ${database},`,
+});
+
+function wrap(client: PoolClient): PostgresPoolClient {
+  let isLost = false;
+  client.on('error', () => (isLost = true));
+  const query = async (statement: string, parameters: unknown[]): Promise<unknown> => {
+    try {
+      return await client.query(statement, parameters);
+    } catch (error) {
+      isLost ||= isLostConnection(error);
+      throw error;
+    }
+  };
+  return { query: query as PostgresPoolClient['query'], release: () => client.release(isLost) };
+}

@@ -1,0 +1,51 @@
+import {
+  describeRunStore,
+  findPostgres,
+  startPostgres,
+  type TestPostgres,
+} from '@trinity-rft/testing';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { runStore } from '../run/run-store.js';
+import { postgresDatabase } from './postgres.js';
+import type { RunDatabase } from './run-database.js';
+
+/** Longer than any test: time passes only where a test lets it. */
+const leaseMs = 1_000_000;
+
+describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
+  let server: TestPostgres;
+  beforeAll(async () => {
+    server = await startPostgres();
+  }, 120_000);
+  afterAll(() => server.stop());
+
+  let databases = 0;
+  describeRunStore('in PostgreSQL', async () => {
+    const name = `contract_${databases++}`;
+    await createDatabase(server, name);
+    let behind = 0;
+    const open = async (run: string) => {
+      const database = await postgresDatabase({ url: server.url(name), maxConnections: 3 });
+      const aged: RunDatabase = {
+        ...database,
+        now: () => sql<number>`(${database.now()} + ${behind}::double precision)`,
+      };
+      return runStore(aged, { run, leaseMs }, database.close);
+    };
+    return {
+      leaseMs,
+      open: () => open('run'),
+      openOther: () => open('other'),
+      pass: async (ms) => void (behind += ms),
+    };
+  });
+});
+
+async function createDatabase(server: TestPostgres, name: string): Promise<void> {
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({ connectionString: server.url() });
+  await client.connect();
+  await client.query(`CREATE DATABASE ${name}`);
+  await client.end();
+}

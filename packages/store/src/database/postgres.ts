@@ -1,0 +1,137 @@
+/** Run stores in PostgreSQL, for the processes of several machines. */
+import { TrinityError, type Clock } from '@trinity-rft/core';
+import { systemClock } from '@trinity-rft/core/internal';
+import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely';
+import { postgresBell } from './postgres-bell.js';
+import { connectPool } from './postgres-pool.js';
+import { postgresFailure, type PostgresPlace } from './postgres-errors.js';
+import { untilItAnswers } from './reconnect.js';
+import type { RunDatabase, Work, WriteOptions } from './run-database.js';
+import { migrate } from './schema.js';
+import type { Tables } from './tables.js';
+
+export interface PostgresOptions {
+  /** `postgresql://user:password@host:port/database`; what it leaves out comes from `PG*` variables. */
+  readonly url: string;
+  /** How long a call tries again while the server cannot be reached. @default 60_000 */
+  readonly patienceMs?: number;
+  /** How long an answer of the server may take. @default 30_000 */
+  readonly answerMs?: number;
+  /** Connections of this process, beside one that listens. @default 8 */
+  readonly maxConnections?: number;
+  /** Told when the server cannot be reached, and when it can again. */
+  readonly onNotice?: (text: string) => void;
+  readonly clock?: Pick<Clock, 'after'>;
+}
+
+/** @throws BufferError naming server, database and what to do; never the password */
+export async function postgresDatabase(options: PostgresOptions): Promise<RunDatabase> {
+  const { patienceMs = 60_000, clock = systemClock, onNotice = () => undefined } = options;
+  const { pool, place, connect } = await connectPool(options);
+  const kysely = new Kysely<Tables>({
+    dialect: new PostgresDialect({
+      pool,
+      onCreateConnection: async (connection) => {
+        await connection.executeQuery(CompiledQuery.raw(sessionSettings));
+      },
+    }),
+  });
+  const again = untilItAnswers({ place, patienceMs, clock, onNotice });
+  const transact: Transact = (what, transaction) =>
+    again(async () => {
+      try {
+        return await kysely.connection().execute(transaction);
+      } catch (cause) {
+        throw TrinityError.is(cause) ? cause : postgresFailure(place, what, cause);
+      }
+    });
+  try {
+    await transact('create its tables', prepareTables(place));
+  } catch (error) {
+    await kysely.destroy();
+    throw error;
+  }
+  const bell = postgresBell(connect, clock);
+  return {
+    kind: 'postgres',
+    place: place.text,
+    write: (what, work, given) => transact(what, writing(work, given)),
+    read: (what, work) => transact(what, reading(work)),
+    now: () => sql<number>`(extract(epoch FROM clock_timestamp()) * 1000)::double precision`,
+    sizeBytes,
+    listen: bell.listen,
+    close: async () => {
+      again.end();
+      await bell.close();
+      await kysely.destroy();
+    },
+  };
+}
+
+type Transact = <T>(what: string, transaction: Work<T>) => Promise<T>;
+
+/** A connection that was cut must not keep its locks for long. */
+const sessionSettings = `
+  SET search_path TO trinity;
+  SET idle_in_transaction_session_timeout = 30000;
+  SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3`;
+
+const run = async (database: Kysely<Tables>, statements: string): Promise<void> => {
+  await sql.raw(statements).execute(database);
+};
+
+function writing<T>(work: Work<T>, options: WriteOptions<T> = {}): Work<T> {
+  const { isDurable = true, rings = () => true } = options;
+  const begin = isDurable ? 'BEGIN' : 'BEGIN; SET LOCAL synchronous_commit = off';
+  return (database) =>
+    rollingBack(database, async () => {
+      await run(database, begin);
+      const result = await work(database);
+      await run(database, rings(result) ? 'NOTIFY trinity_run; COMMIT' : 'COMMIT');
+      return result;
+    });
+}
+
+function reading<T>(work: Work<T>): Work<T> {
+  return (database) =>
+    rollingBack(database, async () => {
+      await run(database, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      const result = await work(database);
+      await run(database, 'COMMIT');
+      return result;
+    });
+}
+
+async function rollingBack<T>(database: Kysely<Tables>, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    // Fails where the connection is lost, and with it the transaction.
+    await run(database, 'ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}
+
+/** "TRXR": whoever migrates holds this lock. */
+const migrationLock = 0x54525852;
+
+const prepareTables = (place: PostgresPlace): Work<void> =>
+  writing(
+    async (database) => {
+      await sql`SELECT pg_advisory_xact_lock(${sql.lit(migrationLock)})`.execute(database);
+      const { rows } = await sql`SELECT 1 FROM pg_namespace WHERE nspname = 'trinity'`.execute(
+        database,
+      );
+      if (rows.length === 0) await run(database, 'CREATE SCHEMA trinity');
+      await migrate(database, 'postgres', place.text);
+    },
+    { rings: () => false },
+  );
+
+async function sizeBytes(database: Kysely<Tables>): Promise<number> {
+  const { rows } = await sql<{ bytes: number }>`
+    SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::double precision AS bytes
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = 'trinity' AND c.relkind = 'r'`.execute(database);
+  return rows[0]?.bytes ?? 0;
+}

@@ -1,0 +1,58 @@
+/** Tries again while a server cannot be reached, for a bounded time. */
+import type { Clock } from '@trinity-rft/core';
+import { BufferError, sleep } from '@trinity-rft/core/internal';
+import { PassingError, type PostgresPlace } from './postgres-errors.js';
+
+export interface ReconnectOptions {
+  readonly place: PostgresPlace;
+  readonly patienceMs: number;
+  readonly clock: Pick<Clock, 'after'>;
+  readonly onNotice: (text: string) => void;
+}
+
+export interface Again {
+  <T>(work: () => Promise<T>): Promise<T>;
+  /** No call tries again. */
+  end(): void;
+}
+
+const [firstPauseMs, longestPauseMs] = [20, 2000];
+
+export function untilItAnswers(options: ReconnectOptions): Again {
+  const { place, patienceMs, clock, onNotice } = options;
+  const ended = new AbortController();
+  let isOut = false;
+  const noteOutage = (error: PassingError): void => {
+    if (!isOut && error.isUnreachable)
+      onNotice(`${error.message} Trying again for ${patienceMs / 1000} s.`);
+    isOut ||= error.isUnreachable;
+  };
+  const noteAnswer = (): void => {
+    if (isOut)
+      onNotice(`PostgreSQL at ${place.server}, database ${place.database}, answers again.`);
+    isOut = false;
+  };
+  const again = async <T>(work: () => Promise<T>): Promise<T> => {
+    const start = performance.now();
+    for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
+      try {
+        const result = await work();
+        noteAnswer();
+        return result;
+      } catch (error) {
+        if (!(error instanceof PassingError) || ended.signal.aborted) throw error;
+        if (performance.now() - start > patienceMs) throw outOfPatience(error, patienceMs);
+        noteOutage(error);
+      }
+      // Two that have met do not meet again at once.
+      await sleep(clock, pause * (0.5 + Math.random() / 2));
+    }
+  };
+  return Object.assign(again, { end: () => ended.abort() });
+}
+
+const outOfPatience = (error: PassingError, patienceMs: number): BufferError =>
+  new BufferError(`${error.message} It was tried for ${patienceMs / 1000} s.`, {
+    code: error.code,
+    cause: error,
+  });

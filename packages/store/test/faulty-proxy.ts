@@ -1,0 +1,59 @@
+/** A TCP proxy between a store and its server, which does to connections what networks do. */
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+export interface FaultyProxy {
+  readonly port: number;
+  /** What happens to connections from now on. */
+  set(fault: Fault): void;
+  /** Passes half of what has come, and cuts all connections. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * `swallow`: nothing arrives any more, and nobody is told. `truncate`: half of the next answer, then
+ * the end of the connection.
+ */
+export type Fault = 'none' | 'swallow' | 'truncate' | { readonly delayMs: number };
+
+export async function faultyProxy(target: number): Promise<FaultyProxy> {
+  let fault: Fault = 'none';
+  const open = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1');
+    for (const socket of [client, upstream]) {
+      open.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        open.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.on('data', (data) => pass(data, upstream));
+    upstream.on('data', (data) => {
+      if (fault !== 'truncate') return pass(data, client);
+      fault = 'none';
+      client.end(data.subarray(0, data.length >> 1));
+      upstream.destroy();
+    });
+  });
+  const pass = (data: Buffer, to: Socket): void => {
+    if (fault === 'swallow') return;
+    if (typeof fault === 'object') setTimeout(() => to.write(data), fault.delayMs);
+    else to.write(data);
+  };
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const cut = (): void => {
+    for (const socket of open) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    set: (next) => (fault = next),
+    cut,
+    close: () => {
+      cut();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}

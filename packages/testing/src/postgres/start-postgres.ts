@@ -1,0 +1,171 @@
+/** A PostgreSQL server of its own for a test file: on a free port, without flushing, gone afterwards. */
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface TestPostgres {
+  readonly port: number;
+  readonly user: 'trinity';
+  readonly password: string;
+  /** @param database @default "postgres", which is always there */
+  url(database?: string): string;
+  /** SIGKILL to the server and all its processes. */
+  kill(): Promise<void>;
+  /** After {@link kill}. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Folder of `initdb` and `postgres`: `TRINITY_POSTGRES_BIN`, what is on the PATH, or where Debian has
+ * them. Undefined: there is none, and tests that need it are skipped.
+ */
+export function findPostgres(): string | undefined {
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian) ? readdirSync(debian).toSorted().toReversed() : [];
+  return [
+    ...(process.env['TRINITY_POSTGRES_BIN'] ?? '').split(delimiter),
+    ...versions.map((version) => join(debian, version, 'bin')),
+    ...(process.env['PATH'] ?? '').split(delimiter),
+  ].find((folder) => folder !== '' && existsSync(join(folder, 'postgres')));
+}
+
+export interface StartPostgresOptions {
+  /** Settings of the server, such as `max_connections`. */
+  readonly settings?: Readonly<Record<string, string | number>>;
+}
+
+/** @throws Error when none is installed, see {@link findPostgres} */
+export async function startPostgres(options: StartPostgresOptions = {}): Promise<TestPostgres> {
+  const bin = findPostgres();
+  if (bin === undefined)
+    throw new RangeError('No PostgreSQL is installed: apt install postgresql.');
+  const folder = mkdtempSync(join(tmpdir(), 'trinity-postgres-'));
+  const owner = ownerOf(folder);
+  const password = 'secret word';
+  const data = join(folder, 'data');
+  initialise({ bin, folder, data, owner, password });
+  const port = await freePort();
+  const flags = settingsOf({ ...options.settings, port, unix_socket_directories: folder });
+  const start = async (): Promise<ChildProcess> => {
+    const server = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
+      ...owner,
+      stdio: 'ignore',
+    });
+    await answers(port, server);
+    return server;
+  };
+  let server = await start();
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const exited = new Promise((resolve) => server.once('exit', resolve));
+    server.kill(signal);
+    await exited;
+  };
+  return {
+    port,
+    user: 'trinity',
+    password,
+    url: (database = 'postgres') =>
+      `postgresql://trinity:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`,
+    // The server's "immediate" end: every process of it dies without writing anything.
+    kill: () => end('SIGQUIT'),
+    restart: async () => {
+      await end('SIGQUIT');
+      server = await start();
+    },
+    stop: async () => {
+      await end('SIGQUIT');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** PostgreSQL refuses to run as root. */
+interface Owner {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+function ownerOf(folder: string): Owner {
+  if (process.getuid?.() !== 0) return {};
+  const [uid, gid] = ['-u', '-g'].map((flag) =>
+    Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' })),
+  );
+  if (uid === undefined || gid === undefined) return {};
+  chownSync(folder, uid, gid);
+  return { uid, gid };
+}
+
+interface Cluster {
+  readonly bin: string;
+  readonly folder: string;
+  readonly data: string;
+  readonly owner: Owner;
+  readonly password: string;
+}
+
+function initialise({ bin, folder, data, owner, password }: Cluster): void {
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, password);
+  if (owner.uid !== undefined && owner.gid !== undefined)
+    chownSync(passwordFile, owner.uid, owner.gid);
+  const flags = ['--no-sync', '--no-locale', '-E', 'UTF8', '-A', 'scram-sha-256', '-U', 'trinity'];
+  execFileSync(join(bin, 'initdb'), ['-D', data, ...flags, `--pwfile=${passwordFile}`], {
+    ...owner,
+    cwd: folder,
+    stdio: 'ignore',
+  });
+}
+
+function settingsOf(settings: Readonly<Record<string, string | number>>): readonly string[] {
+  const all = {
+    listen_addresses: '127.0.0.1',
+    fsync: 'off',
+    full_page_writes: 'off',
+    ...settings,
+  };
+  return Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const startDeadlineMs = 60_000;
+
+async function answers(port: number, server: ChildProcess): Promise<void> {
+  const start = performance.now();
+  while (!(await accepts(port))) {
+    if (server.exitCode !== null) throw new RangeError('PostgreSQL ended when it was started.');
+    if (performance.now() - start > startDeadlineMs)
+      throw new RangeError(`PostgreSQL does not answer on port ${port}.`);
+    await sleep(20);
+  }
+}
+
+/** Whether it is ready rather than starting: only then does it answer to a start-up message with R. */
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      const parameters = Buffer.from('user\0trinity\0database\0postgres\0\0');
+      const head = Buffer.alloc(8);
+      head.writeInt32BE(8 + parameters.length, 0);
+      head.writeInt32BE(196_608, 4);
+      socket.write(Buffer.concat([head, parameters]));
+    });
+    socket.once('data', (answer) => {
+      resolve(answer[0] === 'R'.charCodeAt(0));
+      socket.destroy();
+    });
+    socket.once('error', () => resolve(false));
+    socket.once('close', () => resolve(false));
+  });
+}
