@@ -27,10 +27,6 @@ const accepted: Readonly<Record<string, Accepted>> = {
     file: { rest: 'service:\n  data_juicer: {auto_start: true}' },
     warns: ['service.data_juicer', 'Nothing here uses it'],
   },
-  'monitor.shared_run': {
-    file: { rest: 'monitor:\n  shared_run: true' },
-    warns: ['monitor.shared_run', 'the same files'],
-  },
   'optimizer.fused': {
     file: {
       algorithm: 'algorithm:\n  algorithm_type: grpo\n  optimizer: {fused: true}',

@@ -289,10 +289,12 @@ const cases: readonly Broken[] = [
     says: ['not supported', 'Use both'],
   },
   {
-    name: 'a monitor that is not supported',
-    file: { rest: 'monitor:\n  monitor_type: [tensorboard, «wandb]' },
-    key: 'monitor.monitor_type[1]',
-    says: ['"wandb"', 'not supported', 'tensorboard'],
+    name: 'arguments that could be for either monitor',
+    file: {
+      rest: 'monitor:\n  monitor_type: [mlflow, wandb]\n  monitor_args: «{uri: http://host:5000}',
+    },
+    key: 'monitor.monitor_args',
+    says: ['which monitor', '{mlflow: {...}, wandb: {...}}'],
   },
   {
     name: 'two adapters',

@@ -36,7 +36,7 @@ describe('overrides', () => {
 
   it('are blamed for their own mistakes, the file for its own, and for what is missing', () => {
     const found = problems('model: { max_model_len: 1 }\nbuffer: { batch_size: 0 }\n', {
-      monitor: { monitor_type: 'wandb' },
+      monitor: { monitor_type: 'paper' },
       buffer: { total_epochs: -1 },
     });
     expect(found).toEqual(

@@ -89,7 +89,7 @@ describe('secrets', () => {
     [
       'the value of a key that is called so',
       yaml({
-        rest: `monitor:\n  monitor_type: wandb\n  monitor_args: {api_key: ${hidden}}\nexplorer:\n  env_vars: {MY_TOKEN: [${hidden}]}`,
+        rest: `monitor:\n  monitor_type: wandb\n  monitor_args: {api_key: [${hidden}]}\nexplorer:\n  env_vars: {MY_TOKEN: [${hidden}]}`,
       }),
       {},
     ],

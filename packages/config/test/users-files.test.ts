@@ -246,6 +246,24 @@ describe('aliases and other spellings', () => {
     );
   });
 
+  it('takes the arguments of one monitor as they are, and those of several by name', () => {
+    const { config, warnings } = parse(
+      cwd,
+      yaml({
+        rest: 'monitor:\n  monitor_type: wandb\n  monitor_args: {base_url: http://host, api_key: abc, colour: red}',
+      }),
+    );
+    const [{ monitor }] = config.stages;
+    expect(monitor.args).toEqual({ wandb: { base_url: 'http://host', api_key: 'abc' } });
+    expect(warnings.join('\n')).toMatch(/WANDB_API_KEY[^]*colour: ignored\. wandb takes base_url/);
+    const several =
+      'monitor:\n  monitor_type: [mlflow, swanlab]\n  monitor_args: {mlflow: {uri: http://host}, swanlab: {tags: [a]}}';
+    expect(stageOf(cwd, yaml({ rest: several })).monitor.args).toEqual({
+      mlflow: { uri: 'http://host' },
+      swanlab: { tags: ['a'] },
+    });
+  });
+
   it('takes an empty section for one that is not there', () => {
     expect(
       stageOf(cwd, yaml({ rest: 'explorer:\nsynchronizer:\nstages:\n' })).synchronizer.syncInterval,

@@ -426,11 +426,6 @@ export const wrongValues: readonly WrongValue[] = [
   ['synchronizer.sync_timeout', '0', 'got 0, expected a number, above 0.'],
   [
     'monitor.monitor_type',
-    'wandb',
-    'got "wandb", which is not supported. Supported: tensorboard; the console and',
-  ],
-  [
-    'monitor.monitor_type',
     'paper',
     'got "paper", expected one of tensorboard, jsonl, console, wandb, mlflow, swa',
   ],

@@ -48,3 +48,9 @@ export {
 } from './scripted-sampler/scripted-sampler.js';
 export { describeValueEngine } from './value-contract/describe-value-engine.js';
 export type { ValueEngineContract } from './value-contract/fixture.js';
+export {
+  trackingKey,
+  trackingServices,
+  type SeenRequest,
+  type TrackingServices,
+} from './tracking-services/stand-in.js';

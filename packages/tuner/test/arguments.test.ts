@@ -260,7 +260,7 @@ explorer:
       cwd: world.cwd,
       configPath,
       trainDataset: data,
-      monitorType: 'wandb',
+      monitorType: 'paper',
     });
     await expect(tried).rejects.toThrow(/base\.yaml:2:\d+ model\.max_model_len: /);
     await expect(tried).rejects.toThrow(/tune\(\): monitor\.monitor_type/);

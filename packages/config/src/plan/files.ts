@@ -14,7 +14,7 @@ export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[
   return [
     'log/trinity.log',
     'monitor/metrics.jsonl',
-    ...monitor.sinks.map((sink) => `monitor/${sink}/`),
+    ...monitor.sinks.flatMap((sink) => monitorFiles(sink, monitor)),
     ...stored,
     ...(mode === 'serve' ? ['serve/calls.db'] : []),
     ...(mode === 'bench'
@@ -24,6 +24,15 @@ export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[
         ]),
     ...(stageName === undefined ? [] : ['../stage_meta.json']),
   ];
+}
+
+/** A service gets the metrics itself; what it has is noted in a file for each of its runs. */
+function monitorFiles(
+  sink: StageConfig['monitor']['sinks'][number],
+  { sharedRun }: StageConfig['monitor'],
+): readonly string[] {
+  if (sink === 'tensorboard') return ['monitor/tensorboard/'];
+  return sharedRun ? [`monitor/${sink}.json`] : [`monitor/${sink}_<role>.json`];
 }
 
 function count(checkpoints: number): string {

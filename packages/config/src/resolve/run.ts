@@ -15,6 +15,7 @@ import { deriveSynchronizer } from './synchronizer.js';
 import { checkSampling } from './buffer/sample-strategy.js';
 import { deriveExplorer } from './explorer.js';
 import { deriveModel } from './model/model.js';
+import { deriveMonitorArgs } from './monitor.js';
 import { checkDistribution } from './sampling-distribution.js';
 
 type Stages = readonly [StageContext, ...StageContext[]];
@@ -133,6 +134,7 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
     synchronizer: deriveSynchronizer(context),
     monitor: {
       ...resolveSection(sections.monitor, input.monitor),
+      args: deriveMonitorArgs(context),
       directory: join(jobDirectory, 'monitor'),
     },
     log: { ...resolveSection(sections.log, input.log), directory: join(jobDirectory, 'log') },

@@ -6,6 +6,7 @@ import { experienceBuffer, taskset } from './buffer.js';
 import {
   as,
   converted,
+  derived,
   field,
   filledIn,
   ignored,
@@ -14,7 +15,6 @@ import {
   milliseconds,
   notSupported,
   section,
-  withEffects,
 } from './fields.js';
 import { unsupportedNames } from './known-names.js';
 import { dict, flag, float, int, oneOf, text } from './scalars.js';
@@ -79,14 +79,10 @@ export const synchronizer = section(
   'How new weights reach the explorer.',
 );
 
-const monitorType = withEffects(
-  oneOf(['tensorboard', 'jsonl', 'console', 'wandb', 'mlflow', 'swanlab']),
-  [
-    notSupported('Supported: tensorboard; the console and metrics.jsonl are always written.', {
-      values: ['wandb', 'mlflow', 'swanlab'],
-    }),
-  ],
-);
+const sinkNames = ['tensorboard', 'wandb', 'mlflow', 'swanlab'] as const;
+export type SinkName = (typeof sinkNames)[number];
+
+const monitorType = oneOf(['tensorboard', 'jsonl', 'console', 'wandb', 'mlflow', 'swanlab']);
 
 export const monitor = section(
   {
@@ -94,14 +90,14 @@ export const monitor = section(
       z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(monitorType)),
       ['tensorboard'],
       'Where metrics go besides the console and metrics.jsonl; one name or a list.',
-      as('sinks', (names: readonly string[]): readonly 'tensorboard'[] =>
-        names.includes('tensorboard') ? ['tensorboard'] : [],
+      as('sinks', (names: readonly string[]): readonly SinkName[] =>
+        sinkNames.filter((name) => names.includes(name)),
       ),
     ),
     monitor_args: maybe(
       dict(),
-      'Arguments of the monitor.',
-      ignored('TensorBoard takes no arguments.', { except: [null, {}] }),
+      'Arguments of the service that monitor_type names: base_url, api_key, entity, group and tags of wandb; uri, username and password of mlflow; api_host, api_key, workspace, group, description and tags of swanlab. With several services, by their names. Keys belong into the environment: WANDB_API_KEY, MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD (or MLFLOW_TRACKING_TOKEN), SWANLAB_API_KEY.',
+      derived,
     ),
     detailed_stats: field(
       flag(),
@@ -111,9 +107,8 @@ export const monitor = section(
     enable_ray_timeline: field(flag(), false, 'Ray only.', ignored('There is no Ray.')),
     shared_run: field(
       flag(),
-      false,
-      'Newer versions only: one run of the monitor for explorer and trainer.',
-      ignored('Explorer and trainer always write to the same files.'),
+      true,
+      'Explorer and trainer are one run of the service; false: NAME_explorer and NAME_trainer.',
     ),
     cache_dir: filledIn(),
   },

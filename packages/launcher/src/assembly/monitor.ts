@@ -2,28 +2,35 @@
 import path from 'node:path';
 import { openedFile } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
+import { redact } from '@trinity-rft/config/internal';
 import type { Clock, Logger, MetricSink } from '@trinity-rft/core';
 import {
   consoleSink,
   createLogger,
   fileWriter,
   jsonlSink,
+  serviceSink,
   teeSink,
   tensorBoardSink,
   trimPreview,
   type ResumePoint,
+  type RunOutcome,
+  type ServiceSink,
   type Terminal,
 } from '@trinity-rft/monitor';
+import type { MetricRole } from '@trinity-rft/core/internal';
 
 export interface StageMonitor {
   readonly logger: Logger;
   /** For messages that other code already shows on the console. */
   readonly fileLogger: Logger;
+  /** Opens the runs at the tracking services. @throws ServiceError when a service refuses */
+  openServices(): Promise<void>;
   /** Metrics from the resume point on. Later records are deleted: their steps will be repeated. */
   openSink(resume: ResumePoint): MetricSink;
   /** To estimate the remaining time. */
   expectSteps(total: number | undefined): void;
-  close(): Promise<void>;
+  close(outcome: RunOutcome): Promise<void>;
 }
 
 export interface MonitorOptions {
@@ -47,17 +54,23 @@ export function openMonitor(
   const toFile = { level: stage.log.level, write: (line: string) => file.write(line), clock };
   const logger = createLogger({ ...toFile, console: (line) => screen.log(line) });
   const { directory, sinks } = stage.monitor;
-  let tee: MetricSink = screen;
+  const services = servicesOf(stage, { clock, env, logger });
+  let tee: MetricSink = teeSink([...services, screen], {
+    onError: (error) => logger.error(error.message),
+  });
   return {
     logger,
     fileLogger: createLogger(toFile),
+    openServices: async () => {
+      for (const service of services) await service.open();
+    },
     openSink: (resume) => {
       const jsonl = jsonlSink({ path: path.join(directory, 'metrics.jsonl'), resume, logger });
       trimPreviews(directory, resume, logger);
       const tensorBoard = sinks.includes('tensorboard')
         ? [tensorBoardSink({ directory: path.join(directory, 'tensorboard'), clock, resume })]
         : [];
-      tee = teeSink([jsonl, ...tensorBoard, screen], {
+      tee = teeSink([jsonl, ...tensorBoard, ...services, screen], {
         onError: (error) => logger.error(error.message),
       });
       return {
@@ -69,11 +82,47 @@ export function openMonitor(
       };
     },
     expectSteps: (total) => screen.setTotalSteps(total),
-    close: async () => {
+    close: async (outcome) => {
+      for (const service of services) service.setOutcome(outcome);
       await tee.close();
       file.close();
     },
   };
+}
+
+const rolesOf: Readonly<Record<StageConfig['mode'], readonly MetricRole[]>> = {
+  both: ['explorer', 'trainer'],
+  serve: ['explorer', 'trainer'],
+  train: ['trainer'],
+  bench: ['bench'],
+};
+
+/** @throws ServiceError when a key is missing */
+function servicesOf(
+  stage: StageConfig,
+  { clock, env, logger }: Pick<MonitorOptions, 'clock' | 'env'> & Pick<StageMonitor, 'logger'>,
+): readonly ServiceSink[] {
+  const { monitor, project, group, name, mode } = stage;
+  const config = redact(stage) as Readonly<Record<string, unknown>>;
+  return monitor.sinks.flatMap((service) =>
+    service === 'tensorboard'
+      ? []
+      : [
+          serviceSink({
+            service,
+            args: monitor.args[service] ?? {},
+            env,
+            project,
+            name: name.replaceAll('/', '-'),
+            group: group === '' ? project : group,
+            config,
+            directory: monitor.directory,
+            clock,
+            logger,
+            ...(monitor.sharedRun ? {} : { ownRuns: rolesOf[mode] }),
+          }),
+        ],
+  );
 }
 
 /** Steps that will be repeated are shown again. */

@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { createRuntime, describeError, type Clock } from '@trinity-rft/core';
-import type { Terminal } from '@trinity-rft/monitor';
+import type { RunOutcome, Terminal } from '@trinity-rft/monitor';
 import { sharedMathChecker } from '@trinity-rft/reward/internal';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { setEnvironment } from '../assembly/environment.js';
@@ -58,13 +58,15 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   await rm(path.join(jobDirectory, failureFile), { force: true });
   const monitor = openMonitor(stage, { terminal, clock, env });
   const runtime = createRuntime({ seed: stage.seed, clock, logger: monitor.logger });
+  let outcome: RunOutcome = 'interrupted';
   const restoreEnvironment = setEnvironment(stage.explorer.envVars);
   const stopWarnings = warnOfUncheckedMath(sharedMathChecker, runtime.logger);
   try {
     runtime.logger.info(`Stage ${stage.stageName ?? stage.mode}: ${jobDirectory}`);
     for (const change of options.changes) runtime.logger.warn(change);
     if (signal.aborted) return await interrupted(jobDirectory);
-    return await modes[stage.mode]({
+    await monitor.openServices();
+    const result = await modes[stage.mode]({
       ...options.extensions,
       stage,
       startModel: await startModelOf(config, stage),
@@ -78,8 +80,11 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
       signal,
       serve,
     });
+    outcome = result.interrupted ? 'interrupted' : 'finished';
+    return result;
   } catch (thrown) {
     const error = firstCause(thrown);
+    outcome = isInterrupt(error, signal) ? 'interrupted' : 'failed';
     if (isInterrupt(error, signal)) return await interrupted(jobDirectory);
     // The caller of the run reports the error on the console.
     monitor.fileLogger.error(`The run failed: ${describeError(error)}`);
@@ -88,7 +93,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   } finally {
     stopWarnings();
     restoreEnvironment();
-    await monitor.close();
+    await monitor.close(outcome);
   }
 }
 

@@ -330,7 +330,11 @@ export interface SynchronizerConfig extends Resolved<typeof synchronizer> {
   readonly trainerSyncInterval: number;
 }
 
+/** By the name of the monitor; keys as in the YAML. */
+export type MonitorArgs = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
 export interface MonitorConfig extends Resolved<typeof monitor> {
+  readonly args: MonitorArgs;
   /** Absolute: `<jobDirectory>/monitor`. */
   readonly directory: string;
 }

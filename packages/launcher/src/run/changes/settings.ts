@@ -28,6 +28,7 @@ const renamed: readonly (readonly [resolved: RegExp, key: string])[] = [
   [/^explorer\.serve\.check_interval_ms$/, 'explorer.service_status_check_interval_ms'],
   [/^explorer\.serve\./, 'explorer.'],
   [/^monitor\.sinks$/, 'monitor.monitor_type'],
+  [/^monitor\.args\.\w+\./, 'monitor.monitor_args.'],
   [/\.clip_grad_norm$/, '.clip_grad'],
   [/^(algorithm\.\w+_(?:fn|strategy))\.name$/, '$1'],
   [/^(algorithm\.\w+_(?:fn|strategy))\.args\./, '$1_args.'],

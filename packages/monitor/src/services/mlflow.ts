@@ -1,0 +1,175 @@
+/** A run of MLflow, through its REST API (2.0). */
+import { basicAuthorization, need, pick, request, type ServiceAnswer } from './request.js';
+import {
+  ServiceError,
+  type PreviewTable,
+  type RunOutcome,
+  type ServiceRecord,
+  type TrackedRun,
+} from './service.js';
+
+export interface MlflowOptions {
+  /** @default http://localhost:5000 */
+  readonly uri?: string | undefined;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  /** Instead of user and password. */
+  readonly token?: string | undefined;
+  /** The experiment. */
+  readonly project: string;
+  readonly name: string;
+  readonly tags: Readonly<Record<string, string>>;
+  /** Flat and without secrets: the parameters of the run. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** Limits of one `log-batch`, and of a parameter's value in servers of all versions. */
+const limits = { metrics: 1000, params: 100, value: 500, key: 250 } as const;
+
+const outcomes: Readonly<Record<RunOutcome, string>> = {
+  finished: 'FINISHED',
+  interrupted: 'KILLED',
+  failed: 'FAILED',
+};
+
+type Call = (
+  path: string,
+  body: object,
+  signal: AbortSignal,
+  more?: Partial<Parameters<typeof request>[1]>,
+) => Promise<ServiceAnswer>;
+
+export function mlflowRun(options: MlflowOptions): TrackedRun {
+  const root = (options.uri ?? 'http://localhost:5000').replace(/\/+$/, '');
+  const headers = authorization(options);
+  const call: Call = (path, body, signal, more) =>
+    request(`${root}/api/2.0/${path}`, { headers, body, signal, ...more });
+  let artifacts = '';
+  return {
+    open: async (known, signal) => {
+      const found = known === undefined ? undefined : await findRun(call, known, signal);
+      const experiment = found ? undefined : await experimentOf(call, root, options, signal);
+      const info =
+        found ?? (await createRun(call, { options, experiment: String(experiment) }, signal));
+      const id = need(info, root, 'run_id');
+      artifacts = need(info, root, 'artifact_uri');
+      if (found) await call('mlflow/runs/update', { run_id: id, status: 'RUNNING' }, signal);
+      const url = `${root}/#/experiments/${need(info, root, 'experiment_id')}/runs/${id}`;
+      return { id, url, isNew: found === undefined };
+    },
+    send: async ({ records }, run, signal) => {
+      for (const metrics of slices(records.flatMap(metricsOf), limits.metrics))
+        await call('mlflow/runs/log-batch', { run_id: run.id, metrics }, signal);
+    },
+    showTable: async (table, run, signal) => {
+      const base = proxyPath(artifacts);
+      if (base === undefined) return;
+      await call(`mlflow-artifacts/artifacts/${base}/${tableName}`, {}, signal, {
+        method: 'PUT',
+        body: JSON.stringify(tableJson(table)),
+      });
+      const value = JSON.stringify([{ path: tableName, type: 'table' }]);
+      const tag = { run_id: run.id, key: 'mlflow.loggedArtifacts', value };
+      await call('mlflow/runs/set-tag', tag, signal);
+    },
+    end: async (outcome, run, signal) => {
+      const end = { run_id: run.id, status: outcomes[outcome], end_time: Date.now() };
+      await call('mlflow/runs/update', end, signal);
+    },
+  };
+}
+
+function authorization({ token, username, password }: MlflowOptions): Record<string, string> {
+  if (token !== undefined) return { authorization: `Bearer ${token}` };
+  if (username === undefined) return {};
+  return { authorization: basicAuthorization(username, password ?? '') };
+}
+
+/** Undefined if it does not exist, or was deleted. */
+async function findRun(call: Call, id: string, signal: AbortSignal): Promise<unknown> {
+  const path = `mlflow/runs/get?run_id=${encodeURIComponent(id)}`;
+  const answer = await call(path, {}, signal, { method: 'GET', body: undefined, accept: [404] });
+  const info = pick(answer.json, 'run', 'info');
+  return answer.status === 404 || pick(info, 'lifecycle_stage') === 'deleted' ? undefined : info;
+}
+
+async function experimentOf(
+  call: Call,
+  root: string,
+  { project }: MlflowOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const query = `mlflow/experiments/get-by-name?experiment_name=${encodeURIComponent(project)}`;
+  const get = { method: 'GET', body: undefined, accept: [404] } as const;
+  const found = await call(query, {}, signal, get);
+  const experiment = pick(found.json, 'experiment');
+  if (pick(experiment, 'lifecycle_stage') === 'deleted')
+    throw new ServiceError(
+      `MLflow: the experiment "${project}" was deleted. Restore it, or choose another project.`,
+      { problem: 'rejected' },
+    );
+  if (found.status !== 404) return need(experiment, root, 'experiment_id');
+  const made = await call('mlflow/experiments/create', { name: project }, signal, {
+    accept: [400],
+  });
+  // Two runs may have started at once.
+  if (made.status === 400)
+    return need((await call(query, {}, signal, get)).json, root, 'experiment', 'experiment_id');
+  return need(made.json, root, 'experiment_id');
+}
+
+async function createRun(
+  call: Call,
+  { options, experiment }: { readonly options: MlflowOptions; readonly experiment: string },
+  signal: AbortSignal,
+): Promise<unknown> {
+  const tags = Object.entries({ 'mlflow.runName': options.name, ...options.tags });
+  const { json } = await call(
+    'mlflow/runs/create',
+    {
+      experiment_id: experiment,
+      run_name: options.name,
+      start_time: Date.now(),
+      tags: tags.map(([key, value]) => ({ key, value })),
+    },
+    signal,
+  );
+  const info = pick(json, 'run', 'info');
+  const params = Object.entries(options.params).map(([key, value]) => ({
+    key: keyOf(key),
+    value: value.slice(0, limits.value),
+  }));
+  for (const part of slices(params, limits.params))
+    await call('mlflow/runs/log-batch', { run_id: pick(info, 'run_id'), params: part }, signal);
+  return info;
+}
+
+const metricsOf = ({ metrics, step, time }: ServiceRecord) =>
+  Object.entries(metrics).map(([key, value]) => ({
+    key: keyOf(key),
+    value,
+    step,
+    timestamp: time,
+  }));
+
+/** What MLflow takes as a name; `@` as in Trinity-RFT. */
+const keyOf = (key: string): string =>
+  key
+    .replaceAll('@', '_at_')
+    .replaceAll(/[^\w\-. :/]/g, '_')
+    .slice(0, limits.key);
+
+const tableName = 'rollout_examples.json';
+
+/** pandas' `split` layout, which MLflow's page shows as a table. */
+const tableJson = ({ columns, rows }: PreviewTable): object => ({ columns, data: rows });
+
+/** Artifacts that the server itself stores; others are in a storage of the user's own. */
+function proxyPath(uri: string): string | undefined {
+  const match = /^mlflow-artifacts:(?:\/\/[^/]*)?\/(.*)$/.exec(uri);
+  return match?.[1]?.split('/').map(encodeURIComponent).join('/');
+}
+
+function* slices<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let i = 0; i < items.length; i += size) yield items.slice(i, i + size);
+}

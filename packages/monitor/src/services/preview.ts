@@ -1,0 +1,45 @@
+/** The last rollouts that were shown, as a table. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { redactText } from '@trinity-rft/core/internal';
+import type { PreviewTable } from './service.js';
+
+const columns = ['step', 'reward', 'prompt', 'response'] as const;
+const mostRows = 50;
+const mostCharacters = 4000;
+/** A preview that grew beyond it is left out. */
+const mostBytes = 32 * 2 ** 20;
+
+/** Undefined if there are none, or none since the last call. */
+export function previewReader(file: string): () => PreviewTable | undefined {
+  let seen = 0;
+  return () => {
+    if (!existsSync(file)) return undefined;
+    const { size } = statSync(file);
+    if (size === seen || size > mostBytes) return undefined;
+    seen = size;
+    const lines = readFileSync(file, 'utf8')
+      .split('\n')
+      .slice(-mostRows - 1);
+    const rows = lines.flatMap((line) => rowOf(line));
+    return rows.length === 0 ? undefined : { columns, rows };
+  };
+}
+
+function rowOf(line: string): readonly (readonly (string | number | null)[])[] {
+  try {
+    const row = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    const number = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+    const text = (value: unknown): string =>
+      redactText(typeof value === 'string' ? value : '').slice(0, mostCharacters);
+    return [
+      [
+        number(row['step']),
+        number(row['reward']),
+        text(row['prompt_text']),
+        text(row['response_text']),
+      ],
+    ];
+  } catch {
+    return [];
+  }
+}

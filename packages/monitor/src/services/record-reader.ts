@@ -1,0 +1,61 @@
+/** Reads `metrics.jsonl` while it is written, a piece at a time. */
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import type { MetricRecord } from '@trinity-rft/core';
+
+export interface RecordReader {
+  /** The next records, at most about `pieceBytes` of them; empty at the end of the file. */
+  read(): readonly MetricRecord[];
+}
+
+const pieceBytes = 256 * 1024;
+
+export function recordReader(file: string): RecordReader {
+  let position = 0;
+  let rest = Buffer.alloc(0);
+
+  const readPiece = (): Buffer => {
+    const piece = Buffer.alloc(pieceBytes);
+    const descriptor = openSync(file, 'r');
+    try {
+      return piece.subarray(0, readSync(descriptor, piece, 0, pieceBytes, position));
+    } finally {
+      closeSync(descriptor);
+    }
+  };
+
+  return {
+    read: () => {
+      if (!existsSync(file)) return [];
+      for (;;) {
+        const piece = readPiece();
+        if (piece.length === 0) return [];
+        position += piece.length;
+        const text = Buffer.concat([rest, piece]);
+        const end = text.lastIndexOf('\n') + 1;
+        rest = Buffer.from(text.subarray(end));
+        const records = text
+          .subarray(0, end)
+          .toString('utf8')
+          .split('\n')
+          .flatMap((line) => recordOf(line));
+        if (records.length > 0) return records;
+      }
+    },
+  };
+}
+
+/** None for a line that is not ours. Numbers that were not finite are left out. */
+function recordOf(line: string): readonly MetricRecord[] {
+  if (line === '') return [];
+  try {
+    const { role, step, metrics, timing } = JSON.parse(line) as MetricRecord & {
+      readonly timing?: Readonly<Record<string, unknown>>;
+    };
+    const numbers = Object.entries({ ...metrics, ...timing }).filter(
+      (entry): entry is [string, number] => typeof entry[1] === 'number',
+    );
+    return [{ role, step, metrics: Object.fromEntries(numbers) }];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,113 @@
+/** One HTTP request to a tracking service: a deadline, and its failure as a kind of problem. */
+import { describeError } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/core/internal';
+import { ServiceError, type ServiceProblem } from './service.js';
+
+export interface ServiceRequest {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON, or as it is if it is text. */
+  readonly body?: unknown;
+  /** Statuses that are answers as well. */
+  readonly accept?: readonly number[];
+  readonly signal: AbortSignal;
+}
+
+export interface ServiceAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Undefined if the answer is no JSON. */
+  readonly json: unknown;
+}
+
+const deadlineMs = 15_000;
+const longestAnswer = 300;
+
+/** @throws ServiceError */
+export async function request(url: string, options: ServiceRequest): Promise<ServiceAnswer> {
+  const { method = 'POST', headers, body, accept = [], signal } = options;
+  const response = await attempt(url, async () => {
+    const answer = await fetch(url, {
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+      body: body === undefined || typeof body === 'string' ? (body ?? null) : JSON.stringify(body),
+      // A redirect would carry the key to another host.
+      redirect: 'error',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
+    });
+    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  });
+  const { status, text } = response;
+  if ((status < 200 || status > 299) && !accept.includes(status))
+    throw new ServiceError(
+      `${origin(url)} answered ${status}${text === '' ? '' : `: ${redactText(text.slice(0, longestAnswer))}`}`,
+      { problem: problemOf(status), retryAfterMs: retryAfter(response.headers) },
+    );
+  return { status, headers: response.headers, json: parse(text) };
+}
+
+async function attempt<T>(url: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    const inner = cause instanceof Error ? (cause.cause ?? cause) : cause;
+    throw new ServiceError(`${origin(url)} could not be reached: ${describeError(inner)}`, {
+      problem: 'unavailable',
+      cause,
+    });
+  }
+}
+
+function problemOf(status: number): ServiceProblem {
+  if (status === 401 || status === 403) return 'refused';
+  if (status === 408 || status === 429 || status >= 500) return 'unavailable';
+  return 'rejected';
+}
+
+/** Seconds or a date. */
+function retryAfter(headers: Headers): number | undefined {
+  const value = headers.get('retry-after');
+  if (value === null) return undefined;
+  const seconds = Number(value);
+  const ms = Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1000;
+  return Number.isFinite(ms) && ms >= 0 ? ms : undefined;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without path, which may name what is private, and without password. */
+export function origin(url: string): string {
+  try {
+    return new URL(url).origin;
+  } catch {
+    return 'the address';
+  }
+}
+
+export const basicAuthorization = (user: string, password: string): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+
+/** A field of an answer, whatever its shape. */
+export function pick(value: unknown, ...keys: readonly string[]): unknown {
+  return keys.reduce<unknown>(
+    (at, key) =>
+      typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined,
+    value,
+  );
+}
+
+/** A text of an answer that has to be there. @throws ServiceError */
+export function need(value: unknown, url: string, ...keys: readonly string[]): string {
+  const found = pick(value, ...keys);
+  if (typeof found === 'string' && found !== '') return found;
+  throw new ServiceError(
+    `${origin(url)} answered without ${keys.join('.')}; is it the right address?`,
+    { problem: 'rejected' },
+  );
+}

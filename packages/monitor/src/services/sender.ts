@@ -1,0 +1,224 @@
+/**
+ * Brings the records of `metrics.jsonl` to a service, in the background. The file is the buffer: what
+ * the service has not taken yet is read from it later, by this process or the next one.
+ */
+import { describeError, type Clock, type Logger, type MetricRecord } from '@trinity-rft/core';
+import type { MetricRole } from '@trinity-rft/core/internal';
+import { readCursor, writeCursor, type Cursor } from './cursor.js';
+import type { PreviewTable, RunOutcome, ServiceRecord, TrackedRun } from './service.js';
+import { ServiceError } from './service.js';
+import { recordReader } from './record-reader.js';
+
+export interface SenderOptions {
+  /** For messages: `Weights & Biases`. */
+  readonly title: string;
+  readonly run: TrackedRun;
+  /** `metrics.jsonl`. */
+  readonly metricsFile: string;
+  readonly cursorFile: string;
+  /** Others are not sent. @default all */
+  readonly roles?: readonly MetricRole[] | undefined;
+  /** Called before each table. */
+  readonly nextTable?: () => PreviewTable | undefined;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  /** How long records are collected before they are sent, in ms. @default 2000 */
+  readonly batchMs?: number;
+  /** How long the end of the run waits for the service, in ms. @default 15_000 */
+  readonly closeMs?: number;
+}
+
+export interface Sender {
+  /**
+   * Opens the run, so that a wrong key is found before anything starts. A service that cannot be
+   * reached is tried again later.
+   * @throws ServiceError when the service refuses the key, or what is asked of it
+   */
+  open(): Promise<void>;
+  /** There are new records. */
+  wake(): void;
+  /** Sends what is left, as far as the time allows, and says what could not be sent. */
+  close(outcome: RunOutcome): Promise<void>;
+}
+
+const longestBatch = 200;
+const openMs = 20_000;
+const tableEveryMs = 60_000;
+const firstPauseMs = 1000;
+const longestPauseMs = 60_000;
+const beatMs = 30_000;
+
+export function createSender(options: SenderOptions): Sender {
+  const { title, run, clock, logger, cursorFile, batchMs = 2000, closeMs = 15_000 } = options;
+  const reader = recordReader(options.metricsFile);
+  const stopped = new AbortController();
+  let cursor = readCursor(cursorFile);
+  let isOpen = false;
+  let pending: ServiceRecord[] = [];
+  let refused = 0;
+  let failures = 0;
+  let warned = false;
+  let tableAt = 0;
+  let working: Promise<void> | undefined;
+  let isWoken = false;
+  let cancelTimer: (() => void) | undefined;
+  // Records of each role that were read; those up to the cursor are known to the service.
+  const read: Partial<Record<MetricRole, number>> = {};
+
+  const openRun = async (signal: AbortSignal): Promise<void> => {
+    const { id, url, isNew } = await run.open(cursor?.id, signal);
+    const before = isNew || cursor === undefined ? { sent: 0, roles: {} } : cursor;
+    keep({ id, url, sent: before.sent, roles: before.roles });
+    isOpen = true;
+    logger.info(`${title}: ${url}`);
+  };
+
+  const keep = (next: Cursor): void => {
+    cursor = next;
+    writeCursor(cursorFile, next);
+  };
+
+  const isKnown = ({ role }: MetricRecord): boolean => {
+    const place = (read[role] ?? 0) + 1;
+    read[role] = place;
+    return place <= (cursor?.roles[role] ?? 0);
+  };
+
+  const fill = (): void => {
+    while (pending.length < longestBatch) {
+      const records = reader.read();
+      if (records.length === 0) return;
+      const time = clock.now();
+      const wanted = ({ role }: MetricRecord): boolean => options.roles?.includes(role) ?? true;
+      for (const record of records)
+        if (wanted(record) && !isKnown(record)) pending.push({ ...record, time });
+    }
+  };
+
+  const sendBatch = async (signal: AbortSignal): Promise<void> => {
+    if (cursor === undefined) return;
+    const records = pending.slice(0, longestBatch);
+    try {
+      await run.send({ records, first: cursor.sent }, cursor, signal);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.problem !== 'rejected') throw error;
+      refused += records.length;
+      warnOnce(`${title} does not take some records: ${error.message}`);
+    }
+    const roles = { ...cursor.roles };
+    for (const { role } of records) roles[role] = (roles[role] ?? 0) + 1;
+    pending = pending.slice(records.length);
+    keep({ ...cursor, sent: cursor.sent + records.length, roles });
+  };
+
+  const showTable = async (signal: AbortSignal, isLast: boolean): Promise<void> => {
+    if (run.showTable === undefined || cursor === undefined) return;
+    if (!isLast && clock.now() - tableAt < tableEveryMs) return;
+    const table = options.nextTable?.();
+    if (table === undefined) return;
+    tableAt = clock.now();
+    await run.showTable(table, cursor, signal);
+  };
+
+  const beat = async (signal: AbortSignal): Promise<void> => {
+    if (cursor !== undefined) await run.beat?.(cursor, signal);
+  };
+
+  const sendAll = async (signal: AbortSignal, isLast = false): Promise<void> => {
+    if (!isOpen) await openRun(signal);
+    fill();
+    if (pending.length === 0) await beat(signal);
+    for (; pending.length > 0; fill()) await sendBatch(signal);
+    await showTable(signal, isLast);
+    if (failures > 0) logger.info(`${title} takes records again.`);
+    failures = 0;
+    warned = false;
+  };
+
+  const warnOnce = (message: string): void => {
+    if (!warned) logger.warn(message);
+    warned = true;
+  };
+
+  /** @returns how long to wait before the next attempt, in ms; undefined: until there is more */
+  const attempt = async (): Promise<number | undefined> => {
+    try {
+      await sendAll(stopped.signal);
+      return run.beat === undefined ? undefined : beatMs;
+    } catch (error) {
+      if (stopped.signal.aborted) return undefined;
+      failures += 1;
+      warnOnce(
+        `${title}: ${describeError(error)}. The run continues; its records are kept in metrics.jsonl and sent later.`,
+      );
+      const asked = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
+      return Math.max(asked, Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1)));
+    }
+  };
+
+  const work = async (): Promise<void> => {
+    cancelTimer = undefined;
+    isWoken = false;
+    const pause = await attempt();
+    working = undefined;
+    if (isWoken && failures === 0) schedule(batchMs);
+    else if (pause !== undefined) schedule(pause);
+  };
+
+  const schedule = (ms: number): void => {
+    if (stopped.signal.aborted) return;
+    cancelTimer?.();
+    cancelTimer = clock.after(ms, () => {
+      working = work();
+    });
+  };
+
+  const finish = async (outcome: RunOutcome): Promise<void> => {
+    const signal = AbortSignal.timeout(closeMs);
+    try {
+      await sendAll(signal, true);
+      if (cursor !== undefined) await run.end(outcome, cursor, signal);
+    } catch (error) {
+      const left = unsent();
+      logger.warn(
+        `${title}: ${describeError(error)}. ${left} ${left === 1 ? 'record was' : 'records were'} not sent; they are when the run is started again.`,
+      );
+    }
+    if (refused > 0) logger.warn(`${title} did not take ${refused} records.`);
+  };
+
+  const unsent = (): number => {
+    let count = pending.length;
+    for (let records = reader.read(); records.length > 0; records = reader.read())
+      count += records.filter((record) => !isKnown(record)).length;
+    return count;
+  };
+
+  const sender: Sender = {
+    open: async () => {
+      try {
+        await openRun(AbortSignal.timeout(openMs));
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.problem !== 'unavailable') throw error;
+        failures += 1;
+        warnOnce(
+          `${title}: ${error.message}. The run starts; its records are kept in metrics.jsonl and sent later.`,
+        );
+        schedule(firstPauseMs);
+      }
+    },
+    wake: () => {
+      // Woken already, or waiting for a service that failed.
+      if (isWoken || failures > 0) return;
+      isWoken = true;
+      if (working === undefined) schedule(batchMs);
+    },
+    close: async (outcome) => {
+      cancelTimer?.();
+      stopped.abort(new Error('the run has ended'));
+      await working?.catch(() => undefined);
+      await finish(outcome);
+    },
+  };
+  return sender;
+}

@@ -1,0 +1,202 @@
+/** Metrics for Weights & Biases, MLflow or SwanLab. */
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { knowSecret, type MetricRole } from '@trinity-rft/core/internal';
+import type { Clock, Logger, MetricSink } from '@trinity-rft/core';
+import { mlflowRun } from './mlflow.js';
+import { previewReader } from './preview.js';
+import { createSender, type Sender, type SenderOptions } from './sender.js';
+import { ServiceError, type RunOutcome, type ServiceName, type TrackedRun } from './service.js';
+import { swanlabRun } from './swanlab.js';
+import { wandbRun } from './wandb.js';
+
+type Arguments = Readonly<Record<string, unknown>>;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ServiceSinkOptions {
+  readonly service: ServiceName;
+  /** As `monitor.monitor_args` has them: `base_url`, `uri`, `workspace` and so on. */
+  readonly args: Arguments;
+  /** Holds the keys of the services, and their addresses under the names that they define. */
+  readonly env: Environment;
+  readonly project: string;
+  /** Name of the run. */
+  readonly name: string;
+  readonly group: string;
+  /** Roles that get a run of their own. @default one run for all */
+  readonly ownRuns?: readonly MetricRole[];
+  /** The configuration, without secrets. */
+  readonly config: Arguments;
+  /** Has `metrics.jsonl`, and gets `<service>.json`: what was sent. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  readonly batchMs?: number;
+  readonly closeMs?: number;
+}
+
+export interface ServiceSink extends MetricSink {
+  /**
+   * Opens the run at the service.
+   * @throws ServiceError when a key is missing or refused
+   */
+  open(): Promise<void>;
+  /** What `close` tells the service. @default finished */
+  setOutcome(outcome: RunOutcome): void;
+}
+
+export const serviceTitles: Readonly<Record<ServiceName, string>> = {
+  wandb: 'Weights & Biases',
+  mlflow: 'MLflow',
+  swanlab: 'SwanLab',
+};
+
+/**
+ * Sends what `metrics.jsonl` gets, which must be written before this sink is. `write` only says
+ * that there is more: it neither waits nor fails, whatever the service does.
+ */
+export function serviceSink(options: ServiceSinkOptions): ServiceSink {
+  const { service, ownRuns } = options;
+  const senders = (ownRuns ?? [undefined]).map((role) => senderOf(options, role));
+  let outcome: RunOutcome = 'finished';
+  return {
+    open: async () => {
+      for (const sender of senders) await openSender(service, sender);
+    },
+    write: () => {
+      for (const sender of senders) sender.wake();
+    },
+    setOutcome: (value) => {
+      outcome = value;
+    },
+    close: async () => {
+      await Promise.all(senders.map((sender) => sender.close(outcome)));
+    },
+  };
+}
+
+async function openSender(service: ServiceName, sender: Sender): Promise<void> {
+  try {
+    await sender.open();
+  } catch (cause) {
+    if (!(cause instanceof ServiceError)) throw cause;
+    const fix =
+      cause.problem === 'refused'
+        ? `Check ${keyNames[service]} in the environment.`
+        : 'Check monitor.monitor_args.';
+    throw new ServiceError(`${serviceTitles[service]}: ${cause.message}. ${fix}`, {
+      problem: cause.problem,
+      cause,
+    });
+  }
+}
+
+const keyNames: Readonly<Record<ServiceName, string>> = {
+  wandb: 'WANDB_API_KEY',
+  mlflow: 'MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN,',
+  swanlab: 'SWANLAB_API_KEY',
+};
+
+function senderOf(options: ServiceSinkOptions, role: MetricRole | undefined): Sender {
+  const { service, directory, name, clock, logger } = options;
+  const suffix = role === undefined ? '' : `_${role}`;
+  const preview = role === 'trainer' ? undefined : path.join(directory, 'rollouts.jsonl');
+  const more: Pick<SenderOptions, 'nextTable' | 'roles'> = {
+    roles: role && [role],
+    nextTable: preview === undefined ? () => undefined : previewReader(preview),
+  };
+  const { batchMs, closeMs } = options;
+  return createSender({
+    title: serviceTitles[service],
+    run: runs[service]({ ...options, name: `${name}${suffix}` }, role),
+    metricsFile: path.join(directory, 'metrics.jsonl'),
+    cursorFile: path.join(directory, `${service}${suffix}.json`),
+    clock,
+    logger,
+    ...more,
+    ...(batchMs === undefined ? {} : { batchMs }),
+    ...(closeMs === undefined ? {} : { closeMs }),
+  });
+}
+
+const runs: Readonly<
+  Record<ServiceName, (options: ServiceSinkOptions, role: MetricRole | undefined) => TrackedRun>
+> = {
+  wandb: ({ args, env, project, name, group, config }, role) =>
+    wandbRun({
+      baseUrl: text(args, 'base_url') ?? env['WANDB_BASE_URL'],
+      apiKey: keyOf('wandb', text(args, 'api_key') ?? env['WANDB_API_KEY']),
+      entity: text(args, 'entity') ?? env['WANDB_ENTITY'],
+      project,
+      name,
+      group: text(args, 'group') ?? group,
+      tags: [...list(args, 'tags'), ...(role === undefined ? [] : [role])],
+      config,
+      newId,
+    }),
+  mlflow: ({ args, env, project, name, group, config }, role) =>
+    mlflowRun({
+      uri: text(args, 'uri') ?? env['MLFLOW_TRACKING_URI'],
+      username: text(args, 'username') ?? env['MLFLOW_TRACKING_USERNAME'],
+      password: secret(text(args, 'password') ?? env['MLFLOW_TRACKING_PASSWORD']),
+      token: secret(env['MLFLOW_TRACKING_TOKEN']),
+      project,
+      name,
+      tags: { group, ...(role === undefined ? {} : { role }) },
+      params: flat(config),
+    }),
+  swanlab: ({ args, env, project, name, group, config }, role) =>
+    swanlabRun({
+      host: text(args, 'api_host') ?? env['SWANLAB_API_HOST'],
+      apiKey: keyOf('swanlab', text(args, 'api_key') ?? env['SWANLAB_API_KEY']),
+      workspace: text(args, 'workspace') ?? env['SWANLAB_WORKSPACE'],
+      project,
+      name,
+      group: text(args, 'group') ?? group,
+      description: text(args, 'description'),
+      tags: [...list(args, 'tags'), ...(role === undefined ? [] : [role])],
+      config,
+      newId,
+    }),
+};
+
+const newId = (): string => randomBytes(10).toString('hex');
+
+/** @throws ServiceError when there is none */
+function keyOf(service: ServiceName, key: string | undefined): string {
+  if (key === undefined || key === '')
+    throw new ServiceError(
+      `${serviceTitles[service]} needs a key. Set ${keyNames[service]} in the environment, or take ${service} out of monitor.monitor_type.`,
+      { problem: 'refused' },
+    );
+  knowSecret(key);
+  return key;
+}
+
+function secret(value: string | undefined): string | undefined {
+  if (value !== undefined) knowSecret(value);
+  return value;
+}
+
+function text(args: Arguments, name: string): string | undefined {
+  const value = args[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function list(args: Arguments, name: string): readonly string[] {
+  const value = args[name];
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+/** Nested keys joined with dots, values as text. */
+function flat(config: Arguments): Readonly<Record<string, string>> {
+  const entries = (at: string, value: unknown): readonly (readonly [string, string])[] =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.entries(value).flatMap(([name, inner]) =>
+          entries(at === '' ? name : `${at}.${name}`, inner),
+        )
+      : value === undefined
+        ? []
+        : [[at, typeof value === 'string' ? value : JSON.stringify(value)]];
+  return Object.fromEntries(entries('', config));
+}

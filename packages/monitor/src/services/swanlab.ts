@@ -1,0 +1,130 @@
+/** A run of SwanLab, through the interface that its own open client speaks. */
+import { need, request } from './request.js';
+import type { RunOutcome, ServiceRecord, TrackedRun } from './service.js';
+
+export interface SwanlabOptions {
+  /** @default https://api.swanlab.cn */
+  readonly host?: string | undefined;
+  readonly apiKey: string;
+  /** User or organisation. @default that of the key */
+  readonly workspace?: string | undefined;
+  readonly project: string;
+  readonly name: string;
+  readonly group: string;
+  readonly description?: string | undefined;
+  readonly tags: readonly string[];
+  /** Without secrets. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** A fresh id for a run. */
+  readonly newId: () => string;
+}
+
+const outcomes: Readonly<Record<RunOutcome, string>> = {
+  finished: 'FINISHED',
+  interrupted: 'ABORTED',
+  failed: 'CRASHED',
+};
+
+const colour = '#528d59';
+const mostScalars = 1000;
+
+export function swanlabRun(options: SwanlabOptions): TrackedRun {
+  const root = `${(options.host ?? 'https://api.swanlab.cn').replace(/\/+$/, '')}/api`;
+  let session = '';
+  let workspace = '';
+  let project = { name: '', id: '' };
+  let columns: ReadonlySet<string> = new Set();
+
+  const login = async (signal: AbortSignal): Promise<void> => {
+    const headers = { authorization: options.apiKey };
+    const { json } = await request(`${root}/login/api_key`, { headers, signal });
+    session = need(json, root, 'sid');
+    workspace = options.workspace ?? need(json, root, 'userInfo', 'username');
+  };
+
+  const call = (path: string, signal: AbortSignal, more: Partial<Parameters<typeof request>[1]>) =>
+    request(`${root}/${path}`, { headers: { cookie: `sid=${session}` }, signal, ...more });
+
+  const openProject = async (signal: AbortSignal): Promise<void> => {
+    const at = `project/${encodeURIComponent(workspace)}/${encodeURIComponent(options.project)}`;
+    const get = { method: 'GET' } as const;
+    const found = await call(at, signal, { ...get, accept: [404] });
+    if (found.status === 404)
+      await call(`projects/${encodeURIComponent(workspace)}`, signal, {
+        body: { name: options.project, visibility: 'PRIVATE' },
+      });
+    const { json } = found.status === 404 ? await call(at, signal, get) : found;
+    project = { name: need(json, root, 'name'), id: need(json, root, 'cuid') };
+  };
+
+  const path = (folder: string): string =>
+    `${folder}/${encodeURIComponent(workspace)}/${encodeURIComponent(project.name)}`;
+
+  return {
+    open: async (known, signal) => {
+      await login(signal);
+      await openProject(signal);
+      const { name, group, description, tags, config } = options;
+      const body = {
+        name,
+        cuid: known ?? options.newId(),
+        createdAt: new Date().toISOString(),
+        colors: [colour, colour],
+        cluster: group === '' ? undefined : group,
+        description,
+        labels: tags.length === 0 ? undefined : tags.map((tag) => ({ name: tag })),
+      };
+      const { status, json } = await call(`${path('project')}/experiment`, signal, { body });
+      const id = need(json, root, 'cuid');
+      await call(`${path('project')}/runs/${id}/profile`, signal, {
+        method: 'PUT',
+        body: { config: configOf(config) },
+      });
+      columns = new Set();
+      const host = root.replace('//api.', '//').replace(/\/api$/, '');
+      const url = `${host}/@${workspace}/${project.name}/runs/${id}/chart`;
+      return { id, url, isNew: status === 201 };
+    },
+    send: async ({ records }, run, signal) => {
+      const names = new Set(records.flatMap(({ metrics }) => Object.keys(metrics)));
+      const fresh = [...names].filter((name) => !columns.has(name));
+      if (fresh.length > 0) {
+        const series = fresh.map((key) => ({ key, type: 'FLOAT', sectionName: sectionOf(key) }));
+        await call(`${path('projects')}/series`, signal, { body: { series } });
+        columns = new Set([...columns, ...fresh]);
+      }
+      const scalars = records.flatMap(scalarsOf);
+      for (let i = 0; i < scalars.length; i += mostScalars) {
+        const metrics = scalars.slice(i, i + mostScalars);
+        const ids = { type: 'scalar', projectId: project.id, experimentId: run.id };
+        await call('house/metrics', signal, { body: { ...ids, metrics } });
+      }
+    },
+    beat: async (run, signal) => {
+      const body = { flagId: run.id };
+      await call(`house/experiments/${run.id}/heartbeat`, signal, { body });
+    },
+    end: async (outcome, run, signal) => {
+      await call(`${path('project')}/runs/${run.id}/state`, signal, {
+        method: 'PUT',
+        body: { state: outcomes[outcome], finishedAt: new Date().toISOString(), from: 'sdk' },
+      });
+    },
+  };
+}
+
+const scalarsOf = ({ metrics, step, time }: ServiceRecord) =>
+  Object.entries(metrics).map(([key, data]) => ({
+    key,
+    index: step,
+    data,
+    create_time: new Date(time).toISOString(),
+  }));
+
+const sectionOf = (key: string): string => key.split('/')[0] ?? key;
+
+/** Each entry with its place in the list. */
+const configOf = (config: Readonly<Record<string, unknown>>): object =>
+  Object.fromEntries(
+    Object.entries(config).map(([key, value], sort) => [key, { value, desc: '', sort }]),
+  );

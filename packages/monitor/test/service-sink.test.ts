@@ -1,0 +1,212 @@
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
+import type { MetricRecord } from '@trinity-rft/core';
+import { systemClock } from '@trinity-rft/core/internal';
+import { trackingKey, trackingServices, type TrackingServices } from '@trinity-rft/testing';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { useFolder } from './folder.js';
+import { jsonlSink } from '../src/jsonl-sink.js';
+import { serviceSink, type ServiceSinkOptions } from '../src/services/service-sink.js';
+import { serviceNames, type ServiceName } from '../src/services/service.js';
+
+const folder = useFolder();
+let server: TrackingServices;
+let lines: string[] = [];
+
+beforeEach(async () => {
+  server = await trackingServices();
+  lines = [];
+});
+afterEach(() => server.close());
+
+const log = (message: string): void => void lines.push(message);
+
+function open(service: ServiceName, more: Partial<ServiceSinkOptions> = {}) {
+  mkdirSync(folder(), { recursive: true });
+  const address = { wandb: 'base_url', mlflow: 'uri', swanlab: 'api_host' }[service];
+  return serviceSink({
+    service,
+    args: { [address]: server.url },
+    env: { WANDB_API_KEY: trackingKey, SWANLAB_API_KEY: trackingKey },
+    project: 'calculator',
+    name: 'run one',
+    group: 'friday',
+    config: { model: { model_path: 'tiny', api_key: '[redacted]' }, seed: 7 },
+    directory: folder(),
+    clock: systemClock,
+    logger: { info: log, warn: log },
+    batchMs: 1,
+    closeMs: 5000,
+    ...more,
+  });
+}
+
+function record(step: number, role: MetricRecord['role'] = 'explorer'): MetricRecord {
+  const name = role === 'explorer' ? 'rollout/reward/mean' : 'actor/loss';
+  return { role, step, metrics: { [name]: step / 10 } };
+}
+
+/** Writes as a run does: the file first. */
+function write(sink: ReturnType<typeof open>, ...records: readonly MetricRecord[]): void {
+  const file = jsonlSink({ path: folder('metrics.jsonl') });
+  for (const each of records) {
+    file.write(each);
+    sink.write(each);
+  }
+  void file.close();
+}
+
+/** Values that the service shows, by metric and step, however it stores them. */
+function shown(): readonly string[] {
+  const fromLines = [...server.histories.values()].flat().flatMap((line) => {
+    const { explore_step, train_step, ...rest } = JSON.parse(line) as Record<string, number>;
+    const names = Object.keys(rest).filter((name) => !name.startsWith('_'));
+    return names.map((name) => `${name} ${explore_step ?? train_step} ${rest[name]}`);
+  });
+  const fromPoints = [...server.points].map((point) => point.slice(point.indexOf(' ') + 1));
+  return [...fromLines, ...fromPoints];
+}
+
+const reward = (step: number): string => `rollout/reward/mean ${step} ${step / 10}`;
+
+describe.each(serviceNames)('%s', (service) => {
+  it('gets every record of both roles once, the configuration, and the end of the run', async () => {
+    const sink = open(service);
+    await sink.open();
+    write(sink, record(1), record(1, 'trainer'), record(2), record(2, 'trainer'));
+    await sink.close();
+    expect(shown()).toEqual([reward(1), 'actor/loss 1 0.1', reward(2), 'actor/loss 2 0.2']);
+    const bodies = server.requests.map(({ body }) => body).join('\n');
+    expect(bodies).toContain('run one');
+    expect(bodies).toContain('[redacted]');
+    expect([...server.states.values()]).toContain(
+      { wandb: 'exit 0', mlflow: 'FINISHED', swanlab: 'FINISHED' }[service],
+    );
+    const kept = readFileSync(folder(`${service}.json`), 'utf8') + lines.join('\n');
+    expect(kept).not.toContain(trackingKey);
+  });
+
+  it('continues the same run after a restart, with what was not sent and nothing twice', async () => {
+    const first = open(service);
+    await first.open();
+    write(first, record(1));
+    await first.close();
+    server.fail({ status: 503 });
+    const second = open(service, { closeMs: 50 });
+    await second.open();
+    write(second, record(2));
+    await second.close();
+    expect(lines.join('\n')).toContain('1 record was not sent');
+    server.heal();
+    const third = open(service);
+    await third.open();
+    write(third, record(3));
+    await third.close();
+    expect(shown()).toEqual([1, 2, 3].map(reward));
+    expect(lines.filter((line) => line.includes('http')).length).toBeGreaterThan(0);
+  });
+
+  it('does not send the steps again that a resumed run repeats', async () => {
+    const first = open(service);
+    await first.open();
+    write(first, record(1), record(2));
+    await first.close();
+    const file = jsonlSink({ path: folder('metrics.jsonl'), resume: { explorer: 1 } });
+    await file.close();
+    const resumed = open(service);
+    await resumed.open();
+    write(resumed, record(2), record(3));
+    await resumed.close();
+    expect(shown()).toEqual([1, 2, 3].map(reward));
+    const values = /mean\\":0\.2|"(?:value|data)":0\.2/;
+    expect(server.requests.filter(({ body }) => values.test(body))).toHaveLength(1);
+  });
+
+  it('waits as long as a busy service asks, and warns once', async () => {
+    const sink = open(service);
+    await sink.open();
+    const before = server.requests.length;
+    server.fail({ status: 429, headers: { 'retry-after': '1' } }, { status: 500 });
+    write(sink, record(1));
+    await vi.waitFor(() => expect(server.requests.length).toBe(before + 1), 5000);
+    write(sink, record(2));
+    await vi.waitFor(() => expect(server.requests.length).toBeGreaterThan(before + 1), 10_000);
+    const [first, second] = server.requests.slice(before);
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(990);
+    server.heal();
+    await vi.waitFor(() => expect(shown()).toEqual([reward(1), reward(2)]), 10_000);
+    await sink.close();
+    expect(lines.filter((line) => line.includes('The run continues'))).toHaveLength(1);
+  });
+
+  it('never holds up the run when it hangs, and gives up at the end', async () => {
+    const sink = open(service, { closeMs: 100 });
+    await sink.open();
+    server.fail({ status: undefined });
+    write(sink, ...Array.from({ length: 500 }, (_, i) => record(i + 1)));
+    await sink.close();
+    expect(lines.join('\n')).toContain('500 records were not sent');
+  });
+
+  it('starts without a service that cannot be reached, and finds it later', async () => {
+    const { port } = server;
+    await server.close();
+    const sink = open(service);
+    await sink.open();
+    write(sink, record(1));
+    expect(lines.join('\n')).toContain('could not be reached');
+    server = await trackingServices(port);
+    await vi.waitFor(() => expect(shown()).toEqual([reward(1)]), 20_000);
+    await sink.close();
+  });
+});
+
+describe('a key', () => {
+  it.each(['wandb', 'swanlab'] as const)(
+    'of %s that is refused ends the start',
+    async (service) => {
+      const name = { wandb: 'WANDB_API_KEY', swanlab: 'SWANLAB_API_KEY' }[service];
+      const sink = open(service, { env: { [name]: 'a-wrong-key-of-the-tests' } });
+      await expect(sink.open()).rejects.toThrow(new RegExp(`answered 401.*Check ${name}`));
+      await expect(sink.open()).rejects.not.toThrow(/a-wrong-key/);
+    },
+  );
+
+  it('of MLflow that is refused ends the start', async () => {
+    server.fail({ status: 401 });
+    await expect(open('mlflow').open()).rejects.toThrow(/answered 401.*MLFLOW_TRACKING_USERNAME/);
+  });
+
+  it('that is missing is named', () => {
+    expect(() => open('wandb', { env: {} })).toThrow(/Set WANDB_API_KEY in the environment/);
+  });
+});
+
+describe('Weights & Biases', () => {
+  it('shows each metric over the steps of its role, and rollouts as a table', async () => {
+    const preview = { step: 1, reward: 0.5, prompt_text: '1+1?', response_text: '2' };
+    const sink = open('wandb');
+    await sink.open();
+    appendFileSync(folder('rollouts.jsonl'), `${JSON.stringify(preview)}\n`);
+    write(sink, record(1), record(1, 'trainer'));
+    await sink.close();
+    const configs = server.requests.flatMap(({ path, body }) =>
+      path === '/graphql' && body.includes('upsertBucket') ? [body] : [],
+    );
+    expect(configs.at(-1)).toContain('\\"1\\":\\"actor/loss\\",\\"5\\":3');
+    const [file] = server.files.values();
+    expect(JSON.parse(file ?? '')).toEqual({
+      columns: ['step', 'reward', 'prompt', 'response'],
+      data: [[1, 0.5, '1+1?', '2']],
+    });
+  });
+});
+
+it('gives each role a run of its own where that is asked for', async () => {
+  const sink = open('mlflow', { ownRuns: ['explorer', 'trainer'] });
+  await sink.open();
+  write(sink, record(1), record(1, 'trainer'));
+  await sink.close();
+  expect(new Set([...server.points].map((point) => point.split(' ')[0])).size).toBe(2);
+  const bodies = server.requests.map(({ body }) => body).join('\n');
+  expect(bodies).toMatch(/run one_explorer[^]*run one_trainer/);
+});
