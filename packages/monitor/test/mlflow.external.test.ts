@@ -90,8 +90,8 @@ async function session(steps: readonly number[]): Promise<void> {
   await sink.close();
 }
 
-async function get(api: string): Promise<Record<string, never>> {
-  return (await (await fetch(`${uri}/api/2.0/${api}`)).json()) as Record<string, never>;
+async function get(api: string): Promise<Readonly<Record<string, unknown>>> {
+  return (await (await fetch(`${uri}/api/2.0/${api}`)).json()) as Readonly<Record<string, unknown>>;
 }
 
 describe('a real MLflow server', { tags: ['external'], timeout: deadlineMs }, () => {
