@@ -39,13 +39,21 @@ const accepted: Readonly<Record<string, Accepted>> = {
     },
     warns: ['algorithm.optimizer.foreach', 'ignored'],
   },
-  return_partial_tasks: {
-    file: { rest: 'explorer:\n  over_rollout: {return_partial_tasks: true}' },
-    warns: ['explorer.over_rollout.return_partial_tasks', 'ignored'],
+  over_rollout: {
+    file: {
+      rest: 'explorer:\n  over_rollout: {ratio: 0.2, wait_after_min: 1, return_partial_tasks: true}\nsynchronizer:\n  sync_style: explorer_driven',
+    },
   },
-  warmup_min_steps: {
-    file: { rest: 'explorer:\n  dynamic_timeout: {warmup_min_steps: 3}' },
-    warns: ['explorer.dynamic_timeout.warmup_min_steps', 'ignored'],
+  'over_rollout where the original refuses it': {
+    file: { rest: 'explorer:\n  over_rollout: {ratio: 0.2}' },
+    warns: ['explorer.over_rollout.ratio', 'how long they take'],
+  },
+  dynamic_timeout: {
+    file: { rest: 'explorer:\n  dynamic_timeout: {enable: true, ratio: 2, warmup_min_steps: 3}' },
+  },
+  'dynamic_sampling where nothing drops groups': {
+    file: { rest: 'explorer:\n  dynamic_sampling: {enable: true}' },
+    warns: ['explorer.dynamic_sampling.enable', 'no operator'],
   },
   'a model of the hub, with the lengths that its folder would give': {
     file: { model: 'model:\n  model_path: Qwen/Qwen2.5-0.5B-Instruct@main\n  max_model_len: 64' },

@@ -22,13 +22,16 @@ describe('a plan', () => {
     expect(stages[0]?.steps).toEqual({
       rows: 100,
       exploreSteps: 25,
+      leastExploreSteps: 25,
       tasksPerExploreStep: 8,
+      mostTasksPerExploreStep: 8,
       runsPerTask: 4,
       experiencesPerExploreStep: 32,
       trainBatchSize: 16,
       trainBatchUnit: 'runs',
       trainStepsPerExploreStep: 2,
       trainSteps: 50,
+      leastTrainSteps: 50,
       syncs: 12,
       maxStaleness: 2,
       evaluations: 4,
@@ -38,12 +41,15 @@ describe('a plan', () => {
   });
 
   it('shows the whole algorithm, also what the file leaves out', () => {
-    const shown = renderPlan(
-      planConfig(parse(cwd, text.replace('algorithm_type: grpo', 'algorithm_type: dapo')).config),
-    );
+    const dapo = parse(cwd, text.replace('algorithm_type: grpo', 'algorithm_type: dapo'));
+    const shown = renderPlan(planConfig(dapo.config, { rows: [{ sums: 100, held_out: 30 }] }));
     expect(shown).toMatch(
-      /^ {2}operator +dapo_dynamic_sampling \{ .*\n {2}operator +mask_response_truncated/m,
+      /^ {2}operator +dapo_dynamic_sampling \{ .*\n {2}operator +overlong_penalty \{ max_response_length: 32, .*cache_share: 0\.2.*\n {2}operator +mask_response_truncated/m,
     );
+    expect(shown).toContain(
+      '3 to 25 steps from 100 tasks, each 8 to 80 tasks x 4 runs = 32 to 320 experiences or more',
+    );
+    expect(shown).toContain('0 to 50 steps of 16 runs');
     expect(shown).toMatch(/^ {2}policy_loss_fn +ppo \{ .*clip_range_high: 0\.28, .*\}\n/m);
     expect(shown).toMatch(/^ {2}loss_agg_mode +token-mean$/m);
     expect(shown).not.toContain('kl_loss_fn');

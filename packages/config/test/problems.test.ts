@@ -13,7 +13,7 @@ describe('all problems of a file', () => {
       top: 'mod: both',
       algorithm: 'algorithm:\n  algorithm_type: cod\n  repeat_times: eight',
       model: 'model:\n  model_path: ./missing\n  temperature: warm\n  lora_configs: [{}, {}]',
-      rest: 'synchronizer:\n  sync_interval: -1\nexplorer:\n  over_rollout: {ratio: 0.2}',
+      rest: 'synchronizer:\n  sync_interval: -1\nexplorer:\n  over_rollout: {ratio: 1.2}',
     });
     expect(problems(cwd, text).map(({ line, key }) => [line, key])).toEqual([
       [1, 'mod'],

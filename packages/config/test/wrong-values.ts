@@ -348,13 +348,10 @@ export const wrongValues: readonly WrongValue[] = [
     'got ["a"], expected a section of keys of your own. Remove the "- " before it',
   ],
   ['explorer.env_vars.A', '[1]', 'got [1], expected text.'],
-  [
-    'explorer.over_rollout.ratio',
-    '0.5',
-    'got 0.5, which is not supported. Every task of a step is waited for; use max',
-  ],
   ['explorer.over_rollout.ratio', '1', 'got 1, expected a number, at least 0 and below 1.'],
-  ['explorer.dynamic_timeout.enable', 'true', 'got true, which is not supported. Use max_timeout.'],
+  ['explorer.dynamic_timeout.ratio', '0', 'got 0, expected a number, above 0.'],
+  ['explorer.dynamic_sampling.max_batches', '0', 'got 0, expected a whole number, at least 1.'],
+  ['explorer.max_task_timeout', '0', 'got 0, expected a number, above 0.'],
   ['explorer.max_inflight_batches', '0', 'got 0, expected a whole number, at least 1.'],
   [
     'explorer.rollout_model.engine_type',

@@ -11,7 +11,10 @@ import type {
 } from '@trinity-rft/core';
 import type { ExperienceShape, JsonState } from '@trinity-rft/core/internal';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
+import type { DynamicSampling } from './dynamic-sampling.js';
 import type { AttemptKey, AttemptModel, RunSettings } from './runs/run-attempt.js';
+import type { DynamicTimeout } from './runs/time-limits.js';
+import type { OverRollout } from './runs/wait-for-enough.js';
 
 /** How an explorer works, by the names of a configuration's section `explorer`. */
 export interface ExplorerSettings extends RunSettings {
@@ -22,6 +25,10 @@ export interface ExplorerSettings extends RunSettings {
    * boundaries (`ExploreSync.streaming`) 2
    */
   readonly maxInflightBatches?: number;
+  /** @default every task of a step is waited for */
+  readonly overRollout?: OverRollout;
+  /** @default the deadline of an attempt is `maxTimeoutMs` */
+  readonly dynamicTimeout?: DynamicTimeout;
   /** What is stored; advantages are computed per model call either way. @default "step" */
   readonly experienceShape?: ExperienceShape;
   /** Explore steps between evaluations. @default never */
@@ -38,6 +45,8 @@ export interface ExplorerOptions {
   readonly detailedStats?: boolean;
   /** No more explore steps than this. @default until the tasks end */
   readonly maxSteps?: number;
+  /** Explore steps then follow each other, whatever `maxInflightBatches` says. @default none */
+  readonly dynamicSampling?: DynamicSampling;
 
   readonly workflow: (name: string) => WorkflowDefinition;
   readonly rewardFn: (task: Task) => RewardFn | undefined;
@@ -63,10 +72,16 @@ export interface ExplorerOptions {
 
 /** Where the tasks of explore steps come from; its state determines all tasks that follow. */
 export interface TaskFeed {
-  /** The tasks of explore step `step`; none at the end. */
-  next(step: number): Promise<readonly Task[]>;
+  /** The next tasks, for explore step `step`; fewer, and none, at the end. @param draw @default a batch */
+  next(step: number, draw?: TaskDraw): Promise<readonly Task[]>;
   state(): JsonState;
   restore(state: JsonState): void;
+}
+
+export interface TaskDraw {
+  readonly count: number;
+  /** Id of the first task, where the step has tasks already. */
+  readonly firstTask: number;
 }
 
 export interface EvalSet {
@@ -106,4 +121,8 @@ export interface ExplorerState {
   /** Version of the weights that sampled the step. */
   readonly policyVersion: number;
   readonly feed: JsonState;
+  /** Of `TimeLimits`. @default nothing is known */
+  readonly timeLimits?: JsonState;
+  /** With dynamic sampling: members of a batch that are stored beyond the last full one. @default 0 */
+  readonly carried?: number;
 }

@@ -3,15 +3,17 @@
  * experiences, fetch new weights, evaluate.
  */
 import type { Metrics, Task } from '@trinity-rft/core';
-import pLimit from 'p-limit';
+import { createBatchFiller, type BatchFiller } from './dynamic-sampling.js';
 import { evaluate, isEvalStep } from './evaluation.js';
 import type { ExplorerOptions, ExplorerState, ExploreSync } from './explorer-options.js';
 import { createFailureGuard, type FailureGuard } from './failure-guard.js';
-import { rolloutMetrics } from './metrics/rollout-metrics.js';
-import { runPipeline } from './pipeline.js';
-import { isOk, type TaskOutcome } from './runs/outcome.js';
-import { assertNotStopped, createInstancePool } from './runs/run-attempt.js';
-import { runTask } from './runs/run-task.js';
+import { cutOffMetrics, rolloutMetrics } from './metrics/rollout-metrics.js';
+import { exploredOf, type Explored } from './pipeline.js';
+import type { TaskOutcome } from './runs/outcome.js';
+import { assertNotStopped } from './runs/run-attempt.js';
+import { taskStarter } from './runs/start-task.js';
+import { createTimeLimits, type TimeLimits } from './runs/time-limits.js';
+import { usableOutcome, waitForEnough, type UsableOutcome } from './runs/wait-for-enough.js';
 import { exploreStreaming, type StreamingOptions } from './streaming.js';
 import { createStepWarnings, type StepWarnings } from './warnings.js';
 
@@ -28,9 +30,12 @@ export interface Explorer {
 
 /** Runs the workflows of a run's tasks. Does nothing before `run` or `evaluate`. */
 export function createExplorer(options: ExplorerOptions): Explorer {
+  const timeLimits = createTimeLimits(options.settings);
   const parts: ExplorerParts = {
     ...options,
-    runTasks: taskRunner(options),
+    ...taskRunner(options, timeLimits),
+    timeLimits,
+    filler: createBatchFiller(options.dynamicSampling, options.runtime.logger),
     failureGuard: createFailureGuard(options.store),
     warnings: createStepWarnings(options.runtime.logger),
     syncMetrics: {},
@@ -41,36 +46,50 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   };
 }
 
-interface ExplorerParts extends ExplorerOptions {
-  readonly runTasks: (tasks: readonly Task[]) => Promise<readonly TaskOutcome[]>;
+interface ExplorerParts extends ExplorerOptions, TaskRunner {
+  readonly timeLimits: TimeLimits;
+  readonly filler: BatchFiller;
   readonly failureGuard: FailureGuard;
   readonly warnings: StepWarnings;
   /** Metrics of the last boundary; written with those of the next explore step. */
   syncMetrics: Metrics;
 }
 
+interface TaskRunner {
+  /** The outcomes of all tasks. */
+  readonly runTasks: (tasks: readonly Task[]) => Promise<readonly TaskOutcome[]>;
+  /** The tasks of an explore step: the slowest may be cut off. */
+  readonly exploreTasks: (tasks: readonly Task[]) => Promise<readonly UsableOutcome[]>;
+  /** Results since the last call that came after their attempt was over. */
+  readonly takeLateResults: () => number;
+}
+
 /** At most `concurrency` attempts are in flight, whichever steps and evaluations they belong to. */
-function taskRunner(options: ExplorerOptions): ExplorerParts['runTasks'] {
-  const { settings, createModel, runtime, signal } = options;
-  const limit = pLimit(settings.concurrency);
-  const shared = { createModel, settings, limit, pool: createInstancePool(), runtime, signal };
-  return (tasks) =>
-    Promise.all(
-      tasks.map((task) =>
-        runTask(task, {
-          ...shared,
-          definition: options.workflow(task.workflow),
-          rewardFn: options.rewardFn(task),
-        }),
-      ),
-    );
+function taskRunner(options: ExplorerOptions, { limit }: TimeLimits): TaskRunner {
+  const { settings, runtime } = options;
+  let late = 0;
+  const startTask = taskStarter({ ...options, timeLimit: limit, onLateResult: () => void late++ });
+  const { overRollout = { ratio: 0, waitAfterMinMs: 0, returnPartialTasks: false } } = settings;
+  return {
+    runTasks: (tasks) => Promise.all(tasks.map((task) => startTask(task).outcome)),
+    exploreTasks: async (tasks) => {
+      const running = tasks.map(startTask);
+      const outcomes = await waitForEnough(running, overRollout, runtime.clock);
+      return outcomes.map((outcome) => usableOutcome(outcome, overRollout));
+    },
+    takeLateResults: () => {
+      const taken = late;
+      late = 0;
+      return taken;
+    },
+  };
 }
 
 async function explore(parts: ExplorerParts, state: ExplorerState | undefined): Promise<number> {
-  const { feed, sync, settings, failureGuard } = parts;
+  const { sync, settings, failureGuard } = parts;
   let step = state?.step ?? 0;
   failureGuard.start(state ?? stateAt(parts, step));
-  if (state) feed.restore(state.feed);
+  if (state) restore(parts, state);
   else if (settings.evalOnStartup) await recordEvaluation(parts, step);
   // A resumed explorer that stood at a boundary has not fetched the weights of that boundary yet.
   if (state && sync.isBoundary(step)) await fetchWeights(parts, step);
@@ -98,7 +117,7 @@ interface ExploreStep {
   readonly step: number;
   /** On the clock, in milliseconds. */
   readonly start: number;
-  readonly outcomes: Promise<readonly TaskOutcome[]>;
+  readonly outcomes: Promise<readonly UsableOutcome[]>;
   /** To resume after this step. */
   readonly state: ExplorerState;
 }
@@ -112,8 +131,8 @@ async function exploreToBoundary(
   parts: ExplorerParts,
   lastStep: number,
 ): Promise<{ readonly step: number; readonly ended: boolean }> {
-  const { sync, settings, maxSteps = Infinity } = parts;
-  const { maxInflightBatches = Infinity } = settings;
+  const { sync, maxSteps = Infinity } = parts;
+  const maxInflightBatches = mostInFlight(parts, Infinity);
   const inFlight: ExploreStep[] = [];
   let step = lastStep;
   let ended = false;
@@ -134,18 +153,22 @@ async function exploreToBoundary(
   }
 }
 
+/** How many tasks a filled step takes is known only at its end, so none is started beside it. */
+const mostInFlight = ({ dynamicSampling, settings }: ExplorerParts, most: number): number =>
+  dynamicSampling ? 1 : (settings.maxInflightBatches ?? most);
+
 const defaultStreamingBatches = 2;
 
 function streamingOptions(
   parts: ExplorerParts,
   streaming: NonNullable<ExploreSync['streaming']>,
 ): StreamingOptions<ExploreStep> {
-  const { settings, maxSteps = Infinity, runtime, signal } = parts;
+  const { maxSteps = Infinity, runtime, signal } = parts;
   let lastVersion: number | undefined;
   let idleMs = 0;
   return {
     streaming,
-    most: settings.maxInflightBatches ?? defaultStreamingBatches,
+    most: mostInFlight(parts, defaultStreamingBatches),
     start: async (step) => (step <= maxSteps ? startStep(parts, step) : undefined),
     ended: ({ outcomes }) => outcomes,
     finish: (step) => {
@@ -170,10 +193,10 @@ function streamingOptions(
 
 /** Undefined when the tasks have ended. */
 async function startStep(parts: ExplorerParts, step: number): Promise<ExploreStep | undefined> {
-  const tasks = await parts.feed.next(step);
+  const tasks = await parts.feed.next(step, parts.filler.firstDraw());
   if (tasks.length === 0) return undefined;
   const start = parts.runtime.clock.now();
-  const outcomes = parts.runTasks(tasks);
+  const outcomes = parts.exploreTasks(tasks);
   // Awaited when the step is finished; until then a failure must not count as unhandled.
   outcomes.catch(() => undefined);
   return { step, start, outcomes, state: stateAt(parts, step) };
@@ -186,31 +209,23 @@ async function startStep(parts: ExplorerParts, step: number): Promise<ExploreSte
  */
 async function finishStep(
   parts: ExplorerParts,
-  { step, start, outcomes: pending, state }: ExploreStep,
+  { step, start, outcomes: pending, state: stateBefore }: ExploreStep,
 ): Promise<void> {
-  const { settings, store, sink, warnings, runtime } = parts;
-  const outcomes = await pending;
+  const { store, sink, runtime, filler, timeLimits } = parts;
+  const first = exploredOf(await pending, parts);
+  const explored = await filler.fill(first, step, parts);
+  const { outcomes, experiences } = explored;
   const seconds = (runtime.clock.now() - start) / 1000;
 
-  const collected = outcomes.flatMap(({ runs }) =>
-    runs.filter(isOk).flatMap((run) => run.experiences),
-  );
-  const { operators, advantage } = parts;
-  const { experienceShape } = settings;
-  const { experiences, metrics } = runPipeline(collected, {
-    operators,
-    advantage,
-    experienceShape,
-  });
-
-  const rollout = rolloutMetrics(outcomes, state.policyVersion);
-  warnings.experiencesStored(collected.length, experiences.length);
-  warnings.groupsCompared(rollout['rollout/identical_group_share']);
-  warnings.rewardsDiffer(metrics['experience_pipeline/group_advantages/uneven_runs']);
+  const metrics = stepMetrics(parts, explored, stateBefore);
+  timeLimits.record(outcomes);
+  // A filled step is the only one in flight: what the feed gave until now belongs to it.
+  const feed = parts.dynamicSampling ? parts.feed.state() : stateBefore.feed;
+  const state = { ...stateBefore, ...ownState(parts), feed };
   sink.write({
     role: 'explorer',
     step,
-    metrics: { ...rollout, ...metrics, ...parts.syncMetrics, 'time/wait_explore_step': seconds },
+    metrics: { ...metrics, ...parts.syncMetrics, 'time/wait_explore_step': seconds },
   });
   parts.syncMetrics = {};
   if (isEvalStep(parts, step)) await recordEvaluation(parts, step);
@@ -219,6 +234,21 @@ async function finishStep(
   await store.put(experiences, { ...state });
   parts.sync.exploreStepStored?.(step);
   await parts.failureGuard.stepDone(outcomes, state);
+}
+
+function stepMetrics(
+  { settings, warnings, filler, timeLimits, takeLateResults }: ExplorerParts,
+  { outcomes, collected, experiences, metrics }: Explored,
+  { policyVersion }: ExplorerState,
+): Metrics {
+  const rollout = rolloutMetrics(outcomes, policyVersion);
+  warnings.experiencesStored(collected.length, experiences.length);
+  warnings.groupsCompared(rollout['rollout/identical_group_share']);
+  warnings.rewardsDiffer(metrics['experience_pipeline/group_advantages/uneven_runs']);
+  const cutOff =
+    (settings.overRollout?.ratio ?? 0) > 0 ? cutOffMetrics(outcomes, takeLateResults()) : {};
+  const limits = timeLimits.metrics(outcomes.map(({ task }) => task));
+  return { ...rollout, ...cutOff, ...limits, ...filler.metrics(), ...metrics };
 }
 
 async function recordEvaluation(parts: ExplorerParts, step: number): Promise<void> {
@@ -241,6 +271,25 @@ async function fetchWeights(parts: ExplorerParts, step: number): Promise<void> {
   };
 }
 
-function stateAt({ feed, policyVersion }: ExplorerParts, step: number): ExplorerState {
-  return { step, policyVersion: policyVersion(), feed: feed.state() };
+function stateAt(parts: ExplorerParts, step: number): ExplorerState {
+  return {
+    step,
+    policyVersion: parts.policyVersion(),
+    feed: parts.feed.state(),
+    ...ownState(parts),
+  };
+}
+
+/** What follows from the steps that are finished. */
+function ownState({
+  timeLimits,
+  filler,
+}: ExplorerParts): Pick<ExplorerState, 'timeLimits' | 'carried'> {
+  return { timeLimits: timeLimits.state(), carried: filler.carried() };
+}
+
+function restore({ feed, timeLimits, filler }: ExplorerParts, state: ExplorerState): void {
+  feed.restore(state.feed);
+  if (state.timeLimits) timeLimits.restore(state.timeLimits);
+  filler.restore(state.carried ?? 0);
 }

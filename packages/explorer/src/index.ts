@@ -1,3 +1,4 @@
+export type { DynamicSampling } from './dynamic-sampling.js';
 export { createExplorer, type Explorer } from './explorer.js';
 export type {
   EvalSet,

@@ -6,6 +6,8 @@ import {
   type Metrics,
 } from '@trinity-rft/core';
 import { mergeCalls, prefixMetrics, type ExperienceShape } from '@trinity-rft/core/internal';
+import { isOk } from './runs/outcome.js';
+import type { UsableOutcome } from './runs/wait-for-enough.js';
 
 export interface PipelineOptions {
   /** Applied before the advantages, in order. @default none */
@@ -25,6 +27,28 @@ export interface PipelineResult {
    * `experience_count` (stored).
    */
   readonly metrics: Metrics;
+}
+
+/** What came of an explore step. */
+export interface Explored extends PipelineResult {
+  readonly outcomes: readonly UsableOutcome[];
+  /** Of all runs that succeeded, before the pipeline. */
+  readonly collected: readonly Experience[];
+}
+
+export interface ExploredOptions extends Omit<PipelineOptions, 'experienceShape'> {
+  readonly settings: Pick<PipelineOptions, 'experienceShape'>;
+}
+
+export function exploredOf(
+  outcomes: readonly UsableOutcome[],
+  { operators, advantage, settings: { experienceShape } }: ExploredOptions,
+): Explored {
+  const collected = outcomes.flatMap(({ runs }) =>
+    runs.filter(isOk).flatMap((run) => run.experiences),
+  );
+  const result = runPipeline(collected, { operators, advantage, experienceShape });
+  return { ...result, outcomes, collected };
 }
 
 export function runPipeline(

@@ -5,7 +5,7 @@ import { rewardOf } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /**
- * n = response tokens, L = `maxResponseLength`, c = `cacheLength`, f = `penaltyFactor`. Metrics:
+ * n = response tokens, L = `maxResponseLength`, c = `cacheLength` or `cacheShare` L, f = `penaltyFactor`. Metrics:
  * `overlong_penalty/{mean,max,min}`.
  * @throws ConfigError when L is missing or not above c; RewardError for an experience without a
  * finite reward
@@ -18,6 +18,11 @@ export const overlongPenalty: OperatorPart = definePart({
       'Response tokens from which on the whole penalty is due; must be given.',
     ),
     cacheLength: numberArg(0, { min: 0 }, 'Tokens before that over which the penalty grows.'),
+    cacheShare: numberArg(
+      0,
+      { min: 0, max: 1 },
+      'The same as a share of max_response_length; the larger of both counts.',
+    ),
     penaltyFactor: numberArg(1, { min: 0 }, 'The whole penalty.'),
   },
   doc: {
@@ -28,7 +33,8 @@ export const overlongPenalty: OperatorPart = definePart({
       url: 'https://arxiv.org/abs/2503.14476',
     },
   },
-  create: ({ maxResponseLength: limit, cacheLength: cache, penaltyFactor: factor }) => {
+  create: ({ maxResponseLength: limit, cacheLength, cacheShare, penaltyFactor: factor }) => {
+    const cache = Math.max(cacheLength, cacheShare * (limit ?? 0));
     if (limit === undefined || limit <= cache) {
       throw new ConfigError(
         `The argument "maxResponseLength" of operator "overlong_penalty" is ${limit ?? 'not set'}; expected a number > cacheLength (${cache}).`,

@@ -31,8 +31,16 @@ export interface AlgorithmPreset {
    * @default 1, or the longest row
    */
   readonly lossAggNorm?: number | 'max_response_tokens';
-  /** Operators of experiences if the configuration names none. @default none */
+  /**
+   * Operators of experiences if the configuration names none. An argument `max_response_tokens` is
+   * the length limit of the model's answers. @default none
+   */
   readonly operators?: readonly PartRef[];
+  /**
+   * Groups that operators drop are replaced by those of further tasks, unless the configuration says
+   * otherwise. @default false
+   */
+  readonly dynamicSampling?: boolean;
 }
 
 /** A row of a table, with arguments that differ from its defaults; names in camelCase. */

@@ -60,11 +60,20 @@ export const groupRelative = {
     repeatTimes: 16,
     klLossFn: { name: 'none' },
     policyLossFn: { name: 'ppo', args: { clipRangeLow: 0.2, clipRangeHigh: 0.28 } },
-    operators: [{ name: 'dapo_dynamic_sampling' }, { name: 'mask_response_truncated' }],
+    operators: [
+      { name: 'dapo_dynamic_sampling' },
+      {
+        name: 'overlong_penalty',
+        args: { maxResponseLength: 'max_response_tokens', cacheShare: 0.2 },
+      },
+      { name: 'mask_response_truncated' },
+    ],
+    dynamicSampling: true,
     doc: {
       summary:
-        'grpo without KL, with a higher upper clip, without tasks whose runs are all right or all wrong, and without answers that were cut off.',
-      formula: 'A as in grpo; l = max(-A r, -A clip(r, 0.8, 1.28)); tasks with 0 < correct < n',
+        'grpo without KL, with a higher upper clip; further tasks in place of those whose runs are all right or all wrong, a penalty for answers near the length limit, and no training on those that were cut off.',
+      formula:
+        'A as in grpo of R + overlong penalty; l = max(-A r, -A clip(r, 0.8, 1.28)), mean over tokens; tasks with 0 < correct < n',
       source: paper(
         'DAPO: An Open-Source LLM Reinforcement Learning System at Scale',
         '2503.14476',

@@ -40,10 +40,11 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
 function explorerRows({ mode, steps }: StagePlan): readonly Row[] {
   if (mode !== 'both') return [];
   const tasks = steps.rows === undefined ? '' : ` from ${steps.rows} tasks`;
+  const drawn = range(steps.tasksPerExploreStep, steps.mostTasksPerExploreStep);
   return [
     [
       'explore',
-      `${known(steps.exploreSteps)} steps${tasks}, each ${steps.tasksPerExploreStep} tasks x ${steps.runsPerTask} runs = ${steps.experiencesPerExploreStep} experiences or more`,
+      `${range(steps.leastExploreSteps, steps.exploreSteps)} steps${tasks}, each ${drawn} tasks x ${steps.runsPerTask} runs = ${range(steps.experiencesPerExploreStep, steps.mostTasksPerExploreStep * steps.runsPerTask)} experiences or more`,
     ],
     ['sync', `${known(steps.syncs)} weight updates, staleness ${boundText(steps)}`],
   ];
@@ -63,7 +64,10 @@ function trainerRows({ mode, steps, rowWord }: StagePlan): readonly Row[] {
         ? '; their number depends on how often the runs call the model'
         : `, ${round(steps.trainStepsPerExploreStep)} per explore step`;
   return [
-    ['train', `${known(steps.trainSteps)} steps of ${steps.trainBatchSize} ${rowWord}${perStep}`],
+    [
+      'train',
+      `${range(steps.leastTrainSteps, steps.trainSteps)} steps of ${steps.trainBatchSize} ${rowWord}${perStep}`,
+    ],
   ];
 }
 
@@ -109,6 +113,11 @@ function algorithmRows({ mode, parts, lossAggMode }: StagePlan): readonly Row[] 
 
 function known(count: number | undefined): string {
   return count === undefined ? 'unknown' : String(count);
+}
+
+/** `8 to 80`, or the one number that both are. */
+function range(least: number | undefined, most: number | undefined): string {
+  return least === most || most === undefined ? known(most) : `${known(least)} to ${known(most)}`;
 }
 
 function round(count: number): string {

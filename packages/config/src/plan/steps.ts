@@ -8,7 +8,10 @@ export interface StepPlan {
   /** Rows of all task sets, or of the supervised data. */
   readonly rows: number | undefined;
   readonly exploreSteps: number | undefined;
+  /** With dynamic sampling there may be fewer: a step draws up to `mostTasksPerExploreStep`. */
+  readonly leastExploreSteps: number | undefined;
   readonly tasksPerExploreStep: number;
+  readonly mostTasksPerExploreStep: number;
   readonly runsPerTask: number;
   /** At one experience per run; workflows with several turns make more. */
   readonly experiencesPerExploreStep: number;
@@ -17,6 +20,8 @@ export interface StepPlan {
   /** If every run succeeds; undefined if it depends on the number of calls. */
   readonly trainStepsPerExploreStep: number | undefined;
   readonly trainSteps: number | undefined;
+  /** With dynamic sampling there may be fewer. */
+  readonly leastTrainSteps: number | undefined;
   /** Weight updates that the explorer sees. */
   readonly syncs: number | undefined;
   /**
@@ -40,16 +45,26 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
     : 0;
   const experiencesPerExploreStep = explores ? buffer.batchSize * algorithm.repeatTimes : 0;
   const trainSteps = countTrainSteps(stage, rows, exploreSteps);
+  const { enable: fills, maxBatches } = stage.explorer.dynamicSampling;
+  const mostBatches = fills ? maxBatches : 1;
+  // Where every step hits its bound; such a step may have nothing to train on.
+  const leastExploreSteps =
+    buffer.totalSteps !== undefined || exploreSteps === undefined
+      ? exploreSteps
+      : Math.ceil(exploreSteps / mostBatches);
   return {
     rows,
     exploreSteps,
+    leastExploreSteps,
     tasksPerExploreStep: explores ? buffer.batchSize : 0,
+    mostTasksPerExploreStep: explores ? buffer.batchSize * mostBatches : 0,
     runsPerTask: explores ? algorithm.repeatTimes : 0,
     experiencesPerExploreStep,
     trainBatchSize: mode === 'bench' ? 0 : buffer.trainBatchSize,
     trainBatchUnit: buffer.trainBatch.unit,
     trainStepsPerExploreStep: explores ? perExploreStep(buffer.trainBatch) : 0,
     trainSteps,
+    leastTrainSteps: fills ? 0 : trainSteps,
     syncs: exploreSteps === undefined ? undefined : countSyncs(stage, { exploreSteps, trainSteps }),
     maxStaleness: stalenessBoundOf(stage.synchronizer),
     evaluations: countEvaluations(stage, exploreSteps),

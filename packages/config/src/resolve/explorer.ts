@@ -1,24 +1,27 @@
 /** The explorer: its section, and what follows from batches and weight updates. */
 import { resolveSection } from '../schema/resolve-section.js';
 import { showValue } from '../source/secrets.js';
+import { presetOf } from './algorithm/algorithm.js';
 import type { StageContext } from './base/context.js';
-import type { AlgorithmConfig, BufferConfig, ExplorerConfig } from './base/resolved.js';
+import type { AlgorithmConfig, BufferConfig, ExplorerConfig, PartConfig } from './base/resolved.js';
 
 interface ExplorerNeeds {
   readonly models: Pick<ExplorerConfig, 'rolloutModel' | 'auxiliaryModels'>;
   readonly buffer: BufferConfig;
   readonly algorithm: AlgorithmConfig;
+  readonly operators: readonly PartConfig[];
 }
 
 export function deriveExplorer(
   context: StageContext,
-  { models, buffer, algorithm }: ExplorerNeeds,
+  { models, buffer, algorithm, operators }: ExplorerNeeds,
 ): ExplorerConfig {
   const { explorer } = context.input;
   const { host, port, corsOrigins, checkIntervalMs, ...own } = resolveSection(
     context.sections.explorer,
     explorer,
   );
+  explainOverRollout(context);
   return {
     ...own,
     ...models,
@@ -26,6 +29,7 @@ export function deriveExplorer(
     envVars: deriveEnvVars(context),
     evalInterval: deriveEvalInterval(context),
     maxInflightBatches: deriveInflightBatches(context),
+    dynamicSampling: { ...own.dynamicSampling, enable: deriveDynamicSampling(context, operators) },
     serve: { host, port, corsOrigins, checkIntervalMs },
   };
 }
@@ -44,6 +48,26 @@ function deriveConcurrency(
     context.warn(['explorer', 'runner_num'], 'is an old name; it is read as runner_per_model.');
   const runners = explorer.runner_per_model ?? explorer.runner_num;
   return runners === null ? Math.max(leastConcurrency, runsPerStep) : runners * repeatTimes;
+}
+
+function explainOverRollout({ input, mode, warn }: StageContext): void {
+  if (mode !== 'both' || input.synchronizer.sync_style !== 'fixed') return;
+  if (input.explorer.over_rollout.ratio === 0) return;
+  warn(
+    ['explorer', 'over_rollout', 'ratio'],
+    'which tasks are trained on then depends on how long they take, so two runs of this file end in different weights although sync_style is fixed. A run that is stopped and started again still trains every stored experience exactly once.',
+  );
+}
+
+/** As the file says, else as the algorithm does; only where a batch is explored. */
+function deriveDynamicSampling(context: StageContext, operators: readonly PartConfig[]): boolean {
+  const { enable } = context.input.explorer.dynamic_sampling;
+  if (enable === true && context.mode === 'both' && operators.length === 0)
+    context.warn(
+      ['explorer', 'dynamic_sampling', 'enable'],
+      'has an effect only where groups are dropped, and no operator does. Add one to data_processor.experience_pipeline.operators, such as dapo_dynamic_sampling or reward_std_filter.',
+    );
+  return context.mode === 'both' && (enable ?? presetOf(context).dynamicSampling ?? false);
 }
 
 function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> {

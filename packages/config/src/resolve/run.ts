@@ -108,6 +108,7 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
   checkEngine(context, { engine, algorithm, model });
   checkSampling(context, algorithm);
   checkDistribution(context, algorithm, { buffer, rolloutModel });
+  const operators = deriveOperators(context, model);
   return {
     stageName,
     stageIndex,
@@ -125,12 +126,13 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
       models: { rolloutModel, auxiliaryModels },
       buffer,
       algorithm,
+      operators,
     }),
     trainer: {
       ...resolveSection(sections.trainer, input.trainer),
       critic: deriveCritic(context, algorithm.optimizer),
     },
-    dataProcessor: { experiencePipeline: { operators: deriveOperators(context) } },
+    dataProcessor: { experiencePipeline: { operators } },
     synchronizer: deriveSynchronizer(context),
     monitor: {
       ...resolveSection(sections.monitor, input.monitor),

@@ -11,9 +11,7 @@ import {
   listOf,
   maybe,
   milliseconds,
-  notSupported,
   section,
-  unused,
 } from './fields.js';
 import { auxiliaryModelItem, rolloutModelSection } from './inference.js';
 import { dict, flag, float, int, oneOf, text, word } from './scalars.js';
@@ -67,6 +65,13 @@ const explorerShape = {
     1800,
     'Seconds for one attempt of one run.',
     as('maxTimeoutMs', milliseconds),
+  ),
+  max_task_timeout: maybe(
+    float({ above: 0 }),
+    'Seconds for all runs of a task together, from its first attempt on, retries included; those that have ended then count. Default: no limit but those of the attempts.',
+    as('maxTaskTimeoutMs', (seconds: number | null) =>
+      seconds === null ? undefined : milliseconds(seconds),
+    ),
   ),
   max_retry_times: field(int({ min: 0 }), 2, 'Further attempts of a failed run.'),
   failure_reward: maybe(
@@ -128,38 +133,52 @@ const explorerShape = {
       ratio: field(
         float({ min: 0, below: 1 }),
         0,
-        'Wait only for 1 - ratio of the tasks of a step.',
-        notSupported('Every task of a step is waited for; use max_timeout.'),
+        'Wait only for 1 - ratio of the tasks of a step, rounded up; the others are cut off.',
       ),
-      wait_after_min: field(float({ min: 0 }), 30, 'Seconds of grace after that.'),
+      wait_after_min: field(
+        float({ min: 0 }),
+        30,
+        'Seconds of grace for the others once so many have ended.',
+        as('waitAfterMinMs', milliseconds),
+      ),
       return_partial_tasks: field(
         flag(),
         false,
-        'Keep the finished runs of unfinished tasks.',
-        ignored('Every task of a step is waited for.'),
+        'Train on the finished runs of a task that is cut off, if there are at least two.',
       ),
     },
     'Not waiting for the slowest tasks.',
-    unused,
   ),
   dynamic_timeout: section(
     {
       enable: field(
         flag(),
         false,
-        'Derive the time limit from the time that tasks take.',
-        notSupported('Use max_timeout.'),
+        'Derive the time limit of an attempt from the time that earlier ones took.',
       ),
-      warmup_min_steps: field(
-        int({ min: 0 }),
-        1,
-        'Steps before it applies.',
-        ignored('The time limit is explorer.max_timeout.'),
+      warmup_min_steps: field(int({ min: 0 }), 1, 'Explore steps before it applies, at least 1.'),
+      ratio: field(
+        float({ above: 0 }),
+        3,
+        'Multiple of the time in which nine of ten attempts of the workflow succeed; at most max_timeout.',
       ),
-      ratio: field(float({ above: 0 }), 3, 'Multiple of the mean duration.'),
     },
-    'A time limit that adapts.',
-    unused,
+    'A time limit that adapts. Evaluations have the whole max_timeout.',
+  ),
+  dynamic_sampling: section(
+    {
+      enable: maybe(
+        flag(),
+        'Draw further tasks in an explore step until as many runs are left by the operators as a batch has. Default: true for dapo.',
+        derived,
+      ),
+      max_batches: field(
+        int({ min: 1 }),
+        10,
+        'An explore step draws at most this many times batch_size tasks.',
+      ),
+    },
+    'Batches that are full although operators drop groups.',
   ),
   runner_state_report_interval: field(
     int({ min: 0 }),

@@ -2,6 +2,7 @@
 import { type Metrics } from '@trinity-rft/core';
 import { gatherMetrics, meanMetrics } from '@trinity-rft/core/internal';
 import { isOk, type TaskOutcome } from '../runs/outcome.js';
+import type { UsableOutcome } from '../runs/wait-for-enough.js';
 import { identicalGroupShare } from './identical-groups.js';
 
 const failureKinds = ['failed', 'timed_out', 'prompt_too_long', 'service_failed'] as const;
@@ -20,7 +21,9 @@ export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: 
   return {
     'rollout/model_version': policyVersion,
     'rollout/finished_task_count': outcomes.filter((outcome) => outcome.runs.some(isOk)).length,
-    'rollout/failed_task_count': outcomes.filter((outcome) => !outcome.runs.some(isOk)).length,
+    'rollout/failed_task_count': outcomes.filter(
+      (outcome) => !outcome.isCutOff && !outcome.runs.some(isOk),
+    ).length,
     'rollout/runs/ok': runs.filter(isOk).length,
     ...counts,
     'rollout/runs/failure_rewarded': runs.filter((run) => isOk(run) && run.failure).length,
@@ -28,6 +31,26 @@ export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: 
     'rollout/attempts/timed_out': outcomes.reduce((sum, outcome) => sum + outcome.timeouts, 0),
     ...(identical !== undefined && { 'rollout/identical_group_share': identical }),
     ...gatherMetrics(perTask, 'rollout'),
+  };
+}
+
+/**
+ * Of an explore step that does not wait for all tasks, under `rollout/`: `tasks/cancelled` (cut off),
+ * `tasks/partial` (of them: whose finished runs are used), `runs/cancelled` (in progress, or not
+ * begun), `runs/unused` (finished, of a task that was cut off) and `runs/late` (returned after it had
+ * been given up, in whichever step).
+ */
+export function cutOffMetrics(outcomes: readonly UsableOutcome[], lateResults: number): Metrics {
+  const cutOff = outcomes.filter(({ isCutOff }) => isCutOff);
+  const cancelled = cutOff.flatMap(({ runs }) =>
+    runs.filter((run) => run.status === 'failed' && run.kind === 'cancelled'),
+  );
+  return {
+    'rollout/tasks/cancelled': cutOff.length,
+    'rollout/tasks/partial': cutOff.filter(({ runs }) => runs.some(isOk)).length,
+    'rollout/runs/cancelled': cancelled.length,
+    'rollout/runs/unused': cutOff.reduce((sum, { unusedRuns }) => sum + unusedRuns, 0),
+    'rollout/runs/late': lateResults,
   };
 }
 

@@ -2,8 +2,16 @@
 import { ConfigError, ModelError, TrinityError, WorkflowError } from '@trinity-rft/core';
 import { CancelledError } from '@trinity-rft/core/internal';
 
-/** `service_failed`: a tool or service that the agent called, not the agent. */
-export type FailureKind = 'failed' | 'timed_out' | 'prompt_too_long' | 'service_failed';
+/**
+ * `service_failed`: a tool or service that the agent called, not the agent. `cancelled`: the explore
+ * step did not wait for the run.
+ */
+export type FailureKind =
+  | 'failed'
+  | 'timed_out'
+  | 'prompt_too_long'
+  | 'service_failed'
+  | 'cancelled';
 
 export interface Failure {
   readonly kind: FailureKind;
@@ -28,6 +36,10 @@ export function classifyFailure(error: unknown, workflow: string, spent: SpentTi
     return hung(spent)
       ? { kind: 'service_failed', error: waitedInVain(known, spent) }
       : { kind: 'timed_out', error: known };
+  if (known instanceof CancelledError && known.code === 'TASK_CUT_OFF')
+    return { kind: 'cancelled', error: known };
+  if (known instanceof CancelledError && known.code === 'TASK_TIMEOUT')
+    return { kind: 'timed_out', error: known };
   if (known instanceof CancelledError && known.reason === 'timeout')
     return { kind: 'service_failed', error: known };
   if (known instanceof ModelError && known.code === 'context_length_exceeded')
@@ -59,7 +71,8 @@ export function classifyFailure(error: unknown, workflow: string, spent: SpentTi
 export function isOwnFailure({ kind, error }: Failure): boolean {
   return (
     kind === 'prompt_too_long' ||
-    kind === 'timed_out' ||
+    // The deadline of a task also ends runs that have hardly begun.
+    (kind === 'timed_out' && error.code !== 'TASK_TIMEOUT') ||
     (error instanceof WorkflowError && error.code === 'WORKFLOW_THREW')
   );
 }

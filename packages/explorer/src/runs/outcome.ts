@@ -28,7 +28,17 @@ export interface TaskOutcome {
   readonly retries: number;
   /** Attempts that reached their deadline. */
   readonly timeouts: number;
+  /** How long its attempts took, for the limit of later ones. @default nothing is known */
+  readonly attempts?: readonly AttemptTime[];
+  /** The explore step did not wait for the runs that have the kind `cancelled`. @default false */
+  readonly isCutOff?: boolean;
   readonly seconds: number;
+}
+
+/** An attempt that succeeded, or that reached its deadline. */
+export interface AttemptTime {
+  readonly seconds: number;
+  readonly isLate: boolean;
 }
 
 export function isOk(run: RunOutcome): run is SuccessfulRun {

@@ -24,11 +24,14 @@ import {
 import { inRun } from './current-run.js';
 import { finishRuns, type RunRange } from './finish-runs.js';
 import type { SuccessfulRun } from './outcome.js';
+import { untilAborted } from './task-end.js';
 
 /** Limits of runs, by the names of a configuration's section `explorer`. */
 export interface RunSettings {
   /** Deadline of each attempt. */
   readonly maxTimeoutMs: number;
+  /** Deadline of all runs of a task together, from its first attempt on. @default none */
+  readonly maxTaskTimeoutMs?: number;
   /** Retries of a run that failed. */
   readonly maxRetryTimes: number;
   /**
@@ -73,8 +76,20 @@ export interface AttemptOptions {
   readonly settings: RunSettings;
   /** Instances to use again, when the workflow can be reset. */
   readonly pool: InstancePool;
+  /** Deadline of an attempt that begins now. @default `maxTimeoutMs` */
+  readonly timeLimit?: (task: Task) => TimeLimit;
+  /** Called when a workflow returns after its attempt was over. @default nobody is told */
+  readonly onLateResult?: () => void;
+  /** Aborts when the task is no longer waited for. @default never */
+  readonly taskEnd?: AbortSignal;
   readonly runtime: Runtime;
   readonly signal: AbortSignal;
+}
+
+export interface TimeLimit {
+  readonly ms: number;
+  /** The key that sets it. */
+  readonly key: 'max_timeout' | 'dynamic_timeout';
 }
 
 export interface Attempt {
@@ -101,7 +116,8 @@ export async function runAttempt(
   const { task, range } = attempt;
   const { definition, pool, runtime } = options;
   const over = new AbortController();
-  const signal = AbortSignal.any([options.signal, over.signal]);
+  const { taskEnd = over.signal } = options;
+  const signal = AbortSignal.any([options.signal, over.signal, taskEnd]);
   const key: AttemptKey = { task, run: range.firstRun, attempt: attempt.attempt, signal };
   const model = options.createModel(key);
   const started: StartedAttempt = { ...attempt, model, signal, start: runtime.clock.now() };
@@ -198,37 +214,37 @@ function failureRewardOf(
 }
 
 /**
- * Rejects at the deadline and aborts `over`, even if the workflow ignores its signal. What the
- * workflow does afterwards is ignored.
+ * Rejects at the deadline and aborts `over`, and rejects when the task ends, even if the workflow
+ * ignores its signal. What the workflow returns afterwards is too late.
  */
 async function beforeDeadline<T>(
   work: Promise<T>,
   { task, model }: StartedAttempt,
   over: AbortController,
-  { settings: { maxTimeoutMs }, runtime, signal }: AttemptOptions,
+  options: AttemptOptions,
 ): Promise<T> {
-  const deadline = runtime.clock
-    .sleep(maxTimeoutMs, AbortSignal.any([signal, over.signal]))
-    .then(() => {
-      const service = model.waitsFor?.();
-      const late = `The attempt took longer than ${maxTimeoutMs / 1000} s (explorer.max_timeout)`;
-      const error =
-        service === undefined
-          ? new CancelledError(
-              `${late}. Make the workflow "${task.workflow}" faster, or raise the limit.`,
-              { reason: 'timeout', code: 'ATTEMPT_TIMEOUT' },
-            )
-          : new CancelledError(
-              `${late}, because it waits for an answer. ${service} has not given it: check that service.`,
-              { reason: 'timeout', code: 'SERVICE_TIMEOUT' },
-            );
-      over.abort(error);
-      throw error;
-    });
+  const { settings, timeLimit, runtime, signal } = options;
+  const { ms, key } = timeLimit?.(task) ?? { ms: settings.maxTimeoutMs, key: 'max_timeout' };
+  const deadline = runtime.clock.sleep(ms, AbortSignal.any([signal, over.signal])).then(() => {
+    const service = model.waitsFor?.();
+    const late = `The attempt took longer than ${ms / 1000} s (explorer.${key})`;
+    const error =
+      service === undefined
+        ? new CancelledError(
+            `${late}. Make the workflow "${task.workflow}" faster, or raise the limit.`,
+            { reason: 'timeout', code: 'ATTEMPT_TIMEOUT' },
+          )
+        : new CancelledError(
+            `${late}, because it waits for an answer. ${service} has not given it: check that service.`,
+            { reason: 'timeout', code: 'SERVICE_TIMEOUT' },
+          );
+    over.abort(error);
+    throw error;
+  });
   // The loser of the race may still reject: nothing awaits it then.
-  work.catch(() => undefined);
+  work.then(() => over.signal.aborted && options.onLateResult?.()).catch(() => undefined);
   deadline.catch(() => undefined);
-  return Promise.race([work, deadline]);
+  return untilAborted(Promise.race([work, deadline]), options.taskEnd ?? over.signal);
 }
 
 /** @throws CancelledError when the explorer is being stopped */

@@ -2,8 +2,9 @@
 import { createOperators } from '@trinity-rft/algorithm';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { MetricSink, Sampler } from '@trinity-rft/core';
-import type { ExplorerOptions } from '@trinity-rft/explorer';
+import type { DynamicSampling, ExplorerOptions } from '@trinity-rft/explorer';
 import type { EndpointServer } from '@trinity-rft/model';
+import type { StageConfig } from '@trinity-rft/config';
 import type { StageContext } from '../context/stage-context.js';
 import { rewardFnFinder } from './reward-functions.js';
 import type { AuxiliaryModels } from './models/auxiliary-models.js';
@@ -33,6 +34,9 @@ export function explorerOptions(
     createModel: modelFactory(context, { sampler, format, auxiliary, endpoint }),
     policyVersion: () => sampler.policyVersion,
     settings: stage.explorer,
+    dynamicSampling: dynamicSamplingOf(stage),
+    // A step may draw more tasks than a batch has, so the number of tasks is no bound of the steps.
+    maxSteps: stage.buffer.totalSteps,
     operators: createOperators(
       stage.dataProcessor.experiencePipeline.operators,
       algorithms.operators,
@@ -42,4 +46,16 @@ export function explorerOptions(
     sink,
     runtime,
   };
+}
+
+function dynamicSamplingOf({
+  explorer,
+  buffer,
+  algorithm,
+}: StageConfig): DynamicSampling | undefined {
+  const { enable, maxBatches } = explorer.dynamicSampling;
+  if (!enable) return undefined;
+  const { batchSize, trainBatch, totalSteps: lastStep } = buffer;
+  const { repeatTimes } = algorithm;
+  return { batchSize, repeatTimes, unit: trainBatch.unit, maxBatches, lastStep };
 }

@@ -2,7 +2,7 @@
  * The operators of experiences: those of the file, else those of the algorithm; none in mode train.
  */
 import { didYouMean } from '@trinity-rft/core/internal';
-import type { PartConfig } from '../base/resolved.js';
+import type { ModelConfig, PartConfig } from '../base/resolved.js';
 import { missingNames } from '../../schema/known-names.js';
 import type { KeyPath } from '../../source/node.js';
 import { presetOf } from './algorithm.js';
@@ -11,8 +11,11 @@ import { derivePart, tryBuild } from './parts.js';
 
 const section: KeyPath = ['data_processor', 'experience_pipeline', 'operators'];
 
-export function deriveOperators(context: StageContext): readonly PartConfig[] {
-  const chosen = chosenOperators(context);
+export function deriveOperators(
+  context: StageContext,
+  { maxResponseTokens }: Pick<ModelConfig, 'maxResponseTokens'>,
+): readonly PartConfig[] {
+  const chosen = chosenOperators(context).map((part) => withLength(part, maxResponseTokens));
   if (context.input.mode !== 'train') return chosen;
   // What the top level sets is meant for the stages that explore.
   const isMeant =
@@ -25,6 +28,17 @@ export function deriveOperators(context: StageContext): readonly PartConfig[] {
   }
   return [];
 }
+
+/** Arguments of a preset may name the length of the model's answers. */
+const withLength = ({ name, args }: PartConfig, maxResponseTokens: number): PartConfig => ({
+  name,
+  args: Object.fromEntries(
+    Object.entries(args).map(([key, value]) => [
+      key,
+      value === 'max_response_tokens' ? maxResponseTokens : value,
+    ]),
+  ),
+});
 
 function chosenOperators(context: StageContext): readonly PartConfig[] {
   const { operators: table } = context.tables;

@@ -246,10 +246,13 @@ export interface SupervisedBufferConfig extends DatasetConfig {
   readonly storageType: 'file';
 }
 
+type OwnExplorerKeys = Resolved<ReturnType<typeof explorerSection>>;
+
 export interface ExplorerConfig extends Omit<
-  Resolved<ReturnType<typeof explorerSection>>,
-  keyof ServeConfig
+  OwnExplorerKeys,
+  keyof ServeConfig | 'dynamicSampling'
 > {
+  readonly dynamicSampling: OwnExplorerKeys['dynamicSampling'] & { readonly enable: boolean };
   /** Runs in flight at once. */
   readonly concurrency: number;
   /** Environment of the user's workflows. */

@@ -67,9 +67,17 @@ function stalenessFilter(stage: StageConfig): Sampling['filter'] {
     : () => batch;
 }
 
+/**
+ * Members that an explore step makes, if a batch ends with it. With dynamic sampling all batches are
+ * full: what an explore step made beyond one belongs to the next.
+ */
+const endingBatch = ({ buffer: { trainBatch }, explorer }: StageConfig): number | undefined =>
+  explorer.dynamicSampling.enable ? undefined : trainBatch.perExploreStep;
+
 /** A batch of runs or tasks ends with its explore step, or with the last one that it reaches. */
-function batchOf({ buffer: { trainBatch } }: StageConfig): TakeFilter {
-  const { own, unit, perExploreStep } = trainBatch;
+function batchOf(stage: StageConfig): TakeFilter {
+  const { own, unit } = stage.buffer.trainBatch;
+  const perExploreStep = endingBatch(stage);
   return {
     unit,
     maxExploreSteps: perExploreStep === undefined ? undefined : Math.ceil(own / perExploreStep),
@@ -77,8 +85,9 @@ function batchOf({ buffer: { trainBatch } }: StageConfig): TakeFilter {
 }
 
 /** Members of a train step, experts included; unlimited if it takes whole explore steps. */
-export function batchCount({ buffer: { trainBatch } }: StageConfig): number {
-  const { size, own, perExploreStep } = trainBatch;
+export function batchCount(stage: StageConfig): number {
+  const { size, own } = stage.buffer.trainBatch;
+  const perExploreStep = endingBatch(stage);
   return perExploreStep !== undefined && own % perExploreStep === 0 ? Infinity : size;
 }
 

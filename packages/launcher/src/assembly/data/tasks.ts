@@ -3,15 +3,17 @@ import { createTasksetScheduler, createTaskSource, readTaskRows } from '@trinity
 import type { TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, type RawTask, type Task } from '@trinity-rft/core';
 import { TaskError } from '@trinity-rft/core/internal';
-import { toTask, type EvalSet, type TaskFeed } from '@trinity-rft/explorer';
+import { toTask, type EvalSet, type ExplorerState, type TaskFeed } from '@trinity-rft/explorer';
 import type { StageContext } from '../../context/stage-context.js';
 import { checkRowKeys, type RowFindings } from './check-rows.js';
 
 export interface StageTasks extends AsyncDisposable {
   readonly feed: TaskFeed;
   readonly evalSets: readonly EvalSet[];
-  /** Number of explore steps until the tasks are used up. */
+  /** Number of explore steps until the tasks are used up; with dynamic sampling, at most. */
   readonly exploreSteps: number;
+  /** Nothing is left to explore after that state. */
+  readonly areUsedUp: (state: ExplorerState) => boolean;
 }
 
 export type TasksContext = Pick<StageContext, 'stage' | 'signal' | 'workflows' | 'rewardFns'>;
@@ -20,9 +22,8 @@ export type TasksContext = Pick<StageContext, 'stage' | 'signal' | 'workflows' |
 export async function openTasks(context: TasksContext): Promise<StageTasks> {
   const { tasksets, evalTasksets } = context.stage.buffer.explorerInput;
   const evalSets = await Promise.all(evalTasksets.map((taskset) => openEvalSet(taskset, context)));
-  const { feed, exploreSteps, close } =
-    tasksets.length > 0 ? await openFeed(context) : nothingToExplore;
-  return { feed, evalSets, exploreSteps, [Symbol.asyncDispose]: close };
+  const { close, ...opened } = tasksets.length > 0 ? await openFeed(context) : nothingToExplore;
+  return { ...opened, evalSets, [Symbol.asyncDispose]: close };
 }
 
 const nothingToExplore = {
@@ -32,13 +33,17 @@ const nothingToExplore = {
     restore: () => undefined,
   } satisfies TaskFeed,
   exploreSteps: 0,
+  areUsedUp: () => true,
   close: () => Promise.resolve(),
 };
 
-async function openFeed(
-  context: TasksContext,
-): Promise<{ feed: TaskFeed; exploreSteps: number; close: () => Promise<void> }> {
-  const { buffer, seed } = context.stage;
+interface OpenedFeed extends Pick<StageTasks, 'feed' | 'exploreSteps' | 'areUsedUp'> {
+  readonly close: () => Promise<void>;
+}
+
+async function openFeed(context: TasksContext): Promise<OpenedFeed> {
+  const { buffer, seed, explorer } = context.stage;
+  const { enable: fills, maxBatches } = explorer.dynamicSampling;
   const { tasksets } = buffer.explorerInput;
   const sources = await Promise.all(
     tasksets.map(async (taskset) => {
@@ -56,7 +61,8 @@ async function openFeed(
     batchSize: buffer.batchSize,
     seed,
     totalEpochs: buffer.totalEpochs,
-    totalSteps: buffer.totalSteps,
+    totalSteps:
+      buffer.totalSteps === undefined ? undefined : buffer.totalSteps * (fills ? maxBatches : 1),
   });
   if (scheduler.totalSteps === 0) {
     const rows = sources.reduce((sum, source) => sum + source.size, 0);
@@ -67,16 +73,28 @@ async function openFeed(
   }
   const tasksetOf = new Map(tasksets.map((taskset) => [taskset.name, taskset]));
   const feed: TaskFeed = {
-    next: async (step) => {
-      const rows = await scheduler.next();
-      return rows.map((row, taskId) =>
-        toTask(row, tasksetOf.get(row.taskset)!, { batchId: step, taskId, isEval: false }),
+    next: async (step, { count, firstTask } = { count: buffer.batchSize, firstTask: 0 }) => {
+      const rows = await scheduler.next(count);
+      return rows.map((row, i) =>
+        toTask(row, tasksetOf.get(row.taskset)!, {
+          batchId: step,
+          taskId: firstTask + i,
+          isEval: false,
+        }),
       );
     },
     state: () => scheduler.state(),
     restore: (state) => scheduler.restore(state),
   };
-  return { feed, exploreSteps: scheduler.totalSteps, close: () => scheduler.close() };
+  const exploreSteps = buffer.totalSteps ?? scheduler.totalSteps;
+  const lastTask = scheduler.totalSteps * buffer.batchSize;
+  return {
+    feed,
+    exploreSteps,
+    areUsedUp: (state) =>
+      state.step >= exploreSteps || (fills && Number(state.feed['cursor']) >= lastTask),
+    close: () => scheduler.close(),
+  };
 }
 
 async function openEvalSet(taskset: TasksetConfig, context: TasksContext): Promise<EvalSet> {

@@ -64,7 +64,7 @@ function isComplete(
   if (stage.buffer.trainerInput.experienceBuffer.path === undefined) return true;
   const { totalSteps } = stage.trainer;
   const allTrained = totalSteps !== undefined && manifest.step >= totalSteps;
-  return allTrained || (explorer !== undefined && explorer.step >= tasks.exploreSteps);
+  return allTrained || (explorer !== undefined && tasks.areUsedUp(explorer));
 }
 
 /** @throws ConfigError when there are weights, but not the experiences that they come from */

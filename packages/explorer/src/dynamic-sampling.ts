@@ -1,0 +1,118 @@
+/** Draws further tasks until an explore step has as many usable runs as a batch. */
+import { runKey, type Experience, type Logger, type Metrics, type Task } from '@trinity-rft/core';
+import { taskKey, type BatchUnit } from '@trinity-rft/core/internal';
+import type { TaskDraw, TaskFeed } from './explorer-options.js';
+import { exploredOf, type Explored, type ExploredOptions } from './pipeline.js';
+import type { UsableOutcome } from './runs/wait-for-enough.js';
+
+export interface DynamicSampling {
+  /** Tasks of an explore step. */
+  readonly batchSize: number;
+  /** Runs of a task. */
+  readonly repeatTimes: number;
+  /** What the trainer counts; a group that lost some of its runs is a whole task. */
+  readonly unit: BatchUnit;
+  /** An explore step draws at most as many tasks as this many batches have. */
+  readonly maxBatches: number;
+  /** The last explore step, which makes nothing beyond its batch. @default unknown */
+  readonly lastStep?: number;
+}
+
+export interface FillOptions extends ExploredOptions {
+  readonly feed: Pick<TaskFeed, 'next'>;
+  readonly exploreTasks: (tasks: readonly Task[]) => Promise<readonly UsableOutcome[]>;
+}
+
+export interface BatchFiller {
+  /** Undefined: a batch. */
+  firstDraw(): TaskDraw | undefined;
+  /** `first` and what further tasks give, until the batch is full, the bound is hit or the tasks end. */
+  fill(first: Explored, step: number, options: FillOptions): Promise<Explored>;
+  /** Of the last step, under `rollout/dynamic_sampling/`. */
+  metrics(): Metrics;
+  /** Runs (or tasks) stored beyond the last full batch: the next step makes as many fewer. */
+  carried(): number | undefined;
+  restore(carried: number): void;
+}
+
+/**
+ * DAPO (arXiv:2503.14476, section 3.2): groups that the operators drop are replaced by those of
+ * further tasks. A batch is counted in runs, so that a run that failed is replaced as well. Runs
+ * beyond the batch are stored, and the next step makes as many fewer: nothing is thrown away, and
+ * every step completes one batch.
+ */
+export function createBatchFiller(
+  settings: DynamicSampling | undefined,
+  logger: Logger,
+): BatchFiller {
+  if (!settings) return unfilled;
+  const { batchSize, unit, maxBatches } = settings;
+  const keyOf = unit === 'tasks' ? taskKey : runKey;
+  const perTask = unit === 'tasks' ? 1 : settings.repeatTimes;
+  const full = batchSize * perTask;
+  const membersOf = (experiences: readonly Experience[]): number =>
+    new Set(experiences.map(({ eid }) => keyOf(eid))).size;
+  let carried = 0;
+  let metrics: Metrics = {};
+
+  const fill: BatchFiller['fill'] = async (first, step, options) => {
+    const wanted = full - carried;
+    let explored = first;
+    let rounds = 1;
+    let kept = membersOf(first.experiences);
+    for (;;) {
+      const drawn = explored.outcomes.length;
+      const left = batchSize * maxBatches - drawn;
+      if (kept >= wanted || left <= 0) break;
+      const missing = Math.ceil((wanted - kept) / perTask);
+      // As many as are needed if further tasks are of use as often as those so far.
+      const needed = kept === 0 ? batchSize : Math.ceil(((wanted - kept) * drawn) / kept);
+      const count = Math.min(batchSize, left, step === settings.lastStep ? missing : needed);
+      const tasks = await options.feed.next(step, { count, firstTask: drawn });
+      if (tasks.length === 0) break;
+      const further = await options.exploreTasks(tasks);
+      explored = exploredOf([...explored.outcomes, ...further], options);
+      kept = membersOf(explored.experiences);
+      rounds++;
+    }
+    const drawn = explored.outcomes.length;
+    const isBoundHit = kept < wanted && drawn >= batchSize * maxBatches;
+    if (isBoundHit) logger.warn(boundHit(step, { drawn, kept, wanted, maxBatches, unit }));
+    carried = (carried + kept) % full;
+    metrics = {
+      'rollout/dynamic_sampling/rounds': rounds,
+      'rollout/dynamic_sampling/tasks': drawn,
+      'rollout/dynamic_sampling/kept': kept,
+      'rollout/dynamic_sampling/missing': Math.max(0, wanted - kept),
+      'rollout/dynamic_sampling/carried': carried,
+      'rollout/dynamic_sampling/bound_hit': isBoundHit ? 1 : 0,
+    };
+    return explored;
+  };
+  return {
+    firstDraw: () => ({ count: Math.ceil((full - carried) / perTask), firstTask: 0 }),
+    fill,
+    metrics: () => metrics,
+    carried: () => carried,
+    restore: (members) => {
+      carried = members;
+    },
+  };
+}
+
+const unfilled: BatchFiller = {
+  firstDraw: () => undefined,
+  fill: (first) => Promise.resolve(first),
+  metrics: () => ({}),
+  carried: () => undefined,
+  restore: () => undefined,
+};
+
+interface BoundHit extends Pick<DynamicSampling, 'maxBatches' | 'unit'> {
+  readonly drawn: number;
+  readonly kept: number;
+  readonly wanted: number;
+}
+
+const boundHit = (step: number, { drawn, kept, wanted, maxBatches, unit }: BoundHit): string =>
+  `Explore step ${step} drew ${drawn} tasks, as many as explorer.dynamic_sampling.max_batches ${maxBatches} allows, and has ${kept} of ${wanted} usable ${unit}; the next step makes the others. The tasks may be too easy or too hard for the model.`;

@@ -1,0 +1,50 @@
+/** Tasks whose runs are in progress, and which can be cut off. */
+import type { RewardFn, Runtime, Task } from '@trinity-rft/core';
+import type { WorkflowDefinition } from '@trinity-rft/workflow';
+import pLimit from 'p-limit';
+import type { TaskOutcome } from './outcome.js';
+import { createInstancePool, type AttemptOptions, type RunSettings } from './run-attempt.js';
+import { runTask } from './run-task.js';
+import { cutOffError } from './task-end.js';
+
+export interface RunningTask {
+  readonly task: Task;
+  /** Rejects only when the explorer is stopped. */
+  readonly outcome: Promise<TaskOutcome>;
+  /** Cancels the runs that have not ended; the others keep their outcomes. */
+  cutOff(): void;
+}
+
+export type StartTask = (task: Task) => RunningTask;
+
+export interface StartTaskOptions extends Pick<
+  AttemptOptions,
+  'createModel' | 'timeLimit' | 'onLateResult'
+> {
+  /** `concurrency`: attempts in flight, of whichever tasks. */
+  readonly settings: RunSettings & { readonly concurrency: number };
+  readonly workflow: (name: string) => WorkflowDefinition;
+  readonly rewardFn: (task: Task) => RewardFn | undefined;
+  readonly runtime: Runtime;
+  readonly signal: AbortSignal;
+}
+
+/** The tasks that it starts share a limit of concurrent attempts and their idle instances. */
+export function taskStarter(options: StartTaskOptions): StartTask {
+  const { settings, createModel, timeLimit, onLateResult, runtime, signal } = options;
+  const limit = pLimit(settings.concurrency);
+  const pool = createInstancePool();
+  const shared = { settings, createModel, timeLimit, onLateResult, limit, pool, runtime, signal };
+  return (task) => {
+    const cut = new AbortController();
+    const outcome = runTask(task, {
+      ...shared,
+      definition: options.workflow(task.workflow),
+      rewardFn: options.rewardFn(task),
+      cutOff: cut.signal,
+    });
+    // Awaited when its step is finished; until then a failure must not count as unhandled.
+    outcome.catch(() => undefined);
+    return { task, outcome, cutOff: () => cut.abort(cutOffError()) };
+  };
+}

@@ -1,0 +1,63 @@
+/** When the runs of a task are no longer waited for, although some of them have not ended. */
+import type { Runtime } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core/internal';
+
+export interface TaskEnd {
+  /** Aborts with a CancelledError that says why: the task was cut off, or its deadline has passed. */
+  readonly signal: AbortSignal;
+  /** An attempt begins; the first one starts the clock of the task. */
+  begin(): void;
+  /** All runs have ended. */
+  close(): void;
+}
+
+export interface TaskEndOptions {
+  /** @default none */
+  readonly maxTaskTimeoutMs?: number;
+  /** @default never */
+  readonly cutOff?: AbortSignal;
+  readonly runtime: Runtime;
+}
+
+export function createTaskEnd({ maxTaskTimeoutMs, cutOff, runtime }: TaskEndOptions): TaskEnd {
+  const late = new AbortController();
+  let cancel: (() => void) | undefined;
+  return {
+    signal: cutOff ? AbortSignal.any([cutOff, late.signal]) : late.signal,
+    begin: () => {
+      if (maxTaskTimeoutMs === undefined) return;
+      cancel ??= runtime.clock.after(maxTaskTimeoutMs, () =>
+        late.abort(taskTimeout(maxTaskTimeoutMs)),
+      );
+    },
+    close: () => cancel?.(),
+  };
+}
+
+const taskTimeout = (ms: number): CancelledError =>
+  new CancelledError(
+    `The runs of the task took longer than ${ms / 1000} s together (explorer.max_task_timeout). Those that had ended count.`,
+    { reason: 'timeout', code: 'TASK_TIMEOUT' },
+  );
+
+/** Why a task is cut off that the others of its step do not wait for. */
+export const cutOffError = (): CancelledError =>
+  new CancelledError('The explore step did not wait for it (explorer.over_rollout).', {
+    reason: 'aborted',
+    code: 'TASK_CUT_OFF',
+  });
+
+/** Rejects with the signal's reason once it aborts; what `work` does afterwards is ignored. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  // The loser of the race may still reject: nothing awaits it then.
+  work.catch(() => undefined);
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
