@@ -119,6 +119,34 @@ describe('every style', () => {
   );
 });
 
+/** Sections of files of Trinity-RFT, which have no bound. */
+it.each<readonly [name: string, over: Tree]>([
+  [
+    'dynamic_by_trainer',
+    { synchronizer: { sync_style: 'dynamic_by_trainer', sync_method: 'nccl' } },
+  ],
+  [
+    'fully_async',
+    {
+      explorer: { max_inflight_batches: 3 },
+      synchronizer: {
+        sync_style: 'fully_async',
+        sync_method: 'checkpoint',
+        explorer_sync_interval: 2,
+        trainer_sync_interval: 2,
+      },
+    },
+  ],
+])('runs what Trinity-RFT runs: %s', { timeout: 240_000 }, async (name, over) => {
+  const config = workspace.config(`theirs-${name}.yaml`, over, {
+    name: `theirs-${name}`,
+    buffer: { total_steps: 4 },
+  });
+  const { error, summary } = await runHere(workspace, config);
+  expect([error, summary?.trainStep]).toEqual([undefined, 4]);
+  expectEachUsedOnce(`theirs-${name}`, 4 * 16);
+});
+
 describe('fully_async', () => {
   it(
     'changes weights in the middle of rollouts, and each token is recorded under its own',

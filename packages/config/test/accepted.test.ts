@@ -55,6 +55,16 @@ const accepted: Readonly<Record<string, Accepted>> = {
     file: { rest: 'explorer:\n  dynamic_sampling: {enable: true}' },
     warns: ['explorer.dynamic_sampling.enable', 'no operator'],
   },
+  'sync_style: dynamic_by_trainer': {
+    file: { rest: 'synchronizer: {sync_style: dynamic_by_trainer, sync_interval: 4}' },
+    warns: ['synchronizer.sync_style', 'Set synchronizer.max_staleness'],
+  },
+  'sync_style: fully_async': {
+    file: {
+      rest: 'explorer: {max_inflight_batches: 4}\nsynchronizer: {sync_style: fully_async, sync_method: checkpoint, trainer_sync_interval: 2}',
+    },
+    warns: ['synchronizer.sync_style', 'Set synchronizer.max_staleness'],
+  },
   'a model of the hub, with the lengths that its folder would give': {
     file: { model: 'model:\n  model_path: Qwen/Qwen2.5-0.5B-Instruct@main\n  max_model_len: 64' },
   },

@@ -10,6 +10,7 @@ import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { describe, expect, it } from 'vitest';
 import { createExplorer } from './explorer.js';
 import type { ExploreSync, TaskFeed } from './explorer-options.js';
+import { exploreStreaming } from './streaming.js';
 
 const taskOf = (step: number): Task => ({
   taskId: 0,
@@ -96,6 +97,82 @@ async function explore(maxInflightBatches: number | undefined) {
   const steps = await explorer.run();
   return { steps, events, mostInFlight };
 }
+
+describe('explore steps without meeting points', () => {
+  /** Explores four steps, two in flight; `step` may begin once `allow(step)` was called. */
+  async function stream() {
+    const events: string[] = [];
+    const open = new Map<number, () => void>();
+    const state = { allowed: 1 };
+    const waits = new Set<() => void>();
+    const explored = exploreStreaming(
+      {
+        streaming: {
+          mayBegin: (step) => step <= state.allowed,
+          whenItMay: async (step, signal) => {
+            while (step > state.allowed && !signal?.aborted)
+              await new Promise<void>((resolve) => waits.add(resolve));
+          },
+          withSteadyWeights: (work) => work(),
+        },
+        most: 2,
+        start: async (step) => {
+          if (step > 4) return undefined;
+          const { promise, resolve } = Promise.withResolvers<void>();
+          open.set(step, resolve);
+          events.push(`begin ${step}`);
+          return { step, promise };
+        },
+        ended: ({ promise }) => promise,
+        finish: async ({ step, promise }) => {
+          await promise;
+          events.push(`finish ${step}`);
+        },
+        idle: (wait) => wait(),
+        signal: new AbortController().signal,
+      },
+      0,
+    );
+    const settle = () => new Promise((resolve) => setImmediate(resolve));
+    return {
+      events,
+      explored,
+      allow: async (step: number) => {
+        state.allowed = step;
+        for (const wake of waits) wake();
+        await settle();
+      },
+      end: async (step: number) => {
+        open.get(step)?.();
+        await settle();
+      },
+    };
+  }
+
+  it('begin while others are in flight, and are finished in order', async () => {
+    const { events, explored, allow, end } = await stream();
+    await allow(2);
+    expect(events).toEqual(['begin 1', 'begin 2']);
+    await allow(5);
+    await end(2);
+    // Two are in flight until the first has been finished, whichever ends first.
+    expect(events).toEqual(['begin 1', 'begin 2']);
+    await end(1);
+    expect(events.slice(2)).toEqual(['finish 1', 'begin 3', 'finish 2', 'begin 4']);
+    await end(3);
+    await end(4);
+    expect([await explored, events.slice(6)]).toEqual([4, ['finish 3', 'finish 4']]);
+  });
+
+  it('are finished while the next one waits for its turn', async () => {
+    const { events, allow, end } = await stream();
+    await allow(1);
+    await end(1);
+    expect(events).toEqual(['begin 1', 'finish 1']);
+    await allow(2);
+    expect(events.slice(2)).toEqual(['begin 2']);
+  });
+});
 
 describe('explore steps in flight', () => {
   it.each([

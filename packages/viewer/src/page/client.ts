@@ -139,7 +139,7 @@ function showDetail(): void {
     detail;
   const facts = {
     reward: number(reward),
-    'policy version': policyVersion,
+    'policy version': versionsOf(spans) ?? policyVersion,
     temperature,
     ...(truncated !== undefined && { truncated }),
   };
@@ -163,6 +163,12 @@ function showDetail(): void {
       factList(Object.fromEntries(spans.map((span) => [`call ${span.step}`, span]))),
     );
   return at('detail').replaceChildren(...parts);
+}
+
+/** Of the weights that sampled its calls, if they differ. */
+function versionsOf(spans: ExperienceDetail['spans']): string | undefined {
+  const versions = [...new Set(spans?.map((span) => span.policyVersion))];
+  return versions.length > 1 ? versions.join(', ') : undefined;
 }
 
 /** Buttons that filter the list for the calls of this run, or the runs of this task. */

@@ -83,7 +83,9 @@ const rules: readonly Rule[] = [
     effect: refused('the position of the run is one in the old data'),
   },
   {
-    keys: ['sync_style', 'sync_interval', 'sync_offset'].map((key) => `synchronizer.${key}`),
+    keys: ['sync_style', 'sync_interval', 'explorer_sync_interval', 'sync_offset'].map(
+      (key) => `synchronizer.${key}`,
+    ),
     effect: refused('the weights that each explore step uses follow from it'),
     modes: ['both'],
   },
