@@ -1,9 +1,20 @@
 /** Runs that name their model by its id on the hub, against a small hub. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fetchHubModel, findCachedModel } from '@trinity-rft/buffer/internal';
 import { planConfig } from '@trinity-rft/config';
 import { systemClock } from '@trinity-rft/core/internal';
+import { convertModel } from '@trinity-rft/engine-onnx';
 import { checkFiles, planDownloads, readConfiguration } from '@trinity-rft/launcher';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { commit, startModelHub, type AnswerInstead } from './support/model-hub.js';
@@ -12,6 +23,10 @@ import { createWorkspace, type Tree, type Workspace } from './support/workspace.
 
 const id = 'owner/tiny';
 const weights = 'model.safetensors';
+const ggufFile = new URL(
+  '../../../packages/engine-onnx/test/fixtures/llama/model.gguf',
+  import.meta.url,
+).pathname;
 
 let workspace: Workspace;
 let cache: string;
@@ -141,6 +156,58 @@ describe('a model of the hub', () => {
     expect(unknown.lines.join()).toMatch(
       /size and memory of owner\/tiny are unknown: .*ECONNREFUSED/,
     );
+  });
+
+  it('is fetched once by two runs that begin at the same time', async () => {
+    const hub = await openHub();
+    const [one, other] = await Promise.all(
+      ['one', 'other'].map((name) => runWith(hub.url, configOf(name))),
+    );
+    expect([one?.error, other?.error]).toEqual([undefined, undefined]);
+    expect(hub.requests.filter((path) => path.endsWith(weights))).toHaveLength(1);
+    expect(readFileSync(path.join(snapshot(), weights))).toEqual(modelFile(weights));
+  });
+
+  it('may lie in several files of weights, or be a GGUF file of several', async () => {
+    const folder = path.join(workspace.root, 'sharded');
+    const from = path.join(workspace.root, 'model');
+    const { files } = await convertModel({ from, to: folder, shardBytes: 20_000 });
+    expect(files.length).toBeGreaterThan(1);
+    copyFileSync(ggufFile, path.join(folder, 'one-q8_0.gguf'));
+    writeFileSync(path.join(folder, 'other.gguf'), 'not fetched');
+    const hub = await startModelHub(id, folder);
+    onTestFinished(() => hub.close());
+    const sharded = await runWith(hub.url, configOf('sharded'));
+    expect(sharded.error).toBeUndefined();
+    expect(readdirSync(snapshot())).toEqual(expect.arrayContaining([...files]));
+
+    const options = { environment: { HF_ENDPOINT: hub.url, HF_HUB_CACHE: cache } };
+    const fetched = await fetchHubModel(`${id}/one-q8_0.gguf`, { ...options, clock: systemClock });
+    expect(readFileSync(fetched)).toEqual(readFileSync(ggufFile));
+    expect(existsSync(path.join(snapshot(), 'other.gguf'))).toBe(false);
+    expect(findCachedModel(`${id}/one-q8_0.gguf`, options)).toBe(fetched);
+    expect(findCachedModel(id, options)).toBe(snapshot());
+  });
+
+  it('is not begun where the disk has no room for it', async () => {
+    const hub = await startModelHub(id, path.join(workspace.root, 'model'), (request, response) => {
+      if (request.url?.includes('/tree/') !== true) return false;
+      const size = 2 ** 52;
+      const oid = 'f'.repeat(64);
+      const huge = { oid: 'x', lfs: { oid, size, pointerSize: 130 } };
+      const entries = ['config.json', 'tokenizer.json', weights].map((path) => ({
+        type: 'file',
+        path,
+        size,
+        ...huge,
+      }));
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(entries));
+      return true;
+    });
+    onTestFinished(() => hub.close());
+    const { error } = await runWith(hub.url, configOf('huge'));
+    expect(error?.message).toMatch(/owner\/tiny needs .* TB, and the disk of .* left\. Free some/);
+    expect(hub.requests.join()).not.toContain('/resolve/');
   });
 
   it('is checked as a folder once it is in the cache', async () => {

@@ -5,6 +5,7 @@ import { runArgs, startTrinity, type Trinity } from './support/trinity.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
 
 const agent = (name: string, body: string): string => `
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { defineWorkflow } from '@trinity-rft/workflow';
 export const ${name} = defineWorkflow({
@@ -17,11 +18,18 @@ export const ${name} = defineWorkflow({
 });
 `;
 
+/** A program that ends when there is a file `done`. */
+const untilDone = `setInterval(() => require('fs').existsSync('done') && process.exit(), 50)`;
+
 let workspace: Workspace;
 beforeAll(async () => {
   workspace = await createWorkspace();
   workspace.write('plugins/endless.ts', agent('endless', 'for (;;);'));
   workspace.write('plugins/late.ts', agent('late', "while (!existsSync('go')) ;"));
+  workspace.write(
+    'plugins/waits.ts',
+    agent('waits', `execFileSync(process.execPath, ['-e', ${JSON.stringify(untilDone)}]);`),
+  );
   workspace.write('plugins/exits.ts', agent('exits', 'process.exit(0);'));
 });
 
@@ -56,6 +64,22 @@ describe('an agent that blocks the event loop', () => {
       command.child.kill('SIGINT');
       const { exitCode, signal } = await command.ended;
       expect([exitCode, signal]).toEqual([null, 'SIGINT']);
+    },
+  );
+
+  it(
+    'in a call of another program is named as soon as that has ended',
+    { timeout: 240_000 },
+    async () => {
+      const command = start('waits');
+      await printed(command, 'by a call that does not return');
+      workspace.write('done', '');
+      await printed(command, 'The call that blocked it was made by ');
+      command.child.kill('SIGINT');
+      await command.ended;
+      expect(command.output()).toMatch(
+        /was made by run 1\/\d\/\d of workflow "waits", at act \(.*waits\.ts:\d+:\d+\)\./,
+      );
     },
   );
 

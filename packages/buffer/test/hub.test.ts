@@ -66,7 +66,7 @@ describe('a dataset of the hub', () => {
     expect(
       await read(nowhere, { split: 'train+test', environment: { HF_HUB_OFFLINE: '1' } }),
     ).toEqual([0, 1, 2, 9]);
-    expect(readdirSync(cache)).toEqual(['datasets--owner--sums']);
+    expect(readdirSync(cache)).toEqual(['.locks', 'datasets--owner--sums']);
   });
 
   it('says from the cache which splits there are', async () => {

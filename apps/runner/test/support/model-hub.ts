@@ -69,7 +69,7 @@ function descriptionAt(pathname: string, id: string, files: ReadonlyMap<string, 
 
 /** Weights are in LFS; the rest has the id of a git blob. */
 function digests(name: string, content: Buffer): object {
-  if (!name.endsWith('.safetensors'))
+  if (!/\.(?:safetensors|gguf)$/.test(name))
     return {
       oid: createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex'),
     };

@@ -11,6 +11,7 @@ import type { ReadableStream } from 'node:stream/web';
 import { ConfigError, type Clock } from '@trinity-rft/core';
 import { CancelledError } from '@trinity-rft/core/internal';
 import { exists, guardedFetch } from './hub-access.js';
+import { oneAtATime } from './one-at-a-time.js';
 import { guardStalls, type StallGuard } from './stall-guard.js';
 
 interface Digest {
@@ -32,6 +33,10 @@ export interface FetchOptions {
   /** Longest time without progress of one attempt. */
   readonly stallMs: number;
   readonly signal: AbortSignal | undefined;
+  /** Held while the file is fetched. */
+  readonly lock: string;
+  /** Called once when another process fetches the file. */
+  readonly onWait: () => void;
   /** Called with the bytes of the file that are there. */
   readonly onProgress: (bytes: number) => void;
 }
@@ -55,6 +60,11 @@ export async function fetchFile(
   target: string,
   options: FetchOptions,
 ): Promise<void> {
+  if (await exists(target)) return;
+  await oneAtATime(options.lock, options, () => fetchAlone(file, target, options));
+}
+
+async function fetchAlone(file: RemoteFile, target: string, options: FetchOptions): Promise<void> {
   if (await exists(target)) return;
   await mkdir(dirname(target), { recursive: true });
   // Parts of different contents are never joined.

@@ -2,6 +2,7 @@
  * The folders of the Hugging Face cache that hold one dataset or model; the layout is that of
  * `huggingface_hub`, so that what Python has fetched is found.
  */
+import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 
@@ -79,6 +80,8 @@ export async function readText(path: string): Promise<string | undefined> {
 /** Writes, then renames: readers never see half a file. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(`${path}.incomplete`, text);
-  await rename(`${path}.incomplete`, path);
+  // Another process may write the same file.
+  const incomplete = `${path}.${randomUUID()}.incomplete`;
+  await writeFile(incomplete, text);
+  await rename(incomplete, path);
 }

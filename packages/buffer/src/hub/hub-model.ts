@@ -17,6 +17,7 @@ import {
 } from './hub-access.js';
 import { hubFolder, readText, replaceFile } from './hub-cache.js';
 import { chooseModelFiles, completeModel } from './model-files.js';
+import { lockIn } from './one-at-a-time.js';
 import { guardStalls } from './stall-guard.js';
 
 export interface HubModelOptions extends CacheOptions {
@@ -158,7 +159,7 @@ async function fetchAll(
   options: HubModelOptions,
   onProgress: OnProgress,
 ): Promise<void> {
-  const { environment, clock, stallMs = 60_000, signal } = options;
+  const { environment, clock, stallMs = 60_000, signal, report = () => undefined } = options;
   const token = environment['HF_TOKEN'] || undefined;
   const model = parsed(id);
   if (!isCommit(model.revision))
@@ -170,6 +171,8 @@ async function fetchAll(
         clock,
         stallMs,
         signal,
+        lock: lockIn(placeOf(model, options), file.digest.hex),
+        onWait: () => report(`  ${file.path}: another process fetches it; waiting for that.`),
         onProgress: (bytes) => onProgress(file, bytes),
       });
     } catch (cause) {

@@ -18,6 +18,7 @@ import {
   type Environment,
 } from './hub-access.js';
 import { hubCache, readText, type HubCache } from './hub-cache.js';
+import { lockIn, oneAtATime } from './one-at-a-time.js';
 import { guardStalls, type StallGuard } from './stall-guard.js';
 
 export interface HubRequest {
@@ -52,8 +53,10 @@ export async function fetchHubFiles(request: HubRequest): Promise<readonly strin
   if (isSet(request.environment['HF_HUB_OFFLINE']))
     throw unreachable(request, cache, new TaskError('HF_HUB_OFFLINE is set'));
   try {
-    return await guardStalls({ ...request, what: endpointOf(request.environment) }, (guard) =>
-      download(cache, request, guard),
+    return await oneAtATime(lockIn(cache.folder, 'dataset'), request, () =>
+      guardStalls({ ...request, what: endpointOf(request.environment) }, (guard) =>
+        download(cache, request, guard),
+      ),
     );
   } catch (cause) {
     const cancelled = cause instanceof CancelledError && cause.reason !== 'timeout';

@@ -64,6 +64,7 @@ function start(
     task?: Task;
     records?: readonly Experience[];
     longestPauseMs?: number;
+    waitsFor?: () => string | undefined;
   } = {},
 ): Run {
   const runtime = testRuntime();
@@ -77,6 +78,7 @@ function start(
         auxiliaryModels: new Map(),
         metrics: () => ({}),
         longestPauseMs: () => options.longestPauseMs ?? 0,
+        waitsFor: options.waitsFor,
       };
     },
     limit: (work) => work(),
@@ -183,6 +185,24 @@ describe('runTask', () => {
     expect([result.timeouts, result.retries]).toEqual([2, 1]);
     expect(signals.map((signal) => signal.aborted)).toEqual([true, true]);
     expect(runtime.clock.sleeping).toBe(0);
+  });
+
+  it('names the service that an attempt waits for at its deadline', async () => {
+    const { outcome, runtime } = start(
+      defineWorkflow({ name: 'w', run: () => new Promise<never>(() => undefined) }),
+      {
+        settings: { maxRetryTimes: 0, failureReward: -1 },
+        task: { ...baseTask, repeatTimes: 1 },
+        waitsFor: () => 'The judge at http://judge',
+        records: [unscored()],
+      },
+    );
+    await runtime.clock.advance(1000);
+    const { runs } = await outcome;
+    expect(runs[0]).toMatchObject({
+      status: 'failed',
+      error: { code: 'SERVICE_TIMEOUT', message: expect.stringMatching(/waits.*judge/) as string },
+    });
   });
 
   it.each([

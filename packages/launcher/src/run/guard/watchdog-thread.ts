@@ -44,7 +44,7 @@ setInterval(() => {
   }
   if (!reported && blockedTicks * everyMs >= reportAfterMs) {
     reported = true;
-    locate(report);
+    locate({ report, returned });
   }
   if (reported && blockedTicks * everyMs >= endAfterMs) endProcess();
 }, everyMs);
@@ -58,11 +58,17 @@ function report(place: Place | undefined): void {
     );
     return;
   }
-  const who = place.run === undefined ? 'code outside of any run' : `run ${place.run}`;
   say(
-    `${blocked} by ${who}, at ${place.code}. ${waits} An agent must await between pieces of long work. Press Ctrl-C to stop at once; the same command resumes the run.`,
+    `${blocked} by ${named(place)}. ${waits} An agent must await between pieces of long work. Press Ctrl-C to stop at once; the same command resumes the run.`,
   );
 }
+
+/** The place of a call that could not be asked for while it lasted. */
+const returned = (place: Place): void =>
+  say(`The call that blocked it was made by ${named(place)}.`);
+
+const named = ({ run, code }: Place): string =>
+  `${run === undefined ? 'code outside of any run' : `run ${run}`}, at ${code}`;
 
 function endProcess(): void {
   say(
@@ -71,15 +77,26 @@ function endProcess(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** Calls back once; undefined when the main thread cannot be asked. */
-function locate(done: (place: Place | undefined) => void): void {
+interface Listener {
+  /** Undefined when the main thread cannot be asked. */
+  readonly report: (place: Place | undefined) => void;
+  /** Called afterwards in that case, as soon as it can. */
+  readonly returned: (place: Place) => void;
+}
+
+function locate({ report, returned }: Listener): void {
   const session = new Session();
+  let isLate = false;
   const finish = (place: Place | undefined): void => {
     clearTimeout(timer);
     session.disconnect();
-    done(place);
+    if (!isLate) report(place);
+    else if (place) returned(place);
   };
-  const timer = setTimeout(() => finish(undefined), pauseTimeoutMs);
+  const timer = setTimeout(() => {
+    report(undefined);
+    isLate = true;
+  }, pauseTimeoutMs);
   session.on('Debugger.paused', ({ params: { callFrames } }) => {
     const [top] = callFrames;
     if (!top) return finish(undefined);
