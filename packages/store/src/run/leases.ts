@@ -44,7 +44,7 @@ export function leases(context: RunContext): Pick<RunStore, 'lease' | 'giveBack'
 }
 
 /** The id of a batch of that name. */
-export const batchId = ({ run }: RunContext, db: Connection, name: string) =>
+const batchId = ({ run }: RunContext, db: Connection, name: string) =>
   db.selectFrom('batch').select('id').where('run', '=', run).where('name', '=', name);
 
 interface Lease {

@@ -8,88 +8,151 @@ import {
   type Membership,
   type RunStore,
 } from '@trinity-rft/core/internal';
+import { sql } from 'kysely';
 import { taskState, type ExperienceRow } from '../database/tables.js';
 import { experienceChecksum, textChecksum } from './checksums.js';
-import { countDown } from './completion.js';
+import { countDown, type BatchCounts } from './completion.js';
 import { assertMember, chunksOf, type Connection, type RunContext } from './context.js';
-import { batchId } from './leases.js';
+import { together } from './together.js';
 
-export function results(context: RunContext): Pick<RunStore, 'complete'> {
-  return {
-    complete: (member, task, result) => {
-      const encoded = encode(result.experiences);
-      const outcome = JSON.stringify(result.outcome);
-      return context.database.write('store the result of a task', async (db) => {
-        await assertMember(context, db, member);
-        const work = { member, task, outcome };
-        const batch = await markDone(context, db, work);
-        if (batch === undefined) return repeatedOrLate(context, db, work);
-        const { awaits = [] } = result;
-        await insertExperiences(context, db, { batch, task: task.task, encoded });
-        await insertAwaited(context, db, batch, awaits);
-        await countDown(context, db, { id: batch, open: -1, awaiting: awaits.length });
-        return 'stored';
-      });
-    },
-  };
-}
-
+/** What an explorer has to store of a task. */
 interface Done {
   readonly member: Membership;
   readonly task: LeasedTask;
   readonly outcome: string;
+  readonly encoded: readonly Encoded[];
+  readonly awaits: readonly string[];
 }
 
-/** @returns the id of the batch; undefined when the task is somebody else's, or has a result */
-async function markDone(
+type Answer = 'stored' | 'late';
+
+/** Results of one process that are stored at once, at most. */
+const most = 64;
+
+export function results(context: RunContext): Pick<RunStore, 'complete'> {
+  const store = together<Done, Answer>({
+    most,
+    work: (all) =>
+      context.database.write('store the result of a task', (db) => storeAll(context, db, all)),
+  });
+  return {
+    complete: (member, task, { experiences, outcome, awaits = [] }) =>
+      store({
+        member,
+        task,
+        outcome: JSON.stringify(outcome),
+        encoded: encode(experiences),
+        awaits,
+      }),
+  };
+}
+
+async function storeAll(
   context: RunContext,
   db: Connection,
-  { member, task, outcome }: Done,
-): Promise<number | undefined> {
-  const row = await db
-    .updateTable('task')
-    .set({
-      state: taskState.done,
-      owner: member.epoch,
-      token: null,
-      explorer: member.name,
-      outcome,
-      checksum: textChecksum(outcome),
-      done_at: context.database.now(),
-    })
-    .where('run', '=', context.run)
-    .where('batch', '=', batchId(context, db, task.batch))
-    .where('task', '=', task.task)
-    // Open: it was taken from a silent member, and nobody has begun it since.
-    .where((eb) =>
-      eb.or([
-        eb('state', '=', taskState.open),
-        eb.and([eb('state', '=', taskState.leased), eb('owner', '=', member.epoch)]),
-      ]),
-    )
-    .returning('batch')
-    .executeTakeFirst();
-  return row?.batch;
+  all: readonly Done[],
+): Promise<readonly Answer[]> {
+  const members = new Map(all.map(({ member }) => [member.epoch, member]));
+  for (const member of members.values()) await assertMember(context, db, member);
+  const ids = await batchIds(context, db, all);
+  const known = all.map((done) => {
+    const batch = ids.get(done.task.batch);
+    if (batch === undefined) throw unknownTask(done.task);
+    return { ...done, batch };
+  });
+  const marked = new Set<string>();
+  for (const member of members.values()) {
+    const own = known.filter((done) => done.member.epoch === member.epoch);
+    for (const key of await markDone(context, db, member, own)) marked.add(key);
+  }
+  const stored = known.filter((done) => marked.has(keyOf(done.batch, done.task.task)));
+  await insertExperiences(context, db, stored);
+  await insertAwaited(context, db, stored);
+  for (const counts of countsOf(stored)) await countDown(context, db, counts);
+  const answers: Answer[] = [];
+  for (const done of known)
+    answers.push(stored.includes(done) ? 'stored' : await repeatedOrLate(context, db, done));
+  return answers;
+}
+
+type Placed = Done & {
+  /** Its id. */
+  readonly batch: number;
+};
+
+const keyOf = (batch: number, task: number): string => `${batch}/${task}`;
+
+async function batchIds(
+  { run }: RunContext,
+  db: Connection,
+  all: readonly Done[],
+): Promise<ReadonlyMap<string, number>> {
+  const names = [...new Set(all.map(({ task }) => task.batch))];
+  const rows = await db
+    .selectFrom('batch')
+    .select(['id', 'name'])
+    .where('run', '=', run)
+    .where('name', 'in', names)
+    .execute();
+  return new Map(rows.map(({ id, name }) => [name, id]));
+}
+
+/**
+ * Gives the tasks their outcome that are the member's, or open: those were taken from it when it was
+ * silent, and nobody has begun them since.
+ * @returns their keys
+ */
+async function markDone(
+  { run, database }: RunContext,
+  db: Connection,
+  member: Membership,
+  all: readonly Placed[],
+): Promise<readonly string[]> {
+  const values = all.map(
+    ({ batch, task, outcome }) =>
+      sql`(CAST(${batch} AS integer), CAST(${task.task} AS integer), CAST(${outcome} AS text), CAST(${textChecksum(outcome)} AS bigint))`,
+  );
+  const { rows } = await sql<{ batch: number; task: number }>`
+    WITH result (batch, task, outcome, checksum) AS (VALUES ${sql.join(values)})
+    UPDATE task SET
+      state = ${sql.lit(taskState.done)}, owner = ${member.epoch}, token = NULL,
+      explorer = ${member.name}, outcome = result.outcome, checksum = result.checksum,
+      done_at = ${database.now()}
+    FROM result
+    WHERE task.run = ${run} AND task.batch = result.batch AND task.task = result.task
+      AND (state = ${sql.lit(taskState.open)}
+        OR (state = ${sql.lit(taskState.leased)} AND owner = ${member.epoch}))
+    RETURNING task.batch AS batch, task.task AS task`.execute(db);
+  return rows.map(({ batch, task }) => keyOf(batch, task));
+}
+
+/** In the order of batches, so that two transactions do not wait for each other. */
+function countsOf(stored: readonly Placed[]): readonly BatchCounts[] {
+  const counts = new Map<number, BatchCounts>();
+  for (const { batch: id, awaits } of stored) {
+    const { open, awaiting } = counts.get(id) ?? { open: 0, awaiting: 0 };
+    counts.set(id, { id, open: open - 1, awaiting: awaiting + awaits.length });
+  }
+  return [...counts.values()].toSorted((a, b) => a.id - b.id);
 }
 
 async function repeatedOrLate(
-  context: RunContext,
+  { run }: RunContext,
   db: Connection,
-  { member, task }: Done,
-): Promise<'stored' | 'late'> {
-  const { run } = context;
+  { member, task, batch }: Placed,
+): Promise<Answer> {
   const row = await db
     .selectFrom('task')
-    .select(['batch', 'state', 'owner'])
+    .select(['state', 'owner'])
     .where('run', '=', run)
-    .where('batch', '=', batchId(context, db, task.batch))
+    .where('batch', '=', batch)
     .where('task', '=', task.task)
     .executeTakeFirst();
   if (!row) throw unknownTask(task);
   if (row.state === taskState.done && row.owner === member.epoch) return 'stored';
   await db
     .insertInto('late')
-    .values({ run, batch: row.batch, task: task.task, epoch: member.epoch })
+    .values({ run, batch, task: task.task, epoch: member.epoch })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   return 'late';
@@ -115,22 +178,19 @@ function encode(experiences: readonly Experience[]): readonly Encoded[] {
   });
 }
 
-interface Insertion {
-  readonly batch: number;
-  readonly task: number;
-  readonly encoded: readonly Encoded[];
-}
-
 /** @throws BufferError when a uid is stored already */
 async function insertExperiences(
   { run }: RunContext,
   db: Connection,
-  { batch, task, encoded }: Insertion,
+  all: readonly Placed[],
 ): Promise<void> {
-  for (const chunk of chunksOf(encoded)) {
+  const rows = all.flatMap(({ batch, task: { task }, encoded }) =>
+    encoded.map((row) => ({ ...row, run, batch, task })),
+  );
+  for (const chunk of chunksOf(rows)) {
     const stored = await db
       .insertInto('experience')
-      .values(chunk.map((row) => ({ ...row, run, batch, task })))
+      .values(chunk)
       .onConflict((conflict) => conflict.columns(['run', 'uid']).doNothing())
       .returning('uid')
       .execute();
@@ -153,13 +213,11 @@ function duplicateError(
 async function insertAwaited(
   { run, calendar }: RunContext,
   db: Connection,
-  batch: number,
-  runKeys: readonly string[],
+  all: readonly Placed[],
 ): Promise<void> {
   const since = calendar();
-  for (const chunk of chunksOf(runKeys))
-    await db
-      .insertInto('awaited')
-      .values(chunk.map((run_key) => ({ run, run_key, batch, since })))
-      .execute();
+  const rows = all.flatMap(({ batch, awaits }) =>
+    awaits.map((run_key) => ({ run, run_key, batch, since })),
+  );
+  for (const chunk of chunksOf(rows)) await db.insertInto('awaited').values(chunk).execute();
 }

@@ -1,0 +1,49 @@
+/** Calls that come while another one is at work are done together with the next. */
+
+interface Call<T, R> {
+  readonly item: T;
+  readonly resolve: (result: R) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface TogetherOptions<T, R> {
+  /** Does all or nothing. One result per item. */
+  readonly work: (items: readonly T[]) => Promise<readonly R[]>;
+  /** Items at once, at most. */
+  readonly most: number;
+}
+
+/** Where items fail together, each is tried on its own, so that a fault is that of its own call. */
+export function together<T, R>({ work, most }: TogetherOptions<T, R>): (item: T) => Promise<R> {
+  const queue: Call<T, R>[] = [];
+  let isAtWork = false;
+  const one = async ({ item, resolve, reject }: Call<T, R>): Promise<void> => {
+    try {
+      const [result] = await work([item]);
+      resolve(result as R);
+    } catch (error) {
+      reject(error);
+    }
+  };
+  const many = async (calls: readonly Call<T, R>[]): Promise<void> => {
+    let results: readonly R[];
+    try {
+      results = await work(calls.map(({ item }) => item));
+    } catch {
+      for (const call of calls) await one(call);
+      return;
+    }
+    for (const [i, { resolve }] of calls.entries()) resolve(results[i] as R);
+  };
+  const flush = async (): Promise<void> => {
+    isAtWork = true;
+    for (let calls = queue.splice(0, most); calls.length > 0; calls = queue.splice(0, most))
+      await (calls.length === 1 && calls[0] ? one(calls[0]) : many(calls));
+    isAtWork = false;
+  };
+  return (item) =>
+    new Promise<R>((resolve, reject) => {
+      queue.push({ item, resolve, reject });
+      if (!isAtWork) void flush();
+    });
+}
