@@ -70,7 +70,8 @@ interface Sent {
 
 /**
  * For each choice: the role with what there is of reasoning and text, more of both as they grow,
- * one chunk per tool call, then the finish reason. Some frameworks lose calls that share a chunk or
+ * one chunk per tool call, then the finish reason. Log-probabilities and ids, which are known when the
+ * answer is finished, come whole with the rest of the text. Some frameworks lose calls that share a chunk or
  * arrive in pieces.
  */
 export function chunkWriter(context: ResponseContext): ChunkWriter {
@@ -86,7 +87,7 @@ export function chunkWriter(context: ResponseContext): ChunkWriter {
   const sent: Sent[] = [];
   const write = (index: number, turn: TurnSoFar, more?: object, promptIds?: object): Chunk[] => {
     const before = (sent[index] ??= { opened: false, text: '', reasoning: '', calls: 0 });
-    const delta = deltaOf(before, turn);
+    const delta = deltaOf(before, turn) ?? (more && Object.keys(more).length > 0 ? {} : undefined);
     const texts = delta ? [chunk({ index, delta, finish_reason: null, ...more }, promptIds)] : [];
     const calls = turn.toolCalls.slice(before.calls).map((call, k) => {
       const toolCall = { index: before.calls + k, ...call };

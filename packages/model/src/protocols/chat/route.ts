@@ -51,8 +51,7 @@ async function complete(
       maxTokens,
       ...(clientSampling === 'respect' && parsed.sampling),
     },
-    // Log-probabilities and ids are known when the answer is finished.
-    onTurn: logprobs || returnTokenIds ? undefined : turnListener(parsed, live, context),
+    onTurn: turnListener(parsed, live, context),
     signal,
   });
   await context.onAnswer(head.id, generation);

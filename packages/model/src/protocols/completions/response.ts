@@ -30,9 +30,14 @@ export function toCompletion(generation: Generation, context: ResponseContext): 
   };
 }
 
-/** For each choice its text as it grows, then its finish reason; then the usage, if requested. */
+/**
+ * For each choice its text as it grows, then its finish reason; then the usage, if requested.
+ * Log-probabilities and ids, which are known when the answer is finished, come whole with the rest of
+ * the text.
+ */
 export function chunkWriter(context: ResponseContext): ChunkWriter {
-  const { includeUsage } = context.request;
+  const { includeUsage, logprobs, returnTokenIds } = context.request;
+  const hasDetails = logprobs !== undefined || returnTokenIds;
   const base = head(context);
   const noUsage = includeUsage ? { usage: null } : {};
   const sent: string[] = [];
@@ -60,7 +65,10 @@ export function chunkWriter(context: ResponseContext): ChunkWriter {
         const rest = textChunk({ ...choice, text }, promptIds(generation, context));
         const { index, finish_reason } = choice;
         const end = { index, text: '', logprobs: null, finish_reason };
-        return [...(isWhole || text !== '' ? [rest] : []), { ...base, choices: [end], ...noUsage }];
+        return [
+          ...(isWhole || hasDetails || text !== '' ? [rest] : []),
+          { ...base, choices: [end], ...noUsage },
+        ];
       });
       return includeUsage
         ? [...chunks, { ...base, choices: [], usage: usage(generation) }]

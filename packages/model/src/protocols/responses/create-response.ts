@@ -100,8 +100,7 @@ async function create(
   const seconds = (): number => Math.floor(runtime.clock.now() / 1000);
   const start = { id: runtime.newId('resp'), created: seconds(), model, request: parsed };
   live.begin({ response: newResponse(start), sealReasoning: parsed.sealReasoning });
-  // Log-probabilities are known when the answer is finished.
-  const onTurn = parsed.topLogprobs === undefined ? turnListener(parsed, live, context) : undefined;
+  const onTurn = turnListener(parsed, live, context);
   const items = [...before, ...input];
   const generation = await generate(parsed, items, { signal, onTurn }, context);
   const { callIndex } = generation;

@@ -91,6 +91,46 @@ describe('a stream of a served model', () => {
     );
   });
 
+  it('has its text at once and its log-probabilities and ids at the end', async () => {
+    const { model, draw, finish } = gated();
+    const details = { logprobs: true, return_token_ids: true };
+    const stream = model
+      .openaiClient()
+      .chat.completions.create({ model: 'any', messages, stream: true, ...details });
+    draw('so');
+    const chunks = (await stream)[Symbol.asyncIterator]();
+    const next = async (): Promise<unknown> =>
+      ((await chunks.next()).value as OpenAI.Chat.ChatCompletionChunk | undefined)?.choices[0];
+    expect(await next()).toMatchObject({ delta: { content: 'so' } });
+    draw('<|im_end|>');
+    finish();
+    const ids = encode('so<|im_end|>');
+    expect(await next()).toMatchObject({
+      delta: {},
+      logprobs: { content: Array.from(ids, () => ({ logprob: -0.5 })) },
+      token_ids: [...ids],
+    });
+    expect(await next()).toMatchObject({ finish_reason: 'stop' });
+  });
+
+  it('has the text of a completion at once and its log-probabilities at the end', async () => {
+    const { model, draw, finish } = gated();
+    const stream = model
+      .openaiClient()
+      .completions.create({ model: 'any', prompt: 'hi', stream: true, logprobs: 0 });
+    draw('so');
+    const chunks = (await stream)[Symbol.asyncIterator]();
+    const next = async (): Promise<unknown> =>
+      ((await chunks.next()).value as OpenAI.Completion | undefined)?.choices[0];
+    expect(await next()).toMatchObject({ text: 'so', logprobs: null });
+    draw('<|im_end|>');
+    finish();
+    expect(await next()).toMatchObject({
+      text: '',
+      logprobs: { tokens: ['s', 'o', '<|im_end|>'] },
+    });
+  });
+
   it('ends the sampling when its client leaves, and nothing is recorded', async () => {
     const { model, draw, aborted } = gated();
     const stream = model
