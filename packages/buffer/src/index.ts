@@ -43,7 +43,8 @@ export {
   type TaskRowsOptions,
   type TaskSourceOptions,
 } from './tasks/open-task-source.js';
-export type { SelectorType } from './tasks/row-order.js';
+export type { DifficultyArgs } from './tasks/difficulty.js';
+export type { SelectorOptions, SelectorType } from './tasks/selector.js';
 export {
   createTasksetScheduler,
   type ScheduledRow,

@@ -307,7 +307,7 @@ export const wrongValues: readonly WrongValue[] = [
   [
     'buffer.explorer_input.taskset.data_selector.selector_type',
     'difficulty_based',
-    'got "difficulty_based", which is not supported. Supported: sequential, shuff',
+    'difficulty_based needs two feature_keys, and there are 0. Name the columns w',
   ],
   [
     'buffer.explorer_input.taskset.data_selector.seed',

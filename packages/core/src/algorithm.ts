@@ -1,4 +1,5 @@
 /** The algorithm seam: pure, synchronous functions that do not know the engine. */
+import type { RowFeedback } from './buffer.js';
 import type { Experience } from './experience.js';
 import type { Metrics } from './metrics.js';
 
@@ -19,6 +20,8 @@ export interface ExperienceOperator {
   apply(experiences: readonly Experience[]): {
     readonly experiences: readonly Experience[];
     readonly metrics: Metrics;
+    /** For selectors of tasks. @default none */
+    readonly feedback?: readonly RowFeedback[];
   };
 }
 

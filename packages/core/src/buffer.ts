@@ -12,6 +12,15 @@ export interface TaskRow {
   readonly rawTask: RawTask;
 }
 
+/** How well the runs of one row did. */
+export interface RowFeedback {
+  /** Name of the task set. */
+  readonly taskset: string;
+  readonly row: number;
+  /** Mean reward. */
+  readonly value: number;
+}
+
 /** Rows of one task set in a fixed order that can be resumed anywhere. */
 export interface TaskSource {
   readonly name: string;
@@ -19,7 +28,9 @@ export interface TaskSource {
   readonly size: number;
   /** The next `count` rows; fewer, or none, at the end of the last epoch. */
   next(count: number): Promise<readonly TaskRow[]>;
-  /** The single cursor from which the rest of the order follows. */
+  /** Results of rows of this set. @default the order does not depend on them */
+  feedback?(feedback: readonly RowFeedback[]): void;
+  /** From which the rest of the order follows: a cursor, and what results have changed. */
   state(): JsonState;
   restore(state: JsonState): void;
   close(): Promise<void>;

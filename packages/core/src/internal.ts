@@ -8,7 +8,7 @@ export type {
   ValueLossInput,
 } from './algorithm.js';
 export { pickRow, readArgs } from './args.js';
-export type { BatchUnit, JsonState, TakeFilter, TaskRow } from './buffer.js';
+export type { BatchUnit, JsonState, RowFeedback, TakeFilter, TaskRow } from './buffer.js';
 export { decodeExperience, encodeExperience } from './codec.js';
 export { emptyEid, groupBy, stepKey, taskKey, uid } from './eid.js';
 export type {

@@ -9,7 +9,7 @@ import type {
   Runtime,
   Task,
 } from '@trinity-rft/core';
-import type { ExperienceShape, JsonState } from '@trinity-rft/core/internal';
+import type { ExperienceShape, JsonState, RowFeedback } from '@trinity-rft/core/internal';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import type { DynamicSampling } from './dynamic-sampling.js';
 import type { AttemptKey, AttemptModel, RunSettings } from './runs/run-attempt.js';
@@ -74,6 +74,8 @@ export interface ExplorerOptions {
 export interface TaskFeed {
   /** The next tasks, for explore step `step`; fewer, and none, at the end. @param draw @default a batch */
   next(step: number, draw?: TaskDraw): Promise<readonly Task[]>;
+  /** How the runs of rows did; the tasks of later steps may depend on it. @default they do not */
+  feedback?(feedback: readonly RowFeedback[]): void;
   state(): JsonState;
   restore(state: JsonState): void;
 }
@@ -125,4 +127,9 @@ export interface ExplorerState {
   readonly timeLimits?: JsonState;
   /** With dynamic sampling: members of a batch that are stored beyond the last full one. @default 0 */
   readonly carried?: number;
+  /**
+   * Results that `feed` lacks. It gets them at a boundary, so that the tasks of a step do not depend on
+   * how many steps are in flight. @default none
+   */
+  readonly feedback?: readonly RowFeedback[];
 }

@@ -7,6 +7,7 @@ import { createBatchFiller, type BatchFiller } from './dynamic-sampling.js';
 import { evaluate, isEvalStep } from './evaluation.js';
 import type { ExplorerOptions, ExplorerState, ExploreSync } from './explorer-options.js';
 import { createFailureGuard, type FailureGuard } from './failure-guard.js';
+import { createFeedbackLine, type FeedbackLine } from './feedback.js';
 import { cutOffMetrics, rolloutMetrics } from './metrics/rollout-metrics.js';
 import { exploredOf, type Explored } from './pipeline.js';
 import type { TaskOutcome } from './runs/outcome.js';
@@ -38,6 +39,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     filler: createBatchFiller(options.dynamicSampling, options.runtime.logger),
     failureGuard: createFailureGuard(options.store),
     warnings: createStepWarnings(options.runtime.logger),
+    feedbackLine: createFeedbackLine(options.feed),
     syncMetrics: {},
   };
   return {
@@ -50,6 +52,7 @@ interface ExplorerParts extends ExplorerOptions, TaskRunner {
   readonly timeLimits: TimeLimits;
   readonly filler: BatchFiller;
   readonly failureGuard: FailureGuard;
+  readonly feedbackLine: FeedbackLine;
   readonly warnings: StepWarnings;
   /** Metrics of the last boundary; written with those of the next explore step. */
   syncMetrics: Metrics;
@@ -104,6 +107,7 @@ async function exploreBetweenBoundaries(parts: ExplorerParts, lastStep: number):
   let step = lastStep;
   for (;;) {
     assertNotStopped(signal);
+    if (isBoundary(parts, step)) parts.feedbackLine.pass();
     const explored = await exploreToBoundary(parts, step);
     const advanced = explored.step > step;
     step = explored.step;
@@ -120,6 +124,8 @@ interface ExploreStep {
   readonly outcomes: Promise<readonly UsableOutcome[]>;
   /** To resume after this step. */
   readonly state: ExplorerState;
+  /** Explore steps whose results were known when it was planned. */
+  readonly plannedAfter: number;
 }
 
 /**
@@ -131,14 +137,13 @@ async function exploreToBoundary(
   parts: ExplorerParts,
   lastStep: number,
 ): Promise<{ readonly step: number; readonly ended: boolean }> {
-  const { sync, maxSteps = Infinity } = parts;
+  const { maxSteps = Infinity } = parts;
   const maxInflightBatches = mostInFlight(parts, Infinity);
   const inFlight: ExploreStep[] = [];
   let step = lastStep;
   let ended = false;
   // No step starts before an evaluation is done: it must not share the model with later runs.
-  const atBoundary = (): boolean =>
-    step > lastStep && (sync.isBoundary(step) || isEvalStep(parts, step));
+  const atBoundary = (): boolean => step > lastStep && isBoundary(parts, step);
   for (;;) {
     while (!ended && !atBoundary() && inFlight.length < maxInflightBatches) {
       const started = step < maxSteps ? await startStep(parts, step + 1) : undefined;
@@ -152,6 +157,9 @@ async function exploreToBoundary(
     await finishStep(parts, oldest);
   }
 }
+
+const isBoundary = (parts: ExplorerParts, step: number): boolean =>
+  parts.sync.isBoundary(step) || isEvalStep(parts, step);
 
 /** How many tasks a filled step takes is known only at its end, so none is started beside it. */
 const mostInFlight = ({ dynamicSampling, settings }: ExplorerParts, most: number): number =>
@@ -169,7 +177,10 @@ function streamingOptions(
   return {
     streaming,
     most: mostInFlight(parts, defaultStreamingBatches),
-    start: async (step) => (step <= maxSteps ? startStep(parts, step) : undefined),
+    start: async (step) => {
+      parts.feedbackLine.pass();
+      return step <= maxSteps ? startStep(parts, step) : undefined;
+    },
     ended: ({ outcomes }) => outcomes,
     finish: (step) => {
       const { policyVersion } = step.state;
@@ -199,7 +210,8 @@ async function startStep(parts: ExplorerParts, step: number): Promise<ExploreSte
   const outcomes = parts.exploreTasks(tasks);
   // Awaited when the step is finished; until then a failure must not count as unhandled.
   outcomes.catch(() => undefined);
-  return { step, start, outcomes, state: stateAt(parts, step) };
+  const plannedAfter = parts.feedbackLine.passedUpTo();
+  return { step, start, outcomes, state: stateAt(parts, step), plannedAfter };
 }
 
 /**
@@ -209,9 +221,9 @@ async function startStep(parts: ExplorerParts, step: number): Promise<ExploreSte
  */
 async function finishStep(
   parts: ExplorerParts,
-  { step, start, outcomes: pending, state: stateBefore }: ExploreStep,
+  { step, start, outcomes: pending, state: stateBefore, plannedAfter }: ExploreStep,
 ): Promise<void> {
-  const { store, sink, runtime, filler, timeLimits } = parts;
+  const { store, sink, runtime, filler, timeLimits, feedbackLine } = parts;
   const first = exploredOf(await pending, parts);
   const explored = await filler.fill(first, step, parts);
   const { outcomes, experiences } = explored;
@@ -221,7 +233,8 @@ async function finishStep(
   timeLimits.record(outcomes);
   // A filled step is the only one in flight: what the feed gave until now belongs to it.
   const feed = parts.dynamicSampling ? parts.feed.state() : stateBefore.feed;
-  const state = { ...stateBefore, ...ownState(parts), feed };
+  const feedback = feedbackLine.add(step, plannedAfter, explored.feedback);
+  const state = { ...stateBefore, ...ownState(parts), feed, feedback };
   sink.write({
     role: 'explorer',
     step,
@@ -288,8 +301,12 @@ function ownState({
   return { timeLimits: timeLimits.state(), carried: filler.carried() };
 }
 
-function restore({ feed, timeLimits, filler }: ExplorerParts, state: ExplorerState): void {
+function restore(
+  { feed, feedbackLine, timeLimits, filler }: ExplorerParts,
+  state: ExplorerState,
+): void {
   feed.restore(state.feed);
+  feedbackLine.restore(state.step, state.feedback ?? []);
   if (state.timeLimits) timeLimits.restore(state.timeLimits);
   filler.restore(state.carried ?? 0);
 }

@@ -5,7 +5,12 @@ import {
   type ExperienceOperator,
   type Metrics,
 } from '@trinity-rft/core';
-import { mergeCalls, prefixMetrics, type ExperienceShape } from '@trinity-rft/core/internal';
+import {
+  mergeCalls,
+  prefixMetrics,
+  type ExperienceShape,
+  type RowFeedback,
+} from '@trinity-rft/core/internal';
 import { isOk } from './runs/outcome.js';
 import type { UsableOutcome } from './runs/wait-for-enough.js';
 
@@ -27,6 +32,8 @@ export interface PipelineResult {
    * `experience_count` (stored).
    */
   readonly metrics: Metrics;
+  /** Of all operators, for selectors of tasks. */
+  readonly feedback: readonly RowFeedback[];
 }
 
 /** What came of an explore step. */
@@ -78,6 +85,7 @@ export function runPipeline(
   return {
     experiences: shaped.experiences,
     metrics: prefixMetrics('experience_pipeline', metrics),
+    feedback: operated.feedback,
   };
 }
 
@@ -88,13 +96,15 @@ function applyOperators(
   let current = experiences;
   let filtered = 0;
   let all: Metrics = {};
+  const feedback: RowFeedback[] = [];
   for (const [index, operator] of operators.entries()) {
     const { name } = operator;
-    const { experiences: next, metrics } = operator.apply(current);
+    const { experiences: next, metrics, feedback: own = [] } = operator.apply(current);
+    feedback.push(...own);
     const before = operators.slice(0, index).filter((other) => other.name === name).length;
     filtered += metrics['filtered_count'] ?? 0;
     all = { ...all, ...prefixMetrics(before === 0 ? name : `${name}_${before + 1}`, metrics) };
     current = next;
   }
-  return { experiences: current, metrics: all, filtered };
+  return { experiences: current, metrics: all, feedback, filtered };
 }

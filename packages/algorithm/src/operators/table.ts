@@ -7,6 +7,7 @@ import { dapoDynamicSampling } from './dapo-dynamic-sampling.js';
 import { invalidRewardFilter } from './invalid-reward-filter.js';
 import { maskResponseTruncated } from './mask-response-truncated.js';
 import { overlongPenalty } from './overlong-penalty.js';
+import { passRateCalculator } from './pass-rate-calculator.js';
 import { rewardFilter } from './reward-filter.js';
 import { rewardShapingMapper } from './reward-shaping-mapper.js';
 import { rewardStdFilter } from './reward-std-filter.js';
@@ -19,4 +20,5 @@ export const experienceOperators = {
   dapo_dynamic_sampling: dapoDynamicSampling,
   mask_response_truncated: maskResponseTruncated,
   overlong_penalty: overlongPenalty,
+  pass_rate_calculator: passRateCalculator,
 } satisfies Readonly<Record<string, OperatorPart>>;

@@ -12,11 +12,14 @@ import {
   CancelledError,
   TaskError,
 } from '@trinity-rft/core/internal';
-import { rowOrder, type RowOrder } from '../tasks/row-order.js';
+import { rowOrder, type PlainSelectorType, type RowOrder } from '../tasks/row-order.js';
+import type { SelectorOptions } from '../tasks/selector.js';
 import type { TaskOrderOptions } from '../tasks/task-source.js';
 import { assertTrainStep, closedError, leaseEndedError } from '../store/errors.js';
 
-export interface FileExperienceSourceOptions extends TaskOrderOptions {
+export interface FileExperienceSourceOptions extends Omit<TaskOrderOptions, keyof SelectorOptions> {
+  /** @default "sequential" */
+  readonly selectorType?: PlainSelectorType;
   readonly rows: readonly RawTask[];
   /**
    * Tokenizes a row, which may make several experiences: they stay together, in this order. `row`

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rowOrder, type SelectorType } from './row-order.js';
+import { rowOrder, type PlainSelectorType } from './row-order.js';
 import { createTaskSource } from './task-source.js';
 
 const rowsOf = (size: number) => Array.from({ length: size }, (_, n) => ({ n }));
-const selector = fc.constantFrom<SelectorType>('sequential', 'shuffle', 'random');
+const selector = fc.constantFrom<PlainSelectorType>('sequential', 'shuffle', 'random');
 
 /** Reads batch by batch; a batch of 0 stands for "save the state and go on in a fresh source". */
 async function readAll(

@@ -4,7 +4,8 @@
  */
 import { createRandom, deriveSeed } from '@trinity-rft/core/internal';
 
-export type SelectorType = 'sequential' | 'shuffle' | 'random';
+/** Orders that know only how many rows there are. */
+export type PlainSelectorType = 'sequential' | 'shuffle' | 'random';
 
 /**
  * Row numbers of the `count` positions from `cursor` on. Positions count rows handed out since the
@@ -19,7 +20,7 @@ export type RowOrder = (cursor: number, count: number) => readonly number[];
  * batches are independent.
  */
 export function rowOrder(
-  selectorType: SelectorType,
+  selectorType: PlainSelectorType,
   size: number,
   seed: number,
   name: string,
@@ -31,21 +32,22 @@ export function rowOrder(
 
 type StreamOf = (part: string, index: number) => ReturnType<typeof createRandom>;
 
-const orders: Readonly<Record<SelectorType, (size: number, streamOf: StreamOf) => RowOrder>> = {
-  sequential: (size) => (cursor, count) =>
-    Array.from({ length: count }, (_, i) => (cursor + i) % size),
-  shuffle: (size, streamOf) => {
-    const rows = Array.from({ length: size }, (_, row) => row);
-    return epochByEpoch(size, (epoch) => streamOf('epoch', epoch).shuffle(rows));
-  },
-  random: (size, streamOf) => (cursor, count) => {
-    const random = streamOf('batch', cursor);
-    const batch: number[] = [];
-    while (batch.length < count)
-      batch.push(...drawDistinct(size, Math.min(size, count - batch.length), random));
-    return batch;
-  },
-};
+const orders: Readonly<Record<PlainSelectorType, (size: number, streamOf: StreamOf) => RowOrder>> =
+  {
+    sequential: (size) => (cursor, count) =>
+      Array.from({ length: count }, (_, i) => (cursor + i) % size),
+    shuffle: (size, streamOf) => {
+      const rows = Array.from({ length: size }, (_, row) => row);
+      return epochByEpoch(size, (epoch) => streamOf('epoch', epoch).shuffle(rows));
+    },
+    random: (size, streamOf) => (cursor, count) => {
+      const random = streamOf('batch', cursor);
+      const batch: number[] = [];
+      while (batch.length < count)
+        batch.push(...drawDistinct(size, Math.min(size, count - batch.length), random));
+      return batch;
+    },
+  };
 
 /**
  * The `count` items of the positions from `cursor` on, where every epoch has `size` items in a

@@ -66,6 +66,10 @@ export function createTasksetScheduler(
       cursor += wanted;
       return rows;
     },
+    feedback: (feedback) => {
+      for (const source of sources)
+        source.feedback?.(feedback.filter(({ taskset }) => taskset === source.name));
+    },
     state: () => ({
       cursor,
       size,

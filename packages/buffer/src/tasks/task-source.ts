@@ -1,13 +1,11 @@
 /** A task source over rows in memory: an order, an end, and one cursor. */
 import { type RawTask, type TaskSource } from '@trinity-rft/core';
 import { BufferError, type JsonState, type TaskRow } from '@trinity-rft/core/internal';
-import { rowOrder, type SelectorType } from './row-order.js';
+import { createSelector, type SelectorOptions } from './selector.js';
 
-export interface TaskOrderOptions {
+export interface TaskOrderOptions extends SelectorOptions {
   /** Part of the order's seed: two sets of one size come in different orders. */
   readonly name: string;
-  /** @default "sequential" */
-  readonly selectorType?: SelectorType;
   /** Root seed of the run. @default 42 */
   readonly seed?: number;
   /** Passes over the rows; may be a fraction, or Infinity. @default 1 */
@@ -18,13 +16,14 @@ export interface TaskOrderOptions {
 
 /**
  * A task source over rows that are already there. `state()` is `{ cursor, size }`: rows handed out,
- * and rows in the set.
+ * rows in the set, and what its selector has learned from results.
+ * @throws TaskError when rows lack what the selector orders by
  */
 export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOptions): TaskSource {
-  const { name, selectorType = 'sequential', seed = 42, totalEpochs = 1 } = options;
+  const { name, seed = 42, totalEpochs = 1 } = options;
   const size = rows.length;
   const end = options.totalRows ?? Math.floor(totalEpochs * size);
-  const order = rowOrder(selectorType, size, seed, name);
+  const selector = createSelector(rows, { ...options, seed });
   let cursor = 0;
   let closed = false;
   return {
@@ -39,13 +38,17 @@ export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOpt
           },
         );
       const wanted = size === 0 ? 0 : Math.max(0, Math.min(count, end - cursor));
-      const batch = order(cursor, wanted).map((row) => ({ row, rawTask: rows[row]! }));
+      const selected = wanted === 0 ? [] : selector.select(cursor, wanted);
+      const batch = selected.map((row) => ({ row, rawTask: rows[row]! }));
       cursor += wanted;
       return batch;
     },
-    state: () => ({ cursor, size }),
+    feedback: (feedback) => selector.feedback?.(feedback),
+    state: () => (selector.state ? { cursor, size, selector: selector.state() } : { cursor, size }),
     restore: (state) => {
       cursor = checkedCursor(state, name, size);
+      const learned = state['selector'] as JsonState | undefined;
+      if (learned) selector.restore?.(learned);
     },
     close: async () => {
       closed = true;

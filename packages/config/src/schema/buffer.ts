@@ -1,6 +1,6 @@
 /** The `buffer` section: where tasks come from, and where experiences are stored. */
 import { z } from 'zod';
-import { dataSelector, generation, rowFormat, taskFormat } from './data.js';
+import { generation, rowFormat, rowSelector, taskFormat, taskSelector } from './data.js';
 import {
   as,
   derived,
@@ -57,7 +57,7 @@ const tasksetShape = {
   rollout_args: generation,
   workflow_args: field(dict(), {}, 'Passed to the workflow.'),
   reward_fn_args: field(dict(), {}, 'Passed to the reward function.'),
-  data_selector: dataSelector,
+  data_selector: taskSelector,
   ...sqlRetries('It belongs to databases.'),
   enable_progress_bar: progressBar,
   index: filledIn(),
@@ -107,7 +107,7 @@ const rowsShape = {
   split: field(text(), 'train', 'file only.'),
   subset_name: maybe(text(), 'file only.'),
   format: rowFormat,
-  data_selector: dataSelector,
+  data_selector: rowSelector,
 };
 
 export const storeKeys = z.strictObject(storeShape);

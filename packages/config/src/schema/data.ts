@@ -103,20 +103,54 @@ export const rowFormat = section(
   'How rows are read.',
 );
 
-/** The order of rows. */
-export const dataSelector = section(
+const orders = [
+  'sequential',
+  'shuffle',
+  'random',
+  'offline_easy2hard',
+  'difficulty_based',
+] as const;
+const seedText = 'Default: derived from the seed of the run.';
+const seed = () => maybe(int({ min: 0, max: 4294967295 }), seedText);
+
+/** The order of rows of supervised data. */
+export const rowSelector = section(
   {
     selector_type: field(
-      oneOf(['sequential', 'shuffle', 'random', 'offline_easy2hard', 'difficulty_based']),
+      oneOf(orders),
       'sequential',
       'The order of the rows.',
-      notSupported('Supported: sequential, shuffle, random.', {
+      notSupported('Supported for rows to imitate: sequential, shuffle, random.', {
         values: ['offline_easy2hard', 'difficulty_based'],
       }),
     ),
-    seed: maybe(int({ min: 0, max: 4294967295 }), 'Default: derived from the seed of the run.'),
-    feature_keys: field(z.array(text()), [], 'For offline_easy2hard and difficulty_based.', unused),
-    kwargs: field(dict(), {}, 'For difficulty_based.', unused),
+    seed: seed(),
+    feature_keys: field(z.array(text()), [], 'For task sets.', unused),
+    kwargs: field(dict(), {}, 'For task sets.', unused),
   },
   'The order of the rows.',
+);
+
+/** The order of tasks. */
+export const taskSelector = section(
+  {
+    selector_type: field(
+      oneOf(orders),
+      'sequential',
+      'The order of the rows. offline_easy2hard: by feature_keys, highest first; difficulty_based: those whose pass rate is estimated near target_reward (BOTS), which needs the operator pass_rate_calculator.',
+    ),
+    seed: seed(),
+    feature_keys: field(
+      z.array(text()),
+      [],
+      'Columns with numbers. offline_easy2hard: the first counts most. difficulty_based: pass rates of a weak and of a strong model.',
+    ),
+    kwargs: field(
+      dict(),
+      {},
+      'difficulty_based: m (16), lamb (0.2), rho (0.2), adaptive_rho (false), target_reward (1), tau (1; 0 = the nearest tasks), do_sample (false).',
+      derived,
+    ),
+  },
+  'The order of the tasks.',
 );

@@ -14,7 +14,6 @@ const unsupported: Partial<Record<keyof AlgorithmTables, Readonly<Record<string,
   advantageFns: { cod: crossEpisode },
   operators: {
     data_juicer: 'There is no Data-Juicer service; write an operator in a plugin.',
-    pass_rate_calculator: 'No data selector selects by difficulty; remove it.',
   },
 };
 

@@ -8,7 +8,7 @@ import type { AlgorithmNeeds } from '@trinity-rft/core';
 import type { BatchUnit, RolloutArgs } from '@trinity-rft/core/internal';
 import type { algorithmSection, optimizer } from '../../schema/algorithm.js';
 import type { buffer, rowsKeys, storeKeys, taskset } from '../../schema/buffer.js';
-import type { rowFormat } from '../../schema/data.js';
+import type { rowFormat, taskSelector } from '../../schema/data.js';
 import type { explorerSection, serveKeys } from '../../schema/explorer.js';
 import type { auxiliaryModelItem, rolloutModelSection } from '../../schema/inference.js';
 import type { model } from '../../schema/model.js';
@@ -208,8 +208,15 @@ export interface DatasetConfig extends Omit<Resolved<typeof rowsKeys>, 'format'>
 /** How rows are read: for tasks the keys, for supervised data also the layout. */
 export interface DataFormat extends Resolved<typeof rowFormat> {}
 
+/** The order of tasks. */
+export interface TaskSelectorConfig extends Resolved<typeof taskSelector> {
+  /** Of `difficulty_based`. */
+  readonly selectorArgs: Readonly<Record<string, unknown>> | undefined;
+}
+
 export interface TasksetConfig
-  extends DatasetConfig, Omit<Resolved<typeof taskset>, keyof DatasetConfig> {
+  extends Omit<DatasetConfig, 'dataSelector'>, Omit<Resolved<typeof taskset>, keyof DatasetConfig> {
+  readonly dataSelector: TaskSelectorConfig;
   readonly isEval: boolean;
   /** Registered name; undefined when every row names its own (`format.workflowKey`). */
   readonly workflow: string | undefined;

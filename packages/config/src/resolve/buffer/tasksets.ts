@@ -16,6 +16,7 @@ import type {
 } from '../base/resolved.js';
 import { deriveDataset } from './dataset.js';
 import { checkTaskNames } from './task-names.js';
+import { deriveTaskSelector } from './task-selector.js';
 
 type TasksetInput = RunInput['buffer']['explorer_input']['tasksets'][number];
 type List = 'tasksets' | 'eval_tasksets';
@@ -86,6 +87,7 @@ function deriveTaskset(
   const taskset: TasksetConfig = {
     ...resolveSection(isEval ? evalTaskset : tasksetKeys, input),
     ...deriveDataset(context, place, { ...input, name }, model),
+    dataSelector: deriveTaskSelector(context, place, input.data_selector),
     isEval,
     workflow: deriveWorkflow(context, place, input, isEval),
     rewardFn: input.default_reward_fn_type ?? defaults.default_reward_fn_type ?? undefined,

@@ -50,7 +50,7 @@ async function openFeed(context: TasksContext): Promise<OpenedFeed> {
       const { name, dataSelector } = taskset;
       const order = {
         name,
-        selectorType: dataSelector.selectorType,
+        ...dataSelector,
         seed: dataSelector.seed ?? seed,
         totalEpochs: Infinity,
       };
@@ -83,6 +83,7 @@ async function openFeed(context: TasksContext): Promise<OpenedFeed> {
         }),
       );
     },
+    feedback: learns(tasksets) ? (feedback) => scheduler.feedback?.(feedback) : undefined,
     state: () => scheduler.state(),
     restore: (state) => scheduler.restore(state),
   };
@@ -96,6 +97,9 @@ async function openFeed(context: TasksContext): Promise<OpenedFeed> {
     close: () => scheduler.close(),
   };
 }
+
+const learns = (tasksets: readonly TasksetConfig[]): boolean =>
+  tasksets.some(({ dataSelector }) => dataSelector.selectorType === 'difficulty_based');
 
 async function openEvalSet(taskset: TasksetConfig, context: TasksContext): Promise<EvalSet> {
   const rows = await readRows(taskset, context);
@@ -150,6 +154,8 @@ export async function readTaskset(
     signal: context.signal,
     subsetName,
   });
+  // Fails if the rows lack what the selector orders them by.
+  if (!taskset.isEval) createTaskSource(rows, { name, ...taskset.dataSelector });
   const findings = checkRowKeys(rows, taskset, context);
   // The names in the configuration itself have already been checked.
   if (

@@ -1,0 +1,82 @@
+// Tasks in the order of columns, of results, and of a database.
+import path from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { runHere } from './support/run-here.js';
+import { metricLines, weightsDigest } from './support/run-record.js';
+import { killedTrinity, runArgs } from './support/trinity.js';
+import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
+
+let workspace: Workspace;
+beforeAll(async () => {
+  workspace = await createWorkspace();
+  const rows = Array.from({ length: 40 }, (_, i) => ({
+    question: `${i}+1=`,
+    answer: String((i + 1) % 10),
+    weak: (i % 10) / 20,
+    strong: 0.5 + (i % 5) / 10,
+  }));
+  workspace.write('rated.jsonl', rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+});
+
+const job = (name: string): string => path.join(workspace.root, 'runs/tests', name);
+const recordOf = (name: string) => ({
+  digest: weightsDigest(job(name)),
+  lines: metricLines(job(name)).toSorted((a, b) => a.role.localeCompare(b.role) || a.step - b.step),
+});
+
+const taskset = (over: Tree): Tree => ({
+  buffer: {
+    total_steps: 8,
+    explorer_input: {
+      tasksets: [
+        {
+          name: 'rated',
+          path: 'rated.jsonl',
+          format: { prompt_key: 'question', response_key: 'answer' },
+          ...over,
+        },
+      ],
+    },
+  },
+});
+
+const bots: readonly Tree[] = [
+  taskset({
+    // As in Trinity-RFT's example bots.
+    task_selector: {
+      selector_type: 'difficulty_based',
+      feature_keys: ['weak', 'strong'],
+      kwargs: { m: 4, lamb: 0.1, rho: 0.1, target_reward: 0.3, tau: 0.05, do_sample: true },
+    },
+  }),
+  { data_processor: { experience_pipeline: { operators: [{ name: 'pass_rate_calculator' }] } } },
+  { synchronizer: { sync_interval: 2 }, trainer: { save_interval: 2 } },
+];
+
+it('selects by difficulty, and a killed run selects the same', async () => {
+  const config = workspace.config('bots.yaml', { name: 'bots' }, ...bots);
+  const { error, output } = await runHere(workspace, config);
+  expect({ error, output }).toMatchObject({ error: undefined });
+  const { lines } = recordOf('bots');
+  expect(lines[0]?.metrics).toHaveProperty([
+    'experience_pipeline/pass_rate_calculator/selection/valid_ratio',
+  ]);
+  // In the middle of an interval, and at its end.
+  for (const nth of [5, 8]) {
+    const name = `bots_${nth}`;
+    const again = workspace.config(`${name}.yaml`, { name }, ...bots);
+    const point = { call: 'commit', match: '', nth, when: 'after' } as const;
+    const { signal, stderr } = await killedTrinity(workspace.root, runArgs(again), point);
+    expect([signal, stderr]).toEqual(['SIGKILL', '']);
+    expect((await runHere(workspace, again)).error).toBeUndefined();
+    expect(recordOf(name)).toEqual(recordOf('bots'));
+  }
+  // Without results it would have selected other tasks.
+  const blind = workspace.config('blind.yaml', { name: 'blind' }, ...bots, {
+    data_processor: { experience_pipeline: { operators: [] } },
+  });
+  const { error: none, output: warned } = await runHere(workspace, blind);
+  expect(none).toBeUndefined();
+  expect(warned).toContain('Add the operator pass_rate_calculator');
+  expect(weightsDigest(job('blind'))).not.toEqual(weightsDigest(job('bots')));
+}, 120_000);

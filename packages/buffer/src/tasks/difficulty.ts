@@ -1,0 +1,167 @@
+/**
+ * How likely the model is to solve each task: BOTS, Bayesian online task selection
+ * (arXiv:2510.26374), as in Trinity-RFT. Each task has a Beta distribution of its pass rate. What was
+ * observed updates the tasks that were explored; how able the model has become, measured between the
+ * pass rates of a weak and a strong reference model, updates all.
+ */
+import { createRandom, deriveSeed, mean, type JsonState } from '@trinity-rft/core/internal';
+import type { RowFeedback } from '@trinity-rft/core/internal';
+import { sampleBeta } from './sample-beta.js';
+
+export interface DifficultyArgs {
+  /** Runs that an observation counts as. @default 16 */
+  readonly m: number;
+  /** Share of the past that an update forgets. @default 0.2 */
+  readonly lamb: number;
+  /** Weight of what the ability of the model says, against what was observed. @default 0.2 */
+  readonly rho: number;
+  /** Halves rho when that was wrong by 0.25 or more. @default false */
+  readonly adaptiveRho: boolean;
+  /** Tasks whose pass rate is near it come first. @default 1 */
+  readonly targetReward: number;
+  /** Temperature of the choice; 0 = the nearest ones. @default 1 */
+  readonly tau: number;
+  /** Draws pass rates from their distributions instead of using the means. @default false */
+  readonly doSample: boolean;
+}
+
+export interface DifficultySelector {
+  /** The rows of the `count` positions from `cursor` on; distinct as long as there are enough. */
+  select(cursor: number, count: number): readonly number[];
+  feedback(feedback: readonly RowFeedback[]): void;
+  state(): JsonState;
+  restore(state: JsonState): void;
+}
+
+interface Estimate {
+  readonly alphas: Float64Array;
+  readonly betas: Float64Array;
+  /** 0 = as the weak reference, 1 = as the strong one. Undefined before the first observation. */
+  ability: number | undefined;
+  rho: number;
+}
+
+export interface DifficultyOptions {
+  /** Pass rates of the weak and the strong reference, per row. */
+  readonly features: readonly (readonly [weak: number, strong: number])[];
+  readonly args: DifficultyArgs;
+  readonly seed: number;
+  readonly name: string;
+}
+
+export function difficultySelector({
+  features,
+  args,
+  seed,
+  name,
+}: DifficultyOptions): DifficultySelector {
+  const size = features.length;
+  const estimate: Estimate = {
+    alphas: new Float64Array(size).fill(1),
+    betas: new Float64Array(size).fill(1),
+    ability: undefined,
+    rho: args.rho,
+  };
+  const streamOf = (part: string, cursor: number) =>
+    createRandom(deriveSeed(seed, 'task-order', name, part, cursor));
+  return {
+    select: (cursor, count) => {
+      const rows: number[] = [];
+      const scores = scoresOf(estimate, args, streamOf('pass-rate', cursor));
+      const order = chooseAll(scores, args.tau, streamOf('choice', cursor));
+      while (rows.length < count) rows.push(...order.slice(0, count - rows.length));
+      return rows;
+    },
+    feedback: (feedback) => update(estimate, feedback, features, args),
+    state: () => ({
+      alphas: encode(estimate.alphas),
+      betas: encode(estimate.betas),
+      ability: estimate.ability ?? null,
+      rho: estimate.rho,
+    }),
+    restore: ({ alphas, betas, ability, rho }) => {
+      estimate.alphas.set(decode(alphas, size));
+      estimate.betas.set(decode(betas, size));
+      estimate.ability = typeof ability === 'number' ? ability : undefined;
+      estimate.rho = Number(rho);
+    },
+  };
+}
+
+/** score = -|target - p|, where p is the mean of Beta(alpha, beta), or drawn from it. */
+function scoresOf(
+  { alphas, betas }: Estimate,
+  { targetReward, doSample }: DifficultyArgs,
+  random: ReturnType<typeof createRandom>,
+): Float64Array {
+  return alphas.map((alpha, row) => {
+    const beta = betas[row] ?? 1;
+    const passRate = doSample ? sampleBeta(alpha, beta, random) : alpha / (alpha + beta);
+    return -Math.abs(targetReward - passRate);
+  });
+}
+
+/**
+ * All rows, in the order of drawing without replacement from softmax(score / tau): the largest of
+ * score / tau + Gumbel noise come first.
+ */
+function chooseAll(
+  scores: Float64Array,
+  tau: number,
+  random: ReturnType<typeof createRandom>,
+): readonly number[] {
+  const keys =
+    tau === 0 ? scores : scores.map((score) => score / tau - Math.log(-Math.log(uniform(random))));
+  return Array.from(keys, (_, row) => row).sort((a, b) => (keys[b] ?? 0) - (keys[a] ?? 0) || a - b);
+}
+
+/** In (0, 1). */
+const uniform = (random: ReturnType<typeof createRandom>): number =>
+  random.next() || Number.MIN_VALUE;
+
+const abilityDiscount = 0.9;
+
+/**
+ * alpha <- (1 - lamb) alpha + lamb + (1 - rho) m s + rho m p, beta likewise with 1 - s and 1 - p: s is
+ * what was observed, 0 successes and failures where nothing was; p = weak + ability (strong - weak).
+ */
+function update(
+  estimate: Estimate,
+  feedback: readonly RowFeedback[],
+  features: DifficultyOptions['features'],
+  { m, lamb, adaptiveRho }: DifficultyArgs,
+): void {
+  if (feedback.length === 0) return;
+  const observed = new Map(feedback.map(({ row, value }) => [row, value]));
+  const rows = [...observed.keys()];
+  const weak = mean(rows.map((row) => features[row]?.[0] ?? 0));
+  const strong = mean(rows.map((row) => features[row]?.[1] ?? 0));
+  const measured = (mean([...observed.values()]) - weak) / (strong - weak + 1e-6);
+  const ability =
+    estimate.ability === undefined
+      ? measured
+      : abilityDiscount * estimate.ability + (1 - abilityDiscount) * measured;
+  estimate.ability = ability;
+  const predicted = features.map(([low, high]) =>
+    Math.min(1, Math.max(0, (high - low) * ability + low)),
+  );
+  const error = mean(rows.map((row) => Math.abs((predicted[row] ?? 0) - (observed.get(row) ?? 0))));
+  if (adaptiveRho && error >= 0.25) estimate.rho *= 0.5;
+  const { alphas, betas, rho } = estimate;
+  for (const [row, prediction] of predicted.entries()) {
+    const value = observed.get(row);
+    const p = value ?? prediction;
+    const s = value === undefined ? 0 : m * value;
+    const f = value === undefined ? 0 : m * (1 - value);
+    alphas[row] = (1 - lamb) * (alphas[row] ?? 1) + lamb + (1 - rho) * s + rho * m * p;
+    betas[row] = (1 - lamb) * (betas[row] ?? 1) + lamb + (1 - rho) * f + rho * m * (1 - p);
+  }
+}
+
+/** Exact: a resumed run continues with the same bits. */
+const encode = (values: Float64Array): string => Buffer.from(values.buffer).toString('base64');
+
+function decode(text: unknown, size: number): Float64Array {
+  const bytes = Buffer.from(String(text), 'base64');
+  return Float64Array.from({ length: size }, (_, row) => bytes.readDoubleLE(row * 8));
+}

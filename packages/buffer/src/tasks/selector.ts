@@ -1,0 +1,78 @@
+/** Which rows of a task set come next: by position alone, by columns of the rows, or by results. */
+import type { RawTask } from '@trinity-rft/core';
+import type { JsonState, RowFeedback } from '@trinity-rft/core/internal';
+import { difficultySelector, type DifficultyArgs } from './difficulty.js';
+import { rowFeatures } from './row-features.js';
+import { rowOrder, type PlainSelectorType } from './row-order.js';
+
+export type SelectorType = PlainSelectorType | 'offline_easy2hard' | 'difficulty_based';
+
+export interface SelectorOptions {
+  /** @default "sequential" */
+  readonly selectorType?: SelectorType;
+  /**
+   * Columns with a number in every row. `offline_easy2hard`: higher is easier, the first counts most.
+   * `difficulty_based`: the pass rates of a weak and of a strong model.
+   * @default none
+   */
+  readonly featureKeys?: readonly string[];
+  /** Of `difficulty_based`. */
+  readonly selectorArgs?: Partial<DifficultyArgs>;
+}
+
+/** What has no `state` depends on the position alone. */
+export interface RowSelector {
+  select(cursor: number, count: number): readonly number[];
+  feedback?(feedback: readonly RowFeedback[]): void;
+  state?(): JsonState;
+  restore?(state: JsonState): void;
+}
+
+export const difficultyDefaults: DifficultyArgs = {
+  m: 16,
+  lamb: 0.2,
+  rho: 0.2,
+  adaptiveRho: false,
+  targetReward: 1,
+  tau: 1,
+  doSample: false,
+};
+
+/** @throws TaskError for rows without the features */
+export function createSelector(
+  rows: readonly RawTask[],
+  options: SelectorOptions & { readonly seed: number; readonly name: string },
+): RowSelector {
+  const { selectorType = 'sequential', featureKeys = [], selectorArgs, seed, name } = options;
+  if (selectorType === 'offline_easy2hard') {
+    const order = easyToHard(rowFeatures(rows, featureKeys, name));
+    return { select: (cursor, count) => wrapAround(order, cursor, count) };
+  }
+  if (selectorType === 'difficulty_based') {
+    const features = rowFeatures(rows, featureKeys, name).map(
+      ([weak = 0, strong = 0]) => [weak, strong] as const,
+    );
+    return difficultySelector({
+      features,
+      args: { ...difficultyDefaults, ...selectorArgs },
+      seed,
+      name,
+    });
+  }
+  return { select: rowOrder(selectorType, rows.length, seed, name) };
+}
+
+/** Highest features first; of equals, as in Trinity-RFT, the later row. */
+function easyToHard(features: readonly (readonly number[])[]): readonly number[] {
+  const compare = (a: readonly number[], b: readonly number[]): number => {
+    const differs = a.findIndex((value, i) => value !== b[i]);
+    return differs < 0 ? 0 : (b[differs] ?? 0) - (a[differs] ?? 0);
+  };
+  return features
+    .map((values, row) => ({ values, row }))
+    .sort((a, b) => compare(a.values, b.values) || b.row - a.row)
+    .map(({ row }) => row);
+}
+
+const wrapAround = (order: readonly number[], cursor: number, count: number): readonly number[] =>
+  Array.from({ length: count }, (_, i) => order[(cursor + i) % order.length] ?? 0);
