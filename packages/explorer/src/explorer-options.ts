@@ -112,9 +112,9 @@ export interface ExploreSync {
     mayBegin(step: number): boolean;
     /** Resolves when explore step `step` may begin. */
     whenItMay(step: number, signal?: AbortSignal): Promise<void>;
-    /** Runs `work` with weights that do not move. */
-    withSteadyWeights<T>(work: () => Promise<T>): Promise<T>;
   };
+  /** Runs an evaluation with weights that do not move. @default they do not */
+  withSteadyWeights?<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Where an explorer stands; stored with each explore step. */

@@ -113,7 +113,6 @@ describe('explore steps without meeting points', () => {
             while (step > state.allowed && !signal?.aborted)
               await new Promise<void>((resolve) => waits.add(resolve));
           },
-          withSteadyWeights: (work) => work(),
         },
         most: 2,
         start: async (step) => {

@@ -266,9 +266,9 @@ function stepMetrics(
 
 async function recordEvaluation(parts: ExplorerParts, step: number): Promise<void> {
   if (parts.evalSets.length === 0) return;
-  const { streaming } = parts.sync;
+  const { sync } = parts;
   const work = (): Promise<Metrics> => evaluate(parts, step);
-  const metrics = await (streaming ? streaming.withSteadyWeights(work) : work());
+  const metrics = await (sync.withSteadyWeights?.(work) ?? work());
   parts.sink.write({ role: 'explorer', step, metrics });
 }
 

@@ -12,9 +12,12 @@ export interface Delivery {
   publishIfDue(): Promise<void>;
   /** Explorer side: takes what is newest. */
   adopt(): Promise<void>;
-  /** The same without waiting for it; what goes wrong rejects the next call. */
-  adoptSoon(): void;
-  /** Runs `work` with weights that do not move. */
+  /**
+   * Publishes what is due and, in the style `fully_async`, hands it to the sampler, without waiting for
+   * it; what goes wrong rejects the next call.
+   */
+  moveSoon(): void;
+  /** Runs `work` with weights that do not move, and none are published. */
   hold<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -44,38 +47,41 @@ export function createDelivery(parts: SyncParts): Delivery {
   const publishIfDue = async (): Promise<void> => {
     if (failure) throw failure.cause;
     if (publishing ?? adopting) return publishing;
+    if (holds > 0) return;
     const weights = publication(parts.settings, factsOf(parts));
     if (!weights) return;
     publishing = publish(weights).finally(() => (publishing = undefined));
     await publishing;
   };
-  const adoptAll = async (): Promise<void> => {
-    while (state.published.version > state.inUse.version && holds === 0) {
-      await adopt();
-      // Those that were held up meanwhile.
+  const isStreaming = parts.settings.syncStyle === 'fully_async';
+  const moveAll = async (): Promise<void> => {
+    for (;;) {
+      // What was held up: a trainer that waits is between two steps.
       if (state.trainerWaits) await publishIfDue();
+      if (!isStreaming || holds > 0 || state.published.version <= state.inUse.version) return;
+      await adopt();
     }
   };
-  const adoptSoon = (): void => {
+  const moveSoon = (): void => {
     if (publishing ?? adopting) return;
-    adoptAll().catch((cause: unknown) => {
+    moveAll().catch((cause: unknown) => {
       failure = { cause };
-      const reason = 'The sampler could not take new weights.';
-      gate.fail(new SyncError(reason, { code: 'SYNC_ADOPT_FAILED', cause }));
+      const reason = 'New weights could not be moved to the sampler.';
+      gate.fail(new SyncError(reason, { code: 'SYNC_MOVE_FAILED', cause }));
     });
   };
   return {
     publishIfDue,
     adopt,
-    adoptSoon,
+    moveSoon,
     hold: async (work) => {
       holds++;
       try {
-        while (adopting) await adopting;
+        while (publishing ?? adopting) await (publishing ?? adopting);
         return await work();
       } finally {
         holds--;
-        adoptSoon();
+        moveSoon();
       }
     },
     close: async () => {

@@ -23,9 +23,10 @@ export function drivenStyle(parts: SyncParts): Style {
     exploreBoundary: (step, signal) => exploreBoundary(parts, delivery, { step: step + 1, signal }),
     trainStepDone: async () => {
       await delivery.publishIfDue();
-      if (isStreaming) delivery.adoptSoon();
+      if (isStreaming) delivery.moveSoon();
     },
     streaming: isStreaming ? streaming(parts, delivery) : undefined,
+    withSteadyWeights: (work) => delivery.hold(work),
     close: () => delivery.close(),
   };
 }
@@ -106,7 +107,7 @@ function streaming(parts: SyncParts, delivery: Delivery): Streaming {
   const { settings, state } = parts;
   const mayBegin = (step: number): boolean => step <= exploreUpTo(settings, state.inUse);
   const turn = (step: number): ExploreTurn => {
-    delivery.adoptSoon();
+    delivery.moveSoon();
     const found = turnOf(parts, step);
     return mayBegin(step) || found.kind === 'wait'
       ? found
@@ -122,6 +123,5 @@ function streaming(parts: SyncParts, delivery: Delivery): Streaming {
         mayGoOn: () => false,
       });
     },
-    withSteadyWeights: (work) => delivery.hold(work),
   };
 }

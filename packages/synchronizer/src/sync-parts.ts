@@ -80,6 +80,8 @@ export interface Style {
   trainStepDone(signal?: AbortSignal): Promise<void>;
   /** Where weights move while runs are in flight. */
   readonly streaming?: Streaming;
+  /** Runs `work` with weights that do not move. */
+  withSteadyWeights<T>(work: () => Promise<T>): Promise<T>;
   /** Resolves when no weights are on their way. */
   close(): Promise<void>;
 }
@@ -89,8 +91,6 @@ export interface Streaming {
   mayBegin(step: number): boolean;
   /** Resolves when explore step `step` may begin. */
   whenItMay(step: number, signal?: AbortSignal): Promise<void>;
-  /** Runs `work` with weights that do not move. */
-  withSteadyWeights<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export const hasNewerWeights = ({ published, explorerVersion }: SyncState): boolean =>

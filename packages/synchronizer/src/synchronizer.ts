@@ -35,6 +35,8 @@ export interface Synchronizer {
   exploreBoundary(step: number, signal?: AbortSignal): Promise<SyncResult>;
   /** In the style `fully_async`, which has no boundaries. */
   readonly streaming?: Streaming;
+  /** Explorer: runs `work`, such as an evaluation, with weights that do not move. */
+  withSteadyWeights<T>(work: () => Promise<T>): Promise<T>;
   /** Explorer, in order: the experiences of explore step `step` are stored. */
   exploreStepStored(step: number): void;
   /** Trainer, after each train step: publishes if it is time. */
@@ -84,6 +86,7 @@ export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
     isBoundary: (step) => style.isBoundary(step),
     exploreBoundary: (step, signal) => style.exploreBoundary(step, signal),
     streaming: style.streaming,
+    withSteadyWeights: (work) => style.withSteadyWeights(work),
     exploreStepStored: (step) => update({ exploredUpTo: step }),
     trainStepDone: async (step, signal) => {
       state.trainStep = step;
