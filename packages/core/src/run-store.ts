@@ -229,7 +229,12 @@ export interface RunStore {
   /** Gives up its leases at once. */
   leave(member: Membership): Promise<void>;
 
-  /** Plans the explore step after the last planned one; false when another member was faster. */
+  /**
+   * Plans the explore step after the last planned one, or adds batches to that one (evaluations,
+   * which come after it). Batches that are planned already stay as they are; false when all were,
+   * or when another member was faster. An evaluation before the first step is of step 0, those at
+   * the end are of a step that explores nothing.
+   */
   plan(member: Membership, plan: ExplorePlan): Promise<boolean>;
   lastPlan(): Promise<Pick<ExplorePlan, 'step' | 'feed' | 'isLast'> | undefined>;
   /**

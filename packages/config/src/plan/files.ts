@@ -5,7 +5,8 @@ import type { StepPlan } from './steps.js';
 
 /** Paths relative to the stage's folder; `global_step_<n>/` is a Hugging Face folder. */
 export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[] {
-  const { mode, buffer, monitor, stageName } = stage;
+  const { mode, part, buffer, monitor, stageName } = stage;
+  if (part === 'explore') return [`explorers/${stage.explorer.name}/log/trinity.log`];
   const store = buffer.trainerInput.experienceBuffer;
   const stored =
     mode !== 'train' && mode !== 'bench' && store.storageType !== 'file' && store.path !== undefined
@@ -16,6 +17,9 @@ export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[
     'monitor/metrics.jsonl',
     ...monitor.sinks.flatMap((sink) => monitorFiles(sink, monitor)),
     ...stored,
+    ...(part === 'train' && !stage.runStore.includes('://')
+      ? [relative(stage.jobDirectory, stage.runStore)]
+      : []),
     ...(mode === 'serve' ? ['serve/calls.db'] : []),
     ...(mode === 'bench'
       ? []

@@ -3,6 +3,7 @@
  */
 import { diskAt } from '../resolve/base/disk.js';
 import type {
+  LoopPart,
   Mode,
   ResolvedConfig,
   StageConfig,
@@ -24,6 +25,8 @@ export interface PlanOptions {
 export interface StagePlan {
   readonly stageName: string | undefined;
   readonly mode: Mode;
+  /** The side of mode both that the process is. */
+  readonly part: LoopPart | undefined;
   readonly algorithmType: string;
   readonly parts: readonly PlannedPart[];
   readonly lossAggMode: string;
@@ -58,11 +61,12 @@ export function planConfig(config: ResolvedConfig, options: PlanOptions = {}): R
 }
 
 function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
-  const { stageName, mode, algorithm, model } = stage;
+  const { stageName, mode, part, algorithm, model } = stage;
   const steps = planSteps(stage, options.rows?.[stage.stageIndex] ?? {});
   return {
     stageName,
     mode,
+    part,
     algorithmType: algorithm.algorithmType,
     parts: planParts(stage),
     lossAggMode: algorithm.lossAggMode,

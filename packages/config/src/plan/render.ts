@@ -23,6 +23,7 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
   const title = total === 1 && name === '' ? 'Run' : `Stage ${index + 1} of ${total}${name}`;
   const rows: readonly Row[] = [
     ['model', stage.model],
+    ...(stage.part === undefined ? [] : [['process', partTexts[stage.part]] as const]),
     ...explorerRows(stage),
     ...trainerRows(stage),
     ...evalRows(stage),
@@ -32,7 +33,7 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
   ];
   const width = Math.max(...rows.map(([label]) => label.length));
   return [
-    `${title}: mode ${stage.mode}, ${stage.algorithmType}`,
+    `${title}: mode ${stage.part ?? stage.mode}, ${stage.algorithmType}`,
     ...rows.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`),
   ];
 }
@@ -55,8 +56,13 @@ function boundText({ maxStaleness }: StagePlan['steps']): string {
   return `at most ${maxStaleness} explore step${maxStaleness === 1 ? '' : 's'}`;
 }
 
-function trainerRows({ mode, steps, rowWord }: StagePlan): readonly Row[] {
-  if (mode === 'bench') return [];
+const partTexts = {
+  explore: 'makes runs for the trainer of this run, beside other explorers',
+  train: 'plans the tasks, and trains on what explorers make of them',
+} as const;
+
+function trainerRows({ mode, part, steps, rowWord }: StagePlan): readonly Row[] {
+  if (mode === 'bench' || part === 'explore') return [];
   const perStep =
     mode !== 'both'
       ? ''

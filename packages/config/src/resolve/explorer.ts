@@ -102,7 +102,8 @@ const meetingStyles: readonly string[] = ['fixed', 'explorer_driven'];
  * explorer's sync interval: rounded down, at least once that.
  */
 function deriveEvalInterval(context: StageContext): number | undefined {
-  const { explorer, synchronizer, mode } = context.input;
+  const { explorer, synchronizer } = context.input;
+  const { mode } = context;
   const { eval_interval: given } = explorer;
   if (given === 0) return undefined;
   if (mode === 'bench' || mode === 'train') return given;

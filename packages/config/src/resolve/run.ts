@@ -16,6 +16,7 @@ import { checkSampling } from './buffer/sample-strategy.js';
 import { deriveExplorer } from './explorer.js';
 import { deriveModel } from './model/model.js';
 import { deriveMonitorArgs } from './monitor.js';
+import { asPart, deriveRunStore } from './part.js';
 import { checkDistribution } from './sampling-distribution.js';
 
 type Stages = readonly [StageContext, ...StageContext[]];
@@ -95,14 +96,15 @@ function checkStageNames(stages: Stages): void {
   }
 }
 
-function deriveStage(context: StageContext, identity: Identity): StageConfig {
-  const { stageName, stageIndex, input, sections } = context;
+function deriveStage(given: StageContext, identity: Identity): StageConfig {
+  const { stageName, stageIndex, input, sections } = given;
   const { project, group, seed } = identity;
   const jobDirectory =
     stageName === undefined ? identity.jobDirectory : join(identity.jobDirectory, stageName);
-  const engine = deriveEngine(context);
-  const { model, rolloutModel, auxiliaryModels } = deriveModel(context, engine);
-  const algorithm = deriveAlgorithm(context, model);
+  const engine = deriveEngine(given);
+  const { model, rolloutModel, auxiliaryModels } = deriveModel(given, engine);
+  const algorithm = deriveAlgorithm(given, model);
+  const context = asPart(given, { jobDirectory, algorithm });
   const buffer = deriveBuffer(context, { model, algorithm, auxiliaryModels, jobDirectory });
   checkNeeds(context, algorithm, auxiliaryModels);
   checkEngine(context, { engine, algorithm, model });
@@ -113,6 +115,8 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
     stageName,
     stageIndex,
     mode: context.mode,
+    part: context.part,
+    runStore: deriveRunStore(context, jobDirectory),
     project,
     group,
     name: stageName === undefined ? identity.name : `${identity.name}/${stageName}`,
@@ -134,6 +138,7 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
     },
     dataProcessor: { experiencePipeline: { operators } },
     synchronizer: deriveSynchronizer(context),
+    cluster: resolveSection(sections.cluster, input.cluster),
     monitor: {
       ...resolveSection(sections.monitor, input.monitor),
       args: deriveMonitorArgs(context),

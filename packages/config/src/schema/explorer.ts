@@ -7,7 +7,6 @@ import {
   field,
   filledIn,
   ignored,
-  kept,
   listOf,
   maybe,
   milliseconds,
@@ -49,9 +48,7 @@ const explorerShape = {
   name: field(
     word(),
     'explorer',
-    'Name in logs and states.',
-    ignored('There is one explorer.'),
-    kept,
+    'mode explore: tells the explorers of a run apart; each has its own.',
   ),
   runner_per_model: maybe(
     int({ min: 1 }),

@@ -5,7 +5,7 @@ import { algorithmSection } from './algorithm.js';
 import { buffer } from './buffer.js';
 import type { EngineFactsTable } from './engines.js';
 import { explorerSection } from './explorer.js';
-import { field, filledIn, ignored, notSupported } from './fields.js';
+import { field, filledIn, ignored } from './fields.js';
 import { model } from './model.js';
 import {
   cluster,
@@ -48,9 +48,8 @@ const runKeys = {
   mode: field(
     stageMode,
     'both',
-    'both: explore and train; train: stored experiences; bench: evaluate checkpoints; serve: answer a running product and train on its feedback.',
-    notSupported('Use both: explorer and trainer share one process.', { values: ['explore'] }),
-    ignored('It means both: explorer and trainer always share one process.', {
+    'both: explore and train; explore, train: one side of it, each in a process of its own; train also trains on stored experiences; bench: evaluate checkpoints; serve: answer a running product and train on its feedback.',
+    ignored('It means both: explorer and trainer share one process.', {
       values: ['colocate'],
     }),
   ),

@@ -156,8 +156,13 @@ export const cluster = section(
     trainer_gpu_num: filledIn(),
     trainer_node_num: filledIn(),
     trainer_gpu_num_per_node: filledIn(),
+    explorers: field(
+      int({ min: 0, max: 1024 }),
+      0,
+      'Extension. Explorer processes that run starts on this machine beside one trainer; 0 = one process does both.',
+    ),
   },
-  'Ray only.',
+  'Processes of a run. Other keys are for Ray only.',
 );
 
 export const service = section(

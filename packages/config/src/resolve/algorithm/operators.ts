@@ -16,7 +16,7 @@ export function deriveOperators(
   { maxResponseTokens }: Pick<ModelConfig, 'maxResponseTokens'>,
 ): readonly PartConfig[] {
   const chosen = chosenOperators(context).map((part) => withLength(part, maxResponseTokens));
-  if (context.input.mode !== 'train') return chosen;
+  if (context.mode !== 'train') return chosen;
   // What the top level sets is meant for the stages that explore.
   const isMeant =
     context.stageName === undefined ? context.isSet(...section) : context.stageSets(...section);

@@ -6,13 +6,15 @@ import { nodeAt, placeOf, type KeyPath, type MapNode } from '../../source/node.j
 import type { LocatedProblem } from '../../source/problem.js';
 import type { Disk } from './disk.js';
 import type { NameTables } from './names.js';
-import type { Mode } from './resolved.js';
+import type { LoopPart, Mode } from './resolved.js';
 import type { StageTree } from './stages.js';
 
 export interface StageContext extends StageTree, NameTables {
   /** As the file sets it, with defaults. */
   readonly input: RunInput;
   readonly mode: Mode;
+  /** The side of mode both that this process is. */
+  readonly part: LoopPart | undefined;
   /** The schema of each section. */
   readonly sections: RunSchema['shape'];
   readonly tables: AlgorithmTables;
@@ -63,6 +65,7 @@ export function stageContext(
     input,
     // Any other mode has a status that is a problem.
     mode: (input.mode === 'colocate' ? 'both' : input.mode) as Mode,
+    part: undefined,
     sections: schema.shape,
     disk,
     tables,

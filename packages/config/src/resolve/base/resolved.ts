@@ -13,13 +13,16 @@ import type { explorerSection, serveKeys } from '../../schema/explorer.js';
 import type { auxiliaryModelItem, rolloutModelSection } from '../../schema/inference.js';
 import type { model } from '../../schema/model.js';
 import type { Inherited, Resolved } from '../../schema/resolve-section.js';
-import type { log, monitor, synchronizer } from '../../schema/runtime.js';
+import type { cluster, log, monitor, synchronizer } from '../../schema/runtime.js';
 import type { critic, trainerSection } from '../../schema/trainer.js';
 
 /**
  * `both`: explore and train; `train`: train on stored experiences; `bench`: evaluate checkpoints.
  */
 export type Mode = 'both' | 'train' | 'bench' | 'serve';
+
+/** Explorers and trainer as processes of their own: `mode: explore` and `mode: train`. */
+export type LoopPart = 'explore' | 'train';
 
 /** One run: where it lives, and its stages in order. */
 export interface ResolvedConfig {
@@ -50,7 +53,15 @@ export interface StageConfig {
   readonly stageName: string | undefined;
   /** Place in the run, from 0. */
   readonly stageIndex: number;
+  /** `both` also where this process is one side of it; see `part`. */
   readonly mode: Mode;
+  /** The side of mode both that this process is; undefined: all of it, or another mode. */
+  readonly part: LoopPart | undefined;
+  /**
+   * What the processes of a run share, where they are apart: a file for SQLite, or the address of a
+   * PostgreSQL database, which may hold a password: never log it.
+   */
+  readonly runStore: string;
   readonly project: string;
   readonly group: string;
   /** Run name, with `/<stageName>` appended for a named stage. */
@@ -70,6 +81,7 @@ export interface StageConfig {
   readonly trainer: TrainerConfig;
   readonly dataProcessor: DataProcessorConfig;
   readonly synchronizer: SynchronizerConfig;
+  readonly cluster: ClusterConfig;
   readonly monitor: MonitorConfig;
   readonly log: LogConfig;
 }
@@ -334,6 +346,8 @@ export interface DataProcessorConfig {
   /** Run in order, before advantages. */
   readonly experiencePipeline: { readonly operators: readonly PartConfig[] };
 }
+
+export interface ClusterConfig extends Resolved<typeof cluster> {}
 
 export interface SynchronizerConfig extends Resolved<typeof synchronizer> {
   readonly explorerSyncInterval: number;

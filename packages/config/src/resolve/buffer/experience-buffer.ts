@@ -201,7 +201,7 @@ function databasePath(
 ): string | undefined {
   const { name, path } = context.input.buffer.trainer_input.experience_buffer;
   const own = join(jobDirectory, 'buffer', `${name}.db`);
-  if (path === null) return own;
+  if (path === null || context.part !== undefined) return own;
   if (storageType === 'sql') return sqlitePath(context, at('path'), path);
   context.warn(
     at('path'),
@@ -228,7 +228,7 @@ function checkStored(context: StageContext, path: string | undefined): void {
     const key = context.isSet(...at('path')) ? at('path') : at('storage_type');
     context.report(
       key,
-      `mode train reads stored experiences, but there is no ${path}. Use storage_type: sql with the path of the database of an earlier run.`,
+      `mode train reads stored experiences, but there is no ${path}. Use storage_type: sql with the path of the database of an earlier run; or set buffer.explorer_input.taskset, to train beside explorers.`,
       [at('path'), ['mode']],
     );
   }

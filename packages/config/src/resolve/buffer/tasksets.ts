@@ -43,7 +43,7 @@ export function deriveTasksets(
   if (mode === 'both' && tasksets.length === 0)
     context.report(
       [...section, 'tasksets'],
-      'is empty, but mode both needs tasks. Set buffer.explorer_input.taskset with at least a path.',
+      `is empty, but mode ${context.part ?? mode} needs tasks. Set buffer.explorer_input.taskset with at least a path.`,
       [['mode']],
     );
   if (mode === 'bench' && evalTasksets.length === 0)

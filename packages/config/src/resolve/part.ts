@@ -1,0 +1,61 @@
+/** Which side of the loop a process is, and what it shares with the others. */
+import { join } from 'node:path';
+import type { KeyPath } from '../source/node.js';
+import type { StageContext } from './base/context.js';
+import type { AlgorithmConfig } from './base/resolved.js';
+import { sqlitePath } from './base/paths.js';
+
+const bufferKey: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
+
+/**
+ * The stage as one of mode both, where its process explores for a trainer, or trains on what
+ * explorers find. Mode train without tasks, or with the database of an earlier run, trains on what is
+ * stored.
+ */
+export function asPart(context: StageContext, needs: PartNeeds): StageContext {
+  const { mode } = context.input;
+  if (mode === 'explore') {
+    if (context.stageName !== undefined)
+      context.report(
+        ['mode'],
+        'got "explore" in a file with stages. An explorer belongs to one loop: give that loop a file of its own.',
+      );
+    return { ...context, mode: 'both', part: 'explore' };
+  }
+  if (mode !== 'train' || !trainsBesideExplorers(context, needs)) return context;
+  return { ...context, mode: 'both', part: 'train' };
+}
+
+interface PartNeeds {
+  readonly algorithm: Pick<AlgorithmConfig, 'needsRollouts'>;
+  /** The stage's folder. */
+  readonly jobDirectory: string;
+}
+
+function trainsBesideExplorers(
+  { input, disk, stageName }: StageContext,
+  { jobDirectory, algorithm }: PartNeeds,
+): boolean {
+  if (!algorithm.needsRollouts || stageName !== undefined) return false;
+  const { explorer_input: tasks, trainer_input: training } = input.buffer;
+  const { name, storage_type: kind, storage, path } = training.experience_buffer;
+  if (tasks.tasksets.length === 0) return false;
+  if (isPostgres(path)) return true;
+  if (kind === 'sql' || kind === 'file' || storage === 'memory') return false;
+  const own = join(jobDirectory, 'buffer', `${name}.db`);
+  return disk.kind(join(jobDirectory, runDatabase)) === 'file' || disk.kind(own) !== 'file';
+}
+
+const runDatabase = 'run.db';
+
+/** Where the processes of a run meet. */
+export function deriveRunStore(context: StageContext, jobDirectory: string): string {
+  const { path } = context.input.buffer.trainer_input.experience_buffer;
+  const own = join(jobDirectory, runDatabase);
+  if (context.part === undefined || path === null) return own;
+  if (isPostgres(path)) return path;
+  return sqlitePath(context, [...bufferKey, 'path'], path) ?? own;
+}
+
+const isPostgres = (path: string | null): path is string =>
+  /^postgres(?:ql)?:\/\//i.test(path ?? '');
