@@ -58,6 +58,8 @@ export interface Lease {
   readonly experiences: readonly Experience[];
   /** Numbers about this take (`sample/...`). */
   readonly metrics: Metrics;
+  /** Uids that were too old (`TakeFilter`) and are used up with the lease. @default none */
+  readonly stale?: readonly string[];
   /** The optimizer step `trainStep` consumed them. */
   acknowledge(trainStep: number): Promise<void>;
   /** Returns them to their old place in the queue. */

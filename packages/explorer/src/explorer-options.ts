@@ -12,7 +12,9 @@ import type {
 import type { ExperienceShape, JsonState, RowFeedback } from '@trinity-rft/core/internal';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import type { DynamicSampling } from './dynamic-sampling.js';
+import type { TaskOutcome } from './runs/outcome.js';
 import type { AttemptKey, AttemptModel, RunSettings } from './runs/run-attempt.js';
+import type { StartTaskOptions } from './runs/start-task.js';
 import type { DynamicTimeout } from './runs/time-limits.js';
 import type { OverRollout } from './runs/wait-for-enough.js';
 
@@ -37,8 +39,15 @@ export interface ExplorerSettings extends RunSettings {
   readonly evalOnStartup: boolean;
 }
 
-export interface ExplorerOptions {
+/** What making the runs of tasks needs. */
+export interface TaskRunnerOptions extends Omit<
+  StartTaskOptions,
+  'settings' | 'timeLimit' | 'onLateResult'
+> {
   readonly settings: ExplorerSettings;
+}
+
+export interface ExplorerOptions extends TaskRunnerOptions {
   readonly feed: TaskFeed;
   readonly evalSets: readonly EvalSet[];
   /** Evaluations also report max, min and std over tasks. @default false */
@@ -48,9 +57,11 @@ export interface ExplorerOptions {
   /** Explore steps then follow each other, whatever `maxInflightBatches` says. @default none */
   readonly dynamicSampling?: DynamicSampling;
 
-  readonly workflow: (name: string) => WorkflowDefinition;
-  readonly rewardFn: (task: Task) => RewardFn | undefined;
-  readonly createModel: (key: AttemptKey) => AttemptModel;
+  /** Makes the runs of tasks elsewhere. @default here, with the options of a task runner */
+  readonly runTasks?: (
+    tasks: readonly Task[],
+    signal: AbortSignal,
+  ) => Promise<readonly TaskOutcome[]>;
   /** Version of the weights that sample now. */
   readonly policyVersion: () => number;
 
@@ -66,8 +77,6 @@ export interface ExplorerOptions {
 
   readonly sync: ExploreSync;
   readonly sink: MetricSink;
-  readonly runtime: Runtime;
-  readonly signal: AbortSignal;
 }
 
 /** Where the tasks of explore steps come from; its state determines all tasks that follow. */

@@ -34,7 +34,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   const timeLimits = createTimeLimits(options.settings);
   const parts: ExplorerParts = {
     ...options,
-    ...taskRunner(options, timeLimits),
+    ...(elsewhere(options) ?? taskRunner(options, timeLimits)),
     timeLimits,
     filler: createBatchFiller(options.dynamicSampling, options.runtime.logger),
     failureGuard: createFailureGuard(options.store),
@@ -65,6 +65,19 @@ interface TaskRunner {
   readonly exploreTasks: (tasks: readonly Task[]) => Promise<readonly UsableOutcome[]>;
   /** Results since the last call that came after their attempt was over. */
   readonly takeLateResults: () => number;
+}
+
+/** Another process waits for whom it waits for, and counts what comes late. */
+function elsewhere({ runTasks, settings, signal }: ExplorerOptions): TaskRunner | undefined {
+  if (!runTasks) return undefined;
+  const { overRollout = { returnPartialTasks: false } } = settings;
+  const run = (tasks: readonly Task[]): Promise<readonly TaskOutcome[]> => runTasks(tasks, signal);
+  return {
+    runTasks: run,
+    exploreTasks: async (tasks) =>
+      (await run(tasks)).map((outcome) => usableOutcome(outcome, overRollout)),
+    takeLateResults: () => 0,
+  };
 }
 
 /** At most `concurrency` attempts are in flight, whichever steps and evaluations they belong to. */

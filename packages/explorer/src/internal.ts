@@ -4,3 +4,12 @@ export { expectedBestOfDraws } from './metrics/pass-at-n.js';
 export { runPipeline } from './pipeline.js';
 export { currentRun } from './runs/current-run.js';
 export { createPauseMeter } from './runs/pause-meter.js';
+export { taskStarter } from './runs/start-task.js';
+export { createTimeLimits } from './runs/time-limits.js';
+export type { TaskRunnerOptions } from './explorer-options.js';
+export {
+  exploreTasks,
+  type ExplorerWeights,
+  type ExploreTasksOptions,
+} from './explore-tasks.js';
+export { fromTaskResult, toTaskResult } from './runs/outcome-json.js';

@@ -1,4 +1,5 @@
 /** `trinity run`: a whole run, from the YAML to an exit code. */
+import { ConfigError } from '@trinity-rft/core';
 import type { RunSummary } from '@trinity-rft/launcher';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
@@ -12,25 +13,68 @@ import {
   type FileOptions,
   type PluginOptions,
 } from '../shared/options.js';
+import { superviseRun } from '../supervise/supervise-run.js';
 import { serveAccess } from '../shared/serve-access.js';
 
-type RunArguments = FileOptions & PluginOptions;
+interface RunArguments extends FileOptions, PluginOptions {
+  readonly mode?: string;
+  readonly explorerName?: string;
+  readonly explorers?: string;
+}
 
 export const addRun: AddCommand = (program, { exitWith }) =>
   void withPlugins(withFile(program.command('run')))
     .description('run, or resume, what a configuration describes')
+    .option('--explorers <number>', 'one trainer and so many explorers, each a process of its own')
+    .option('--mode <mode>', 'instead of the mode in the file, such as explore or train')
+    .option('--explorer-name <name>', 'instead of explorer.name in the file')
     .action(exitWith(runCommand));
 
 async function runCommand(file: string | undefined, given: RunArguments): Promise<number> {
   const configPath = fileOf('run', file, given);
   const { run, standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();
+  const explorers = await explorersOf(configPath, given);
+  if (explorers > 0) return superviseRun({ configPath, explorers, ...given }, terminal);
+  const overrides = overridesOf(given);
   const summary = await interruptible(terminal, (signal) =>
-    run({ configPath, ...pluginsOf(given), terminal, signal, serve: serveAccess(terminal) }),
+    run({
+      configPath,
+      ...pluginsOf(given),
+      overrides,
+      overridesName: 'command line',
+      terminal,
+      signal,
+      serve: serveAccess(terminal),
+    }),
   );
   terminal.write(closingText(summary));
-  if (!summary.interrupted) terminal.write(await nextSteps(configPath, summary, given));
+  if (!summary.interrupted && given.mode !== 'explore')
+    terminal.write(await nextSteps(configPath, summary, given));
   return summary.interrupted ? exitCodes.interrupted : exitCodes.done;
+}
+
+function overridesOf({ mode, explorerName }: RunArguments): Record<string, unknown> {
+  return {
+    ...(mode !== undefined && { mode }),
+    ...(explorerName !== undefined && { explorer: { name: explorerName } }),
+  };
+}
+
+/** 0: one process does all. @throws ConfigError when it is not a number */
+async function explorersOf(configPath: string, given: RunArguments): Promise<number> {
+  const { explorers, mode } = given;
+  if (mode !== undefined) return 0;
+  if (explorers !== undefined) {
+    if (/^\d{1,4}$/.test(explorers)) return Number(explorers);
+    throw new ConfigError(`--explorers is "${explorers}". Expected a number.`, {
+      code: 'ARGUMENT_INVALID',
+    });
+  }
+  const { readConfiguration } = await import('@trinity-rft/launcher');
+  const { loaded } = await readConfiguration({ configPath, ...pluginsOf(given) });
+  const [stage] = loaded.config.stages;
+  return stage.mode === 'both' && stage.part === undefined ? stage.cluster.explorers : 0;
 }
 
 function closingText(summary: RunSummary): string {

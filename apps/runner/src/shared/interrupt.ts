@@ -47,7 +47,12 @@ function onInterrupt(stop: (name: NodeJS.Signals) => void): () => void {
     stop(name);
   };
   for (const name of signals) process.on(name, onSignal);
+  // A process that started this one is gone.
+  const onOrphaned = (): void => onSignal('SIGTERM');
+  process.on('disconnect', onOrphaned);
+  process.channel?.unref();
   return () => {
+    process.off('disconnect', onOrphaned);
     for (const name of signals) process.off(name, onSignal);
   };
 }

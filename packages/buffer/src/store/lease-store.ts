@@ -184,6 +184,7 @@ function openLease(store: StoreState, grant: Grant): Lease {
   return {
     experiences,
     metrics: { ...leaseMetrics(experiences, stale.length), ...reuseMetrics(store, grant) },
+    stale: stale.map((row) => row.uid),
     acknowledge: async (trainStep) => {
       assertOpen(store, 'acknowledge');
       if (lease.state !== 'open') throw leaseEndedError(lease.state);

@@ -27,7 +27,7 @@ export function deriveRun(stages: Stages, timestamp: string | undefined): Resolv
   checkStageNames(stages);
   const identity = deriveIdentity(
     first,
-    stages.every(({ input }) => input.mode === 'bench'),
+    stages.every(({ input }) => input.mode === 'bench' || input.mode === 'explore'),
     timestamp,
   );
   const [head, ...tail] = stages.map((stage) => deriveStage(stage, identity));
@@ -75,7 +75,7 @@ function warnOfContinuing(
 ): void {
   const key = ['continue_from_checkpoint'];
   if (run.isBench && !context.input.continue_from_checkpoint)
-    context.warn(key, 'ignored. Mode bench evaluates the checkpoints of the run.');
+    context.warn(key, 'ignored. Modes bench and explore use what the run has.');
   if (run.isBlocked)
     context.warn(key, `${run.folder} has content; the run gets a name with the time in it.`);
 }

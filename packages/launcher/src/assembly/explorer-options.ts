@@ -3,6 +3,7 @@ import { createOperators } from '@trinity-rft/algorithm';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { MetricSink, Sampler } from '@trinity-rft/core';
 import type { DynamicSampling, ExplorerOptions } from '@trinity-rft/explorer';
+import type { TaskRunnerOptions } from '@trinity-rft/explorer/internal';
 import type { EndpointServer } from '@trinity-rft/model';
 import type { StageConfig } from '@trinity-rft/config';
 import type { StageContext } from '../context/stage-context.js';
@@ -12,28 +13,53 @@ import { modelFactory } from './models/rollout-model.js';
 import { previewWriter } from './data/rollout-preview.js';
 import type { StageTasks } from './data/tasks.js';
 
-interface ExplorerParts {
+interface RunParts {
   readonly sampler: Sampler;
   readonly format: ChatFormat;
   readonly auxiliary: AuxiliaryModels;
   readonly endpoint: EndpointServer;
+}
+
+/** Where runs are made, and with which weights. */
+export type RunSide = Pick<ExplorerOptions, 'createModel' | 'policyVersion' | 'runTasks'>;
+
+/** Runs of this process, with its own sampler. */
+export const runsHere = (context: StageContext, parts: RunParts): RunSide => ({
+  createModel: modelFactory(context, parts),
+  policyVersion: () => parts.sampler.policyVersion,
+});
+
+/** What making runs needs, wherever their tasks come from. */
+export function taskRunnerOptions(
+  { stage, runtime, workflows, rewardFns }: StageContext,
+  { createModel }: Pick<RunSide, 'createModel'>,
+): Omit<TaskRunnerOptions, 'signal'> & Pick<ExplorerOptions, 'settings'> {
+  return {
+    settings: stage.explorer,
+    workflow: (name) => workflows.get(name),
+    rewardFn: rewardFnFinder(rewardFns),
+    createModel,
+    runtime,
+  };
+}
+
+interface ExplorerParts {
+  readonly runs: RunSide;
   readonly tasks: StageTasks;
   readonly sink: MetricSink;
 }
 
 export function explorerOptions(
   context: StageContext,
-  { sampler, format, auxiliary, endpoint, tasks, sink }: ExplorerParts,
+  { runs, tasks, sink }: ExplorerParts,
 ): Omit<ExplorerOptions, 'store' | 'sync' | 'signal' | 'advantage'> {
-  const { stage, runtime, workflows, rewardFns, algorithms } = context;
+  const { stage, runtime, algorithms } = context;
   return {
+    ...taskRunnerOptions(context, runs),
+    runTasks: runs.runTasks,
+    policyVersion: runs.policyVersion,
     feed: tasks.feed,
     evalSets: tasks.evalSets,
-    workflow: (name) => workflows.get(name),
-    rewardFn: rewardFnFinder(rewardFns),
-    createModel: modelFactory(context, { sampler, format, auxiliary, endpoint }),
-    policyVersion: () => sampler.policyVersion,
-    settings: stage.explorer,
     dynamicSampling: dynamicSamplingOf(stage),
     // A step may draw more tasks than a batch has, so the number of tasks is no bound of the steps.
     maxSteps: stage.buffer.totalSteps,
@@ -44,7 +70,6 @@ export function explorerOptions(
     detailedStats: stage.monitor.detailedStats,
     onExplored: stage.trainer.enablePreview ? previewWriter(stage, runtime.logger) : undefined,
     sink,
-    runtime,
   };
 }
 

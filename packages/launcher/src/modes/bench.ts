@@ -6,7 +6,7 @@ import { TaskError } from '@trinity-rft/core/internal';
 import { createExplorer } from '@trinity-rft/explorer';
 import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
 import { openTasks } from '../assembly/data/tasks.js';
-import { explorerOptions } from '../assembly/explorer-options.js';
+import { explorerOptions, runsHere } from '../assembly/explorer-options.js';
 import { openAuxiliaryModels } from '../assembly/models/auxiliary-models.js';
 import { openChatFormat } from '../assembly/models/chat-format.js';
 import { openEndpoint } from '../assembly/models/endpoint.js';
@@ -31,9 +31,9 @@ export async function runBench(context: StageContext): Promise<StageResult> {
   await using store = disposable(memoryExperienceStore());
   const engineFailed = AbortSignal.any([engine.failed, auxiliary.failed]);
   const { sampler } = engine;
-  const parts = { sampler, format, auxiliary, endpoint, tasks, sink };
+  const runs = runsHere(context, { sampler, format, auxiliary, endpoint });
   const explorer = createExplorer({
-    ...explorerOptions(context, parts),
+    ...explorerOptions(context, { runs, tasks, sink }),
     store,
     sync: fixedWeights,
     signal: AbortSignal.any([context.signal, engineFailed]),

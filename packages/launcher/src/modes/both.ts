@@ -11,20 +11,33 @@ import type { StageTransport } from '../assembly/transport.js';
 import { disposable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
 import { assembleLoop } from './both/loop.js';
-import { openParts } from './both/open.js';
+import { openParts, type OpenExploreSide } from './both/open.js';
 import { assertResumable, earlierResult, readProgress } from './both/progress.js';
 import { superviseBoth } from './both/supervise.js';
 
-export async function runBoth(context: StageContext): Promise<StageResult> {
+export const runBoth = (context: StageContext): Promise<StageResult> => runLoop(context);
+
+/** What is different where others explore. */
+export interface Elsewhere {
+  readonly openExploreSide: OpenExploreSide;
+  /** The experience store, whose acknowledgements others see. */
+  readonly share: (store: ExperienceStore) => ExperienceStore;
+}
+
+/** Explores, here or elsewhere, and trains; then evaluates the final weights. */
+export async function runLoop(context: StageContext, elsewhere?: Elsewhere): Promise<StageResult> {
   const { stage } = context;
   const format = await openChatFormat(context);
   await using tasks = await openTasks(context);
-  await using store = disposable(openExperienceStore(context));
+  const own = openExperienceStore(context);
+  await using store = disposable(elsewhere ? elsewhere.share(own) : own);
   const progress = await readProgress(context, store);
   const earlier = await earlierResult(context, tasks, progress);
   if (earlier) return earlier;
   assertResumable(context, progress);
-  await using parts = disposable(await openParts(context, { format, tasks, store }));
+  await using parts = disposable(
+    await openParts(context, { format, tasks, store }, elsewhere?.openExploreSide),
+  );
   const { engineFailed, transport } = parts;
   const { sink, createEvaluator, ...loop } = await assembleLoop(context, parts, progress);
   const trained = await superviseBoth({

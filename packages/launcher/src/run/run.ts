@@ -6,13 +6,19 @@ import { knowSecret, knowSecretsOf, systemClock } from '@trinity-rft/core/intern
 import type { Terminal } from '@trinity-rft/monitor';
 import { withFetchedModels } from '../assembly/models/hub-models.js';
 import type { Extensions, ServeOptions, StageResult } from '../context/stage-context.js';
-import { loadExtensions, readConfiguration, type ExtensionOptions } from './configuration.js';
+import {
+  loadExtensions,
+  readConfiguration,
+  type ConfigurationOptions,
+  type ExtensionOptions,
+} from './configuration.js';
 import { catchStrayErrors, failureFile, isInterrupt } from './failure.js';
 import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
 import { hasBegun, readStageProgress, writeStageProgress } from './progress.js';
 import { describeChanges, recordSettings } from './changes/resume.js';
 import { checkFiles, inNoFile } from './check-files.js';
+import { explorerFolder } from '../modes/apart/explorer-folder.js';
 import { runStage, type StageSurroundings } from './stage.js';
 
 /**
@@ -22,7 +28,8 @@ import { runStage, type StageSurroundings } from './stage.js';
 type ParsedConfig = Pick<LoadedConfig, 'config' | 'warnings'> &
   Partial<Pick<LoadedConfig, 'file' | 'problemAt'>>;
 
-export interface RunOptions extends ExtensionOptions {
+export interface RunOptions
+  extends ExtensionOptions, Pick<ConfigurationOptions, 'overrides' | 'overridesName'> {
   /**
    * YAML file, or what `parseConfig` returned for another source. It must have been parsed with the
    * same algorithms and engines.
@@ -73,12 +80,13 @@ export async function run(options: RunOptions): Promise<RunSummary> {
     terminal.write(`${warning}\n`);
 
   const role = serve?.train === false ? 'serve' : 'run';
-  const unlock = await lockRun(config.jobDirectory, role);
+  const place = placeOf(config);
+  const unlock = await lockRun(place, role);
   const strayErrors = catchStrayErrors((line) => terminal.write(`${line}\n`));
-  const { jobDirectory, stages } = config;
+  const { stages } = config;
   const maxTimeoutMs = Math.max(...stages.map(({ explorer }) => explorer.maxTimeoutMs));
   const guard = guardProcess({
-    failureFile: path.join(jobDirectory, failureFile),
+    failureFile: path.join(place, failureFile),
     maxTimeoutMs,
     signal,
   });
@@ -89,6 +97,11 @@ export async function run(options: RunOptions): Promise<RunSummary> {
     strayErrors.stop();
     await unlock();
   }
+}
+
+/** The folder that this process alone writes. */
+function placeOf({ jobDirectory, stages: [stage] }: ResolvedConfig): string {
+  return stage.part === 'explore' ? explorerFolder(stage) : jobDirectory;
 }
 
 async function readAll(
@@ -159,10 +172,11 @@ async function runStages(
 ): Promise<RunSummary> {
   const { jobDirectory, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
-  // Benchmarks, and servers that run alongside a trainer, use the checkpoints of a run without
-  // being part of it.
+  // Benchmarks, explorers, and servers that run alongside a trainer, use the checkpoints of a run without
+  // keeping its record.
   const isGuest =
-    stages.every(({ mode }) => mode === 'bench') || surroundings.serve?.train === false;
+    stages.every(({ mode, part }) => mode === 'bench' || part === 'explore') ||
+    surroundings.serve?.train === false;
   const save = async (stage: number): Promise<void> => {
     if (!isGuest) await writeStageProgress(jobDirectory, { latestStage: stage });
   };

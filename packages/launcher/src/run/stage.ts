@@ -13,8 +13,11 @@ import { openMonitor } from '../assembly/monitor.js';
 import type { Extensions, StageContext, StageResult } from '../context/stage-context.js';
 import { runBench } from '../modes/bench.js';
 import { runBoth } from '../modes/both.js';
+import { runExplorer } from '../modes/explorer.js';
 import { runServe } from '../modes/serve.js';
 import { runTrain } from '../modes/train.js';
+import { runTrainer } from '../modes/trainer.js';
+import { explorerFolder } from '../modes/apart/explorer-folder.js';
 import { failureFile, firstCause, isInterrupt, writeFailure } from './failure.js';
 
 /** What all stages of a run share. */
@@ -40,11 +43,13 @@ interface StageOptions extends StageSurroundings {
 const modes: Readonly<
   Record<StageConfig['mode'], (context: StageContext) => Promise<StageResult>>
 > = {
-  both: runBoth,
+  both: (context) => loops[context.stage.part ?? 'both'](context),
   train: runTrain,
   bench: runBench,
   serve: runServe,
 };
+
+const loops = { both: runBoth, explore: runExplorer, train: runTrainer } as const;
 
 /**
  * Runs or resumes a stage. Rejects with the first cause, which is also in the log and in
@@ -52,17 +57,19 @@ const modes: Readonly<
  */
 export async function runStage(options: StageOptions): Promise<StageResult> {
   const { config, terminal, clock, signal, env, serve } = options;
-  const stage = serve?.train === false ? withOwnLogs(options.stage) : options.stage;
+  const own = ownFolder(options.stage, serve);
+  const stage = own === undefined ? options.stage : withOwnLogs(options.stage, own);
   const { jobDirectory } = stage;
-  await mkdir(jobDirectory, { recursive: true });
-  await rm(path.join(jobDirectory, failureFile), { force: true });
+  const failures = stage.part === 'explore' ? explorerFolder(stage) : jobDirectory;
+  await mkdir(failures, { recursive: true });
+  await rm(path.join(failures, failureFile), { force: true });
   const monitor = openMonitor(stage, { terminal, clock, env });
   const runtime = createRuntime({ seed: stage.seed, clock, logger: monitor.logger });
   let outcome: RunOutcome = 'interrupted';
   const restoreEnvironment = setEnvironment(stage.explorer.envVars);
   const stopWarnings = warnOfUncheckedMath(sharedMathChecker, runtime.logger);
   try {
-    runtime.logger.info(`Stage ${stage.stageName ?? stage.mode}: ${jobDirectory}`);
+    runtime.logger.info(`Stage ${stage.stageName ?? stage.part ?? stage.mode}: ${jobDirectory}`);
     for (const change of options.changes) runtime.logger.warn(change);
     if (signal.aborted) return await interrupted(jobDirectory);
     await monitor.openServices();
@@ -88,7 +95,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
     if (isInterrupt(error, signal)) return await interrupted(jobDirectory);
     // The caller of the run reports the error on the console.
     monitor.fileLogger.error(`The run failed: ${describeError(error)}`);
-    await writeFailure(jobDirectory, error);
+    await writeFailure(failures, error);
     throw error;
   } finally {
     stopWarnings();
@@ -98,16 +105,19 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
 }
 
 /**
- * For a server alongside a trainer: the log and metrics of the run belong to the trainer's process.
+ * Where a server alongside a trainer, and an explorer, keep what is theirs: the log and metrics of
+ * the run belong to the process that trains.
  */
-function withOwnLogs(stage: StageConfig): StageConfig {
-  const folder = path.join(stage.jobDirectory, 'serve');
-  return {
-    ...stage,
-    log: { ...stage.log, directory: path.join(folder, 'log') },
-    monitor: { ...stage.monitor, directory: path.join(folder, 'monitor') },
-  };
+function ownFolder(stage: StageConfig, serve: StageContext['serve']): string | undefined {
+  if (stage.part === 'explore') return explorerFolder(stage);
+  return serve?.train === false ? path.join(stage.jobDirectory, 'serve') : undefined;
 }
+
+const withOwnLogs = (stage: StageConfig, folder: string): StageConfig => ({
+  ...stage,
+  log: { ...stage.log, directory: path.join(folder, 'log') },
+  monitor: { ...stage.monitor, directory: path.join(folder, 'monitor') },
+});
 
 /** The result of an interrupt while nothing trains: the newest checkpoint on disk. */
 async function interrupted(jobDirectory: string): Promise<StageResult> {

@@ -37,22 +37,41 @@ async function store(context: RunContext, db: Connection, plan: ExplorePlan): Pr
     context,
     db.selectFrom('run').select(['planned_step', 'is_last', 'batches']).where('id', '=', run),
   ).executeTakeFirstOrThrow();
-  if (row.planned_step !== plan.step - 1 || row.is_last === 1) return false;
+  const isNext = row.planned_step === plan.step - 1;
+  if (isNext ? row.is_last === 1 : plan.step > row.planned_step) return false;
+  const fresh = isNext ? plan.batches : await unplanned(context, db, plan.batches);
+  if (!isNext && fresh.length === 0) return false;
   const feed = JSON.stringify(plan.feed);
+  const next = {
+    planned_step: plan.step,
+    feed,
+    feed_checksum: feedChecksum(plan.step, feed),
+    is_last: Number(plan.isLast),
+  };
   await db
     .updateTable('run')
-    .set({
-      planned_step: plan.step,
-      feed,
-      feed_checksum: feedChecksum(plan.step, feed),
-      is_last: Number(plan.isLast),
-      batches: row.batches + plan.batches.length,
-    })
+    .set({ ...(isNext ? next : {}), batches: row.batches + fresh.length })
     .where('id', '=', run)
     .execute();
-  for (const [i, batch] of plan.batches.entries())
+  for (const [i, batch] of fresh.entries())
     await storeBatch(context, db, { ...batch, id: row.batches + 1 + i });
   return true;
+}
+
+async function unplanned(
+  { run }: RunContext,
+  db: Connection,
+  batches: readonly PlannedBatch[],
+): Promise<readonly PlannedBatch[]> {
+  const names = batches.map(({ batch }) => batch);
+  const planned = await db
+    .selectFrom('batch')
+    .select('name')
+    .where('run', '=', run)
+    .where('name', 'in', names)
+    .execute();
+  const known = new Set(planned.map(({ name }) => name));
+  return batches.filter(({ batch }) => !known.has(batch));
 }
 
 const feedChecksum = (step: number, feed: string): number => textChecksum(step, feed);

@@ -2,7 +2,7 @@
 import { createTasksetScheduler, createTaskSource, readTaskRows } from '@trinity-rft/buffer';
 import type { TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, type RawTask, type Task } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import { TaskError, type LeasedTask } from '@trinity-rft/core/internal';
 import { toTask, type EvalSet, type ExplorerState, type TaskFeed } from '@trinity-rft/explorer';
 import type { StageContext } from '../../context/stage-context.js';
 import { checkRowKeys, type RowFindings } from './check-rows.js';
@@ -14,6 +14,8 @@ export interface StageTasks extends AsyncDisposable {
   readonly exploreSteps: number;
   /** Nothing is left to explore after that state. */
   readonly areUsedUp: (state: ExplorerState) => boolean;
+  /** A task that another process has planned. @throws TaskError when there is no such row here */
+  taskAt(planned: LeasedTask): Promise<Task>;
 }
 
 export type TasksContext = Pick<StageContext, 'stage' | 'signal' | 'workflows' | 'rewardFns'>;
@@ -22,8 +24,17 @@ export type TasksContext = Pick<StageContext, 'stage' | 'signal' | 'workflows' |
 export async function openTasks(context: TasksContext): Promise<StageTasks> {
   const { tasksets, evalTasksets } = context.stage.buffer.explorerInput;
   const evalSets = await Promise.all(evalTasksets.map((taskset) => openEvalSet(taskset, context)));
-  const { close, ...opened } = tasksets.length > 0 ? await openFeed(context) : nothingToExplore;
-  return { ...opened, evalSets, [Symbol.asyncDispose]: close };
+  const opened = tasksets.length > 0 ? await openFeed(context) : nothingToExplore;
+  const { feed, exploreSteps, areUsedUp, rows } = opened;
+  const taskAt = async (planned: LeasedTask): Promise<Task> => {
+    const evalSet = evalSets.find(({ name }) => name === planned.taskset);
+    const task = planned.isEval
+      ? (await evalSet?.tasks(planned.step))?.[planned.row]
+      : exploreTask(tasksets, rows, planned);
+    return task ?? noSuchTask(planned);
+  };
+  const close = (): Promise<void> => opened.close();
+  return { feed, evalSets, exploreSteps, areUsedUp, taskAt, [Symbol.asyncDispose]: close };
 }
 
 const nothingToExplore = {
@@ -34,10 +45,13 @@ const nothingToExplore = {
   } satisfies TaskFeed,
   exploreSteps: 0,
   areUsedUp: () => true,
+  rows: new Map<string, readonly RawTask[]>(),
   close: () => Promise.resolve(),
 };
 
 interface OpenedFeed extends Pick<StageTasks, 'feed' | 'exploreSteps' | 'areUsedUp'> {
+  /** By the name of their set. */
+  readonly rows: ReadonlyMap<string, readonly RawTask[]>;
   readonly close: () => Promise<void>;
 }
 
@@ -45,6 +59,7 @@ async function openFeed(context: TasksContext): Promise<OpenedFeed> {
   const { buffer, seed, explorer } = context.stage;
   const { enable: fills, maxBatches } = explorer.dynamicSampling;
   const { tasksets } = buffer.explorerInput;
+  const rows = new Map<string, readonly RawTask[]>();
   const sources = await Promise.all(
     tasksets.map(async (taskset) => {
       const { name, dataSelector } = taskset;
@@ -54,7 +69,9 @@ async function openFeed(context: TasksContext): Promise<OpenedFeed> {
         seed: dataSelector.seed ?? seed,
         totalEpochs: Infinity,
       };
-      return createTaskSource(await readRows(taskset, context), order);
+      const read = await readRows(taskset, context);
+      rows.set(name, read);
+      return createTaskSource(read, order);
     }),
   );
   const scheduler = createTasksetScheduler(sources, {
@@ -65,17 +82,17 @@ async function openFeed(context: TasksContext): Promise<OpenedFeed> {
       buffer.totalSteps === undefined ? undefined : buffer.totalSteps * (fills ? maxBatches : 1),
   });
   if (scheduler.totalSteps === 0) {
-    const rows = sources.reduce((sum, source) => sum + source.size, 0);
+    const count = sources.reduce((sum, source) => sum + source.size, 0);
     throw new TaskError(
-      `The task sets hold ${rows} tasks, which is not one explore step of buffer.batch_size ${buffer.batchSize} in ${buffer.totalEpochs} epochs. Lower batch_size or raise total_epochs.`,
+      `The task sets hold ${count} tasks, which is not one explore step of buffer.batch_size ${buffer.batchSize} in ${buffer.totalEpochs} epochs. Lower batch_size or raise total_epochs.`,
       { code: 'TASKS_TOO_FEW' },
     );
   }
   const tasksetOf = new Map(tasksets.map((taskset) => [taskset.name, taskset]));
   const feed: TaskFeed = {
     next: async (step, { count, firstTask } = { count: buffer.batchSize, firstTask: 0 }) => {
-      const rows = await scheduler.next(count);
-      return rows.map((row, i) =>
+      const drawn = await scheduler.next(count);
+      return drawn.map((row, i) =>
         toTask(row, tasksetOf.get(row.taskset)!, {
           batchId: step,
           taskId: firstTask + i,
@@ -92,6 +109,7 @@ async function openFeed(context: TasksContext): Promise<OpenedFeed> {
   return {
     feed,
     exploreSteps,
+    rows,
     areUsedUp: (state) =>
       state.step >= exploreSteps || (fills && Number(state.feed['cursor']) >= lastTask),
     close: () => scheduler.close(),
@@ -100,6 +118,24 @@ async function openFeed(context: TasksContext): Promise<OpenedFeed> {
 
 const learns = (tasksets: readonly TasksetConfig[]): boolean =>
   tasksets.some(({ dataSelector }) => dataSelector.selectorType === 'difficulty_based');
+
+function exploreTask(
+  tasksets: readonly TasksetConfig[],
+  rows: ReadonlyMap<string, readonly RawTask[]>,
+  { taskset: name, row, step, task }: LeasedTask,
+): Task | undefined {
+  const taskset = tasksets.find((each) => each.name === name);
+  const rawTask = rows.get(name)?.[row];
+  if (!taskset || !rawTask) return undefined;
+  return toTask({ row, rawTask }, taskset, { batchId: step, taskId: task, isEval: false });
+}
+
+function noSuchTask({ taskset, row, isEval }: LeasedTask): never {
+  throw new TaskError(
+    `The trainer has planned row ${row} of the ${isEval ? 'evaluation ' : ''}task set "${taskset}", which this explorer does not have. Give both processes the same task sets.`,
+    { code: 'TASK_UNKNOWN' },
+  );
+}
 
 async function openEvalSet(taskset: TasksetConfig, context: TasksContext): Promise<EvalSet> {
   const rows = await readRows(taskset, context);

@@ -31,7 +31,7 @@ export async function assembleLoop(
   progress: Progress,
 ): Promise<Loop> {
   const { stage, runtime } = context;
-  const { store, engine, transport, algorithm, engineFailed } = parts;
+  const { store, transport, algorithm, engineFailed } = parts;
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const synchronizer = createSynchronizer({
@@ -58,7 +58,7 @@ export async function assembleLoop(
     signal,
   });
   const shared = {
-    ...explorerOptions(context, { ...parts, sampler: engine.sampler, sink }),
+    ...explorerOptions(context, { ...parts, sink }),
     store,
     sync: synchronizer,
     advantage: algorithm.advantage,

@@ -2,19 +2,16 @@
 import type { Engine, ExperienceStore, ValueEngine } from '@trinity-rft/core';
 import type { Algorithm } from '@trinity-rft/core/internal';
 import type { ChatFormat } from '@trinity-rft/chat';
-import type { EndpointServer } from '@trinity-rft/model';
 import { algorithmOf } from '../../assembly/algorithm.js';
 import { openSampling, type Sampling } from '../../assembly/data/sample-strategy.js';
 import type { StageTasks } from '../../assembly/data/tasks.js';
-import {
-  openAuxiliaryModels,
-  type AuxiliaryModels,
-} from '../../assembly/models/auxiliary-models.js';
+import { runsHere, type RunSide } from '../../assembly/explorer-options.js';
+import { openAuxiliaryModels } from '../../assembly/models/auxiliary-models.js';
 import { openCritic } from '../../assembly/models/critic.js';
 import { openEndpoint } from '../../assembly/models/endpoint.js';
 import { openEngine } from '../../assembly/models/engine.js';
 import { createTransport, type StageTransport } from '../../assembly/transport.js';
-import { openTogether, type Closable } from '../../context/disposable.js';
+import { openTogether, type Closable, type ResourceStack } from '../../context/disposable.js';
 import type { StageContext } from '../../context/stage-context.js';
 
 interface DataParts {
@@ -23,20 +20,48 @@ interface DataParts {
   readonly store: ExperienceStore;
 }
 
+/** Where the runs are made, and how weights get there. */
+export interface ExploreSide {
+  readonly runs: RunSide;
+  readonly transport: StageTransport;
+  /** Aborts with an error once no more runs can be made there. */
+  readonly failed: AbortSignal;
+}
+
+/** Opens the side that explores; what has to be closed goes on the stack. */
+export type OpenExploreSide = (
+  context: StageContext,
+  parts: { readonly engine: Engine; readonly format: ChatFormat },
+  stack: ResourceStack,
+) => Promise<ExploreSide>;
+
+/** In this process, beside the trainer. */
+export const exploreHere: OpenExploreSide = async (context, { engine, format }, stack) => {
+  const endpoint = stack.use(await openEndpoint(context));
+  const auxiliary = stack.use(await openAuxiliaryModels(context, endpoint));
+  const transport = stack.use(createTransport(context.stage, engine));
+  const { sampler } = engine;
+  const runs = runsHere(context, { sampler, format, auxiliary, endpoint });
+  return { runs, transport, failed: auxiliary.failed };
+};
+
 export interface LoopParts extends DataParts, Closable {
   readonly algorithm: Algorithm;
   readonly sampling: Sampling;
   readonly engine: Engine;
   readonly critic: ValueEngine | undefined;
-  readonly endpoint: EndpointServer;
-  readonly auxiliary: AuxiliaryModels;
+  readonly runs: RunSide;
   readonly transport: StageTransport;
-  /** Aborts with the engine's error once any model can no longer sample. */
+  /** Aborts with an error once any model can no longer sample, or the side that explores is lost. */
   readonly engineFailed: AbortSignal;
 }
 
 /** Closing the parts leaves `data` open. */
-export function openParts(context: StageContext, data: DataParts): Promise<LoopParts> {
+export function openParts(
+  context: StageContext,
+  data: DataParts,
+  openExploreSide: OpenExploreSide = exploreHere,
+): Promise<LoopParts> {
   return openTogether(async (stack) => {
     const { format, store } = data;
     const algorithm = algorithmOf(context);
@@ -45,19 +70,16 @@ export function openParts(context: StageContext, data: DataParts): Promise<LoopP
     const engine = stack.use(await openEngine(context, { reference, format }));
     const critic = await openCritic(context, algorithm);
     if (critic) stack.use(critic);
-    const endpoint = stack.use(await openEndpoint(context));
-    const auxiliary = stack.use(await openAuxiliaryModels(context, endpoint));
-    const transport = stack.use(createTransport(context.stage, engine));
+    const { runs, transport, failed } = await openExploreSide(context, { engine, format }, stack);
     return {
       ...data,
       algorithm,
       sampling,
       engine,
       critic,
-      endpoint,
-      auxiliary,
+      runs,
       transport,
-      engineFailed: AbortSignal.any([engine.failed, auxiliary.failed]),
+      engineFailed: AbortSignal.any([engine.failed, failed]),
       close: () => stack.close(),
     };
   });

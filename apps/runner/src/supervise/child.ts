@@ -1,0 +1,127 @@
+/** A process of the run: started, started again when it dies, and ended with the others. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { exitCodes } from '../shared/exit-codes.js';
+
+export interface ChildOptions {
+  /** For messages: `trainer`, `explorer-2`. */
+  readonly name: string;
+  /** Of the `trinity` command. */
+  readonly args: readonly string[];
+  /** Its output is that of this process. @default only kept, for when it fails */
+  readonly isShown: boolean;
+  readonly onRestart: (message: string) => void;
+}
+
+export interface Child {
+  /** Resolves when it has ended for good. */
+  readonly ended: Promise<ChildEnd>;
+  /** Asks it to finish what it does. */
+  stop(): void;
+  kill(): void;
+}
+
+export interface ChildEnd {
+  readonly name: string;
+  readonly exitCode: number;
+  /** The last lines that it wrote, unless they were shown. */
+  readonly output: string;
+}
+
+/** Restarts of a process that does not live for {@link healthyMs} in between. */
+const maxRestarts = 5;
+const healthyMs = 60_000;
+const firstPauseMs = 1000;
+
+export function startChild(options: ChildOptions): Child {
+  let current: ChildProcess | undefined;
+  let stopping = false;
+  const lines = lastLines(20);
+  const pause = new AbortController();
+  const run = async (): Promise<ChildEnd> => {
+    for (let restarts = 0; ; restarts++) {
+      const start = Date.now();
+      const { code, reason } = await runOnce(options, lines, (child) => {
+        current = child;
+      });
+      if (Date.now() - start > healthyMs) restarts = 0;
+      const isFinal = code === exitCodes.done || code === exitCodes.userError || stopping;
+      if (isFinal || restarts >= maxRestarts)
+        return { name: options.name, exitCode: code, output: lines.text() };
+      const pauseMs = firstPauseMs * 2 ** restarts;
+      options.onRestart(`${options.name} ${reason}; it starts again in ${pauseMs / 1000} s.`);
+      await sleep(pauseMs, pause.signal);
+      if (stopping) return { name: options.name, exitCode: code, output: lines.text() };
+    }
+  };
+  return {
+    ended: run(),
+    stop: () => {
+      stopping = true;
+      pause.abort();
+      current?.kill('SIGTERM');
+    },
+    kill: () => {
+      stopping = true;
+      pause.abort();
+      current?.kill('SIGKILL');
+    },
+  };
+}
+
+const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+
+interface Exit {
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** In a process group of its own: Ctrl-C reaches the supervisor, which tells the others once. */
+function runOnce(
+  { args, isShown }: ChildOptions,
+  lines: LastLines,
+  onStart: (child: ChildProcess) => void,
+): Promise<Exit> {
+  const output = isShown ? 'inherit' : 'pipe';
+  const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...args], {
+    stdio: ['ignore', output, output, 'ipc'],
+    detached: true,
+  });
+  onStart(child);
+  child.stdout?.on('data', (text: Buffer) => lines.add(String(text)));
+  child.stderr?.on('data', (text: Buffer) => lines.add(String(text)));
+  return new Promise((resolve) => {
+    child.on('error', (error) =>
+      resolve({ code: exitCodes.failed, reason: `could not be started: ${error.message}` }),
+    );
+    child.on('close', (code, signal) =>
+      resolve(
+        signal === null
+          ? { code: code ?? exitCodes.failed, reason: `ended with exit code ${code}` }
+          : { code: exitCodes.failed, reason: `was ended by ${signal}` },
+      ),
+    );
+  });
+}
+
+interface LastLines {
+  add(text: string): void;
+  text(): string;
+}
+
+function lastLines(count: number): LastLines {
+  let kept = '';
+  return {
+    add: (text) => {
+      kept = (kept + text).split('\n').slice(-count).join('\n');
+    },
+    text: () => kept.trim(),
+  };
+}

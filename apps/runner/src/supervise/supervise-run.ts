@@ -1,0 +1,78 @@
+/** `trinity run --explorers N`: one trainer and N explorers on this machine, watched over. */
+import type { Terminal } from '@trinity-rft/launcher';
+import { exitCodes } from '../shared/exit-codes.js';
+import { interruptible } from '../shared/interrupt.js';
+import type { PluginOptions } from '../shared/options.js';
+import { startChild, type Child, type ChildEnd } from './child.js';
+
+export interface SuperviseOptions extends PluginOptions {
+  readonly configPath: string;
+  readonly explorers: number;
+}
+
+/** After the trainer has ended, explorers have this long to see it. */
+const graceMs = 30_000;
+
+/**
+ * Resolves with the trainer's exit code. A process that dies starts again; when one cannot go on, all
+ * are ended, and the first cause is written.
+ */
+export async function superviseRun(options: SuperviseOptions, terminal: Terminal): Promise<number> {
+  const { explorers } = options;
+  const onRestart = (message: string): void => terminal.write(`${message}\n`);
+  terminal.write(`One trainer and ${explorers} explorers, each a process of its own.\n`);
+  const trainer = startChild({
+    name: 'trainer',
+    args: argsOf(options, ['--mode', 'train']),
+    isShown: true,
+    onRestart,
+  });
+  const others = Array.from({ length: explorers }, (_, i) => {
+    const name = `explorer-${i + 1}`;
+    const args = argsOf(options, ['--mode', 'explore', '--explorer-name', name]);
+    return startChild({ name, args, isShown: false, onRestart });
+  });
+  return interruptible(terminal, async (signal) => {
+    const stopAll = (): void => [trainer, ...others].forEach((child) => child.stop());
+    signal.addEventListener('abort', stopAll, { once: true });
+    const first = await firstEnd(trainer, others);
+    if (first.name !== 'trainer' && !signal.aborted) report(first, terminal);
+    if (first.name !== 'trainer' || first.exitCode !== exitCodes.done) stopAll();
+    const [trained] = await Promise.all([trainer.ended, ...others.map(endInTime)]);
+    return signal.aborted ? trained.exitCode : first.exitCode;
+  });
+}
+
+const argsOf = (
+  { configPath, plugin, pluginDir }: SuperviseOptions,
+  own: readonly string[],
+): readonly string[] => [
+  'run',
+  configPath,
+  ...own,
+  ...plugin.flatMap((each) => ['--plugin', each]),
+  ...pluginDir.flatMap((each) => ['--plugin-dir', each]),
+];
+
+/** The end of the trainer, or of an explorer that cannot go on. */
+function firstEnd(trainer: Child, others: readonly Child[]): Promise<ChildEnd> {
+  const failures = others.map(
+    ({ ended }) =>
+      new Promise<ChildEnd>((resolve) => {
+        void ended.then((end) => end.exitCode !== exitCodes.done && resolve(end));
+      }),
+  );
+  return Promise.race([trainer.ended, ...failures]);
+}
+
+async function endInTime(child: Child): Promise<void> {
+  const stop = setTimeout(() => child.stop(), graceMs);
+  const kill = setTimeout(() => child.kill(), 2 * graceMs);
+  await child.ended;
+  clearTimeout(stop);
+  clearTimeout(kill);
+}
+
+function report({ name, exitCode, output }: ChildEnd, terminal: Terminal): void {
+  terminal.write(`${name} cannot go on (exit code ${exitCode}), so all are ended:\n${output}\n`);
+}

@@ -1,0 +1,128 @@
+/**
+ * Exploring task by task, for a trainer in another process: lease a task, make its runs, store what
+ * came of them. Which tasks there are, and with which weights, the trainer says.
+ */
+import type { Task } from '@trinity-rft/core';
+import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/internal';
+import type { TaskOutcome } from './runs/outcome.js';
+import { toTaskResult } from './runs/outcome-json.js';
+import { assertNotStopped } from './runs/run-attempt.js';
+
+/** The weights that an explorer samples with. */
+export interface ExplorerWeights {
+  /** Version in use; -1: none yet. */
+  readonly version: number;
+  /**
+   * Takes the newest weights that the trainer has published, unless `busy` runs must end on those in
+   * use first. False: they are yet to come.
+   */
+  follow(busy: boolean): Promise<boolean>;
+}
+
+export interface ExploreTasksOptions {
+  readonly store: Pick<RunStore, 'lease' | 'complete' | 'giveBack' | 'changed'>;
+  readonly member: Membership;
+  readonly weights: ExplorerWeights;
+  /** Tasks in progress at once, at this moment. */
+  readonly room: () => Promise<number>;
+  readonly taskOf: (leased: LeasedTask) => Promise<Task>;
+  readonly runTask: (task: Task) => Promise<TaskOutcome>;
+  /** Nothing is left to explore, now or later. Asked when there was nothing to lease. */
+  readonly ended: () => Promise<boolean>;
+  /** Called with what became of each task. */
+  readonly onResult?: (leased: LeasedTask, outcome: 'stored' | 'late') => void;
+  /** Longest time between two looks at the store, in ms. */
+  readonly lookEveryMs: number;
+  /** Stops it: tasks in progress are given back. */
+  readonly signal: AbortSignal;
+}
+
+interface Exploring extends ExploreTasksOptions {
+  readonly inFlight: Map<LeasedTask, Promise<void>>;
+  failure: unknown;
+  /** Wakes the loop when a task has ended. */
+  readonly wake: () => void;
+  readonly woken: () => Promise<void>;
+}
+
+/**
+ * Resolves when the trainer has ended the run.
+ * @throws CancelledError when stopped, and what `follow` or a task threw; tasks are given back
+ */
+export async function exploreTasks(options: ExploreTasksOptions): Promise<void> {
+  let wake = (): void => undefined;
+  const exploring: Exploring = {
+    ...options,
+    inFlight: new Map(),
+    failure: undefined,
+    wake: () => wake(),
+    woken: () =>
+      new Promise((resolve) => {
+        wake = resolve;
+      }),
+  };
+  try {
+    while (await exploreOn(exploring));
+  } catch (error) {
+    await giveAllBack(exploring);
+    throw error;
+  }
+}
+
+/** One round; false at the end. */
+async function exploreOn(exploring: Exploring): Promise<boolean> {
+  const { store, weights, inFlight, lookEveryMs, signal } = exploring;
+  assertNotStopped(signal);
+  if (exploring.failure !== undefined) throw exploring.failure;
+  const woken = exploring.woken();
+  const ready = await weights.follow(inFlight.size > 0);
+  const leased = ready ? await leaseTasks(exploring) : 0;
+  if (leased > 0) return true;
+  if (inFlight.size === 0 && (await exploring.ended())) return false;
+  const looked = new AbortController();
+  await Promise.race([
+    woken,
+    store.changed(lookEveryMs, AbortSignal.any([signal, looked.signal])),
+  ]).finally(() => looked.abort());
+  return true;
+}
+
+async function leaseTasks(exploring: Exploring): Promise<number> {
+  const { store, member, inFlight, weights } = exploring;
+  const count = (await exploring.room()) - inFlight.size;
+  if (count <= 0) return 0;
+  let started = 0;
+  for (const leased of await store.lease(member, { count, maxStep: Infinity })) {
+    // The trainer has planned it for weights that it has published in this moment.
+    if (leased.version !== undefined && leased.version !== weights.version) {
+      await store.giveBack(member, leased);
+      continue;
+    }
+    inFlight.set(leased, explore(exploring, leased));
+    started++;
+  }
+  return started;
+}
+
+/** Never rejects. */
+async function explore(exploring: Exploring, leased: LeasedTask): Promise<void> {
+  const { store, member, taskOf, runTask, onResult, signal } = exploring;
+  try {
+    const outcome = await runTask(await taskOf(leased));
+    if (!signal.aborted) {
+      const stored = await store.complete(member, leased, toTaskResult(outcome));
+      onResult?.(leased, stored);
+      exploring.inFlight.delete(leased);
+    }
+  } catch (error) {
+    exploring.failure ??= error;
+  } finally {
+    exploring.wake();
+  }
+}
+
+/** A store that is gone gives them to others when the lease time is over. */
+async function giveAllBack({ store, member, inFlight }: Exploring): Promise<void> {
+  for (const leased of inFlight.keys())
+    await store.giveBack(member, leased).catch(() => undefined);
+}

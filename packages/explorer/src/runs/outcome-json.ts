@@ -1,0 +1,100 @@
+/** Outcomes of tasks on their way between processes: experiences, and the rest as plain JSON. */
+import { WorkflowError, type Experience, type Metrics, type Task } from '@trinity-rft/core';
+import {
+  reviveError,
+  toErrorRecord,
+  type ErrorRecord,
+  type JsonState,
+  type TaskResult,
+} from '@trinity-rft/core/internal';
+import type { FailureKind } from './classify-failure.js';
+import type { RunOutcome, TaskOutcome } from './outcome.js';
+
+/** A number that JSON may not have. */
+type JsonNumber = number | 'NaN' | 'Infinity' | '-Infinity';
+
+interface RunJson {
+  readonly run: number;
+  readonly seconds: number;
+  /** Of a successful run. */
+  readonly reward?: JsonNumber;
+  readonly metrics?: Readonly<Record<string, JsonNumber>>;
+  /** How many experiences of the result are its own. */
+  readonly experiences?: number;
+  /** Of a failed run. */
+  readonly kind?: FailureKind;
+  readonly error?: ErrorRecord;
+}
+
+interface OutcomeJson {
+  readonly runs: readonly RunJson[];
+  readonly retries: number;
+  readonly timeouts: number;
+  readonly seconds: number;
+}
+
+export function toTaskResult({ runs, retries, timeouts, seconds }: TaskOutcome): TaskResult {
+  const outcome: OutcomeJson = { runs: runs.map(runJson), retries, timeouts, seconds };
+  return {
+    experiences: runs.flatMap((run) => (run.status === 'ok' ? run.experiences : [])),
+    outcome: outcome as unknown as JsonState,
+  };
+}
+
+/** What {@link toTaskResult} was given; of errors, the message and the code. */
+export function fromTaskResult(task: Task, { experiences, outcome }: TaskResult): TaskOutcome {
+  const { runs, retries, timeouts, seconds } = outcome as unknown as OutcomeJson;
+  let read = 0;
+  const restored = runs.map((run) => {
+    const first = read;
+    read += run.experiences ?? 0;
+    return runOutcome(run, experiences.slice(first, read));
+  });
+  return { task, runs: restored, retries, timeouts, seconds };
+}
+
+function runJson(run: RunOutcome): RunJson {
+  const { seconds } = run;
+  if (run.status === 'failed')
+    return { run: run.run, seconds, kind: run.kind, error: errorJson(run.error) };
+  return {
+    run: run.run,
+    seconds,
+    reward: jsonNumber(run.reward),
+    metrics: Object.fromEntries(
+      Object.entries(run.metrics).map(([name, value]) => [name, jsonNumber(value)]),
+    ),
+    experiences: run.experiences.length,
+    error: run.failure && errorJson(run.failure),
+  };
+}
+
+function runOutcome(json: RunJson, experiences: readonly Experience[]): RunOutcome {
+  const { run, seconds, kind, error } = json;
+  const failure = error && reviveError(error, WorkflowError);
+  if (kind !== undefined && failure) return { status: 'failed', run, kind, seconds, error: failure };
+  const metrics: Metrics = Object.fromEntries(
+    Object.entries(json.metrics ?? {}).map(([name, value]) => [name, Number(value)]),
+  );
+  return {
+    status: 'ok',
+    run,
+    seconds,
+    experiences,
+    reward: Number(json.reward),
+    metrics,
+    failure,
+  };
+}
+
+const jsonNumber = (value: number): JsonNumber =>
+  Number.isFinite(value) ? value : (String(value) as JsonNumber);
+
+/** Without stacks, which are for the log of the process that made the run. */
+function errorJson(error: unknown): ErrorRecord {
+  const strip = ({ stack: _, cause, ...record }: ErrorRecord): ErrorRecord => ({
+    ...record,
+    cause: cause && strip(cause),
+  });
+  return strip(toErrorRecord(error));
+}

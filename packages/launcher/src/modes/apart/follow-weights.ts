@@ -1,0 +1,133 @@
+/** The explorer's side of moving weights: fetch, check, load, and prove that they are in use. */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Logger, Sampler } from '@trinity-rft/core';
+import {
+  SyncError,
+  type DeliveryProbe,
+  type Membership,
+  type PublishedWeights,
+  type RunStore,
+} from '@trinity-rft/core/internal';
+import type { ExplorerWeights } from '@trinity-rft/explorer/internal';
+import { listName, problemOfWeights, type WeightList } from './weight-files.js';
+
+export interface FollowOptions {
+  readonly store: Pick<RunStore, 'published' | 'getFile' | 'delivered'>;
+  readonly member: Membership;
+  readonly sampler: Sampler;
+  /** Name of the run, which the weights carry as well. */
+  readonly run: string;
+  /** A folder of this explorer alone, for files that come through the store. */
+  readonly scratch: string;
+  /** Runs in progress end on the weights they began with. */
+  readonly waitsForRuns: boolean;
+  readonly logger: Logger;
+  readonly onTaken: (version: number) => void;
+}
+
+/** Log-probabilities of the trainer and of this explorer may differ by this much, in nats. */
+export const probeTolerance = 1e-5;
+
+/**
+ * Takes what the trainer has published last, once it is proved.
+ * @throws SyncError when it is not what the trainer has published: this explorer must not sample
+ */
+export function followWeights(options: FollowOptions): ExplorerWeights {
+  const { store, sampler, waitsForRuns } = options;
+  return {
+    get version() {
+      return sampler.policyVersion;
+    },
+    follow: async (busy) => {
+      const newest = await store.published();
+      if (newest === undefined) return false;
+      if (newest.version === sampler.policyVersion) return true;
+      // Nothing new is begun on weights that are about to change.
+      if (busy && waitsForRuns) return false;
+      return take(options, newest);
+    },
+  };
+}
+
+/** False: the trainer has replaced them meanwhile. */
+async function take(options: FollowOptions, weights: PublishedWeights): Promise<boolean> {
+  const { store, member, logger, onTaken } = options;
+  const { version } = weights;
+  const { difference, problem } = await tryTake(options, weights);
+  if (problem === undefined) {
+    await store.delivered(member, { version, difference, problem });
+    onTaken(version);
+    logger.info(`Samples with the weights of train step ${version}.`);
+    return true;
+  }
+  // And deleted these.
+  if ((await store.published())?.digest !== weights.digest) return false;
+  await store.delivered(member, { version, difference, problem });
+  throw new SyncError(
+    `The weights of train step ${version} were refused: ${problem}. Nothing was sampled with them; check the disk and the network between trainer and explorer, and start this explorer again.`,
+    { code: 'DELIVERY_REFUSED' },
+  );
+}
+
+interface Attempt {
+  readonly difference?: number;
+  /** Undefined: the weights are in use. */
+  readonly problem?: string;
+}
+
+async function tryTake(options: FollowOptions, weights: PublishedWeights): Promise<Attempt> {
+  const { sampler, run } = options;
+  const { version, digest, probe, location } = weights;
+  const directory =
+    location.kind === 'folder' ? location.path : await fetchFiles(options, weights);
+  const problem = await problemOfWeights(directory, { run, version, digest });
+  if (problem !== undefined) return { problem };
+  await sampler.adopt({ kind: 'checkpoint', directory }, version);
+  if (location.kind === 'store') await rm(directory, { recursive: true, force: true });
+  return proof(sampler, probe);
+}
+
+/** What is missing in the store is missing in the folder. */
+async function fetchFiles(
+  { store, scratch }: FollowOptions,
+  { version }: PublishedWeights,
+): Promise<string> {
+  const directory = path.join(scratch, `version_${version}`);
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { recursive: true });
+  const list = await store.getFile(version, listName);
+  if (!list) return directory;
+  await writeFile(path.join(directory, listName), list);
+  for (const file of filesOf(list)) {
+    const bytes = await store.getFile(version, file);
+    const target = path.join(directory, file);
+    await mkdir(path.dirname(target), { recursive: true });
+    if (bytes) await writeFile(target, bytes);
+  }
+  return directory;
+}
+
+function filesOf(list: Uint8Array): readonly string[] {
+  try {
+    const { files } = JSON.parse(Buffer.from(list).toString('utf8')) as WeightList;
+    const names = files.map((file) => file.path);
+    return names.filter((name) => !path.isAbsolute(name) && !name.split('/').includes('..'));
+  } catch {
+    return [];
+  }
+}
+
+async function proof(sampler: Sampler, probe: DeliveryProbe): Promise<Attempt> {
+  if (!sampler.score) return {};
+  const { promptLength } = probe;
+  const tokens = Int32Array.from(probe.tokens);
+  const logprobs = await sampler.score({ tokens, promptLength, temperature: 1 });
+  const differences = probe.logprobs.map((value, i) => Math.abs(value - (logprobs[i] ?? Number.NaN)));
+  const difference = Math.max(...differences);
+  if (difference <= probeTolerance) return { difference };
+  return {
+    difference: Number.isFinite(difference) ? difference : undefined,
+    problem: `after loading them, this explorer scores the trainer's text differently, by ${difference} nats (at most ${probeTolerance} is allowed): other weights are in use`,
+  };
+}

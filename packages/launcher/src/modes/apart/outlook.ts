@@ -1,0 +1,74 @@
+/** What an explorer sees of the others: how many share the tasks, whom it waits for, and the end. */
+import type { StageConfig } from '@trinity-rft/config';
+import type { Clock } from '@trinity-rft/core';
+import type { RunStore, RunView, Wait } from '@trinity-rft/core/internal';
+import type { ExploreTasksOptions } from '@trinity-rft/explorer/internal';
+import type { Seat } from './seat.js';
+
+export interface Outlook {
+  /** The store, which says what this explorer waits for while it waits. */
+  readonly store: ExploreTasksOptions['store'];
+  /** Tasks in progress at once: those of a step are shared among the explorers that are alive. */
+  readonly room: () => Promise<number>;
+  readonly ended: () => Promise<boolean>;
+  /** The last one of the run, once it has ended. */
+  readonly trainStep: () => number;
+}
+
+interface OutlookOptions {
+  readonly store: RunStore;
+  readonly seat: Seat;
+  readonly stage: Pick<StageConfig, 'explorer' | 'algorithm'>;
+  readonly clock: Clock;
+}
+
+/** A view is at most this old, in ms. */
+const viewAgeMs = 1000;
+
+export function createOutlook({ store, seat, stage, clock }: OutlookOptions): Outlook {
+  let seen: { readonly at: number; readonly view: RunView } | undefined;
+  const look = async (): Promise<RunView> => {
+    if (!seen || clock.now() - seen.at >= viewAgeMs)
+      seen = { at: clock.now(), view: await store.view() };
+    return seen.view;
+  };
+  const { name } = seat.member;
+  const { concurrency } = stage.explorer;
+  return {
+    store: {
+      lease: (...args) => store.lease(...args),
+      complete: (...args) => store.complete(...args),
+      giveBack: (...args) => store.giveBack(...args),
+      changed: async (...args) => {
+        const wait = waitOf(await look(), name);
+        const idle = () => store.changed(...args);
+        return wait ? seat.waitFor(wait, idle) : idle();
+      },
+    },
+    room: async () => {
+      const { members } = await look();
+      const explorers = members.filter(({ role, isAlive }) => role === 'explorer' && isAlive);
+      const tasks = concurrency / stage.algorithm.repeatTimes / Math.max(1, explorers.length);
+      return Math.max(1, Math.ceil(tasks));
+    },
+    ended: async () => {
+      const { end, members } = await look();
+      const trains = members.some(({ role, isAlive }) => role === 'trainer' && isAlive);
+      return end !== undefined && !trains;
+    },
+    trainStep: () => seen?.view.end?.trainStep ?? 0,
+  };
+}
+
+/** Undefined while this explorer has tasks of its own. */
+function waitOf(view: RunView, name: string): Pick<Wait, 'what' | 'on'> | undefined {
+  const { leases, members, published } = view;
+  if (leases.some(({ explorer }) => explorer === name)) return undefined;
+  const trainer = members.find(({ role, isAlive }) => role === 'trainer' && isAlive);
+  if (!trainer) return { what: 'a trainer to take part in the run', on: 'trainer' };
+  if (!published) return { what: 'the first weights', on: trainer.name };
+  const [other] = leases;
+  return other
+    ? { what: `the rest of explore step ${other.step}`, on: other.explorer }
+    : { what: 'tasks and weights for the next explore step', on: trainer.name };
+}

@@ -1,0 +1,96 @@
+/** The trainer's side of moving weights: files, their digest, and how it scores a fixed text. */
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { ChatFormat } from '@trinity-rft/chat';
+import type { StageConfig } from '@trinity-rft/config';
+import type { TrainEngine } from '@trinity-rft/core';
+import type { DeliveryProbe, Membership, RunStore } from '@trinity-rft/core/internal';
+import type { StageTransport } from '../../assembly/transport.js';
+import { listName, writeWeightList } from './weight-files.js';
+
+export interface PublishOptions {
+  readonly stage: StageConfig;
+  readonly store: RunStore;
+  readonly member: Membership;
+  readonly trainer: TrainEngine;
+  readonly format: ChatFormat;
+  /** Called with the version that explorers have to use from here on. */
+  readonly onAdopt: (version: number) => void;
+  readonly exploredUpTo: () => number;
+}
+
+/** Folders `sync/version_N`, or files in the store, for explorers in other processes. */
+export function publishingTransport(options: PublishOptions): StageTransport {
+  const { onAdopt } = options;
+  return {
+    publish: (version) => publish(options, version),
+    adopt: async (version) => onAdopt(version),
+    // Explorers that come later need them, until the run has ended.
+    close: () => Promise.resolve(),
+  };
+}
+
+export const weightsRoot = ({ jobDirectory }: StageConfig): string =>
+  path.join(jobDirectory, 'sync');
+
+const folderOf = (stage: StageConfig, version: number): string =>
+  path.join(weightsRoot(stage), `version_${version}`);
+
+async function publish(options: PublishOptions, version: number): Promise<void> {
+  const { stage, store, member, trainer, exploredUpTo } = options;
+  const filling = `${folderOf(stage, version)}.tmp`;
+  await rm(filling, { recursive: true, force: true });
+  await mkdir(filling, { recursive: true });
+  await trainer.save(filling, { optimizer: false });
+  const { list, digest } = await writeWeightList(filling, { run: stage.name, version });
+  const probe = await scoreProbe(options);
+  const inStore = stage.synchronizer.syncMethod === 'memory';
+  if (inStore) {
+    for (const file of [...list.files.map((each) => each.path), listName]) {
+      const bytes = await readFile(path.join(filling, file));
+      await store.putFile(member, { version, path: file, bytes });
+    }
+    await rm(filling, { recursive: true, force: true });
+  } else {
+    await rm(folderOf(stage, version), { recursive: true, force: true });
+    await rename(filling, folderOf(stage, version));
+  }
+  await store.publish(member, {
+    version,
+    exploredUpTo: exploredUpTo(),
+    boundary: undefined,
+    location: inStore ? { kind: 'store' } : { kind: 'folder', path: folderOf(stage, version) },
+    digest,
+    probe,
+  });
+  await removeOld(options);
+}
+
+/** An explorer may still read the version before the newest. */
+const keptVersions = 2;
+
+async function removeOld({ stage, store, member }: PublishOptions): Promise<void> {
+  const newest = (await store.published())?.version ?? 0;
+  if (stage.synchronizer.syncMethod === 'memory') {
+    await store.deleteFilesBefore(member, newest);
+    return;
+  }
+  const root = weightsRoot(stage);
+  const versions = (await readdir(root))
+    .flatMap((name) => /^version_(\d+)$/.exec(name)?.[1] ?? [])
+    .map(Number)
+    .toSorted((a, b) => b - a);
+  for (const version of versions.slice(keptVersions))
+    await rm(folderOf(stage, version), { recursive: true, force: true });
+}
+
+const probeText =
+  'The explorer has the weights of the trainer if both score this text alike: 0, 1, 2, 3; yes or no? { "a": [b] }';
+
+async function scoreProbe({ trainer, format }: PublishOptions): Promise<DeliveryProbe> {
+  const tokens = Int32Array.from(format.tokenizer.encode(probeText).slice(0, 48));
+  const { logprobs } = await trainer.forward({
+    rows: [{ tokens, promptLength: 1, temperature: 1 }],
+  });
+  return { tokens: [...tokens], promptLength: 1, logprobs: [...logprobs] };
+}

@@ -1,0 +1,163 @@
+/** Explore steps whose tasks other processes explore: planned here, and read here when all are done. */
+import type { Task } from '@trinity-rft/core';
+import {
+  CancelledError,
+  uid,
+  type BatchContents,
+  type PlannedBatch,
+  type RunStore,
+} from '@trinity-rft/core/internal';
+import { fromTaskResult } from '@trinity-rft/explorer/internal';
+import type { TaskOutcome } from '@trinity-rft/explorer';
+import type { Seat } from './seat.js';
+
+export interface RemoteTasksOptions {
+  readonly store: RunStore;
+  readonly seat: Seat;
+  /** The version that has to sample what is planned now; undefined: whichever an explorer has. */
+  readonly pinnedVersion: () => number | undefined;
+  /** Longest time between two looks at the store, in ms. */
+  readonly lookEveryMs: number;
+}
+
+export interface RemoteTasks {
+  /** Makes the runs of the tasks of one batch elsewhere. @throws CancelledError */
+  run(tasks: readonly Task[], signal: AbortSignal): Promise<readonly TaskOutcome[]>;
+  /** Uids of the experiences of explore step `step`, as explorers made them. Asked once. */
+  takeCollected(step: number): readonly string[];
+}
+
+interface Watch extends RemoteTasksOptions {
+  /** Complete when this process came. */
+  readonly before: Set<string>;
+  readonly complete: Set<string>;
+  readonly collected: Map<number, readonly string[]>;
+  order: number;
+  /** One look at a time, which all waiting batches share. */
+  looking: Promise<void> | undefined;
+  /** One plan at a time: their order is that in which explorers take the tasks. */
+  planning: Promise<unknown>;
+}
+
+export async function remoteTasks(options: RemoteTasksOptions): Promise<RemoteTasks> {
+  const watch: Watch = {
+    ...options,
+    before: new Set(),
+    complete: new Set(),
+    collected: new Map(),
+    order: 0,
+    looking: undefined,
+    planning: Promise.resolve(),
+  };
+  await look(watch);
+  for (const batch of watch.complete) watch.before.add(batch);
+  return {
+    run: (tasks, signal) => runElsewhere(watch, tasks, { signal, attempt: 1 }),
+    takeCollected: (step) => {
+      const uids = watch.collected.get(step) ?? [];
+      watch.collected.delete(step);
+      return uids;
+    },
+  };
+}
+
+async function look(watch: Watch): Promise<void> {
+  for (const { batch, order } of await watch.store.completeBatches(watch.order)) {
+    watch.complete.add(batch);
+    watch.order = Math.max(watch.order, order);
+  }
+}
+
+interface Attempt {
+  readonly signal: AbortSignal;
+  /** From 1; later ones after a run that every explorer failed. */
+  readonly attempt: number;
+}
+
+async function runElsewhere(
+  watch: Watch,
+  tasks: readonly Task[],
+  { signal, attempt }: Attempt,
+): Promise<readonly TaskOutcome[]> {
+  const [first] = tasks;
+  if (!first) return [];
+  const batch = plannedBatch(tasks, first, { attempt, version: watch.pinnedVersion() });
+  const plan = { step: batch.step, batches: [batch], feed: {}, isLast: false };
+  const planned = watch.planning.then(() => watch.store.plan(watch.seat.member, plan));
+  watch.planning = planned.catch(() => undefined);
+  await planned;
+  await untilComplete(watch, batch, signal);
+  const contents = await watch.store.read(batch.batch);
+  const outcomes = outcomesOf(tasks, contents);
+  // The run was stopped because every run failed, and goes on now that its cause is mended.
+  if (watch.before.has(batch.batch) && outcomes.every(hasFailed))
+    return runElsewhere(watch, tasks, { signal, attempt: attempt + 1 });
+  if (!batch.isEval) {
+    const before = watch.collected.get(batch.step) ?? [];
+    watch.collected.set(batch.step, [...before, ...uidsOf(contents)]);
+  }
+  return outcomes;
+}
+
+const hasFailed = ({ runs }: TaskOutcome): boolean => runs.every(({ status }) => status === 'failed');
+
+const uidsOf = ({ results }: BatchContents): readonly string[] =>
+  results.flatMap(({ experiences }) => experiences.map(({ eid }) => uid(eid)));
+
+function plannedBatch(
+  tasks: readonly Task[],
+  { batchId, taskId, isEval }: Task,
+  { attempt, version }: { readonly attempt: number; readonly version: number | undefined },
+): PlannedBatch {
+  // Further tasks of the same explore step, drawn to fill its batch.
+  const drawn = isEval || Number(taskId) === 0 ? '' : `+${taskId}`;
+  const name = `${batchId}${drawn}`;
+  return {
+    batch: attempt === 1 ? name : `${name}#${attempt}`,
+    step: Number.parseInt(name, 10),
+    isEval,
+    version,
+    tasks: tasks.map(({ taskId, index }) => ({
+      task: Number(taskId),
+      taskset: index.taskset,
+      row: index.row,
+    })),
+  };
+}
+
+function outcomesOf(
+  tasks: readonly Task[],
+  { results }: BatchContents,
+): readonly TaskOutcome[] {
+  return tasks.flatMap((task, index) => {
+    const result = results[index];
+    return result ? [fromTaskResult(task, result)] : [];
+  });
+}
+
+async function untilComplete(
+  watch: Watch,
+  { batch, step, isEval }: PlannedBatch,
+  signal: AbortSignal,
+): Promise<void> {
+  if (watch.complete.has(batch)) return;
+  const what = isEval ? `the evaluation ${batch}` : `the results of explore step ${step}`;
+  await watch.seat.waitFor({ what, on: 'explorer' }, async () => {
+    while (!watch.complete.has(batch)) {
+      if (signal.aborted)
+        throw new CancelledError(`Stopped while waiting for ${what}.`, {
+          reason: 'shutdown',
+          cause: signal.reason,
+        });
+      watch.looking ??= lookAgain(watch, signal).finally(() => {
+        watch.looking = undefined;
+      });
+      await watch.looking;
+    }
+  });
+}
+
+async function lookAgain(watch: Watch, signal: AbortSignal): Promise<void> {
+  await watch.store.changed(watch.lookEveryMs, signal).catch(() => undefined);
+  await look(watch);
+}

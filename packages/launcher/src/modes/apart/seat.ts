@@ -1,0 +1,134 @@
+/** The place of this process in a run: it beats, and says what it waits for. */
+import { hostname } from 'node:os';
+import type { Clock, Logger } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
+import {
+  BufferError,
+  type JsonState,
+  type MemberInfo,
+  type Membership,
+  type MemberRole,
+  type RunStore,
+  type Wait,
+} from '@trinity-rft/core/internal';
+
+export interface Seat {
+  readonly member: Membership;
+  /** Says with every beat, until `work` is done, that this process waits. */
+  waitFor<T>(wait: Pick<Wait, 'what' | 'on'>, work: () => Promise<T>): Promise<T>;
+  /** Aborts with the reason once another process has taken the place. */
+  readonly lost: AbortSignal;
+  /** Beats once more and gives the place up. */
+  leave(): Promise<void>;
+}
+
+export interface SeatOptions {
+  readonly store: RunStore;
+  readonly role: MemberRole;
+  readonly name: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Version in use, or made last, and further facts for people. */
+  readonly state: () => { readonly version: number; readonly facts: JsonState };
+  readonly signal: AbortSignal;
+}
+
+/** Time between two beats, in ms: a dead process is named within five seconds. */
+const beatMs = 1000;
+
+/** @throws BufferError `MEMBER_ALIVE` naming the process that has the place */
+export async function takeSeat(options: SeatOptions): Promise<Seat> {
+  const { store, role, name } = options;
+  const info: MemberInfo = { role, name, host: hostname(), pid: process.pid };
+  const member = await joinWhenFree(info, options);
+  const waits = new Set<{ readonly what: string; readonly on: string | undefined; since: number }>();
+  const lost = new AbortController();
+  const left = new AbortController();
+  const beating = beat({ ...options, member, waits, lost, left: left.signal });
+  return {
+    member,
+    lost: lost.signal,
+    waitFor: async (wait, work) => {
+      const entry = { ...wait, since: options.clock.now() };
+      waits.add(entry);
+      try {
+        return await work();
+      } finally {
+        waits.delete(entry);
+      }
+    },
+    leave: async () => {
+      left.abort();
+      await beating;
+      if (!lost.signal.aborted) await store.leave(member);
+    },
+  };
+}
+
+/** A process that died holds its place until the lease time is over. */
+const joinPatienceMs = 60_000;
+
+async function joinWhenFree(info: MemberInfo, options: SeatOptions): Promise<Membership> {
+  const { store, clock, logger, signal } = options;
+  const start = clock.now();
+  let told = false;
+  for (;;) {
+    try {
+      return await store.join(info);
+    } catch (error) {
+      const taken = error instanceof BufferError && error.code === 'MEMBER_ALIVE';
+      if (!taken || (await isRunning(info, store)) || clock.now() - start > joinPatienceMs)
+        throw error;
+      if (!told) logger.info(`Waits for a place in the run: ${error.message}`);
+      told = true;
+      await clock.sleep(500, signal);
+    }
+  }
+}
+
+/** The process that has the place runs on this machine; elsewhere only silence can tell. */
+async function isRunning({ role, name, host }: MemberInfo, store: RunStore): Promise<boolean> {
+  const { members } = await store.view();
+  const holder = members.find(
+    (member) =>
+      member.isAlive && (member.name === name || (role === 'trainer' && member.role === role)),
+  );
+  if (!holder) return false;
+  if (holder.host !== host) return holder.silentForMs < 3 * beatMs;
+  try {
+    process.kill(holder.pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+interface Beating extends SeatOptions {
+  readonly member: Membership;
+  readonly waits: ReadonlySet<{ what: string; on: string | undefined; since: number }>;
+  readonly lost: AbortController;
+  readonly left: AbortSignal;
+}
+
+/** A store that cannot be reached for a while only makes this process silent. */
+async function beat({ store, member, waits, lost, left, clock, logger, state }: Beating) {
+  let failing = false;
+  while (!left.aborted) {
+    try {
+      const now = clock.now();
+      await store.beat(member, {
+        ...state(),
+        waits: [...waits].map(({ what, on, since }) => ({ what, on, forMs: now - since })),
+      });
+      failing = false;
+    } catch (error) {
+      if (error instanceof BufferError && error.code === 'MEMBER_FENCED') {
+        lost.abort(error);
+        return;
+      }
+      if (!failing) logger.warn(`No sign of life could be written: ${describeError(error)}`);
+      failing = true;
+    }
+    await clock.sleep(beatMs, left).catch(() => undefined);
+  }
+}

@@ -1,0 +1,96 @@
+/** The files of published weights, and how a reader knows that they are those that were published. */
+import { createHash, hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+/** In every folder of weights: what it holds. */
+export const listName = 'weights.json';
+
+export interface WeightFileEntry {
+  /** Relative, with forward slashes. */
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly sha256: string;
+}
+
+export interface WeightList {
+  /** The run that made them. */
+  readonly run: string;
+  readonly version: number;
+  readonly files: readonly WeightFileEntry[];
+}
+
+/** Writes the list of the folder's files; returns its digest, which stands for all of them. */
+export async function writeWeightList(
+  directory: string,
+  identity: Pick<WeightList, 'run' | 'version'>,
+): Promise<{ readonly list: WeightList; readonly digest: string }> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files: WeightFileEntry[] = [];
+  for (const entry of entries) {
+    if (!entry.isFile() || entry.name === listName) continue;
+    const file = path.join(entry.parentPath, entry.name);
+    const { size } = await stat(file);
+    const relative = path.relative(directory, file).replaceAll(path.sep, '/');
+    files.push({ path: relative, sizeBytes: size, sha256: await digestOfFile(file) });
+  }
+  const list = { ...identity, files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)) };
+  const text = `${JSON.stringify(list, null, 2)}\n`;
+  await writeFile(path.join(directory, listName), text);
+  return { list, digest: digestOfText(text) };
+}
+
+export const digestOfText = (text: string): string => hash('sha256', text, 'hex');
+
+export interface Expected {
+  readonly run: string;
+  readonly version: number;
+  readonly digest: string;
+}
+
+/** What is wrong with a folder of weights; undefined if it is as published. */
+export async function problemOfWeights(
+  directory: string,
+  expected: Expected,
+): Promise<string | undefined> {
+  const text = await readFile(path.join(directory, listName), 'utf8').catch(() => undefined);
+  if (text === undefined) return `${path.join(directory, listName)} is missing`;
+  const list = parseList(text);
+  if (list === undefined) return `${path.join(directory, listName)} is not a list of weights`;
+  if (list.run !== expected.run) return `they are of another run, ${list.run}`;
+  if (list.version !== expected.version)
+    return `they are of version ${list.version}, not of version ${expected.version}`;
+  for (const file of list.files) {
+    const problem = await problemOfFile(path.join(directory, file.path), file);
+    if (problem !== undefined) return problem;
+  }
+  return digestOfText(text) === expected.digest
+    ? undefined
+    : `${path.join(directory, listName)} is not the one that the trainer published`;
+}
+
+function parseList(text: string): WeightList | undefined {
+  try {
+    const list = JSON.parse(text) as Partial<WeightList> | null;
+    return Array.isArray(list?.files) ? (list as WeightList) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function problemOfFile(file: string, entry: WeightFileEntry): Promise<string | undefined> {
+  const found = await stat(file).catch(() => undefined);
+  if (!found) return `${file} is missing`;
+  if (found.size !== entry.sizeBytes)
+    return `${file} has ${found.size} bytes; ${entry.sizeBytes} were published`;
+  return (await digestOfFile(file)) === entry.sha256
+    ? undefined
+    : `${file} differs from what was published`;
+}
+
+async function digestOfFile(file: string): Promise<string> {
+  const digest = createHash('sha256');
+  for await (const chunk of createReadStream(file)) digest.update(chunk as Buffer);
+  return digest.digest('hex');
+}

@@ -1,0 +1,126 @@
+/** Mode `explore`: makes the runs of tasks that the trainer of the run has planned. */
+import path from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
+import type { RunStore } from '@trinity-rft/core/internal';
+import { createTimeLimits, exploreTasks, taskStarter, type TaskRunnerOptions } from '@trinity-rft/explorer/internal';
+import { openTasks, type StageTasks } from '../assembly/data/tasks.js';
+import { runsHere, taskRunnerOptions } from '../assembly/explorer-options.js';
+import { openAuxiliaryModels } from '../assembly/models/auxiliary-models.js';
+import { openChatFormat } from '../assembly/models/chat-format.js';
+import { openEndpoint } from '../assembly/models/endpoint.js';
+import { openEngine, unlessEngineFails } from '../assembly/models/engine.js';
+import { disposable, openTogether, type Closable } from '../context/disposable.js';
+import type { StageContext, StageResult } from '../context/stage-context.js';
+import { followWeights } from './apart/follow-weights.js';
+import { createOutlook } from './apart/outlook.js';
+import { lookEveryMs, openStageStore } from './apart/open-store.js';
+import { explorerFolder } from './apart/explorer-folder.js';
+import { takeSeat, type Seat } from './apart/seat.js';
+
+export async function runExplorer(context: StageContext): Promise<StageResult> {
+  const { stage, runtime, signal } = context;
+  await using tasks = await openTasks(context);
+  await using store = disposable(await openStageStore(context));
+  const counts = { version: -1, done: 0, late: 0 };
+  const { clock, logger } = runtime;
+  const state = () => ({
+    version: counts.version,
+    facts: { tasksDone: counts.done, resultsLate: counts.late },
+  });
+  const { name } = stage.explorer;
+  const seat = await takeSeat({ store, role: 'explorer', name, clock, logger, state, signal });
+  try {
+    await using side = disposable(await openSide(context));
+    const trainStep = await explore(context, { store, seat, tasks, side, counts });
+    return { interrupted: false, doneBefore: false, trainStep, checkpoint: undefined };
+  } finally {
+    await seat.leave();
+  }
+}
+
+interface Side extends Closable {
+  readonly engine: Awaited<ReturnType<typeof openEngine>>;
+  readonly options: Omit<TaskRunnerOptions, 'signal'>;
+  readonly failed: AbortSignal;
+}
+
+/** The engine that samples, and what agents call. */
+function openSide(context: StageContext): Promise<Side> {
+  return openTogether(async (stack) => {
+    const format = await openChatFormat(context);
+    const engine = stack.use(await openEngine(context, { reference: false, format }));
+    const endpoint = stack.use(await openEndpoint(context));
+    const auxiliary = stack.use(await openAuxiliaryModels(context, endpoint));
+    const { sampler } = engine;
+    const runs = runsHere(context, { sampler, format, auxiliary, endpoint });
+    return {
+      engine,
+      options: taskRunnerOptions(context, runs),
+      failed: AbortSignal.any([engine.failed, auxiliary.failed]),
+      close: () => stack.close(),
+    };
+  });
+}
+
+interface ExploreParts {
+  readonly store: RunStore;
+  readonly seat: Seat;
+  readonly tasks: StageTasks;
+  readonly side: Side;
+  readonly counts: { version: number; done: number; late: number };
+}
+
+/** Resolves with the last train step of the run, once the trainer has ended it. */
+async function explore(
+  context: StageContext,
+  { store, seat, tasks, side, counts }: ExploreParts,
+): Promise<number> {
+  const { stage, runtime } = context;
+  const { logger } = runtime;
+  const { sampler } = side.engine;
+  if (!sampler.score)
+    throw new ConfigError(
+      `The engine "${stage.engine}" cannot score text, so it cannot prove that it samples with the trainer's weights. Use mode: both.`,
+      { code: 'ENGINE_CANNOT_PROVE' },
+    );
+  const { member } = seat;
+  const lost = AbortSignal.any([side.failed, seat.lost]);
+  const signal = AbortSignal.any([context.signal, lost]);
+  const timeLimit = createTimeLimits(stage.explorer).limit;
+  const startTask = taskStarter({ ...side.options, timeLimit, signal });
+  const outlook = createOutlook({ store, seat, stage, clock: runtime.clock });
+  await unlessEngineFails(lost, () =>
+    exploreTasks({
+      store: outlook.store,
+      member,
+      weights: followWeights({
+        store,
+        member,
+        sampler,
+        run: stage.name,
+        scratch: path.join(explorerFolder(stage), 'weights'),
+        waitsForRuns: stage.synchronizer.syncStyle === 'fixed',
+        logger,
+        onTaken: (version) => {
+          counts.version = version;
+        },
+      }),
+      room: outlook.room,
+      taskOf: (leased) => tasks.taskAt(leased),
+      runTask: (task) => startTask(task).outcome,
+      ended: outlook.ended,
+      onResult: (leased, result) => {
+        if (result === 'stored') counts.done++;
+        else {
+          counts.late++;
+          logger.warn(
+            `Task ${leased.batch}/${leased.task} came too late: another explorer has it. The result is counted, not used.`,
+          );
+        }
+      },
+      lookEveryMs,
+      signal,
+    }),
+  );
+  return outlook.trainStep();
+}

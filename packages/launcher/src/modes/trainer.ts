@@ -1,0 +1,82 @@
+/** Mode `train` beside explorers: plans the tasks, and trains on what explorers make of them. */
+import { rm } from 'node:fs/promises';
+import { InvariantError, type RunStore } from '@trinity-rft/core/internal';
+import type { RunSide } from '../assembly/explorer-options.js';
+import { disposable } from '../context/disposable.js';
+import type { StageContext, StageResult } from '../context/stage-context.js';
+import { lookEveryMs, openStageStore } from './apart/open-store.js';
+import { publishingTransport, weightsRoot } from './apart/publish-weights.js';
+import { remoteTasks } from './apart/remote-tasks.js';
+import { takeSeat, type Seat } from './apart/seat.js';
+import { shareStore } from './apart/share-store.js';
+import { runLoop, type Elsewhere } from './both.js';
+
+export async function runTrainer(context: StageContext): Promise<StageResult> {
+  const { stage, runtime, signal } = context;
+  await using store = disposable(await openStageStore(context));
+  const progress: Progress = { version: 0, exploreStep: 0 };
+  const { clock, logger } = runtime;
+  const state = () => ({
+    version: progress.version,
+    facts: { exploreStep: progress.exploreStep },
+  });
+  const name = 'trainer';
+  const seat = await takeSeat({ store, role: 'trainer', name, clock, logger, state, signal });
+  try {
+    const result = await runLoop(context, await exploredElsewhere(context, { store, seat, progress }));
+    if (!result.interrupted) {
+      await store.finish(seat.member, { trainStep: result.trainStep });
+      await rm(weightsRoot(stage), { recursive: true, force: true });
+    }
+    return result;
+  } finally {
+    await seat.leave();
+  }
+}
+
+interface Progress {
+  /** Version that explorers use from here on. */
+  version: number;
+  /** The last one whose experiences are stored. */
+  exploreStep: number;
+}
+
+interface RunParts {
+  readonly store: RunStore;
+  readonly seat: Seat;
+  readonly progress: Progress;
+}
+
+async function exploredElsewhere(
+  { stage }: StageContext,
+  { store, seat, progress }: RunParts,
+): Promise<Elsewhere> {
+  const { member } = seat;
+  // In the other styles, which weights an explore step sees depends on when it is made.
+  const isPinned = stage.synchronizer.syncStyle === 'fixed';
+  const pinnedVersion = () => (isPinned ? progress.version : undefined);
+  const remote = await remoteTasks({ store, seat, pinnedVersion, lookEveryMs });
+  const { takeCollected } = remote;
+  const onStored = (step: number): void => {
+    progress.exploreStep = step;
+  };
+  const onAdopt = (version: number): void => {
+    progress.version = version;
+  };
+  const runs: RunSide = {
+    createModel: () => {
+      throw new InvariantError('Runs are made by explorers.', { code: 'RUNS_ELSEWHERE' });
+    },
+    policyVersion: () => progress.version,
+    runTasks: (tasks, signal) => remote.run(tasks, signal),
+  };
+  return {
+    share: (inner) => shareStore(inner, { store, member, takeCollected, onStored }),
+    openExploreSide: async (_context, { engine: { trainer }, format }) => {
+      const exploredUpTo = () => progress.exploreStep;
+      const own = { onAdopt, exploredUpTo };
+      const transport = publishingTransport({ stage, store, member, trainer, format, ...own });
+      return { runs, transport, failed: seat.lost };
+    },
+  };
+}
