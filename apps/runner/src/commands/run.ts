@@ -35,7 +35,7 @@ async function runCommand(file: string | undefined, given: RunArguments): Promis
   const { run, standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();
   const explorers = await explorersOf(configPath, given);
-  if (explorers > 0) return superviseRun({ configPath, explorers, ...given }, terminal);
+  if (explorers > 0) return superviseRun({ ...given, configPath, explorers }, terminal);
   const overrides = overridesOf(given);
   const summary = await interruptible(terminal, (signal) =>
     run({
