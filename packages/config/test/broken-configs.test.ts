@@ -283,10 +283,10 @@ const cases: readonly Broken[] = [
     says: ['got "cod"', 'is not supported', 'across tasks'],
   },
   {
-    name: 'a mode that is not supported',
-    file: { top: '«mode: explore' },
+    name: 'a mode that does not exist',
+    file: { top: 'mode: «roam' },
     key: 'mode',
-    says: ['not supported', 'Use both'],
+    says: ['got "roam"', 'explore'],
   },
   {
     name: 'arguments that could be for either monitor',

@@ -39,7 +39,7 @@ export interface ExploreTasksOptions {
 
 interface Exploring extends ExploreTasksOptions {
   readonly inFlight: Map<LeasedTask, Promise<void>>;
-  failure: unknown;
+  failure: Error | undefined;
   /** Wakes the loop when a task has ended. */
   readonly wake: () => void;
   readonly woken: () => Promise<void>;
@@ -73,7 +73,7 @@ export async function exploreTasks(options: ExploreTasksOptions): Promise<void> 
 async function exploreOn(exploring: Exploring): Promise<boolean> {
   const { store, weights, inFlight, lookEveryMs, signal } = exploring;
   assertNotStopped(signal);
-  if (exploring.failure !== undefined) throw exploring.failure;
+  if (exploring.failure) throw exploring.failure;
   const woken = exploring.woken();
   const ready = await weights.follow(inFlight.size > 0);
   const leased = ready ? await leaseTasks(exploring) : 0;
@@ -115,7 +115,7 @@ async function explore(exploring: Exploring, leased: LeasedTask): Promise<void> 
       exploring.inFlight.delete(leased);
     }
   } catch (error) {
-    exploring.failure ??= error;
+    exploring.failure ??= error as Error;
   } finally {
     exploring.wake();
   }
@@ -123,6 +123,5 @@ async function explore(exploring: Exploring, leased: LeasedTask): Promise<void> 
 
 /** A store that is gone gives them to others when the lease time is over. */
 async function giveAllBack({ store, member, inFlight }: Exploring): Promise<void> {
-  for (const leased of inFlight.keys())
-    await store.giveBack(member, leased).catch(() => undefined);
+  for (const leased of inFlight.keys()) await store.giveBack(member, leased).catch(() => undefined);
 }

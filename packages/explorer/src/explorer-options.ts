@@ -5,15 +5,12 @@ import type {
   ExperienceOperator,
   ExperienceStore,
   MetricSink,
-  RewardFn,
-  Runtime,
   Task,
 } from '@trinity-rft/core';
 import type { ExperienceShape, JsonState, RowFeedback } from '@trinity-rft/core/internal';
-import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import type { DynamicSampling } from './dynamic-sampling.js';
 import type { TaskOutcome } from './runs/outcome.js';
-import type { AttemptKey, AttemptModel, RunSettings } from './runs/run-attempt.js';
+import type { RunSettings } from './runs/run-attempt.js';
 import type { StartTaskOptions } from './runs/start-task.js';
 import type { DynamicTimeout } from './runs/time-limits.js';
 import type { OverRollout } from './runs/wait-for-enough.js';

@@ -48,7 +48,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   };
 }
 
-interface ExplorerParts extends ExplorerOptions, TaskRunner {
+interface ExplorerParts extends Omit<ExplorerOptions, 'runTasks'>, TaskRunner {
   readonly timeLimits: TimeLimits;
   readonly filler: BatchFiller;
   readonly failureGuard: FailureGuard;

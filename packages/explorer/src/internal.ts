@@ -7,9 +7,5 @@ export { createPauseMeter } from './runs/pause-meter.js';
 export { taskStarter } from './runs/start-task.js';
 export { createTimeLimits } from './runs/time-limits.js';
 export type { TaskRunnerOptions } from './explorer-options.js';
-export {
-  exploreTasks,
-  type ExplorerWeights,
-  type ExploreTasksOptions,
-} from './explore-tasks.js';
+export { exploreTasks, type ExplorerWeights, type ExploreTasksOptions } from './explore-tasks.js';
 export { fromTaskResult, toTaskResult } from './runs/outcome-json.js';

@@ -26,8 +26,8 @@ export const synchronizer = section(
     sync_method: field(
       oneOf(['memory', 'checkpoint', 'nccl'], { online: 'nccl', offline: 'checkpoint' }),
       'memory',
-      'How weights move. nccl means memory: it is one process.',
-      ignored('Explorer and trainer share one process, so weights move through memory.', {
+      'How weights move. memory: inside the process, and through the store that explorers and trainer share when they are apart; checkpoint: through a folder below the run.',
+      ignored('Weights move as with memory.', {
         values: ['nccl'],
       }),
       converted((method: 'memory' | 'checkpoint' | 'nccl') =>

@@ -72,7 +72,8 @@ function runJson(run: RunOutcome): RunJson {
 function runOutcome(json: RunJson, experiences: readonly Experience[]): RunOutcome {
   const { run, seconds, kind, error } = json;
   const failure = error && reviveError(error, WorkflowError);
-  if (kind !== undefined && failure) return { status: 'failed', run, kind, seconds, error: failure };
+  if (kind !== undefined && failure)
+    return { status: 'failed', run, kind, seconds, error: failure };
   const metrics: Metrics = Object.fromEntries(
     Object.entries(json.metrics ?? {}).map(([name, value]) => [name, Number(value)]),
   );
@@ -92,9 +93,10 @@ const jsonNumber = (value: number): JsonNumber =>
 
 /** Without stacks, which are for the log of the process that made the run. */
 function errorJson(error: unknown): ErrorRecord {
-  const strip = ({ stack: _, cause, ...record }: ErrorRecord): ErrorRecord => ({
+  const strip = (record: ErrorRecord): ErrorRecord => ({
     ...record,
-    cause: cause && strip(cause),
+    stack: undefined,
+    cause: record.cause && strip(record.cause),
   });
   return strip(toErrorRecord(error));
 }

@@ -2,7 +2,12 @@
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { RunStore } from '@trinity-rft/core/internal';
-import { createTimeLimits, exploreTasks, taskStarter, type TaskRunnerOptions } from '@trinity-rft/explorer/internal';
+import {
+  createTimeLimits,
+  exploreTasks,
+  taskStarter,
+  type TaskRunnerOptions,
+} from '@trinity-rft/explorer/internal';
 import { openTasks, type StageTasks } from '../assembly/data/tasks.js';
 import { runsHere, taskRunnerOptions } from '../assembly/explorer-options.js';
 import { openAuxiliaryModels } from '../assembly/models/auxiliary-models.js';

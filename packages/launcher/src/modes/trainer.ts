@@ -23,7 +23,10 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
   const name = 'trainer';
   const seat = await takeSeat({ store, role: 'trainer', name, clock, logger, state, signal });
   try {
-    const result = await runLoop(context, await exploredElsewhere(context, { store, seat, progress }));
+    const result = await runLoop(
+      context,
+      await exploredElsewhere(context, { store, seat, progress }),
+    );
     if (!result.interrupted) {
       await store.finish(seat.member, { trainStep: result.trainStep });
       await rm(weightsRoot(stage), { recursive: true, force: true });
@@ -56,7 +59,7 @@ async function exploredElsewhere(
   const isPinned = stage.synchronizer.syncStyle === 'fixed';
   const pinnedVersion = () => (isPinned ? progress.version : undefined);
   const remote = await remoteTasks({ store, seat, pinnedVersion, lookEveryMs });
-  const { takeCollected } = remote;
+  const takeCollected = (step: number) => remote.takeCollected(step);
   const onStored = (step: number): void => {
     progress.exploreStep = step;
   };
@@ -72,9 +75,10 @@ async function exploredElsewhere(
   };
   return {
     share: (inner) => shareStore(inner, { store, member, takeCollected, onStored }),
-    openExploreSide: async (_context, { engine: { trainer }, format }) => {
+    openExploreSide: async (_context, { engine: { trainer, sampler }, format }) => {
+      const { maxModelLen } = sampler;
       const exploredUpTo = () => progress.exploreStep;
-      const own = { onAdopt, exploredUpTo };
+      const own = { maxModelLen, onAdopt, exploredUpTo };
       const transport = publishingTransport({ stage, store, member, trainer, format, ...own });
       return { runs, transport, failed: seat.lost };
     },

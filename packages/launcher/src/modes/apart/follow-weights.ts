@@ -79,8 +79,7 @@ interface Attempt {
 async function tryTake(options: FollowOptions, weights: PublishedWeights): Promise<Attempt> {
   const { sampler, run } = options;
   const { version, digest, probe, location } = weights;
-  const directory =
-    location.kind === 'folder' ? location.path : await fetchFiles(options, weights);
+  const directory = location.kind === 'folder' ? location.path : await fetchFiles(options, weights);
   const problem = await problemOfWeights(directory, { run, version, digest });
   if (problem !== undefined) return { problem };
   await sampler.adopt({ kind: 'checkpoint', directory }, version);
@@ -123,7 +122,9 @@ async function proof(sampler: Sampler, probe: DeliveryProbe): Promise<Attempt> {
   const { promptLength } = probe;
   const tokens = Int32Array.from(probe.tokens);
   const logprobs = await sampler.score({ tokens, promptLength, temperature: 1 });
-  const differences = probe.logprobs.map((value, i) => Math.abs(value - (logprobs[i] ?? Number.NaN)));
+  const differences = probe.logprobs.map((value, i) =>
+    Math.abs(value - (logprobs[i] ?? Number.NaN)),
+  );
   const difference = Math.max(...differences);
   if (difference <= probeTolerance) return { difference };
   return {

@@ -13,6 +13,8 @@ export interface PublishOptions {
   readonly store: RunStore;
   readonly member: Membership;
   readonly trainer: TrainEngine;
+  /** Of the model: the text that is scored may not be longer. */
+  readonly maxModelLen: number;
   readonly format: ChatFormat;
   /** Called with the version that explorers have to use from here on. */
   readonly onAdopt: (version: number) => void;
@@ -87,8 +89,14 @@ async function removeOld({ stage, store, member }: PublishOptions): Promise<void
 const probeText =
   'The explorer has the weights of the trainer if both score this text alike: 0, 1, 2, 3; yes or no? { "a": [b] }';
 
-async function scoreProbe({ trainer, format }: PublishOptions): Promise<DeliveryProbe> {
-  const tokens = Int32Array.from(format.tokenizer.encode(probeText).slice(0, 48));
+async function scoreProbe({
+  trainer,
+  maxModelLen,
+  format,
+}: PublishOptions): Promise<DeliveryProbe> {
+  const tokens = Int32Array.from(
+    format.tokenizer.encode(probeText).slice(0, Math.min(48, maxModelLen)),
+  );
   const { logprobs } = await trainer.forward({
     rows: [{ tokens, promptLength: 1, temperature: 1 }],
   });

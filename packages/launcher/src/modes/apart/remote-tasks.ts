@@ -99,7 +99,8 @@ async function runElsewhere(
   return outcomes;
 }
 
-const hasFailed = ({ runs }: TaskOutcome): boolean => runs.every(({ status }) => status === 'failed');
+const hasFailed = ({ runs }: TaskOutcome): boolean =>
+  runs.every(({ status }) => status === 'failed');
 
 const uidsOf = ({ results }: BatchContents): readonly string[] =>
   results.flatMap(({ experiences }) => experiences.map(({ eid }) => uid(eid)));
@@ -125,10 +126,7 @@ function plannedBatch(
   };
 }
 
-function outcomesOf(
-  tasks: readonly Task[],
-  { results }: BatchContents,
-): readonly TaskOutcome[] {
+function outcomesOf(tasks: readonly Task[], { results }: BatchContents): readonly TaskOutcome[] {
   return tasks.flatMap((task, index) => {
     const result = results[index];
     return result ? [fromTaskResult(task, result)] : [];

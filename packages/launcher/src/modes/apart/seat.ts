@@ -41,7 +41,11 @@ export async function takeSeat(options: SeatOptions): Promise<Seat> {
   const { store, role, name } = options;
   const info: MemberInfo = { role, name, host: hostname(), pid: process.pid };
   const member = await joinWhenFree(info, options);
-  const waits = new Set<{ readonly what: string; readonly on: string | undefined; since: number }>();
+  const waits = new Set<{
+    readonly what: string;
+    readonly on: string | undefined;
+    since: number;
+  }>();
   const lost = new AbortController();
   const left = new AbortController();
   const beating = beat({ ...options, member, waits, lost, left: left.signal });

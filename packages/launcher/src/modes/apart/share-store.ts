@@ -93,8 +93,7 @@ async function restore(shared: Shared): Promise<void> {
   const { discarded, made } = state.pending ?? nothing;
   const batches = new Set(discarded.map((each) => each.slice(0, each.indexOf('/'))));
   const used = new Set<string>();
-  for (const batch of batches)
-    for (const each of (await store.read(batch)).used) used.add(each);
+  for (const batch of batches) for (const each of (await store.read(batch)).used) used.add(each);
   shared.pending = { discarded: without(discarded, used), made };
 }
 
