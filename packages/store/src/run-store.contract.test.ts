@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeRunStore } from '@trinity-rft/testing';
-import { onTestFinished } from 'vitest';
-import { sqliteDatabase } from './database/sqlite.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { RunDatabase } from './database/run-database.js';
+import { memoryDatabase, sqliteDatabase } from './database/sqlite.js';
 import { memoryRunStore } from './internal.js';
 import { runStore } from './run/run-store.js';
 
@@ -25,14 +26,46 @@ describeRunStore('in SQLite', async () => {
   };
 });
 
-describeRunStore('in memory', async () => {
+/** As a driver does it that repeats a transaction of which it has lost the answer. */
+const repeating = (database: RunDatabase): RunDatabase => ({
+  ...database,
+  write: async (what, work, options) => {
+    await database.write(what, work, options);
+    return database.write(what, work, options);
+  },
+});
+
+describeRunStore('with every transaction repeated', async () => {
   let now = 0;
-  const shared = await memoryRunStore(() => now);
-  onTestFinished(shared.close);
+  const database = await memoryDatabase(() => now);
+  onTestFinished(database.close);
   return {
     leaseMs,
-    open: () => shared.open({ run: 'run', leaseMs }),
-    openOther: () => shared.open({ run: 'other', leaseMs }),
+    open: () => runStore(repeating(database), { run: 'run', leaseMs }),
+    openOther: () => runStore(repeating(database), { run: 'other', leaseMs }),
     pass: async (ms) => void (now += ms),
   };
+});
+
+describe('the clock of leases', () => {
+  it.each([
+    ['set back by a restart of the machine', -1e6, false],
+    ['set back a little', -500, true],
+    ['gone on', 999, true],
+    ['jumped ahead', 1001, false],
+  ])('%s', async (_what, by, isAlive) => {
+    let now = 5e6;
+    const shared = await memoryRunStore(() => now);
+    onTestFinished(shared.close);
+    const store = await shared.open({ run: 'run', leaseMs });
+    const info = { role: 'explorer', name: 'a', host: 'h', pid: 1 } as const;
+    await store.join(info);
+    now += by;
+    expect((await store.view()).members[0]?.isAlive).toBe(isAlive);
+    const joined = store.join(info).then(
+      () => true,
+      () => false,
+    );
+    expect(await joined).toBe(!isAlive);
+  });
 });

@@ -92,7 +92,15 @@ async function createRuns(
     .createTable('run')
     .addColumn('id', types.id, (c) => c.primaryKey())
     .addColumn('name', 'text', (c) => c.notNull().unique());
-  const counters = ['epoch', 'planned_step', 'is_last', 'batches', 'completed', 'pruned_step'];
+  const counters = [
+    'epoch',
+    'planned_step',
+    'planner',
+    'is_last',
+    'batches',
+    'completed',
+    'pruned_step',
+  ];
   for (const name of [...counters, 'pruned_trained'])
     run = run.addColumn(name, 'integer', (c) => c.notNull().defaultTo(0));
   await run

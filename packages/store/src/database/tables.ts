@@ -23,6 +23,8 @@ interface RunRow {
   /** Epoch of the last join. */
   epoch: Generated<number>;
   planned_step: Generated<number>;
+  /** Epoch of the member that has planned it. */
+  planner: Generated<number>;
   feed: string | null;
   feed_checksum: number | null;
   is_last: Generated<number>;

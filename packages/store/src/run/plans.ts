@@ -1,5 +1,11 @@
 /** Which tasks there are: explore steps, planned one after another. */
-import type { ExplorePlan, JsonState, PlannedBatch, RunStore } from '@trinity-rft/core/internal';
+import type {
+  ExplorePlan,
+  JsonState,
+  Membership,
+  PlannedBatch,
+  RunStore,
+} from '@trinity-rft/core/internal';
 import { assertChecksum, textChecksum } from './checksums.js';
 import { completeIfDone } from './completion.js';
 import { assertMember, chunksOf, locked, type Connection, type RunContext } from './context.js';
@@ -12,7 +18,7 @@ export function plans(context: RunContext): Pick<RunStore, 'plan' | 'lastPlan'> 
         'plan an explore step',
         async (db) => {
           await assertMember(context, db, member);
-          return store(context, db, plan);
+          return store(context, db, member, plan);
         },
         { rings: (isPlanned) => isPlanned },
       ),
@@ -31,19 +37,29 @@ export function plans(context: RunContext): Pick<RunStore, 'plan' | 'lastPlan'> 
   };
 }
 
-async function store(context: RunContext, db: Connection, plan: ExplorePlan): Promise<boolean> {
+async function store(
+  context: RunContext,
+  db: Connection,
+  { epoch }: Membership,
+  plan: ExplorePlan,
+): Promise<boolean> {
   const { run } = context;
   const row = await locked(
     context,
-    db.selectFrom('run').select(['planned_step', 'is_last', 'batches']).where('id', '=', run),
+    db
+      .selectFrom('run')
+      .select(['planned_step', 'planner', 'is_last', 'batches'])
+      .where('id', '=', run),
   ).executeTakeFirstOrThrow();
   const isNext = row.planned_step === plan.step - 1;
   if (isNext ? row.is_last === 1 : plan.step > row.planned_step) return false;
   const fresh = isNext ? plan.batches : await unplanned(context, db, plan.batches);
-  if (!isNext && fresh.length === 0) return false;
+  // A member that plans its own step again has lost the answer.
+  if (!isNext && fresh.length === 0) return row.planned_step === plan.step && row.planner === epoch;
   const feed = JSON.stringify(plan.feed);
   const next = {
     planned_step: plan.step,
+    planner: epoch,
     feed,
     feed_checksum: feedChecksum(plan.step, feed),
     is_last: Number(plan.isLast),
@@ -63,6 +79,7 @@ async function unplanned(
   db: Connection,
   batches: readonly PlannedBatch[],
 ): Promise<readonly PlannedBatch[]> {
+  if (batches.length === 0) return [];
   const names = batches.map(({ batch }) => batch);
   const planned = await db
     .selectFrom('batch')

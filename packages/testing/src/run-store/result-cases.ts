@@ -97,19 +97,15 @@ export function resultCases(create: CreateRunStore): void {
       const [one, two] = [await opened(test), await opened(test)];
       const member = await joinExplorer(one);
       await one.plan(member, planOf(1, 1));
-      const start = performance.now();
-      let woken = 0;
+      expect(await two.completeBatches(0)).toEqual([]);
+      // Without being woken it looks too late for the test.
       const waiter = (async () => {
-        while ((await two.completeBatches(0)).length === 0) {
-          await two.changed(60_000);
-          woken += 1;
-        }
+        do await two.changed(600_000);
+        while ((await two.completeBatches(0)).length === 0);
       })();
       await exploreAll(one, member);
       await waiter;
-      expect(woken).toBeGreaterThanOrEqual(0);
-      expect(performance.now() - start).toBeLessThan(50_000);
-      await expect(two.changed(60_000, AbortSignal.timeout(1))).rejects.toThrow(/aborted/);
+      await expect(two.changed(600_000, AbortSignal.abort())).rejects.toThrow(/aborted/);
     });
   });
 }

@@ -1,0 +1,122 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { createExperience } from '@trinity-rft/core';
+import type { Membership, RunStore } from '@trinity-rft/core/internal';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { openRunStore } from '../src/index.js';
+
+const register = new URL('../../../tools/register-source.mjs', import.meta.url).href;
+const explorer = join(import.meta.dirname, 'explorer-process.ts');
+
+describe('a run store in SQLite', () => {
+  let folder: string;
+  let path: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'trinity-run-store-'));
+    path = join(folder, 'run.db');
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  });
+
+  const opened = async (): Promise<RunStore> => {
+    const store = await openRunStore({ url: path, run: 'r' });
+    onTestFinished(() => store.close());
+    return store;
+  };
+  const planned = async (store: RunStore, count: number): Promise<Membership> => {
+    const member = await store.join({ role: 'trainer', name: 't', host: 'h', pid: 1 });
+    const tasks = Array.from({ length: count }, (_, task) => ({ task, taskset: 't', row: task }));
+    const batch = { batch: '1', step: 1, isEval: false, version: undefined, tasks };
+    await store.plan(member, { step: 1, batches: [batch], feed: { cursor: 1 }, isLast: true });
+    return member;
+  };
+  const start = (name: string): ChildProcess =>
+    fork(explorer, [path, name], {
+      execArgv: ['--conditions=@trinity-rft/source', `--import=${register}`],
+    });
+  const ended = (child: ChildProcess) => new Promise((resolve) => child.once('exit', resolve));
+
+  it(
+    'gives every task to one of several processes, and those of a killed one to others',
+    { timeout: 120_000 },
+    async () => {
+      const store = await opened();
+      await planned(store, 300);
+      const [killed, ...others] = ['a', 'b', 'c'].map(start);
+      const exits = others.map(ended);
+      await new Promise((resolve) => killed?.once('message', resolve));
+      await expect
+        .poll(async () => (await store.view()).tasks.done, { interval: 5 })
+        .toBeGreaterThan(5);
+      killed?.kill('SIGKILL');
+      expect(await Promise.all(exits)).toEqual([0, 0]);
+      expect(await store.view()).toMatchObject({
+        tasks: { open: 0, leased: 0, done: 300 },
+        experiences: { total: 300, waiting: 300 },
+      });
+      expect(await store.completeBatches(0)).toHaveLength(1);
+    },
+  );
+
+  it('refuses what was changed on the disk', async () => {
+    const store = await opened();
+    const trainer = await planned(store, 1);
+    const [task] = await store.lease(trainer, { count: 1, maxStep: 1 });
+    if (!task) throw new RangeError('There is a task.');
+    const eid = { batch: '1', task: 0, run: 0, step: 0, suffix: 'a' };
+    const experience = createExperience({ eid, tokens: [1, 2, 3], promptLength: 1 });
+    await store.complete(trainer, task, { experiences: [experience], outcome: { right: true } });
+    await store.acknowledge(trainer, { trainStep: 1, trained: ['1/0/0/0/a'], discarded: [] });
+    await store.putFile(trainer, { version: 1, path: 'w', bytes: new Uint8Array([1, 2, 3]) });
+    const damaged = { code: 'STORE_DAMAGED' };
+    const database = new DatabaseSync(path);
+    database.exec('PRAGMA busy_timeout = 5000');
+    const withChange = async (table: string, change: string, call: () => Promise<unknown>) => {
+      await call();
+      database.exec(`CREATE TEMP TABLE kept AS SELECT rowid AS kept_id, * FROM ${table}`);
+      database.exec(`UPDATE ${table} SET ${change}`);
+      await expect(call()).rejects.toMatchObject(damaged);
+      const column = change.split(' ')[0];
+      database.exec(
+        `UPDATE ${table} SET ${column} = (SELECT ${column} FROM kept WHERE kept_id = ${table}.rowid); DROP TABLE kept`,
+      );
+      await call();
+    };
+    const read = () => store.read('1');
+    const flipped = "CAST(substr(bytes, 1, 2) || X'07' || substr(bytes, 4) AS BLOB)";
+    await withChange('experience', `bytes = ${flipped}`, read);
+    await withChange('experience', 'policy_version = 7', read);
+    await withChange('task', `outcome = '{"right":null}'`, read);
+    await withChange('run', `feed = '{"cursor":2}'`, () => store.lastPlan());
+    await withChange('use', `uid = '1/0/0/0/b'`, () => store.recordsAfter(0));
+    await withChange('use', `is_kept = 1`, () => store.recordsAfter(0));
+    await withChange('file', `bytes = X'010203FF'`, () => store.getFile(1, 'w'));
+    database.close();
+  });
+
+  it('refuses a file that is not its own, newer, missing or replaced', async () => {
+    const open = (file: string, create = true) => openRunStore({ url: file, run: 'r', create });
+    const other = join(folder, 'other.db');
+    const foreign = new DatabaseSync(other);
+    foreign.exec('CREATE TABLE songs (title TEXT)');
+    foreign.close();
+    await expect(open(other)).rejects.toThrow(/other\.db is a database of another program/);
+    const text = join(folder, 'text.db');
+    writeFileSync(text, 'not a database at all, but long enough to be read as one'.repeat(20));
+    await expect(open(text)).rejects.toThrow(/text\.db cannot be opened.*not a database/);
+    await expect(open(join(folder, 'none.db'), false)).rejects.toThrow(/none\.db does not exist/);
+    await expect(open(join(text, 'below.db'))).rejects.toThrow(/cannot be opened/);
+    const store = await open(path);
+    renameSync(path, `${path}.moved`);
+    await expect(planned(store, 1)).rejects.toMatchObject({ code: 'STORE_GONE' });
+    renameSync(`${path}.moved`, path);
+    await planned(store, 1);
+    await store.close();
+    const database = new DatabaseSync(path);
+    database.exec('UPDATE schema_version SET version = 7');
+    database.close();
+    await expect(open(path)).rejects.toThrow(/run\.db has .*version 7.*up to 1/);
+  });
+});
