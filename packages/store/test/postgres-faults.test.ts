@@ -138,6 +138,19 @@ describe.skipIf(findPostgres() === undefined)('a run store in PostgreSQL', () =>
     },
   );
 
+  it('can be closed while the server is silent, and notices it', async () => {
+    await query('CREATE DATABASE silent');
+    const proxy = await faultyProxy(server.port);
+    onTestFinished(proxy.close);
+    const url = server.url('silent').replace(`:${server.port}/`, `:${proxy.port}/`);
+    const options = { url, answerMs: 100, patienceMs: 300 };
+    const database = await postgresDatabase(options);
+    const store = await runStore(database, { run: 'r' }, database.close);
+    proxy.set('swallow');
+    await expect(store.view()).rejects.toThrow(/cannot be reached.*timeout.*tried for 0\.3 s/);
+    await store.close();
+  });
+
   const query = async (text: string, database?: string): Promise<pg.QueryResult> => {
     const client = new pg.Client({ connectionString: server.url(database) });
     await client.connect();

@@ -10,6 +10,8 @@ export interface PostgresBell {
 }
 
 const longestPauseMs = 2000;
+/** A connection may be dead without a word: it is asked now and then. */
+const askEveryMs = 10_000;
 
 export function postgresBell(
   connect: () => Promise<Client>,
@@ -17,7 +19,7 @@ export function postgresBell(
 ): PostgresBell {
   const local = localBell();
   const ended = new AbortController();
-  const listening = keepListening(connect, clock, { ring: local.ring, ended: ended.signal });
+  const listening = keepListening(connect, { clock, ring: local.ring, ended: ended.signal });
   return {
     listen: local.listen,
     close: async () => {
@@ -29,42 +31,56 @@ export function postgresBell(
 }
 
 interface Listening {
+  readonly clock: Pick<Clock, 'after'>;
   readonly ring: () => void;
   readonly ended: AbortSignal;
 }
 
 /** Whoever waits looks now and then, so that an outage delays it, no more. */
-async function keepListening(
-  connect: () => Promise<Client>,
-  clock: Pick<Clock, 'after'>,
-  listening: Listening,
-): Promise<void> {
-  const { ended } = listening;
+async function keepListening(connect: () => Promise<Client>, listening: Listening): Promise<void> {
+  const { clock, ended } = listening;
   for (let pause = 50; !ended.aborted; pause = Math.min(2 * pause, longestPauseMs)) {
-    try {
-      await listenOnce(await connect(), listening);
-      pause = 50;
-    } catch {
-      await sleep(clock, pause, ended).catch(() => undefined);
-    }
+    const isConnected = await connect().then(
+      (client) => listenOnce(client, listening),
+      () => false,
+    );
+    if (isConnected) pause = 50;
+    await sleep(clock, pause, ended).catch(() => undefined);
   }
 }
 
-/** Resolves when the connection is lost, or at the end. */
-async function listenOnce(client: Client, { ring, ended }: Listening): Promise<void> {
-  const lost = new Promise<void>((resolve) => {
-    client.on('error', () => resolve());
-    client.on('end', () => resolve());
-    if (ended.aborted) resolve();
-    ended.addEventListener('abort', () => resolve(), { once: true });
-  });
+/** Resolves when the connection is lost, or at the end. @returns whether it has listened */
+async function listenOnce(client: Client, { clock, ring, ended }: Listening): Promise<boolean> {
+  const lost = new AbortController();
+  const lose = (): void => lost.abort();
+  client.on('error', lose);
+  client.on('end', lose);
+  client.on('notification', ring);
+  ended.addEventListener('abort', lose);
+  if (ended.aborted) lose();
+  let hasListened = false;
   try {
-    client.on('notification', ring);
-    await client.query('LISTEN trinity_run');
+    await unless(lost.signal, client.query('LISTEN trinity_run'));
+    hasListened = true;
     // What was stored since the last connection was lost.
     ring();
-    await lost;
+    for (;;) {
+      await sleep(clock, askEveryMs, lost.signal);
+      await unless(lost.signal, client.query('SELECT 1'));
+    }
+  } catch {
+    return hasListened;
   } finally {
+    ended.removeEventListener('abort', lose);
     client.end().catch(() => undefined);
   }
+}
+
+/** @throws when the signal aborts first */
+function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const aborted = new Promise<never>((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason as Error);
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  return Promise.race([work, aborted]);
 }

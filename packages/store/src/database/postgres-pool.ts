@@ -1,6 +1,7 @@
 /** Connections to PostgreSQL. A connection of which an answer was lost is not used again. */
+import { sleep, systemClock } from '@trinity-rft/core/internal';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
-import type { Client, ClientConfig, PoolClient } from 'pg';
+import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
 import type { PostgresOptions } from './postgres.js';
 import { isLostConnection, type PostgresPlace } from './postgres-errors.js';
 
@@ -41,15 +42,27 @@ export async function connectPool(options: PostgresOptions): Promise<Connections
         wrapped.set(client, known);
         return known;
       },
-      end: () => pool.end(),
+      end: () => endOf(pool),
       options: {},
     },
     connect: async () => {
-      const client = new pg.Client({ ...config, query_timeout: undefined });
+      const client = new pg.Client(config);
+      // Whoever listens to it is told as well.
+      client.on('error', () => undefined);
       await client.connect();
       return client;
     },
   };
+}
+
+/** A server that cannot be reached must not keep a process from ending. */
+const endWithinMs = 2000;
+
+async function endOf(pool: Pool): Promise<void> {
+  const late = new AbortController();
+  const patience = sleep(systemClock, endWithinMs, late.signal).catch(() => undefined);
+  await Promise.race([pool.end(), patience]);
+  late.abort();
 }
 
 interface Server {
