@@ -13,7 +13,7 @@ import type { ExplorerWeights } from '@trinity-rft/explorer/internal';
 import { listName, problemOfWeights, type WeightList } from './weight-files.js';
 
 export interface FollowOptions {
-  readonly store: Pick<RunStore, 'published' | 'getFile' | 'delivered'>;
+  readonly store: Pick<RunStore, 'published' | 'getFile' | 'delivered' | 'view'>;
   readonly member: Membership;
   readonly sampler: Sampler;
   /** Name of the run, which the weights carry as well. */
@@ -63,6 +63,8 @@ async function take(options: FollowOptions, weights: PublishedWeights): Promise<
   }
   // And deleted these.
   if ((await store.published())?.digest !== weights.digest) return false;
+  // Or has ended the run, and deleted them all.
+  if ((await store.view()).end) return false;
   await store.delivered(member, { version, difference, problem });
   throw new SyncError(
     `The weights of train step ${version} were refused: ${problem}. Nothing was sampled with them; check the disk and the network between trainer and explorer, and start this explorer again.`,

@@ -28,7 +28,8 @@ const viewAgeMs = 1000;
 export function createOutlook({ store, seat, stage, clock }: OutlookOptions): Outlook {
   let seen: { readonly at: number; readonly view: RunView } | undefined;
   const look = async (): Promise<RunView> => {
-    if (!seen || clock.now() - seen.at >= viewAgeMs)
+    // The clock may be set back.
+    if (!seen || Math.abs(clock.now() - seen.at) >= viewAgeMs)
       seen = { at: clock.now(), view: await store.view() };
     return seen.view;
   };
