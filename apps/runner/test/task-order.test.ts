@@ -1,5 +1,6 @@
 // Tasks in the order of columns, of results, and of a database.
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { metricLines, weightsDigest } from './support/run-record.js';
@@ -80,3 +81,31 @@ it('selects by difficulty, and a killed run selects the same', async () => {
   expect(warned).toContain('Add the operator pass_rate_calculator');
   expect(weightsDigest(job('blind'))).not.toEqual(weightsDigest(job('bots')));
 }, 120_000);
+
+it('reads tasks from a database, several times over, and goes on where it was killed', async () => {
+  const database = new DatabaseSync(path.join(workspace.root, 'tasks.db'));
+  database.exec('CREATE TABLE sums (id INTEGER PRIMARY KEY, question TEXT, answer TEXT)');
+  for (let id = 1; id <= 12; id++)
+    database.exec(`INSERT INTO sums VALUES (${id}, '${id}+1=', '${(id + 1) % 10}')`);
+  database.close();
+  // Twelve tasks make three explore steps of four: two epochs.
+  const over: readonly Tree[] = [
+    taskset({
+      name: 'sums',
+      storage_type: 'sql',
+      path: 'sqlite:///tasks.db',
+      data_selector: { selector_type: 'shuffle' },
+    }),
+    { buffer: { total_steps: undefined, total_epochs: 2 } },
+  ];
+  const config = workspace.config('sql.yaml', { name: 'sql' }, ...over);
+  const { error, output } = await runHere(workspace, config);
+  expect({ error, output }).toMatchObject({ error: undefined });
+  expect(recordOf('sql').lines.filter(({ role }) => role === 'explorer')).toHaveLength(6);
+  const again = workspace.config('sql_killed.yaml', { name: 'sql_killed' }, ...over);
+  const point = { call: 'commit', match: '', nth: 8, when: 'before' } as const;
+  const { signal, stderr } = await killedTrinity(workspace.root, runArgs(again), point);
+  expect([signal, stderr]).toEqual(['SIGKILL', '']);
+  expect((await runHere(workspace, again)).error).toBeUndefined();
+  expect(recordOf('sql_killed')).toEqual(recordOf('sql'));
+}, 60_000);

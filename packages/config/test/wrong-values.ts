@@ -236,8 +236,8 @@ export const wrongValues: readonly WrongValue[] = [
   ],
   [
     'buffer.explorer_input.taskset.storage_type',
-    'sql',
-    'got "sql", which is not supported. Use file: a JSON lines, JSON or Parquet f',
+    'queue',
+    'got "queue", which is not supported. Use file, or sql for a database.',
   ],
   [
     'buffer.explorer_input.taskset.storage_type',

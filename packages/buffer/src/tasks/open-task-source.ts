@@ -5,7 +5,7 @@
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { TrinityError, type Clock, type RawTask, type TaskSource } from '@trinity-rft/core';
-import { CancelledError, systemClock, TaskError } from '@trinity-rft/core/internal';
+import { CancelledError, redactText, systemClock, TaskError } from '@trinity-rft/core/internal';
 import { chooseDataFiles, type DataFilesRequest } from '../files/data-files.js';
 import { readDatasetCard } from '../files/dataset-card.js';
 import { listFolder, readText } from '../hub/hub-cache.js';
@@ -14,11 +14,14 @@ import { fetchHubFiles } from '../hub/hub.js';
 import { readJsonFile } from '../files/json-file.js';
 import { readParquetFile } from '../files/parquet-file.js';
 import { parseSplit, slicePart } from '../files/splits.js';
+import { readSqlRows, type SqlRowsOptions } from './sql-rows.js';
 import { createTaskSource, type TaskOrderOptions } from './task-source.js';
 
-export interface TaskRowsOptions {
+export interface TaskRowsOptions extends Pick<SqlRowsOptions, 'table' | 'query'> {
   /** For messages. */
   readonly name: string;
+  /** `sql`: `path` is a database, see {@link SqlRowsOptions}. @default "file" */
+  readonly storageType?: 'file' | 'sql';
   /**
    * A file (.jsonl, .json, .parquet, also .gz), a folder, or a hub id (`openai/gsm8k`). Local files
    * and folders win.
@@ -63,7 +66,8 @@ export async function openTaskSource(options: TaskSourceOptions): Promise<TaskSo
 export async function readTaskRows(options: TaskRowsOptions): Promise<readonly RawTask[]> {
   const { name, path, signal } = options;
   try {
-    const rows = await readSplits(options);
+    const rows =
+      options.storageType === 'sql' ? await readSqlRows(options) : await readSplits(options);
     if (rows.length > 0) return rows;
   } catch (cause) {
     if (TrinityError.is(cause)) throw cause;
@@ -74,13 +78,14 @@ export async function readTaskRows(options: TaskRowsOptions): Promise<readonly R
         cause,
       });
     throw new TaskError(
-      `Task set "${name}" (${path}) cannot be read: ${(cause as Error).message}.`,
+      redactText(`Task set "${name}" (${path}) cannot be read: ${(cause as Error).message}.`),
       { code: 'TASKSET_UNREADABLE', cause },
     );
   }
-  throw new TaskError(`Task set "${name}" (${path}) holds no rows; expected at least one.`, {
+  const where = redactText(path);
+  throw new TaskError(`Task set "${name}" (${where}) holds no rows; expected at least one.`, {
     code: 'TASKSET_EMPTY',
-    details: { path },
+    details: { path: where },
   });
 }
 

@@ -33,14 +33,19 @@ const tasksetShape = {
   storage_type: field(
     oneOf(['file', 'sql', 'queue']),
     'file',
-    'file: JSON lines, JSON or Parquet, a folder of them, or a data set of the hub.',
-    notSupported(
-      'Use file: a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub.',
-      { values: ['sql', 'queue'] },
-    ),
+    'file: JSON lines, JSON or Parquet, a folder of them, or a data set of the hub. sql: a database.',
+    notSupported('Use file, or sql for a database.', { values: ['queue'] }),
+  ),
+  path: maybe(
+    text(),
+    'File, folder or hub id. sql: sqlite:///file.db, or postgresql://user:password@host/database, which needs the package pg.',
     derived,
   ),
-  path: maybe(text(), 'File, folder or hub id.', derived),
+  table: maybe(
+    text(),
+    'Extension, for sql. Its rows come by their column id. Default: the name of the task set.',
+  ),
+  query: maybe(text(), 'Extension, for sql: a SELECT instead of a table; it must order its rows.'),
   subset_name: maybe(text(), 'Configuration of the data set on the hub.'),
   split: field(text(), 'train', 'Part of the data set.'),
   format: taskFormat,

@@ -4,7 +4,7 @@ import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
-import { locate } from '../base/paths.js';
+import { locate, sqlitePath } from '../base/paths.js';
 import type { DatasetConfig, ModelConfig } from '../base/resolved.js';
 
 type RowsInput = Pick<
@@ -16,11 +16,13 @@ type RowsInput = Pick<
 export function deriveDataset(
   context: StageContext,
   section: KeyPath,
-  input: RowsInput & { readonly name: string },
+  input: RowsInput & { readonly name: string; readonly storage_type: string | null },
   model: ModelConfig,
 ): DatasetConfig {
   const location =
-    input.path === null ? undefined : locate(context, [...section, 'path'], input.path);
+    input.path === null || input.storage_type === 'sql'
+      ? undefined
+      : locate(context, [...section, 'path'], input.path);
   const rows = resolveSection(rowsKeys, input);
   return {
     ...rows,
@@ -29,4 +31,28 @@ export function deriveDataset(
     isLocal: location?.isLocal ?? false,
     format: inherit(rows.format, model),
   };
+}
+
+type DatabaseInput = Pick<
+  RunInput['buffer']['explorer_input']['tasksets'][number],
+  'path' | 'table' | 'query'
+>;
+
+/** Where a task set in a database is: a file of SQLite, or the address of PostgreSQL. */
+export function deriveDatabase(
+  context: StageContext,
+  section: KeyPath,
+  { path, table, query }: DatabaseInput,
+): Pick<DatasetConfig, 'path' | 'isLocal'> {
+  for (const key of ['subset_name', 'split'])
+    if (context.isSet(...section, key))
+      context.warn([...section, key], 'ignored. A database has no parts; use table or query.');
+  if (table !== null && query !== null)
+    context.report([...section, 'table'], 'is given beside query. Remove one of the two.');
+  if (path === null) return { path: '', isLocal: false };
+  if (/^postgres(?:ql)?:\/\//.test(path)) return { path, isLocal: false };
+  const file = sqlitePath(context, [...section, 'path'], path);
+  if (file !== undefined && context.disk.kind(file) !== 'file')
+    context.report([...section, 'path'], `there is no database ${file}.`);
+  return { path: file ?? '', isLocal: true };
 }

@@ -14,7 +14,7 @@ import type {
   ModelConfig,
   TasksetConfig,
 } from '../base/resolved.js';
-import { deriveDataset } from './dataset.js';
+import { deriveDatabase, deriveDataset } from './dataset.js';
 import { checkTaskNames } from './task-names.js';
 import { deriveTaskSelector } from './task-selector.js';
 
@@ -87,6 +87,7 @@ function deriveTaskset(
   const taskset: TasksetConfig = {
     ...resolveSection(isEval ? evalTaskset : tasksetKeys, input),
     ...deriveDataset(context, place, { ...input, name }, model),
+    ...(input.storage_type === 'sql' ? deriveDatabase(context, place, input) : {}),
     dataSelector: deriveTaskSelector(context, place, input.data_selector),
     isEval,
     workflow: deriveWorkflow(context, place, input, isEval),

@@ -1,6 +1,7 @@
 /** Do the rows of a task set have what its configuration names? */
 import type { TasksetConfig } from '@trinity-rft/config';
 import type { RawTask } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/core/internal';
 import type { Extensions } from '../../context/stage-context.js';
 
 interface RowProblem {
@@ -30,6 +31,7 @@ export function checkRowKeys(
   taskset: TasksetConfig,
   names: Names,
 ): RowFindings {
+  const path = redactText(taskset.path);
   const keys = Object.keys(rows[0] ?? {}).join(', ') || 'none';
   const problems: RowProblem[] = [];
   const warnings: RowProblem[] = [];
@@ -37,10 +39,10 @@ export function checkRowKeys(
     const count = rows.filter((row) => hasValue(row[name])).length;
     const place = { key: ['format', key] };
     if (count === 0) {
-      const message = `got ${JSON.stringify(name)}, but no row of ${taskset.path} has a value there; the keys of its first row are ${keys}. Name the right one.`;
+      const message = `got ${JSON.stringify(name)}, but no row of ${path} has a value there; the keys of its first row are ${keys}. Name the right one.`;
       (optional ? warnings : problems).push({ ...place, message });
     } else if (needed && count < rows.length) {
-      const message = `${rows.length - count} of ${rows.length} rows of ${taskset.path} have no value under ${JSON.stringify(name)}; the runs of these tasks fail.`;
+      const message = `${rows.length - count} of ${rows.length} rows of ${path} have no value under ${JSON.stringify(name)}; the runs of these tasks fail.`;
       warnings.push({ ...place, message });
     }
   }

@@ -2,7 +2,7 @@
 import { createTasksetScheduler, createTaskSource, readTaskRows } from '@trinity-rft/buffer';
 import type { TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, type RawTask, type Task } from '@trinity-rft/core';
-import { TaskError, type LeasedTask } from '@trinity-rft/core/internal';
+import { redactText, TaskError, type LeasedTask } from '@trinity-rft/core/internal';
 import { toTask, type EvalSet, type ExplorerState, type TaskFeed } from '@trinity-rft/explorer';
 import type { StageContext } from '../../context/stage-context.js';
 import { checkRowKeys, type RowFindings } from './check-rows.js';
@@ -182,10 +182,13 @@ export async function readTaskset(
   taskset: TasksetConfig,
   context: Omit<TasksContext, 'stage'>,
 ): Promise<RowFindings & { readonly rows: readonly RawTask[] }> {
-  const { name, path, split, subsetName, format } = taskset;
+  const { name, path, split, subsetName, format, storageType, table, query } = taskset;
   const rows = await readTaskRows({
     name,
     path,
+    storageType,
+    table,
+    query,
     split,
     signal: context.signal,
     subsetName,
@@ -218,10 +221,13 @@ function assertNamesKnown(
     isEval: taskset.isEval,
   });
   const reject = (problem: string, cause?: unknown): never => {
-    throw new TaskError(`Row ${row} of task set "${taskset.name}" (${taskset.path}): ${problem}`, {
-      code: 'TASK_NAMES',
-      cause,
-    });
+    throw new TaskError(
+      `Row ${row} of task set "${taskset.name}" (${redactText(taskset.path)}): ${problem}`,
+      {
+        code: 'TASK_NAMES',
+        cause,
+      },
+    );
   };
   if (workflow === '')
     reject(

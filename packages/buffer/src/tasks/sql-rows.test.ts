@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { findPostgres, startPostgres, type TestPostgres } from '@trinity-rft/testing';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTaskSource, readTaskRows } from './open-task-source.js';
+
+const statements = [
+  'CREATE TABLE sums (id INTEGER PRIMARY KEY, question TEXT, level BIGINT)',
+  "INSERT INTO sums VALUES (3, '3+1=', 9), (1, '1+1=', 7), (2, '2+1=', 8)",
+  'CREATE TABLE theirs (id INTEGER PRIMARY KEY, raw_task TEXT)',
+  `INSERT INTO theirs VALUES (1, '{"question": "7+7="}')`,
+  'CREATE TABLE unordered (question TEXT)',
+  'CREATE TABLE broken (id INTEGER, raw_task TEXT)',
+  "INSERT INTO broken VALUES (1, '[1]')",
+];
+
+const folder = mkdtempSync(join(tmpdir(), 'sql-rows-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function reads(path: () => string): void {
+  const read = (name: string, query?: string) =>
+    readTaskRows({ storageType: 'sql', name, path: path(), query });
+
+  it('reads a table by its ids, and goes on where it was', async () => {
+    const expected = [1, 2, 3].map((id) => ({ id, question: `${id}+1=`, level: id + 6 }));
+    expect(await read('sums')).toEqual(expected);
+    const options = {
+      storageType: 'sql' as const,
+      name: 'sums',
+      path: path(),
+      selectorType: 'shuffle' as const,
+      totalEpochs: 2,
+    };
+    const source = await openTaskSource(options);
+    const first = await source.next(2);
+    const state = source.state();
+    const rest = await source.next(9);
+    const rows = [...first, ...rest].map(({ row }) => row);
+    expect([rows.slice(0, 3).toSorted(), rows.slice(3).toSorted()]).toEqual([
+      [0, 1, 2],
+      [0, 1, 2],
+    ]);
+    const resumed = await openTaskSource(options);
+    resumed.restore(state);
+    expect(await resumed.next(9)).toEqual(rest);
+  });
+
+  it('reads what a query selects, and tables of Trinity-RFT', async () => {
+    const query = 'SELECT question FROM sums WHERE level > 7 ORDER BY level DESC';
+    expect(await read('any', query)).toEqual([{ question: '3+1=' }, { question: '2+1=' }]);
+    expect(await read('theirs')).toEqual([{ question: '7+7=' }]);
+  });
+
+  it('says what is wrong, without the password', async () => {
+    const problems = await Promise.all(
+      ['unordered', 'missing', 'broken'].map((name) => read(name).then(String, String)),
+    );
+    expect(problems).toEqual([
+      expect.stringMatching(/"unordered".* id.* A table needs a column id/),
+      expect.stringMatching(/"missing".* (no such table|does not exist)/),
+      expect.stringContaining('its column raw_task holds no JSON object'),
+    ]);
+    expect(problems.join()).not.toMatch(/secret( |%20)word/);
+    await expect(read('sums', 'DELETE FROM sums')).rejects.toThrow(/read.?only/);
+  });
+}
+
+describe('SQLite', () => {
+  const file = join(folder, 'tasks.db');
+  beforeAll(() => {
+    const database = new DatabaseSync(file);
+    for (const statement of statements) database.exec(statement);
+    database.close();
+  });
+  reads(() => `sqlite:///${file}`);
+});
+
+describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
+  let server: TestPostgres;
+  beforeAll(async () => {
+    server = await startPostgres();
+    const client = new pg.Client({ connectionString: server.url() });
+    await client.connect();
+    for (const statement of statements) await client.query(statement);
+    await client.end();
+  }, 120_000);
+  afterAll(() => server.stop());
+  reads(() => server.url());
+});

@@ -1,0 +1,116 @@
+/** Tasks in a database: a table, or what a query selects, from SQLite or PostgreSQL. */
+import { existsSync } from 'node:fs';
+import type { RawTask } from '@trinity-rft/core';
+import { redactText, TaskError } from '@trinity-rft/core/internal';
+import { plainValue } from '../files/plain-value.js';
+
+export interface SqlRowsOptions {
+  /** Of the task set; for messages, and the table if there is neither `table` nor `query`. */
+  readonly name: string;
+  /** A file of SQLite, also as `sqlite:///file.db`, or `postgresql://user:password@host/database`. */
+  readonly path: string;
+  /** Its rows come by their column `id`. */
+  readonly table?: string;
+  /** Instead of a table; it must order its rows. */
+  readonly query?: string;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/**
+ * Columns become keys; where there is a column `raw_task`, as in Trinity-RFT, its JSON is the row.
+ * @throws TaskError
+ */
+export async function readSqlRows(options: SqlRowsOptions): Promise<readonly RawTask[]> {
+  const { name, path, table = name, query } = options;
+  const sql = query ?? `SELECT * FROM ${quoted(table)} ORDER BY id`;
+  const read = isPostgres(path) ? readPostgres : readSqlite;
+  const rows = await read(path, sql, name).catch((cause: unknown) => {
+    throw TaskError.is(cause) ? cause : unreadable(options, sql, cause);
+  });
+  return rows.map((row, number) => rawTaskOf(row, number, options));
+}
+
+export const isPostgres = (path: string): boolean => /^postgres(?:ql)?:\/\//.test(path);
+
+const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`;
+
+async function readSqlite(path: string, sql: string, name: string): Promise<readonly Row[]> {
+  const file = path.replace(/^sqlite:\/\/\//, '');
+  if (!existsSync(file))
+    throw new TaskError(
+      `Task set "${name}": there is no ${file}. Expected a database of SQLite, sqlite:///file.db.`,
+      { code: 'TASKSET_MISSING', details: { path: file } },
+    );
+  const sqlite = process.getBuiltinModule('node:sqlite');
+  const database = new sqlite.DatabaseSync(file, { readOnly: true });
+  try {
+    return database.prepare(sql).all();
+  } finally {
+    database.close();
+  }
+}
+
+/** int8 and numeric, which `pg` returns as texts. */
+const numberTypes: ReadonlySet<number> = new Set([20, 1700]);
+const timeoutMs = 60_000;
+
+async function readPostgres(url: string, sql: string, name: string): Promise<readonly Row[]> {
+  const { default: pg } = await import('pg').catch((cause: unknown) => {
+    throw new TaskError(
+      `Task set "${name}" is in PostgreSQL, which needs the package pg. Install it: npm install pg.`,
+      { code: 'PACKAGE_MISSING', cause },
+    );
+  });
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
+    types: {
+      getTypeParser: (type: number, format?: 'text' | 'binary') =>
+        numberTypes.has(type) ? Number : pg.types.getTypeParser(type, format as never),
+    },
+  });
+  // A connection that breaks rejects the query; unheard, its event would end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('BEGIN TRANSACTION READ ONLY');
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function rawTaskOf(row: Row, number: number, { name, path }: SqlRowsOptions): RawTask {
+  const plain = plainValue(row) as RawTask;
+  if (!('raw_task' in plain)) return plain;
+  const { raw_task: task } = plain;
+  const value = typeof task === 'string' ? parsed(task) : task;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as RawTask;
+  throw new TaskError(
+    `Row ${number} of task set "${name}" (${redactText(path)}): its column raw_task holds no JSON object.`,
+    { code: 'TASKSET_ROW' },
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function unreadable({ name, path, query }: SqlRowsOptions, sql: string, cause: unknown): TaskError {
+  const fix =
+    query === undefined
+      ? 'A table needs a column id, by which its rows are ordered; otherwise give a query with ORDER BY.'
+      : 'Correct the query.';
+  return new TaskError(
+    redactText(
+      `Task set "${name}" (${path}) cannot be read: ${(cause as Error).message}, in ${sql}. ${fix}`,
+    ),
+    { code: 'TASKSET_UNREADABLE', cause },
+  );
+}
