@@ -17,7 +17,7 @@ export interface Delivery {
    * it; what goes wrong rejects the next call.
    */
   moveSoon(): void;
-  /** Runs `work` with weights that do not move, and none are published. */
+  /** Takes what is newest, and runs `work` with it: nothing is published or taken meanwhile. */
   hold<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -30,7 +30,8 @@ export function createDelivery(parts: SyncParts): Delivery {
   let holds = 0;
 
   const publish = async (weights: Weights): Promise<void> => {
-    if (weights.version !== state.published.version) await transport.publish(weights.version);
+    if (weights.version !== state.published.version)
+      await transport.publish(weights.version, weights.exploredUpTo);
     state.published = weights;
     if (weights.version === state.inUse.version) state.inUse = weights;
   };
@@ -77,7 +78,7 @@ export function createDelivery(parts: SyncParts): Delivery {
     hold: async (work) => {
       holds++;
       try {
-        while (publishing ?? adopting) await (publishing ?? adopting);
+        await adopt();
         return await work();
       } finally {
         holds--;

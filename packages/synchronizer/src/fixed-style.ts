@@ -64,7 +64,7 @@ async function trainerIsIdle(parts: SyncParts, signal: AbortSignal | undefined):
 }
 
 async function publish({ transport, state }: SyncParts, weights: Weights): Promise<void> {
-  await transport.publish(weights.version);
+  await transport.publish(weights.version, weights.exploredUpTo);
   state.published = weights;
 }
 

@@ -14,8 +14,11 @@ export interface SynchronizerSettings extends SyncRules {
 
 /** How weights get from the trainer to the explorer. */
 export interface WeightTransport {
-  /** Trainer side: makes the current weights available as `version`. */
-  publish(version: number): Promise<void>;
+  /**
+   * Trainer side: makes the current weights available as `version`, which has used up every explore
+   * step up to `exploredUpTo`.
+   */
+  publish(version: number, exploredUpTo: number): Promise<void>;
   /** Explorer side: uses the weights published last, which are `version`. */
   adopt(version: number): Promise<void>;
 }

@@ -77,8 +77,8 @@ export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
   return {
     start: async ({ exploredUpTo = 0, ...at }) => {
       const version = at.trainStep;
-      await transport.publish(version);
       const weights = { version, exploredUpTo: usedUpTo(exploredUpTo, options.oldestUnused()) };
+      await transport.publish(version, weights.exploredUpTo);
       const metAt = boundaryBefore(settings, exploredUpTo);
       update({ ...at, exploredUpTo, metAt, published: weights, inUse: weights });
       style.start();

@@ -91,9 +91,10 @@ async function evaluateAtEnd({
   sink,
 }: FinalEvaluation): Promise<void> {
   if (tasks.evalSets.length === 0) return;
-  await transport.publish(trained.step);
-  await transport.adopt(trained.step);
   const state = (await store.explorerState()) as ExplorerState | undefined;
-  const step = (state?.step ?? 0) + 1;
+  const exploredUpTo = state?.step ?? 0;
+  await transport.publish(trained.step, exploredUpTo);
+  await transport.adopt(trained.step);
+  const step = exploredUpTo + 1;
   sink.write({ role: 'explorer', step, metrics: await evaluator.evaluate(step) });
 }

@@ -34,7 +34,7 @@ export async function resumeTraining(
   const state = newest ? await loadCheckpoint(context, newest, models) : {};
   // Experiences that later steps had used will be trained on again.
   await source.rollback(from);
-  await transport.publish(from);
+  await transport.publish(from, 0);
   await transport.adopt(from);
   return { from, state };
 }
@@ -66,7 +66,7 @@ export function trainHere(
     sync: {
       trainStepDone: async (step) => {
         if (step % syncInterval !== 0) return;
-        await transport.publish(step);
+        await transport.publish(step, 0);
         await transport.adopt(step);
       },
       setTrainerWaiting: () => undefined,
