@@ -119,6 +119,51 @@ describe('every style', () => {
   );
 });
 
+/** One trainer and two explorers, as processes of their own would run them. */
+async function runApart(name: string, ...over: readonly Tree[]): Promise<void> {
+  const parts: readonly Tree[] = [
+    { mode: 'train' },
+    { mode: 'explore', explorer: { name: 'first' } },
+    { mode: 'explore', explorer: { name: 'second' } },
+  ];
+  const ends = await Promise.all(
+    parts.map((part, i) =>
+      runHere(workspace, workspace.config(`${name}-${i}.yaml`, ...over, part, { name })),
+    ),
+  );
+  expect(ends.map(({ error }) => error)).toEqual([undefined, undefined, undefined]);
+}
+
+describe('two explorers and a trainer apart', { tags: ['slow'] }, () => {
+  it.each(['explorer_driven', 'trainer_driven', 'fully_async'])(
+    'keep the bound, as the stored versions show: %s',
+    { timeout: 240_000 },
+    async (style) => {
+      const name = `apart-${style}`;
+      const over = styleOf(style, { max_staleness: 1, sync_interval: 3 });
+      await runApart(name, over, {
+        buffer: { total_steps: 8, train_batch_size: 8 },
+        explorer: { max_inflight_batches: 4 },
+      });
+      expectEachUsedOnce(name, 8 * 16);
+      expect(largestStaleness(name)).toBeLessThanOrEqual(1);
+    },
+  );
+
+  it(
+    'end in the weights of fixed in one process, bit for bit, if no explore step may be ahead',
+    { timeout: 240_000 },
+    async () => {
+      const two: Tree = { buffer: { train_batch_size: 8 } };
+      const fixed = workspace.config('together.yaml', two, styleOf('fixed'), { name: 'together' });
+      expect((await runHere(workspace, fixed)).error).toBeUndefined();
+      await runApart('apart-0', two, styleOf('fully_async', { max_staleness: 0 }));
+      expect(usedRows(database('apart-0'))).toEqual(usedRows(database('together')));
+      expect(weightsDigest(job('apart-0'))).toBe(weightsDigest(job('together')));
+    },
+  );
+});
+
 /** Sections of files of Trinity-RFT, which have no bound. */
 it.each<readonly [name: string, over: Tree]>([
   [

@@ -62,7 +62,10 @@ export interface PlannedBatch {
   readonly batch: string;
   readonly step: number;
   readonly isEval: boolean;
-  /** The version that must sample it. Undefined: whichever the explorer has. */
+  /**
+   * The version that must sample it, or in the asynchronous styles the oldest one that may. Undefined:
+   * whichever the explorer has.
+   */
   readonly version: number | undefined;
   readonly tasks: readonly PlannedTask[];
 }

@@ -23,6 +23,8 @@ export interface ExploreTasksOptions {
   readonly store: Pick<RunStore, 'lease' | 'complete' | 'giveBack' | 'changed'>;
   readonly member: Membership;
   readonly weights: ExplorerWeights;
+  /** Newer weights than a task was planned for may sample it. */
+  readonly mayBeNewer: boolean;
   /** Tasks in progress at once, at this moment. */
   readonly room: () => Promise<number>;
   readonly taskOf: (leased: LeasedTask) => Promise<Task>;
@@ -88,13 +90,13 @@ async function exploreOn(exploring: Exploring): Promise<boolean> {
 }
 
 async function leaseTasks(exploring: Exploring): Promise<number> {
-  const { store, member, inFlight, weights } = exploring;
+  const { store, member, inFlight } = exploring;
   const count = (await exploring.room()) - inFlight.size;
   if (count <= 0) return 0;
   let started = 0;
   for (const leased of await store.lease(member, { count, maxStep: Infinity })) {
     // The trainer has planned it for weights that it has published in this moment.
-    if (leased.version !== undefined && leased.version !== weights.version) {
+    if (!maySample(exploring, leased)) {
       await store.giveBack(member, leased);
       continue;
     }
@@ -102,6 +104,11 @@ async function leaseTasks(exploring: Exploring): Promise<number> {
     started++;
   }
   return started;
+}
+
+function maySample({ weights, mayBeNewer }: Exploring, { version }: LeasedTask): boolean {
+  if (version === undefined || version === weights.version) return true;
+  return mayBeNewer && weights.version > version;
 }
 
 /** Never rejects. */

@@ -82,6 +82,7 @@ async function explore(
 ): Promise<number> {
   const { stage, runtime } = context;
   const { logger } = runtime;
+  const { syncStyle } = stage.synchronizer;
   const { sampler } = side.engine;
   if (!sampler.score)
     throw new ConfigError(
@@ -104,12 +105,13 @@ async function explore(
         sampler,
         run: stage.name,
         scratch: path.join(explorerFolder(stage), 'weights'),
-        waitsForRuns: stage.synchronizer.syncStyle === 'fixed',
+        waitsForRuns: syncStyle !== 'fully_async',
         logger,
         onTaken: (version) => {
           counts.version = version;
         },
       }),
+      mayBeNewer: syncStyle !== 'fixed',
       room: outlook.room,
       taskOf: (leased) => tasks.taskAt(leased),
       runTask: (task) => startTask(task).outcome,

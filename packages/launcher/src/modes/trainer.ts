@@ -55,10 +55,8 @@ async function exploredElsewhere(
   { store, seat, progress }: RunParts,
 ): Promise<Elsewhere> {
   const { member } = seat;
-  // In the other styles, which weights an explore step sees depends on when it is made.
-  const isPinned = stage.synchronizer.syncStyle === 'fixed';
-  const pinnedVersion = () => (isPinned ? progress.version : undefined);
-  const remote = await remoteTasks({ store, seat, pinnedVersion, lookEveryMs });
+  const version = () => progress.version;
+  const remote = await remoteTasks({ store, seat, version, lookEveryMs });
   const takeCollected = (step: number) => remote.takeCollected(step);
   const onStored = (step: number): void => {
     progress.exploreStep = step;
@@ -77,8 +75,7 @@ async function exploredElsewhere(
     share: (inner) => shareStore(inner, { store, member, takeCollected, onStored }),
     openExploreSide: async (_context, { engine: { trainer, sampler }, format }) => {
       const { maxModelLen } = sampler;
-      const exploredUpTo = () => progress.exploreStep;
-      const own = { maxModelLen, onAdopt, exploredUpTo };
+      const own = { maxModelLen, onAdopt };
       const transport = publishingTransport({ stage, store, member, trainer, format, ...own });
       return { runs, transport, failed: seat.lost };
     },

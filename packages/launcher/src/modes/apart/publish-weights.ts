@@ -4,7 +4,12 @@ import path from 'node:path';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
 import type { TrainEngine } from '@trinity-rft/core';
-import type { DeliveryProbe, Membership, RunStore } from '@trinity-rft/core/internal';
+import type {
+  DeliveryProbe,
+  Membership,
+  PublishedWeights,
+  RunStore,
+} from '@trinity-rft/core/internal';
 import type { StageTransport } from '../../assembly/transport.js';
 import { listName, writeWeightList } from './weight-files.js';
 
@@ -18,14 +23,13 @@ export interface PublishOptions {
   readonly format: ChatFormat;
   /** Called with the version that explorers have to use from here on. */
   readonly onAdopt: (version: number) => void;
-  readonly exploredUpTo: () => number;
 }
 
 /** Folders `sync/version_N`, or files in the store, for explorers in other processes. */
 export function publishingTransport(options: PublishOptions): StageTransport {
   const { onAdopt } = options;
   return {
-    publish: (version) => publish(options, version),
+    publish: (version, exploredUpTo) => publish(options, { version, exploredUpTo }),
     adopt: async (version) => onAdopt(version),
     // Explorers that come later need them, until the run has ended.
     close: () => Promise.resolve(),
@@ -38,8 +42,11 @@ export const weightsRoot = ({ jobDirectory }: StageConfig): string =>
 const folderOf = (stage: StageConfig, version: number): string =>
   path.join(weightsRoot(stage), `version_${version}`);
 
-async function publish(options: PublishOptions, version: number): Promise<void> {
-  const { stage, store, member, trainer, exploredUpTo } = options;
+async function publish(
+  options: PublishOptions,
+  { version, exploredUpTo }: Pick<PublishedWeights, 'version' | 'exploredUpTo'>,
+): Promise<void> {
+  const { stage, store, member, trainer } = options;
   const filling = `${folderOf(stage, version)}.tmp`;
   await rm(filling, { recursive: true, force: true });
   await mkdir(filling, { recursive: true });
@@ -59,7 +66,7 @@ async function publish(options: PublishOptions, version: number): Promise<void> 
   }
   await store.publish(member, {
     version,
-    exploredUpTo: exploredUpTo(),
+    exploredUpTo,
     boundary: undefined,
     location: inStore ? { kind: 'store' } : { kind: 'folder', path: folderOf(stage, version) },
     digest,

@@ -14,8 +14,8 @@ import type { Seat } from './seat.js';
 export interface RemoteTasksOptions {
   readonly store: RunStore;
   readonly seat: Seat;
-  /** The version that has to sample what is planned now; undefined: whichever an explorer has. */
-  readonly pinnedVersion: () => number | undefined;
+  /** The version for which tasks are planned now; see `PlannedBatch`. */
+  readonly version: () => number;
   /** Longest time between two looks at the store, in ms. */
   readonly lookEveryMs: number;
 }
@@ -81,7 +81,7 @@ async function runElsewhere(
 ): Promise<readonly TaskOutcome[]> {
   const [first] = tasks;
   if (!first) return [];
-  const batch = plannedBatch(tasks, first, { attempt, version: watch.pinnedVersion() });
+  const batch = plannedBatch(tasks, first, { attempt, version: watch.version() });
   const plan = { step: batch.step, batches: [batch], feed: {}, isLast: false };
   const planned = watch.planning.then(() => watch.store.plan(watch.seat.member, plan));
   watch.planning = planned.catch(() => undefined);

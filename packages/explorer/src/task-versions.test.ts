@@ -1,0 +1,53 @@
+import type { Task } from '@trinity-rft/core';
+import type { LeasedTask, Membership } from '@trinity-rft/core/internal';
+import { expect, it } from 'vitest';
+import { exploreTasks } from './explore-tasks.js';
+
+const planned = (version: number | undefined): LeasedTask => ({
+  batch: '1',
+  step: 1,
+  isEval: false,
+  version,
+  task: 0,
+  taskset: 'set',
+  row: 0,
+});
+const member: Membership = { role: 'explorer', name: 'one', host: 'here', pid: 1, epoch: 1 };
+
+/** What an explorer with version 4 does with one task. */
+async function offered(task: LeasedTask, mayBeNewer: boolean): Promise<string> {
+  const events: string[] = [];
+  let open = [task];
+  await exploreTasks({
+    store: {
+      lease: async () => open.splice(0),
+      complete: async () => (events.push('explored'), 'stored'),
+      giveBack: async () => void events.push('given back'),
+      changed: async () => undefined,
+    },
+    member,
+    weights: { version: 4, follow: async () => true },
+    mayBeNewer,
+    room: async () => 1,
+    taskOf: async () => ({}) as Task,
+    runTask: async (of) => ({ task: of, runs: [], retries: 0, timeouts: 0, seconds: 0 }),
+    ended: async () => open.length === 0,
+    lookEveryMs: 1,
+    signal: new AbortController().signal,
+  });
+  return events.join();
+}
+
+it.each([
+  ['for these weights', 4, false, 'explored'],
+  ['for any weights', undefined, false, 'explored'],
+  ['for newer weights', 5, false, 'given back'],
+  ['for newer weights', 5, true, 'given back'],
+  ['for older weights, exactly', 3, false, 'given back'],
+  ['for these older weights or newer ones', 3, true, 'explored'],
+] as const)(
+  'a task planned %s (%s) is sampled by them only',
+  async (_what, version, newer, end) => {
+    expect(await offered(planned(version), newer)).toBe(end);
+  },
+);
