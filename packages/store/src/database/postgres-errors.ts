@@ -56,10 +56,10 @@ export function postgresFailure(place: PostgresPlace, what: string, cause: unkno
     );
   if (code === '53300') return new PassingError(noConnectionLeft(place), true, cause);
   if (isLostConnection(cause)) return new PassingError(lost(place, cause), true, cause);
-  return new BufferError(
-    `${place.text} could not ${what}: ${describeError(cause)}. Nothing was changed.`,
-    { code: 'STORE_FAILED', cause },
-  );
+  return new BufferError(`${place.text} could not ${what}, and nothing was changed.`, {
+    code: 'STORE_FAILED',
+    cause,
+  });
 }
 
 type Refusal = (place: PostgresPlace) => string;

@@ -54,5 +54,5 @@ export function untilItAnswers(options: ReconnectOptions): Again {
 const outOfPatience = (error: PassingError, patienceMs: number): BufferError =>
   new BufferError(`${error.message} It was tried for ${patienceMs / 1000} s.`, {
     code: error.code,
-    cause: error,
+    cause: error.cause,
   });

@@ -149,8 +149,8 @@ const lockedError = (place: string, cause: unknown): BufferError =>
 
 function storageError(place: string, what: string, cause: unknown): unknown {
   if (TrinityError.is(cause)) return cause;
-  return new BufferError(
-    `${place} could not ${what}: ${(cause as Error).message}. Nothing was changed. Check the disk.`,
-    { code: 'STORE_FAILED', cause },
-  );
+  return new BufferError(`${place} could not ${what}, and nothing was changed. Check the disk.`, {
+    code: 'STORE_FAILED',
+    cause,
+  });
 }

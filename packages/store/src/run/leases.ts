@@ -57,6 +57,9 @@ interface Take extends Lease {
   readonly maxStep: number;
 }
 
+/** Of a column; either bound may be infinite. */
+const largestInteger = 2 ** 31 - 1;
+
 async function take(
   context: RunContext,
   db: Connection,
@@ -72,10 +75,10 @@ async function take(
         .select(['batch', 'task'])
         .where('run', '=', run)
         .where('state', '=', sql.lit(taskState.open))
-        .where('step', '<=', maxStep)
+        .where('step', '<=', Math.min(maxStep, largestInteger))
         .orderBy('batch')
         .orderBy('task')
-        .limit(count)
+        .limit(Math.min(count, largestInteger))
         .$if(database.kind === 'postgres', (query) => query.forUpdate().skipLocked()),
     )
     .updateTable('task')

@@ -9,8 +9,12 @@ import type { StageContext } from '../../context/stage-context.js';
 export const lookEveryMs = 1000;
 
 /** @throws BufferError when it cannot be opened */
-export async function openStageStore({ stage }: Pick<StageContext, 'stage'>): Promise<RunStore> {
+export async function openStageStore({
+  stage,
+  runtime,
+}: Pick<StageContext, 'stage' | 'runtime'>): Promise<RunStore> {
   const { runStore: url, project, group, name } = stage;
   if (!url.includes('://')) await mkdir(path.dirname(url), { recursive: true });
-  return openRunStore({ url, run: path.posix.join(project, group, name) });
+  const onNotice = (text: string): void => runtime.logger.warn(text);
+  return openRunStore({ url, run: path.posix.join(project, group, name), onNotice });
 }
