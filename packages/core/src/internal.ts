@@ -88,6 +88,7 @@ export type {
   Wait,
   WeightFile,
 } from './run-store.js';
+export { inTransaction } from './sqlite.js';
 export { isUsableReward, usableReward } from './reward.js';
 export { type LogLevel, silentLogger, sleep, systemClock } from './runtime.js';
 export { isSecretName, knowSecret, knowSecretsOf, redactText, redacted } from './secrets.js';

@@ -1,7 +1,13 @@
 /** Rows in SQLite: the statements of an experience store, one transaction per call. */
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience } from '@trinity-rft/core';
-import { BufferError, encodeExperience, uid, type JsonState } from '@trinity-rft/core/internal';
+import {
+  BufferError,
+  encodeExperience,
+  inTransaction,
+  uid,
+  type JsonState,
+} from '@trinity-rft/core/internal';
 import {
   damagedStore,
   experienceChecksum,
@@ -200,26 +206,13 @@ function atOneMoment<T>(database: DatabaseSync, read: () => T): T {
 /** @param what for messages: what the transaction does */
 function transaction<T>(database: DatabaseSync, what: string, work: () => T): T {
   try {
-    database.exec('BEGIN IMMEDIATE');
-    const result = work();
-    database.exec('COMMIT');
-    return result;
+    return inTransaction(database, work);
   } catch (cause) {
-    rollBack(database);
     if (TrinityError.is(cause)) throw cause;
     throw new BufferError(
       `The experience store could not ${what}: ${(cause as Error).message}. Nothing was changed. Check the disk.`,
       { code: 'BUFFER_STORAGE', cause },
     );
-  }
-}
-
-/** After some errors (a full disk) SQLite has already rolled back: then ROLLBACK fails. */
-function rollBack(database: DatabaseSync): void {
-  try {
-    database.exec('ROLLBACK');
-  } catch {
-    // No transaction is open.
   }
 }
 

@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { describeError, TrinityError } from '@trinity-rft/core';
-import { BufferError, decodeExperience } from '@trinity-rft/core/internal';
+import { BufferError, decodeExperience, inTransaction } from '@trinity-rft/core/internal';
 import { applyFeedback } from './apply-feedback.js';
 import { prepareSchema, prepareStatements } from './schema.js';
 import type {
@@ -156,23 +156,11 @@ function open(path: string): DatabaseSync {
   }
 }
 
-function rollBack(database: DatabaseSync): void {
-  try {
-    database.exec('ROLLBACK');
-  } catch {
-    // After some errors (a full disk) SQLite has already rolled back.
-  }
-}
-
 function transactions(database: DatabaseSync, path: string): <T>(work: () => T) => T {
   return (work) => {
     try {
-      database.exec('BEGIN IMMEDIATE');
-      const result = work();
-      database.exec('COMMIT');
-      return result;
+      return inTransaction(database, work);
     } catch (cause) {
-      rollBack(database);
       if (TrinityError.is(cause)) throw cause;
       throw new BufferError(
         `${path} cannot be written: ${describeError(cause)}. Nothing of the call was stored. Check the disk.`,

@@ -1,0 +1,18 @@
+import { DatabaseSync } from 'node:sqlite';
+import { expect, it } from 'vitest';
+import { inTransaction } from './sqlite.js';
+
+it('stores all of the work or none of it, and can be used again', () => {
+  const database = new DatabaseSync(':memory:');
+  database.exec('CREATE TABLE t (n INTEGER PRIMARY KEY)');
+  const add = (...numbers: readonly number[]): number =>
+    inTransaction(database, () => {
+      for (const n of numbers) database.prepare('INSERT INTO t VALUES (?)').run(n);
+      return numbers.length;
+    });
+  expect(add(1, 2)).toBe(2);
+  expect(() => add(3, 1)).toThrow('UNIQUE');
+  add(4);
+  expect(database.prepare('SELECT n FROM t').all()).toEqual([{ n: 1 }, { n: 2 }, { n: 4 }]);
+  database.close();
+});

@@ -1,0 +1,28 @@
+/** What the users of `node:sqlite` share. */
+
+/** A `DatabaseSync`, or its like. */
+interface Database {
+  exec(sql: string): unknown;
+}
+
+/** Does all of `work` or, when it throws, none of it. */
+export function inTransaction<T>(database: Database, work: () => T): T {
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    rollBack(database);
+    throw error;
+  }
+}
+
+/** After some errors (a full disk) SQLite has already rolled back: then ROLLBACK fails. */
+function rollBack(database: Database): void {
+  try {
+    database.exec('ROLLBACK');
+  } catch {
+    // No transaction is open.
+  }
+}
