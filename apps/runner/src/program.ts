@@ -9,6 +9,7 @@ import { addInit } from './commands/init.js';
 import { addLog } from './commands/log.js';
 import { addRun } from './commands/run.js';
 import { addServe } from './commands/serve.js';
+import { addStatus, addWhy } from './commands/status.js';
 import { addVerify } from './commands/verify.js';
 import { addView } from './commands/view.js';
 import type { AddCommand, CommandContext } from './shared/command.js';
@@ -28,6 +29,8 @@ const commands: readonly AddCommand[] = [
   addDebug,
   addView,
   addLog,
+  addStatus,
+  addWhy,
   addConvert,
   addAlgorithms,
   addConfig,

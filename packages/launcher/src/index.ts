@@ -33,3 +33,7 @@ export { renderVerification } from './verify/render.js';
 export type { Verification, VerifiedStore, VerifiedVersion, Worst } from './verify/report.js';
 export { verifyRun, type VerifyOptions } from './verify/verify.js';
 export type { Terminal } from '@trinity-rft/monitor';
+export { causesOf, type CauseLink, type RunCauses, type WaitChain } from './status/causes.js';
+export { openStatus, type StatusReader } from './status/read-status.js';
+export { renderCauses, renderStatus } from './status/render-status.js';
+export type { MemberStatus, RunStatus } from './status/run-status.js';

@@ -4,6 +4,7 @@ import type { StageConfig } from '@trinity-rft/config';
 import type { EngineFactory, MetricSink, Runtime } from '@trinity-rft/core';
 import type { ResumePoint } from '@trinity-rft/monitor';
 import type { RewardDefinition } from '@trinity-rft/reward';
+import type { Synchronizer } from '@trinity-rft/synchronizer';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import type { Registry } from '@trinity-rft/workflow/internal';
 
@@ -31,6 +32,8 @@ export interface StageContext extends Extensions {
   readonly signal: AbortSignal;
   /** Called with the number of train steps as soon as it is known. */
   readonly expectSteps: (total: number | undefined) => void;
+  /** Lets `trinity status` see what explorer and trainer wait for. @default nothing sees it */
+  readonly watch?: (synchronizer: Synchronizer) => Synchronizer;
   /** Mode `serve`. */
   readonly serve?: ServeOptions;
 }

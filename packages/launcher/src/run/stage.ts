@@ -18,6 +18,7 @@ import { runServe } from '../modes/serve.js';
 import { runTrain } from '../modes/train.js';
 import { runTrainer } from '../modes/trainer.js';
 import { explorerFolder } from '../modes/apart/explorer-folder.js';
+import { watchProcess, type ProcessWatch } from '../watch/watch-process.js';
 import { failureFile, firstCause, isInterrupt, writeFailure } from './failure.js';
 
 /** What all stages of a run share. */
@@ -66,6 +67,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   const monitor = openMonitor(stage, { terminal, clock, env });
   const runtime = createRuntime({ seed: stage.seed, clock, logger: monitor.logger });
   let outcome: RunOutcome = 'interrupted';
+  let watched: ProcessWatch | undefined;
   const restoreEnvironment = setEnvironment(stage.explorer.envVars);
   const stopWarnings = warnOfUncheckedMath(sharedMathChecker, runtime.logger);
   try {
@@ -73,6 +75,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
     for (const change of options.changes) runtime.logger.warn(change);
     if (signal.aborted) return await interrupted(jobDirectory);
     await monitor.openServices();
+    if (stage.mode === 'both') watched = watchProcess(config.jobDirectory);
     const result = await modes[stage.mode]({
       ...options.extensions,
       stage,
@@ -84,6 +87,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
         return monitor.openSink(resume);
       },
       expectSteps: (total) => monitor.expectSteps(total),
+      watch: watched?.watch,
       signal,
       serve,
     });
@@ -98,6 +102,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
     await writeFailure(failures, error);
     throw error;
   } finally {
+    watched?.close();
     stopWarnings();
     restoreEnvironment();
     await monitor.close(outcome);

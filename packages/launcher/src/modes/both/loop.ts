@@ -34,15 +34,18 @@ export async function assembleLoop(
   const { store, transport, algorithm, engineFailed } = parts;
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
-  const synchronizer = createSynchronizer({
-    settings: stage.synchronizer,
-    transport,
-    starved: () => store.starved(),
-    oldestUnused: () => store.oldestUnused(),
-    releaseUpTo: (exploreStep) => store.releaseUpTo(exploreStep),
-    clock: runtime.clock,
-    logger: runtime.logger,
-  });
+  const { watch = (unwatched: Synchronizer) => unwatched } = context;
+  const synchronizer = watch(
+    createSynchronizer({
+      settings: stage.synchronizer,
+      transport,
+      starved: () => store.starved(),
+      oldestUnused: () => store.oldestUnused(),
+      releaseUpTo: (exploreStep) => store.releaseUpTo(exploreStep),
+      clock: runtime.clock,
+      logger: runtime.logger,
+    }),
+  );
   const { point, state } = await resume(context, parts, { synchronizer, progress });
   // If no explore step was stored, the evaluation before the first one is repeated as well.
   const sink = context.openSink({

@@ -1,0 +1,61 @@
+/** `trinity status` and `trinity why`: where the processes of a run are, and what holds it up. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AddCommand } from '../shared/command.js';
+import { exitCodes } from '../shared/exit-codes.js';
+import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
+
+interface StatusArguments extends PluginOptions {
+  readonly watch?: boolean;
+  readonly json?: boolean;
+}
+
+const watchMs = 1000;
+const runHelp = '\n<run> is a configuration, or the folder of a run.';
+const clearScreen = '\u001B[2J\u001B[H';
+
+export const addStatus: AddCommand = (program, { exitWith, write }) =>
+  void withPlugins(program.command('status <run>'))
+    .description('where every process of a run is: steps, weights, tasks, what each waits for')
+    .option('--watch', 'again every second, until it is interrupted')
+    .option('--json', 'as JSON; with --watch a line each time')
+    .addHelpText('after', runHelp)
+    .action(
+      exitWith(async (run: string, given: StatusArguments) => {
+        const { openStatus, renderStatus } = await import('@trinity-rft/launcher');
+        const reader = await openStatus(run, pluginsOf(given));
+        const { watch = false, json = false } = given;
+        try {
+          do {
+            const status = await reader.look();
+            if (json) write(`${JSON.stringify(status, null, watch ? 0 : 2)}\n`);
+            else
+              write(`${watch && process.stdout.isTTY ? clearScreen : ''}${renderStatus(status)}`);
+            if (watch) await sleep(watchMs);
+          } while (watch);
+        } finally {
+          await reader.close();
+        }
+        return exitCodes.done;
+      }),
+    );
+
+export const addWhy: AddCommand = (program, { exitWith, write }) =>
+  void withPlugins(program.command('why <run>'))
+    .description('why a run does not get on: who waits for whom, down to the first cause')
+    .option('--json', 'as JSON')
+    .addHelpText('after', runHelp)
+    .action(
+      exitWith(async (run: string, given: StatusArguments) => {
+        const { causesOf, openStatus, renderCauses } = await import('@trinity-rft/launcher');
+        const reader = await openStatus(run, pluginsOf(given));
+        try {
+          const causes = causesOf(await reader.look());
+          write(
+            given.json === true ? `${JSON.stringify(causes, null, 2)}\n` : renderCauses(causes),
+          );
+        } finally {
+          await reader.close();
+        }
+        return exitCodes.done;
+      }),
+    );

@@ -1,0 +1,84 @@
+/** Why a run does not get on: who waits for whom, down to the one that waits for nobody. */
+import type { Wait } from '@trinity-rft/core/internal';
+import type { MemberStatus, RunStatus } from './run-status.js';
+
+/** One link: a member, and what holds it up, or that nothing does. */
+export interface CauseLink {
+  /** Undefined: nobody of that role is there. */
+  readonly member: MemberStatus | undefined;
+  readonly role: string;
+  /** What the link before waits for from it. */
+  readonly asked: Wait | undefined;
+  readonly state: 'waits' | 'silent' | 'works' | 'missing' | 'outside' | 'circle';
+}
+
+export interface WaitChain {
+  /** From the one that waits to the first cause. */
+  readonly links: readonly CauseLink[];
+}
+
+export interface RunCauses {
+  readonly end: RunStatus['end'];
+  /** A chain for each process that waits, and one for each that is silent; longest wait first. */
+  readonly chains: readonly WaitChain[];
+}
+
+export function causesOf(status: RunStatus): RunCauses {
+  const there = status.members.filter(({ health }) => health !== 'left');
+  const waiting = there
+    .filter(({ health }) => health === 'waiting')
+    .toSorted((a, b) => longest(b) - longest(a));
+  const chains = waiting.map((member) => ({ links: follow(member, undefined, there, []) }));
+  const blamed = new Set(chains.map(({ links }) => links.at(-1)?.member?.name));
+  const silent = there
+    .filter(({ health, name }) => health === 'silent' && !blamed.has(name))
+    .map((member) => ({ links: follow(member, undefined, there, []) }));
+  const missing =
+    there.length > 0 || status.end !== undefined
+      ? []
+      : (['trainer', 'explorer'] as const).map((role) => ({ links: [missingLink(role)] }));
+  return { end: status.end, chains: [...silent, ...chains, ...missing] };
+}
+
+const longest = ({ waits }: MemberStatus): number =>
+  Math.max(0, ...waits.map(({ forMs }) => forMs));
+
+const missingLink = (role: string, asked?: Wait): CauseLink => ({
+  member: undefined,
+  role,
+  asked,
+  state: 'missing',
+});
+
+function follow(
+  member: MemberStatus,
+  asked: Wait | undefined,
+  members: readonly MemberStatus[],
+  above: readonly string[],
+): readonly CauseLink[] {
+  const link = (state: CauseLink['state']): CauseLink => ({
+    member,
+    role: member.role,
+    asked,
+    state,
+  });
+  if (above.includes(member.name)) return [link('circle')];
+  if (member.health === 'silent') return [link('silent')];
+  const wait = member.waits.toSorted((a, b) => b.forMs - a.forMs)[0];
+  if (wait === undefined) return [link('works')];
+  const outside: CauseLink = { member: undefined, role: '', asked: wait, state: 'outside' };
+  if (wait.on === undefined) return [link('waits'), outside];
+  const next = candidates(wait.on, members).toSorted(byBlame)[0];
+  if (next === undefined) return [link('waits'), missingLink(wait.on, wait)];
+  return [link('waits'), ...follow(next, wait, members, [...above, member.name])];
+}
+
+const candidates = (on: string, members: readonly MemberStatus[]): readonly MemberStatus[] =>
+  members.filter(({ name, role }) => name === on || role === on);
+
+/** Those that hold tasks first, and among them those that cannot go on. */
+function byBlame(a: MemberStatus, b: MemberStatus): number {
+  const rank = ({ health, tasks }: MemberStatus): number =>
+    (health === 'silent' ? 0 : health === 'working' ? 1 : 2) + (tasks.length > 0 ? 0 : 3);
+  return rank(a) - rank(b) || longest(b) - longest(a);
+}

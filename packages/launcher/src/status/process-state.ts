@@ -1,0 +1,26 @@
+/** What the operating system says of a process of this machine. */
+import { readFileSync } from 'node:fs';
+
+/** `stopped`: by SIGSTOP or a debugger; it goes on with SIGCONT. */
+export type ProcessState = 'running' | 'stopped' | 'gone';
+
+export function processState(pid: number): ProcessState {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return 'gone';
+  }
+  const letter = stateLetter(pid);
+  if (letter === 'Z' || letter === 'X') return 'gone';
+  return letter === 'T' || letter === 't' ? 'stopped' : 'running';
+}
+
+/** Of `/proc`, where there is one: the field after the name, which is in brackets. */
+function stateLetter(pid: number): string | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return text.slice(text.lastIndexOf(')') + 2).charAt(0);
+  } catch {
+    return undefined;
+  }
+}

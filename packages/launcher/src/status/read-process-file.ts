@@ -1,0 +1,46 @@
+/** The status of a run that one process makes, from its `status.json`. */
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
+import type { MemberRole, MemberView } from '@trinity-rft/core/internal';
+import { processFileName, type ProcessBeat } from '../watch/process-file.js';
+import { processState } from './process-state.js';
+import { membersOf, type RunStatus } from './run-status.js';
+
+/** @throws ConfigError when no process makes the run */
+export async function readProcessFile(jobDirectory: string): Promise<RunStatus> {
+  const file = path.join(jobDirectory, processFileName);
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  if (text === undefined)
+    throw new ConfigError(
+      `No process makes the run in ${jobDirectory}. Start it with "trinity run"; "trinity log" shows what happened in it.`,
+      { code: 'RUN_NOT_STARTED' },
+    );
+  return beatStatus(JSON.parse(text) as ProcessBeat);
+}
+
+/** The two halves as members of the run. */
+function beatStatus({ pid, host, at, waits, progress }: ProcessBeat): RunStatus {
+  const silentForMs = Math.max(0, Date.now() - at);
+  const { exploreStep, trainStep, version } = progress;
+  const common = { host, pid, epoch: 1, hasLeft: false, silentForMs, delivery: undefined };
+  const member = (role: MemberRole, used: number): MemberView => ({
+    ...common,
+    role,
+    name: role,
+    version: used,
+    waits: waits[role],
+    facts: {},
+    isAlive: processState(pid) !== 'gone',
+  });
+  const members = [member('explorer', version), member('trainer', trainStep)];
+  return {
+    members: membersOf({ members, leases: [] }, hostname()),
+    trainStep,
+    plannedUpTo: exploreStep,
+    staleness: Math.max(0, trainStep - version),
+    shared: undefined,
+    end: undefined,
+  };
+}

@@ -1,0 +1,84 @@
+/** Reads the status of a run from its store, or from the file of the one process that makes it. */
+import { stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
+import type { RunStore } from '@trinity-rft/core/internal';
+import { openRunStore } from '@trinity-rft/store';
+import { readConfiguration, type ConfigurationOptions } from '../run/configuration.js';
+import { readProcessFile } from './read-process-file.js';
+import { statusOf, type RunStatus } from './run-status.js';
+
+export interface StatusReader {
+  /** How the run is now. */
+  look(): Promise<RunStatus>;
+  close(): Promise<void>;
+}
+
+/** The database of a run whose processes are on one machine. */
+const storeFile = 'run.db';
+
+/**
+ * @param run a configuration, or the folder of a run
+ * @throws ConfigError when there is no such run, or no process makes it
+ */
+export async function openStatus(
+  run: string,
+  options: Omit<ConfigurationOptions, 'configPath'> = {},
+): Promise<StatusReader> {
+  const place = await placeOf(run, options);
+  const store = await storeOf(place);
+  if (store !== undefined)
+    return {
+      look: async () => statusOf(await store.view(), hostname()),
+      close: () => store.close(),
+    };
+  const look = () => readProcessFile(place.jobDirectory);
+  await look();
+  return { look, close: async () => undefined };
+}
+
+interface Place {
+  readonly jobDirectory: string;
+  /** The database that the processes share. */
+  readonly url: string;
+  /** Name of the run in it. */
+  readonly names: readonly string[];
+}
+
+async function placeOf(
+  run: string,
+  options: Omit<ConfigurationOptions, 'configPath'>,
+): Promise<Place> {
+  const place = path.resolve(options.cwd ?? '.', run);
+  const found = await stat(place).catch(() => undefined);
+  if (found === undefined)
+    throw new ConfigError(`There is no ${place}. Name a configuration, or the folder of a run.`, {
+      code: 'RUN_MISSING',
+    });
+  if (found.isDirectory())
+    return { jobDirectory: place, url: path.join(place, storeFile), names: endings(place) };
+  const { loaded } = await readConfiguration({ ...options, configPath: place, checkNames: false });
+  const stage = loaded.config.stages.at(-1) ?? loaded.config.stages[0];
+  const { jobDirectory, runStore, project, group, name } = stage;
+  return { jobDirectory, url: runStore, names: [path.posix.join(project, group, name)] };
+}
+
+/** `project/group/name` of a folder; how many parts it has is not known. */
+function endings(folder: string): readonly string[] {
+  const parts = folder.split(path.sep).filter((part) => part !== '');
+  return [2, 3, 4, 5].map((count) => parts.slice(-count).join('/'));
+}
+
+/** Undefined if the run has no store. */
+async function storeOf({ url, names }: Place): Promise<RunStore | undefined> {
+  const isThere = url.includes('://') || (await stat(url).catch(() => undefined)) !== undefined;
+  if (!isThere) return undefined;
+  for (const run of names) {
+    const store = await openRunStore({ url, run, create: false });
+    const { members } = await store.view();
+    if (members.length > 0) return store;
+    await store.close();
+  }
+  return undefined;
+}

@@ -1,0 +1,85 @@
+/**
+ * `status.json`: what a process that makes a run by itself says of its two halves, once a second.
+ * Processes apart say it in the store that they share.
+ */
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import path from 'node:path';
+import type { MemberRole, Wait } from '@trinity-rft/core/internal';
+
+/** Below the folder of the run. */
+export const processFileName = 'status.json';
+const beatMs = 1000;
+
+export interface ProcessFile {
+  /** From now on this half of the process waits, until the returned function is called. */
+  wait(role: MemberRole, wait: Pick<Wait, 'what' | 'on'>): () => void;
+  close(): void;
+}
+
+/** How far the run is. */
+export interface ProcessProgress {
+  readonly exploreStep: number;
+  readonly trainStep: number;
+  /** Of the weights that the explorer uses. */
+  readonly version: number;
+}
+
+/** What the file holds. */
+export interface ProcessBeat {
+  readonly pid: number;
+  readonly host: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly waits: Readonly<Record<MemberRole, readonly Wait[]>>;
+  readonly progress: ProcessProgress;
+}
+
+interface Entry extends Pick<Wait, 'what' | 'on'> {
+  readonly role: MemberRole;
+  readonly since: number;
+}
+
+export function openProcessFile(
+  jobDirectory: string,
+  progress: () => ProcessProgress,
+): ProcessFile {
+  const file = path.join(jobDirectory, processFileName);
+  const waits = new Set<Entry>();
+  const write = (): void => {
+    const now = Date.now();
+    const of = (role: MemberRole): readonly Wait[] =>
+      [...waits]
+        .filter((entry) => entry.role === role)
+        .map(({ what, on, since }) => ({ what, on, forMs: now - since }));
+    const both = { explorer: of('explorer'), trainer: of('trainer') };
+    const beat: ProcessBeat = {
+      pid: process.pid,
+      host: hostname(),
+      at: now,
+      waits: both,
+      progress: progress(),
+    };
+    try {
+      writeFileSync(`${file}.new`, JSON.stringify(beat));
+      renameSync(`${file}.new`, file);
+    } catch {
+      // A full disk is reported by what has to be written.
+    }
+  };
+  write();
+  // Of the machine, not of the run: whether the process lives is a matter of real time.
+  const timer = setInterval(write, beatMs);
+  timer.unref();
+  return {
+    wait: (role, { what, on }) => {
+      const entry = { what, on, role, since: Date.now() };
+      waits.add(entry);
+      return () => void waits.delete(entry);
+    },
+    close: () => {
+      clearInterval(timer);
+      rmSync(file, { force: true });
+    },
+  };
+}

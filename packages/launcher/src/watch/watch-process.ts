@@ -1,0 +1,47 @@
+/** What the synchronizer of a process knows, for its `status.json`. */
+import type { Synchronizer } from '@trinity-rft/synchronizer';
+import { openProcessFile } from './process-file.js';
+
+export interface ProcessWatch {
+  /** The same, seen by this watch. */
+  readonly watch: (synchronizer: Synchronizer) => Synchronizer;
+  close(): void;
+}
+
+/** For a process that explores and trains. */
+export function watchProcess(jobDirectory: string): ProcessWatch {
+  const progress = { exploreStep: 0, trainStep: 0, version: 0 };
+  const file = openProcessFile(jobDirectory, () => progress);
+  let endWait: (() => void) | undefined;
+  return {
+    watch: (inner) => ({
+      ...inner,
+      exploreBoundary: async (step, signal) => {
+        const what = `its turn after explore step ${step}`;
+        const end = file.wait('explorer', { what, on: 'trainer' });
+        try {
+          const result = await inner.exploreBoundary(step, signal);
+          progress.version = result.version;
+          return result;
+        } finally {
+          end();
+        }
+      },
+      exploreStepStored: (step) => {
+        progress.exploreStep = step;
+        inner.exploreStepStored(step);
+      },
+      trainStepDone: async (step, signal) => {
+        progress.trainStep = step;
+        await inner.trainStepDone(step, signal);
+      },
+      setTrainerWaiting: (waiting) => {
+        endWait?.();
+        const what = `experiences for train step ${progress.trainStep + 1}`;
+        endWait = waiting ? file.wait('trainer', { what, on: 'explorer' }) : undefined;
+        inner.setTrainerWaiting(waiting);
+      },
+    }),
+    close: () => file.close(),
+  };
+}

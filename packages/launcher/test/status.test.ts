@@ -1,0 +1,147 @@
+/** What `trinity status` and `trinity why` say of real processes that are stopped, killed, or wait. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { causesOf, type RunCauses } from '../src/status/causes.js';
+import { openStatus } from '../src/status/read-status.js';
+import { renderCauses, renderStatus } from '../src/status/render-status.js';
+import { openProcessFile } from '../src/watch/process-file.js';
+
+const script = path.join(import.meta.dirname, 'support', 'member.ts');
+const register = path.join(import.meta.dirname, '../../../tools/register-source.mjs');
+const patience = { timeout: 30_000, interval: 100 };
+
+let folder: string;
+let children: ChildProcess[];
+beforeEach(() => {
+  folder = path.join(mkdtempSync(path.join(tmpdir(), 'trinity-status-')), 'project', 'run');
+  mkdirSync(folder, { recursive: true });
+  children = [];
+});
+afterEach(async () => {
+  await Promise.all(
+    children.map(async (child) => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }),
+  );
+  rmSync(path.dirname(path.dirname(folder)), { recursive: true, force: true, maxRetries: 3 });
+});
+
+/** A process of the run; resolves when it takes part. */
+async function member(...args: readonly string[]): Promise<ChildProcess> {
+  const node = ['--conditions=@trinity-rft/source', '--import', register, script];
+  const store = [path.join(folder, 'run.db'), 'project/run'];
+  const child = spawn(process.execPath, [...node, ...store, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  await once(child.stdout!, 'data');
+  return child;
+}
+
+async function why(): Promise<RunCauses> {
+  const reader = await openStatus(folder);
+  try {
+    return causesOf(await reader.look());
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Trainer t and explorers e1 and e2, of which e1 has a task. */
+async function threeProcesses() {
+  const trainer = await member('trainer', 't', 'the tasks of explore step 1', 'explorer');
+  const working = await member('explorer', 'e1', '', '', '1');
+  const idle = await member('explorer', 'e2', 'weights for explore step 2', 't');
+  return { trainer, working, idle };
+}
+
+/** The cause once it is a process that is silent, and the text that names it. */
+async function silentCause() {
+  return vi.waitFor(async () => {
+    const causes = await why();
+    const links = causes.chains.map((chain) => chain.links.at(-1));
+    const silent = links.find((each) => each?.state === 'silent');
+    if (silent?.member === undefined) throw new Error('Nobody is silent.');
+    return { member: silent.member, text: renderCauses(causes) };
+  }, patience);
+}
+
+const nobodySilent = (): Promise<void> =>
+  vi.waitFor(async () => expect(renderCauses(await why())).not.toContain('silent'), patience);
+
+describe('why', () => {
+  it(
+    'names each process that is stopped or killed within 5 s, with the tasks that it holds',
+    { tags: ['slow'] },
+    async () => {
+      const { trainer, working, idle } = await threeProcesses();
+      const cases = [
+        [trainer, 'SIGSTOP', /CAUSE: trainer t .* is stopped/],
+        [working, 'SIGSTOP', /CAUSE: explorer e1 .* is stopped.*it has 1 task: 1\/0/],
+        [working, 'SIGKILL', /CAUSE: explorer e1 .* is gone.*it has 1 task: 1\/0/],
+      ] as const;
+      for (const [child, signal, says] of cases) {
+        child.kill(signal);
+        const { member: found, text } = await silentCause();
+        expect(text).toMatch(says);
+        expect(found.silentForMs).toBeLessThan(5000);
+        child.kill('SIGCONT');
+        if (signal === 'SIGSTOP') await nobodySilent();
+      }
+      trainer.kill('SIGKILL');
+      idle.kill('SIGKILL');
+      await vi.waitFor(
+        async () => expect(renderCauses(await why()).match(/is gone/g)).toHaveLength(3),
+        patience,
+      );
+    },
+  );
+
+  it('says which role is missing, follows waits to the process that works, and finds circles', async () => {
+    await member('trainer', 't', 'the tasks of explore step 1', 'explorer');
+    expect(renderCauses(await why())).toContain('CAUSE: there is no explorer. Start one');
+    await member('explorer', 'e2', 'weights for explore step 2', 't');
+    expect(renderCauses(await why())).toContain('they wait for one another');
+    await member('explorer', 'e1', '', '', '1');
+    expect(renderCauses(await why())).toMatch(
+      /explorer e2 .*\n {2}waits for weights for explore step 2, for .*: trainer t .*\n {4}waits for the tasks of explore step 1, .*: explorer e1 .* is at work/,
+    );
+    const reader = await openStatus(folder);
+    const status = await reader.look();
+    await reader.close();
+    const text = renderStatus(status);
+    expect(text).toContain('1 open, 1 in progress, 0 done');
+    expect(text).toMatch(
+      /explorer e1 \(process \d+ on .*\): working\n {4}weights 0, works on 1\/0/,
+    );
+    expect(text).toMatch(/waits for the tasks of explore step 1 \(explorer\), for \d/);
+    expect(JSON.parse(JSON.stringify(status))).toMatchObject({ plannedUpTo: 1, trainStep: 0 });
+  });
+});
+
+describe('status', () => {
+  it('shows the two halves of a run that one process makes', async () => {
+    const progress = { exploreStep: 4, trainStep: 3, version: 2 };
+    const file = openProcessFile(folder, () => progress);
+    const endWait = file.wait('trainer', { what: 'experiences', on: 'explorer' });
+    await vi.waitFor(
+      async () => expect(renderCauses(await why())).toContain('waits for experiences'),
+      patience,
+    );
+    const reader = await openStatus(folder);
+    expect(await reader.look()).toMatchObject({ trainStep: 3, plannedUpTo: 4, staleness: 1 });
+    endWait();
+    file.close();
+    await expect(openStatus(folder)).rejects.toThrow(/No process makes the run/);
+  });
+
+  it('of a folder that is not there is an error', async () => {
+    await expect(openStatus(path.join(folder, 'other'))).rejects.toThrow(/There is no .*other/);
+  });
+});
