@@ -102,7 +102,9 @@ function servicesOf(
   stage: StageConfig,
   { clock, env, logger }: Pick<MonitorOptions, 'clock' | 'env'> & Pick<StageMonitor, 'logger'>,
 ): readonly ServiceSink[] {
-  const { monitor, project, group, name, mode } = stage;
+  const { monitor, project, group, name, mode, part } = stage;
+  // The process that trains has the metrics of all.
+  if (part === 'explore') return [];
   const config = redact(stage) as Readonly<Record<string, unknown>>;
   return monitor.sinks.flatMap((service) =>
     service === 'tensorboard'

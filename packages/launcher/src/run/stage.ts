@@ -75,7 +75,8 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
     for (const change of options.changes) runtime.logger.warn(change);
     if (signal.aborted) return await interrupted(jobDirectory);
     await monitor.openServices();
-    if (stage.mode === 'both') watched = watchProcess(config.jobDirectory);
+    if (stage.mode === 'both' && stage.part === undefined)
+      watched = watchProcess(config.jobDirectory);
     const result = await modes[stage.mode]({
       ...options.extensions,
       stage,
