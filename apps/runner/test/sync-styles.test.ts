@@ -151,6 +151,35 @@ describe('two explorers and a trainer apart', { tags: ['slow'] }, () => {
   );
 
   it(
+    'lose nothing and keep the bound when the trainer is killed and started again',
+    { timeout: 240_000 },
+    async () => {
+      const name = 'apart-killed';
+      const over = styleOf('fully_async', { max_staleness: 1 });
+      const configOf = (part: Tree): string =>
+        workspace.config(`${name}-${String(part['mode'])}.yaml`, over, part, {
+          name,
+          buffer: { total_steps: 8 },
+        });
+      const trainer = configOf({ mode: 'train', trainer: { save_interval: 3 } });
+      const explorer = runHere(workspace, configOf({ mode: 'explore', explorer: { name: 'one' } }));
+      // Two lines for each step: it is past the checkpoint of step 3.
+      const point = {
+        call: 'append',
+        match: 'monitor/metrics.jsonl',
+        nth: 10,
+        when: 'after',
+      } as const;
+      const { signal } = await killedTrinity(workspace.root, runArgs(trainer), point);
+      expect(signal).toBe('SIGKILL');
+      const ends = await Promise.all([runHere(workspace, trainer), explorer]);
+      expect(ends.map(({ error }) => error)).toEqual([undefined, undefined]);
+      expectEachUsedOnce(name, 8 * 16);
+      expect(largestStaleness(name)).toBeLessThanOrEqual(1);
+    },
+  );
+
+  it(
     'end in the weights of fixed in one process, bit for bit, if no explore step may be ahead',
     { timeout: 240_000 },
     async () => {

@@ -17,7 +17,7 @@ const member: Membership = { role: 'explorer', name: 'one', host: 'here', pid: 1
 /** What an explorer with version 4 does with one task. */
 async function offered(task: LeasedTask, mayBeNewer: boolean): Promise<string> {
   const events: string[] = [];
-  let open = [task];
+  const open = [task];
   await exploreTasks({
     store: {
       lease: async () => open.splice(0),
