@@ -1,5 +1,6 @@
 /**
- * `pnpm bench store [sqlite] [postgres]`: the store that the processes of a run share. How long after
+ * `pnpm bench store [NAME...]`, of a database (`sqlite`, `postgres`) or a measurement (`hand-over`,
+ * `rollouts`, `open`): the store that the processes of a run share. How long after
  * an experience was stored a waiting process is awake; rollouts per second of two workloads of Agent
  * Lightning with a scripted model; what a rollout costs with 10 to 10,000 tasks open. PostgreSQL: one
  * that this machine has, with flushing on.
@@ -15,7 +16,13 @@ import { join, planOf, rollout, type Role } from './store/rollouts.ts';
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const wanted = process.argv.slice(2);
-const wants = (name: string): boolean => wanted.length === 0 || wanted.includes(name);
+const databases = ['sqlite', 'postgres'];
+/** Where no name of its kind is given, all are wanted. */
+function wants(name: string): boolean {
+  const isDatabase = databases.includes(name);
+  const ofKind = wanted.filter((each) => databases.includes(each) === isDatabase);
+  return ofKind.length === 0 || ofKind.includes(name);
+}
 const run = { run: 'bench', leaseMs: 60_000 };
 
 /** Another process at the same store. */
@@ -28,8 +35,13 @@ function start(url: string, role: Role): ChildProcess {
 
 const message = <T>(child: ChildProcess): Promise<T> =>
   new Promise((resolve, reject) => {
-    child.once('message', (value) => resolve(value as T));
-    child.once('exit', (code) => reject(new RangeError(`A process ended with ${code}.`)));
+    const fail = (code: number | null): void =>
+      reject(new RangeError(`A process ended with ${code}.`));
+    child.once('message', (value) => {
+      child.off('exit', fail);
+      resolve(value as T);
+    });
+    child.once('exit', fail);
   });
 
 const clock = (): number => Number(process.hrtime.bigint()) / 1e6;
@@ -149,9 +161,9 @@ async function flatness(url: string): Promise<void> {
 }
 
 async function measure(url: string): Promise<void> {
-  await handOver(url);
-  for (const workload of workloads) await throughput(url, workload);
-  await flatness(url);
+  if (wants('hand-over')) await handOver(url);
+  for (const workload of workloads) if (wants('rollouts')) await throughput(url, workload);
+  if (wants('open')) await flatness(url);
 }
 
 const folder = mkdtempSync(path.join(tmpdir(), 'trinity-bench-store-'));
