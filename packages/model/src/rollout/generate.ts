@@ -69,7 +69,7 @@ export interface GenerateOptions {
 export type TurnSoFar = Pick<ChatResponse, 'responseText' | 'reasoningText' | 'toolCalls'>;
 
 /** What a prompt is made from. */
-export interface PromptRequest {
+interface PromptRequest {
   /** The messages as the client sent them. */
   readonly messages: readonly unknown[];
   /** Text or ids to continue as they are, without messages, template and parsers. */
