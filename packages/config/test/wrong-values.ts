@@ -34,11 +34,6 @@ export const wrongValues: readonly WrongValue[] = [
     'both_at_once',
     'got "both_at_once", expected one of both, explore, train, bench, serve, colo',
   ],
-  [
-    'mode',
-    'explore',
-    'got "explore", which is not supported. Use both: explorer and trainer share ',
-  ],
   ['project', "''", 'got "", expected text that is not empty.'],
   [
     'group',

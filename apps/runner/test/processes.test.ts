@@ -1,0 +1,99 @@
+/** One trainer and several explorers, each a process of its own. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runHere } from './support/run-here.js';
+import { metricLines, usedRows, weightsDigest } from './support/run-record.js';
+import { runArgs, startTrinity, type Trinity } from './support/trinity.js';
+import { createWorkspace, evalTasksets, type Tree, type Workspace } from './support/workspace.js';
+
+const minutes = 60_000;
+
+let workspace: Workspace;
+let expected: ReturnType<typeof recordOf>;
+
+/** Weights move after explore steps 3 and 5, while the trainer is one step behind. */
+const base: readonly Tree[] = [
+  evalTasksets,
+  {
+    explorer: { eval_on_startup: true, eval_interval: 2 },
+    synchronizer: { sync_interval: 2, sync_offset: 1 },
+    trainer: { save_interval: 2 },
+  },
+];
+
+function recordOf(name: string) {
+  const job = path.join(workspace.root, 'runs/tests', name);
+  const lines = metricLines(job);
+  return {
+    digest: weightsDigest(job),
+    explorer: lines.filter(({ role }) => role === 'explorer'),
+    trainer: lines.filter(({ role }) => role === 'trainer'),
+    rows: usedRows(path.join(job, 'buffer/experience_buffer.db')),
+  };
+}
+
+beforeAll(async () => {
+  workspace = await createWorkspace();
+  await runHere(workspace, workspace.config('both.yaml', ...base, { name: 'both' }));
+  expected = recordOf('both');
+}, 2 * minutes);
+
+function start(name: string, ...args: readonly string[]): Trinity {
+  const config = workspace.config(`${name}.yaml`, ...base, { name });
+  return startTrinity(workspace.root, [...runArgs(config), ...args]);
+}
+
+const explorer = (name: string, who: string): Trinity =>
+  start(name, '--mode', 'explore', '--explorer-name', who);
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await pause(50);
+}
+
+describe('explorers and a trainer as processes of their own', () => {
+  it(
+    'end with the weights, metrics and experiences of one process, whoever stops in between',
+    async () => {
+      const first = explorer('apart', 'first');
+      const trainer = start('apart', '--mode', 'train');
+      await until(() => trainer.output().includes('step 2/6'));
+      trainer.child.kill('SIGKILL');
+      first.child.kill('SIGTERM');
+      expect((await first.ended).exitCode).toBe(130);
+      await trainer.ended;
+      const others = ['second', 'third'].map((who) => explorer('apart', who));
+      const again = start('apart', '--mode', 'train');
+      const ends = await Promise.all([again, ...others].map(({ ended }) => ended));
+      expect(ends.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+      expect(recordOf('apart')).toEqual(expected);
+    },
+    4 * minutes,
+  );
+
+  it(
+    'are started and ended together by one command',
+    async () => {
+      const { exitCode } = await start('together', '--explorers', '2').ended;
+      expect(exitCode).toBe(0);
+      expect(recordOf('together').digest).toBe(expected.digest);
+    },
+    4 * minutes,
+  );
+
+  it(
+    'have names of their own: a second explorer of a name is refused, and the first waits on',
+    async () => {
+      const first = explorer('names', 'one');
+      const pid = path.join(workspace.root, 'runs/tests/names/explorers/one/run.pid');
+      await until(() => existsSync(pid));
+      const twin = await explorer('names', 'one').ended;
+      expect(twin.exitCode).toBe(2);
+      expect(twin.stderr).toContain(`is in use by process ${first.child.pid}`);
+      first.child.kill('SIGTERM');
+      expect((await first.ended).exitCode).toBe(130);
+    },
+    4 * minutes,
+  );
+});
