@@ -8,6 +8,7 @@ import {
   type Delivery,
   type Membership,
   type PublishedWeights,
+  type RunView,
 } from '@trinity-rft/core/internal';
 import { createModelFolder, onnxEngine } from '@trinity-rft/engine-onnx';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -70,6 +71,7 @@ async function receive(sampler = engine.sampler): Promise<{ error?: Error; deliv
     store: {
       published: async () => published,
       getFile: async () => undefined,
+      view: async () => ({ end: undefined }) as RunView,
       delivered: async (_member, delivery) => void deliveries.push(delivery),
     },
     member: {} as Membership,
