@@ -7,6 +7,7 @@ import { addConvert } from './commands/convert.js';
 import { addDebug } from './commands/debug.js';
 import { addInit } from './commands/init.js';
 import { addLog } from './commands/log.js';
+import { addReward } from './commands/reward.js';
 import { addRun } from './commands/run.js';
 import { addServe } from './commands/serve.js';
 import { addStatus, addWhy } from './commands/status.js';
@@ -28,6 +29,7 @@ const commands: readonly AddCommand[] = [
   addVerify,
   addDebug,
   addView,
+  addReward,
   addLog,
   addStatus,
   addWhy,

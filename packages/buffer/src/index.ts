@@ -1,3 +1,9 @@
+export {
+  scoreRun,
+  sqliteLateRewards,
+  waitingRuns,
+  type LateRewardOptions,
+} from './late/late-rewards.js';
 export { mixedExperienceSource, type MixedSourceOptions } from './mix/mixed-experience-source.js';
 export { storedRows, type StoredRows } from './mix/stored-rows.js';
 export type { LeaseStoreOptions } from './store/lease-store.js';

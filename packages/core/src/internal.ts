@@ -89,6 +89,7 @@ export type {
   WeightFile,
 } from './run-store.js';
 export { inTransaction } from './sqlite.js';
+export type { DueGroup, LateRewards, PendingGroup, PendingRun } from './late-rewards.js';
 export { isUsableReward, usableReward } from './reward.js';
 export { type LogLevel, silentLogger, sleep, systemClock } from './runtime.js';
 export { isSecretName, knowSecret, knowSecretsOf, redactText, redacted } from './secrets.js';

@@ -7,7 +7,12 @@ import type {
   MetricSink,
   Task,
 } from '@trinity-rft/core';
-import type { ExperienceShape, JsonState, RowFeedback } from '@trinity-rft/core/internal';
+import type {
+  ExperienceShape,
+  JsonState,
+  LateRewards,
+  RowFeedback,
+} from '@trinity-rft/core/internal';
 import type { DynamicSampling } from './dynamic-sampling.js';
 import type { TaskOutcome } from './runs/outcome.js';
 import type { RunSettings } from './runs/run-attempt.js';
@@ -30,6 +35,8 @@ export interface ExplorerSettings extends RunSettings {
   readonly dynamicTimeout?: DynamicTimeout;
   /** What is stored; advantages are computed per model call either way. @default "step" */
   readonly experienceShape?: ExperienceShape;
+  /** How long a pending reward may take, unless the workflow says. @default a day */
+  readonly maxRewardDelayMs?: number;
   /** Explore steps between evaluations. @default never */
   readonly evalInterval?: number;
   /** Evaluate before the first explore step. */
@@ -66,6 +73,8 @@ export interface ExplorerOptions extends TaskRunnerOptions {
   readonly operators?: readonly ExperienceOperator[];
   readonly advantage?: AdvantageFn;
   readonly store: ExperienceStore;
+  /** Where groups wait whose rewards arrive later. @default rewards may not be pending */
+  readonly lateRewards?: LateRewards;
   /**
    * Receives the experiences of each explore step just before they are stored: what it records of a
    * step that was not stored is recorded again when the run resumes.
@@ -138,4 +147,6 @@ export interface ExplorerState {
    * how many steps are in flight. @default none
    */
   readonly feedback?: readonly RowFeedback[];
+  /** Tasks whose rewards are pending. @default none */
+  readonly waiting?: readonly string[];
 }

@@ -6,6 +6,7 @@ import type { Metrics, Task } from '@trinity-rft/core';
 import { createBatchFiller, type BatchFiller } from './dynamic-sampling.js';
 import { evaluate, isEvalStep } from './evaluation.js';
 import type { ExplorerOptions, ExplorerState, ExploreSync } from './explorer-options.js';
+import { createLateGroups, type LateGroups } from './late-groups.js';
 import { createFailureGuard, type FailureGuard } from './failure-guard.js';
 import { createFeedbackLine, type FeedbackLine } from './feedback.js';
 import { cutOffMetrics, rolloutMetrics } from './metrics/rollout-metrics.js';
@@ -37,6 +38,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     ...(elsewhere(options) ?? taskRunner(options, timeLimits)),
     timeLimits,
     filler: createBatchFiller(options.dynamicSampling, options.runtime.logger),
+    late: lateGroups(options),
     failureGuard: createFailureGuard(options.store),
     warnings: createStepWarnings(options.runtime.logger),
     feedbackLine: createFeedbackLine(options.feed),
@@ -51,6 +53,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
 interface ExplorerParts extends Omit<ExplorerOptions, 'runTasks'>, TaskRunner {
   readonly timeLimits: TimeLimits;
   readonly filler: BatchFiller;
+  readonly late: LateGroups;
   readonly failureGuard: FailureGuard;
   readonly feedbackLine: FeedbackLine;
   readonly warnings: StepWarnings;
@@ -80,11 +83,25 @@ function elsewhere({ runTasks, settings, signal }: ExplorerOptions): TaskRunner 
   };
 }
 
+const aDay = 86_400_000;
+
+function lateGroups({ lateRewards: rewards, settings, runtime }: ExplorerOptions): LateGroups {
+  const { failureReward } = settings;
+  const { clock, logger } = runtime;
+  return createLateGroups(rewards && { rewards, failureReward, clock, logger });
+}
+
 /** At most `concurrency` attempts are in flight, whichever steps and evaluations they belong to. */
 function taskRunner(options: ExplorerOptions, { limit }: TimeLimits): TaskRunner {
   const { settings, runtime } = options;
   let late = 0;
-  const startTask = taskStarter({ ...options, timeLimit: limit, onLateResult: () => void late++ });
+  const delay = settings.maxRewardDelayMs ?? aDay;
+  const startTask = taskStarter({
+    ...options,
+    timeLimit: limit,
+    onLateResult: () => void late++,
+    rewardDeadline: options.lateRewards && ((own = delay) => runtime.clock.now() + own),
+  });
   const { overRollout = { ratio: 0, waitAfterMinMs: 0, returnPartialTasks: false } } = settings;
   return {
     runTasks: (tasks) => Promise.all(tasks.map((task) => startTask(task).outcome)),
@@ -111,6 +128,7 @@ async function explore(parts: ExplorerParts, state: ExplorerState | undefined): 
   if (state && sync.isBoundary(step)) await fetchWeights(parts, step);
   if (sync.streaming) step = await exploreStreaming(streamingOptions(parts, sync.streaming), step);
   else step = await exploreBetweenBoundaries(parts, step);
+  await finishLateGroups(parts, step);
   await failureGuard.end();
   return step;
 }
@@ -237,13 +255,15 @@ async function finishStep(
   { step, start, outcomes: pending, state: stateBefore, plannedAfter }: ExploreStep,
 ): Promise<void> {
   const { store, sink, runtime, filler, timeLimits, feedbackLine } = parts;
-  const first = exploredOf(await pending, parts);
-  const explored = await filler.fill(first, step, parts);
+  const ended = await pending;
+  const options = { ...parts, late: parts.late.take(step) };
+  const explored = await filler.fill(exploredOf(ended, options), step, options);
   const { outcomes, experiences } = explored;
   const seconds = (runtime.clock.now() - start) / 1000;
 
   const metrics = stepMetrics(parts, explored, stateBefore);
   timeLimits.record(outcomes);
+  parts.late.setAside(step, outcomes);
   // A filled step is the only one in flight: what the feed gave until now belongs to it.
   const feed = parts.dynamicSampling ? parts.feed.state() : stateBefore.feed;
   const feedback = feedbackLine.add(step, plannedAfter, explored.feedback);
@@ -258,12 +278,28 @@ async function finishStep(
 
   parts.onExplored?.(step, experiences);
   await store.put(experiences, { ...state });
+  parts.late.commit(step);
   parts.sync.exploreStepStored?.(step);
   await parts.failureGuard.stepDone(outcomes, state);
 }
 
+/** Groups that still wait when the tasks have ended are one more batch, of no explore step. */
+async function finishLateGroups(parts: ExplorerParts, step: number): Promise<void> {
+  const { late, feedbackLine, store, sink, signal } = parts;
+  if (!late.waiting()) return;
+  await late.untilDue(signal);
+  // No step is in flight, so the stored feed may have all results.
+  feedbackLine.pass();
+  const collected = late.take(step + 1);
+  const { experiences, metrics } = exploredOf([], { ...parts, late: collected });
+  sink.write({ role: 'explorer', step: step + 1, metrics: { ...late.metrics(), ...metrics } });
+  parts.onExplored?.(step + 1, experiences);
+  await store.put(experiences, { ...stateAt(parts, step) });
+  late.commit(step);
+}
+
 function stepMetrics(
-  { settings, warnings, filler, timeLimits, takeLateResults }: ExplorerParts,
+  { settings, warnings, filler, late, timeLimits, takeLateResults }: ExplorerParts,
   { outcomes, collected, experiences, metrics }: Explored,
   { policyVersion }: ExplorerState,
 ): Metrics {
@@ -274,7 +310,7 @@ function stepMetrics(
   const cutOff =
     (settings.overRollout?.ratio ?? 0) > 0 ? cutOffMetrics(outcomes, takeLateResults()) : {};
   const limits = timeLimits.metrics(outcomes.map(({ task }) => task));
-  return { ...rollout, ...cutOff, ...limits, ...filler.metrics(), ...metrics };
+  return { ...rollout, ...cutOff, ...limits, ...filler.metrics(), ...late.metrics(), ...metrics };
 }
 
 async function recordEvaluation(parts: ExplorerParts, step: number): Promise<void> {
@@ -310,16 +346,18 @@ function stateAt(parts: ExplorerParts, step: number): ExplorerState {
 function ownState({
   timeLimits,
   filler,
-}: ExplorerParts): Pick<ExplorerState, 'timeLimits' | 'carried'> {
-  return { timeLimits: timeLimits.state(), carried: filler.carried() };
+  late,
+}: ExplorerParts): Pick<ExplorerState, 'timeLimits' | 'carried' | 'waiting'> {
+  return { timeLimits: timeLimits.state(), carried: filler.carried(), waiting: late.waiting() };
 }
 
 function restore(
-  { feed, feedbackLine, timeLimits, filler }: ExplorerParts,
+  { feed, feedbackLine, timeLimits, filler, late }: ExplorerParts,
   state: ExplorerState,
 ): void {
   feed.restore(state.feed);
   feedbackLine.restore(state.step, state.feedback ?? []);
   if (state.timeLimits) timeLimits.restore(state.timeLimits);
   filler.restore(state.carried ?? 0);
+  late.restore(state.step, state.waiting ?? []);
 }

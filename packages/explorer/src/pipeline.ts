@@ -11,6 +11,7 @@ import {
   type ExperienceShape,
   type RowFeedback,
 } from '@trinity-rft/core/internal';
+import { isPending } from './late-groups.js';
 import { isOk } from './runs/outcome.js';
 import type { UsableOutcome } from './runs/wait-for-enough.js';
 
@@ -45,15 +46,17 @@ export interface Explored extends PipelineResult {
 
 export interface ExploredOptions extends Omit<PipelineOptions, 'experienceShape'> {
   readonly settings: Pick<PipelineOptions, 'experienceShape'>;
+  /** Of earlier steps, whose rewards have come since. @default none */
+  readonly late?: readonly Experience[];
 }
 
 export function exploredOf(
   outcomes: readonly UsableOutcome[],
-  { operators, advantage, settings: { experienceShape } }: ExploredOptions,
+  { operators, advantage, settings: { experienceShape }, late = [] }: ExploredOptions,
 ): Explored {
-  const collected = outcomes.flatMap(({ runs }) =>
-    runs.filter(isOk).flatMap((run) => run.experiences),
-  );
+  const scored = outcomes.filter((outcome) => !isPending(outcome));
+  const own = scored.flatMap(({ runs }) => runs.filter(isOk).flatMap((run) => run.experiences));
+  const collected = [...late, ...own];
   const result = runPipeline(collected, { operators, advantage, experienceShape });
   return { ...result, outcomes, collected };
 }

@@ -6,6 +6,7 @@ export type {
   ServeOptions,
 } from './context/stage-context.js';
 export { findRecords, type RecordsPlace } from './debug/find-records.js';
+export { giveReward, runsThatWait, type WaitingRun } from './debug/late-rewards.js';
 export {
   serveDebugModel,
   type DebugModelOptions,

@@ -12,6 +12,7 @@ export type {
   WorkflowDefinition,
   WorkflowInstance,
   WorkflowNeeds,
+  PendingOutput,
   WorkflowOutput,
   WorkflowResult,
 } from './definition/types.js';

@@ -70,6 +70,12 @@ const explorerShape = {
       seconds === null ? undefined : milliseconds(seconds),
     ),
   ),
+  max_reward_delay: field(
+    float({ above: 0 }),
+    86_400,
+    'Seconds that a pending reward may take, unless the workflow says; then the run is dropped, or gets failure_reward.',
+    as('maxRewardDelayMs', milliseconds),
+  ),
   max_retry_times: field(int({ min: 0 }), 2, 'Further attempts of a failed run.'),
   failure_reward: maybe(
     float(),

@@ -9,14 +9,21 @@ import {
   usableReward,
   withFields,
 } from '@trinity-rft/core/internal';
-import type { AgentModel, WorkflowOutput, WorkflowResult } from '@trinity-rft/workflow';
+import type {
+  AgentModel,
+  PendingOutput,
+  WorkflowOutput,
+  WorkflowResult,
+} from '@trinity-rft/workflow';
 
 export interface FinishedRun {
   readonly run: number;
   /** In step order; empty for evaluation. */
   readonly experiences: readonly Experience[];
-  /** Reward of the last step. */
+  /** Reward of the last step; NaN while it is pending. */
   readonly reward: number;
+  /** The reward is pending until then, in milliseconds since the epoch. @default it is not */
+  readonly rewardDeadline?: number;
   /** Numbers of the run, `reward` among them. */
   readonly metrics: Metrics;
 }
@@ -35,6 +42,8 @@ export interface FinishOptions {
   /** Runs that the result must cover. */
   readonly range: RunRange;
   readonly model: AgentModel;
+  /** When a reward that is pending from now on is given up. @default it may not be pending */
+  readonly rewardDeadline?: (delayMs: number | undefined) => number;
 }
 
 /**
@@ -46,14 +55,20 @@ export function finishRuns(result: WorkflowResult, options: FinishOptions): read
   const recorded = model.extractExperiencesFromHistory();
   const { experiences, metrics } = Array.isArray(result)
     ? { experiences: result as readonly Experience[], metrics: {} }
-    : scored(recorded, result as WorkflowOutput | number, task);
+    : isPendingOutput(result)
+      ? unscored(recorded, result, options)
+      : scored(recorded, result as WorkflowOutput | number, task);
+  const rewardDeadline = isPendingOutput(result)
+    ? options.rewardDeadline?.(result.deadlineMs)
+    : undefined;
   if (experiences.length === 0)
     throw invalid(
       task,
       'returned no experiences',
       'Return at least one, or a reward after calling the model at least once.',
     );
-  const complete = experiences.map((experience) => completed(experience, recorded, options));
+  const checks = isPendingOutput(result) ? options : { ...options, rewardDeadline: undefined };
+  const complete = experiences.map((experience) => completed(experience, recorded, checks));
   const runs = Map.groupBy(complete, (experience) => experience.eid.run);
   for (let run = range.firstRun; run < range.firstRun + range.count; run++) {
     if (!runs.has(run))
@@ -65,7 +80,29 @@ export function finishRuns(result: WorkflowResult, options: FinishOptions): read
   }
   return [...runs]
     .toSorted(([a], [b]) => a - b)
-    .map(([run, members]) => finishRun(run, members, metrics, task));
+    .map(([run, members]) => ({ ...finishRun(run, members, metrics, task), rewardDeadline }));
+}
+
+const isPendingOutput = (result: WorkflowResult): result is PendingOutput =>
+  typeof result === 'object' && 'pending' in result && result.pending;
+
+function unscored(
+  recorded: readonly Experience[],
+  { metrics = {}, info = {}, deadlineMs = 0 }: PendingOutput,
+  { task, rewardDeadline }: FinishOptions,
+): { experiences: readonly Experience[]; metrics: Metrics } {
+  if (!rewardDeadline || task.isEval)
+    throw invalid(
+      task,
+      'returned a pending reward',
+      'Only training tasks of mode both can wait for one: score evaluations and runs of other modes at once.',
+    );
+  if (!Number.isFinite(deadlineMs) || deadlineMs < 0)
+    throw invalid(task, `returned the deadlineMs ${deadlineMs}`, 'Return milliseconds, 0 or more.');
+  const experiences = recorded.map((experience) =>
+    withFields(experience, { reward: undefined, info: { ...experience.info, ...info } }),
+  );
+  return { experiences, metrics };
 }
 
 /** Every recorded call of the run gets the score; the metrics describe the run. */
@@ -96,7 +133,7 @@ function scored(
 function completed(
   experience: Experience,
   recorded: readonly Experience[],
-  { task, range }: FinishOptions,
+  { task, range, rewardDeadline }: FinishOptions,
 ): Experience {
   const { reward, eid } = experience;
   if (eid.suffix.includes('/'))
@@ -105,7 +142,7 @@ function completed(
       `returned an experience with the eid.suffix "${eid.suffix}"`,
       'Leave "/" out of it: it separates the parts of a uid.',
     );
-  if (reward === undefined && !task.isEval)
+  if (reward === undefined && !task.isEval && !rewardDeadline)
     throw invalid(
       task,
       'returned an experience without a reward',

@@ -80,6 +80,8 @@ export interface AttemptOptions {
   readonly timeLimit?: (task: Task) => TimeLimit;
   /** Called when a workflow returns after its attempt was over. @default nobody is told */
   readonly onLateResult?: () => void;
+  /** See `FinishOptions`. @default rewards may not be pending */
+  readonly rewardDeadline?: (delayMs: number | undefined) => number;
   /** Aborts when the task is no longer waited for. @default never */
   readonly taskEnd?: AbortSignal;
   readonly runtime: Runtime;
@@ -124,7 +126,7 @@ export async function runAttempt(
   try {
     const work = inRun(runName(attempt), () => runWorkflow(started, options));
     const { instance, result } = await beforeDeadline(work, started, over, options);
-    const runs = finish(started, result, runtime);
+    const runs = finish(started, result, options);
     if (definition.canReset) pool.put(definition, instance);
     return { status: 'ok', runs };
   } catch (error) {
@@ -152,7 +154,9 @@ async function runWorkflow(
   { task, range, model: { model, auxiliaryModels }, signal }: StartedAttempt,
   { definition, pool, rewardFn, runtime }: AttemptOptions,
 ): Promise<{ instance: WorkflowInstance; result: WorkflowResult }> {
-  const context: WorkflowContext = { task, model, auxiliaryModels, runtime, signal, rewardFn };
+  const runId = `${task.batchId}/${task.taskId}/${range.firstRun}`;
+  const own = { task, model, auxiliaryModels, runId };
+  const context: WorkflowContext = { ...own, runtime, signal, rewardFn };
   const used = definition.canReset ? pool.take(definition) : undefined;
   const instance = used ?? definition.create(context);
   if (used) await used.reset?.(context);
@@ -167,10 +171,10 @@ async function runWorkflow(
 function finish(
   { task, range, model, start }: StartedAttempt,
   result: WorkflowResult,
-  { clock }: Runtime,
+  { runtime: { clock }, rewardDeadline }: Pick<AttemptOptions, 'runtime' | 'rewardDeadline'>,
   failure?: Error,
 ): readonly SuccessfulRun[] {
-  const runs = finishRuns(result, { task, range, model: model.model });
+  const runs = finishRuns(result, { task, range, model: model.model, rewardDeadline });
   const callMetrics = model.metrics();
   const seconds = (clock.now() - start) / 1000;
   return runs.map((run) => ({
@@ -194,7 +198,7 @@ function applyFailureReward(
   if (reward === undefined) return failed;
   const { error } = failure;
   try {
-    const runs = finish(attempt, { reward }, runtime, error);
+    const runs = finish(attempt, { reward }, { runtime }, error);
     const consequence = `gets the failure reward ${reward}`;
     reportFailure(attempt, { error, consequence, logger: runtime.logger });
     return { status: 'ok', runs };

@@ -19,7 +19,7 @@ export type StartTask = (task: Task) => RunningTask;
 
 export interface StartTaskOptions extends Pick<
   AttemptOptions,
-  'createModel' | 'timeLimit' | 'onLateResult'
+  'createModel' | 'timeLimit' | 'onLateResult' | 'rewardDeadline'
 > {
   /** `concurrency`: attempts in flight, of whichever tasks. */
   readonly settings: RunSettings & { readonly concurrency: number };
@@ -31,10 +31,12 @@ export interface StartTaskOptions extends Pick<
 
 /** The tasks that it starts share a limit of concurrent attempts and their idle instances. */
 export function taskStarter(options: StartTaskOptions): StartTask {
-  const { settings, createModel, timeLimit, onLateResult, runtime, signal } = options;
+  const { settings, createModel, timeLimit, onLateResult, rewardDeadline } = options;
+  const { runtime, signal } = options;
   const limit = pLimit(settings.concurrency);
   const pool = createInstancePool();
-  const shared = { settings, createModel, timeLimit, onLateResult, limit, pool, runtime, signal };
+  const attempts = { settings, createModel, timeLimit, onLateResult, rewardDeadline };
+  const shared = { ...attempts, limit, pool, runtime, signal };
   return (task) => {
     const cut = new AbortController();
     const outcome = runTask(task, {

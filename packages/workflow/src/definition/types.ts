@@ -22,6 +22,11 @@ export interface WorkflowContext {
   /** The reward function that the task names, if any. */
   readonly rewardFn?: RewardFn;
   readonly runtime: Runtime;
+  /**
+   * `explore step/task/run`: the id under which a pending reward is given. @default outside of a run
+   * there is none
+   */
+  readonly runId?: string;
   /** Aborts when the attempt times out or the run stops. */
   readonly signal: AbortSignal;
 }
@@ -33,8 +38,18 @@ export interface WorkflowOutput {
   readonly info?: Readonly<Record<string, unknown>>;
 }
 
-/** Experiences that the workflow created, or a score (a number is one) for the recorded calls. */
-export type WorkflowResult = readonly Experience[] | WorkflowOutput | number;
+/** The reward of the recorded calls comes later, by the id of the run: `trinity reward`. */
+export interface PendingOutput extends Omit<WorkflowOutput, 'reward'> {
+  readonly pending: true;
+  /** How long it may take, in milliseconds. @default `explorer.max_reward_delay` */
+  readonly deadlineMs?: number;
+}
+
+/**
+ * Experiences that the workflow created, or a score (a number is one) for the recorded calls, or that
+ * the score is pending.
+ */
+export type WorkflowResult = readonly Experience[] | WorkflowOutput | PendingOutput | number;
 
 /** A workflow created for a task. */
 export interface WorkflowInstance {

@@ -63,6 +63,7 @@ export async function assembleLoop(
   const shared = {
     ...explorerOptions(context, { ...parts, sink }),
     store,
+    lateRewards: parts.lateRewards,
     sync: synchronizer,
     advantage: algorithm.advantage,
   };

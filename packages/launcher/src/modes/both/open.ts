@@ -1,8 +1,10 @@
 /** Everything that exploring and training need, opened. */
+import { sqliteLateRewards } from '@trinity-rft/buffer';
 import type { Engine, ExperienceStore, ValueEngine } from '@trinity-rft/core';
-import type { Algorithm } from '@trinity-rft/core/internal';
+import type { Algorithm, LateRewards } from '@trinity-rft/core/internal';
 import type { ChatFormat } from '@trinity-rft/chat';
 import { algorithmOf } from '../../assembly/algorithm.js';
+import { lateRewardsFile } from '../../assembly/data/late-rewards.js';
 import { openSampling, type Sampling } from '../../assembly/data/sample-strategy.js';
 import type { StageTasks } from '../../assembly/data/tasks.js';
 import { runsHere, type RunSide } from '../../assembly/explorer-options.js';
@@ -51,6 +53,7 @@ export interface LoopParts extends DataParts, Closable {
   readonly engine: Engine;
   readonly critic: ValueEngine | undefined;
   readonly runs: RunSide;
+  readonly lateRewards: LateRewards;
   readonly transport: StageTransport;
   /** Aborts with an error once any model can no longer sample, or the side that explores is lost. */
   readonly engineFailed: AbortSignal;
@@ -71,6 +74,7 @@ export function openParts(
     const critic = await openCritic(context, algorithm);
     if (critic) stack.use(critic);
     const { runs, transport, failed } = await openExploreSide(context, { engine, format }, stack);
+    const lateRewards = stack.use(sqliteLateRewards({ path: lateRewardsFile(context.stage) }));
     return {
       ...data,
       algorithm,
@@ -78,6 +82,7 @@ export function openParts(
       engine,
       critic,
       runs,
+      lateRewards,
       transport,
       engineFailed: AbortSignal.any([engine.failed, failed]),
       close: () => stack.close(),

@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createExperience } from '@trinity-rft/core';
+import type { LateRewards, PendingGroup } from '@trinity-rft/core/internal';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { scoreRun, sqliteLateRewards, waitingRuns } from './late-rewards.js';
+
+let folder: string;
+let file: string;
+let rewards: LateRewards;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'trinity-late-'));
+  file = path.join(folder, 'buffer/late_rewards.db');
+  rewards = sqliteLateRewards({ path: file });
+});
+afterEach(async () => {
+  await rewards.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Two runs; the workflow has scored the second itself if `own` is given. */
+const group = (step: number, task: number, own?: number): PendingGroup => ({
+  task: `${step}/${task}`,
+  step,
+  runs: [0, 1].map((run) => ({
+    run: `${step}/${task}/${run}`,
+    reward: run === 1 ? own : undefined,
+    deadline: 1000,
+    experiences: [
+      createExperience({
+        tokens: [1, 2],
+        promptLength: 1,
+        eid: { batch: step, task, run, step: 0, suffix: '0' },
+      }),
+    ],
+  })),
+});
+const dueAt = (now: number) =>
+  rewards.due(now).map(({ task, runs }) => [task, ...runs.map(({ reward }) => reward)]);
+
+describe('a reward that comes later', () => {
+  it('is refused by name: before the run is stored, unknown, unusable, a second one, too late', () => {
+    expect(() => scoreRun(file, '1/0/0', 1)).toThrow('no run of it waits for a reward');
+    rewards.add([group(1, 0), group(1, 1, 0.5)]);
+    const noSuchRun = 'no run with this id waits for a reward';
+    expect(() => scoreRun(file, '1/0/0', 1)).toThrow(noSuchRun);
+    rewards.commit(1, ['1/0', '1/1']);
+    expect(() => scoreRun(file, '1/0/7', 1)).toThrow(noSuchRun);
+    expect(() => scoreRun(file, '1/1/1', 1)).toThrow(noSuchRun);
+    for (const value of [Infinity, 1e10])
+      expect(() => scoreRun(file, '1/0/0', value)).toThrow('is not a number from -1e9 to 1e9');
+    scoreRun(file, '1/0/0', 0.7);
+    scoreRun(file, '1/0/0', 0.7);
+    expect(() => scoreRun(file, '1/0/0', 0.8)).toThrow('has another reward already');
+    rewards.due(1000);
+    expect(() => scoreRun(file, '1/0/1', 1)).toThrow('the deadline of the run has passed');
+    expect(waitingRuns(file)).toEqual([]);
+  });
+
+  it('is held to the same rules in SQL', () => {
+    rewards.add([group(3, 1)]);
+    rewards.commit(3, ['3/1']);
+    const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+    const database = new DatabaseSync(file);
+    const insert = (run: string, reward: string): void =>
+      database.exec(`INSERT OR REPLACE INTO score (run, reward) VALUES ('${run}', ${reward})`);
+    insert('3/1/0', '0.25');
+    expect(() => insert('3/1/0', '0.5')).toThrow('has another reward already');
+    expect(() => insert('3/1/1', "'good'")).toThrow('is not a number');
+    expect(() => insert('9/9/9', '1')).toThrow('no run with this id');
+    expect(() => database.exec('UPDATE score SET reward = 1')).toThrow('another reward already');
+    insert('3/1/1', '-1');
+    database.close();
+    expect(dueAt(0)).toEqual([['3/1', 0.25, -1]]);
+  });
+
+  it('completes its group, and only that one', () => {
+    rewards.add([group(1, 0), group(1, 1, 0.5)]);
+    rewards.commit(1, ['1/0', '1/1']);
+    expect(dueAt(999)).toEqual([]);
+    scoreRun(file, '1/0/1', 1);
+    scoreRun(file, '1/1/0', 2);
+    expect(dueAt(999)).toEqual([['1/1', 2, 0.5]]);
+    expect(dueAt(1000)).toEqual([
+      ['1/0', undefined, 1],
+      ['1/1', 2, 0.5],
+    ]);
+    rewards.commit(2, ['1/0']);
+    expect(dueAt(1000)).toEqual([['1/0', undefined, 1]]);
+    expect(() => scoreRun(file, '1/1/0', 3)).toThrow('has another reward already');
+  });
+
+  it('is kept over a restart, and groups of steps that are made again are forgotten', async () => {
+    rewards.add([group(1, 0)]);
+    rewards.commit(1, ['1/0']);
+    scoreRun(file, '1/0/0', 1);
+    rewards.add([group(2, 0)]);
+    await rewards.close();
+    rewards = sqliteLateRewards({ path: file });
+    rewards.commit(1, ['1/0']);
+    expect(waitingRuns(file)).toEqual([{ run: '1/0/1', deadline: 1000 }]);
+    rewards.add([group(2, 0)]);
+    rewards.commit(2, ['1/0', '2/0']);
+    expect(waitingRuns(file).map(({ run }) => run)).toEqual(['1/0/1', '2/0/0', '2/0/1']);
+    scoreRun(file, '1/0/1', 0);
+    const [due] = rewards.due(0);
+    expect(due?.runs.map(({ experiences }) => [...(experiences[0]?.tokens ?? [])])).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+  });
+});

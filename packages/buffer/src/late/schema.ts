@@ -1,0 +1,44 @@
+/**
+ * The tables of runs that wait for rewards. The rules of a score are in the database, so that they hold
+ * for whoever writes: `INSERT INTO score (run, reward) VALUES ('3/1/0', 0.7)`.
+ */
+
+/** "TRXL" in the file header: distinguishes our files from other databases. */
+export const applicationId = 0x5452584c;
+
+export const schema = `
+  CREATE TABLE pending_run (
+    run TEXT PRIMARY KEY,
+    task TEXT NOT NULL,
+    step INTEGER NOT NULL,
+    own_reward REAL,
+    deadline INTEGER NOT NULL,
+    is_open INTEGER NOT NULL DEFAULT 0,
+    is_expired INTEGER NOT NULL DEFAULT 0,
+    is_over INTEGER NOT NULL DEFAULT 0
+  ) WITHOUT ROWID;
+  CREATE TABLE pending_experience (
+    id INTEGER PRIMARY KEY,
+    run TEXT NOT NULL,
+    task TEXT NOT NULL,
+    bytes BLOB NOT NULL
+  );
+  CREATE TABLE score (run TEXT PRIMARY KEY, reward REAL NOT NULL) WITHOUT ROWID;
+  CREATE TRIGGER score_rules BEFORE INSERT ON score BEGIN
+    SELECT RAISE(IGNORE) WHERE EXISTS (
+      SELECT 1 FROM score WHERE run = NEW.run AND reward = NEW.reward);
+    SELECT RAISE(ABORT, 'the run has another reward already')
+      WHERE EXISTS (SELECT 1 FROM score WHERE run = NEW.run);
+    SELECT RAISE(ABORT, 'the reward is not a number from -1e9 to 1e9')
+      WHERE typeof(NEW.reward) NOT IN ('integer', 'real') OR abs(NEW.reward) > 1e9;
+    SELECT RAISE(ABORT, 'the deadline of the run has passed')
+      WHERE EXISTS (SELECT 1 FROM pending_run WHERE run = NEW.run AND is_expired);
+    SELECT RAISE(ABORT, 'no run with this id waits for a reward') WHERE NOT EXISTS (
+      SELECT 1 FROM pending_run WHERE run = NEW.run AND is_open AND own_reward IS NULL);
+  END;
+  CREATE TRIGGER score_is_final BEFORE UPDATE ON score BEGIN
+    SELECT RAISE(ABORT, 'the run has another reward already');
+  END;
+  PRAGMA application_id = ${applicationId};
+  PRAGMA user_version = 1;
+`;

@@ -1,0 +1,123 @@
+/** Groups of an explore step whose rewards arrive later, and enter a later one. */
+import type { Clock, Experience, Logger, Metrics } from '@trinity-rft/core';
+import { withFields, type DueGroup, type LateRewards } from '@trinity-rft/core/internal';
+import { isOk, type TaskOutcome } from './runs/outcome.js';
+
+export interface LateGroups {
+  /** The experiences of groups that wait no longer, as members of explore step `step`. */
+  take(step: number): readonly Experience[];
+  /** Keeps the groups of the step that wait. */
+  setAside(step: number, outcomes: readonly TaskOutcome[]): void;
+  /** Tasks that wait, for the explorer's state. */
+  waiting(): readonly string[] | undefined;
+  /** After the state was stored. */
+  commit(step: number): void;
+  restore(step: number, waiting: readonly string[]): void;
+  /** Of the last `take`, under `rollout/late_rewards/`. */
+  metrics(): Metrics;
+  /** Until no group waits for anything. */
+  untilDue(signal: AbortSignal): Promise<void>;
+}
+
+export interface LateGroupOptions {
+  readonly rewards: LateRewards;
+  /** Of a run that has waited in vain. @default it is dropped */
+  readonly failureReward?: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How often the scores of other processes are looked for at the end. */
+const lookEveryMs = 500;
+
+export const isPending = ({ runs }: TaskOutcome): boolean =>
+  runs.some((run) => isOk(run) && run.rewardDeadline !== undefined);
+
+export function createLateGroups(options: LateGroupOptions | undefined): LateGroups {
+  if (!options) return none;
+  const { rewards, failureReward, clock, logger } = options;
+  let waiting: readonly string[] = [];
+  let counts = { scored: 0, expired: 0 };
+  return {
+    take: (step) => {
+      const due = waiting.length === 0 ? [] : rewards.due(clock.now());
+      const taken = new Set(due.map(({ task }) => task));
+      waiting = waiting.filter((task) => !taken.has(task));
+      const runs = due.flatMap((group) => group.runs);
+      const expired = runs.filter(({ reward }) => reward === undefined).length;
+      counts = { scored: runs.length - expired, expired };
+      return due.flatMap((group) => experiencesOf(group, step, failureReward));
+    },
+    setAside: (step, outcomes) => {
+      const groups = outcomes.filter(isPending).map(({ task, runs }) => ({
+        task: `${task.batchId}/${task.taskId}`,
+        step,
+        runs: runs.filter(isOk).map(({ run, experiences, ...rest }) => ({
+          run: `${task.batchId}/${task.taskId}/${run}`,
+          reward: rest.rewardDeadline === undefined ? rest.reward : undefined,
+          deadline: rest.rewardDeadline ?? 0,
+          experiences,
+        })),
+      }));
+      rewards.add(groups);
+      waiting = [...waiting, ...groups.map(({ task }) => task)];
+    },
+    waiting: () => (waiting.length === 0 ? undefined : waiting),
+    commit: (step) => rewards.commit(step, waiting),
+    restore: (step, tasks) => {
+      waiting = tasks;
+      rewards.commit(step, tasks);
+    },
+    metrics: (): Metrics => {
+      if (counts.scored + counts.expired + waiting.length === 0) return {};
+      return {
+        'rollout/late_rewards/waiting_tasks': waiting.length,
+        'rollout/late_rewards/scored': counts.scored,
+        'rollout/late_rewards/expired': counts.expired,
+      };
+    },
+    untilDue: async (signal) => {
+      if (waiting.length > 0)
+        logger.info(
+          `All tasks are explored. Waits for the rewards of ${waiting.length} of them, at the latest until their deadlines: trinity reward RUN ID VALUE.`,
+        );
+      while (rewards.due(clock.now()).length < waiting.length)
+        await clock.sleep(lookEveryMs, signal);
+    },
+  };
+}
+
+/**
+ * A group enters the step under an id of its own: it is compared with nobody else, and trained on with
+ * the batch of that step.
+ */
+function experiencesOf(
+  { task, runs }: DueGroup,
+  step: number,
+  failureReward: number | undefined,
+): readonly Experience[] {
+  const scored = runs.flatMap(({ experiences, reward = failureReward }) =>
+    reward === undefined ? [] : [{ experiences, reward }],
+  );
+  // One run alone of several says nothing.
+  if (runs.length > 1 && scored.length < 2) return [];
+  return scored.flatMap(({ experiences, reward }) =>
+    experiences.map((experience) =>
+      withFields(experience, {
+        reward,
+        eid: { ...experience.eid, batch: step, task: `late-${task.replace('/', '-')}` },
+        info: { ...experience.info, run: `${task}/${experience.eid.run}` },
+      }),
+    ),
+  );
+}
+
+const none: LateGroups = {
+  take: () => [],
+  setAside: () => undefined,
+  waiting: () => undefined,
+  commit: () => undefined,
+  restore: () => undefined,
+  metrics: () => ({}),
+  untilDue: () => Promise.resolve(),
+};
