@@ -18,7 +18,7 @@ export interface DynamicSampling {
   readonly lastStep?: number;
 }
 
-export interface FillOptions extends ExploredOptions {
+interface FillOptions extends ExploredOptions {
   readonly feed: Pick<TaskFeed, 'next'>;
   readonly exploreTasks: (tasks: readonly Task[]) => Promise<readonly UsableOutcome[]>;
 }

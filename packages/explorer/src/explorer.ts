@@ -92,13 +92,13 @@ function lateGroups({ lateRewards: rewards, settings, runtime }: ExplorerOptions
 }
 
 /** At most `concurrency` attempts are in flight, whichever steps and evaluations they belong to. */
-function taskRunner(options: ExplorerOptions, { limit }: TimeLimits): TaskRunner {
+function taskRunner(options: ExplorerOptions, timeLimits: TimeLimits): TaskRunner {
   const { settings, runtime } = options;
   let late = 0;
   const delay = settings.maxRewardDelayMs ?? aDay;
   const startTask = taskStarter({
     ...options,
-    timeLimit: limit,
+    timeLimit: (task) => timeLimits.limit(task),
     onLateResult: () => void late++,
     rewardDeadline: options.lateRewards && ((own = delay) => runtime.clock.now() + own),
   });
