@@ -50,9 +50,14 @@ function deriveConcurrency(
   return runners === null ? Math.max(leastConcurrency, runsPerStep) : runners * repeatTimes;
 }
 
-function explainOverRollout({ input, mode, warn }: StageContext): void {
-  if (mode !== 'both' || input.synchronizer.sync_style !== 'fixed') return;
+function explainOverRollout({ input, mode, part, warn }: StageContext): void {
   if (input.explorer.over_rollout.ratio === 0) return;
+  if (part !== undefined)
+    warn(
+      ['explorer', 'over_rollout', 'ratio'],
+      'ignored. Only mode both cuts tasks off: processes apart wait for every task of a step. Use max_task_timeout.',
+    );
+  if (mode !== 'both' || part !== undefined || input.synchronizer.sync_style !== 'fixed') return;
   warn(
     ['explorer', 'over_rollout', 'ratio'],
     'which tasks are trained on then depends on how long they take, so two runs of this file end in different weights although sync_style is fixed. A run that is stopped and started again still trains every stored experience exactly once.',
@@ -62,12 +67,18 @@ function explainOverRollout({ input, mode, warn }: StageContext): void {
 /** As the file says, else as the algorithm does; only where a batch is explored. */
 function deriveDynamicSampling(context: StageContext, operators: readonly PartConfig[]): boolean {
   const { enable } = context.input.explorer.dynamic_sampling;
-  if (enable === true && context.mode === 'both' && operators.length === 0)
+  const fills = context.mode === 'both' && context.part === undefined;
+  if (enable === true && !fills)
+    context.warn(
+      ['explorer', 'dynamic_sampling', 'enable'],
+      'ignored. Only mode both draws further tasks.',
+    );
+  else if (enable === true && operators.length === 0)
     context.warn(
       ['explorer', 'dynamic_sampling', 'enable'],
       'has an effect only where groups are dropped, and no operator does. Add one to data_processor.experience_pipeline.operators, such as dapo_dynamic_sampling or reward_std_filter.',
     );
-  return context.mode === 'both' && (enable ?? presetOf(context).dynamicSampling ?? false);
+  return fills && (enable ?? presetOf(context).dynamicSampling ?? false);
 }
 
 function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> {

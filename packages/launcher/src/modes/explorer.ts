@@ -1,12 +1,15 @@
 /** Mode `explore`: makes the runs of tasks that the trainer of the run has planned. */
 import path from 'node:path';
-import { ConfigError } from '@trinity-rft/core';
+import { ConfigError, type Task } from '@trinity-rft/core';
 import type { RunStore } from '@trinity-rft/core/internal';
+import type { TaskOutcome } from '@trinity-rft/explorer';
 import {
   createTimeLimits,
   exploreTasks,
   taskStarter,
   type TaskRunnerOptions,
+  type TimeLimit,
+  type TimeLimits,
 } from '@trinity-rft/explorer/internal';
 import { openTasks, type StageTasks } from '../assembly/data/tasks.js';
 import { runsHere, taskRunnerOptions } from '../assembly/explorer-options.js';
@@ -67,6 +70,19 @@ function openSide(context: StageContext): Promise<Side> {
   });
 }
 
+/** As many tasks as an explore step has count as one, for the warm-up of the time limit. */
+function inBatches(limits: TimeLimits, batchSize: number): (outcome: TaskOutcome) => TaskOutcome {
+  let batch: TaskOutcome[] = [];
+  return (outcome) => {
+    if (!outcome.task.isEval) batch.push(outcome);
+    if (batch.length >= batchSize) {
+      limits.record(batch);
+      batch = [];
+    }
+    return outcome;
+  };
+}
+
 interface ExploreParts {
   readonly store: RunStore;
   readonly seat: Seat;
@@ -92,7 +108,9 @@ async function explore(
   const { member } = seat;
   const lost = AbortSignal.any([side.failed, seat.lost]);
   const signal = AbortSignal.any([context.signal, lost]);
-  const timeLimit = createTimeLimits(stage.explorer).limit;
+  const limits = createTimeLimits(stage.explorer);
+  const learnTimes = inBatches(limits, stage.buffer.batchSize);
+  const timeLimit = (task: Task): TimeLimit => limits.limit(task);
   const startTask = taskStarter({ ...side.options, timeLimit, signal });
   const outlook = createOutlook({ store, seat, stage, clock: runtime.clock });
   await unlessEngineFails(lost, () =>
@@ -114,7 +132,7 @@ async function explore(
       mayBeNewer: syncStyle !== 'fixed',
       room: outlook.room,
       taskOf: (leased) => tasks.taskAt(leased),
-      runTask: (task) => startTask(task).outcome,
+      runTask: async (task) => learnTimes(await startTask(task).outcome),
       ended: outlook.ended,
       onResult: (leased, result) => {
         if (result === 'stored') counts.done++;
