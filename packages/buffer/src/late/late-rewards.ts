@@ -6,6 +6,7 @@ import {
   BufferError,
   decodeExperience,
   encodeExperience,
+  inTransaction,
   usableReward,
   type DueGroup,
   type LateRewards,
@@ -24,12 +25,13 @@ export function sqliteLateRewards({ path }: LateRewardOptions): LateRewards {
   return {
     add: (groups) => {
       if (groups.length > 0)
-        atOnce(database(), (file) => groups.forEach((each) => add(file, each)));
+        inTransaction(database(), () => groups.forEach((each) => add(database(), each)));
     },
-    due: (now) => (opened || existsSync(path) ? atOnce(database(), (file) => due(file, now)) : []),
+    due: (now) =>
+      opened || existsSync(path) ? inTransaction(database(), () => due(database(), now)) : [],
     commit: (step, waiting) => {
       if (opened || existsSync(path))
-        atOnce(database(), (file) => commit(file, step, JSON.stringify(waiting)));
+        inTransaction(database(), () => commit(database(), step, JSON.stringify(waiting)));
     },
     close: async () => opened?.close(),
   };
@@ -81,7 +83,7 @@ function open(path: string): DatabaseSync {
   const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
   const file = new Database(path, { timeout: 10_000 });
   file.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
-  atOnce(file, () => {
+  inTransaction(file, () => {
     const id = Number(file.prepare('PRAGMA application_id').get()?.['application_id']);
     if (id === 0) file.exec(schema);
     else if (id !== applicationId)
@@ -90,18 +92,6 @@ function open(path: string): DatabaseSync {
       });
   });
   return file;
-}
-
-function atOnce<T>(file: DatabaseSync, work: (file: DatabaseSync) => T): T {
-  file.exec('BEGIN IMMEDIATE');
-  try {
-    const result = work(file);
-    file.exec('COMMIT');
-    return result;
-  } catch (error) {
-    file.exec('ROLLBACK');
-    throw error;
-  }
 }
 
 function add(file: DatabaseSync, { task, step, runs }: PendingGroup): void {
