@@ -27,7 +27,7 @@ export interface FollowOptions {
 }
 
 /** Log-probabilities of the trainer and of this explorer may differ by this much, in nats. */
-export const probeTolerance = 1e-5;
+const probeTolerance = 1e-5;
 
 /**
  * Takes what the trainer has published last, once it is proved.

@@ -7,7 +7,7 @@ import path from 'node:path';
 /** In every folder of weights: what it holds. */
 export const listName = 'weights.json';
 
-export interface WeightFileEntry {
+interface WeightFileEntry {
   /** Relative, with forward slashes. */
   readonly path: string;
   readonly sizeBytes: number;
@@ -41,7 +41,7 @@ export async function writeWeightList(
   return { list, digest: digestOfText(text) };
 }
 
-export const digestOfText = (text: string): string => hash('sha256', text, 'hex');
+const digestOfText = (text: string): string => hash('sha256', text, 'hex');
 
 export interface Expected {
   readonly run: string;

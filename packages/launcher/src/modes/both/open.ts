@@ -23,7 +23,7 @@ interface DataParts {
 }
 
 /** Where the runs are made, and how weights get there. */
-export interface ExploreSide {
+interface ExploreSide {
   readonly runs: RunSide;
   readonly transport: StageTransport;
   /** Aborts with an error once no more runs can be made there. */
@@ -38,7 +38,7 @@ export type OpenExploreSide = (
 ) => Promise<ExploreSide>;
 
 /** In this process, beside the trainer. */
-export const exploreHere: OpenExploreSide = async (context, { engine, format }, stack) => {
+const exploreHere: OpenExploreSide = async (context, { engine, format }, stack) => {
   const endpoint = stack.use(await openEndpoint(context));
   const auxiliary = stack.use(await openAuxiliaryModels(context, endpoint));
   const transport = stack.use(createTransport(context.stage, engine));
