@@ -8,6 +8,7 @@ import { addDebug } from './commands/debug.js';
 import { addInit } from './commands/init.js';
 import { addLog } from './commands/log.js';
 import { addReward } from './commands/reward.js';
+import { addPairs } from './commands/pairs.js';
 import { addRun } from './commands/run.js';
 import { addServe } from './commands/serve.js';
 import { addStatus, addWhy } from './commands/status.js';
@@ -33,6 +34,7 @@ const commands: readonly AddCommand[] = [
   addLog,
   addStatus,
   addWhy,
+  addPairs,
   addConvert,
   addAlgorithms,
   addConfig,

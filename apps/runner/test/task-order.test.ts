@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, expect, it } from 'vitest';
+import { main } from '../src/main.js';
 import { runHere } from './support/run-here.js';
 import { metricLines, weightsDigest } from './support/run-record.js';
 import { killedTrinity, runArgs } from './support/trinity.js';
@@ -108,4 +109,51 @@ it('reads tasks from a database, several times over, and goes on where it was ki
   expect([signal, stderr]).toEqual(['SIGKILL', '']);
   expect((await runHere(workspace, again)).error).toBeUndefined();
   expect(recordOf('sql_killed')).toEqual(recordOf('sql'));
+}, 60_000);
+
+it('lets people choose between the answers of a run', async () => {
+  const config = workspace.config(
+    'compared.yaml',
+    { name: 'compared' },
+    { buffer: { total_steps: 2 } },
+  );
+  expect((await runHere(workspace, config)).error).toBeUndefined();
+  const at = (file: string): string => path.join(workspace.root, file);
+  const trinity = async (...args: string[]) => {
+    let text = '';
+    const say = (more: string): void => void (text += more);
+    expect([await main(args, { out: say, err: say }), text]).toEqual([0, expect.any(String)]);
+  };
+  const database = path.join(job('compared'), 'buffer/experience_buffer.db');
+  const tasks = ['--tasks', at('tasks.jsonl'), '--prompt-key', 'question'];
+  await trinity('pairs', database, ...tasks, '--output', at('pairs.jsonl'));
+  const pairs = workspace.read('pairs.jsonl').trim().split('\n');
+  expect(pairs.length).toBeGreaterThan(2);
+  const decided = pairs.map((line, i) => ({
+    ...(JSON.parse(line) as Tree),
+    preferred: i % 2 ? 1 : 2,
+  }));
+  workspace.write('decided.jsonl', decided.map((pair) => `${JSON.stringify(pair)}\n`).join(''));
+  await trinity('pairs', at('decided.jsonl'), '--output', at('chosen.jsonl'));
+  const dpo = workspace.config(
+    'chosen.yaml',
+    { name: 'chosen' },
+    {
+      mode: 'train',
+      algorithm: { algorithm_type: 'dpo', repeat_times: undefined, kl_loss_fn: undefined },
+      buffer: {
+        total_steps: 2,
+        train_batch_size: 2,
+        trainer_input: {
+          experience_buffer: {
+            storage_type: 'file',
+            path: 'chosen.jsonl',
+            format: { prompt_type: 'plaintext' },
+          },
+        },
+      },
+    },
+  );
+  expect((await runHere(workspace, dpo)).summary).toMatchObject({});
+  expect(weightsDigest(job('chosen'))).not.toEqual(weightsDigest(job('compared')));
 }, 60_000);

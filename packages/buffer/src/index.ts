@@ -34,6 +34,13 @@ export {
   type FileExperienceSourceOptions,
 } from './supervised/file-experience-source.js';
 export {
+  answerPairs,
+  chosenRows,
+  type AnswerPair,
+  type AnswerPairsOptions,
+  type ChosenRow,
+} from './supervised/preference-pairs.js';
+export {
   readPreferenceRow,
   type PreferenceFormat,
   type PreferenceRow,

@@ -454,12 +454,12 @@ const cases: readonly Broken[] = [
     says: ['got "small"', 'a number, at least 0'],
   },
   {
-    name: 'a database of tasks',
+    name: 'a database of tasks that is not there',
     file: {
-      buffer: `${taskset}      path: ./tasks.jsonl\n      «storage_type: sql\n      default_workflow_type: w`,
+      buffer: `${taskset}      path: «sqlite:///nowhere.db\n      storage_type: sql\n      default_workflow_type: w`,
     },
-    key: 'buffer.explorer_input.taskset.storage_type',
-    says: ['not supported', 'Use file'],
+    key: 'buffer.explorer_input.taskset.path',
+    says: 'got "sqlite:///nowhere.db", but there is no database',
   },
   {
     name: 'a judge without a model',

@@ -37,7 +37,7 @@ export interface PriorityReplayOptions extends Pick<
   readonly seed: number;
 }
 
-export type PriorityFn = 'linear_decay' | 'decay_limit_randomization';
+type PriorityFn = 'linear_decay' | 'decay_limit_randomization';
 
 export interface PriorityArgs {
   /** What a use takes from the priority. @default 2 */

@@ -28,7 +28,7 @@ export interface RowSelector {
   restore?(state: JsonState): void;
 }
 
-export const difficultyDefaults: DifficultyArgs = {
+const difficultyDefaults: DifficultyArgs = {
   m: 16,
   lamb: 0.2,
   rho: 0.2,

@@ -31,7 +31,7 @@ export async function readSqlRows(options: SqlRowsOptions): Promise<readonly Raw
   return rows.map((row, number) => rawTaskOf(row, number, options));
 }
 
-export const isPostgres = (path: string): boolean => /^postgres(?:ql)?:\/\//.test(path);
+const isPostgres = (path: string): boolean => /^postgres(?:ql)?:\/\//.test(path);
 
 const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`;
 

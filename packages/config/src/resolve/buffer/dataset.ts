@@ -53,6 +53,9 @@ export function deriveDatabase(
   if (/^postgres(?:ql)?:\/\//.test(path)) return { path, isLocal: false };
   const file = sqlitePath(context, [...section, 'path'], path);
   if (file !== undefined && context.disk.kind(file) !== 'file')
-    context.report([...section, 'path'], `there is no database ${file}.`);
+    context.report(
+      [...section, 'path'],
+      `got "${path}", but there is no database ${file}. Relative paths start at the working directory, ${context.disk.resolve('.')}.`,
+    );
   return { path: file ?? '', isLocal: true };
 }

@@ -1,0 +1,87 @@
+/** `trinity pairs`: stored answers for people to compare, and the rows for DPO that follow. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { ConfigError } from '@trinity-rft/core';
+import type { AddCommand } from '../shared/command.js';
+import { exitCodes } from '../shared/exit-codes.js';
+
+interface PairsArguments {
+  readonly output: string;
+  readonly tasks?: string;
+  readonly promptKey: string;
+  readonly labelStudio?: boolean;
+}
+
+export const addPairs: AddCommand = (program, { exitWith, write }) =>
+  void program
+    .command('pairs <from>')
+    .description(
+      'write two stored answers per task for a person to compare; then rows for dpo from the choices',
+    )
+    .requiredOption('--output <file>', 'file to write')
+    .option('--tasks <file>', 'the task set that was explored; <from> is the database of the run')
+    .option('--prompt-key <name>', 'column of the prompt in the task set', 'prompt')
+    .option('--label-studio', 'write a JSON list that Label Studio imports')
+    .addHelpText(
+      'after',
+      '\nWithout --tasks, <from> is the file with the choices: the lines that this command wrote, with\n"preferred" set to 1 or 2, or the JSON export of Label Studio.',
+    )
+    .action(
+      exitWith(async (from: string, given: PairsArguments) => {
+        const count = await (given.tasks === undefined
+          ? writeChosen(from, given)
+          : writePairs(from, { ...given, tasks: given.tasks }));
+        write(`${given.output}: ${count} ${given.tasks === undefined ? 'rows' : 'pairs'}\n`);
+        return exitCodes.done;
+      }),
+    );
+
+const lines = (rows: readonly unknown[]): string =>
+  rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+
+async function writePairs(
+  database: string,
+  { tasks, promptKey, labelStudio, output }: PairsArguments & { readonly tasks: string },
+): Promise<number> {
+  const { answerPairs, readExperiences, readTaskRows } = await import('@trinity-rft/buffer');
+  const rows = await readTaskRows({ name: 'tasks', path: tasks });
+  const reader = readExperiences(database);
+  try {
+    const pairs = answerPairs(reader.experiences(), { rows, promptKey });
+    const text = labelStudio
+      ? `${JSON.stringify(
+          pairs.map((data) => ({ data })),
+          null,
+          2,
+        )}\n`
+      : lines(pairs);
+    await writeFile(output, text);
+    return pairs.length;
+  } finally {
+    reader.close();
+  }
+}
+
+async function writeChosen(from: string, { output }: PairsArguments): Promise<number> {
+  const { chosenRows } = await import('@trinity-rft/buffer');
+  const text = await readFile(from, 'utf8').catch((cause: unknown) => {
+    throw new ConfigError(`${from} cannot be read: ${(cause as Error).message}.`, {
+      code: 'ARGUMENT_INVALID',
+      cause,
+    });
+  });
+  const rows = chosenRows(parse(text, from));
+  await writeFile(output, lines(rows));
+  return rows.length;
+}
+
+function parse(text: string, from: string): readonly unknown[] {
+  try {
+    if (text.trimStart().startsWith('[')) return JSON.parse(text) as unknown[];
+    return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [JSON.parse(line)]));
+  } catch (cause) {
+    throw new ConfigError(`${from} is not JSON: ${(cause as Error).message}.`, {
+      code: 'ARGUMENT_INVALID',
+      cause,
+    });
+  }
+}

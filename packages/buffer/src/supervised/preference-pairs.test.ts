@@ -1,0 +1,70 @@
+import { createExperience } from '@trinity-rft/core';
+import { expect, it } from 'vitest';
+import { answerPairs, chosenRows } from './preference-pairs.js';
+import { readPreferenceRow } from './read-preference-row.js';
+
+const answer = (task: number, run: number, responseText: string, reward: number, step = 0) =>
+  createExperience({
+    eid: { batch: 1, task, run, step },
+    tokens: [1, 2],
+    promptLength: 1,
+    responseText,
+    reward,
+    info: { taskset: 'sums', row: task },
+  });
+const rows = [{ question: '1+1=' }, { question: '2+1=' }, { question: '3+1=' }];
+const stored = [
+  answer(0, 0, '2', 1),
+  answer(0, 1, 'two', 0.5),
+  answer(0, 2, 'three', 0),
+  answer(1, 0, 'same', 1),
+  answer(1, 1, 'same', 0),
+  answer(2, 0, 'of two', 1),
+  answer(2, 0, 'calls', 1, 1),
+  answer(2, 1, '4', 0),
+];
+
+it('offers the best and the worst answer, and makes rows of what was chosen', () => {
+  const pairs = answerPairs(stored, { rows, promptKey: 'question' });
+  expect(pairs).toMatchObject([
+    { prompt: '1+1=', answer1: '2', answer2: 'three', preferred: null },
+  ]);
+  expect(chosenRows(pairs)).toEqual([]);
+  const [row] = chosenRows(pairs.map((pair) => ({ ...pair, preferred: 2 })));
+  expect(row).toEqual({ prompt: '1+1=', chosen: 'three', rejected: '2' });
+  const format = {
+    promptType: 'plaintext' as const,
+    promptKey: 'prompt',
+    responseKey: 'response',
+    messagesKey: 'message',
+    toolsKey: 'tools',
+    chosenKey: 'chosen',
+    rejectedKey: 'rejected',
+    enableConcatenatedMultiTurn: false,
+  };
+  expect(readPreferenceRow({ ...row }, format)).toMatchObject({
+    chosen: [{ role: 'assistant', content: 'three' }],
+  });
+});
+
+it('reads exports of Label Studio', () => {
+  const data = { prompt: 'p', answer1: 'a', answer2: 'b' };
+  const annotated = (value: object, more: object = {}) => ({
+    id: 1,
+    data,
+    annotations: [{ was_cancelled: false, result: [{ type: 'pairwise', value }], ...more }],
+  });
+  expect(
+    chosenRows([
+      annotated({ selected: 'right' }),
+      annotated({ choices: ['answer1'] }),
+      annotated({ selected: 'left' }, { was_cancelled: true }),
+      { data, annotations: [] },
+    ]),
+  ).toEqual([
+    { prompt: 'p', chosen: 'b', rejected: 'a' },
+    { prompt: 'p', chosen: 'a', rejected: 'b' },
+  ]);
+  expect(() => chosenRows([{ ...data, preferred: 3 }])).toThrow('Pair 0 has the preference 3');
+  expect(() => chosenRows([{ text: 'x' }])).toThrow('Pair 0 has no texts');
+});

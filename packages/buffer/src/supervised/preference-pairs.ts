@@ -1,0 +1,133 @@
+/** Preferences of people: two stored answers to a task to compare, and the rows for DPO that follow. */
+import type { Experience, RawTask } from '@trinity-rft/core';
+import { TaskError, uid } from '@trinity-rft/core/internal';
+
+/** Two answers to compare. A person sets `preferred`. */
+export interface AnswerPair {
+  /** Names of the two experiences. */
+  readonly id: string;
+  readonly prompt: string;
+  readonly answer1: string;
+  readonly answer2: string;
+  /** 1, 2, or null: not decided, or neither. */
+  readonly preferred: 1 | 2 | null;
+}
+
+/** A row of preference data; the keys are the defaults of `format`. */
+export interface ChosenRow {
+  readonly prompt: string;
+  readonly chosen: string;
+  readonly rejected: string;
+}
+
+export interface AnswerPairsOptions {
+  /** The rows of the task set that was explored. */
+  readonly rows: readonly RawTask[];
+  readonly promptKey: string;
+  /** @default all task sets */
+  readonly taskset?: string;
+}
+
+/**
+ * For each explored task the answers of the highest and the lowest reward, if their texts differ; which
+ * of them comes first says nothing about the rewards. Answers of several calls are left out.
+ */
+export function answerPairs(
+  experiences: Iterable<Experience>,
+  { rows, promptKey, taskset }: AnswerPairsOptions,
+): readonly AnswerPair[] {
+  const ofTask = Map.groupBy(
+    [...experiences].filter(
+      ({ info, responseText }) =>
+        responseText !== undefined && (taskset === undefined || info['taskset'] === taskset),
+    ),
+    ({ eid }) => `${eid.batch}/${eid.task}`,
+  );
+  return [...ofTask.values()].flatMap((task) => pairOf(task, rows, promptKey) ?? []);
+}
+
+function pairOf(
+  task: readonly Experience[],
+  rows: readonly RawTask[],
+  promptKey: string,
+): AnswerPair | undefined {
+  const runs = Map.groupBy(task, ({ eid }) => eid.run);
+  const answers = [...runs.values()]
+    .flatMap(([first, second]) => (first && !second ? [first] : []))
+    .sort((a, b) => (a.reward ?? 0) - (b.reward ?? 0));
+  const [worst, best] = [answers[0], answers.at(-1)];
+  const prompt = rows[Number(worst?.info['row'])]?.[promptKey];
+  if (!worst || !best || worst.responseText === best.responseText || typeof prompt !== 'string')
+    return undefined;
+  // By name, as the person who compares them must not see the rewards in the order.
+  const [first, second] = [best, worst].sort((a, b) => (uid(a.eid) < uid(b.eid) ? -1 : 1));
+  return {
+    id: `${uid(first!.eid)} ${uid(second!.eid)}`,
+    prompt,
+    answer1: first?.responseText ?? '',
+    answer2: second?.responseText ?? '',
+    preferred: null,
+  };
+}
+
+/**
+ * Rows for DPO from decided pairs: lines of {@link AnswerPair}, or items of a JSON export of Label
+ * Studio (`data` is the pair; `Pairwise` selects left or right, `Choices` names answer1 or answer2).
+ * Pairs without a decision make none.
+ * @throws TaskError naming the item that is neither
+ */
+export function chosenRows(items: readonly unknown[]): readonly ChosenRow[] {
+  return items.flatMap((item, index) => {
+    const { pair, preferred } = readDecision(item, index);
+    if (preferred === null) return [];
+    const { prompt, answer1, answer2 } = pair;
+    return preferred === 1
+      ? [{ prompt, chosen: answer1, rejected: answer2 }]
+      : [{ prompt, chosen: answer2, rejected: answer1 }];
+  });
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+type Texts = Pick<AnswerPair, 'prompt' | 'answer1' | 'answer2'>;
+
+function readDecision(
+  item: unknown,
+  index: number,
+): { readonly pair: Texts; readonly preferred: 1 | 2 | null } {
+  const fields = fieldsOf(item);
+  const isExport = typeof fields['data'] === 'object' && fields['data'] !== null;
+  const pair = isExport ? fieldsOf(fields['data']) : fields;
+  const { prompt, answer1, answer2 } = pair;
+  const preferred = isExport ? selectedIn(fields) : (fields['preferred'] ?? null);
+  const isDecision = preferred === null || preferred === 1 || preferred === 2;
+  if (
+    typeof prompt === 'string' &&
+    typeof answer1 === 'string' &&
+    typeof answer2 === 'string' &&
+    isDecision
+  )
+    return { pair: { prompt, answer1, answer2 }, preferred };
+  throw new TaskError(
+    `Pair ${index} has ${isDecision ? 'no texts prompt, answer1 and answer2' : `the preference ${JSON.stringify(preferred)}`}; expected the lines that trinity pairs wrote with preferred 1, 2 or null, or a JSON export of Label Studio.`,
+    { code: 'PAIR_INVALID', details: { index } },
+  );
+}
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {};
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const selections: Readonly<Record<string, 1 | 2>> = { left: 1, right: 2, answer1: 1, answer2: 2 };
+
+/** Of the last annotation that was not cancelled. */
+function selectedIn(item: Fields): 1 | 2 | null {
+  const annotation = listOf(item['annotations'])
+    .map(fieldsOf)
+    .findLast(({ was_cancelled: cancelled }) => cancelled !== true);
+  const values = listOf(annotation?.['result']).map((result) =>
+    fieldsOf(fieldsOf(result)['value']),
+  );
+  const names = values.flatMap((value) => [value['selected'], ...listOf(value['choices'])]);
+  const name = names.find((each) => typeof each === 'string' && Object.hasOwn(selections, each));
+  return selections[String(name)] ?? null;
+}
