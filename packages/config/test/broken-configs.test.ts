@@ -459,7 +459,7 @@ const cases: readonly Broken[] = [
       buffer: `${taskset}      path: «sqlite:///nowhere.db\n      storage_type: sql\n      default_workflow_type: w`,
     },
     key: 'buffer.explorer_input.taskset.path',
-    says: 'got "sqlite:///nowhere.db", but there is no database',
+    says: ['got "sqlite:///nowhere.db", but there is no database'],
   },
   {
     name: 'a judge without a model',
