@@ -1,0 +1,59 @@
+/** `trinity status` and `trinity why` on a trainer and explorers that are stopped in turn. */
+import { causesOf, openStatus, renderCauses, renderStatus } from '@trinity-rft/launcher';
+import { describe, expect, it, vi } from 'vitest';
+import path from 'node:path';
+import { startTrinity } from './support/trinity.js';
+import { createWorkspace } from './support/workspace.js';
+
+const patience = { timeout: 60_000, interval: 200 };
+
+describe('a trainer with two explorers', { tags: ['slow'] }, () => {
+  it('is seen at work, and whoever is stopped is named as the cause within 5 s', async () => {
+    const workspace = await createWorkspace();
+    const buffer = { total_steps: 100_000 };
+    const config = workspace.config('apart.yaml', { name: 'apart', buffer });
+    const args = ['run', config, '--plugin-dir', 'plugins', '--explorers', '2'];
+    const running = startTrinity(workspace.root, args);
+    const folder = path.join(workspace.root, 'runs', 'tests', 'apart');
+    const look = async () => {
+      const reader = await openStatus(folder);
+      try {
+        return await reader.look();
+      } finally {
+        await reader.close();
+      }
+    };
+    try {
+      const { members } = await vi.waitFor(async () => {
+        const status = await look();
+        expect(status.members.map(({ role }) => role).toSorted()).toEqual([
+          'explorer',
+          'explorer',
+          'trainer',
+        ]);
+        expect(status.trainStep).toBeGreaterThan(1);
+        return status;
+      }, patience);
+      expect(renderStatus(await look())).toContain('3 processes take part');
+      for (const role of ['trainer', 'explorer'] as const) {
+        const { pid, name } = members.find((member) => member.role === role)!;
+        process.kill(pid, 'SIGSTOP');
+        const text = await vi.waitFor(async () => {
+          const causes = causesOf(await look());
+          const said = renderCauses(causes);
+          expect(said).toContain(`(process ${pid}`);
+          expect(said).toMatch(/CAUSE: .*is stopped/);
+          const links = causes.chains.map((chain) => chain.links.at(-1)?.member);
+          const cause = links.find((member) => member?.pid === pid);
+          expect(cause?.silentForMs).toBeLessThan(5000);
+          return said;
+        }, patience);
+        expect(text).toMatch(new RegExp(`CAUSE: .*${name} \\(process ${pid}.* is stopped`));
+        process.kill(pid, 'SIGCONT');
+      }
+    } finally {
+      running.child.kill('SIGINT');
+      await running.ended;
+    }
+  });
+});
