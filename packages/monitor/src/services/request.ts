@@ -82,7 +82,7 @@ function parse(text: string): unknown {
 }
 
 /** Without path, which may name what is private, and without password. */
-export function origin(url: string): string {
+function origin(url: string): string {
   try {
     return new URL(url).origin;
   } catch {

@@ -45,7 +45,7 @@ export interface ServiceSink extends MetricSink {
   setOutcome(outcome: RunOutcome): void;
 }
 
-export const serviceTitles: Readonly<Record<ServiceName, string>> = {
+const serviceTitles: Readonly<Record<ServiceName, string>> = {
   wandb: 'Weights & Biases',
   mlflow: 'MLflow',
   swanlab: 'SwanLab',

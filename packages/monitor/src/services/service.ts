@@ -18,7 +18,7 @@ export interface RemoteRun {
   readonly url: string;
 }
 
-export interface RecordBatch {
+interface RecordBatch {
   readonly records: readonly ServiceRecord[];
   /** How many records of the run were sent before. */
   readonly first: number;
