@@ -1,0 +1,80 @@
+/**
+ * The engine and the agents of a simulation: a small exact model whose every weight depends on what
+ * was trained in which order, so that wrong, repeated or forgotten training shows in its digest.
+ */
+import { createHash } from 'node:crypto';
+import type { Engine, Experience } from '../../packages/core/src/index.ts';
+import { fakeEngine, type FakeEngine } from '../../packages/testing/src/index.ts';
+import type { Process } from './kernel.ts';
+
+const vocabSize = 6;
+
+export const openModel = (): FakeEngine => fakeEngine({ vocabSize, seed: 7, maxModelLen: 64 });
+
+/** The weights that each version has, as the trainer made them. */
+export interface Truth {
+  /** An engine whose train steps are remembered. */
+  watch(process: Process): Engine & Pick<FakeEngine, 'weights'>;
+  /** The step that this process made last as `version` counts: it is recorded in the store. */
+  settle(caller: string, version: number): string | undefined;
+  /** Why these weights cannot have sampled it; undefined if they can. */
+  sampledBy(experience: Experience, version: number): string | undefined;
+  digest(version: number): string | undefined;
+}
+
+export function createTruth(): Truth {
+  const settled = new Map<number, Float64Array>([[0, openModel().weights()]]);
+  /** `<process> <version>`: not recorded yet. */
+  const made = new Map<string, Float64Array>();
+  return {
+    watch: (process) => {
+      const engine = openModel();
+      const { trainer } = engine;
+      const step: typeof trainer.step = async (options) => {
+        const stats = await trainer.step(options);
+        made.set(`${process.name} ${stats.step}`, engine.weights());
+        return stats;
+      };
+      return { ...engine, trainer: { ...trainer, step } };
+    },
+    settle: (caller, version) => {
+      const weights = made.get(`${caller} ${version}`);
+      if (!weights) return `${caller} recorded train step ${version} without making it`;
+      const earlier = settled.get(version);
+      if (earlier && digestOf(earlier) !== digestOf(weights))
+        return `train step ${version} was made again and gave other weights`;
+      settled.set(version, weights);
+      return undefined;
+    },
+    sampledBy: (experience, version) => {
+      const weights = settled.get(version);
+      return weights
+        ? differenceTo(weights, experience, version)
+        : `version ${version} was never made`;
+    },
+    digest: (version) => {
+      const weights = settled.get(version);
+      return weights && digestOf(weights);
+    },
+  };
+}
+
+export const digestOf = (weights: Float64Array): string =>
+  createHash('sha256').update(new Uint8Array(weights.buffer)).digest('hex').slice(0, 16);
+
+function differenceTo(
+  weights: Float64Array,
+  { tokens, promptLength, logprobs }: Experience,
+  version: number,
+): string | undefined {
+  for (const [index, said] of logprobs.entries()) {
+    const position = promptLength + index;
+    const row = tokens[position - 1]! * vocabSize;
+    const logits = weights.subarray(row, row + vocabSize);
+    const sum = logits.reduce((total, logit) => total + Math.exp(logit), 0);
+    const logprob = logits[tokens[position]!]! - Math.log(sum);
+    if (Math.abs(logprob - said) > 1e-5)
+      return `version ${version} gives token ${index} the log-probability ${logprob}, not ${said}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,75 @@
+/** An explorer as a process of its own: mode `explore`, with an engine and agents of the simulation. */
+import path from 'node:path';
+import {
+  createTimeLimits,
+  exploreTasks,
+  taskStarter,
+} from '../../packages/explorer/src/internal.ts';
+import { taskRunnerOptions } from '../../packages/launcher/src/assembly/explorer-options.ts';
+import { unlessEngineFails } from '../../packages/launcher/src/assembly/models/engine.ts';
+import { followWeights } from '../../packages/launcher/src/modes/apart/follow-weights.ts';
+import { createOutlook } from '../../packages/launcher/src/modes/apart/outlook.ts';
+import { lookEveryMs } from '../../packages/launcher/src/modes/apart/open-store.ts';
+import { takeSeat, type Seat } from '../../packages/launcher/src/modes/apart/seat.ts';
+import { modelOf, taskOf, type ProcessParts } from './parts.ts';
+import { contextOf, jobFolder } from './stage.ts';
+
+export async function exploreAsProcess(parts: ProcessParts, name: string): Promise<void> {
+  const { store, engine, runtime } = parts;
+  const { clock, logger } = runtime;
+  const { signal } = new AbortController();
+  const state = () => ({ version: engine.sampler.policyVersion, facts: {} });
+  const seat = await takeSeat({ store, role: 'explorer', name, clock, logger, state, signal });
+  try {
+    await explore(parts, seat, name);
+  } finally {
+    await seat.leave();
+  }
+}
+
+async function explore(parts: ProcessParts, seat: Seat, name: string): Promise<void> {
+  const { store, engine, scenario, runtime } = parts;
+  const { sampler } = engine;
+  const { member, lost } = seat;
+  const context = contextOf(parts, name, lost);
+  const { stage } = context;
+  const createModel = (key: Parameters<typeof modelOf>[2]) => ({
+    model: modelOf(sampler, scenario.seed, key),
+    auxiliaryModels: new Map(),
+    metrics: () => ({}),
+    longestPauseMs: () => 0,
+  });
+  const options = taskRunnerOptions(context, { createModel });
+  const limits = createTimeLimits(stage.explorer);
+  const rewardFn = (): undefined => undefined;
+  const startTask = taskStarter({
+    ...options,
+    rewardFn,
+    timeLimit: (task) => limits.limit(task),
+    signal: lost,
+  });
+  const outlook = createOutlook({ store, seat, stage, clock: runtime.clock });
+  await unlessEngineFails(lost, () =>
+    exploreTasks({
+      store: outlook.store,
+      member,
+      weights: followWeights({
+        store,
+        member,
+        sampler,
+        run: stage.name,
+        scratch: path.join(jobFolder, name),
+        waitsForRuns: scenario.style === 'fixed',
+        logger: context.runtime.logger,
+        onTaken: () => undefined,
+      }),
+      mayBeNewer: scenario.style !== 'fixed',
+      room: outlook.room,
+      taskOf: async (leased) => taskOf(scenario, leased),
+      runTask: (task) => startTask(task).outcome,
+      ended: outlook.ended,
+      lookEveryMs,
+      signal: lost,
+    }),
+  );
+}

@@ -1,0 +1,383 @@
+/**
+ * What must be true of a run, checked against every transaction of its store. The oracle keeps its
+ * own small model of the run from the calls alone, so an error of the store cannot hide itself.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type {
+  Delivery,
+  ExplorePlan,
+  LeasedTask,
+  MemberInfo,
+  Membership,
+  PublishedWeights,
+  RunEnd,
+  TaskResult,
+  TrainRecord,
+} from '../../packages/core/src/run-store.ts';
+import type { Experience } from '../../packages/core/src/index.ts';
+import { uid as uidOf } from '../../packages/core/src/internal.ts';
+import type { Committed, StoreVerb } from './network.ts';
+
+export interface OracleOptions {
+  /** True time in milliseconds. */
+  readonly now: () => number;
+  readonly leaseMs: number;
+  /** Tasks may be explored by newer weights than they were planned for. */
+  readonly mayBeNewer: boolean;
+  /** The explore step that ends the run. */
+  readonly lastStep: number;
+  /** How often one experience may be trained on. */
+  readonly uses: number;
+  /** The row of the task set that a task must be of. */
+  readonly rowOf: (step: number, task: number) => number;
+  /** Whether weights of that version may sample that explore step; the reason if not. */
+  readonly mayExplore: (use: {
+    readonly step: number;
+    readonly version: number;
+    /** Every explore step up to this one has been used up by these weights. */
+    readonly usedUpTo: number;
+  }) => string | undefined;
+  /** Whether those weights give these log-probabilities; the reason if not. */
+  readonly sampledBy: (experience: Experience, version: number) => string | undefined;
+}
+
+interface TaskState {
+  readonly step: number;
+  readonly version: number | undefined;
+  holder: { readonly name: string; readonly epoch: number } | undefined;
+  result: TaskResult | undefined;
+}
+
+interface MemberState extends Membership {
+  readonly process: string | undefined;
+  lastBeat: number;
+  gone: boolean;
+}
+
+export interface Oracle {
+  observe(committed: Committed): void;
+  readonly violations: readonly string[];
+  /** Checked when the run says that it is over. */
+  checkEnd(): void;
+  readonly records: ReadonlyMap<number, TrainRecord>;
+  /** Reports a violation that another part has seen. */
+  report(violation: string): void;
+  readonly facts: RunFacts;
+}
+
+interface ExperienceState {
+  trained: number;
+  discarded: string | undefined;
+  /** The train step that trained on it, or discarded it. */
+  usedAt: number | undefined;
+}
+
+interface RunFacts {
+  readonly members: Map<string, MemberState>;
+  readonly tasks: Map<string, TaskState>;
+  /** Uids of stored results: how often each was trained, or why it was discarded. */
+  readonly experiences: Map<string, ExperienceState>;
+  readonly records: Map<number, TrainRecord>;
+  readonly published: PublishedWeights[];
+  /** `<explorer> <epoch>`: versions whose delivery it has proven. */
+  readonly proven: Map<string, Set<number>>;
+  plannedUpTo: number;
+  end: RunEnd | undefined;
+}
+
+const taskKey = ({ batch, task }: { readonly batch: string; readonly task: number }): string =>
+  `${batch}/${task}`;
+const memberKey = ({ name, epoch }: { readonly name: string; readonly epoch: number }): string =>
+  `${name} ${epoch}`;
+
+export function createOracle(options: OracleOptions): Oracle {
+  const violations: string[] = [];
+  const facts: RunFacts = {
+    members: new Map(),
+    tasks: new Map(),
+    experiences: new Map(),
+    records: new Map(),
+    published: [],
+    proven: new Map(),
+    plannedUpTo: 0,
+    end: undefined,
+  };
+  const report = (violation: string): void => void violations.push(violation);
+  const parts: Parts = { ...options, facts, report };
+  return {
+    violations,
+    facts,
+    records: facts.records,
+    report,
+    observe: ({ verb, args, result, caller }) => checks[verb]?.({ ...parts, caller }, args, result),
+    checkEnd: () => checkEnd(parts),
+  };
+}
+
+interface Parts extends OracleOptions {
+  /** The process that has made the call. */
+  readonly caller?: string;
+  readonly facts: RunFacts;
+  readonly report: (violation: string) => void;
+}
+
+type Check = (parts: Parts, args: readonly unknown[], result: unknown) => void;
+
+/** By verb: what a call that succeeded may have done. */
+const checks: Readonly<Partial<Record<StoreVerb, Check>>> = {
+  join: (parts, [info], result) => joined(parts, info as MemberInfo, result as Membership),
+  beat: (parts, [member]) => wrote(parts, 'beat', member as Membership),
+  leave: (parts, [member]) => left(parts, member as Membership),
+  plan: (parts, [member, plan], result) => {
+    if (result) planned(parts, member as Membership, plan as ExplorePlan);
+  },
+  lease: (parts, [member, request], result) => {
+    wrote(parts, 'lease', member as Membership);
+    for (const task of result as readonly LeasedTask[])
+      leased(parts, member as Membership, task, (request as { maxStep: number }).maxStep);
+  },
+  complete: (parts, [member, task, result], answer) =>
+    completed(parts, member as Membership, {
+      task: task as LeasedTask,
+      result: result as TaskResult,
+      answer: answer as string,
+    }),
+  giveBack: (parts, [member, task]) => {
+    const state = parts.facts.tasks.get(taskKey(task as LeasedTask));
+    if (state && isHolder(state, member as Membership)) state.holder = undefined;
+  },
+  acknowledge: (parts, [member, record]) =>
+    acknowledged(parts, member as Membership, record as TrainRecord),
+  publish: (parts, [member, weights]) =>
+    published(parts, member as Membership, weights as PublishedWeights),
+  delivered: (parts, [member, delivery]) =>
+    delivered(parts, member as Membership, delivery as Delivery),
+  finish: (parts, [member, end]) => finished(parts, member as Membership, end as RunEnd),
+};
+
+/** A member is known to be alive as long as it has not been silent for the lease time. */
+const isAlive = ({ now, leaseMs }: Parts, member: MemberState): boolean =>
+  !member.gone && now() - member.lastBeat < leaseMs;
+
+function joined(parts: Parts, info: MemberInfo, membership: Membership): void {
+  const { facts, report, now } = parts;
+  const earlier = facts.members.get(info.name);
+  if (earlier?.epoch === membership.epoch && earlier.process === parts.caller) return;
+  if (earlier && membership.epoch <= earlier.epoch)
+    report(`${info.name} joined with epoch ${membership.epoch}, not above ${earlier.epoch}`);
+  for (const other of facts.members.values()) {
+    const isSame =
+      other.name === info.name || (info.role === 'trainer' && other.role === 'trainer');
+    const isSameLife = other.process === parts.caller;
+    if (isSame && !isSameLife && isAlive(parts, other))
+      report(`${info.role} ${info.name} joined while ${other.name} was alive`);
+  }
+  const process = parts.caller;
+  facts.members.set(info.name, { ...membership, process, lastBeat: now(), gone: false });
+}
+
+/** Nobody writes with an epoch that is not the newest of its name; a trainer not beside another. */
+function wrote({ facts, report, now, caller }: Parts, what: string, member: Membership): void {
+  const known = facts.members.get(member.name);
+  if (known && known.process !== caller)
+    report(`${what} of ${caller} was accepted; ${known.process} is the ${member.name}`);
+  if (known?.epoch !== member.epoch) {
+    report(`${what} of ${memberKey(member)} was accepted; the epoch is ${known?.epoch}`);
+    return;
+  }
+  const successor = [...facts.members.values()].find(
+    ({ role, name, epoch }) => role === 'trainer' && name !== member.name && epoch > member.epoch,
+  );
+  if (member.role === 'trainer' && successor)
+    report(`${what} of trainer ${member.name} was accepted after ${successor.name} replaced it`);
+  if (what === 'beat') known.lastBeat = now();
+}
+
+function left({ facts }: Parts, member: Membership): void {
+  const known = facts.members.get(member.name);
+  if (known?.epoch === member.epoch) known.gone = true;
+  for (const state of facts.tasks.values())
+    if (isHolder(state, member) && !state.result) state.holder = undefined;
+}
+
+const isHolder = ({ holder }: TaskState, member: Membership): boolean =>
+  holder?.name === member.name && holder.epoch === member.epoch;
+
+function planned(
+  { facts, report, rowOf, lastStep }: Parts,
+  member: Membership,
+  plan: ExplorePlan,
+): void {
+  const first = plan.batches[0]?.tasks[0];
+  const isRepeated =
+    first && facts.tasks.has(taskKey({ batch: plan.batches[0]?.batch ?? '', ...first }));
+  if (isRepeated && plan.step === facts.plannedUpTo) return;
+  if (plan.step !== facts.plannedUpTo + 1)
+    report(`${member.name} planned explore step ${plan.step} after ${facts.plannedUpTo}`);
+  if (plan.step > lastStep) report(`explore step ${plan.step} was planned after the last`);
+  facts.plannedUpTo = Math.max(facts.plannedUpTo, plan.step);
+  for (const { batch, step, version, tasks } of plan.batches)
+    for (const { task, row } of tasks) {
+      if (row !== rowOf(step, task)) report(`task ${batch}/${task} was planned of row ${row}`);
+      const state = { step, version, holder: undefined, result: undefined };
+      facts.tasks.set(taskKey({ batch, task }), state);
+    }
+}
+
+function leased(parts: Parts, member: Membership, task: LeasedTask, maxStep: number): void {
+  const { facts, report } = parts;
+  const key = taskKey(task);
+  const state = facts.tasks.get(key);
+  if (!state) return report(`task ${key} was leased but never planned`);
+  if (state.result) report(`task ${key} was leased to ${member.name} though it has a result`);
+  if (task.step > maxStep) report(`task ${key} is beyond explore step ${maxStep} and was leased`);
+  const holder = state.holder && facts.members.get(state.holder.name);
+  const isHeld = holder && holder.epoch === state.holder?.epoch && isAlive(parts, holder);
+  if (isHeld && !isHolder(state, member))
+    report(`task ${key} was leased to ${member.name} while ${holder.name} was at work on it`);
+  state.holder = member;
+}
+
+interface Completion {
+  readonly task: LeasedTask;
+  readonly result: TaskResult;
+  readonly answer: string;
+}
+
+function completed(parts: Parts, member: Membership, { task, result, answer }: Completion): void {
+  const { facts, report } = parts;
+  const key = taskKey(task);
+  const state = facts.tasks.get(key);
+  if (!state) return report(`task ${key} was completed but never planned`);
+  const isDue = isHolder(state, member) && !state.result;
+  if (answer === 'late') {
+    if (isDue) report(`the result of ${member.name} for ${key} was refused though it was due`);
+    return;
+  }
+  if (state.result) {
+    const isRepeated =
+      isHolder(state, member) && isDeepStrictEqual(uids(state.result), uids(result));
+    if (!isRepeated) report(`task ${key} has two results; the second is that of ${member.name}`);
+    return;
+  }
+  if (!isDue) report(`the late result of ${memberKey(member)} for ${key} was stored`);
+  state.holder = member;
+  state.result = result;
+  for (const experience of result.experiences) explored(parts, member, { state, experience, key });
+}
+
+const uids = ({ experiences }: TaskResult): readonly string[] => experiences.map(uidOfExperience);
+const uidOfExperience = (experience: Experience): string => uidOf(experience.eid);
+
+function explored(
+  { facts, report, mayBeNewer, mayExplore, sampledBy }: Parts,
+  member: Membership,
+  {
+    state,
+    experience,
+    key,
+  }: { readonly state: TaskState; readonly experience: Experience; readonly key: string },
+): void {
+  const uid = uidOfExperience(experience);
+  const version = experience.policyVersion;
+  if (facts.experiences.has(uid)) report(`experience ${uid} was stored twice`);
+  facts.experiences.set(uid, { trained: 0, discarded: undefined, usedAt: undefined });
+  const fits = mayBeNewer ? version >= (state.version ?? 0) : version === state.version;
+  if (state.version !== undefined && !fits)
+    report(`${key} was to be explored by version ${state.version}, and was by ${version}`);
+  if (!facts.proven.get(memberKey(member))?.has(version))
+    report(`${member.name} explored with version ${version}, whose delivery it has not proven`);
+  const wrong =
+    mayExplore({ step: state.step, version, usedUpTo: usedUpTo(facts, version) }) ??
+    sampledBy(experience, version);
+  if (wrong) report(`experience ${uid} of ${member.name}: ${wrong}`);
+}
+
+/** The last explore step of which nothing is left that train steps after `version` use. */
+function usedUpTo({ tasks, experiences, plannedUpTo }: RunFacts, version: number): number {
+  for (let step = 1; step <= plannedUpTo; step++) {
+    const ofStep = [...tasks.values()].filter((task) => task.step === step);
+    const isUsed = ofStep.every(
+      ({ result }) =>
+        result &&
+        uids(result).every((uid) => (experiences.get(uid)?.usedAt ?? Infinity) <= version),
+    );
+    if (!isUsed) return step - 1;
+  }
+  return plannedUpTo;
+}
+
+function acknowledged(parts: Parts, member: Membership, record: TrainRecord): void {
+  const { facts, report } = parts;
+  wrote(parts, 'acknowledge', member);
+  const earlier = facts.records.get(record.trainStep);
+  if (earlier) {
+    if (!isDeepStrictEqual(earlier, record))
+      report(`train step ${record.trainStep} was made again with another batch`);
+    return;
+  }
+  if (record.trainStep !== facts.records.size + 1)
+    report(`train step ${record.trainStep} was recorded after ${facts.records.size}`);
+  facts.records.set(record.trainStep, record);
+  for (const uid of record.trained) used(parts, record, uid);
+  for (const { uid, reason } of record.discarded) {
+    const state = facts.experiences.get(uid);
+    if (state) Object.assign(state, { discarded: reason, usedAt: record.trainStep });
+    else report(`train step ${record.trainStep} discarded ${uid}, which is not stored`);
+  }
+}
+
+function used({ facts, report, uses }: Parts, { trainStep }: TrainRecord, uid: string): void {
+  const state = facts.experiences.get(uid);
+  if (!state) return report(`train step ${trainStep} used ${uid}, which is not stored`);
+  state.trained += 1;
+  state.usedAt = trainStep;
+  if (state.trained > uses) report(`train step ${trainStep} used ${uid} once too often`);
+  if (state.discarded)
+    report(`train step ${trainStep} used ${uid}, discarded as ${state.discarded}`);
+}
+
+function published(parts: Parts, member: Membership, weights: PublishedWeights): void {
+  const { facts, report } = parts;
+  wrote(parts, 'publish', member);
+  const { version, digest, boundary } = weights;
+  if (version > facts.records.size)
+    report(`version ${version} was published after train step ${facts.records.size}`);
+  const earlier = facts.published.find(
+    (each) => each.version === version && each.boundary === boundary,
+  );
+  if (earlier && earlier.digest !== digest)
+    report(`version ${version} was published twice, unlike`);
+  if (earlier) return;
+  facts.published.push(weights);
+}
+
+function delivered({ facts, report }: Parts, member: Membership, delivery: Delivery): void {
+  const key = memberKey(member);
+  const { version, difference, problem } = delivery;
+  if (problem !== undefined) return;
+  if (!facts.published.some((each) => each.version === version))
+    report(`${member.name} uses version ${version}, which was not published`);
+  if (!(difference !== undefined && difference <= 1e-5))
+    report(`${member.name} uses version ${version} with a difference of ${difference}`);
+  const proven = facts.proven.get(key) ?? new Set();
+  facts.proven.set(key, proven.add(version));
+}
+
+function finished(parts: Parts, member: Membership, end: RunEnd): void {
+  wrote(parts, 'finish', member);
+  const { facts, report } = parts;
+  if (end.trainStep !== facts.records.size)
+    report(`the run ended at train step ${end.trainStep}, recorded are ${facts.records.size}`);
+  facts.end = end;
+}
+
+/** Nothing is forgotten: neither a task nor an experience. */
+function checkEnd({ facts, report, lastStep }: Parts): void {
+  if (!facts.end) report('the trainer ended without saying so');
+  if (facts.plannedUpTo !== lastStep)
+    report(`the run ended after explore step ${facts.plannedUpTo}, not ${lastStep}`);
+  for (const [key, { result }] of facts.tasks) if (!result) report(`task ${key} has no result`);
+  for (const [uid, { trained, discarded }] of facts.experiences)
+    if (trained === 0 && discarded === undefined) report(`experience ${uid} was forgotten`);
+}

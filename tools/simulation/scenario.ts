@@ -1,0 +1,133 @@
+/** What a seed stands for: the settings of a run, and what happens to it when. */
+import { createRandom, deriveSeed } from '../../packages/core/src/internal.ts';
+import type { Random } from '../../packages/core/src/random.ts';
+import { noNetworkFaults, type NetworkFaults } from './network.ts';
+
+export const styles = ['fixed', 'explorer_driven', 'trainer_driven', 'fully_async'] as const;
+export type Style = (typeof styles)[number];
+
+export interface Scenario {
+  readonly seed: number;
+  readonly style: Style;
+  readonly explorers: number;
+  readonly exploreSteps: number;
+  readonly tasksPerStep: number;
+  readonly repeatTimes: number;
+  readonly syncInterval: number;
+  readonly syncOffset: number;
+  /** Explore steps that may pass between the weights and what they explore. */
+  readonly maxStaleness: number;
+  readonly saveInterval: number;
+  /** Weights go through the store, not through a shared folder. */
+  readonly weightsInStore: boolean;
+  /** Of an explorer: attempts in flight. */
+  readonly concurrency: number;
+  readonly longestCallMs: number;
+  readonly faults: readonly Fault[];
+  /** No fault begins after this time, in milliseconds. */
+  readonly faultsEndAt: number;
+  readonly network: NetworkFaults;
+}
+
+/** `target` is the number of a process: 0 = the trainer, then the explorers. */
+export type Fault = { readonly at: number; readonly target: number } & (
+  | { readonly kind: 'kill'; readonly restartAfterMs: number }
+  | { readonly kind: 'pause'; readonly forMs: number }
+  /** Paused for so long that another process is started in its place; then it goes on. */
+  | { readonly kind: 'replace'; readonly forMs: number }
+  | { readonly kind: 'cut'; readonly forMs: number }
+  | { readonly kind: 'store stops'; readonly forMs: number }
+  | { readonly kind: 'clock jumps'; readonly byMs: number }
+  | { readonly kind: 'disk full'; readonly forMs: number }
+  | { readonly kind: 'second trainer' }
+);
+
+const faultKinds: readonly Fault['kind'][] = [
+  'kill',
+  'kill',
+  'kill',
+  'pause',
+  'pause',
+  'replace',
+  'cut',
+  'store stops',
+  'clock jumps',
+  'disk full',
+  'second trainer',
+];
+
+export const leaseMs = 8000;
+
+/** The run alone, in which nothing happens. */
+export function calm(scenario: Scenario): Scenario {
+  return { ...scenario, explorers: 1, faults: [], faultsEndAt: 0, network: noNetworkFaults };
+}
+
+export function scenarioOf(seed: number): Scenario {
+  const random = createRandom(deriveSeed(seed, 'scenario'));
+  const between = (least: number, most: number): number => least + random.integer(most - least + 1);
+  const explorers = between(1, 3);
+  const faultsEndAt = between(5, 30) * 1000;
+  return {
+    seed,
+    style: styles[between(0, styles.length - 1)] ?? 'fixed',
+    explorers,
+    exploreSteps: between(2, 5),
+    tasksPerStep: between(1, 3),
+    repeatTimes: 2,
+    syncInterval: between(1, 2),
+    syncOffset: between(0, 1),
+    maxStaleness: between(0, 2),
+    saveInterval: between(1, 3),
+    weightsInStore: random.next() < 0.3,
+    concurrency: between(1, 4),
+    longestCallMs: between(1, 20) * 100,
+    faultsEndAt,
+    faults: faultsOf(random, { explorers, faultsEndAt }),
+    network: networkOf(random),
+  };
+}
+
+function faultsOf(
+  random: Random,
+  { explorers, faultsEndAt }: Pick<Scenario, 'explorers' | 'faultsEndAt'>,
+): readonly Fault[] {
+  const faults = Array.from({ length: random.integer(8) }, () => {
+    const kind = faultKinds[random.integer(faultKinds.length)] ?? 'kill';
+    const target = random.integer(explorers + 1);
+    return { at: random.next() * faultsEndAt, target, ...faultOf(kind, random) };
+  });
+  return faults.toSorted((a, b) => a.at - b.at);
+}
+
+function faultOf(kind: Fault['kind'], random: Random) {
+  const seconds = (most: number): number => random.next() * most * 1000;
+  switch (kind) {
+    case 'kill':
+      return { kind, restartAfterMs: seconds(random.next() < 0.5 ? 2 : 15) };
+    case 'clock jumps':
+      return { kind, byMs: (random.next() - 0.5) * 7_200_000 };
+    case 'second trainer':
+      return { kind };
+    case 'pause':
+      return { kind, forMs: seconds(25) };
+    case 'replace':
+      return { kind, forMs: 2 * leaseMs + seconds(5) };
+    case 'cut':
+    case 'store stops':
+    case 'disk full':
+      return { kind, forMs: seconds(15) };
+  }
+}
+
+function networkOf(random: Random): NetworkFaults {
+  if (random.next() < 0.3) return noNetworkFaults;
+  return {
+    loseRequest: random.next() * 0.03,
+    loseAnswer: random.next() * 0.03,
+    repeatRequest: random.next() * 0.05,
+    loseNotification: random.next() * 0.3,
+    delay: random.next() * 0.1,
+    longestDelayMs: 500,
+  };
+}

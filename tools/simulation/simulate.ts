@@ -1,0 +1,343 @@
+/** Runs the loop that a seed stands for, and says what was wrong with it. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { RunStore } from '../../packages/core/src/run-store.ts';
+import { createRuntime, describeError, type Clock } from '../../packages/core/src/index.ts';
+import type { RunDatabase } from '../../packages/store/src/database/run-database.ts';
+import { memoryDatabase } from '../../packages/store/src/database/sqlite.ts';
+import { runStore } from '../../packages/store/src/run/run-store.ts';
+import { formatDisk } from './disk.ts';
+import { createTruth, type Truth } from './engine.ts';
+import { exploreAsProcess } from './explorer-process.ts';
+import { createKernel, type Kernel, type Process } from './kernel.ts';
+import { createNetwork, noNetworkFaults, observed, type Network } from './network.ts';
+import { createOracle, type Oracle } from './oracle.ts';
+import type { ProcessParts } from './parts.ts';
+import { calm, leaseMs, scenarioOf, type Fault, type Scenario } from './scenario.ts';
+import { trainAsProcess } from './trainer-process.ts';
+
+/** Something that is wrong on purpose. */
+export interface Bug {
+  readonly name: string;
+  /** Where the field has met it. */
+  readonly knownFrom: string;
+  /** Of the store. @default leaseMs of the scenario */
+  readonly leaseMs?: number;
+  /** What one process works with; `database` is the shared one. */
+  readonly parts?: (parts: ProcessParts, database: RunDatabase) => ProcessParts;
+}
+
+export interface Outcome {
+  readonly scenario: Scenario;
+  /** None: the run was as it has to be. */
+  readonly violations: readonly string[];
+  /** Of all events: equal for equal seeds. */
+  readonly digest: string;
+  readonly events: number;
+  readonly endedAtMs: number;
+  /** Digest of the last weights. */
+  readonly weights: string | undefined;
+  readonly trainSteps: number;
+}
+
+/** In memory where there is such a folder. */
+const fastFolder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
+/** How long a run may take once nothing happens to it any more. */
+const patienceMs = 300_000;
+/** Of a run of this size; more: it runs in circles. */
+const mostEvents = 30_000;
+
+export interface SimulateOptions {
+  readonly bug?: Bug;
+  /** Called after each event, with the time in milliseconds. */
+  readonly onEvent?: (what: string, at: number) => void;
+}
+
+/** The run of a seed; in the style `fixed`, compared with the same run in which nothing happens. */
+export async function simulate(
+  seed: number,
+  { bug, onEvent }: SimulateOptions = {},
+): Promise<Outcome> {
+  const scenario = scenarioOf(seed);
+  const outcome = await play(scenario, { bug, onEvent });
+  if (scenario.style !== 'fixed' || outcome.violations.length > 0) return outcome;
+  const expected = await play(calm(scenario));
+  if (expected.violations.length > 0) return expected;
+  if (expected.weights === outcome.weights && expected.trainSteps === outcome.trainSteps)
+    return outcome;
+  const violation = `ended with weights ${outcome.weights} after ${outcome.trainSteps} steps, undisturbed with ${expected.weights} after ${expected.trainSteps}`;
+  return { ...outcome, violations: [violation] };
+}
+
+const noBug: Bug = { name: 'none', knownFrom: '' };
+
+async function play(scenario: Scenario, { bug = noBug, onEvent }: SimulateOptions = {}) {
+  const world = await createWorld(scenario, bug);
+  const { kernel, oracle, truth } = world;
+  startProcesses(world);
+  for (const fault of scenario.faults) schedule(world, fault);
+  await kernel.run({
+    deadline: scenario.faultsEndAt + patienceMs,
+    isOver: () => world.isOver() || oracle.violations.length > 0 || kernel.eventCount > mostEvents,
+    afterEvent: (what) => onEvent?.(what, kernel.now()),
+  });
+  if (oracle.violations.length === 0) {
+    if (world.isOver()) oracle.checkEnd();
+    else oracle.report(await stuck(world));
+  }
+  for (const { process } of world.roles) if (process) end(process);
+  await world.database.close();
+  rmSync(path.dirname(world.experiencePath), { recursive: true });
+  return {
+    scenario,
+    violations: oracle.violations,
+    digest: kernel.digest(),
+    events: kernel.eventCount,
+    endedAtMs: kernel.now(),
+    weights: truth.digest(oracle.records.size),
+    trainSteps: oracle.records.size,
+  };
+}
+
+interface World {
+  readonly scenario: Scenario;
+  readonly bug: Bug;
+  readonly kernel: Kernel;
+  readonly database: RunDatabase;
+  readonly network: Network;
+  readonly experiencePath: string;
+  readonly oracle: Oracle;
+  readonly truth: Truth;
+  /** The trainer, then the explorers. */
+  readonly roles: readonly Role[];
+  isOver(): boolean;
+}
+
+/** A place in the run that is filled again when its process has died. */
+interface Role {
+  readonly name: string;
+  readonly role: 'trainer' | 'explorer';
+  lives: number;
+  process: Process | undefined;
+  done: boolean;
+  /** Why its last process ended. */
+  lastError: unknown;
+}
+
+async function createWorld(scenario: Scenario, bug: Bug): Promise<World> {
+  const kernel = createKernel(scenario.seed);
+  formatDisk(kernel);
+  const truth = createTruth();
+  const database = await memoryDatabase(() => kernel.now());
+  const oracle = createOracle({
+    now: () => kernel.now(),
+    leaseMs,
+    uses: 1,
+    mayBeNewer: scenario.style !== 'fixed',
+    lastStep: scenario.exploreSteps,
+    rowOf: (step, task) => (step - 1) * scenario.tasksPerStep + task,
+    mayExplore: (use) => mayExplore(scenario, use),
+    sampledBy: (experience, version) => truth.sampledBy(experience, version),
+  });
+  const network = createNetwork({
+    kernel,
+    database,
+    faults: () => (kernel.now() < scenario.faultsEndAt ? scenario.network : noNetworkFaults),
+    onCommit: (committed) => {
+      const { verb, args, caller } = committed;
+      if (verb === 'acknowledge') {
+        const wrong = truth.settle(caller, (args[1] as { readonly trainStep: number }).trainStep);
+        if (wrong) oracle.report(wrong);
+      }
+      oracle.observe(committed);
+    },
+  });
+  const names = Array.from({ length: scenario.explorers }, (_, i) => `explorer-${i + 1}`);
+  const role = (name: string, kind: Role['role']): Role => ({
+    name,
+    role: kind,
+    lives: 0,
+    process: undefined,
+    done: false,
+    lastError: undefined,
+  });
+  const roles = [role('trainer', 'trainer'), ...names.map((name) => role(name, 'explorer'))];
+  const isOver = (): boolean => roles.every(({ done }) => done);
+  const folder = mkdtempSync(path.join(fastFolder, 'simulated-'));
+  const experiencePath = path.join(folder, 'experiences.db');
+  const shared = { scenario, bug, kernel, database, network, experiencePath };
+  return { ...shared, oracle, truth, roles, isOver };
+}
+
+/** Independent of the rules that the processes use. */
+function mayExplore(
+  { style, syncInterval, syncOffset, maxStaleness }: Scenario,
+  use: { step: number; version: number; usedUpTo: number },
+): string | undefined {
+  const { step, version, usedUpTo } = use;
+  const bound = style === 'fixed' ? syncInterval + syncOffset - 1 : maxStaleness;
+  if (usedUpTo >= step - 1 - bound) return undefined;
+  return `explore step ${step} was begun with version ${version}, which has used up ${usedUpTo}; the bound is ${bound}`;
+}
+
+function startProcesses(world: World): void {
+  for (const role of world.roles) start(world, role, { afterMs: 0 });
+}
+
+interface Start {
+  readonly afterMs: number;
+  /** A process that is alive, but seems dead. */
+  readonly beside?: Process;
+}
+
+function start(world: World, role: Role, { afterMs, beside }: Start): void {
+  const { kernel } = world;
+  kernel.schedule({ what: `${role.name} is started`, ms: afterMs, owner: undefined }, () => {
+    if ((role.process?.alive && role.process !== beside) || role.done) return;
+    role.lives += 1;
+    const process = newProcess(`${role.name}#${role.lives}`);
+    role.process = process;
+    live(world, role, process);
+  });
+}
+
+const newProcess = (name: string): Process => ({
+  name,
+  alive: true,
+  pausedUntil: 0,
+  clockOffset: 0,
+  diskIsFull: false,
+  onDeath: [],
+});
+
+function end(process: Process): void {
+  process.alive = false;
+  for (const release of process.onDeath) release();
+}
+
+/** As a supervisor would: whatever ends with an error is started again after a second. */
+function live(world: World, role: Role, process: Process): void {
+  const { kernel } = world;
+  const main = async (): Promise<void> => {
+    const parts = await partsOf(world, process);
+    if (role.role === 'trainer') await trainAsProcess(parts, role.name);
+    else await exploreAsProcess(parts, role.name);
+  };
+  kernel.spawn(process, main).then(
+    () => {
+      end(process);
+      role.done = true;
+    },
+    (error: unknown) => {
+      end(process);
+      role.lastError = error;
+      if (isWrong(error)) world.oracle.report(`${process.name} failed: ${describeError(error)}`);
+      if (role.process === process) start(world, role, { afterMs: 1000 });
+    },
+  );
+}
+
+/** Errors of the program itself, which no fault explains. */
+const isWrong = (error: unknown): boolean =>
+  error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+
+async function partsOf(world: World, process: Process): Promise<ProcessParts> {
+  const { scenario, bug, kernel, database, network, truth } = world;
+  const clock = kernel.clock(process);
+  const store = await openStore(bug, network.connect(process), clock);
+  const parts: ProcessParts = {
+    process,
+    scenario,
+    store: observed(store),
+    engine: truth.watch(process),
+    experiencePath: world.experiencePath,
+    runtime: createRuntime({ seed: scenario.seed, clock }),
+  };
+  return bug.parts?.(parts, database) ?? parts;
+}
+
+const openStore = (bug: Bug, database: RunDatabase, clock?: Clock): Promise<RunStore> =>
+  runStore(database, { run: 'simulated', leaseMs: bug.leaseMs ?? leaseMs, clock });
+
+function schedule(world: World, fault: Fault): void {
+  const { kernel } = world;
+  const what = `fault: ${fault.kind} ${fault.target}`;
+  kernel.schedule({ what, ms: fault.at, owner: undefined }, () => strike(world, fault));
+}
+
+function strike(world: World, fault: Fault): void {
+  const { kernel, network, roles } = world;
+  const role = roles[fault.target];
+  const process = role?.process;
+  if (!role || !process?.alive) return;
+  const now = kernel.now();
+  switch (fault.kind) {
+    case 'kill':
+      end(process);
+      start(world, role, { afterMs: fault.restartAfterMs });
+      break;
+    case 'pause':
+      process.pausedUntil = now + fault.forMs;
+      break;
+    case 'replace':
+      process.pausedUntil = now + fault.forMs;
+      start(world, role, { afterMs: leaseMs + 1000, beside: process });
+      break;
+    case 'cut':
+      network.cut(process.name, now + fault.forMs);
+      break;
+    case 'store stops':
+      network.stopServer(now + fault.forMs);
+      break;
+    case 'clock jumps':
+      process.clockOffset += fault.byMs;
+      break;
+    case 'disk full':
+      process.diskIsFull = true;
+      kernel.schedule({ what: 'the disk has room', ms: fault.forMs, owner: undefined }, () => {
+        process.diskIsFull = false;
+      });
+      break;
+    case 'second trainer':
+      startRival(world);
+  }
+}
+
+/** Somebody starts the trainer by hand, although it runs, or because it seems to hang. */
+function startRival(world: World): void {
+  const [trainer] = world.roles;
+  if (!trainer || trainer.done) return;
+  trainer.lives += 1;
+  const process = newProcess(`trainer#${trainer.lives}`);
+  const earlier = trainer.process;
+  const main = async (): Promise<void> => {
+    await trainAsProcess(await partsOf(world, process), 'trainer');
+  };
+  world.kernel.spawn(process, main).then(
+    () => (trainer.done = true),
+    () => {
+      end(process);
+      if (!earlier?.alive) start(world, trainer, { afterMs: 1000 });
+    },
+  );
+}
+
+async function stuck({ bug, database, kernel, roles }: World): Promise<string> {
+  const store = await openStore(bug, database);
+  const view = await store.view();
+  const waits = view.members.flatMap(({ name, waits: each }) =>
+    each.map(({ what }) => `${name} waits for ${what}`),
+  );
+  const errors = roles.flatMap(({ name, lastError }) =>
+    lastError === undefined ? [] : `${name} last failed with ${describeError(lastError)}`,
+  );
+  const leases = view.leases.map(
+    ({ batch, task, version, explorer }) => `${explorer} has ${batch}/${task} for ${version}`,
+  );
+  const { tasks, plannedUpTo, trainStep, published } = view;
+  const counts = `planned up to ${plannedUpTo}, trained up to ${trainStep}, published ${published?.version}, tasks ${JSON.stringify(tasks)}`;
+  const all = [counts, ...waits, ...leases, ...errors].join('; ');
+  return `no end after ${Math.round(kernel.now() / 1000)} s: ${all}`;
+}
