@@ -3,8 +3,8 @@ import { createRandom, deriveSeed } from '../../packages/core/src/internal.ts';
 import type { Random } from '../../packages/core/src/random.ts';
 import { noNetworkFaults, type NetworkFaults } from './network.ts';
 
-export const styles = ['fixed', 'explorer_driven', 'trainer_driven', 'fully_async'] as const;
-export type Style = (typeof styles)[number];
+const styles = ['fixed', 'explorer_driven', 'trainer_driven', 'fully_async'] as const;
+type Style = (typeof styles)[number];
 
 export interface Scenario {
   readonly seed: number;
