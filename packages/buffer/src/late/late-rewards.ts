@@ -19,6 +19,7 @@ export interface LateRewardOptions {
   readonly path: string;
 }
 
+/** Rewards that wait in one SQLite file, which other processes may write as well. */
 export function sqliteLateRewards({ path }: LateRewardOptions): LateRewards {
   let opened: DatabaseSync | undefined;
   const database = (): DatabaseSync => (opened ??= open(path));

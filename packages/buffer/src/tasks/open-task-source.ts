@@ -20,7 +20,7 @@ import { createTaskSource, type TaskOrderOptions } from './task-source.js';
 export interface TaskRowsOptions extends Pick<SqlRowsOptions, 'table' | 'query'> {
   /** For messages. */
   readonly name: string;
-  /** `sql`: `path` is a database, see {@link SqlRowsOptions}. @default "file" */
+  /** `sql`: `path` is a database: `sqlite:///file.db` or `postgresql://...`. @default "file" */
   readonly storageType?: 'file' | 'sql';
   /**
    * A file (.jsonl, .json, .parquet, also .gz), a folder, or a hub id (`openai/gsm8k`). Local files

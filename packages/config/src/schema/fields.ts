@@ -124,7 +124,7 @@ const effects = new WeakMap<z.ZodType, readonly Effect[]>();
 
 export const effectsOf = (schema: z.ZodType): readonly Effect[] => effects.get(schema) ?? [];
 
-export function withEffects<S extends z.ZodType, E extends readonly Effect<z.output<S>>[]>(
+function withEffects<S extends z.ZodType, E extends readonly Effect<z.output<S>>[]>(
   schema: S,
   own: E,
 ): Key<S, E[number]> {

@@ -23,6 +23,7 @@ export interface RunCauses {
   readonly chains: readonly WaitChain[];
 }
 
+/** What each process of a run waits for, followed to the first cause. */
 export function causesOf(status: RunStatus): RunCauses {
   const there = status.members.filter(({ health }) => health !== 'left');
   const waiting = there

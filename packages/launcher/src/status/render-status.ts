@@ -2,6 +2,7 @@
 import type { CauseLink, RunCauses } from './causes.js';
 import type { MemberStatus, RunStatus } from './run-status.js';
 
+/** The processes of a run, how far it is and what is stored, as lines for a terminal. */
 export function renderStatus(status: RunStatus): string {
   const { members, shared, staleness } = status;
   const facts: Readonly<Record<string, string | undefined>> = {
