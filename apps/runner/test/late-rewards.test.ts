@@ -1,8 +1,9 @@
 /** Runs whose rewards come from outside, while the run goes on or after it was stopped. */
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { scoreRun, waitingRuns } from '@trinity-rft/buffer';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { metricLines, usedRows } from './support/run-record.js';
 import { killedTrinity, runArgs, startTrinity } from './support/trinity.js';
@@ -21,10 +22,27 @@ export const asked = defineWorkflow({
 });
 `;
 
+/** Leaves the address and the key of its model to whoever scores. */
+const outside = `
+import { appendFileSync } from 'node:fs';
+import { defineWorkflow } from '@trinity-rft/workflow';
+export const outside = defineWorkflow({
+  name: 'outside',
+  run: async ({ task, model, runId }) => {
+    const [answer] = await model.chat([{ role: 'user', content: String(task.rawTask['question']) }]);
+    if (task.taskId % 2 === 0) return answer.responseText.length;
+    const { baseURL, apiKey } = model.endpoint();
+    appendFileSync(process.env.OUTSIDE_RUNS, JSON.stringify({ runId, baseURL, apiKey }) + '\\n');
+    return { pending: true, deadlineMs: runId === '1/1/0' ? 0 : 3_600_000 };
+  },
+});
+`;
+
 let workspace: Workspace;
 beforeAll(async () => {
   workspace = await createWorkspace();
   workspace.write('plugins/asked.ts', plugin.replace('DEADLINE', '3_600_000'));
+  workspace.write('plugins/outside.ts', outside);
   workspace.write(
     'plugins/unasked.ts',
     plugin
@@ -108,4 +126,68 @@ it('gives up at the deadline, or gives the failure reward', { timeout: 240_000 }
   const given = config('given', 'unasked', { explorer: { failure_reward: -1 } });
   expect((await runHere(workspace, given)).error).toBeUndefined();
   expect(rows('given')).toHaveLength(48);
+});
+
+interface Outside {
+  readonly runId: string;
+  readonly baseURL: string;
+  readonly apiKey: string;
+}
+
+/** The answer of the endpoint of `from`, in short. */
+async function post(from: Outside, body: unknown, apiKey = from.apiKey): Promise<string> {
+  const response = await fetch(`${from.baseURL}/rewards`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  const { error } = (await response.json()) as { readonly error?: { readonly code: string } };
+  return error ? `${response.status} ${error.code}` : `${response.status}`;
+}
+
+/** Waits until the step of the run is stored. */
+async function given(run: Outside, reward: number): Promise<string> {
+  for (;;) {
+    const answer = await post(run, { run: run.runId, reward });
+    if (answer !== '404 reward_unknown') return answer;
+    await sleep(20);
+  }
+}
+
+it('takes them over HTTP, from whoever has the key of the run', { timeout: 240_000 }, async () => {
+  const notes = path.join(workspace.root, 'outside.jsonl');
+  vi.stubEnv('OUTSIDE_RUNS', notes);
+  const over = { explorer: { failure_reward: -1 } };
+  const ended = runHere(workspace, config('outside', 'outside', over));
+  const runs = (): Outside[] =>
+    existsSync(notes)
+      ? readFileSync(notes, 'utf8')
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line) as Outside)
+      : [];
+  const noted = (count: number) =>
+    vi.waitFor(() => expect(runs()).toHaveLength(count), { timeout: 200_000, interval: 20 });
+  await noted(8);
+  const [first, other] = runs().filter(({ runId }) => runId !== '1/1/0') as [Outside, Outside];
+  const own = { run: first.runId, reward: 0.5 };
+  expect(await post(first, own, 'rk_unknown')).toBe('401 invalid_api_key');
+  expect(await post(first, own, other.apiKey)).toBe('401 invalid_api_key');
+  expect(await post(first, { ...own, run: other.runId })).toBe('403 run_of_another_key');
+  expect(await post(first, { ...own, reward: 'good' })).toBe('422 reward_unusable');
+  expect(await post(first, '{"run"')).toBe('400 invalid_json');
+  expect(await given(first, 1e10)).toBe('422 reward_unusable');
+  expect(await given(first, 0.5)).toBe('200');
+  expect(await post(first, own)).toBe('200');
+  expect(await post(first, { ...own, reward: 1 })).toBe('409 reward_scored');
+  await noted(24);
+  for (const run of runs()) {
+    const expected = run.runId === '1/1/0' ? '410 reward_late' : '200';
+    expect(await given(run, run.runId === first.runId ? 0.5 : Number(run.runId.at(-1)))).toBe(
+      expected,
+    );
+  }
+  expect((await ended).error).toBeUndefined();
+  expectAllTrained('outside');
+  await expect(post(first, own)).rejects.toThrow('fetch failed');
 });

@@ -8,7 +8,7 @@ it('serves the model of an attempt over HTTP until the attempt is over', async (
   const endpoint = await openEndpoint({ runtime: createRuntime({ seed: 1 }) } as StageContext);
   const over = new AbortController();
   const mounts: EndpointMount[] = [];
-  const model = mountedModel(endpoint, over.signal, (mounted) => {
+  const model = mountedModel(endpoint, over, (mounted) => {
     mounts.push(mounted);
     const handler = (request: Request): Promise<Response> =>
       Promise.resolve(Response.json({ path: new URL(request.url).pathname }));

@@ -1,6 +1,7 @@
 export { rolloutContext, type RolloutContext } from './http/rollout-context.js';
 export type { EndpointLimits } from './http/limits.js';
 export type { Refusals } from './http/refusals.js';
+export type { ScoredRuns, ScoreRun } from './http/rewards.js';
 export {
   openEndpointServer,
   type EndpointMount,

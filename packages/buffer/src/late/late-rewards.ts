@@ -12,7 +12,7 @@ import {
   type LateRewards,
   type PendingGroup,
 } from '@trinity-rft/core/internal';
-import { applicationId, schema } from './schema.js';
+import { applicationId, refusals, schema } from './schema.js';
 
 export interface LateRewardOptions {
   /** The database file; made, with its folder, when the first run waits. */
@@ -40,16 +40,18 @@ export function sqliteLateRewards({ path }: LateRewardOptions): LateRewards {
 
 /**
  * Gives a run its reward; the same one again changes nothing.
- * @throws BufferError `REWARD_REFUSED` saying why: the id is unknown, the value is not usable, the run
- * has another reward, or its deadline has passed
+ * @throws BufferError `REWARD_REFUSED` saying why, with `details.reason`: the id is `unknown`, the value
+ * `unusable`, the run is `scored` with another reward, or it is too `late` for it; none where the
+ * database failed
  */
 export function scoreRun(path: string, run: string, reward: number): void {
-  if (!existsSync(path)) throw refused(run, 'no run of it waits for a reward', path);
+  if (!existsSync(path)) throw refused(run, 'no run of it waits for a reward', path, 'unknown');
   const file = open(path);
   try {
     file.prepare('INSERT INTO score (run, reward) VALUES (?, ?)').run(run, reward);
   } catch (error) {
-    throw refused(run, (error as Error).message, path, error);
+    const why = (error as Error).message;
+    throw refused(run, why, path, reasonOf(why), error);
   } finally {
     file.close();
   }
@@ -73,10 +75,19 @@ export function waitingRuns(path: string): readonly { run: string; deadline: num
   }
 }
 
-const refused = (run: string, why: string, path: string, cause?: unknown): BufferError =>
+const reasonOf = (why: string): string | undefined =>
+  Object.entries(refusals).find(([, text]) => text === why)?.[0];
+
+const refused = (
+  run: string,
+  why: string,
+  path: string,
+  reason: string | undefined,
+  cause?: unknown,
+): BufferError =>
   new BufferError(
     `The reward of run "${run}" was refused: ${why} (${path}). Ids are explore step/task/run, as rollouts.jsonl and "trinity view" show them; a reward is ${usableReward}.`,
-    { code: 'REWARD_REFUSED', cause },
+    { code: 'REWARD_REFUSED', details: { reason }, cause },
   );
 
 function open(path: string): DatabaseSync {

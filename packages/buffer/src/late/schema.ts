@@ -6,6 +6,14 @@
 /** "TRXL" in the file header: distinguishes our files from other databases. */
 export const applicationId = 0x5452584c;
 
+/** What a score that is not stored is told, by the reason. */
+export const refusals = {
+  scored: 'the run has another reward already',
+  unusable: 'the reward is not a number from -1e9 to 1e9',
+  late: 'the deadline of the run has passed',
+  unknown: 'no run with this id waits for a reward',
+};
+
 export const schema = `
   CREATE TABLE pending_run (
     run TEXT PRIMARY KEY,
@@ -27,17 +35,17 @@ export const schema = `
   CREATE TRIGGER score_rules BEFORE INSERT ON score BEGIN
     SELECT RAISE(IGNORE) WHERE EXISTS (
       SELECT 1 FROM score WHERE run = NEW.run AND reward = NEW.reward);
-    SELECT RAISE(ABORT, 'the run has another reward already')
+    SELECT RAISE(ABORT, '${refusals.scored}')
       WHERE EXISTS (SELECT 1 FROM score WHERE run = NEW.run);
-    SELECT RAISE(ABORT, 'the reward is not a number from -1e9 to 1e9')
+    SELECT RAISE(ABORT, '${refusals.unusable}')
       WHERE typeof(NEW.reward) NOT IN ('integer', 'real') OR abs(NEW.reward) > 1e9;
-    SELECT RAISE(ABORT, 'the deadline of the run has passed')
+    SELECT RAISE(ABORT, '${refusals.late}')
       WHERE EXISTS (SELECT 1 FROM pending_run WHERE run = NEW.run AND is_expired);
-    SELECT RAISE(ABORT, 'no run with this id waits for a reward') WHERE NOT EXISTS (
+    SELECT RAISE(ABORT, '${refusals.unknown}') WHERE NOT EXISTS (
       SELECT 1 FROM pending_run WHERE run = NEW.run AND is_open AND own_reward IS NULL);
   END;
   CREATE TRIGGER score_is_final BEFORE UPDATE ON score BEGIN
-    SELECT RAISE(ABORT, 'the run has another reward already');
+    SELECT RAISE(ABORT, '${refusals.scored}');
   END;
   PRAGMA application_id = ${applicationId};
   PRAGMA user_version = 1;

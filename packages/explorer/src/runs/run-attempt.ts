@@ -63,6 +63,8 @@ export interface AttemptKey {
   readonly task: Task;
   /** First run of the attempt. */
   readonly run: number;
+  /** Runs that the attempt makes. @default 1 */
+  readonly count?: number;
   /** From 0. */
   readonly attempt: number;
   /** Aborts when the attempt is over, however it ended. */
@@ -120,7 +122,8 @@ export async function runAttempt(
   const over = new AbortController();
   const { taskEnd = over.signal } = options;
   const signal = AbortSignal.any([options.signal, over.signal, taskEnd]);
-  const key: AttemptKey = { task, run: range.firstRun, attempt: attempt.attempt, signal };
+  const { firstRun: run, count } = range;
+  const key: AttemptKey = { task, run, count, attempt: attempt.attempt, signal };
   const model = options.createModel(key);
   const started: StartedAttempt = { ...attempt, model, signal, start: runtime.clock.now() };
   try {

@@ -7,10 +7,17 @@ import { errorResponseTo } from '../protocols/error-response-to.js';
 import { isWhole, toResponse, type WholeAnswer } from '../protocols/shared/answer/answer.js';
 import { digestOf, keysOf } from './keys.js';
 import type { Refusals } from './refusals.js';
+import type { RewardRoute } from './rewards.js';
 import { unauthorized, type OpenRollout, type RolloutTable } from './rollout-table.js';
 import type { Traffic } from './traffic.js';
 
 export type EndpointApp = Hono<{ Bindings: HttpBindings }>;
+
+export interface AppOptions {
+  readonly adminKey: string;
+  readonly refusals: Refusals;
+  readonly rewards?: RewardRoute | undefined;
+}
 
 /**
  * `GET /health` is open to everybody, `GET /metrics` with the admin key is about the server;
@@ -19,7 +26,7 @@ export type EndpointApp = Hono<{ Bindings: HttpBindings }>;
 export function createApp(
   table: RolloutTable,
   traffic: Traffic,
-  { adminKey, refusals }: { readonly adminKey: string; readonly refusals: Refusals },
+  { adminKey, refusals, rewards }: AppOptions,
 ): EndpointApp {
   const adminDigest = digestOf(adminKey);
   const app: EndpointApp = new Hono();
@@ -31,6 +38,12 @@ export function createApp(
     if (key !== undefined && digestOf(key) === adminDigest)
       return Response.json({ open_rollouts: table.size, ...traffic.report() });
     return reject(req.raw, unauthorized(refusals.metricsKey), traffic);
+  });
+  app.use(async ({ req }, next) => {
+    const response = await rewards?.answer(req.raw);
+    if (!response) return next();
+    traffic.answered(response.status);
+    return response;
   });
   app.all('*', ({ req, env }) => dispatch(req.raw, table, traffic, env.outgoing as ServerResponse));
   return app;

@@ -1,5 +1,5 @@
 /** Secret keys: random, stored as digests. */
-import { hash, randomBytes } from 'node:crypto';
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** `rk_` opens one rollout, `ak_` the metrics of the server. */
 export type KeyKind = 'rk' | 'ak';
@@ -27,4 +27,31 @@ export function keysOf({ headers }: Request): readonly string[] {
   const bearer = /^bearer +(\S+)$/i.exec(headers.get('authorization')?.trim() ?? '')?.[1];
   const other = headers.get('x-api-key')?.trim() || undefined;
   return [...new Set([bearer, other])].filter((key) => key !== undefined);
+}
+
+/** Keys that carry text which only their signer can have put there. */
+export interface SignedKeys {
+  sign(text: string): string;
+  /** The text of a key that was signed here. */
+  read(key: string): string | undefined;
+}
+
+export function createSignedKeys(): SignedKeys {
+  const secret = randomBytes(32);
+  const sign = (text: string): string => {
+    const mac = createHmac('sha256', secret).update(text).digest('base64url');
+    return `rk_${Buffer.from(text).toString('base64url')}.${mac}`;
+  };
+  return {
+    sign,
+    read: (key) => {
+      const encoded = /^rk_([\w-]+)\.[\w-]+$/.exec(key)?.[1];
+      if (encoded === undefined) return undefined;
+      const text = Buffer.from(encoded, 'base64url').toString();
+      const [given, expected] = [Buffer.from(key), Buffer.from(sign(text))];
+      return given.length === expected.length && timingSafeEqual(given, expected)
+        ? text
+        : undefined;
+    },
+  };
 }

@@ -8,6 +8,7 @@ import { newKey, newRolloutId } from './keys.js';
 import { defaultLimits, type EndpointLimits } from './limits.js';
 import { closeServer, createNodeServer, listen } from './node-server.js';
 import { rolloutRefusals, type Refusals } from './refusals.js';
+import { createRewardRoute, type ScoredRuns, type ScoreRun } from './rewards.js';
 import { contextPath, createRolloutTable } from './rollout-table.js';
 import { createTraffic } from './traffic.js';
 
@@ -22,6 +23,8 @@ export interface EndpointServerOptions {
   readonly corsOrigins?: readonly string[];
   /** What callers without access are told. @default about rollouts of a run */
   readonly refusals?: Refusals;
+  /** Opens `POST /r/<rollout>/v1/rewards`, see `MountOptions.runs`. @default 404 */
+  readonly score?: ScoreRun;
 }
 
 export interface MountOptions {
@@ -31,6 +34,11 @@ export interface MountOptions {
   readonly handler: AnswerHandler;
   /** Grants access to the rollout. @default a random one */
   readonly apiKey?: string;
+  /**
+   * Runs that the random key may score at `.../v1/rewards`, also when the rollout has ended.
+   * @default none
+   */
+  readonly runs?: ScoredRuns | undefined;
   /** The handler answers `GET /metrics` with the rollout's key. @default false: 401 */
   readonly ownMetrics?: boolean;
   /** Unmounts when it aborts. */
@@ -79,11 +87,12 @@ export interface EndpointServer {
 export async function openEndpointServer(options: EndpointServerOptions): Promise<EndpointServer> {
   const { host = '127.0.0.1', port = 0, runtime } = options;
   const limits = { ...defaultLimits, ...options.limits };
-  const { corsOrigins = [], refusals = rolloutRefusals } = options;
+  const { corsOrigins = [], refusals = rolloutRefusals, score } = options;
+  const rewards = score && createRewardRoute(score, runtime);
   const table = createRolloutTable({ clock: runtime.clock, refusals, ...limits });
   const traffic = createTraffic();
   const adminKey = newKey('ak');
-  const app = createApp(table, traffic, { adminKey, refusals });
+  const app = createApp(table, traffic, { adminKey, refusals, rewards });
   const server = createNodeServer(app, limits, createCors(corsOrigins));
   const url = `http://${host}:${await listen(server, host, port)}`;
   const closers = new Set<() => void>();
@@ -92,7 +101,7 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const request = new Request(input, init);
     request.signal.throwIfAborted();
-    const response = await dispatch(request, table, traffic);
+    const response = await (rewards?.answer(request) ?? dispatch(request, table, traffic));
     // As with the global fetch, an aborted request has no response.
     request.signal.throwIfAborted();
     return response;
@@ -102,7 +111,7 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
     url,
     contextURL: `${url}${contextPath}`,
     adminKey,
-    mount: ({ rollout = newRolloutId(), handler, apiKey: chosen, ownMetrics = false, signal }) => {
+    mount: ({ rollout = newRolloutId(), handler, runs, ownMetrics = false, signal, ...given }) => {
       if (closed)
         throw new CancelledError('The endpoint is closed: nothing can be mounted on it any more.', {
           reason: 'shutdown',
@@ -112,6 +121,7 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
           reason: 'aborted',
           cause: signal.reason,
         });
+      const chosen = given.apiKey ?? (runs && rewards?.keyFor(rollout, runs));
       const { apiKey, close } = table.open({ rollout, handler, ownMetrics }, chosen);
       const unmount = (): void => {
         close();

@@ -1,6 +1,9 @@
 /** Where runs wait for their rewards. */
 import path from 'node:path';
+import { scoreRun } from '@trinity-rft/buffer';
 import type { StageConfig } from '@trinity-rft/config';
+import { ModelError, TrinityError } from '@trinity-rft/core';
+import type { ScoreRun } from '@trinity-rft/model';
 
 const fileName = 'late_rewards.db';
 
@@ -17,3 +20,42 @@ export function lateRewardsFile({ buffer, jobDirectory }: StageConfig): string {
 /** @param database the experience store */
 export const lateRewardsBeside = (database: string): string =>
   path.join(path.dirname(database), fileName);
+
+/** Stores rewards that come over HTTP. */
+export function lateRewardScorer(stage: StageConfig): ScoreRun {
+  const file = lateRewardsFile(stage);
+  return (run, reward) => {
+    try {
+      scoreRun(file, run, reward);
+    } catch (cause) {
+      throw refusal(run, cause);
+    }
+  };
+}
+
+/** For clients, which learn nothing about the files of the run. */
+function refusal(run: string, cause: unknown): ModelError {
+  const reason = cause instanceof TrinityError ? cause.details['reason'] : undefined;
+  const [status, why] = answers[String(reason)] ?? unstored;
+  const code = status === unstored[0] ? 'reward_not_stored' : `reward_${String(reason)}`;
+  return new ModelError(`The reward of run "${run}" was not stored: ${why}.`, {
+    status,
+    code,
+    cause,
+  });
+}
+
+const unstored: readonly [number, string] = [
+  503,
+  'the database of the run did not take it. Send it again',
+];
+
+const answers: Readonly<Record<string, readonly [number, string]>> = {
+  unknown: [
+    404,
+    'no run with this id waits for a reward. Expected one whose workflow returned { pending: true }, in an explore step that is stored; send it again when the step is over',
+  ],
+  scored: [409, 'it has another reward already. A reward is final; the same one again is accepted'],
+  late: [410, 'its deadline has passed. Raise deadlineMs, or explorer.max_reward_delay'],
+  unusable: [422, 'a reward is a number from -1e9 to 1e9'],
+};

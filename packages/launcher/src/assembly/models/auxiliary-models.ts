@@ -125,7 +125,7 @@ async function embeddedModel(
   } as const;
   return ({ task, run, attempt, signal }) => {
     const attemptId = taskKey({ batch: task.batchId, task: task.taskId, run, step: 0, suffix: '' });
-    return mountedModel(endpoint, signal, (mounted) =>
+    return mountedModel(endpoint, { signal }, (mounted) =>
       createRolloutModel({
         ...shared,
         mounted,

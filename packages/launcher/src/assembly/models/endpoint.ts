@@ -3,13 +3,19 @@ import {
   openEndpointServer,
   type EndpointMount,
   type EndpointServer,
+  type MountOptions,
   type RecordingModel,
+  type ScoreRun,
 } from '@trinity-rft/model';
 import type { StageContext } from '../../context/stage-context.js';
 
-/** On any free port of the loopback interface. @throws ModelError 503 when there is none */
-export function openEndpoint({ runtime }: StageContext): Promise<EndpointServer> {
-  return openEndpointServer({ runtime });
+/**
+ * On any free port of the loopback interface.
+ * @param score stores rewards that come after their runs; by default they are not accepted
+ * @throws ModelError 503 when there is no port
+ */
+export function openEndpoint({ runtime }: StageContext, score?: ScoreRun): Promise<EndpointServer> {
+  return openEndpointServer(score ? { runtime, score } : { runtime });
 }
 
 /**
@@ -18,10 +24,10 @@ export function openEndpoint({ runtime }: StageContext): Promise<EndpointServer>
  */
 export function mountedModel(
   server: EndpointServer,
-  signal: AbortSignal,
+  { signal, runs }: Pick<MountOptions, 'runs'> & { readonly signal: AbortSignal },
   create: (mounted: EndpointMount) => RecordingModel,
 ): RecordingModel {
-  const mounted = server.mount({ handler: (request) => model.answer(request), signal });
+  const mounted = server.mount({ handler: (request) => model.answer(request), runs, signal });
   const model = create(mounted);
   return model;
 }

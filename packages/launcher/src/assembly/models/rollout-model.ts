@@ -39,12 +39,15 @@ export function modelFactory(
     notices: new Set<string>(),
   };
   return (key) => {
-    const { task, run, attempt, signal } = key;
+    const { task, run, count = 1, attempt, signal } = key;
     const { temperature, topP, topK, maxTokens } = task.rolloutArgs;
     const id = taskKey({ batch: task.batchId, task: task.taskId, run, step: 0, suffix: '' });
     const pauses = createPauseMeter(runtime.clock);
     const sampler = pauses.watch(parts.sampler);
-    const model = mountedModel(parts.endpoint, signal, (mounted) =>
+    const runs = task.isEval
+      ? undefined
+      : { task: `${task.batchId}/${task.taskId}`, firstRun: run, count };
+    const model = mountedModel(parts.endpoint, { signal, runs }, (mounted) =>
       createRolloutModel({
         ...shared,
         sampler,

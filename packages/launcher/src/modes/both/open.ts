@@ -4,7 +4,7 @@ import type { Engine, ExperienceStore, ValueEngine } from '@trinity-rft/core';
 import type { Algorithm, LateRewards } from '@trinity-rft/core/internal';
 import type { ChatFormat } from '@trinity-rft/chat';
 import { algorithmOf } from '../../assembly/algorithm.js';
-import { lateRewardsFile } from '../../assembly/data/late-rewards.js';
+import { lateRewardScorer, lateRewardsFile } from '../../assembly/data/late-rewards.js';
 import { openSampling, type Sampling } from '../../assembly/data/sample-strategy.js';
 import type { StageTasks } from '../../assembly/data/tasks.js';
 import { runsHere, type RunSide } from '../../assembly/explorer-options.js';
@@ -39,7 +39,7 @@ export type OpenExploreSide = (
 
 /** In this process, beside the trainer. */
 const exploreHere: OpenExploreSide = async (context, { engine, format }, stack) => {
-  const endpoint = stack.use(await openEndpoint(context));
+  const endpoint = stack.use(await openEndpoint(context, lateRewardScorer(context.stage)));
   const auxiliary = stack.use(await openAuxiliaryModels(context, endpoint));
   const transport = stack.use(createTransport(context.stage, engine));
   const { sampler } = engine;
