@@ -39,6 +39,19 @@ const accepted: Readonly<Record<string, Accepted>> = {
     },
     warns: ['algorithm.optimizer.foreach', 'ignored'],
   },
+  'over_rollout of an explorer in a process of its own': {
+    file: {
+      rest: 'mode: explore\nexplorer:\n  over_rollout: {ratio: 0.2}\n  dynamic_timeout: {enable: true}',
+    },
+    warns: ['explorer.over_rollout.ratio', 'ignored. Only mode both cuts tasks off'],
+  },
+  'dapo with an explorer in a process of its own': {
+    file: {
+      algorithm: 'algorithm:\n  algorithm_type: dapo\n  repeat_times: 2',
+      rest: 'mode: explore',
+    },
+    warns: ['algorithm.algorithm_type', 'fills its batches in mode both only'],
+  },
   over_rollout: {
     file: {
       rest: 'explorer:\n  over_rollout: {ratio: 0.2, wait_after_min: 1, return_partial_tasks: true}\nsynchronizer:\n  sync_style: explorer_driven',

@@ -67,7 +67,13 @@ function explainOverRollout({ input, mode, part, warn }: StageContext): void {
 /** As the file says, else as the algorithm does; only where a batch is explored. */
 function deriveDynamicSampling(context: StageContext, operators: readonly PartConfig[]): boolean {
   const { enable } = context.input.explorer.dynamic_sampling;
+  const byDefault = presetOf(context).dynamicSampling ?? false;
   const fills = context.mode === 'both' && context.part === undefined;
+  if (context.part !== undefined && enable === null && byDefault)
+    context.warn(
+      ['algorithm', 'algorithm_type'],
+      'fills its batches in mode both only. With explorers in processes of their own, a batch has only the groups that are left.',
+    );
   if (enable === true && !fills)
     context.warn(
       ['explorer', 'dynamic_sampling', 'enable'],
@@ -78,7 +84,7 @@ function deriveDynamicSampling(context: StageContext, operators: readonly PartCo
       ['explorer', 'dynamic_sampling', 'enable'],
       'has an effect only where groups are dropped, and no operator does. Add one to data_processor.experience_pipeline.operators, such as dapo_dynamic_sampling or reward_std_filter.',
     );
-  return fills && (enable ?? presetOf(context).dynamicSampling ?? false);
+  return fills && (enable ?? byDefault);
 }
 
 function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> {

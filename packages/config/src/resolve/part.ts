@@ -13,22 +13,6 @@ const bufferKey: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
  * stored.
  */
 export function asPart(context: StageContext, needs: PartNeeds): StageContext {
-  const found = partOf(context, needs);
-  if (found.part !== undefined) sayUnused(found);
-  return found;
-}
-
-/** An explorer leases tasks one by one: whether the others of a step are late, it does not know. */
-function sayUnused(context: StageContext): void {
-  const { over_rollout: over, dynamic_timeout: limit } = context.input.explorer;
-  const reason =
-    'ignored. With explorers in processes of their own, every task of a step is waited for';
-  if (over.ratio > 0) context.warn(['explorer', 'over_rollout', 'ratio'], `${reason}.`);
-  if (limit.enable)
-    context.warn(['explorer', 'dynamic_timeout', 'enable'], `${reason}, within max_timeout.`);
-}
-
-function partOf(context: StageContext, needs: PartNeeds): StageContext {
   const { mode } = context.input;
   if (mode === 'explore') {
     if (context.stageName !== undefined)
