@@ -1,0 +1,149 @@
+/** What the stores of a run hold, counted by SQL. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { usedRows, weightsDigest } from '../../../apps/runner/test/support/run-record.ts';
+import { postgresDatabase } from '../../../packages/store/src/database/postgres.ts';
+import type { Work } from '../../../packages/store/src/database/run-database.ts';
+import { sqliteDatabase } from '../../../packages/store/src/database/sqlite.ts';
+import { taskState } from '../../../packages/store/src/database/tables.ts';
+import { jobOf, project, type RunPlace } from './workspace.ts';
+
+/** What must stay as it is once it is there. */
+export interface Acknowledged {
+  /** Results of tasks: who made it, when, and its checksum, by `batch/task`. */
+  readonly results: ReadonlyMap<string, string>;
+  /** Train step or reason, by experience. */
+  readonly uses: ReadonlyMap<string, string>;
+  readonly trainStep: number;
+}
+
+export async function acknowledged(place: RunPlace): Promise<Acknowledged> {
+  if (!isThere(place)) return { results: new Map(), uses: new Map(), trainStep: 0 };
+  return read(place, async (db) => {
+    const tasks = await db
+      .selectFrom('task')
+      .innerJoin('run', 'run.id', 'task.run')
+      .where('run.name', '=', `${project}/${place.name}`)
+      .where('state', '=', taskState.done)
+      .select(['batch', 'task', 'explorer', 'done_at', 'checksum'])
+      .execute();
+    const uses = await db
+      .selectFrom('use')
+      .innerJoin('run', 'run.id', 'use.run')
+      .where('run.name', '=', `${project}/${place.name}`)
+      .select(['uid', 'train_step', 'reason'])
+      .orderBy('train_step')
+      .execute();
+    return {
+      results: new Map(
+        tasks.map((row) => [
+          `${row.batch}/${row.task}`,
+          `${row.explorer} ${row.done_at} ${row.checksum}`,
+        ]),
+      ),
+      uses: new Map(uses.map((row) => [row.uid, `${row.train_step} ${row.reason}`])),
+      trainStep: uses.at(-1)?.train_step ?? 0,
+    };
+  });
+}
+
+export interface Facts {
+  readonly digest: string;
+  readonly counts: {
+    readonly tasks: number;
+    readonly withoutResult: number;
+    readonly experiences: number;
+    /** Tasks that have more, or fewer, experiences than runs. */
+    readonly otherExperiences: number;
+    readonly trained: number;
+    readonly trainedTwice: number;
+    readonly unused: number;
+  };
+  readonly late: number;
+  /** Of the run's store. */
+  readonly uses: ReadonlyMap<string, string>;
+  /** Of the trainer's own store, in the same form. */
+  readonly ownUses: ReadonlyMap<string, string>;
+}
+
+export async function factsOf(place: RunPlace): Promise<Facts> {
+  const counted = await read(place, (db) => count(db, place));
+  const own = usedRows(path.join(jobOf(place), 'buffer/experiences.db'));
+  const { uses } = await acknowledged(place);
+  const ownUses = new Map(own.map(({ uid, trainStep }) => [uid, `${trainStep ?? ''} null`]));
+  return { ...counted, uses, ownUses, digest: weightsDigest(jobOf(place)) };
+}
+
+const runsPerTask = 4;
+
+async function count(
+  db: Parameters<Work<unknown>>[0],
+  { name }: RunPlace,
+): Promise<Pick<Facts, 'counts' | 'late'>> {
+  const { id: run } = await db
+    .selectFrom('run')
+    .select('id')
+    .where('name', '=', `${project}/${name}`)
+    .executeTakeFirstOrThrow();
+  const total = (rows: readonly unknown[]): number => rows.length;
+  const tasks = await db.selectFrom('task').select('task').where('run', '=', run).execute();
+  const withoutResult = await db
+    .selectFrom('task')
+    .select('task')
+    .where('run', '=', run)
+    .where((eb) => eb.or([eb('state', '<>', taskState.done), eb('outcome', 'is', null)]))
+    .execute();
+  const perTask = await db
+    .selectFrom('experience')
+    .select((eb) => ['batch', 'task', eb.fn.countAll<number>().as('count')])
+    .where('run', '=', run)
+    .groupBy(['batch', 'task'])
+    .execute();
+  const perUse = await db
+    .selectFrom('use')
+    .select((eb) => ['uid', eb.fn.countAll<number>().as('count')])
+    .where('run', '=', run)
+    .where('reason', 'is', null)
+    .groupBy('uid')
+    .execute();
+  const unused = await db
+    .selectFrom('experience')
+    .leftJoin('use', (join) =>
+      join.onRef('use.uid', '=', 'experience.uid').onRef('use.run', '=', 'experience.run'),
+    )
+    .select('experience.uid')
+    .where('experience.run', '=', run)
+    .where('use.uid', 'is', null)
+    .execute();
+  const late = await db.selectFrom('late').select('task').where('run', '=', run).execute();
+  return {
+    counts: {
+      tasks: total(tasks),
+      withoutResult: total(withoutResult),
+      experiences: perTask.reduce((sum, row) => sum + Number(row.count), 0),
+      otherExperiences: perTask.filter((row) => Number(row.count) !== runsPerTask).length,
+      trained: total(perUse),
+      trainedTwice: perUse.filter((row) => Number(row.count) > 1).length,
+      unused: total(unused),
+    },
+    late: total(late),
+  };
+}
+
+const sqliteOf = (place: RunPlace): string => path.join(jobOf(place), 'run.db');
+
+const isThere = (place: RunPlace): boolean =>
+  place.storeUrl !== undefined || existsSync(sqliteOf(place));
+
+async function read<T>(place: RunPlace, work: Work<T>): Promise<T> {
+  const { storeUrl } = place;
+  const database =
+    storeUrl === undefined
+      ? await sqliteDatabase({ path: sqliteOf(place) })
+      : await postgresDatabase({ url: storeUrl });
+  try {
+    return await database.read('count what a run has stored', work);
+  } finally {
+    await database.close();
+  }
+}
