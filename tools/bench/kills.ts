@@ -27,9 +27,20 @@ const wanted = Number(positionals[0] ?? 20);
 const random = createRandom(Number(values.seed));
 /** The lease time is 15 s. */
 const stopMs = 20_000;
-const longestPauseMs = 5000;
+const longestPauseMs = 3000;
+/** Each disturbance waits for progress since the one before, this long at most. */
+const patienceMs = 10_000;
+const mostPerRun = 10;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const sums = { kills: 0, stops: 0, runs: 0, late: 0, violations: 0 };
+
+async function progress(place: RunPlace, step: number, ended: AbortSignal): Promise<void> {
+  const begun = performance.now();
+  while (!ended.aborted && performance.now() - begun < patienceMs) {
+    if ((await acknowledged(place)).trainStep > step) return;
+    await pause(200);
+  }
+}
 
 /** Disturbs a run until it ends, `most` times at most. */
 async function disturb(place: RunPlace, most: number): Promise<readonly string[]> {
@@ -39,10 +50,9 @@ async function disturb(place: RunPlace, most: number): Promise<readonly string[]
   const seen: Acknowledged[] = [];
   const begun = performance.now();
   for (let left = most; left > 0; left--) {
-    await pause(random.next() * longestPauseMs, undefined, { signal: ended.signal }).catch(
-      () => null,
-    );
-    const [kind, who] = [random.next(), random.next()];
+    const [wait, kind, who] = [random.next(), random.next(), random.next()];
+    await progress(place, seen.at(-1)?.trainStep ?? 0, ended.signal);
+    await pause(wait * longestPauseMs, undefined, { signal: ended.signal }).catch(() => null);
     const running = processes.running();
     const role = running[Math.floor(who * running.length)];
     if (ended.signal.aborted) break;
@@ -100,7 +110,7 @@ async function measure(root: string, storeUrl: string | undefined): Promise<void
   while (sums.kills + sums.stops < wanted) {
     sums.runs += 1;
     const place = { root, storeUrl, name: `run-${sums.runs}` };
-    const wrong = await disturb(place, wanted - sums.kills - sums.stops);
+    const wrong = await disturb(place, Math.min(mostPerRun, wanted - sums.kills - sums.stops));
     const found = await factsOf(place);
     sums.late += found.late;
     report(place.name, found, [...wrong, ...violationsOf(found, expected)]);
