@@ -125,7 +125,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'a late result is taken as well',
     knownFrom: 'prime-rl 2360: results of rollouts that were given up',
-    seed: undefined,
+    seed: 3,
     ...ofStore((store, _parts, database) => ({
       complete: async (member, task, result) => {
         await database.write('give it back', (db) =>
@@ -169,13 +169,13 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'a resumed trainer skips a batch',
     knownFrom: 'verl 5725, prime-rl 1036: data skipped after a resume',
-    seed: undefined,
+    seed: 11,
     ...ofExperiences(() => ({ rollback: () => Promise.resolve() })),
   },
   {
     name: 'acknowledgements are sent and forgotten',
     knownFrom: 'open-instruct 1523: consumed data not recorded',
-    seed: undefined,
+    seed: 4,
     ...ofStore((store) => ({
       acknowledge: async (...args) => {
         store.acknowledge(...args).catch(() => undefined);
@@ -202,7 +202,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'a restarted explorer samples with the base model',
     knownFrom: 'Unsloth 8701: base model served, exit 0',
-    seed: undefined,
+    seed: 16,
     ...ofSampler(baseAtFirst),
   },
   {
@@ -275,7 +275,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'who is not notified does not look',
     knownFrom: 'NeMo-RL 3488: 64 nodes idle after a lost message',
-    seed: undefined,
+    seed: 6,
     ...ofStore((store) => ({ changed: (_timeoutMs, signal) => store.changed(1e12, signal) })),
   },
   {

@@ -24,7 +24,8 @@ export function leases(context: RunContext): Pick<RunStore, 'lease' | 'giveBack'
         },
         { isDurable: false, rings: () => false },
       );
-      token = undefined;
+      // A copy of a call that got nothing may come late and take tasks: the next call finds them.
+      if (tasks.length > 0) token = undefined;
       return tasks;
     },
     giveBack: (member, task) =>
