@@ -41,6 +41,8 @@ export interface ExploreTasksOptions {
 
 interface Exploring extends ExploreTasksOptions {
   readonly inFlight: Map<LeasedTask, Promise<void>>;
+  /** Rejects if weights that are being taken turn out not to be the trainer's. */
+  following: Promise<boolean>;
   failure: Error | undefined;
   /** Wakes the loop when a task has ended. */
   readonly wake: () => void;
@@ -56,6 +58,7 @@ export async function exploreTasks(options: ExploreTasksOptions): Promise<void> 
   const exploring: Exploring = {
     ...options,
     inFlight: new Map(),
+    following: Promise.resolve(false),
     failure: undefined,
     wake: () => wake(),
     woken: () =>
@@ -77,7 +80,8 @@ async function exploreOn(exploring: Exploring): Promise<boolean> {
   assertNotStopped(signal);
   if (exploring.failure) throw exploring.failure;
   const woken = exploring.woken();
-  const ready = await weights.follow(inFlight.size > 0);
+  exploring.following = weights.follow(inFlight.size > 0);
+  const ready = await exploring.following;
   const leased = ready ? await leaseTasks(exploring) : 0;
   if (leased > 0) return true;
   if (inFlight.size === 0 && (await exploring.ended())) return false;
@@ -116,6 +120,8 @@ async function explore(exploring: Exploring, leased: LeasedTask): Promise<void> 
   const { store, member, taskOf, runTask, onResult, signal } = exploring;
   try {
     const outcome = await runTask(await taskOf(leased));
+    // The last calls may have used weights whose proof is under way.
+    await exploring.following;
     if (!signal.aborted) {
       const stored = await store.complete(member, leased, toTaskResult(outcome));
       onResult?.(leased, stored);

@@ -67,7 +67,7 @@ async function take(options: FollowOptions, weights: PublishedWeights): Promise<
   if ((await store.view()).end) return false;
   await store.delivered(member, { version, difference, problem });
   throw new SyncError(
-    `The weights of train step ${version} were refused: ${problem}. Nothing was sampled with them; check the disk and the network between trainer and explorer, and start this explorer again.`,
+    `The weights of train step ${version} were refused: ${problem}. Nothing that was sampled with them was stored; check the disk and the network between trainer and explorer, and start this explorer again.`,
     { code: 'DELIVERY_REFUSED' },
   );
 }
