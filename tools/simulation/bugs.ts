@@ -275,7 +275,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'who is not notified does not look',
     knownFrom: 'NeMo-RL 3488: 64 nodes idle after a lost message',
-    seed: 6,
+    seed: 11,
     ...ofStore((store) => ({ changed: (_timeoutMs, signal) => store.changed(1e12, signal) })),
   },
   {
