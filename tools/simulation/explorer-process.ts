@@ -1,15 +1,8 @@
 /** An explorer as a process of its own: mode `explore`, with an engine and agents of the simulation. */
 import path from 'node:path';
-import {
-  createTimeLimits,
-  exploreTasks,
-  taskStarter,
-} from '../../packages/explorer/src/internal.ts';
+import { createTimeLimits, taskStarter } from '../../packages/explorer/src/internal.ts';
 import { taskRunnerOptions } from '../../packages/launcher/src/assembly/explorer-options.ts';
-import { unlessEngineFails } from '../../packages/launcher/src/assembly/models/engine.ts';
-import { followWeights } from '../../packages/launcher/src/modes/apart/follow-weights.ts';
-import { createOutlook } from '../../packages/launcher/src/modes/apart/outlook.ts';
-import { lookEveryMs } from '../../packages/launcher/src/modes/apart/open-store.ts';
+import { exploreLeased } from '../../packages/launcher/src/modes/apart/explore-leased.ts';
 import { takeSeat, type Seat } from '../../packages/launcher/src/modes/apart/seat.ts';
 import { modelOf, taskOf, type ProcessParts } from './parts.ts';
 import { contextOf, jobFolder } from './stage.ts';
@@ -28,9 +21,9 @@ export async function exploreAsProcess(parts: ProcessParts, name: string): Promi
 }
 
 async function explore(parts: ProcessParts, seat: Seat, name: string): Promise<void> {
-  const { store, engine, scenario, runtime } = parts;
+  const { store, engine, scenario } = parts;
   const { sampler } = engine;
-  const { member, lost } = seat;
+  const { lost } = seat;
   const context = contextOf(parts, name, lost);
   const { stage } = context;
   const createModel = (key: Parameters<typeof modelOf>[2]) => ({
@@ -48,28 +41,15 @@ async function explore(parts: ProcessParts, seat: Seat, name: string): Promise<v
     timeLimit: (task) => limits.limit(task),
     signal: lost,
   });
-  const outlook = createOutlook({ store, seat, stage, clock: runtime.clock });
-  await unlessEngineFails(lost, () =>
-    exploreTasks({
-      store: outlook.store,
-      member,
-      weights: followWeights({
-        store,
-        member,
-        sampler,
-        run: stage.name,
-        scratch: path.join(jobFolder, name),
-        waitsForRuns: scenario.style === 'fixed',
-        logger: context.runtime.logger,
-        onTaken: () => undefined,
-      }),
-      mayBeNewer: scenario.style !== 'fixed',
-      room: outlook.room,
-      taskOf: async (leased) => taskOf(scenario, leased),
-      runTask: (task) => startTask(task).outcome,
-      ended: outlook.ended,
-      lookEveryMs,
-      signal: lost,
-    }),
-  );
+  await exploreLeased(context, {
+    store,
+    seat,
+    sampler,
+    lost,
+    signal: lost,
+    scratch: path.join(jobFolder, name),
+    onTaken: () => undefined,
+    taskOf: async (leased) => taskOf(scenario, leased),
+    runTask: (task) => startTask(task).outcome,
+  });
 }

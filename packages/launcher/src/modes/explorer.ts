@@ -5,7 +5,6 @@ import type { RunStore } from '@trinity-rft/core/internal';
 import type { TaskOutcome } from '@trinity-rft/explorer';
 import {
   createTimeLimits,
-  exploreTasks,
   taskStarter,
   type TaskRunnerOptions,
   type TimeLimit,
@@ -16,12 +15,11 @@ import { runsHere, taskRunnerOptions } from '../assembly/explorer-options.js';
 import { openAuxiliaryModels } from '../assembly/models/auxiliary-models.js';
 import { openChatFormat } from '../assembly/models/chat-format.js';
 import { openEndpoint } from '../assembly/models/endpoint.js';
-import { openEngine, unlessEngineFails } from '../assembly/models/engine.js';
+import { openEngine } from '../assembly/models/engine.js';
 import { disposable, openTogether, type Closable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
-import { followWeights } from './apart/follow-weights.js';
-import { createOutlook } from './apart/outlook.js';
-import { lookEveryMs, openStageStore } from './apart/open-store.js';
+import { exploreLeased } from './apart/explore-leased.js';
+import { openStageStore } from './apart/open-store.js';
 import { explorerFolder } from './apart/explorer-folder.js';
 import { takeSeat, type Seat } from './apart/seat.js';
 
@@ -97,55 +95,38 @@ async function explore(
   { store, seat, tasks, side, counts }: ExploreParts,
 ): Promise<number> {
   const { stage, runtime } = context;
-  const { logger } = runtime;
-  const { syncStyle } = stage.synchronizer;
   const { sampler } = side.engine;
   if (!sampler.score)
     throw new ConfigError(
       `The engine "${stage.engine}" cannot score text, so it cannot prove that it samples with the trainer's weights. Use mode: both.`,
       { code: 'ENGINE_CANNOT_PROVE' },
     );
-  const { member } = seat;
   const lost = AbortSignal.any([side.failed, seat.lost]);
   const signal = AbortSignal.any([context.signal, lost]);
   const limits = createTimeLimits(stage.explorer);
   const learnTimes = inBatches(limits, stage.buffer.batchSize);
   const timeLimit = (task: Task): TimeLimit => limits.limit(task);
   const startTask = taskStarter({ ...side.options, timeLimit, signal });
-  const outlook = createOutlook({ store, seat, stage, clock: runtime.clock });
-  await unlessEngineFails(lost, () =>
-    exploreTasks({
-      store: outlook.store,
-      member,
-      weights: followWeights({
-        store,
-        member,
-        sampler,
-        run: stage.name,
-        scratch: path.join(explorerFolder(stage), 'weights'),
-        waitsForRuns: syncStyle !== 'fully_async',
-        logger,
-        onTaken: (version) => {
-          counts.version = version;
-        },
-      }),
-      mayBeNewer: syncStyle !== 'fixed',
-      room: outlook.room,
-      taskOf: (leased) => tasks.taskAt(leased),
-      runTask: async (task) => learnTimes(await startTask(task).outcome),
-      ended: outlook.ended,
-      onResult: (leased, result) => {
-        if (result === 'stored') counts.done++;
-        else {
-          counts.late++;
-          logger.warn(
-            `Task ${leased.batch}/${leased.task} came too late: another explorer has it. The result is counted, not used.`,
-          );
-        }
-      },
-      lookEveryMs,
-      signal,
-    }),
-  );
-  return outlook.trainStep();
+  return exploreLeased(context, {
+    store,
+    seat,
+    sampler,
+    lost,
+    signal,
+    scratch: path.join(explorerFolder(stage), 'weights'),
+    onTaken: (version) => {
+      counts.version = version;
+    },
+    taskOf: (leased) => tasks.taskAt(leased),
+    runTask: async (task) => learnTimes(await startTask(task).outcome),
+    onResult: (leased, result) => {
+      if (result === 'stored') counts.done++;
+      else {
+        counts.late++;
+        runtime.logger.warn(
+          `Task ${leased.batch}/${leased.task} came too late: another explorer has it. The result is counted, not used.`,
+        );
+      }
+    },
+  });
 }

@@ -1,0 +1,58 @@
+/** An explorer with a seat in a run: leased tasks, sampled with weights that the trainer has published. */
+import type { Sampler } from '@trinity-rft/core';
+import type { RunStore } from '@trinity-rft/core/internal';
+import { exploreTasks, type ExploreTasksOptions } from '@trinity-rft/explorer/internal';
+import { unlessEngineFails } from '../../assembly/models/engine.js';
+import type { StageContext } from '../../context/stage-context.js';
+import { followWeights, type FollowOptions } from './follow-weights.js';
+import { lookEveryMs } from './open-store.js';
+import { createOutlook } from './outlook.js';
+import type { Seat } from './seat.js';
+
+export interface ExploreLeasedOptions
+  extends
+    Pick<ExploreTasksOptions, 'taskOf' | 'runTask' | 'onResult' | 'signal'>,
+    Pick<FollowOptions, 'scratch' | 'onTaken'> {
+  readonly store: RunStore;
+  readonly seat: Seat;
+  readonly sampler: Sampler;
+  /** Aborts when this explorer cannot go on: its engine has failed, or its seat is lost. */
+  readonly lost: AbortSignal;
+}
+
+/**
+ * Resolves with the last train step of the run, once the trainer has ended it.
+ * @throws CancelledError when stopped, SyncError when weights are refused, the reason of `lost`
+ */
+export async function exploreLeased(
+  { stage, runtime }: Pick<StageContext, 'stage' | 'runtime'>,
+  { store, seat, sampler, lost, scratch, onTaken, ...work }: ExploreLeasedOptions,
+): Promise<number> {
+  const { member } = seat;
+  const { clock, logger } = runtime;
+  const { syncStyle } = stage.synchronizer;
+  const outlook = createOutlook({ store, seat, stage, clock });
+  const weights = followWeights({
+    store,
+    member,
+    sampler,
+    run: stage.name,
+    scratch,
+    waitsForRuns: syncStyle !== 'fully_async',
+    logger,
+    onTaken,
+  });
+  await unlessEngineFails(lost, () =>
+    exploreTasks({
+      ...work,
+      store: outlook.store,
+      member,
+      weights,
+      mayBeNewer: syncStyle !== 'fixed',
+      room: outlook.room,
+      ended: outlook.ended,
+      lookEveryMs,
+    }),
+  );
+  return outlook.trainStep();
+}
