@@ -4,14 +4,15 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { faultsOf } from './bench/faults/damage.ts';
 import { judge, resultOf, type Result } from './bench/faults/judge.ts';
-import { jobOf, prepare, train } from './bench/faults/workspace.ts';
+import { writeDigitsData } from './bench/digits-run.ts';
+import { jobOf, train } from './bench/faults/workspace.ts';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-faults-'));
 const stopped = path.join(root, 'stopped');
 let expected: Result;
 
 beforeAll(async () => {
-  await prepare(root);
+  await writeDigitsData(root);
   const whole = path.join(root, 'whole');
   await train(whole);
   expected = resultOf(whole);

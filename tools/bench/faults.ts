@@ -10,7 +10,8 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { faultsOf, mergeLog } from './faults/damage.ts';
 import { judge, resultOf, type Judgement, type Verdict } from './faults/judge.ts';
-import { jobOf, prepare, totalSteps, train } from './faults/workspace.ts';
+import { writeDigitsData } from './digits-run.ts';
+import { jobOf, totalSteps, train } from './faults/workspace.ts';
 
 const fromSources = [
   '--conditions=@trinity-rft/source',
@@ -42,7 +43,7 @@ function killAt(folder: string, text: string): Promise<void> {
 }
 
 try {
-  await prepare(root);
+  await writeDigitsData(root);
   const whole = path.join(root, 'whole');
   await train(whole);
   const expected = resultOf(whole);
