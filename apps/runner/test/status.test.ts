@@ -8,7 +8,7 @@ import { createWorkspace } from './support/workspace.js';
 const patience = { timeout: 60_000, interval: 200 };
 
 describe('a trainer with two explorers', { tags: ['slow'] }, () => {
-  it('is seen at work, and whoever is stopped is named as the cause within 5 s', async () => {
+  it('is seen at work, and whoever is stopped is named as the cause', async () => {
     const workspace = await createWorkspace();
     const buffer = { total_steps: 100_000 };
     const config = workspace.config('apart.yaml', { name: 'apart', buffer });
@@ -23,6 +23,7 @@ describe('a trainer with two explorers', { tags: ['slow'] }, () => {
         await reader.close();
       }
     };
+    const stopped = new Set<number>();
     try {
       const { members } = await vi.waitFor(async () => {
         const status = await look();
@@ -38,20 +39,17 @@ describe('a trainer with two explorers', { tags: ['slow'] }, () => {
       for (const role of ['trainer', 'explorer'] as const) {
         const { pid, name } = members.find((member) => member.role === role)!;
         process.kill(pid, 'SIGSTOP');
-        const text = await vi.waitFor(async () => {
-          const causes = causesOf(await look());
-          const said = renderCauses(causes);
-          expect(said).toContain(`(process ${pid}`);
-          expect(said).toMatch(/CAUSE: .*is stopped/);
-          const links = causes.chains.map((chain) => chain.links.at(-1)?.member);
-          const cause = links.find((member) => member?.pid === pid);
-          expect(cause?.silentForMs).toBeLessThan(5000);
-          return said;
-        }, patience);
-        expect(text).toMatch(new RegExp(`CAUSE: .*${name} \\(process ${pid}.* is stopped`));
+        stopped.add(pid);
+        const says = new RegExp(`CAUSE: .*${name} \\(process ${pid}.* is stopped`);
+        await vi.waitFor(
+          async () => expect(renderCauses(causesOf(await look()))).toMatch(says),
+          patience,
+        );
         process.kill(pid, 'SIGCONT');
+        stopped.delete(pid);
       }
     } finally {
+      for (const pid of stopped) process.kill(pid, 'SIGCONT');
       running.child.kill('SIGINT');
       await running.ended;
     }

@@ -33,8 +33,11 @@ beforeAll(async () => {
   workspace.write('plugins/exits.ts', agent('exits', 'process.exit(0);'));
 });
 
+/** A run that does not end by itself. */
 function start(name: string): Trinity {
-  const workflow: Tree = { buffer: { explorer_input: { default_workflow_type: name } } };
+  const workflow: Tree = {
+    buffer: { total_steps: 100_000, explorer_input: { default_workflow_type: name } },
+  };
   const config = workspace.config(`${name}.yaml`, workflow, { name });
   return startTrinity(workspace.root, runArgs(config));
 }

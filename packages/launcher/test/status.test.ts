@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { causesOf, type RunCauses } from '../src/status/causes.js';
 import { openStatus } from '../src/status/read-status.js';
 import { renderCauses, renderStatus } from '../src/status/render-status.js';
+import { membersOf } from '../src/status/run-status.js';
 import { openProcessFile } from '../src/watch/process-file.js';
 
 const script = path.join(import.meta.dirname, 'support', 'member.ts');
@@ -61,23 +62,21 @@ async function threeProcesses() {
   return { trainer, working, idle };
 }
 
-/** The cause once it is a process that is silent, and the text that names it. */
-async function silentCause() {
-  return vi.waitFor(async () => {
+/** The text that names a silent process as the cause, once there is one. */
+const silentCause = (): Promise<string> =>
+  vi.waitFor(async () => {
     const causes = await why();
     const links = causes.chains.map((chain) => chain.links.at(-1));
-    const silent = links.find((each) => each?.state === 'silent');
-    if (silent?.member === undefined) throw new Error('Nobody is silent.');
-    return { member: silent.member, text: renderCauses(causes) };
+    expect(links.map((link) => link?.state)).toContain('silent');
+    return renderCauses(causes);
   }, patience);
-}
 
 const nobodySilent = (): Promise<void> =>
   vi.waitFor(async () => expect(renderCauses(await why())).not.toContain('silent'), patience);
 
 describe('why', () => {
   it(
-    'names each process that is stopped or killed within 5 s, with the tasks that it holds',
+    'names each process that is stopped or killed, with the tasks that it holds',
     { tags: ['slow'] },
     async () => {
       const { trainer, working, idle } = await threeProcesses();
@@ -88,9 +87,7 @@ describe('why', () => {
       ] as const;
       for (const [child, signal, says] of cases) {
         child.kill(signal);
-        const { member: found, text } = await silentCause();
-        expect(text).toMatch(says);
-        expect(found.silentForMs).toBeLessThan(5000);
+        expect(await silentCause()).toMatch(says);
         child.kill('SIGCONT');
         if (signal === 'SIGSTOP') await nobodySilent();
       }
@@ -126,6 +123,18 @@ describe('why', () => {
 });
 
 describe('status', () => {
+  it.each([
+    ['a process that beats', 'here', process.pid, 1100, 'working'],
+    ['a process that has missed two beats', 'here', process.pid, 3001, 'silent'],
+    ['a process that is gone', 'here', 2 ** 30, 0, 'silent'],
+    ['a process of another machine', 'elsewhere', 2 ** 30, 3000, 'working'],
+  ] as const)('says how %s is, within 5 s', (_what, host, pid, silentForMs, health) => {
+    const common = { epoch: 1, version: 0, waits: [], facts: {}, delivery: undefined };
+    const beats = { host, pid, silentForMs, isAlive: true, hasLeft: false };
+    const view = { ...common, ...beats, role: 'explorer', name: 'e' } as const;
+    expect(membersOf({ members: [view], leases: [] }, 'here')[0]?.health).toBe(health);
+  });
+
   it('shows the two halves of a run that one process makes', async () => {
     const progress = { exploreStep: 4, trainStep: 3, version: 2 };
     const file = openProcessFile(folder, () => progress);

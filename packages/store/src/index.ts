@@ -1,2 +1,7 @@
-export { openRunStore, type OpenRunStoreOptions } from './open-run-store.js';
+export {
+  openRunStore,
+  readRunStore,
+  type OpenRunStoreOptions,
+  type RunReader,
+} from './open-run-store.js';
 export type { RunStoreOptions } from './run/run-store.js';

@@ -3,17 +3,18 @@ import type { RunStore } from '@trinity-rft/core/internal';
 import type { RunDatabase } from './database/run-database.js';
 import { postgresDatabase } from './database/postgres.js';
 import { memoryDatabase, sqliteDatabase } from './database/sqlite.js';
-import { runStore, type RunStoreOptions } from './run/run-store.js';
+import { runStore, runView, type RunStoreOptions } from './run/run-store.js';
 import { parseStoreUrl } from './store-url.js';
 
 export interface OpenRunStoreOptions extends RunStoreOptions {
   /** `sqlite:///relative.db`, `sqlite:////absolute.db`, or a path; `postgresql://user:password@host:port/database`. */
   readonly url: string;
-  /** False: a store that does not exist is an error, for those who only look. @default true */
-  readonly create?: boolean;
-  /** PostgreSQL: how long a call tries again while the server cannot be reached. @default 60_000 */
+  /**
+   * How long a call tries again while the database cannot be had: PostgreSQL cannot be reached, or
+   * another process keeps the file of SQLite. @default 60_000 for PostgreSQL, 300_000 for SQLite
+   */
   readonly patienceMs?: number;
-  /** Told when the server cannot be reached, and when it can again. */
+  /** Told when the database cannot be had, and when it can again. */
   readonly onNotice?: (text: string) => void;
 }
 
@@ -31,11 +32,34 @@ export async function openRunStore(options: OpenRunStoreOptions): Promise<RunSto
   }
 }
 
-function openDatabase(options: OpenRunStoreOptions): Promise<RunDatabase> {
-  const { create, patienceMs, onNotice } = options;
-  const where = parseStoreUrl(options.url);
-  if (where.kind === 'sqlite') return sqliteDatabase({ path: where.path, create });
-  return postgresDatabase({ url: where.url, patienceMs, onNotice });
+/** A run as those see it who only look at it. */
+export type RunReader = Pick<RunStore, 'view' | 'close'>;
+
+/**
+ * Opens the store of a run to look at it: nothing is created or changed, and a process that keeps
+ * the database locked does not hold it up. Undefined when the database does not know the run.
+ * @throws BufferError when there is no such store, or another program's
+ */
+export async function readRunStore(options: OpenRunStoreOptions): Promise<RunReader | undefined> {
+  const database = await openDatabase(options, { isReader: true });
+  const run = await runView(database, options).catch(async (error: unknown) => {
+    await database.close();
+    throw error;
+  });
+  if (run) return { ...run, close: database.close };
+  await database.close();
+  return undefined;
+}
+
+function openDatabase(
+  { url, patienceMs, onNotice }: OpenRunStoreOptions,
+  { isReader = false } = {},
+): Promise<RunDatabase> {
+  const where = parseStoreUrl(url);
+  const options = { isReader, patienceMs, onNotice };
+  return where.kind === 'sqlite'
+    ? sqliteDatabase({ ...options, path: where.path })
+    : postgresDatabase({ ...options, url: where.url });
 }
 
 /** A store in memory that a simulation shares among processes that it plays. */

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { createExperience } from '@trinity-rft/core';
 import type { Membership, RunStore } from '@trinity-rft/core/internal';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openRunStore } from '../src/index.js';
+import { openRunStore, readRunStore } from '../src/index.js';
 
 const register = new URL('../../../tools/register-source.mjs', import.meta.url).href;
 const explorer = join(import.meta.dirname, 'explorer-process.ts');
@@ -96,8 +96,24 @@ describe('a run store in SQLite', () => {
     database.close();
   });
 
+  it('is looked at while another process keeps it locked, and says what it waits for', async () => {
+    const run = 'r';
+    await planned(await opened(), 1);
+    const stopped = new DatabaseSync(path);
+    stopped.exec('BEGIN IMMEDIATE');
+    const reader = await readRunStore({ url: path, run });
+    expect((await reader?.view())?.members).toHaveLength(1);
+    await reader?.close();
+    expect(await readRunStore({ url: path, run: 'another' })).toBeUndefined();
+    await expect(openRunStore({ url: path, run, patienceMs: 10 })).rejects.toThrow(
+      /run\.db has been locked by another process for \d+ s: .*Let it go on or end it/,
+    );
+    stopped.close();
+  });
+
   it('refuses a file that is not its own, newer, missing or replaced', async () => {
-    const open = (file: string, create = true) => openRunStore({ url: file, run: 'r', create });
+    const open = (file: string) => openRunStore({ url: file, run: 'r' });
+    const look = (file: string) => readRunStore({ url: file, run: 'r' });
     const other = join(folder, 'other.db');
     const foreign = new DatabaseSync(other);
     foreign.exec('CREATE TABLE songs (title TEXT)');
@@ -105,8 +121,9 @@ describe('a run store in SQLite', () => {
     await expect(open(other)).rejects.toThrow(/other\.db is a database of another program/);
     const text = join(folder, 'text.db');
     writeFileSync(text, 'not a database at all, but long enough to be read as one'.repeat(20));
+    await expect(look(other)).rejects.toThrow(/other\.db is a database of another program/);
     await expect(open(text)).rejects.toThrow(/text\.db cannot be opened.*not a database/);
-    await expect(open(join(folder, 'none.db'), false)).rejects.toThrow(/none\.db does not exist/);
+    await expect(look(join(folder, 'none.db'))).rejects.toThrow(/none\.db does not exist/);
     await expect(open(join(text, 'below.db'))).rejects.toThrow(/cannot be opened/);
     const store = await open(path);
     renameSync(path, `${path}.moved`);
@@ -117,6 +134,7 @@ describe('a run store in SQLite', () => {
     const database = new DatabaseSync(path);
     database.exec('UPDATE schema_version SET version = 7');
     database.close();
-    await expect(open(path)).rejects.toThrow(/run\.db has .*version 7.*up to 1/);
+    for (const opening of [open, look])
+      await expect(opening(path)).rejects.toThrow(/run\.db has .*version 7.*up to 1/);
   });
 });

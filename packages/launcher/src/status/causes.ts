@@ -33,6 +33,8 @@ export function causesOf(status: RunStatus): RunCauses {
   const blamed = new Set(chains.map(({ links }) => links.at(-1)?.member?.name));
   const silent = there
     .filter(({ health, name }) => health === 'silent' && !blamed.has(name))
+    // One that is stopped may keep the database locked, which silences the others.
+    .toSorted((a, b) => Number(a.process === 'running') - Number(b.process === 'running'))
     .map((member) => ({ links: follow(member, undefined, there, []) }));
   const missing =
     there.length > 0 || status.end !== undefined

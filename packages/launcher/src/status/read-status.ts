@@ -3,8 +3,7 @@ import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import type { RunStore } from '@trinity-rft/core/internal';
-import { openRunStore } from '@trinity-rft/store';
+import { readRunStore, type RunReader } from '@trinity-rft/store';
 import { readConfiguration, type ConfigurationOptions } from '../run/configuration.js';
 import { readProcessFile } from './read-process-file.js';
 import { statusOf, type RunStatus } from './run-status.js';
@@ -71,14 +70,12 @@ function endings(folder: string): readonly string[] {
 }
 
 /** Undefined if the run has no store. */
-async function storeOf({ url, names }: Place): Promise<RunStore | undefined> {
+async function storeOf({ url, names }: Place): Promise<RunReader | undefined> {
   const isThere = url.includes('://') || (await stat(url).catch(() => undefined)) !== undefined;
   if (!isThere) return undefined;
   for (const run of names) {
-    const store = await openRunStore({ url, run, create: false });
-    const { members } = await store.view();
-    if (members.length > 0) return store;
-    await store.close();
+    const store = await readRunStore({ url, run });
+    if (store !== undefined) return store;
   }
   return undefined;
 }

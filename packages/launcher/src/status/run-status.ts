@@ -4,7 +4,7 @@ import { processState, type ProcessState } from './process-state.js';
 
 export interface MemberStatus extends MemberView {
   /**
-   * `silent`: it has not said anything for longer than processes do. Its tasks are given to others
+   * `silent`: it has not said anything for longer than processes do, or its process is stopped. Its tasks are given to others
    * once the lease time is over.
    */
   readonly health: 'working' | 'waiting' | 'silent' | 'left';
@@ -51,19 +51,26 @@ export function membersOf(
   { members, leases }: Pick<RunView, 'members' | 'leases'>,
   host: string,
 ): readonly MemberStatus[] {
-  return members.map((member) => ({
-    ...member,
-    health: healthOf(member),
-    process: member.host === host && !member.hasLeft ? processState(member.pid) : undefined,
-    tasks: leases
-      .filter(({ explorer }) => explorer === member.name)
-      .map(({ batch, task }) => `${batch}/${task}`),
-  }));
+  return members.map((member) => {
+    const process = member.host === host && !member.hasLeft ? processState(member.pid) : undefined;
+    return {
+      ...member,
+      health: healthOf(member, process),
+      process,
+      tasks: leases
+        .filter(({ explorer }) => explorer === member.name)
+        .map(({ batch, task }) => `${batch}/${task}`),
+    };
+  });
 }
 
-function healthOf({ hasLeft, isAlive, silentForMs, waits }: MemberView): MemberStatus['health'] {
+function healthOf(
+  { hasLeft, isAlive, silentForMs, waits }: MemberView,
+  process: ProcessState | undefined,
+): MemberStatus['health'] {
   if (hasLeft) return 'left';
-  if (!isAlive || silentForMs > silentMs) return 'silent';
+  const cannotSpeak = process === 'stopped' || process === 'gone';
+  if (cannotSpeak || !isAlive || silentForMs > silentMs) return 'silent';
   return waits.length > 0 ? 'waiting' : 'working';
 }
 

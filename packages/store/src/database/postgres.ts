@@ -7,7 +7,7 @@ import { connectPool } from './postgres-pool.js';
 import { postgresFailure, type PostgresPlace } from './postgres-errors.js';
 import { untilItAnswers } from './reconnect.js';
 import type { RunDatabase, Work, WriteOptions } from './run-database.js';
-import { migrate } from './schema.js';
+import { assertSchema, migrate } from './schema.js';
 import type { Tables } from './tables.js';
 
 export interface PostgresOptions {
@@ -15,6 +15,8 @@ export interface PostgresOptions {
   readonly url: string;
   /** How long a call tries again while the server cannot be reached. @default 60_000 */
   readonly patienceMs?: number;
+  /** For those who only look: nothing is created or changed. @default false */
+  readonly isReader?: boolean;
   /** How long an answer of the server may take. @default 30_000 */
   readonly answerMs?: number;
   /** Connections of this process, beside one that listens. @default 8 */
@@ -46,7 +48,12 @@ export async function postgresDatabase(options: PostgresOptions): Promise<RunDat
       }
     });
   try {
-    await transact('create its tables', prepareTables(place));
+    if (options.isReader)
+      await transact(
+        'look for its tables',
+        reading((db) => assertSchema(db, 'postgres', place.text)),
+      );
+    else await transact('create its tables', prepareTables(place));
   } catch (error) {
     await kysely.destroy();
     throw error;

@@ -34,6 +34,36 @@ export async function migrate(database: Kysely<Tables>, kind: Kind, place: strin
   await sql`INSERT INTO schema_version (version) VALUES (${schemaVersion})`.execute(database);
 }
 
+/**
+ * For those who only look: changes nothing, and waits for nobody who does.
+ * @throws BufferError when there are no tables yet, or other ones than this program knows
+ */
+export async function assertSchema(
+  database: Kysely<Tables>,
+  kind: Kind,
+  place: string,
+): Promise<void> {
+  const { rows: tables } = await found[kind].execute(database);
+  if (tables.length === 0) throw missingError(place);
+  const { rows } = await sql<{ version: number }>`SELECT version FROM schema_version`.execute(
+    database,
+  );
+  const version = rows[0]?.version ?? 0;
+  if (version > schemaVersion) throw newerSchema(place, version);
+  if (version < schemaVersion) throw missingError(place);
+}
+
+/** A row when there are tables. */
+const found = {
+  sqlite: sql`SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'`,
+  postgres: sql`SELECT 1 FROM pg_tables WHERE schemaname = 'trinity' AND tablename = 'schema_version'`,
+} as const;
+
+export const missingError = (place: string): BufferError =>
+  new BufferError(`${place} does not exist. Start its trainer or an explorer first.`, {
+    code: 'STORE_MISSING',
+  });
+
 const newerSchema = (place: string, version: number): BufferError =>
   new BufferError(
     `${place} has the run store schema version ${version}; this program knows versions up to ${schemaVersion}. Use the version of Trinity-RFT that wrote it, or another database.`,

@@ -18,8 +18,8 @@ interface Job {
 
 /** Transactions that share a commit at most. */
 const largestGroup = 64;
-/** How long other processes may keep the database. */
-const patienceMs = 30_000;
+/** Whoever keeps the database for longer is told of: others write for milliseconds. */
+const noticeMs = 5000;
 
 export interface TransactionOptions {
   /** For messages. */
@@ -27,6 +27,10 @@ export interface TransactionOptions {
   /** Called before a transaction that writes. */
   readonly assertThere: () => void;
   readonly ring: () => void;
+  /** How long other processes may keep the database, in milliseconds. @default 300_000 */
+  readonly patienceMs?: number;
+  /** Told when another process has kept the database for long, and when it is free again. */
+  readonly onNotice?: (text: string) => void;
 }
 
 export function sqliteTransactions(
@@ -56,7 +60,7 @@ export function sqliteTransactions(
       }),
     read: (what, work) =>
       database.connection().execute(async (connection) => {
-        await begin(connection, 'BEGIN', options.place);
+        await begin(connection, 'BEGIN', options);
         try {
           return await work(connection);
         } catch (cause) {
@@ -82,7 +86,7 @@ async function runGroup(
   options.assertThere();
   const isDurable = group.some((job) => job.options.isDurable ?? true);
   await run(connection, `PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
-  await begin(connection, 'BEGIN IMMEDIATE', options.place);
+  await begin(connection, 'BEGIN IMMEDIATE', options);
   const settled: Settled[] = [];
   try {
     for (const job of group) settled.push(await runJob(connection, job, options.place));
@@ -112,14 +116,24 @@ async function runJob(connection: Kysely<Tables>, job: Job, place: string): Prom
 }
 
 /** Waits for other processes without blocking this one. */
-async function begin(connection: Kysely<Tables>, statement: string, place: string): Promise<void> {
+async function begin(
+  connection: Kysely<Tables>,
+  statement: string,
+  options: TransactionOptions,
+): Promise<void> {
+  const { place, patienceMs = 300_000, onNotice = () => undefined } = options;
   const start = performance.now();
-  for (;;) {
+  for (let isTold = false; ;) {
     try {
-      return await run(connection, statement);
+      await run(connection, statement);
+      if (isTold) onNotice(`${place} is free again.`);
+      return;
     } catch (cause) {
       if (!isBusy(cause)) throw cause;
-      if (performance.now() - start > patienceMs) throw lockedError(place, cause);
+      const waitedMs = performance.now() - start;
+      if (waitedMs > patienceMs) throw lockedError(place, waitedMs, cause);
+      if (!isTold && waitedMs > noticeMs) onNotice(`${locked(place, waitedMs)} Waiting for it.`);
+      isTold ||= waitedMs > noticeMs;
       await sleep(systemClock, 1);
     }
   }
@@ -141,11 +155,14 @@ async function rollBack(connection: Kysely<Tables>): Promise<void> {
 const isBusy = (error: unknown): boolean =>
   error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 5;
 
-const lockedError = (place: string, cause: unknown): BufferError =>
-  new BufferError(
-    `${place} has been locked by another process for ${patienceMs / 1000} s. End the program that keeps it open, such as a database browser with an open transaction.`,
-    { code: 'STORE_LOCKED', cause },
-  );
+const locked = (place: string, waitedMs: number): string =>
+  `${place} has been locked by another process for ${Math.round(waitedMs / 1000)} s: one that is stopped (SIGSTOP) within a transaction, or a database browser with an open one.`;
+
+const lockedError = (place: string, waitedMs: number, cause: unknown): BufferError =>
+  new BufferError(`${locked(place, waitedMs)} Let it go on or end it, then start this one again.`, {
+    code: 'STORE_LOCKED',
+    cause,
+  });
 
 function storageError(place: string, what: string, cause: unknown): unknown {
   if (TrinityError.is(cause)) return cause;

@@ -8,15 +8,19 @@ import { Kysely, SqliteDialect, sql } from 'kysely';
 import { localBell, type Bell } from './bell.js';
 import { fileBell } from './file-bell.js';
 import type { RunDatabase } from './run-database.js';
-import { migrate } from './schema.js';
+import { assertSchema, migrate, missingError } from './schema.js';
 import { sqliteAdapter } from './sqlite-adapter.js';
 import { sqliteTransactions } from './sqlite-transactions.js';
 import type { Tables } from './tables.js';
 
 export interface SqliteOptions {
   readonly path: string;
-  /** False: a missing file is an error. @default true */
-  readonly create?: boolean;
+  /** For those who only look: nothing is created, changed or waited for. @default false */
+  readonly isReader?: boolean;
+  /** How long other processes may keep the database. @default 300_000 */
+  readonly patienceMs?: number;
+  /** Told when another process has kept the database for long, and when it is free again. */
+  readonly onNotice?: (text: string) => void;
   /** Milliseconds on a clock that all processes share. @default the system's monotonic clock */
   readonly leaseClock?: () => number;
 }
@@ -26,18 +30,22 @@ const applicationId = 0x54525852;
 
 /** @throws BufferError when it cannot be opened, is foreign, or from a newer version */
 export async function sqliteDatabase(options: SqliteOptions): Promise<RunDatabase> {
-  const { path, create = true, leaseClock = monotonicClock } = options;
+  const { path, leaseClock = monotonicClock, isReader = false, ...waiting } = options;
   const place = `The run store ${path}`;
-  if (!create && !existsSync(path)) throw missingError(place);
+  if (isReader && !existsSync(path)) throw missingError(place);
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(dirname(path), { recursive: true });
     database = connect(path);
-    // Others keep it for milliseconds; whoever meets them tries again without blocking its process.
-    database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL');
+    database.exec('PRAGMA busy_timeout = 5000');
     assertOurs(database, place);
+    if (!isReader) claim(database);
+    // Others keep it for milliseconds; whoever meets them tries again without blocking its process.
+    database.exec('PRAGMA busy_timeout = 5');
     const bell = fileBell(`${path}.bell`);
-    return await prepared(database, { place, bell, leaseClock, assertThere: guard(path, place) });
+    const assertThere = guard(path, place);
+    const parts = { ...waiting, place, bell, leaseClock, assertThere, isReader };
+    return await prepared(database, parts);
   } catch (cause) {
     database?.close();
     if (TrinityError.is(cause)) throw cause;
@@ -62,7 +70,7 @@ export async function memoryDatabase(leaseClock: () => number): Promise<RunDatab
 /** `process.hrtime`: the same for all processes of a machine, and only a restart sets it back. */
 const monotonicClock = (): number => Number(process.hrtime.bigint() / 1000n) / 1000;
 
-interface Parts {
+interface Parts extends Omit<SqliteOptions, 'path'> {
   readonly place: string;
   readonly bell: Bell;
   readonly leaseClock: () => number;
@@ -70,17 +78,17 @@ interface Parts {
 }
 
 async function prepared(database: DatabaseSync, parts: Parts): Promise<RunDatabase> {
-  const { place, bell, leaseClock, assertThere } = parts;
+  const { place, bell, leaseClock, isReader = false } = parts;
   const kysely = new Kysely<Tables>({
     dialect: new SqliteDialect({ database: sqliteAdapter(database) }),
   });
-  const transactions = sqliteTransactions(kysely, { place, assertThere, ring: bell.ring });
-  await transactions.write(
-    'create its tables',
-    (connection) => migrate(connection, 'sqlite', place),
-    { rings: () => false },
-  );
-  database.exec('PRAGMA busy_timeout = 5');
+  const transactions = sqliteTransactions(kysely, { ...parts, ring: bell.ring });
+  if (isReader)
+    await transactions.read('look for its tables', (db) => assertSchema(db, 'sqlite', place));
+  else
+    await transactions.write('create its tables', (db) => migrate(db, 'sqlite', place), {
+      rings: () => false,
+    });
   return {
     kind: 'sqlite',
     place,
@@ -109,13 +117,19 @@ function connect(path: string): DatabaseSync {
 
 function assertOurs(database: DatabaseSync, place: string): void {
   const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id']);
-  if (id === applicationId) return;
-  if (database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() !== undefined)
-    throw new BufferError(
-      `${place} is a database of another program; expected a run store or no file. Name another path.`,
-      { code: 'STORE_FOREIGN' },
-    );
-  database.exec(`PRAGMA application_id = ${applicationId}`);
+  if (id === applicationId || isEmpty(database)) return;
+  throw new BufferError(
+    `${place} is a database of another program; expected a run store or no file. Name another path.`,
+    { code: 'STORE_FOREIGN' },
+  );
+}
+
+const isEmpty = (database: DatabaseSync): boolean =>
+  database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
+
+function claim(database: DatabaseSync): void {
+  database.exec('PRAGMA journal_mode = WAL');
+  if (isEmpty(database)) database.exec(`PRAGMA application_id = ${applicationId}`);
 }
 
 /** Notices when the file has been removed or replaced: what is written then goes nowhere. */
@@ -134,8 +148,3 @@ function identityOf(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false, bigint: true });
   return found && `${found.dev}/${found.ino}`;
 }
-
-const missingError = (place: string): BufferError =>
-  new BufferError(`${place} does not exist. Start its trainer or an explorer first.`, {
-    code: 'STORE_MISSING',
-  });

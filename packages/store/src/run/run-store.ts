@@ -3,7 +3,7 @@ import { type Clock } from '@trinity-rft/core';
 import { systemClock, type RunStore } from '@trinity-rft/core/internal';
 import type { RunDatabase } from '../database/run-database.js';
 import { batches } from './batches.js';
-import { assertMember, type RunContext } from './context.js';
+import { assertMember, type Connection, type RunContext } from './context.js';
 import { leases } from './leases.js';
 import { members } from './members.js';
 import { plans } from './plans.js';
@@ -13,6 +13,8 @@ import { trainSteps } from './train-steps.js';
 import { view } from './view.js';
 import { waiting } from './waiting.js';
 import { weights } from './weights.js';
+
+const defaultLeaseMs = 15_000;
 
 export interface RunStoreOptions {
   /** Name of the run: unique in the database, which may hold many. */
@@ -26,7 +28,7 @@ export interface RunStoreOptions {
 /** @param close called when the store is closed. @default leaves the database open */
 export async function runStore(
   database: RunDatabase,
-  { run: name, leaseMs = 15_000, clock = systemClock }: RunStoreOptions,
+  { run: name, leaseMs = defaultLeaseMs, clock = systemClock }: RunStoreOptions,
   close: () => Promise<void> = async () => undefined,
 ): Promise<RunStore> {
   const run = await runId(database, name);
@@ -55,16 +57,30 @@ export async function runStore(
   };
 }
 
+/**
+ * A run as those see it who only look; undefined when the database does not know it.
+ */
+export async function runView(
+  database: RunDatabase,
+  { run: name, leaseMs = defaultLeaseMs, clock = systemClock }: RunStoreOptions,
+): Promise<Pick<RunStore, 'view'> | undefined> {
+  const known = await database.read('find the run', (db) => knownRun(db, name));
+  if (known === undefined) return undefined;
+  const context: RunContext = { database, run: known, leaseMs, calendar: () => clock.now() };
+  return { view: () => database.read('read the state of the run', (db) => view(context, db)) };
+}
+
+async function knownRun(db: Connection, name: string): Promise<number | undefined> {
+  const row = await db.selectFrom('run').select('id').where('name', '=', name).executeTakeFirst();
+  return row?.id;
+}
+
 const runId = (database: RunDatabase, name: string): Promise<number> =>
   database.write(
     'find the run',
     async (db) => {
-      const known = await db
-        .selectFrom('run')
-        .select('id')
-        .where('name', '=', name)
-        .executeTakeFirst();
-      if (known) return known.id;
+      const known = await knownRun(db, name);
+      if (known !== undefined) return known;
       const created = await db
         .insertInto('run')
         .values({ name })
