@@ -249,18 +249,20 @@ function completed(parts: Parts, member: Membership, { task, result, answer }: C
   const key = taskKey(task);
   const state = facts.tasks.get(key);
   if (!state) return report(`task ${key} was completed but never planned`);
-  const isDue = isHolder(state, member) && !state.result;
+  const isOwn = isHolder(state, member);
   if (answer === 'late') {
-    if (isDue) report(`the result of ${member.name} for ${key} was refused though it was due`);
+    if (isOwn && !state.result)
+      report(`the result of ${member.name} for ${key} was refused though it was due`);
     return;
   }
   if (state.result) {
-    const isRepeated =
-      isHolder(state, member) && isDeepStrictEqual(uids(state.result), uids(result));
+    const isRepeated = isOwn && isDeepStrictEqual(uids(state.result), uids(result));
     if (!isRepeated) report(`task ${key} has two results; the second is that of ${member.name}`);
     return;
   }
-  if (!isDue) report(`the late result of ${memberKey(member)} for ${key} was stored`);
+  // What was given back, and is nobody's since, may still be completed.
+  if (state.holder && !isOwn)
+    report(`the late result of ${memberKey(member)} for ${key} was stored`);
   state.holder = member;
   state.result = result;
   for (const experience of result.experiences) explored(parts, member, { state, experience, key });

@@ -243,6 +243,7 @@ export interface RunStore {
   /**
    * Up to `count` tasks of explore steps up to `maxStep`, oldest first: open ones, and those of
    * members that are silent. A task is nobody else's until its owner has been silent for the lease time.
+   * One call of a member at a time, all through the store with which it joined.
    */
   lease(
     member: Membership,

@@ -1,12 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeRunStore } from '@trinity-rft/testing';
+import { describeRunStore, type RunStoreUnderTest } from '@trinity-rft/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunDatabase } from './database/run-database.js';
 import { memoryDatabase, sqliteDatabase } from './database/sqlite.js';
 import { memoryRunStore } from './internal.js';
 import { runStore } from './run/run-store.js';
+import { withCopies } from '../test/with-copies.js';
+
+type OnWrite = Parameters<RunStoreUnderTest['open']>[0];
 
 const leaseMs = 1000;
 
@@ -14,13 +17,13 @@ describeRunStore('in SQLite', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'trinity-run-store-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   let now = 0;
-  const open = async (run: string) => {
+  const open = async (run: string, onWrite?: OnWrite) => {
     const database = await sqliteDatabase({ path: join(folder, 'run.db'), leaseClock: () => now });
-    return runStore(database, { run, leaseMs }, database.close);
+    return runStore(withCopies(database, onWrite), { run, leaseMs }, database.close);
   };
   return {
     leaseMs,
-    open: () => open('run'),
+    open: (onWrite) => open('run', onWrite),
     openOther: () => open('other'),
     pass: async (ms) => void (now += ms),
   };
@@ -41,7 +44,7 @@ describeRunStore('with every transaction repeated', async () => {
   onTestFinished(database.close);
   return {
     leaseMs,
-    open: () => runStore(repeating(database), { run: 'run', leaseMs }),
+    open: (onWrite) => runStore(withCopies(repeating(database), onWrite), { run: 'run', leaseMs }),
     openOther: () => runStore(repeating(database), { run: 'other', leaseMs }),
     pass: async (ms) => void (now += ms),
   };

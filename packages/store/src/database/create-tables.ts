@@ -24,7 +24,7 @@ export async function createTables(database: Kysely<Tables>, kind: Kind): Promis
     .addColumn('taskset', 'text', (c) => c.notNull())
     .addColumn('state', 'integer', (c) => c.notNull().defaultTo(taskState.open))
     .addColumn('owner', 'integer')
-    .addColumn('token', 'text')
+    .addColumn('lease_call', 'integer')
     .addColumn('explorer', 'text')
     .addColumn('outcome', 'text')
     .addColumn('checksum', 'bigint')
@@ -120,6 +120,7 @@ async function createRuns(
     .addColumn('beat_at', types.time, (c) => c.notNull())
     .addColumn('state', 'text', (c) => c.notNull())
     .addColumn('delivery', 'text')
+    .addColumn('lease_calls', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('member_key', ['run', 'name'])
     // PostgreSQL then takes a change of the epoch for one of a key, which waits for whoever holds
     // the row as the newest of its name; a heartbeat does not.

@@ -2,11 +2,13 @@ import {
   describeRunStore,
   findPostgres,
   startPostgres,
+  type RunStoreUnderTest,
   type TestPostgres,
 } from '@trinity-rft/testing';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { runStore } from '../run/run-store.js';
+import { withCopies } from '../../test/with-copies.js';
 import { postgresDatabase } from './postgres.js';
 import type { RunDatabase } from './run-database.js';
 
@@ -25,17 +27,17 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
     const name = `contract_${databases++}`;
     await createDatabase(server, name);
     let behind = 0;
-    const open = async (run: string) => {
+    const open = async (run: string, onWrite?: Parameters<RunStoreUnderTest['open']>[0]) => {
       const database = await postgresDatabase({ url: server.url(name), maxConnections: 3 });
       const aged: RunDatabase = {
         ...database,
         now: () => sql<number>`(${database.now()} + ${behind}::double precision)`,
       };
-      return runStore(aged, { run, leaseMs }, database.close);
+      return runStore(withCopies(aged, onWrite), { run, leaseMs }, database.close);
     };
     return {
       leaseMs,
-      open: () => open('run'),
+      open: (onWrite) => open('run', onWrite),
       openOther: () => open('other'),
       pass: async (ms) => void (behind += ms),
     };

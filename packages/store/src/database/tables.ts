@@ -52,6 +52,8 @@ export interface MemberRow {
   beat_at: number;
   state: string;
   delivery: string | null;
+  /** How many of its calls have leased something. */
+  lease_calls: number;
 }
 
 interface BatchRow {
@@ -82,8 +84,8 @@ export interface TaskTableRow {
   state: Generated<number>;
   /** Epoch of the member that works on it or has done it. */
   owner: number | null;
-  /** Of the call that leased it. */
-  token: string | null;
+  /** Which call of that member leased it, from 0, not counting those that leased nothing. */
+  lease_call: number | null;
   explorer: string | null;
   outcome: string | null;
   checksum: number | null;

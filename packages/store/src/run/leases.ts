@@ -1,31 +1,22 @@
 /** Who works on which task. */
-import { randomUUID } from 'node:crypto';
 import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/internal';
 import { sql } from 'kysely';
 import { taskState, type TaskTableRow } from '../database/tables.js';
-import { assertMember, isAlive, type Connection, type RunContext } from './context.js';
+import { assertMember, fencedError, isAlive, type Connection, type RunContext } from './context.js';
 
 export function leases(context: RunContext): Pick<RunStore, 'lease' | 'giveBack'> {
   const { database } = context;
-  /** Of the call that is not answered yet; the next one takes over what an unanswered call leased. */
-  let token: string | undefined;
+  /** The calls of each membership that leased something. A call that gets nothing keeps its number. */
+  const answered = new Map<number, number>();
   return {
     lease: async (member, request) => {
-      const isRepeated = token !== undefined;
-      const asked = (token ??= randomUUID());
-      let attempts = 0;
+      const call = answered.get(member.epoch) ?? 0;
       const tasks = await database.write(
         'lease tasks',
-        async (db) => {
-          await assertMember(context, db, member);
-          const mine = { member, token: asked };
-          const known = isRepeated || attempts++ > 0 ? await leasedBy(context, db, mine) : [];
-          return known.length > 0 ? known : take(context, db, { ...request, ...mine });
-        },
+        (db) => lease(context, db, { ...request, member, call }),
         { isDurable: false, rings: () => false },
       );
-      // A copy of a call that got nothing may come late and take tasks: the next call finds them.
-      if (tasks.length > 0) token = undefined;
+      if (tasks.length > 0) answered.set(member.epoch, call + 1);
       return tasks;
     },
     giveBack: (member, task) =>
@@ -33,7 +24,7 @@ export function leases(context: RunContext): Pick<RunStore, 'lease' | 'giveBack'
         await assertMember(context, db, member);
         await db
           .updateTable('task')
-          .set({ state: taskState.open, owner: null, token: null })
+          .set({ state: taskState.open, owner: null })
           .where('run', '=', context.run)
           .where('batch', '=', batchId(context, db, task.batch))
           .where('task', '=', task.task)
@@ -50,12 +41,49 @@ const batchId = ({ run }: RunContext, db: Connection, name: string) =>
 
 interface Lease {
   readonly member: Membership;
-  readonly token: string;
+  /** How many calls of this membership leased something before. */
+  readonly call: number;
 }
 
 interface Take extends Lease {
   readonly count: number;
   readonly maxStep: number;
+}
+
+/** A call may arrive more than once, and late: one that has leased tasks leases no others. */
+async function lease(
+  context: RunContext,
+  db: Connection,
+  asked: Take,
+): Promise<readonly LeasedTask[]> {
+  const { member, call } = asked;
+  if (call < (await answeredCalls(context, db, member))) return leasedBy(context, db, asked);
+  const tasks = await take(context, db, asked);
+  if (tasks.length > 0)
+    await db
+      .updateTable('member')
+      .set({ lease_calls: call + 1 })
+      .where('run', '=', context.run)
+      .where('epoch', '=', member.epoch)
+      .execute();
+  return tasks;
+}
+
+/** Locks the member until the transaction ends, so that copies of a call come one after another. */
+async function answeredCalls(
+  { database, run }: RunContext,
+  db: Connection,
+  member: Membership,
+): Promise<number> {
+  const row = await db
+    .selectFrom('member')
+    .select(['epoch', 'lease_calls'])
+    .where('run', '=', run)
+    .where('name', '=', member.name)
+    .$if(database.kind === 'postgres', (query) => query.forNoKeyUpdate())
+    .executeTakeFirst();
+  if (row?.epoch !== member.epoch) throw fencedError(member);
+  return row.lease_calls;
 }
 
 /** Of a column; either bound may be infinite. */
@@ -64,7 +92,7 @@ const largestInteger = 2 ** 31 - 1;
 async function take(
   context: RunContext,
   db: Connection,
-  { member, token, count, maxStep }: Take,
+  { member, call, count, maxStep }: Take,
 ): Promise<readonly LeasedTask[]> {
   if (count < 1) return [];
   const { run, database } = context;
@@ -84,7 +112,7 @@ async function take(
     )
     .updateTable('task')
     .from('picked')
-    .set({ state: taskState.leased, owner: member.epoch, token })
+    .set({ state: taskState.leased, owner: member.epoch, lease_call: call })
     .where('task.run', '=', run)
     .whereRef('task.batch', '=', 'picked.batch')
     .whereRef('task.task', '=', 'picked.task')
@@ -97,7 +125,7 @@ async function openTasksOfSilentMembers(context: RunContext, db: Connection): Pr
   const { run } = context;
   await db
     .updateTable('task')
-    .set({ state: taskState.open, owner: null, token: null })
+    .set({ state: taskState.open, owner: null })
     .where('run', '=', run)
     .where('state', '=', sql.lit(taskState.leased))
     .where('owner', 'in', (eb) =>
@@ -110,11 +138,11 @@ async function openTasksOfSilentMembers(context: RunContext, db: Connection): Pr
     .execute();
 }
 
-/** What a lease with that token has already. */
+/** What is left of the tasks that the call has leased. */
 async function leasedBy(
   context: RunContext,
   db: Connection,
-  { member, token }: Lease,
+  { member, call }: Lease,
 ): Promise<readonly LeasedTask[]> {
   const rows = await db
     .selectFrom('task')
@@ -122,7 +150,7 @@ async function leasedBy(
     .where('run', '=', context.run)
     .where('state', '=', sql.lit(taskState.leased))
     .where('owner', '=', member.epoch)
-    .where('token', '=', token)
+    .where('lease_call', '=', call)
     .execute();
   return (await describe(context, db, rows)).map(withoutRow);
 }

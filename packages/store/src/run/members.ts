@@ -63,7 +63,7 @@ async function join(
     .executeTakeFirstOrThrow();
   const rivals = await rivalsOf(context, db, info);
   for (const rival of rivals) {
-    if (rival.token === token) return { ...info, epoch: rival.epoch };
+    if (rival.token === token) return seated(info, rival);
     if (rival.alive) throw aliveError(info, rival);
     if (rival.epoch > 0) await end(context, db, rival);
   }
@@ -76,6 +76,7 @@ async function join(
     beat_at: context.database.now(),
     state: JSON.stringify({ waits: [], version: 0, facts: {} }),
     delivery: null,
+    lease_calls: 0,
   };
   await db
     .insertInto('member')
@@ -83,6 +84,12 @@ async function join(
     .onConflict((conflict) => conflict.columns(['run', 'name']).doUpdateSet(row))
     .execute();
   return { ...info, epoch };
+}
+
+/** @throws BufferError when this join was answered late, and its membership has ended since */
+function seated(info: MemberInfo, { epoch }: MemberRow): Membership {
+  if (epoch > 0) return { ...info, epoch };
+  throw fencedError({ ...info, epoch: -epoch });
 }
 
 type Rival = MemberRow & { readonly alive: boolean | number };
@@ -122,7 +129,7 @@ async function end({ run }: RunContext, db: Connection, { epoch }: MemberRow): P
     .execute();
   await db
     .updateTable('task')
-    .set({ state: taskState.open, owner: null, token: null })
+    .set({ state: taskState.open, owner: null })
     .where('run', '=', run)
     .where('state', '=', taskState.leased)
     .where('owner', '=', epoch)

@@ -115,7 +115,7 @@ async function markDone(
   const { rows } = await sql<{ batch: number; task: number }>`
     WITH result (batch, task, outcome, checksum) AS (VALUES ${sql.join(values)})
     UPDATE task SET
-      state = ${sql.lit(taskState.done)}, owner = ${member.epoch}, token = NULL,
+      state = ${sql.lit(taskState.done)}, owner = ${member.epoch},
       explorer = ${member.name}, outcome = result.outcome, checksum = result.checksum,
       done_at = ${database.now()}
     FROM result

@@ -12,8 +12,12 @@ import { onTestFinished } from 'vitest';
 
 /** One database, as several processes see it. */
 export interface RunStoreUnderTest {
-  /** A further process that shares the run. */
-  open(): Promise<RunStore>;
+  /**
+   * A further process that shares the run.
+   * @param onWrite called with every transaction that writes, before it is done: a copy that the test
+   * may let arrive at any time
+   */
+  open(onWrite?: (copy: () => Promise<unknown>) => void): Promise<RunStore>;
   /** The same database, another run. */
   openOther(): Promise<RunStore>;
   /** Lets time pass for leases, in milliseconds. */
@@ -28,6 +32,18 @@ export async function opened(test: RunStoreUnderTest): Promise<RunStore> {
   const store = await test.open();
   onTestFinished(() => store.close());
   return store;
+}
+
+/** A process whose newest transaction can arrive once more, later. */
+export async function openedWithCopies(
+  test: RunStoreUnderTest,
+): Promise<{ readonly store: RunStore; readonly newest: () => () => Promise<unknown> }> {
+  let newest = (): Promise<unknown> => Promise.resolve();
+  const store = await test.open((copy) => {
+    newest = copy;
+  });
+  onTestFinished(() => store.close());
+  return { store, newest: () => newest };
 }
 
 export const joinExplorer = (store: RunStore, name = 'explorer'): Promise<Membership> =>

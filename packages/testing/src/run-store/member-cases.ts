@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { idle, joinExplorer, joinTrainer, opened, planOf, type CreateRunStore } from './fixture.js';
+import {
+  idle,
+  joinExplorer,
+  joinTrainer,
+  opened,
+  openedWithCopies,
+  planOf,
+  type CreateRunStore,
+} from './fixture.js';
 
 export function memberCases(create: CreateRunStore): void {
   describe('members', () => {
@@ -58,6 +66,19 @@ export function memberCases(create: CreateRunStore): void {
         waits: [{ what: 'tasks', on: 'c', forMs: 5 }],
       });
       expect(members[2]?.silentForMs).toBeGreaterThanOrEqual(test.leaseMs);
+    });
+
+    it('refuses a join that is answered when its membership has ended', async () => {
+      const test = await create();
+      const { store, newest } = await openedWithCopies(test);
+      const other = await opened(test);
+      await joinTrainer(store, 'first');
+      const copy = newest();
+      await test.pass(test.leaseMs + 1);
+      const second = await joinTrainer(other, 'second');
+      await other.leave(second);
+      await expect(copy()).rejects.toMatchObject({ code: 'MEMBER_FENCED' });
+      expect((await other.view()).members.some(({ isAlive }) => isAlive)).toBe(false);
     });
 
     it('lets a silent explorer go on that nobody has replaced', async () => {

@@ -4,6 +4,7 @@ import {
   idle,
   joinExplorer,
   opened,
+  openedWithCopies,
   planOf,
   resultOf,
   type CreateRunStore,
@@ -91,6 +92,32 @@ export function taskCases(create: CreateRunStore): void {
       });
       await exploreAll(one, again);
       expect((await one.view()).tasks.done).toBe(1);
+    });
+
+    it('leases nothing for a late copy of a call that has leased tasks', async () => {
+      const test = await create();
+      const { store, newest } = await openedWithCopies(test);
+      const member = await joinExplorer(store);
+      await store.plan(member, planOf(1, 1));
+      const [task] = await store.lease(member, { count: 1, maxStep: 9 });
+      const copy = newest();
+      await store.complete(member, task!, resultOf(task!));
+      await store.plan(member, planOf(2, 1));
+      await copy();
+      expect((await store.view()).tasks).toEqual({ open: 1, leased: 0, done: 1 });
+      expect(await store.lease(member, { count: 1, maxStep: 9 })).toMatchObject([{ step: 2 }]);
+    });
+
+    it('hands what a late copy of an empty call has leased to the next one', async () => {
+      const test = await create();
+      const { store, newest } = await openedWithCopies(test);
+      const member = await joinExplorer(store);
+      expect(await store.lease(member, { count: 1, maxStep: 9 })).toEqual([]);
+      const copy = newest();
+      await store.plan(member, planOf(1, 2));
+      await copy();
+      expect(await store.lease(member, { count: 1, maxStep: 9 })).toMatchObject([{ task: 0 }]);
+      expect(await store.lease(member, { count: 1, maxStep: 9 })).toMatchObject([{ task: 1 }]);
     });
 
     it('keeps the runs of one database apart', async () => {
