@@ -1,0 +1,65 @@
+/** What a status means for who made the request. */
+
+/** What a client does about an answer that is no success. */
+export type ErrorAction =
+  /** The future is not ready: ask again. */
+  | 'poll-again'
+  /** The server is busy or restarting: send the same request later. */
+  | 'retry'
+  /** Session, model, checkpoint or future is unknown: the server has lost it. */
+  | 'lost'
+  /** The key is missing or wrong, or may not do this. */
+  | 'forbidden'
+  /** The server cannot do this, such as a loss that its backend lacks. */
+  | 'unsupported'
+  /** The request itself is wrong: a fault of the client. */
+  | 'invalid';
+
+/** Where an answer came from: the request that submits work, or the one that waits for its result. */
+export type ErrorPlace = 'submit' | 'future';
+
+const actions: Readonly<Record<number, ErrorAction>> = {
+  401: 'forbidden',
+  402: 'forbidden',
+  403: 'forbidden',
+  404: 'lost',
+  409: 'invalid',
+  410: 'lost',
+  413: 'invalid',
+  415: 'invalid',
+  425: 'retry',
+  429: 'retry',
+};
+
+/**
+ * A submitted request of 422 names an unknown loss or key where the server lacks it; a future of 400
+ * is what the backend refused.
+ */
+export function actionFor(status: number, place: ErrorPlace, detail: string): ErrorAction {
+  if (status === 408) return place === 'future' ? 'poll-again' : 'retry';
+  if (status === 400) return place === 'future' ? 'unsupported' : 'invalid';
+  if (status === 422) return isCapability(detail) ? 'unsupported' : 'invalid';
+  return actions[status] ?? (status >= 500 ? 'retry' : 'invalid');
+}
+
+/** FastAPI's words for a name that is not in a list, and for a key that a loss does not take. */
+const isCapability = (detail: string): boolean =>
+  /literal_error|loss_fn_config/.test(detail) || detail.startsWith('Unknown loss');
+
+/** The text of `detail` (FastAPI), `error` or `message`; else the start of the body. */
+export function errorDetail(body: string): string {
+  const parsed = tryParse(body);
+  if (typeof parsed !== 'object' || parsed === null) return body.slice(0, 500);
+  const { detail, error, message } = parsed as Readonly<Record<string, unknown>>;
+  const found = [detail, error, message].find((value) => value !== undefined && value !== null);
+  if (found === undefined) return body.slice(0, 500);
+  return typeof found === 'string' ? found : JSON.stringify(found).slice(0, 1000);
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,225 @@
+/** The body of `/api/v1/forward_backward`, and its result. */
+import { messageCodec } from './schema.js';
+import {
+  int32Bytes,
+  int64Bytes,
+  readInt32s,
+  readInt64s,
+  readTensor,
+  tensorBytes,
+  type TensorValues,
+} from './tensors.js';
+
+/** One sequence: its input ids, and what the loss needs for each of them. */
+export interface Datum {
+  /** [T] */
+  readonly tokens: Int32Array;
+  /** By name, such as `target_tokens` (ids) and `weights`, `logprobs`, `advantages`. [T] each */
+  readonly inputs: Readonly<Record<string, TensorValues>>;
+}
+
+export interface ForwardBackwardRequest {
+  readonly modelId: string;
+  /** 0: none. */
+  readonly seqId: number;
+  readonly data: readonly Datum[];
+  readonly lossFn: string;
+  /** @default {} */
+  readonly lossConfig?: Readonly<Record<string, number | string>>;
+  /** @default false */
+  readonly forwardOnly?: boolean;
+}
+
+export interface ForwardBackwardResult {
+  readonly outputType: string;
+  /** One record per datum. */
+  readonly outputs: readonly Readonly<Record<string, TensorValues>>[];
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+interface ChunkMessage {
+  readonly encoded_text?: { readonly tokens?: Uint8Array };
+}
+
+interface TensorMessage {
+  readonly dense?: Uint8Array;
+  readonly sparse_csr?: Uint8Array;
+  readonly dtype: number;
+  readonly shape: readonly number[];
+}
+
+interface DatumMessage {
+  readonly model_input: readonly ChunkMessage[];
+  readonly loss_fn_inputs: Readonly<Record<string, TensorMessage>>;
+}
+
+interface ConfigValueMessage {
+  readonly number?: number;
+  readonly text?: string;
+}
+
+interface RequestMessage {
+  readonly model_id?: string;
+  readonly seq_id?: number;
+  readonly data: readonly DatumMessage[];
+  readonly loss_fn?: string;
+  readonly loss_fn_config: Readonly<Record<string, number>>;
+  readonly loss_fn_config_v2: Readonly<Record<string, ConfigValueMessage>>;
+  readonly forward_only?: boolean;
+}
+
+interface BatchedTensorMessage {
+  readonly data?: Uint8Array;
+  readonly offsets?: Uint8Array;
+  readonly dtype?: number;
+}
+
+interface OutputMessage {
+  readonly loss_fn_output_type?: string;
+  readonly loss_fn_outputs: readonly {
+    readonly type_tag?: string;
+    readonly fields: Readonly<Record<string, BatchedTensorMessage>>;
+    readonly num_datums?: number;
+  }[];
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+const requests = messageCodec<RequestMessage>('ForwardBackwardRequest');
+const outputs = messageCodec<OutputMessage>('ForwardBackwardOutput');
+
+/** @param sdk whose bytes: since 0.38 the settings of the loss are sent in a second form as well */
+export function encodeForwardBackward(
+  request: ForwardBackwardRequest,
+  sdk: '0.25' | '0.38' = '0.38',
+): Uint8Array {
+  const config = Object.entries(request.lossConfig ?? {});
+  const numbers = config.filter(([, value]) => typeof value === 'number');
+  const values = sdk === '0.25' ? [] : config.map(([key, value]) => [key, configValue(value)]);
+  const message: RequestMessage = {
+    model_id: request.modelId,
+    seq_id: request.seqId,
+    data: request.data.map(datumMessage),
+    loss_fn: request.lossFn,
+    loss_fn_config: Object.fromEntries(numbers) as Readonly<Record<string, number>>,
+    loss_fn_config_v2: Object.fromEntries(values) as RequestMessage['loss_fn_config_v2'],
+  };
+  return requests.encode(request.forwardOnly ? { ...message, forward_only: true } : message);
+}
+
+const configValue = (value: number | string): ConfigValueMessage =>
+  typeof value === 'number' ? { number: value } : { text: value };
+
+const datumMessage = ({ tokens, inputs }: Datum): DatumMessage => ({
+  model_input: [{ encoded_text: { tokens: int32Bytes(tokens) } }],
+  loss_fn_inputs: mapValues(inputs, (values) => {
+    const { data, dtype } = tensorBytes(values);
+    return { dense: data, dtype, shape: [values.length] };
+  }),
+});
+
+/** @throws Error when the bytes are no such request, or hold images or sparse tensors */
+export function decodeForwardBackward(bytes: Uint8Array): ForwardBackwardRequest {
+  const message = requests.decode(bytes);
+  return {
+    modelId: message.model_id ?? '',
+    seqId: message.seq_id ?? 0,
+    data: message.data.map((datum, i) => readDatum(datum, `data[${i}]`)),
+    lossFn: message.loss_fn ?? '',
+    lossConfig: {
+      ...message.loss_fn_config,
+      ...mapValues(message.loss_fn_config_v2, ({ number, text }) => text ?? number ?? 0),
+    },
+    forwardOnly: message.forward_only ?? false,
+  };
+}
+
+const readDatum = (datum: DatumMessage, place: string): Datum => ({
+  tokens: readChunks(datum.model_input, `${place}.model_input`),
+  inputs: mapValues(datum.loss_fn_inputs, (tensor, name) =>
+    readDense(tensor, `${place}.loss_fn_inputs.${name}`),
+  ),
+});
+
+function readChunks(chunks: readonly ChunkMessage[], place: string): Int32Array {
+  const ids = chunks.flatMap(({ encoded_text: text }, i) => {
+    if (text === undefined)
+      throw new RangeError(`${place}[${i}] is no text: images are not supported.`);
+    return [...readInt32s(text.tokens ?? new Uint8Array())];
+  });
+  return Int32Array.from(ids);
+}
+
+function readDense(
+  { dense = new Uint8Array(), sparse_csr: sparse, dtype }: TensorMessage,
+  place: string,
+): TensorValues {
+  if (sparse === undefined) return readTensor(dense, dtype);
+  throw new RangeError(`${place} is a sparse tensor, which is not supported.`);
+}
+
+export function encodeForwardBackwardResult(result: ForwardBackwardResult): Uint8Array {
+  const [first] = result.outputs;
+  const names = Object.keys(first ?? {});
+  const record = {
+    fields: Object.fromEntries(
+      names.map((name) => [name, batchedTensor(result.outputs.map((one) => field(one, name)))]),
+    ),
+    num_datums: result.outputs.length,
+  };
+  return outputs.encode({
+    loss_fn_output_type: result.outputType,
+    loss_fn_outputs: first === undefined ? [] : [record],
+    metrics: result.metrics,
+  });
+}
+
+function field(record: Readonly<Record<string, TensorValues>>, name: string): TensorValues {
+  const values = record[name];
+  if (values !== undefined) return values;
+  throw new RangeError(`The first output has "${name}", another one has not.`);
+}
+
+function batchedTensor(rows: readonly TensorValues[]): BatchedTensorMessage {
+  const parts = rows.map(tensorBytes);
+  const ends = parts.reduce<number[]>(
+    (offsets, { data }) => [...offsets, (offsets.at(-1) ?? 0) + data.length],
+    [0],
+  );
+  const data = new Uint8Array(ends.at(-1) ?? 0);
+  for (const [i, part] of parts.entries()) data.set(part.data, ends[i]);
+  return { data, offsets: int64Bytes(ends), dtype: parts[0]?.dtype ?? 0 };
+}
+
+/** @throws Error when the bytes are no such result */
+export function decodeForwardBackwardResult(bytes: Uint8Array): ForwardBackwardResult {
+  const message = outputs.decode(bytes);
+  return {
+    outputType: message.loss_fn_output_type ?? '',
+    outputs: message.loss_fn_outputs.flatMap((record) => {
+      const fields = Object.entries(record.fields).map(
+        ([name, tensor]) => [name, splitTensor(tensor)] as const,
+      );
+      return Array.from({ length: record.num_datums ?? 0 }, (_, i) =>
+        Object.fromEntries(
+          fields.map(([name, rows]) => [name, rows[i] ?? new Float32Array()] as const),
+        ),
+      );
+    }),
+    metrics: message.metrics,
+  };
+}
+
+function splitTensor({
+  data = new Uint8Array(),
+  offsets,
+  dtype = 0,
+}: BatchedTensorMessage): readonly TensorValues[] {
+  const ends = readInt64s(offsets ?? new Uint8Array());
+  return ends.slice(1).map((end, i) => readTensor(data.subarray(ends[i], end), dtype));
+}
+
+const mapValues = <T, U>(
+  record: Readonly<Record<string, T>>,
+  map: (value: T, key: string) => U,
+): Readonly<Record<string, U>> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value, key)]));

@@ -1,0 +1,21 @@
+/** `tinker://MODEL/weights/NAME` and `tinker://MODEL/sampler_weights/NAME`. */
+
+export type WeightsKind = 'weights' | 'sampler_weights';
+
+export interface TinkerPath {
+  readonly modelId: string;
+  readonly kind: WeightsKind;
+  readonly name: string;
+}
+
+const pattern = /^tinker:\/\/(?<modelId>[^/]+)\/(?<kind>weights|sampler_weights)\/(?<name>[^/]+)$/;
+
+export const formatTinkerPath = ({ modelId, kind, name }: TinkerPath): string =>
+  `tinker://${modelId}/${kind}/${name}`;
+
+/** Undefined when `text` is no such path. */
+export function parseTinkerPath(text: string): TinkerPath | undefined {
+  const { modelId, kind, name } = pattern.exec(text)?.groups ?? {};
+  if (modelId === undefined || kind === undefined || name === undefined) return undefined;
+  return { modelId, kind: kind as WeightsKind, name };
+}
