@@ -4,7 +4,7 @@
  */
 import { TrinityError } from '@trinity-rft/core';
 import { BufferError, sleep, systemClock } from '@trinity-rft/core/internal';
-import { sql, type Kysely } from 'kysely';
+import { CompiledQuery, type Kysely } from 'kysely';
 import type { RunDatabase, Work, WriteOptions } from './run-database.js';
 import type { Tables } from './tables.js';
 
@@ -140,7 +140,7 @@ async function begin(
 }
 
 const run = async (connection: Kysely<Tables>, statement: string): Promise<void> => {
-  await sql.raw(statement).execute(connection);
+  await connection.executeQuery(CompiledQuery.raw(statement));
 };
 
 async function rollBack(connection: Kysely<Tables>): Promise<void> {

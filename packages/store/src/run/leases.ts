@@ -96,14 +96,19 @@ async function take(
 ): Promise<readonly LeasedTask[]> {
   if (count < 1) return [];
   const { run, database } = context;
-  await openTasksOfSilentMembers(context, db);
+  const silent = await silentHolders(context, db, member);
   const taken = await db
     .with('picked', (cte) =>
       cte
         .selectFrom('task')
         .select(['batch', 'task'])
         .where('run', '=', run)
-        .where('state', '=', sql.lit(taskState.open))
+        .where((eb) => {
+          const isOpen = eb('state', '=', sql.lit(taskState.open));
+          if (silent.length === 0) return isOpen;
+          const isHeld = eb('state', '=', sql.lit(taskState.leased));
+          return eb.or([isOpen, eb.and([isHeld, eb('owner', 'in', silent)])]);
+        })
         .where('step', '<=', Math.min(maxStep, largestInteger))
         .orderBy('batch')
         .orderBy('task')
@@ -121,21 +126,31 @@ async function take(
   return (await describe(context, db, taken)).map(withoutRow);
 }
 
-async function openTasksOfSilentMembers(context: RunContext, db: Connection): Promise<void> {
+/** Other members that are silent and hold tasks. What they hold stays theirs until somebody takes it. */
+async function silentHolders(
+  context: RunContext,
+  db: Connection,
+  { epoch }: Membership,
+): Promise<readonly number[]> {
   const { run } = context;
-  await db
-    .updateTable('task')
-    .set({ state: taskState.open, owner: null })
+  const rows = await db
+    .selectFrom('member')
+    .select('epoch')
     .where('run', '=', run)
-    .where('state', '=', sql.lit(taskState.leased))
-    .where('owner', 'in', (eb) =>
-      eb
-        .selectFrom('member')
-        .select(sql<number>`abs(epoch)`.as('epoch'))
-        .where('run', '=', run)
-        .where(sql<boolean>`NOT ${isAlive(context)}`),
+    .where('epoch', '<>', epoch)
+    .where(sql<boolean>`NOT ${isAlive(context)}`)
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('task')
+          .select('task')
+          .where('task.run', '=', run)
+          .where('state', '=', sql.lit(taskState.leased))
+          .whereRef('owner', '=', 'member.epoch'),
+      ),
     )
     .execute();
+  return rows.map((row) => row.epoch);
 }
 
 /** What is left of the tasks that the call has leased. */

@@ -4,6 +4,7 @@ import {
   BufferError,
   type MemberInfo,
   type Membership,
+  type MemberState,
   type RunStore,
 } from '@trinity-rft/core/internal';
 import { taskState, type MemberRow } from '../database/tables.js';
@@ -17,7 +18,6 @@ export function members(context: RunContext): Pick<RunStore, 'join' | 'beat' | '
       return database.write('let a member join', (db) => join(context, db, { info, token }));
     },
     beat: async (member, state) => {
-      const text = JSON.stringify(state);
       await database.write(
         'record a heartbeat',
         async (db) => {
@@ -25,13 +25,14 @@ export function members(context: RunContext): Pick<RunStore, 'join' | 'beat' | '
           if (before?.epoch !== member.epoch) throw fencedError(member);
           await db
             .updateTable('member')
-            .set({ beat_at: database.now(), state: text })
+            .set({ beat_at: database.now(), state: JSON.stringify(state) })
             .where('run', '=', run)
             .where('epoch', '=', member.epoch)
             .execute();
-          return before.state !== text;
+          return asksFor(before) !== state.asksForNewerThan;
         },
-        { isDurable: false, rings: (isNews) => isNews },
+        // What a member waits for, and for how long, is for those who look.
+        { isDurable: false, rings: (asksAnew) => asksAnew },
       );
     },
     leave: (member) =>
@@ -42,6 +43,9 @@ export function members(context: RunContext): Pick<RunStore, 'join' | 'beat' | '
       }),
   };
 }
+
+const asksFor = ({ state }: MemberRow): number | undefined =>
+  (JSON.parse(state) as MemberState).asksForNewerThan;
 
 interface Join {
   readonly info: MemberInfo;

@@ -94,6 +94,20 @@ export function taskCases(create: CreateRunStore): void {
       expect((await one.view()).tasks.done).toBe(1);
     });
 
+    it('leaves a member that comes back what nobody has taken meanwhile', async () => {
+      const test = await create();
+      const [one, two] = [await opened(test), await opened(test)];
+      const [a, b] = [await joinExplorer(one, 'a'), await joinExplorer(two, 'b')];
+      await one.plan(a, planOf(1, 4));
+      const held = await one.lease(a, { count: 3, maxStep: 1 });
+      await test.pass(test.leaseMs + 1);
+      await two.beat(b, idle);
+      expect(await one.lease(a, { count: 1, maxStep: 1 })).toMatchObject([{ task: 3 }]);
+      expect(await two.lease(b, { count: 1, maxStep: 1 })).toEqual([held[0]]);
+      await one.beat(a, idle);
+      expect(await two.lease(b, { count: 9, maxStep: 1 })).toEqual([]);
+    });
+
     it('leases nothing for a late copy of a call that has leased tasks', async () => {
       const test = await create();
       const { store, newest } = await openedWithCopies(test);
