@@ -192,4 +192,19 @@ describe('weights that an explorer receives', () => {
     expect(error).toMatchObject({ code: 'DELIVERY_REFUSED' });
     expect(error?.message).toContain('other weights are in use');
   });
+
+  it('are left alone when the trainer has replaced them while they were loaded', async () => {
+    await engine.sampler.adopt({ kind: 'checkpoint', directory: at('start') }, 0);
+    fresh();
+    const own = published;
+    const adopt: typeof engine.sampler.adopt = async (...args) => {
+      rmSync(at('received'), { recursive: true });
+      published = { ...published, version: 5, digest: 'newer' };
+      await engine.sampler.adopt(...args);
+    };
+    const { error, delivery } = await receive({ ...engine.sampler, adopt });
+    published = own;
+    expect({ error, delivery }).toEqual({ error: undefined, delivery: undefined });
+    expect(engine.sampler.policyVersion).toBe(0);
+  });
 });

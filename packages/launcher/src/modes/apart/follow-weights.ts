@@ -54,17 +54,15 @@ export function followWeights(options: FollowOptions): ExplorerWeights {
 async function take(options: FollowOptions, weights: PublishedWeights): Promise<boolean> {
   const { store, member, logger, onTaken } = options;
   const { version } = weights;
-  const { difference, problem } = await tryTake(options, weights);
-  if (problem === undefined) {
+  const { difference, problem, error } = await tryTake(options, weights);
+  if (problem === undefined && error === undefined) {
     await store.delivered(member, { version, difference, problem });
     onTaken(version);
     logger.info(`Samples with the weights of train step ${version}.`);
     return true;
   }
-  // And deleted these.
-  if ((await store.published())?.digest !== weights.digest) return false;
-  // Or has ended the run, and deleted them all.
-  if ((await store.view()).end) return false;
+  if (await isDeleted(options, weights)) return false;
+  if (error) throw error;
   await store.delivered(member, { version, difference, problem });
   throw new SyncError(
     `The weights of train step ${version} were refused: ${problem}. Nothing that was sampled with them was stored; check the disk and the network between trainer and explorer, and start this explorer again.`,
@@ -72,13 +70,23 @@ async function take(options: FollowOptions, weights: PublishedWeights): Promise<
   );
 }
 
+/** The trainer deletes weights that it has replaced, and all when the run has ended. */
+async function isDeleted({ store }: FollowOptions, { digest }: PublishedWeights): Promise<boolean> {
+  return (await store.published())?.digest !== digest || (await store.view()).end !== undefined;
+}
+
 interface Attempt {
   readonly difference?: number;
+  /** They could not be read or loaded. */
+  readonly error?: Error;
   /** Undefined: the weights are in use. */
   readonly problem?: string;
 }
 
-async function tryTake(options: FollowOptions, weights: PublishedWeights): Promise<Attempt> {
+const tryTake = (options: FollowOptions, weights: PublishedWeights): Promise<Attempt> =>
+  load(options, weights).catch((error: Error) => ({ error }));
+
+async function load(options: FollowOptions, weights: PublishedWeights): Promise<Attempt> {
   const { sampler, run } = options;
   const { version, digest, probe, location } = weights;
   const directory = location.kind === 'folder' ? location.path : await fetchFiles(options, weights);
