@@ -100,6 +100,8 @@ interface Shared extends NetworkOptions {
 interface Listener {
   readonly process: Process;
   readonly callback: () => void;
+  /** A notification is on its way. */
+  isRung: boolean;
 }
 
 export function createNetwork(options: NetworkOptions): Network {
@@ -121,7 +123,7 @@ export function createNetwork(options: NetworkOptions): Network {
         ),
       read: (what, work) => untilAnswered(shared, process, what, () => database.read(what, work)),
       listen: (callback) => {
-        const listener = { process, callback };
+        const listener = { process, callback, isRung: false };
         shared.listeners.add(listener);
         return () => void shared.listeners.delete(listener);
       },
@@ -235,9 +237,15 @@ async function thenRing<T>(
 
 function notify(shared: Shared): void {
   const { kernel, random, faults, isCut, listeners } = shared;
-  for (const { process, callback } of listeners) {
-    if (!process.alive || isCut(process) || random.next() < faults().loseNotification) continue;
+  for (const listener of listeners) {
+    const { process, callback, isRung } = listener;
+    if (!process.alive || isRung || isCut(process)) continue;
+    if (random.next() < faults().loseNotification) continue;
+    listener.isRung = true;
     const what = `${process.name} is notified`;
-    kernel.schedule({ what, ms: delayMs(shared), owner: process }, callback);
+    kernel.schedule({ what, ms: delayMs(shared), owner: process }, () => {
+      listener.isRung = false;
+      callback();
+    });
   }
 }

@@ -28,10 +28,8 @@ export interface ProcessParts {
   readonly store: RunStore;
   readonly engine: Engine;
   readonly runtime: Runtime;
-  /** File of the trainer's experience store, on the real disk. */
-  readonly experiencePath: string;
-  /** The experience store as the trainer gets it. @default as it is */
-  readonly experiences?: (store: ExperienceStore) => ExperienceStore;
+  /** Of the trainer. */
+  readonly openExperiences: () => ExperienceStore;
 }
 
 /** The tasks of a run, in their order. */

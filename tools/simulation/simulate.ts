@@ -1,7 +1,4 @@
 /** Runs the loop that a seed stands for, and says what was wrong with it. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import type { RunStore } from '../../packages/core/src/run-store.ts';
 import { createRuntime, describeError, type Clock } from '../../packages/core/src/index.ts';
 import type { RunDatabase } from '../../packages/store/src/database/run-database.ts';
@@ -9,6 +6,7 @@ import { memoryDatabase } from '../../packages/store/src/database/sqlite.ts';
 import { runStore } from '../../packages/store/src/run/run-store.ts';
 import { formatDisk } from './disk.ts';
 import { createTruth, type Truth } from './engine.ts';
+import { experienceFile, type ExperienceFile } from './experience-file.ts';
 import { exploreAsProcess } from './explorer-process.ts';
 import { createKernel, type Kernel, type Process } from './kernel.ts';
 import { createNetwork, noNetworkFaults, observed, type Network } from './network.ts';
@@ -40,9 +38,6 @@ export interface Outcome {
   readonly weights: string | undefined;
   readonly trainSteps: number;
 }
-
-/** In memory where there is such a folder. */
-const fastFolder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 /** How long a run may take once nothing happens to it any more. */
 const patienceMs = 300_000;
@@ -89,7 +84,6 @@ async function play(scenario: Scenario, { bug = noBug, onEvent }: SimulateOption
   }
   for (const { process } of world.roles) if (process) end(process);
   await world.database.close();
-  rmSync(path.dirname(world.experiencePath), { recursive: true });
   return {
     scenario,
     violations: oracle.violations,
@@ -107,7 +101,7 @@ interface World {
   readonly kernel: Kernel;
   readonly database: RunDatabase;
   readonly network: Network;
-  readonly experiencePath: string;
+  readonly experiences: ExperienceFile;
   readonly oracle: Oracle;
   readonly truth: Truth;
   /** The trainer, then the explorers. */
@@ -165,9 +159,8 @@ async function createWorld(scenario: Scenario, bug: Bug): Promise<World> {
   });
   const roles = [role('trainer', 'trainer'), ...names.map((name) => role(name, 'explorer'))];
   const isOver = (): boolean => roles.every(({ done }) => done);
-  const folder = mkdtempSync(path.join(fastFolder, 'simulated-'));
-  const experiencePath = path.join(folder, 'experiences.db');
-  const shared = { scenario, bug, kernel, database, network, experiencePath };
+  const experiences = experienceFile();
+  const shared = { scenario, bug, kernel, database, network, experiences };
   return { ...shared, oracle, truth, roles, isOver };
 }
 
@@ -233,15 +226,26 @@ function live(world: World, role: Role, process: Process): void {
     (error: unknown) => {
       end(process);
       role.lastError = error;
-      if (isWrong(error)) world.oracle.report(`${process.name} failed: ${describeError(error)}`);
+      if (!isExplained(error))
+        world.oracle.report(`${process.name} failed: ${describeError(error)}`);
       if (role.process === process) start(world, role, { afterMs: 1000 });
     },
   );
 }
 
-/** Errors of the program itself, which no fault explains. */
-const isWrong = (error: unknown): boolean =>
-  error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+/** What a process may end with, because of a fault or of another process in its place. */
+const explained: ReadonlySet<unknown> = new Set([
+  'BUFFER_LOCKED',
+  'BUFFER_STORAGE',
+  'ENOSPC',
+  'MEMBER_ALIVE',
+  'MEMBER_FENCED',
+  'STORE_UNREACHABLE',
+]);
+
+const isExplained = (error: unknown): boolean =>
+  error instanceof Error &&
+  (explained.has((error as NodeJS.ErrnoException).code) || isExplained(error.cause));
 
 async function partsOf(world: World, process: Process): Promise<ProcessParts> {
   const { scenario, bug, kernel, database, network, truth } = world;
@@ -252,7 +256,7 @@ async function partsOf(world: World, process: Process): Promise<ProcessParts> {
     scenario,
     store: observed(store),
     engine: truth.watch(process),
-    experiencePath: world.experiencePath,
+    openExperiences: () => world.experiences.open(process),
     runtime: createRuntime({ seed: scenario.seed, clock }),
   };
   return bug.parts?.(parts, database) ?? parts;

@@ -2,12 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { knownBugs } from './bugs.ts';
 import { simulate } from './simulate.ts';
 
-/** Seed 24: a late copy of a lease that found no task takes one that was planned since. */
-const seeds = [...Array.from({ length: 20 }, (_, i) => i + 1), 24];
-
 describe('explorers, trainer and store under faults, by seed', () => {
   it('end as they have to, whatever happens to them', async () => {
-    for (const seed of seeds) {
+    for (let seed = 1; seed <= 20; seed++) {
       const { violations } = await simulate(seed);
       expect({ seed, violations }).toEqual({ seed, violations: [] });
     }
@@ -22,10 +19,13 @@ describe('explorers, trainer and store under faults, by seed', () => {
 });
 
 describe('errors known from the field, made on purpose', () => {
-  const shown = knownBugs.filter(({ seed }) => seed !== undefined);
+  const mostSeeds = 1000;
 
-  it.each(shown)('$name ($knownFrom) shows', async (bug) => {
-    const { violations } = await simulate(bug.seed ?? 0, { bug });
-    expect(violations).not.toEqual([]);
+  it.each(knownBugs)('$name ($knownFrom) shows', async (bug) => {
+    for (let seed = 1; seed <= mostSeeds; seed++) {
+      const { violations } = await simulate(seed, { bug });
+      if (violations.length > 0) return;
+    }
+    expect.fail(`not within ${mostSeeds} seeds`);
   });
 });

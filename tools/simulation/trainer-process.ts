@@ -1,6 +1,5 @@
 /** The trainer as a process of its own: mode `train` beside explorers, with a simulated engine. */
 import { mkdir, rm } from 'node:fs/promises';
-import { sqliteExperienceStore } from '../../packages/buffer/src/index.ts';
 import type { ExperienceStore } from '../../packages/core/src/index.ts';
 import type { StageContext } from '../../packages/launcher/src/context/stage-context.ts';
 import { lookEveryMs } from '../../packages/launcher/src/modes/apart/open-store.ts';
@@ -28,9 +27,7 @@ export async function trainAsProcess(parts: ProcessParts, name: string): Promise
   try {
     await mkdir(jobFolder, { recursive: true });
     const context = contextOf(parts, name, signal);
-    const opened = sqliteExperienceStore({ path: parts.experiencePath });
-    parts.process.onDeath.push(() => void opened.close());
-    const inner = parts.experiences?.(opened) ?? opened;
+    const inner = parts.openExperiences();
     const trainStep = await train(parts, { context, inner, seat, progress });
     await inner.close();
     await store.finish(seat.member, { trainStep });

@@ -23,7 +23,8 @@ interface MemoryUse extends Use {
   readonly dropped: boolean;
 }
 
-function memoryRows(): RowDriver {
+/** Rows that any number of stores may have, one after another. */
+export function memoryRows(): RowDriver {
   const rows: MemoryRow[] = [];
   const uids = new Set<string>();
   let uses: MemoryUse[] = [];

@@ -1,0 +1,43 @@
+/** The file of the trainer's experiences: it outlives the processes that open it, one at a time. */
+import { leaseStore } from '../../packages/buffer/src/store/lease-store.ts';
+import { memoryRows } from '../../packages/buffer/src/store/memory.ts';
+import type { ExperienceStore } from '../../packages/core/src/index.ts';
+import { BufferError } from '../../packages/core/src/internal.ts';
+import type { Process } from './kernel.ts';
+
+export interface ExperienceFile {
+  /** @throws BufferError when another process that is alive has it open */
+  open(process: Process): ExperienceStore;
+}
+
+export function experienceFile(): ExperienceFile {
+  const rows = memoryRows();
+  let owner: Process | undefined;
+  return {
+    open: (process) => {
+      if (owner?.alive) throw lockedError(owner);
+      owner = process;
+      return leaseStore({
+        ...rows,
+        insert: (...args) => {
+          assertRoom(process);
+          return rows.insert(...args);
+        },
+        settle: (...args) => {
+          assertRoom(process);
+          rows.settle(...args);
+        },
+        close: () => {
+          if (owner === process) owner = undefined;
+        },
+      });
+    },
+  };
+}
+
+const lockedError = ({ name }: Process): BufferError =>
+  new BufferError(`The experiences are open in ${name}.`, { code: 'BUFFER_LOCKED' });
+
+function assertRoom({ diskIsFull }: Process): void {
+  if (diskIsFull) throw new BufferError('The disk is full.', { code: 'BUFFER_STORAGE' });
+}
