@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { faultsOf } from './bench/faults/damage.ts';
 import { judge, resultOf, type Result } from './bench/faults/judge.ts';
-import { writeDigitsData } from './bench/digits-run.ts';
+import { writeDigitsData } from './bench/digits/run.ts';
 import { jobOf, train } from './bench/faults/workspace.ts';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-faults-'));

@@ -10,7 +10,7 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { faultsOf, mergeLog } from './faults/damage.ts';
 import { judge, resultOf, type Judgement, type Verdict } from './faults/judge.ts';
-import { writeDigitsData } from './digits-run.ts';
+import { writeDigitsData } from './digits/run.ts';
 import { jobOf, totalSteps, train } from './faults/workspace.ts';
 
 const fromSources = [

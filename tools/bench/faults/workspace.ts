@@ -2,26 +2,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { run, type RunSummary } from '../../../packages/launcher/src/index.ts';
-import { defineReward } from '../../../packages/workflow/src/index.ts';
-import { digitsRun } from '../digits-run.ts';
+import { digitsRun } from '../digits/run.ts';
 
 /** Steps after which the run is complete; checkpoints are written after every second one. */
 export const totalSteps = 6;
 
 const config = {
-  ...digitsRun({ data: '..', totalSteps, learningRate: 1e-2 }),
+  ...digitsRun({ data: '..', totalSteps, learningRate: 1e-2, reward: 'digits' }),
   project: 'faults',
   name: 'run',
   mode: 'both',
   explorer: { max_retry_times: 0, eval_on_startup: false },
   trainer: { save_interval: 2 },
 };
-
-/** An untrained model gets a share of it, so that groups differ and weights move. */
-const digits = defineReward({
-  name: 'digits',
-  score: ({ response }) => [...response].filter((c) => c >= '0' && c <= '9').length / 4,
-});
 
 export interface Ended {
   readonly summary: RunSummary | undefined;
@@ -48,8 +41,7 @@ export async function train(
   };
   const terminal = { write, isTTY: false, columns: () => 80 };
   try {
-    const rewardFns = [digits];
-    const summary = await run({ configPath, cwd: folder, env: {}, rewardFns, terminal, signal });
+    const summary = await run({ configPath, cwd: folder, env: {}, terminal, signal });
     return { summary, error: undefined, output };
   } catch (error) {
     return { summary: undefined, error, output };

@@ -1,12 +1,13 @@
 /** What the stores of a run hold, counted by SQL. */
-import { existsSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { usedRows, weightsDigest } from '../../../apps/runner/test/support/run-record.ts';
+import { BufferError } from '../../../packages/core/src/internal.ts';
 import { postgresDatabase } from '../../../packages/store/src/database/postgres.ts';
-import type { Work } from '../../../packages/store/src/database/run-database.ts';
+import type { RunDatabase, Work } from '../../../packages/store/src/database/run-database.ts';
 import { sqliteDatabase } from '../../../packages/store/src/database/sqlite.ts';
 import { taskState } from '../../../packages/store/src/database/tables.ts';
-import { jobOf, project, type RunPlace } from './workspace.ts';
+import { jobOf, project, sqliteOf, type RunPlace } from './workspace.ts';
 
 /** What must stay as it is once it is there. */
 export interface Acknowledged {
@@ -17,9 +18,10 @@ export interface Acknowledged {
   readonly trainStep: number;
 }
 
+const nothing: Acknowledged = { results: new Map(), uses: new Map(), trainStep: 0 };
+
 export async function acknowledged(place: RunPlace): Promise<Acknowledged> {
-  if (!isThere(place)) return { results: new Map(), uses: new Map(), trainStep: 0 };
-  return read(place, async (db) => {
+  const found = await read(place, async (db) => {
     const tasks = await db
       .selectFrom('task')
       .innerJoin('run', 'run.id', 'task.run')
@@ -45,6 +47,22 @@ export async function acknowledged(place: RunPlace): Promise<Acknowledged> {
       trainStep: uses.at(-1)?.train_step ?? 0,
     };
   });
+  return found ?? nothing;
+}
+
+/** Process id of the trainer that has the place in the run. */
+export function trainerInOffice(place: RunPlace): Promise<number | undefined> {
+  return read(place, async (db) => {
+    const member = await db
+      .selectFrom('member')
+      .innerJoin('run', 'run.id', 'member.run')
+      .where('run.name', '=', `${project}/${place.name}`)
+      .where('member.role', '=', 'trainer')
+      .where('member.epoch', '>', 0)
+      .select('member.pid')
+      .executeTakeFirst();
+    return member?.pid;
+  });
 }
 
 export interface Facts {
@@ -60,18 +78,28 @@ export interface Facts {
     readonly unused: number;
   };
   readonly late: number;
+  /** How many late results the explorers have noticed. */
+  readonly noticedLate: number;
   /** Of the run's store. */
   readonly uses: ReadonlyMap<string, string>;
   /** Of the trainer's own store, in the same form. */
   readonly ownUses: ReadonlyMap<string, string>;
 }
 
-export async function factsOf(place: RunPlace): Promise<Facts> {
+/** @param trainer the one that ended the run */
+export async function factsOf(place: RunPlace, trainer: number): Promise<Facts> {
   const counted = await read(place, (db) => count(db, place));
-  const own = usedRows(path.join(jobOf(place), 'buffer/experiences.db'));
+  if (!counted) throw new RangeError(`${place.name} has no store.`);
+  const job = jobOf(place, trainer);
+  const own = usedRows(path.join(job, 'buffer/experiences.db'));
   const { uses } = await acknowledged(place);
   const ownUses = new Map(own.map(({ uid, trainStep }) => [uid, `${trainStep ?? ''} null`]));
-  return { ...counted, uses, ownUses, digest: weightsDigest(jobOf(place)) };
+  return { ...counted, noticedLate: noticed(place), uses, ownUses, digest: weightsDigest(job) };
+}
+
+function noticed(place: RunPlace): number {
+  const logs = globSync(path.join(jobOf(place, 1), 'explorers/*/log/*'));
+  return logs.flatMap((log) => readFileSync(log, 'utf8').match(/came too late/g) ?? []).length;
 }
 
 const runsPerTask = 4;
@@ -130,20 +158,23 @@ async function count(
   };
 }
 
-const sqliteOf = (place: RunPlace): string => path.join(jobOf(place), 'run.db');
-
-const isThere = (place: RunPlace): boolean =>
-  place.storeUrl !== undefined || existsSync(sqliteOf(place));
-
-async function read<T>(place: RunPlace, work: Work<T>): Promise<T> {
-  const { storeUrl } = place;
-  const database =
-    storeUrl === undefined
-      ? await sqliteDatabase({ path: sqliteOf(place) })
-      : await postgresDatabase({ url: storeUrl });
+/** Undefined before the first process has made the store. */
+async function read<T>(place: RunPlace, work: Work<T>): Promise<T | undefined> {
+  const database = await open(place).catch((error: unknown) => {
+    if (error instanceof BufferError && error.code === 'STORE_MISSING') return undefined;
+    throw error;
+  });
   try {
-    return await database.read('count what a run has stored', work);
+    return await database?.read('count what a run has stored', work);
   } finally {
-    await database.close();
+    await database?.close();
   }
+}
+
+function open(place: RunPlace): Promise<RunDatabase> {
+  const { postgresUrl: url } = place;
+  const isReader = true;
+  return url === undefined
+    ? sqliteDatabase({ path: sqliteOf(place), isReader })
+    : postgresDatabase({ url, isReader });
 }

@@ -1,75 +1,167 @@
-/** The processes of one run, each started again when it was killed. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+/** The processes of one run: a trainer, two explorers, and those that come later. */
+import { cpSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { argsOf, roles, writeConfig, type Role, type RunPlace } from './workspace.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { trainerInOffice } from './facts.ts';
+import { printedBy, startPost, stopPost, type Post } from './post.ts';
+import { jobOf, type Role, type RunPlace } from './workspace.ts';
 
 export interface Processes {
   /** Those that run and are not stopped. */
-  readonly running: () => readonly Role[];
-  readonly kill: (role: Role) => void;
-  /** SIGSTOP, and SIGCONT after that time. */
-  readonly stop: (role: Role, ms: number) => void;
+  readonly running: () => readonly Post[];
+  /** One more explorer, once. */
+  readonly join: () => void;
+  readonly hasJoined: () => boolean;
+  /** Starts a second trainer, which must be refused. False: there is none that could refuse it. */
+  readonly startSecondTrainer: (where: 'its folder' | 'another machine') => Promise<boolean>;
+  /**
+   * Stops the trainer for so long, and starts another until it has the place. False: the first came
+   * back before.
+   */
+  readonly replaceTrainer: (ms: number) => Promise<boolean>;
+  /** The newest, whose folder has the weights. */
+  readonly trainer: () => number;
   /** Once all have ended of their own accord, with what they should not have ended with. */
   readonly ended: Promise<readonly string[]>;
 }
 
-const fromSources = [
-  '--conditions=@trinity-rft/source',
-  `--import=${new URL('../../register-source.mjs', import.meta.url).href}`,
-];
-const cli = fileURLToPath(new URL('../../../apps/runner/src/cli.ts', import.meta.url));
-
 /** As a supervisor would. */
 const maxFailures = 5;
 
+interface Run {
+  readonly place: RunPlace;
+  readonly posts: Map<string, Post>;
+  readonly problems: string[];
+  trainer: number;
+  joined: boolean;
+  /** Places whose processes are kept running. */
+  kept: number;
+  readonly onEnd: () => void;
+}
+
 export function startAll(place: RunPlace): Processes {
-  const config = writeConfig(place);
-  const children = new Map<Role, ChildProcess>();
-  const stopped = new Set<Role>();
-  const problems: string[] = [];
-  const start = (role: Role): Promise<number | null> => {
-    const log = openSync(path.join(place.root, `${place.name}-${role}.log`), 'a');
-    const args = ['run', '--config', config, '--plugin-dir', 'plugins', ...argsOf(role)];
-    const child = spawn(process.execPath, [...fromSources, cli, ...args], {
-      cwd: place.root,
-      stdio: ['ignore', log, log],
-    });
-    closeSync(log);
-    children.set(role, child);
-    return new Promise((resolve, reject) => {
-      child.once('error', reject);
-      child.once('close', resolve);
-    });
+  const { promise: ended, resolve: onEnd } = Promise.withResolvers<void>();
+  const run: Run = {
+    place,
+    posts: new Map(),
+    problems: [],
+    trainer: 1,
+    joined: false,
+    kept: 0,
+    onEnd,
   };
-  const keep = async (role: Role): Promise<void> => {
-    for (let failures = 0; failures < maxFailures;) {
-      const exitCode = await start(role);
-      if (exitCode === 0) break;
-      if (exitCode === null) continue;
-      failures += 1;
-      problems.push(`${role} ended with exit code ${exitCode}, see ${place.name}-${role}.log`);
-    }
-    children.delete(role);
-  };
-  const endAll = (): void => children.forEach((child) => child.kill('SIGKILL'));
-  process.once('exit', endAll);
+  for (const role of ['trainer', 'e1', 'e2'] as const) keep(run, start(run, role));
   return {
-    running: () => roles.filter((role) => children.has(role) && !stopped.has(role)),
-    kill: (role) => children.get(role)?.kill('SIGKILL'),
-    stop: (role, ms) => {
-      const child = children.get(role);
-      child?.kill('SIGSTOP');
-      stopped.add(role);
-      setTimeout(() => {
-        child?.kill('SIGCONT');
-        stopped.delete(role);
-      }, ms);
+    running: () => [...run.posts.values()].filter((post) => !post.isStopped && !post.isReplaced),
+    join: () => {
+      run.joined = true;
+      keep(run, start(run, 'e3'));
     },
-    ended: Promise.all(roles.map(keep)).then(() => {
-      process.off('exit', endAll);
-      return problems;
-    }),
+    hasJoined: () => run.joined,
+    startSecondTrainer: (where) => startSecondTrainer(run, where === 'its folder'),
+    replaceTrainer: (ms) => replaceTrainer(run, ms),
+    trainer: () => run.trainer,
+    ended: ended.then(() => run.problems),
   };
+}
+
+const start = ({ place, trainer }: Run, role: Role): Post =>
+  startPost(place, { role, trainer: role === 'trainer' ? trainer : 1 });
+
+const keyOf = ({ role, trainer }: Post): string => `${role} ${trainer}`;
+
+/** Starts the process of a post again until it has ended of its own accord. */
+function keep(run: Run, first: Post): void {
+  run.kept += 1;
+  void keepOn(run, first).finally(() => {
+    run.posts.delete(keyOf(first));
+    run.kept -= 1;
+    if (run.kept === 0) run.onEnd();
+  });
+}
+
+async function keepOn(run: Run, first: Post): Promise<void> {
+  let post = first;
+  for (let failures = 0; failures < maxFailures;) {
+    run.posts.set(keyOf(post), post);
+    const exitCode = await post.exit;
+    if (post.isReplaced) return assertFenced(run, post, exitCode);
+    if (exitCode === 0) return;
+    if (exitCode !== null) {
+      failures += 1;
+      run.problems.push(
+        `${post.role} ended with exit code ${exitCode}, see ${path.basename(post.log)}`,
+      );
+    }
+    post = startPost(run.place, post);
+  }
+}
+
+function assertFenced({ problems }: Run, post: Post, exitCode: number | null): void {
+  if (exitCode !== 0 && printedBy(post).includes('has been replaced or has left')) return;
+  problems.push(
+    `a trainer that was replaced ended with exit code ${exitCode}, see ${path.basename(post.log)}`,
+  );
+}
+
+const currentTrainer = (run: Run): Post | undefined => run.posts.get(`trainer ${run.trainer}`);
+
+async function hasOffice({ place }: Run, post: Post | undefined): Promise<boolean> {
+  return post !== undefined && (await trainerInOffice(place)) === post.child.pid;
+}
+
+async function startSecondTrainer(run: Run, isSameFolder: boolean): Promise<boolean> {
+  const first = currentTrainer(run);
+  if (first === undefined || first.isStopped || !(await hasOffice(run, first))) return false;
+  // A folder that nobody else has.
+  const trainer = isSameFolder ? run.trainer : run.trainer + 100;
+  const second = startPost(run.place, { role: 'trainer', trainer });
+  const exitCode = await Promise.race([second.exit, first.exit.then(() => 'first ended')]);
+  if (exitCode === 'first ended') {
+    second.child.kill('SIGKILL');
+    return false;
+  }
+  const isRefused = /takes part already|is in use by process/.test(printedBy(second));
+  if (exitCode === 0 || !isRefused)
+    run.problems.push(`a second trainer was not refused, see ${path.basename(second.log)}`);
+  return true;
+}
+
+async function replaceTrainer(run: Run, ms: number): Promise<boolean> {
+  const stale = currentTrainer(run);
+  if (stale === undefined || !(await hasOffice(run, stale))) return false;
+  stopPost(stale, ms);
+  const trainer = run.trainer + 1;
+  copyFolder(run.place, stale.trainer, trainer);
+  while (stale.isStopped) {
+    const next = startPost(run.place, { role: 'trainer', trainer });
+    if (await takesOffice(run, next)) {
+      stale.isReplaced = true;
+      run.trainer = trainer;
+      keep(run, next);
+      return true;
+    }
+  }
+  return false;
+}
+
+/** False: it was refused. */
+async function takesOffice(run: Run, next: Post): Promise<boolean> {
+  let isRunning = true;
+  void next.exit.then(() => {
+    isRunning = false;
+  });
+  while (isRunning) {
+    if (await hasOffice(run, next)) return true;
+    await pause(100);
+  }
+  return false;
+}
+
+/** What another machine finds that shares the disk of the one that is silent. */
+function copyFolder(place: RunPlace, from: number, to: number): void {
+  const [source, target] = [jobOf(place, from), jobOf(place, to)];
+  // Explorers go on in theirs.
+  const explorers = path.join(source, 'explorers');
+  cpSync(source, target, { recursive: true, filter: (file) => !file.startsWith(explorers) });
 }

@@ -1,17 +1,20 @@
 /** The small run that benchmarks of faults disturb: a tiny model, sums to answer, and a reward for digits. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { createModel } from '../../packages/launcher/src/index.ts';
+import { createModel } from '../../../packages/launcher/src/index.ts';
 
 export interface DigitsRun {
   /** Of model and tasks, from the configuration's folder. */
   readonly data: string;
   readonly totalSteps: number;
   readonly learningRate: number;
+  /** Of `plugins/digits.ts`. */
+  readonly reward: 'digits' | 'slow_digits';
 }
 
-/** Sections of the configuration that all these runs have; the reward function is named `digits`. */
-export const digitsRun = ({ data, totalSteps, learningRate }: DigitsRun) => ({
+/** Sections of the configuration that all these runs have. */
+export const digitsRun = ({ data, totalSteps, learningRate, reward }: DigitsRun) => ({
+  plugins: [path.join(import.meta.dirname, 'plugins')],
   checkpoint_root_dir: 'runs',
   seed: 7,
   model: {
@@ -39,7 +42,7 @@ export const digitsRun = ({ data, totalSteps, learningRate }: DigitsRun) => ({
         },
       ],
       default_workflow_type: 'simple_workflow',
-      default_reward_fn_type: 'digits',
+      default_reward_fn_type: reward,
     },
   },
   synchronizer: { sync_method: 'memory', sync_style: 'fixed', sync_interval: 1 },
