@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createWorkspace, parse, parts, stageOf, yaml } from './workspace.js';
 
@@ -405,6 +405,20 @@ describe('the loop', () => {
       storageType: 'sql',
       path: join(cwd, 'old.db'),
     });
+  });
+
+  it('goes on beside explorers where the store of the run is in another folder', () => {
+    const text = yaml({
+      top: 'mode: train',
+      buffer: `${parts.buffer}\n  trainer_input:\n    experience_buffer: {storage_type: queue, path: "sqlite:///shared/run.db"}`,
+    });
+    const { part, jobDirectory, runStore } = stageOf(cwd, text);
+    expect([part, runStore]).toEqual(['train', join(cwd, 'shared/run.db')]);
+    for (const file of [runStore, join(jobDirectory, 'buffer/experience_buffer.db')]) {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, '');
+    }
+    expect(stageOf(cwd, text)).toMatchObject({ part, runStore });
   });
 
   it('serves on the loopback address, keeps what it takes, and needs no tasks', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { KeyPath } from '../source/node.js';
 import type { StageContext } from './base/context.js';
 import type { AlgorithmConfig } from './base/resolved.js';
-import { sqlitePath } from './base/paths.js';
+import { sqliteFile, sqlitePath } from './base/paths.js';
 
 const bufferKey: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
 
@@ -43,7 +43,9 @@ function trainsBesideExplorers(
   if (isPostgres(path)) return true;
   if (kind === 'sql' || kind === 'file' || storage === 'memory') return false;
   const own = join(jobDirectory, 'buffer', `${name}.db`);
-  return disk.kind(join(jobDirectory, runDatabase)) === 'file' || disk.kind(own) !== 'file';
+  const shared = path === null ? undefined : sqliteFile(disk, path);
+  const meet = shared ?? join(jobDirectory, runDatabase);
+  return disk.kind(meet) === 'file' || disk.kind(own) !== 'file';
 }
 
 const runDatabase = 'run.db';

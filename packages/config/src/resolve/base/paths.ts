@@ -3,6 +3,7 @@ import { isAbsolute } from 'node:path';
 import { parseModelId } from '@trinity-rft/core/internal';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from './context.js';
+import type { Disk } from './disk.js';
 
 export interface Location {
   /** Absolute when local. */
@@ -86,11 +87,9 @@ export function sqlitePath(
   path: KeyPath,
   value: string,
 ): string | undefined {
-  const scheme = /^([a-z][a-z0-9+]*):\/\//i.exec(value)?.[1]?.toLowerCase();
-  if (scheme === undefined) return context.disk.resolve(value);
-  const file = value.slice(`${scheme}:///`.length);
-  if (scheme === 'sqlite' && value.startsWith(`${scheme}:///`) && file !== '')
-    return context.disk.resolve(file);
+  const file = sqliteFile(context.disk, value);
+  if (file !== undefined) return file;
+  const scheme = schemeOf(value);
   const message =
     scheme === 'sqlite'
       ? `got "${value}", which names no file. Write sqlite:///relative.db or sqlite:////absolute.db.`
@@ -98,3 +97,14 @@ export function sqlitePath(
   context.report(path, message);
   return undefined;
 }
+
+/** As {@link sqlitePath}, undefined for other databases. */
+export function sqliteFile(disk: Disk, value: string): string | undefined {
+  const scheme = schemeOf(value);
+  if (scheme === undefined) return disk.resolve(value);
+  const file = value.slice('sqlite:///'.length);
+  return value.startsWith('sqlite:///') && file !== '' ? disk.resolve(file) : undefined;
+}
+
+const schemeOf = (value: string): string | undefined =>
+  /^([a-z][a-z0-9+]*):\/\//i.exec(value)?.[1]?.toLowerCase();
