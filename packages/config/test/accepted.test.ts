@@ -50,7 +50,6 @@ const accepted: Readonly<Record<string, Accepted>> = {
       algorithm: 'algorithm:\n  algorithm_type: dapo\n  repeat_times: 2',
       rest: 'mode: explore',
     },
-    warns: ['algorithm.algorithm_type', 'fills its batches in mode both only'],
   },
   over_rollout: {
     file: {

@@ -60,6 +60,8 @@ export interface Lease {
   readonly metrics: Metrics;
   /** Uids that were too old (`TakeFilter`) and are used up with the lease. @default none */
   readonly stale?: readonly string[];
+  /** Uids that may be trained on again. @default none */
+  readonly reusable?: readonly string[];
   /** The optimizer step `trainStep` consumed them. */
   acknowledge(trainStep: number): Promise<void>;
   /** Returns them to their old place in the queue. */

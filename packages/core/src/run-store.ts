@@ -141,7 +141,7 @@ export interface TrainRecord {
   readonly trained: readonly string[];
   /** Those of `trained` that may be trained on again. @default none */
   readonly kept?: readonly string[];
-  /** Uids that will not be trained on, by reason: `stale`, `filtered`. */
+  /** Uids that will not be trained on, by reason: `stale`, `filtered`, `merged` into another one. */
   readonly discarded: readonly { readonly uid: string; readonly reason: string }[];
 }
 
@@ -260,6 +260,8 @@ export interface RunStore {
   /** Batches that became complete after `order`, in that order. */
   completeBatches(order: number): Promise<readonly CompleteBatch[]>;
   read(batch: string): Promise<BatchContents>;
+  /** Those of these experiences that are stored and not used up. */
+  unusedOf(uids: readonly string[]): Promise<ReadonlySet<string>>;
   /** The reward of a run that awaits one; anybody may bring it. */
   reward(runKey: string, value: number): Promise<RewardReceipt>;
   /** Oldest first. */

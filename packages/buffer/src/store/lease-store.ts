@@ -172,7 +172,7 @@ async function take(
 }
 
 function openLease(store: StoreState, grant: Grant): Lease {
-  const { driver, queue, leases } = store;
+  const { driver, queue, leases, reuse } = store;
   const { used, stale } = grant;
   const experiences = driver.read(used);
   const lease: OpenLease = { used, state: 'open' };
@@ -184,7 +184,8 @@ function openLease(store: StoreState, grant: Grant): Lease {
   return {
     experiences,
     metrics: { ...leaseMetrics(experiences, stale.length), ...reuseMetrics(store, grant) },
-    stale: stale.map((row) => row.uid),
+    stale: stale.map(uidOf),
+    reusable: reuse && used.filter((row) => (row.uses ?? 0) + 1 < reuse.maxUses).map(uidOf),
     acknowledge: async (trainStep) => {
       assertOpen(store, 'acknowledge');
       if (lease.state !== 'open') throw leaseEndedError(lease.state);
@@ -201,6 +202,8 @@ function openLease(store: StoreState, grant: Grant): Lease {
     },
   };
 }
+
+const uidOf = ({ uid }: StoredRow): string => uid;
 
 function oldestUnused({ pool, queue, leases }: StoreState): number | undefined {
   const leased = [...leases].flatMap(({ used }) => used.filter((row) => !row.uses));

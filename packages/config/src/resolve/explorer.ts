@@ -68,12 +68,7 @@ function explainOverRollout({ input, mode, part, warn }: StageContext): void {
 function deriveDynamicSampling(context: StageContext, operators: readonly PartConfig[]): boolean {
   const { enable } = context.input.explorer.dynamic_sampling;
   const byDefault = presetOf(context).dynamicSampling ?? false;
-  const fills = context.mode === 'both' && context.part === undefined;
-  if (context.part !== undefined && enable === null && byDefault)
-    context.warn(
-      ['algorithm', 'algorithm_type'],
-      'fills its batches in mode both only. With explorers in processes of their own, a batch has only the groups that are left.',
-    );
+  const fills = context.mode === 'both';
   if (enable === true && !fills)
     context.warn(
       ['explorer', 'dynamic_sampling', 'enable'],

@@ -10,10 +10,12 @@ import {
 } from '@trinity-rft/core/internal';
 import type { ExperienceRow, RewardRow, TaskTableRow } from '../database/tables.js';
 import { assertChecksum, experienceChecksum, textChecksum } from './checksums.js';
-import type { Connection, RunContext } from './context.js';
+import { chunksOf, type Connection, type RunContext } from './context.js';
 import { rewardChecksum } from './rewards.js';
 
-export function batches(context: RunContext): Pick<RunStore, 'completeBatches' | 'read'> {
+export function batches(
+  context: RunContext,
+): Pick<RunStore, 'completeBatches' | 'read' | 'unusedOf'> {
   const { database, run } = context;
   return {
     completeBatches: (order) =>
@@ -44,7 +46,39 @@ export function batches(context: RunContext): Pick<RunStore, 'completeBatches' |
         if (!batch) throw unknownBatch(name);
         return read(context, db, batch.id);
       }),
+    unusedOf: (uids) =>
+      database.read('read what is not used up', async (db) => {
+        const unused = new Set<string>();
+        for (const chunk of chunksOf(uids))
+          for (const uid of await unusedIn(context, db, chunk)) unused.add(uid);
+        return unused;
+      }),
   };
+}
+
+async function unusedIn(
+  { run }: RunContext,
+  db: Connection,
+  uids: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('experience')
+    .select('uid')
+    .where('run', '=', run)
+    .where('uid', 'in', uids)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('use')
+            .select('use.uid')
+            .where('use.run', '=', run)
+            .whereRef('use.uid', '=', 'experience.uid')
+            .where('use.is_kept', '=', 0),
+        ),
+      ),
+    )
+    .execute();
+  return rows.map(({ uid }) => uid);
 }
 
 const unknownBatch = (name: string): BufferError =>

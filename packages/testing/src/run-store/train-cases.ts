@@ -35,6 +35,7 @@ export function trainCases(create: CreateRunStore): void {
       expect(await store.recordsAfter(0)).toEqual(records);
       expect(await store.recordsAfter(1)).toEqual(records.slice(1));
       expect((await store.read('1')).used).toEqual(new Set([a, b, c]));
+      expect(await store.unusedOf([a, c, d, '9/9/9/0/a'])).toEqual(new Set([d]));
       expect(await store.view()).toMatchObject({
         trainStep: 2,
         experiences: { total: 8, waiting: 1, trained: 6, discarded: { stale: 1 } },

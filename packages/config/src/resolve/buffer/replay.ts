@@ -37,12 +37,6 @@ export function deriveReplay(
     args: at('priority_fn_args'),
     kind: 'priority function',
   };
-  if (context.part !== undefined)
-    context.report(
-      at('enable'),
-      'got true, but a trainer apart from its explorers uses every experience once. Use mode: both, or mode: train over a stored run.',
-      [['mode']],
-    );
   const name = priorityFnOf(input.priority_fn);
   const part = derivePart(context, place, priorityFns, { name, preset: undefined });
   const { reuse_cooldown_time: seconds } = input;

@@ -41,12 +41,6 @@ export function deriveTaskSelector(
       key,
       `difficulty_based needs two feature_keys, and there are ${features.length}. Name the columns with the pass rates of a weak and of a strong model.`,
     );
-  if (name === 'difficulty_based' && context.part !== undefined)
-    context.report(
-      at('selector_type'),
-      'difficulty_based learns from results, which explorers apart from the trainer do not have when they plan. Use mode: both, or another order.',
-      [['mode']],
-    );
   if (name === 'difficulty_based') explainFeedback(context, at('selector_type'));
   const args =
     name === 'difficulty_based'

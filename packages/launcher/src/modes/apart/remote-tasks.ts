@@ -1,5 +1,5 @@
 /** Explore steps whose tasks other processes explore: planned here, and read here when all are done. */
-import type { Task } from '@trinity-rft/core';
+import { runKey, type Task } from '@trinity-rft/core';
 import {
   CancelledError,
   uid,
@@ -23,15 +23,23 @@ export interface RemoteTasksOptions {
 export interface RemoteTasks {
   /** Makes the runs of the tasks of one batch elsewhere. @throws CancelledError */
   run(tasks: readonly Task[], signal: AbortSignal): Promise<readonly TaskOutcome[]>;
-  /** Uids of the experiences of explore step `step`, as explorers made them. Asked once. */
-  takeCollected(step: number): readonly string[];
+  /** The experiences of explore step `step`, as explorers made them. Asked once. */
+  takeCollected(step: number): readonly Collected[];
+}
+
+/** An experience that an explorer has stored. */
+export interface Collected {
+  readonly uid: string;
+  readonly run: string;
+  /** Of the model call in its run. */
+  readonly call: number;
 }
 
 interface Watch extends RemoteTasksOptions {
   /** Complete when this process came. */
   readonly before: Set<string>;
   readonly complete: Set<string>;
-  readonly collected: Map<number, readonly string[]>;
+  readonly collected: Map<number, readonly Collected[]>;
   order: number;
   /** One look at a time, which all waiting batches share. */
   looking: Promise<void> | undefined;
@@ -54,9 +62,9 @@ export async function remoteTasks(options: RemoteTasksOptions): Promise<RemoteTa
   return {
     run: (tasks, signal) => runElsewhere(watch, tasks, { signal, attempt: 1 }),
     takeCollected: (step) => {
-      const uids = watch.collected.get(step) ?? [];
+      const collected = watch.collected.get(step) ?? [];
       watch.collected.delete(step);
-      return uids;
+      return collected;
     },
   };
 }
@@ -94,7 +102,7 @@ async function runElsewhere(
     return runElsewhere(watch, tasks, { signal, attempt: attempt + 1 });
   if (!batch.isEval) {
     const before = watch.collected.get(batch.step) ?? [];
-    watch.collected.set(batch.step, [...before, ...uidsOf(contents)]);
+    watch.collected.set(batch.step, [...before, ...collectedIn(contents)]);
   }
   return outcomes;
 }
@@ -102,8 +110,10 @@ async function runElsewhere(
 const hasFailed = ({ runs }: TaskOutcome): boolean =>
   runs.every(({ status }) => status === 'failed');
 
-const uidsOf = ({ results }: BatchContents): readonly string[] =>
-  results.flatMap(({ experiences }) => experiences.map(({ eid }) => uid(eid)));
+const collectedIn = ({ results }: BatchContents): readonly Collected[] =>
+  results.flatMap(({ experiences }) =>
+    experiences.map(({ eid }) => ({ uid: uid(eid), run: runKey(eid), call: eid.step })),
+  );
 
 function plannedBatch(
   tasks: readonly Task[],

@@ -1,19 +1,21 @@
 /** The trainer's experience store, whose acknowledgements are also recorded for the whole run. */
-import type { Experience, ExperienceStore, Lease } from '@trinity-rft/core';
+import { runKey, type Experience, type ExperienceStore, type Lease } from '@trinity-rft/core';
 import {
   BufferError,
+  spansOf,
   uid,
   type JsonState,
   type Membership,
   type RunStore,
   type TrainRecord,
 } from '@trinity-rft/core/internal';
+import type { Collected } from './remote-tasks.js';
 
 export interface ShareOptions {
   readonly store: RunStore;
   readonly member: Membership;
   /** See `RemoteTasks`. */
-  readonly takeCollected: (step: number) => readonly string[];
+  readonly takeCollected: (step: number) => readonly Collected[];
   /** Called with the last explore step that is in the store. */
   readonly onStored: (step: number) => void;
 }
@@ -27,11 +29,13 @@ interface Shared extends ShareOptions {
 }
 
 interface Pending {
-  /** Left out by the pipeline. */
-  readonly discarded: readonly string[];
+  /** Will not be trained on. */
+  readonly discarded: readonly Discarded[];
   /** Made by the pipeline: explorers have stored nothing under these uids. */
   readonly made: readonly string[];
 }
+
+type Discarded = TrainRecord['discarded'][number];
 
 const nothing: Pending = { discarded: [], made: [] };
 
@@ -72,17 +76,41 @@ async function put(
   if (state === undefined) return inner.put(batch);
   const { step } = state as State;
   const collected = takeCollected(step);
-  const stored = batch.map(({ eid }) => uid(eid));
+  const stored = uidsOf(batch);
   shared.pending = {
-    discarded: [...pending.discarded, ...without(collected, new Set(stored))],
-    made: [...pending.made, ...without(stored, new Set(collected))],
+    discarded: [...pending.discarded, ...leftOut(collected, batch)],
+    made: [...pending.made, ...without(stored, new Set(collected.map((each) => each.uid)))],
   };
   await inner.put(batch, { ...state, pending: shared.pending });
   onStored(step);
 }
 
+/** What explorers have made and the pipeline has not stored under its uid, and why. */
+function leftOut(
+  collected: readonly Collected[],
+  batch: readonly Experience[],
+): readonly Discarded[] {
+  const stored = new Set(uidsOf(batch));
+  const calls = new Set(
+    batch.flatMap((each) => spansOf(each).map(({ step }) => callKey(runKey(each.eid), step))),
+  );
+  return collected
+    .filter((each) => !stored.has(each.uid))
+    .map(({ uid, run, call }) => ({
+      uid,
+      reason: calls.has(callKey(run, call)) ? 'merged' : 'filtered',
+    }));
+}
+
+const callKey = (run: string, call: number): string => `${run} ${call}`;
+
 const without = (uids: readonly string[], others: ReadonlySet<string>): readonly string[] =>
   uids.filter((each) => !others.has(each));
+
+const withoutUids = (
+  discarded: readonly Discarded[],
+  uids: ReadonlySet<string>,
+): readonly Discarded[] => discarded.filter((each) => !uids.has(each.uid));
 
 /** What is pending since before the process stopped, less what a record has by now. */
 async function restore(shared: Shared): Promise<void> {
@@ -91,37 +119,52 @@ async function restore(shared: Shared): Promise<void> {
   if (!state) return;
   onStored(state.step);
   const { discarded, made } = state.pending ?? nothing;
-  const batches = new Set(discarded.map((each) => each.slice(0, each.indexOf('/'))));
-  const used = new Set<string>();
-  for (const batch of batches) for (const each of (await store.read(batch)).used) used.add(each);
-  shared.pending = { discarded: without(discarded, used), made };
+  const unused = await store.unusedOf(discarded.map((each) => each.uid));
+  shared.pending = { discarded: discarded.filter((each) => unused.has(each.uid)), made };
 }
 
 function sharedLease(shared: Shared, lease: Lease): Lease {
   return {
     ...lease,
     acknowledge: async (trainStep) => {
-      const { pending, records, store, member } = shared;
-      const made = new Set(pending.made);
-      const all = lease.experiences.map(({ eid }) => uid(eid));
-      const before = records.get(trainStep);
+      const before = shared.records.get(trainStep);
       if (before) {
-        assertSame(before, all);
+        assertSame(before, uidsOf(lease.experiences));
         return lease.acknowledge(trainStep);
       }
-      const { stale = [] } = lease;
-      const discarded = [
-        ...pending.discarded.map((each) => ({ uid: each, reason: 'filtered' })),
-        ...without(stale, made).map((each) => ({ uid: each, reason: 'stale' })),
-      ];
-      await store.acknowledge(member, { trainStep, trained: without(all, made), discarded });
-      await lease.acknowledge(trainStep);
-      const recorded = new Set([...pending.discarded, ...all, ...stale]);
-      shared.pending = {
-        discarded: without(shared.pending.discarded, recorded),
-        made: without(shared.pending.made, recorded),
-      };
+      // A batch of a replay buffer is made again only if its own store has it on record.
+      if (lease.reusable) await lease.acknowledge(trainStep);
+      await record(shared, lease, trainStep);
+      if (!lease.reusable) await lease.acknowledge(trainStep);
     },
+  };
+}
+
+const uidsOf = (experiences: readonly Experience[]): readonly string[] =>
+  experiences.map(({ eid }) => uid(eid));
+
+async function record(shared: Shared, lease: Lease, trainStep: number): Promise<void> {
+  const { pending, store, member } = shared;
+  const made = new Set(pending.made);
+  const { stale = [], reusable = [] } = lease;
+  const all = uidsOf(lease.experiences);
+  await store.acknowledge(member, {
+    trainStep,
+    trained: without(all, made),
+    kept: without(reusable, made),
+    discarded: [
+      ...pending.discarded,
+      ...without(stale, made).map((each) => ({ uid: each, reason: 'stale' })),
+    ],
+  });
+  const again = new Set(reusable);
+  const over = new Set([...without(all, again), ...stale]);
+  shared.pending = {
+    discarded: withoutUids(
+      shared.pending.discarded,
+      new Set(pending.discarded.map((each) => each.uid)),
+    ),
+    made: without(shared.pending.made, over),
   };
 }
 
