@@ -3,6 +3,8 @@
  * run scales out.
  */
 import type { Metrics } from './metrics.js';
+import type { DeliveryProbe } from './run-store.js';
+import type { Clock, Logger } from './runtime.js';
 
 /** One sequence to score. Response positions are `tokens[promptLength..]`. */
 export interface TokenRow {
@@ -154,6 +156,16 @@ export interface SampledSequence {
   /** The stop string that ended it, if one did. */
   readonly stopString?: string;
   readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
+  /** The oldest one where `versions` differ. */
+  readonly policyVersion: number;
+  /** Which weights drew which tokens, in order, where they changed meanwhile. @default one version */
+  readonly versions?: readonly VersionSpan[];
+}
+
+/** Tokens `start` to `end`, exclusive, that weights of one version have drawn. */
+export interface VersionSpan {
+  readonly start: number;
+  readonly end: number;
   readonly policyVersion: number;
 }
 
@@ -173,8 +185,9 @@ export interface Sampler {
   /** Version of the weights in use; -1 before the first {@link adopt}. */
   readonly policyVersion: number;
   /**
-   * Switches to published weights, or to those of a checkpoint folder, as `version`. Sequences in
-   * flight finish on the weights they began with; later ones use the new weights.
+   * Switches to published weights, or to those of a checkpoint folder, as `version`. Later sequences
+   * use them. Sequences in flight finish on the weights they began with, unless the sampler was
+   * opened to let them go on with the new ones, which `SampledSequence.versions` then says.
    */
   adopt(source: WeightSource, version: number): Promise<void>;
   /** Longest prompt + response. */
@@ -188,7 +201,12 @@ export interface Sampler {
 
 export type WeightSource =
   | { readonly kind: 'published' }
-  | { readonly kind: 'checkpoint'; readonly directory: string };
+  | {
+      readonly kind: 'checkpoint';
+      readonly directory: string;
+      /** For a {@link RemoteSampler}, which refuses weights that score it differently. */
+      readonly probe?: DeliveryProbe;
+    };
 
 /** What an engine can do. A configuration whose algorithm needs more is rejected when it is read. */
 export interface EngineCapabilities {
@@ -244,6 +262,56 @@ export interface EngineFacts {
   /** As `trainer_type` and `engine_type` name it in a configuration. */
   readonly name: string;
   readonly capabilities: EngineCapabilities;
+}
+
+/** Where a program answers, and the key that it asks for. */
+export interface ServerAddress {
+  /** Without `/v1`. */
+  readonly url: string;
+  readonly apiKey?: string;
+}
+
+/** Options of {@link SamplerFactory.open}. */
+export interface SamplerOptions {
+  /** The Hugging Face folder of the model that is served: its config.json is read. */
+  readonly modelPath: string;
+  readonly servers: readonly ServerAddress[];
+  /** Adapters are adopted, on top of the model that is served. @default all weights are replaced */
+  readonly lora?: boolean;
+  /** Longest prompt and response together, in tokens. @default what every server allows */
+  readonly maxModelLen?: number;
+  /** What happens to sequences in flight when weights are adopted. @default "finish" */
+  readonly inFlight?: 'finish' | 'continue';
+  /** Largest difference, in nats, between log-probabilities of one text by two programs. */
+  readonly tolerance: number;
+  /** For one call, its waits included. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * A sampler in other programs. Its weights come as folders that those programs can read, and must
+ * stay there while they are in use.
+ */
+export interface RemoteSampler extends Sampler {
+  close(): Promise<void>;
+}
+
+/** A sampler that a configuration can choose by its name, beside the engine that trains. */
+export interface SamplerFactory {
+  /** As `engine_type` names it in a configuration. */
+  readonly name: string;
+  readonly capabilities: SamplerCapabilities;
+  /**
+   * @throws ConfigError when no server answers, or one was started with options that do not fit
+   */
+  open(options: SamplerOptions): Promise<RemoteSampler>;
+}
+
+export interface SamplerCapabilities {
+  /** `SamplingOptions.grammar`. */
+  readonly grammar: boolean;
 }
 
 /** Low-rank adapters to train: those of a PEFT folder, or new ones that start without effect. */

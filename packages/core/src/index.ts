@@ -30,7 +30,12 @@ export type {
   ModelCheck,
   EngineFacts,
   EngineOptions,
+  RemoteSampler,
   Sampler,
+  SamplerCapabilities,
+  SamplerFactory,
+  SamplerOptions,
+  ServerAddress,
   TrainEngine,
   ValueEngine,
 } from './engine.js';

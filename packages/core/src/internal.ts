@@ -27,6 +27,7 @@ export type {
   TokenLogprob,
   TokenRow,
   ValuePass,
+  VersionSpan,
   WeightSource,
 } from './engine.js';
 export { type ErrorRecord, reviveError, toErrorRecord } from './error-record.js';

@@ -54,3 +54,10 @@ export {
   type SeenRequest,
   type TrackingServices,
 } from './tracking-services/stand-in.js';
+export {
+  vllmStandIn,
+  type GeneratedAnswer,
+  type StandInFault,
+  type VllmStandIn,
+  type VllmStandInOptions,
+} from './vllm/stand-in.js';

@@ -26,6 +26,10 @@ export interface EngineContract {
   readonly tolerance?: number;
   /** A learning rate with which a few AdamW updates improve the loss. @default 0.003 */
   readonly learningRate?: number;
+  /** Temperatures at which the sampler can score a text. @default "any" */
+  readonly scoresAt?: 'any' | 'one';
+  /** Weights of sequences in flight when others are adopted. @default "kept" */
+  readonly inFlight?: 'kept' | 'replaced';
 }
 
 /** The tools of the cases. */
@@ -57,6 +61,8 @@ export function engineFixture(contract: EngineContract): EngineFixture {
   return {
     tolerance: 1e-5,
     learningRate: 0.003,
+    scoresAt: 'any',
+    inFlight: 'kept',
     ...contract,
     withEngine: async (work) => {
       const engine = await contract.open();

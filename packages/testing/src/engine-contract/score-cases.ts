@@ -16,7 +16,11 @@ export function scoreCases({
   prompt,
   tolerance,
   learningRate,
+  scoresAt,
 }: EngineFixture): void {
+  const temperatures = (wanted: readonly number[]): readonly number[] =>
+    scoresAt === 'any' ? wanted : [1];
+
   type Score = (row: TokenRow, signal?: AbortSignal) => Promise<Float32Array>;
   const withScore = (
     skip: TestContext['skip'],
@@ -32,7 +36,7 @@ export function scoreCases({
       skip,
     }) =>
       withScore(skip, async (score, engine) => {
-        for (const temperature of [1, 0.7]) {
+        for (const temperature of temperatures([1, 0.7])) {
           const { tokens, logprobs } = await sampleOne(engine, prompt(5), {
             maxTokens: 20,
             seed: 5,
@@ -67,7 +71,7 @@ export function scoreCases({
 
     it('scores rows that are sent together as it scores each alone', ({ skip }) =>
       withScore(skip, async (score) => {
-        const rows = [0.5, 1, 2].flatMap((temperature) => batch(temperature).rows);
+        const rows = temperatures([0.5, 1, 2]).flatMap((temperature) => batch(temperature).rows);
         const together = await Promise.all(rows.map((row) => score(row)));
         for (const [i, row] of rows.entries()) {
           expect(together[i]).toHaveLength(row.tokens.length - row.promptLength);

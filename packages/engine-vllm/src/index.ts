@@ -1,0 +1,2 @@
+export { vllmSampler } from './factory.js';
+export { openVllmSampler } from './sampler.js';

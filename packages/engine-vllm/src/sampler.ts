@@ -1,0 +1,243 @@
+/** A sampler whose work is done by vLLM servers. */
+import { randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import {
+  ConfigError,
+  describeError,
+  ModelError,
+  type RemoteSampler,
+  type SamplerOptions,
+  type ServerAddress,
+} from '@trinity-rft/core';
+import {
+  CancelledError,
+  CheckpointError,
+  createRandom,
+  EngineError,
+  type SampledSequence,
+  type SamplingOptions,
+  type TokenRow,
+  type VersionSpan,
+} from '@trinity-rft/core/internal';
+import { vllmServer } from './servers/calls.js';
+import { createMember, type Member } from './servers/member.js';
+import { readVocabSize } from './model-config.js';
+import { createPool, type Pool } from './servers/pool.js';
+import { startedRight } from './servers/start.js';
+import { weightsOnServer, type InUse, type Weights } from './servers/weights.js';
+import { ServerFault } from './wire/fault.js';
+import type { GeneratedChoice } from './wire/generate.js';
+
+/** How long servers that are being started may take until they answer. */
+const startPatienceMs = 120_000;
+const startPauseMs = 1000;
+const textLength = 24;
+
+/** As no weights were delivered yet. */
+const started: Weights = { version: -1, label: 'default', folder: undefined };
+
+/** Samples on the servers of `options`; all of them must answer. */
+export async function openVllmSampler(options: SamplerOptions): Promise<RemoteSampler> {
+  const vocabSize = await readVocabSize(options.modelPath);
+  const opened = await Promise.all(
+    options.servers.map((address) => openServer(address, options, vocabSize)),
+  );
+  const maxModelLen = options.maxModelLen ?? Math.min(...opened.map((one) => one.maxModelLen)) - 1;
+  const random = createRandom(1);
+  const length = Math.min(textLength, maxModelLen);
+  const { tolerance, timeoutMs, clock, logger } = options;
+  const pool = createPool({
+    members: opened.map(({ member }) => member),
+    started,
+    text: Int32Array.from({ length }, () => random.integer(vocabSize)),
+    tolerance,
+    timeoutMs,
+    clock,
+    logger,
+  });
+  return samplerOver(pool, { vocabSize, maxModelLen });
+}
+
+interface OpenedServer {
+  readonly member: Member;
+  readonly maxModelLen: number;
+}
+
+async function openServer(
+  address: ServerAddress,
+  { maxModelLen, lora = false, inFlight = 'finish', clock, logger }: SamplerOptions,
+  vocabSize: number,
+): Promise<OpenedServer> {
+  const server = vllmServer(address);
+  const until = clock.now() + startPatienceMs;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      const signal = AbortSignal.timeout(startPatienceMs);
+      const facts = await startedRight(server, { maxModelLen, vocabSize }, signal);
+      const onLeftover = (error: unknown): void =>
+        logger.debug(`An adapter stays on ${server.url}: ${describeError(error)}`);
+      const { name: modelName, hasTokenizer } = facts;
+      const weights = weightsOnServer({ server, modelName, lora, inFlight, started, onLeftover });
+      const member = createMember({ server, weights, hasTokenizer, clock, logger });
+      return { member, maxModelLen: facts.maxModelLen };
+    } catch (error) {
+      if (error instanceof ConfigError) throw error;
+      if (clock.now() > until)
+        throw new ConfigError(
+          `The vLLM server ${server.url} did not answer within ${startPatienceMs / 1000} s: ${describeError(error)}. Start it (\`trinity config plan\` prints the command), or correct base_url.`,
+          { code: 'SAMPLER_UNREACHABLE', cause: error },
+        );
+      if (isFirst) logger.info(`Waits for the vLLM server ${server.url}: ${describeError(error)}`);
+      await clock.sleep(startPauseMs);
+    }
+  }
+}
+
+interface Limits {
+  readonly vocabSize: number;
+  readonly maxModelLen: number;
+}
+
+function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSampler {
+  const run = randomUUID().slice(0, 8);
+  const versions = new Map([[started.label, started.version]]);
+  let deliveries = 0;
+  return {
+    maxModelLen,
+    get policyVersion() {
+      return pool.weights.version;
+    },
+    sample: async (prompt, options, signal) => {
+      throwIfAborted(signal);
+      const { maxTokens } = options;
+      const room = assertPrompt(prompt, vocabSize, maxModelLen);
+      const limited = { ...options, maxTokens: Math.min(maxTokens, room) };
+      const work = async (member: Member, use: InUse, ended: AbortSignal) => {
+        assertStops(member, options);
+        const { model } = use;
+        const request = { model, prompt, options: limited, vocabSize };
+        const choices = await generate(member, use, request, ended);
+        return choices.map((choice) => sequenceOf(choice, use, versions));
+      };
+      return pool.run(prompt, work, signal);
+    },
+    adopt: async (source, version) => {
+      if (source.kind === 'published')
+        throw new EngineError('vLLM takes weights from folders only.', { code: 'NOT_PUBLISHED' });
+      const { directory, probe } = source;
+      await assertCheckpoint(directory);
+      const label = `trinity-${run}-${++deliveries}-v${version}`;
+      versions.set(label, version);
+      await pool.deliver({ version, label, folder: directory, probe });
+    },
+    score: async (row, signal) => {
+      throwIfAborted(signal);
+      assertRow(row, vocabSize, maxModelLen);
+      const work = (member: Member, { model }: InUse, ended: AbortSignal) =>
+        member.server.score(model, row, ended);
+      return pool.run(row.tokens, work, signal);
+    },
+    close: () => {
+      pool.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+async function generate(
+  { server }: Member,
+  { weights }: InUse,
+  request: Parameters<typeof server.generate>[0],
+  signal: AbortSignal,
+): Promise<readonly GeneratedChoice[]> {
+  try {
+    return await server.generate(request, signal);
+  } catch (error) {
+    if (!(error instanceof ServerFault) || error.status !== 404) throw error;
+    throw new ServerFault('stale', `no longer has the weights of version ${weights.version}`);
+  }
+}
+
+/** @throws ServerFault when other weights sampled it than this run has delivered */
+function sequenceOf(
+  { labels, ...choice }: GeneratedChoice,
+  { weights, model }: InUse,
+  versions: ReadonlyMap<string, number>,
+): SampledSequence {
+  const { version: policyVersion } = weights;
+  // The labels of a server are those of its whole weights.
+  if (labels.length === 0 || model === weights.label) return { ...choice, policyVersion };
+  const spans = labels.map(({ label, start, end }): VersionSpan => {
+    const version = versions.get(label);
+    if (version !== undefined) return { start, end, policyVersion: version };
+    throw new ServerFault('stale', `samples with weights that this run did not bring, "${label}"`);
+  });
+  const oldest = Math.min(...spans.map((span) => span.policyVersion));
+  const versionsOf = spans.length > 1 ? { versions: spans } : {};
+  return { ...choice, policyVersion: oldest, ...versionsOf };
+}
+
+function assertStops({ hasTokenizer, server }: Member, { stop = [] }: SamplingOptions): void {
+  if (stop.length === 0 || hasTokenizer) return;
+  throw new ModelError(
+    `The vLLM server ${server.url} finds no stop strings, because it was started with --skip-tokenizer-init. Start it without, or send no stop.`,
+    { code: 'STOP_UNSUPPORTED', status: 400 },
+  );
+}
+
+/** How many tokens the answer may have. */
+function assertPrompt(prompt: Int32Array, vocabSize: number, maxModelLen: number): number {
+  const room = maxModelLen - prompt.length;
+  if (prompt.length === 0 || room <= 0)
+    throw new ModelError(
+      `The prompt has ${prompt.length} tokens and the model's limit for prompt and response is ${maxModelLen}. ${room <= 0 ? 'Shorten the prompt' : 'Send at least one token'}.`,
+      { code: 'PROMPT_TOO_LONG', status: 400 },
+    );
+  assertKnown(prompt, vocabSize);
+  return room;
+}
+
+/** A server that gets an id beyond its vocabulary may die of it. */
+function assertKnown(tokens: Int32Array, vocabSize: number): void {
+  const odd = tokens.findIndex((token) => token < 0 || token >= vocabSize);
+  if (odd < 0) return;
+  throw new ModelError(
+    `Token ${odd} has the id ${tokens[odd]}, and the model knows the ids 0 to ${vocabSize - 1}. Tokenizer and model do not belong together.`,
+    { code: 'TOKEN_UNKNOWN', status: 400 },
+  );
+}
+
+function assertRow(
+  { tokens, promptLength, temperature }: TokenRow,
+  vocabSize: number,
+  maxModelLen: number,
+): void {
+  const wrong = (message: string): ModelError =>
+    new ModelError(message, { code: 'ROW_INVALID', status: 400 });
+  if (temperature !== 1)
+    throw wrong(`vLLM scores texts at temperature 1 only; got ${temperature}. Set temperature: 1.`);
+  if (!Number.isInteger(promptLength) || promptLength < 1 || promptLength >= tokens.length)
+    throw wrong(
+      `promptLength is ${promptLength} with ${tokens.length} tokens; expected 1 <= promptLength < tokens.length.`,
+    );
+  if (tokens.length > maxModelLen)
+    throw wrong(`The text has ${tokens.length} tokens; at most ${maxModelLen} can be scored.`);
+  assertKnown(tokens, vocabSize);
+}
+
+async function assertCheckpoint(directory: string): Promise<void> {
+  const found = await stat(directory).catch(() => undefined);
+  if (found?.isDirectory()) return;
+  throw new CheckpointError(`There is no checkpoint folder ${directory}.`, {
+    code: 'CHECKPOINT_MISSING',
+  });
+}
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (!signal?.aborted) return;
+  throw new CancelledError('Sampling was aborted by its caller.', {
+    code: 'SAMPLE_ABORTED',
+    reason: 'aborted',
+    cause: signal.reason,
+  });
+}

@@ -1,0 +1,47 @@
+/** Which server has seen the beginning of a prompt, and so has it in its cache. */
+
+const blockTokens = 32;
+const mostBlocks = 16_384;
+
+export interface Affinity<Server> {
+  /** The server that has seen the longest beginning of `prompt`. */
+  find(prompt: Int32Array): Server | undefined;
+  remember(prompt: Int32Array, server: Server): void;
+  forget(server: Server): void;
+}
+
+export function createAffinity<Server>(): Affinity<Server> {
+  // A map keeps its order, so the first entries are the oldest.
+  const seen = new Map<number, Server>();
+  return {
+    find: (prompt) => {
+      const last = blockHashes(prompt).findLast((hash) => seen.has(hash));
+      return last === undefined ? undefined : seen.get(last);
+    },
+    remember: (prompt, server) => {
+      for (const hash of blockHashes(prompt)) {
+        seen.delete(hash);
+        seen.set(hash, server);
+      }
+      for (const hash of seen.keys()) {
+        if (seen.size <= mostBlocks) break;
+        seen.delete(hash);
+      }
+    },
+    forget: (server) => {
+      for (const [hash, owner] of seen) if (owner === server) seen.delete(hash);
+    },
+  };
+}
+
+/** Of everything up to the end of each block; of the whole prompt where it is shorter than one. */
+function blockHashes(prompt: Int32Array): readonly number[] {
+  const hashes: number[] = [];
+  let hash = 0x811c9dc5;
+  for (const [i, token] of prompt.entries()) {
+    hash = Math.imul(hash ^ token, 0x01000193);
+    hash ^= hash >>> 15;
+    if ((i + 1) % blockTokens === 0) hashes.push(hash);
+  }
+  return hashes.length > 0 ? hashes : [hash];
+}

@@ -1,0 +1,118 @@
+/** One server of a pool: whether it serves, what it is doing, and what was last wrong with it. */
+import type { Clock, Logger } from '@trinity-rft/core';
+import { ServerFault } from '../wire/fault.js';
+import type { VllmServer } from './calls.js';
+import type { InUse, WeightsOnServer } from './weights.js';
+
+export interface Member {
+  readonly server: VllmServer;
+  readonly weights: WeightsOnServer;
+  readonly hasTokenizer: boolean;
+  /** Why it does not serve; undefined: it does. */
+  readonly problem: string | undefined;
+  /** Calls in progress. */
+  readonly load: number;
+  /** Milliseconds until it may be called again. */
+  readonly busyForMs: number;
+  /**
+   * One call; fails with a `ServerFault` of kind `lost` when the server is taken out meanwhile.
+   */
+  run<T>(work: (use: InUse, signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T>;
+  pauseFor(ms: number): void;
+  /** Its calls in progress fail. */
+  takeOut(problem: string): void;
+  bringBack(): void;
+  close(): void;
+}
+
+export interface MemberOptions {
+  readonly server: VllmServer;
+  readonly weights: WeightsOnServer;
+  readonly hasTokenizer: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const silent = (): ServerFault =>
+  new ServerFault('lost', `${heartbeat.misses} times no answer to /health`);
+
+/** A connection can be open although nobody is at its other end. */
+const heartbeat = { everyMs: 5000, patienceMs: 5000, misses: 3 };
+
+export function createMember(options: MemberOptions): Member {
+  const { server, weights, hasTokenizer, clock, logger } = options;
+  const calls = new Set<AbortController>();
+  let problem: string | undefined;
+  let busyUntil = 0;
+  let stopBeats: (() => void) | undefined;
+
+  const endCalls = (reason: Error): void => {
+    for (const call of calls) call.abort(reason);
+  };
+  const takeOut = (what: string): void => {
+    if (problem !== undefined) return;
+    problem = what;
+    logger.warn(`The vLLM server ${server.url} is left out until it can be used again: ${what}`);
+    endCalls(new ServerFault('lost', what));
+  };
+  const beat = (misses: number): void => {
+    stopBeats = clock.after(heartbeat.everyMs, () => {
+      const patience = new AbortController();
+      stopBeats = clock.after(heartbeat.patienceMs, () => patience.abort(new Error('no answer')));
+      const answered = server.health(patience.signal).then(
+        () => 0,
+        () => misses + 1,
+      );
+      void answered.then((missed) => {
+        stopBeats?.();
+        if (missed >= heartbeat.misses) endCalls(silent());
+        else if (calls.size > 0) beat(missed);
+      });
+    });
+  };
+
+  return {
+    server,
+    weights,
+    hasTokenizer,
+    get problem() {
+      return problem;
+    },
+    get load() {
+      return calls.size;
+    },
+    get busyForMs() {
+      return Math.max(0, busyUntil - clock.now());
+    },
+    run: async (work, signal) => {
+      const call = new AbortController();
+      if (calls.size === 0) {
+        stopBeats?.();
+        beat(0);
+      }
+      calls.add(call);
+      const use = weights.begin();
+      try {
+        return await work(use, AbortSignal.any([signal, call.signal]));
+      } finally {
+        use.end();
+        calls.delete(call);
+        if (calls.size === 0) stopBeats?.();
+      }
+    },
+    pauseFor: (ms) => {
+      busyUntil = Math.max(busyUntil, clock.now() + ms);
+    },
+    takeOut,
+    bringBack: () => {
+      problem = undefined;
+      busyUntil = 0;
+      logger.info(`The vLLM server ${server.url} is used again.`);
+    },
+    close: () => {
+      stopBeats?.();
+      problem = 'closed';
+      endCalls(new ServerFault('lost', 'closed'));
+    },
+  };
+}

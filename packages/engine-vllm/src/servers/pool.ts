@@ -1,0 +1,228 @@
+/** Several servers as one: which of them does a call, and what happens when one fails. */
+import { describeError, ModelError, type Clock, type Logger } from '@trinity-rft/core';
+import { CancelledError, EngineError, SyncError } from '@trinity-rft/core/internal';
+import { ServerFault } from '../wire/fault.js';
+import { createAffinity } from './affinity.js';
+import type { Member } from './member.js';
+import type { InUse, Weights } from './weights.js';
+
+export interface PoolOptions {
+  readonly members: readonly Member[];
+  readonly started: Weights;
+  /** What all servers score after they have taken weights that come without a probe. [at least 2] */
+  readonly text: Int32Array;
+  readonly tolerance: number;
+  /** For one call, its waits included. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export type Work<T> = (member: Member, use: InUse, signal: AbortSignal) => Promise<T>;
+
+export interface Pool {
+  readonly weights: Weights;
+  /** Does `work` on the server that suits `prompt`, and again on another one if that one fails. */
+  run<T>(prompt: Int32Array, work: Work<T>, signal?: AbortSignal): Promise<T>;
+  /**
+   * Resolves once every server that works samples with `weights`, and they agree on a text.
+   * @throws SyncError when none does
+   */
+  deliver(weights: Weights): Promise<void>;
+  close(): void;
+}
+
+/** A server that has begun with a prompt is preferred as long as it has not many more calls. */
+const preferredLead = 4;
+const mostBroken = 3;
+const busyMs = 500;
+const deliveryPatienceMs = 30 * 60_000;
+const returnAfterMs = { first: 500, longest: 15_000 };
+
+export function createPool(options: PoolOptions): Pool {
+  const { members, text, tolerance, timeoutMs, clock, logger } = options;
+  const affinity = createAffinity<Member>();
+  const closing = new AbortController();
+  let weights = options.started;
+  let expected: ArrayLike<number> | undefined;
+  let moving = Promise.resolve();
+  let changed = Promise.withResolvers<void>();
+
+  const notify = (): void => {
+    changed.resolve();
+    changed = Promise.withResolvers();
+  };
+  const score = (member: Member, signal: AbortSignal): Promise<Float32Array> => {
+    const { tokens, promptLength } = weights.probe ?? { tokens: text, promptLength: 1 };
+    const row = { tokens: Int32Array.from(tokens), promptLength, temperature: 1 };
+    const use = member.weights.begin();
+    return member.server.score(use.model, row, signal).finally(use.end);
+  };
+  /** Resolves when the server is known to use `weights`. */
+  const bring = async (member: Member, signal: AbortSignal): Promise<void> => {
+    await member.weights.deliver(weights, signal);
+    const found = await score(member, signal);
+    expected ??= found;
+    const difference = largestDifference(found, expected);
+    if (difference <= tolerance) return;
+    const other = weights.probe ? 'trainer' : 'other servers';
+    throw new ServerFault(
+      'lost',
+      `after it took the weights of version ${weights.version}, it scores a text differently from the ${other}, by ${difference} nats (at most ${tolerance} is allowed)`,
+    );
+  };
+  const leaveOut = (member: Member, error: unknown): void => {
+    if (member.problem !== undefined || closing.signal.aborted) return;
+    member.takeOut(describeError(error));
+    affinity.forget(member);
+    void bringBackLater(member);
+  };
+  const bringBackLater = async (member: Member): Promise<void> => {
+    let delay = returnAfterMs.first;
+    while (!closing.signal.aborted) {
+      await clock.sleep(delay, closing.signal).catch(() => undefined);
+      delay = Math.min(delay * 2, returnAfterMs.longest);
+      try {
+        const patience = AbortSignal.any([closing.signal, AbortSignal.timeout(deliveryPatienceMs)]);
+        await member.server.health(patience);
+        await exclusively(() => bring(member, patience));
+        member.bringBack();
+        return notify();
+      } catch (error) {
+        logger.debug(`${member.server.url} cannot be used yet: ${describeError(error)}`);
+      }
+    }
+  };
+  /** Weights move one at a time. */
+  const exclusively = (work: () => Promise<void>): Promise<void> => {
+    const result = moving.then(work);
+    moving = result.catch(() => undefined);
+    return result;
+  };
+  const choose = (prompt: Int32Array): Member | undefined => {
+    const free = members.filter((member) => member.problem === undefined && member.busyForMs === 0);
+    const [idlest] = free.toSorted((a, b) => a.load - b.load);
+    const seen = affinity.find(prompt);
+    const takes = seen && free.includes(seen) && seen.load <= (idlest?.load ?? 0) + preferredLead;
+    return takes ? seen : idlest;
+  };
+  const whenOneIsFree = async (signal: AbortSignal): Promise<void> => {
+    const busy = members.filter(({ problem }) => problem === undefined);
+    const soonest = Math.min(returnAfterMs.longest, ...busy.map(({ busyForMs }) => busyForMs));
+    const woken = new AbortController();
+    await Promise.race([
+      changed.promise,
+      clock.sleep(Math.max(soonest, 1), AbortSignal.any([signal, woken.signal])),
+    ]).finally(() => woken.abort());
+  };
+  const problems = (): string =>
+    members.map(({ server, problem }) => `${server.url} ${problem ?? 'asks to wait'}`).join('; ');
+
+  const attempt = async <T>(prompt: Int32Array, work: Work<T>, signal: AbortSignal): Promise<T> => {
+    for (let broken = 0; ;) {
+      signal.throwIfAborted();
+      const member = choose(prompt);
+      if (!member) {
+        await whenOneIsFree(signal);
+        continue;
+      }
+      affinity.remember(prompt, member);
+      try {
+        return await member.run((use, ended) => work(member, use, ended), signal);
+      } catch (error) {
+        if (signal.aborted || !(error instanceof ServerFault)) throw error;
+        if (error.kind === 'refused') throw refusal(error);
+        if (error.kind === 'busy') member.pauseFor(error.retryAfterMs ?? busyMs);
+        if (error.kind === 'lost' || error.kind === 'stale') leaveOut(member, error);
+        if (error.kind === 'broken' && ++broken >= mostBroken) throw unusable(error);
+      }
+    }
+  };
+
+  return {
+    get weights() {
+      return weights;
+    },
+    run: async (prompt, work, signal) => {
+      if (closing.signal.aborted) throw closed();
+      const deadline = new AbortController();
+      const stopDeadline = clock.after(timeoutMs, () =>
+        deadline.abort(new DOMException('The time is up.', 'TimeoutError')),
+      );
+      const signals = [closing.signal, deadline.signal, ...(signal ? [signal] : [])];
+      try {
+        return await attempt(prompt, work, AbortSignal.any(signals));
+      } catch (error) {
+        if (signal?.aborted) throw cancelled(signal);
+        if (closing.signal.aborted) throw closed();
+        if (deadline.signal.aborted) throw late(timeoutMs, members, problems());
+        throw error;
+      } finally {
+        stopDeadline();
+      }
+    },
+    deliver: (next) =>
+      exclusively(async () => {
+        const before = { weights, expected };
+        weights = next;
+        expected = next.probe?.logprobs;
+        const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(deliveryPatienceMs)]);
+        const serving = members.filter(({ problem }) => problem === undefined);
+        const ends = await Promise.allSettled(serving.map((member) => bring(member, signal)));
+        if (ends.some(({ status }) => status === 'fulfilled')) {
+          for (const [i, end] of ends.entries())
+            if (end.status === 'rejected' && serving[i]) leaveOut(serving[i], end.reason);
+          return;
+        }
+        ({ weights, expected } = before);
+        throw undelivered(next, ends, problems());
+      }),
+    close: () => {
+      closing.abort(closed());
+      for (const member of members) member.close();
+    },
+  };
+}
+
+function largestDifference(a: Float32Array, b: ArrayLike<number>): number {
+  return a.reduce((worst, value, i) => Math.max(worst, Math.abs(value - (b[i] ?? Infinity))), 0);
+}
+
+const closed = (): EngineError =>
+  new EngineError('The sampler was closed.', { code: 'ENGINE_CLOSED' });
+
+const cancelled = (signal: AbortSignal): CancelledError =>
+  new CancelledError('Sampling was aborted by its caller.', {
+    code: 'SAMPLE_ABORTED',
+    reason: 'aborted',
+    cause: signal.reason,
+  });
+
+const refusal = ({ message, status = 400 }: ServerFault): ModelError =>
+  new ModelError(`${message}.`, { code: 'SAMPLER_REFUSED', status });
+
+const unusable = ({ message }: ServerFault): EngineError =>
+  new EngineError(`${message} (${mostBroken} times). Look at the log of the server.`, {
+    code: 'SAMPLER_ANSWER_UNUSABLE',
+  });
+
+function late(timeoutMs: number, members: readonly Member[], problems: string): ModelError {
+  const serves = members.some(({ problem }) => problem === undefined);
+  return new ModelError(
+    `No vLLM server answered within ${timeoutMs / 1000} s${serves ? '' : `: ${problems}`}.`,
+    { code: 'SAMPLER_TIMEOUT', status: serves ? 504 : 503, retryable: true },
+  );
+}
+
+function undelivered(
+  { version, folder }: Weights,
+  ends: readonly PromiseSettledResult<void>[],
+  problems: string,
+): SyncError {
+  const causes = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
+  const why = causes.length > 0 ? causes.map(describeError).join('; ') : problems;
+  return new SyncError(
+    `No vLLM server took the weights of version ${version} from ${folder ?? 'its start'}: ${why}. Every server must be able to read that folder under the same path, and be started with VLLM_SERVER_DEV_MODE=1 or, for adapters, VLLM_ALLOW_RUNTIME_LORA_UPDATING=True.`,
+    { code: 'DELIVERY_REFUSED', cause: causes[0] },
+  );
+}

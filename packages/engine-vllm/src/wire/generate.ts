@@ -1,0 +1,199 @@
+/** `/inference/v1/generate`: token ids in, token ids and log-probabilities out. */
+import { ModelError } from '@trinity-rft/core';
+import type { SamplingOptions, TokenLogprob } from '@trinity-rft/core/internal';
+import { z } from 'zod';
+import { ServerFault } from './fault.js';
+
+export const generatePath = '/inference/v1/generate';
+
+/** vLLM raises lower temperatures to this one; 0 is greedy. */
+const lowestTemperature = 0.01;
+
+/**
+ * The parameters of a request. The seed of choice k is `seed + k`, and only the given stop ids stop.
+ * @throws ModelError 400 for what vLLM would ignore or read otherwise
+ */
+export function samplingParams(options: SamplingOptions): Readonly<Record<string, unknown>> {
+  const { n = 1, temperature = 1, topP = 1, topK = -1, minTokens = 0, topLogprobs = 0 } = options;
+  if (options.grammar !== undefined)
+    throw refused(
+      'vLLM servers cannot restrict answers to a grammar here. Set explorer.constrained_decoding: false.',
+    );
+  if (temperature > 0 && temperature < lowestTemperature)
+    throw refused(
+      `vLLM samples at no temperature between 0 and ${lowestTemperature}; got ${temperature}. Use 0 or at least ${lowestTemperature}.`,
+    );
+  return {
+    n,
+    temperature,
+    top_p: topP,
+    top_k: topK,
+    max_tokens: options.maxTokens,
+    min_tokens: Math.min(minTokens, options.maxTokens),
+    stop_token_ids: options.stopTokenIds ?? [],
+    stop: options.stop ?? [],
+    ignore_eos: true,
+    seed: options.seed,
+    logprobs: topLogprobs,
+  };
+}
+
+const refused = (message: string): ModelError =>
+  new ModelError(message, { code: 'SAMPLING_UNSUPPORTED', status: 400 });
+
+const logprobEntry = z.object({ token_id: z.number().int(), logprob: z.number() });
+
+const choice = z.object({
+  index: z.number().int(),
+  finish_reason: z.string(),
+  stop_reason: z.union([z.number(), z.string()]).nullish(),
+  token_ids: z.array(z.number().int()),
+  weight_versions: z
+    .array(z.object({ version: z.string(), start: z.number().int(), end: z.number().int() }))
+    .nullish(),
+  logprobs: z.object({
+    content: z.array(logprobEntry.extend({ top_logprobs: z.array(logprobEntry).nullish() })),
+  }),
+});
+
+const generated = z.object({ choices: z.array(choice) });
+
+/** Labels are those that were given to the server with its weights. */
+export interface LabelSpan {
+  readonly label: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A choice as the server says it, checked. */
+export interface GeneratedChoice {
+  readonly tokens: Int32Array;
+  readonly logprobs: Float32Array;
+  readonly stopReason: 'stop' | 'length';
+  readonly stopString?: string;
+  readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
+  /** In order, every token in one of them; none: the server does not say. */
+  readonly labels: readonly LabelSpan[];
+}
+
+export interface Expected {
+  readonly url: string;
+  readonly options: SamplingOptions;
+  readonly vocabSize: number;
+}
+
+/**
+ * @throws ServerFault where the answer is not one of this request: other lengths, numbers that are
+ * not finite, ids that the model does not have
+ */
+export function readChoices(answer: unknown, expected: Expected): readonly GeneratedChoice[] {
+  const { url, options } = expected;
+  const wrong = (what: string): ServerFault =>
+    new ServerFault('broken', `${url}${generatePath} answered ${what}`);
+  const { data, error } = generated.safeParse(answer);
+  if (!data) throw wrong(`what cannot be read: ${issueOf(error)}`);
+  const count = options.n ?? 1;
+  const choices = data.choices.toSorted((a, b) => a.index - b.index);
+  if (choices.length !== count || choices.some(({ index }, i) => index !== i))
+    throw wrong(`choices ${choices.map(({ index }) => index).join(', ')}; ${count} were asked for`);
+  return choices.map((one) => readChoice(one, expected, wrong));
+}
+
+/** Only where and what: values may be text of the run. */
+function issueOf(error: z.ZodError): string {
+  const [issue] = error.issues;
+  return issue ? `${issue.path.join('.') || 'the whole'}: ${issue.message}` : 'nothing';
+}
+
+function readChoice(
+  { token_ids: ids, logprobs: { content }, ...one }: z.infer<typeof choice>,
+  { options, vocabSize }: Expected,
+  wrong: (what: string) => ServerFault,
+): GeneratedChoice {
+  const place = `for choice ${one.index}`;
+  // By `pause?mode=abort`, or because the server is about to stop.
+  if (one.finish_reason === 'abort')
+    throw new ServerFault('broken', wrong(`an aborted text ${place}`).message);
+  if (ids.length === 0 || ids.length > options.maxTokens)
+    throw wrong(`${ids.length} tokens ${place}; ${options.maxTokens} is the limit`);
+  if (content.length !== ids.length)
+    throw wrong(`${content.length} log-probabilities of ${ids.length} tokens ${place}`);
+  const odd = content.findIndex(
+    ({ token_id: id, logprob }, i) =>
+      id !== ids[i] || id < 0 || id >= vocabSize || !(logprob <= 1e-6 && logprob > -Infinity),
+  );
+  if (odd >= 0)
+    throw wrong(
+      `token ${ids[odd]} with log-probability ${content[odd]?.logprob} of token ${content[odd]?.token_id} at place ${odd} ${place}; there are ${vocabSize} tokens`,
+    );
+  const count = options.topLogprobs ?? 0;
+  return {
+    tokens: Int32Array.from(ids),
+    // Rounding can leave a little more than 0.
+    logprobs: Float32Array.from(content, ({ logprob }) => Math.min(0, logprob)),
+    stopReason: one.finish_reason === 'length' ? 'length' : 'stop',
+    stopString: typeof one.stop_reason === 'string' ? one.stop_reason : undefined,
+    topLogprobs: count > 0 ? content.map((entry) => best(entry.top_logprobs, count)) : undefined,
+    labels: labelsOf(one.weight_versions ?? [], ids.length, (what) => wrong(`${what} ${place}`)),
+  };
+}
+
+/** The sampled token comes along although it is none of the best, and so may impossible ones. */
+const best = (
+  entries: readonly z.infer<typeof logprobEntry>[] | null | undefined,
+  count: number,
+): readonly TokenLogprob[] =>
+  (entries ?? [])
+    .filter(({ logprob }) => logprob > lowestLogprob)
+    .map(({ token_id: token, logprob }) => ({ token, logprob: Math.min(0, logprob) }))
+    .toSorted((a, b) => b.logprob - a.logprob)
+    .slice(0, count);
+
+/** In place of minus infinity, which JSON does not have. */
+const lowestLogprob = -9999;
+
+function labelsOf(
+  spans: readonly { readonly version: string; readonly start: number; readonly end: number }[],
+  length: number,
+  wrong: (what: string) => ServerFault,
+): readonly LabelSpan[] {
+  let end = 0;
+  for (const span of spans) {
+    if (span.start !== end || span.end <= span.start)
+      throw wrong(`weights for tokens ${span.start} to ${span.end} after ${end}`);
+    ({ end } = span);
+  }
+  if (spans.length > 0 && end !== length) throw wrong(`weights for ${end} of ${length} tokens`);
+  return spans.map(({ version: label, ...range }) => ({ label, ...range }));
+}
+
+const scored = z.object({
+  prompt_logprobs: z.array(z.record(z.string(), z.object({ logprob: z.number() })).nullable()),
+});
+
+/**
+ * Log-probabilities of `tokens[promptLength..]` out of an answer with `prompt_logprobs`.
+ * @throws ServerFault where one is missing or not finite
+ */
+export function readScores(
+  answer: unknown,
+  { tokens, promptLength, url }: { tokens: Int32Array; promptLength: number; url: string },
+): Float32Array {
+  const { data, error } = scored.safeParse(answer);
+  if (!data)
+    throw new ServerFault(
+      'broken',
+      `${url}${generatePath} answered what cannot be read: ${issueOf(error)}`,
+    );
+  const values = Float32Array.from(
+    tokens.subarray(promptLength),
+    (token, i) => data.prompt_logprobs[promptLength + i]?.[token]?.logprob ?? Number.NaN,
+  );
+  const odd = values.findIndex((value) => !(value <= 1e-6 && value > -Infinity));
+  if (odd >= 0 || data.prompt_logprobs.length !== tokens.length)
+    throw new ServerFault(
+      'broken',
+      `${url}${generatePath} answered ${data.prompt_logprobs.length} log-probabilities for a text of ${tokens.length} tokens, and ${odd < 0 ? 'all are numbers' : `none for token ${promptLength + odd}`}`,
+    );
+  return values.map((value) => Math.min(0, value));
+}

@@ -1,0 +1,97 @@
+/**
+ * One request to a server. Not `fetch`, which gives up on answers that take longer than five minutes.
+ */
+import { request as requestHttp, Agent as HttpAgent, type IncomingMessage } from 'node:http';
+import { request as requestHttps, Agent as HttpsAgent } from 'node:https';
+import { text } from 'node:stream/consumers';
+import type { ServerAddress } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
+import { ServerFault } from './fault.js';
+
+export interface CallOptions {
+  /** Aborting it closes the connection, by which the server notices. */
+  readonly signal: AbortSignal;
+  /** @default a GET without a body */
+  readonly body?: object;
+}
+
+export type Call = (path: string, options: CallOptions) => Promise<unknown>;
+
+/**
+ * Calls one server; connections are kept and shared. The answer is JSON, or text where it is not.
+ * Rejects with a {@link ServerFault}, or with the signal's reason.
+ */
+export function serverCalls({ url, apiKey }: ServerAddress): Call {
+  const base = new URL(url);
+  const isHttps = base.protocol === 'https:';
+  const agent = isHttps ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+  const authorization = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const prefix = base.pathname.replace(/\/+$/, '');
+
+  return (path, { signal, body }) =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason as Error);
+      const payload = body === undefined ? undefined : JSON.stringify(body);
+      const request = (isHttps ? requestHttps : requestHttp)(
+        new URL(`${prefix}${path}`, base),
+        {
+          agent,
+          method: payload === undefined ? 'GET' : 'POST',
+          headers: { ...authorization, 'content-type': 'application/json' },
+        },
+        (response) => void read(response, `${url}${path}`).then(resolve, fail),
+      );
+      const onAbort = (): void => void request.destroy(signal.reason as Error);
+      const fail = (error: unknown): void => {
+        reject(signal.aborted ? (signal.reason as Error) : asFault(error, url));
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      request.on('error', fail);
+      request.on('close', () => signal.removeEventListener('abort', onAbort));
+      request.end(payload);
+    });
+}
+
+const asFault = (error: unknown, url: string): ServerFault =>
+  error instanceof ServerFault
+    ? error
+    : new ServerFault('lost', `${url}: ${describeError(error)}`, { cause: error });
+
+async function read(response: IncomingMessage, place: string): Promise<unknown> {
+  const { statusCode: status = 0, headers } = response;
+  const body = await text(response);
+  if (status >= 200 && status < 300) return parsed(body);
+  const message = `${place} answered ${status}: ${messageOf(body)}`;
+  const retryAfterMs = delayOf(headers['retry-after']);
+  throw new ServerFault(kindOf(status), message, { status, retryAfterMs });
+}
+
+function kindOf(status: number): ServerFault['kind'] {
+  if (status === 429 || status === 503) return 'busy';
+  return status >= 500 ? 'broken' : 'refused';
+}
+
+/** Some answers are plain text, such as "Success: ...". */
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
+}
+
+const longestMessage = 300;
+
+function messageOf(body: string): string {
+  const answer = parsed(body) as { readonly error?: { readonly message?: unknown } } | null;
+  const message = typeof answer === 'object' ? answer?.error?.message : undefined;
+  return (typeof message === 'string' ? message : body).slice(0, longestMessage);
+}
+
+/** Seconds, or a date. */
+function delayOf(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  const seconds = Number(header);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+}

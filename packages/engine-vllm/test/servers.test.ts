@@ -1,0 +1,255 @@
+/** Several servers behind one sampler, and what they do wrong. */
+import { systemClock } from '@trinity-rft/core/internal';
+import {
+  fakeEngine,
+  manualClock,
+  type GeneratedAnswer,
+  type VllmStandIn,
+} from '@trinity-rft/testing';
+import { describe, expect, it, vi } from 'vitest';
+import { checkpoint, openSampler, prompt, startServer, vocabSize } from './support.js';
+
+const options = { maxTokens: 12, seed: 5 };
+const until = (check: () => unknown): Promise<unknown> =>
+  vi.waitUntil(check, { timeout: 30_000, interval: 5 });
+const generated = ({ requests }: VllmStandIn): number =>
+  requests.filter((path) => path === '/inference/v1/generate').length;
+
+describe('several servers', () => {
+  it('share the calls, and a prompt goes where its beginning was read', async () => {
+    const servers = [await startServer(), await startServer()];
+    const sampler = await openSampler(servers);
+    const before = servers.map(generated);
+    for (const server of servers) server.setWriting(false);
+    const other = prompt.map((token) => token + 1);
+    const texts = [prompt, other].flatMap((one) =>
+      [1, 2, 3].map((seed) => sampler.sample(one, { ...options, seed })),
+    );
+    await until(() => servers.every(({ writing }) => writing === 3));
+    for (const server of servers) server.setWriting(true);
+    await Promise.all(texts);
+    const [first = 0, second = 0] = servers.map((one, i) => generated(one) - (before[i] ?? 0));
+    expect([first, second]).toEqual([3, 3]);
+    await sampler.sample(other, options);
+    await sampler.sample(other, options);
+    expect(
+      servers
+        .map(generated)
+        .map((count, i) => count - (before[i] ?? 0))
+        .toSorted((a, b) => a - b),
+    ).toEqual([3, 5]);
+  });
+
+  it('lose no text when one is killed, and bring it back with the weights in use', async () => {
+    const servers = [await startServer(), await startServer()] as const;
+    const sampler = await openSampler(servers);
+    await sampler.adopt({ kind: 'checkpoint', directory: await checkpoint(1) }, 1);
+    for (const server of servers) server.setWriting(false);
+    const texts = Array.from({ length: 8 }, (_, seed) =>
+      sampler.sample(Int32Array.of(seed, 1), { ...options, seed }),
+    );
+    await until(() => servers.every(({ writing }) => writing === 4));
+    await servers[0].kill();
+    servers[1].setWriting(true);
+    const written = (await Promise.all(texts)).flat();
+    expect(written.map(({ tokens, policyVersion }) => [tokens.length, policyVersion])).toEqual(
+      texts.map(() => [12, 1]),
+    );
+    servers[0].setWriting(true);
+    const reloads = (): number =>
+      servers[0].requests.filter((path) => path === '/collective_rpc').length;
+    expect(reloads()).toBe(1);
+    await servers[0].restart();
+    await until(() => reloads() === 2);
+    await servers[1].kill();
+    const [text] = await sampler.sample(Int32Array.of(3, 1), { ...options, seed: 3 });
+    expect([...text!.tokens]).toEqual([...written[3]!.tokens]);
+  });
+
+  it('leave one out that scores a text differently after it has taken weights', async () => {
+    const honest = await startServer();
+    const stale = await startServer({
+      open: async () => fakeEngine({ vocabSize, seed: 9 }),
+    });
+    const sampler = await openSampler([honest, stale]);
+    const { trainer } = fakeEngine({ vocabSize, seed: 1 });
+    const rows = [{ tokens: prompt, promptLength: 1, temperature: 1 }];
+    const { logprobs } = await trainer.forward({ rows });
+    const probe = { tokens: [...prompt], promptLength: 1, logprobs: [...logprobs] };
+    await sampler.adopt({ kind: 'checkpoint', directory: await checkpoint(1), probe }, 1);
+    const alone = await openSampler([await startServer()]);
+    await alone.adopt({ kind: 'checkpoint', directory: await checkpoint(1) }, 1);
+    for (const seed of [1, 2, 3, 4]) {
+      const call = [Int32Array.of(seed, 1), { maxTokens: 12, seed }] as const;
+      const [[text], [right]] = [await sampler.sample(...call), await alone.sample(...call)];
+      expect([...text!.tokens]).toEqual([...right!.tokens]);
+    }
+  });
+
+  it('notice that one has come back with other weights than were brought', async () => {
+    const server = await startServer();
+    const sampler = await openSampler([server]);
+    await sampler.adopt({ kind: 'checkpoint', directory: await checkpoint(1) }, 1);
+    const [before] = await sampler.sample(prompt, options);
+    await server.kill();
+    await server.restart();
+    const [after] = await sampler.sample(prompt, options);
+    expect([...after!.tokens]).toEqual([...before!.tokens]);
+    expect(after!.policyVersion).toBe(1);
+  });
+
+  it('finish a text with the adapter it began with, which then goes', async () => {
+    const server = await startServer();
+    const sampler = await openSampler([server], { lora: true });
+    const [one, two] = [await checkpoint(1), await checkpoint(2)];
+    await sampler.adopt({ kind: 'checkpoint', directory: one }, 1);
+    server.setWriting(false);
+    const writing = sampler.sample(prompt, options);
+    await until(() => server.writing === 1);
+    await sampler.adopt({ kind: 'checkpoint', directory: two }, 2);
+    expect(server.adapters.size).toBe(2);
+    server.setWriting(true);
+    expect((await writing)[0]).toMatchObject({ policyVersion: 1 });
+    await until(() => server.adapters.size === 1);
+    expect((await sampler.sample(prompt, options))[0]).toMatchObject({ policyVersion: 2 });
+  });
+
+  it('say which token is of which weights where these change in flight', async () => {
+    const server = await startServer();
+    const sampler = await openSampler([server], { inFlight: 'continue' });
+    await sampler.adopt({ kind: 'checkpoint', directory: await checkpoint(1) }, 1);
+    server.setWriting(false);
+    const writing = sampler.sample(prompt, { maxTokens: 60, seed: 1 });
+    await until(() => server.writing === 1);
+    await sampler.adopt({ kind: 'checkpoint', directory: await checkpoint(2) }, 2);
+    server.setWriting(true);
+    const [text] = await writing;
+    expect(text).toMatchObject({ policyVersion: 1 });
+    expect(text!.versions?.map(({ policyVersion }) => policyVersion)).toEqual([1, 2]);
+    expect(text!.versions?.at(-1)?.end).toBe(60);
+  });
+});
+
+describe('a server', () => {
+  const change =
+    (edit: (choice: GeneratedAnswer['choices'][number]) => void) =>
+    (answer: GeneratedAnswer): unknown => {
+      answer.choices.forEach(edit);
+      return answer;
+    };
+
+  it.each([
+    ['a number that is none', change((one) => void (one.logprobs.content[0]!.logprob = null))],
+    ['fewer log-probabilities than tokens', change((one) => void one.logprobs.content.pop())],
+    ['a token that there is not', change((one) => void (one.token_ids[0] = vocabSize))],
+    ['more tokens than asked for', change((one) => void one.token_ids.push(...Array(60).fill(1)))],
+    ['weights for a part', change((one) => void (one.weight_versions[0]!.end = 1))],
+    ['too few choices', () => ({ choices: [] })],
+    ['something else', () => 'Bad gateway'],
+  ])('that answers %s is asked again, and named', async (_, edit) => {
+    const server = await startServer();
+    const sampler = await openSampler([server]);
+    server.fail({ change: edit });
+    expect((await sampler.sample(prompt, options))[0]!.tokens).toHaveLength(12);
+    server.fail({ change: edit }, { change: edit }, { change: edit });
+    await expect(sampler.sample(prompt, options)).rejects.toMatchObject({
+      code: 'SAMPLER_ANSWER_UNUSABLE',
+      message: expect.stringContaining(`${server.url}/inference/v1/generate`),
+    });
+  });
+
+  it('that asks to wait is left alone as long as it says', async () => {
+    const server = await startServer();
+    const clock = manualClock();
+    const sampler = await openSampler([server], { clock });
+    server.fail({ status: 503, headers: { 'retry-after': '7' } }, { status: 429 });
+    const text = sampler.sample(prompt, options);
+    const before = generated(server);
+    await until(() => generated(server) === before + 1);
+    await systemClock.sleep(20);
+    await clock.advance(6900);
+    expect(generated(server)).toBe(before + 1);
+    await clock.advance(200);
+    await until(() => generated(server) === before + 2);
+    await systemClock.sleep(20);
+    await clock.advance(1000);
+    expect((await text)[0]!.tokens).toHaveLength(12);
+  });
+
+  it('that keeps connections open and says nothing is left out after three missed beats', async () => {
+    const [dead, alive] = [await startServer(), await startServer()];
+    const clock = manualClock();
+    const sampler = await openSampler([dead, alive], { clock });
+    dead.freeze();
+    const text = sampler.sample(prompt, options);
+    await until(() => dead.requests.at(-1) === '/inference/v1/generate');
+    const beats = (): number => dead.requests.filter((path) => path === '/health').length;
+    for (const count of [1, 2, 3]) {
+      await clock.advance(5000);
+      await until(() => beats() === count);
+      await clock.advance(5000);
+      await systemClock.sleep(20);
+    }
+    expect((await text)[0]!.tokens).toHaveLength(12);
+  });
+
+  it('that never answers is waited for no longer than the deadline', async () => {
+    const server = await startServer();
+    const clock = manualClock();
+    const sampler = await openSampler([server], { clock, timeoutMs: 3000 });
+    server.fail({});
+    const text = sampler.sample(prompt, options);
+    const late = text.catch((error: unknown) => error);
+    await until(() => server.requests.at(-1) === '/inference/v1/generate');
+    await systemClock.sleep(20);
+    await clock.advance(3001);
+    expect(await late).toMatchObject({ status: 504, code: 'SAMPLER_TIMEOUT' });
+  });
+
+  it('that must be started with other options says with which', async () => {
+    const cases = [
+      [{ scaleOut: false }, '--enable-scale-out'],
+      [{ processed: false }, '--logprobs-mode processed_logprobs'],
+      [{ maxModelLen: 64 }, '--max-model-len 65'],
+      [{ apiKey: 'right' }, 'api_key'],
+    ] as const;
+    for (const [started, fix] of cases)
+      await expect(openSampler([await startServer(started)])).rejects.toMatchObject({
+        code: 'SAMPLER_SERVER_UNFIT',
+        message: expect.stringContaining(fix),
+      });
+    const locked = await startServer({ apiKey: 'right' });
+    await openSampler([{ url: locked.url, apiKey: 'right' }]);
+  });
+
+  it('is never sent what it would ignore, or die of', async () => {
+    const server = await startServer({ tokenizer: false });
+    const sampler = await openSampler([server]);
+    const before = generated(server);
+    const refused = [
+      sampler.sample(Int32Array.of(1, vocabSize), options),
+      sampler.sample(prompt, { ...options, temperature: 0.001 }),
+      sampler.sample(prompt, { ...options, stop: ['x'] }),
+      sampler.sample(prompt, { ...options, grammar: { rules: [[[]]], excludedTokenIds: [] } }),
+    ];
+    for (const call of refused) await expect(call).rejects.toMatchObject({ status: 400 });
+    expect(generated(server)).toBe(before);
+  });
+
+  it('that does not take weights ends the adoption with its reason', async () => {
+    const server = await startServer({
+      open: async (folder) => {
+        if (folder !== undefined) throw new Error('No space left on device');
+        return fakeEngine({ vocabSize });
+      },
+    });
+    const sampler = await openSampler([server]);
+    const adopted = sampler.adopt({ kind: 'checkpoint', directory: await checkpoint(1) }, 1);
+    await expect(adopted).rejects.toMatchObject({
+      code: 'DELIVERY_REFUSED',
+      message: expect.stringContaining('No space left on device'),
+    });
+    expect(sampler.policyVersion).toBe(-1);
+    expect((await sampler.sample(prompt, options))[0]).toMatchObject({ policyVersion: -1 });
+  });
+});

@@ -1,0 +1,65 @@
+/** Samplers over stand-ins for vLLM servers, which run a table of bigrams. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Engine, RemoteSampler, SamplerOptions } from '@trinity-rft/core';
+import { silentLogger, systemClock } from '@trinity-rft/core/internal';
+import {
+  fakeEngine,
+  vllmStandIn,
+  type VllmStandIn,
+  type VllmStandInOptions,
+} from '@trinity-rft/testing';
+import { afterEach } from 'vitest';
+import { openVllmSampler } from '../src/index.js';
+
+export const vocabSize = 16;
+export const prompt = Int32Array.of(3, 1, 2);
+
+const open: (() => Promise<unknown> | void)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close();
+});
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'engine-vllm-'));
+  open.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A checkpoint of the model with this seed. */
+export async function checkpoint(seed: number): Promise<string> {
+  const directory = path.join(temporaryFolder(), 'checkpoint');
+  await fakeEngine({ vocabSize, seed }).trainer.save(directory, { optimizer: false });
+  return directory;
+}
+
+async function openModel(folder: string | undefined): Promise<Engine> {
+  const model = fakeEngine({ vocabSize });
+  if (folder !== undefined) await model.sampler.adopt({ kind: 'checkpoint', directory: folder }, 0);
+  return model;
+}
+
+export async function startServer(options: Partial<VllmStandInOptions> = {}): Promise<VllmStandIn> {
+  const server = await vllmStandIn({ open: openModel, vocabSize, ...options });
+  open.push(() => server.close());
+  return server;
+}
+
+export async function openSampler(
+  servers: SamplerOptions['servers'],
+  options: Partial<SamplerOptions> = {},
+): Promise<RemoteSampler> {
+  const sampler = await openVllmSampler({
+    modelPath: await checkpoint(0),
+    servers,
+    maxModelLen: 64,
+    tolerance: 1e-5,
+    timeoutMs: 60_000,
+    clock: systemClock,
+    logger: silentLogger,
+    ...options,
+  });
+  open.push(() => sampler.close());
+  return sampler;
+}

@@ -1,0 +1,90 @@
+/**
+ * One engine of two programs: one trains, another samples. Weights travel as folders, each with a
+ * text and how the trainer scores it, by which the sampler proves that it uses them.
+ */
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { Engine, RemoteSampler, TrainEngine } from '@trinity-rft/core';
+import { EngineError, type DeliveryProbe } from '@trinity-rft/core/internal';
+
+export interface CompositeOptions {
+  /** Its sampler is not used. */
+  readonly engine: Engine;
+  readonly sampler: RemoteSampler;
+  /** Published weights are written here; both programs must see it under this path. */
+  readonly folder: string;
+  /** The text of the proof. [at least 2] */
+  readonly probe: Int32Array;
+}
+
+interface Published {
+  readonly version: number;
+  readonly directory: string;
+  readonly probe: DeliveryProbe;
+}
+
+/** Sequences in flight may still need the folder before the newest. */
+const keptFolders = 2;
+
+export async function compositeEngine(options: CompositeOptions): Promise<Engine> {
+  const { engine, sampler, folder } = options;
+  // What a killed process left behind.
+  await rm(folder, { recursive: true, force: true });
+  const published: Published[] = [];
+  let count = 0;
+
+  const publish = async (version: number): Promise<void> => {
+    const directory = path.join(folder, `${++count}-version_${version}`);
+    await engine.trainer.save(directory, { optimizer: false });
+    published.push({ version, directory, probe: await scoreProbe(engine.trainer, options.probe) });
+  };
+  const adoptPublished = async (version: number): Promise<void> => {
+    const newest = published.at(-1);
+    if (!newest)
+      throw new EngineError(
+        `Version ${version} cannot be adopted, because nothing was published. Call trainer.publish first.`,
+        { code: 'NOT_PUBLISHED' },
+      );
+    const { directory: current, probe } = newest;
+    await sampler.adopt({ kind: 'checkpoint', directory: current, probe }, version);
+    const old = published.slice(0, Math.max(0, published.indexOf(newest) - keptFolders + 1));
+    published.splice(0, old.length);
+    for (const { directory } of old) await rm(directory, { recursive: true, force: true });
+  };
+  const score = sampler.score?.bind(sampler);
+  return {
+    capabilities: { ...engine.capabilities, logprobConvention: 'processed' },
+    trainer: { ...trainerOf(engine), publish },
+    sampler: {
+      maxModelLen: sampler.maxModelLen,
+      get policyVersion() {
+        return sampler.policyVersion;
+      },
+      sample: (...call) => sampler.sample(...call),
+      adopt: (source, version) =>
+        source.kind === 'published' ? adoptPublished(version) : sampler.adopt(source, version),
+      score: score && ((row, signal) => score(row, signal)),
+    },
+    close: async () => {
+      await Promise.all([engine.close(), sampler.close()]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Its methods may need their object. */
+const trainerOf = ({ trainer }: Engine): TrainEngine => ({
+  forward: (batch, options) => trainer.forward(batch, options),
+  backward: (pass, gradients) => trainer.backward(pass, gradients),
+  step: (options) => trainer.step(options),
+  publish: (version) => trainer.publish(version),
+  save: (directory, options) => trainer.save(directory, options),
+  load: (directory) => trainer.load(directory),
+  stats: () => trainer.stats(),
+});
+
+async function scoreProbe(trainer: TrainEngine, tokens: Int32Array): Promise<DeliveryProbe> {
+  const rows = [{ tokens, promptLength: 1, temperature: 1 }];
+  const { logprobs } = await trainer.forward({ rows });
+  return { tokens: [...tokens], promptLength: 1, logprobs: [...logprobs] };
+}

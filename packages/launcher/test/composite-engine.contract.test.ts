@@ -1,0 +1,73 @@
+/** An engine that trains here and samples on vLLM servers: the contract of every engine. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Engine } from '@trinity-rft/core';
+import { silentLogger, systemClock } from '@trinity-rft/core/internal';
+import { openVllmSampler } from '@trinity-rft/engine-vllm';
+import { describeEngine, fakeEngine, vllmStandIn } from '@trinity-rft/testing';
+import { afterAll, beforeAll } from 'vitest';
+import { compositeEngine } from '../src/assembly/models/composite-engine.js';
+
+const vocabSize = 16;
+const root = mkdtempSync(path.join(tmpdir(), 'composite-'));
+const modelPath = path.join(root, 'model');
+beforeAll(() => fakeEngine({ vocabSize }).trainer.save(modelPath, { optimizer: false }));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+let opened = 0;
+
+/** With two servers. */
+async function openComposite(options: {
+  readonly lora: boolean;
+  readonly inFlight: 'finish' | 'continue';
+}): Promise<Engine> {
+  const open = async (folder: string | undefined): Promise<Engine> => {
+    const model = fakeEngine({ vocabSize });
+    if (folder !== undefined)
+      await model.sampler.adopt({ kind: 'checkpoint', directory: folder }, 0);
+    return model;
+  };
+  const servers = await Promise.all([1, 2].map(() => vllmStandIn({ open, vocabSize })));
+  const sampler = await openVllmSampler({
+    ...options,
+    modelPath,
+    servers,
+    maxModelLen: 64,
+    tolerance: 1e-5,
+    timeoutMs: 60_000,
+    clock: systemClock,
+    logger: silentLogger,
+  });
+  const engine = await compositeEngine({
+    engine: fakeEngine({ vocabSize, maxModelLen: 64 }),
+    sampler,
+    folder: path.join(root, `weights-${++opened}`),
+    probe: Int32Array.from({ length: 12 }, (_, i) => (i * 7) % vocabSize),
+  });
+  return {
+    ...engine,
+    close: async () => {
+      await engine.close();
+      await Promise.all(servers.map((server) => server.close()));
+    },
+  };
+}
+
+const contract = { vocabSize, learningRate: 0.05, scoresAt: 'one' } as const;
+
+describeEngine('vLLM with adapters', {
+  ...contract,
+  open: () => openComposite({ lora: true, inFlight: 'finish' }),
+});
+
+describeEngine('vLLM with whole weights', {
+  ...contract,
+  open: () => openComposite({ lora: false, inFlight: 'finish' }),
+});
+
+describeEngine('vLLM with weights that change in flight', {
+  ...contract,
+  inFlight: 'replaced',
+  open: () => openComposite({ lora: false, inFlight: 'continue' }),
+});

@@ -1,0 +1,193 @@
+/** A real vLLM server beside the embedded engine, on the same weights. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Engine, RemoteSampler, SamplerOptions } from '@trinity-rft/core';
+import { silentLogger, systemClock, type SampledSequence } from '@trinity-rft/core/internal';
+import { createModelFolder, createOnnxEngine, type LoraOptions } from '@trinity-rft/engine-onnx';
+import { openVllmSampler } from '@trinity-rft/engine-vllm';
+import { describeEngine } from '@trinity-rft/testing';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { compositeEngine } from '../src/assembly/models/composite-engine.js';
+import { findVllm, startVllm, type StartedVllm } from './support/vllm.js';
+
+const vocabSize = 64;
+const maxModelLen = 224;
+const tolerance = 1e-4;
+const lora = { rank: 4, alpha: 8, targetModules: 'all-linear', seed: 3 } as const;
+const root = mkdtempSync(path.join(tmpdir(), 'trinity-vllm-'));
+const modelPath = path.join(root, 'model');
+const servers: StartedVllm[] = [];
+let missing = '';
+let opened = 0;
+
+const start = (python: string, port?: number): Promise<StartedVllm> => {
+  const shared = { python, modelPath, folder: root, lora, tokenizer: false, port };
+  return startVllm({ ...shared, maxModelLen: maxModelLen + 1 });
+};
+let restart: (port: number) => Promise<StartedVllm>;
+
+beforeAll(async () => {
+  await createModelFolder({
+    directory: modelPath,
+    seed: 3,
+    initializerRange: 0.15,
+    config: {
+      vocabSize,
+      hiddenSize: 64,
+      layers: 2,
+      heads: 2,
+      kvHeads: 1,
+      headDim: 32,
+      maxPositions: 256,
+    },
+  });
+  const found = await findVllm();
+  if ('missing' in found) {
+    ({ missing } = found);
+    return;
+  }
+  restart = (port) => start(found.python, port);
+  servers.push(...(await Promise.all([start(found.python), start(found.python)])));
+}, 2_400_000);
+
+afterAll(async () => {
+  await Promise.all(servers.map((server) => server.stop()));
+  rmSync(root, { recursive: true, force: true });
+});
+
+const openSampler = (options: Partial<SamplerOptions>): Promise<RemoteSampler> =>
+  openVllmSampler({
+    modelPath,
+    servers: servers.slice(0, 1),
+    maxModelLen,
+    tolerance,
+    timeoutMs: 120_000,
+    clock: systemClock,
+    logger: silentLogger,
+    ...options,
+  });
+
+const openTrainer = (adapters?: LoraOptions): Promise<Engine> =>
+  createOnnxEngine({ modelPath, threads: 1, reference: true, maxModelLen, lora: adapters });
+
+async function openComposite(options: Partial<SamplerOptions>): Promise<Engine> {
+  const [engine, sampler] = await Promise.all([
+    openTrainer(options.lora ? lora : undefined),
+    openSampler(options),
+  ]);
+  return compositeEngine({
+    engine,
+    sampler,
+    folder: path.join(root, `weights-${++opened}`),
+    probe: Int32Array.from({ length: 24 }, (_, i) => (i * 11) % vocabSize),
+  });
+}
+
+const prompt = Int32Array.from([5, 17, 3, 42, 9, 33]);
+
+const skipIfMissing = ({ skip }: TestContext): void => {
+  if (missing !== '') skip(missing);
+};
+
+const logprobsByTrainer = async (
+  { trainer }: Engine,
+  { tokens }: SampledSequence,
+  temperature: number,
+): Promise<number[]> => {
+  const row = { tokens: Int32Array.of(...prompt, ...tokens), promptLength: prompt.length };
+  return [...(await trainer.forward({ rows: [{ ...row, temperature }] })).logprobs];
+};
+
+const difference = (a: ArrayLike<number>, b: ArrayLike<number>): number =>
+  a.length === b.length
+    ? Math.max(...Array.from(a, (value, i) => Math.abs(value - (b[i] ?? NaN))))
+    : Infinity;
+
+describe('a real vLLM', { tags: ['external'], timeout: 600_000 }, () => {
+  it('samples greedily the ids of the embedded sampler, with its log-probabilities', async (context) => {
+    skipIfMissing(context);
+    const engine = await openTrainer();
+    const sampler = await openSampler({});
+    const options = { maxTokens: 40, temperature: 0, seed: 1 };
+    const [here] = await engine.sampler.sample(prompt, options);
+    const [there] = await sampler.sample(prompt, options);
+    expect([...there!.tokens]).toEqual([...here!.tokens]);
+    expect(difference(there!.logprobs, here!.logprobs)).toBeLessThan(tolerance);
+    await Promise.all([engine.close(), sampler.close()]);
+  });
+
+  it('reports the log-probabilities that the embedded engine computes, whatever the parameters', async (context) => {
+    skipIfMissing(context);
+    const engine = await openTrainer();
+    const sampler = await openSampler({});
+    const worst: number[] = [];
+    for (const temperature of [1, 0.6, 1.7]) {
+      const texts = await sampler.sample(prompt, { n: 4, maxTokens: 60, temperature, seed: 7 });
+      for (const text of texts)
+        worst.push(difference(text.logprobs, await logprobsByTrainer(engine, text, temperature)));
+    }
+    expect(Math.max(...worst)).toBeLessThan(tolerance);
+    const row = { tokens: Int32Array.of(...prompt, 1, 2, 3), promptLength: 1, temperature: 1 };
+    const scored = await sampler.score!(row);
+    expect(difference(scored, (await engine.sampler.score!(row)) ?? [])).toBeLessThan(tolerance);
+    await Promise.all([engine.close(), sampler.close()]);
+  });
+
+  it('goes on with new weights in flight, and says which token is of which version', async (context) => {
+    skipIfMissing(context);
+    const engine = await openComposite({ inFlight: 'continue' });
+    const { trainer, sampler } = engine;
+    await trainer.publish(1);
+    await sampler.adopt({ kind: 'published' }, 1);
+    const writing = sampler.sample(prompt, { maxTokens: 200, seed: 9 });
+    const before = await trainer.forward({
+      rows: [{ tokens: prompt, promptLength: 1, temperature: 1 }],
+    });
+    await trainer.backward(before, { logprobs: before.logprobs.map(() => -1) });
+    await trainer.step({ learningRate: 0.01 });
+    await trainer.publish(2);
+    await sampler.adopt({ kind: 'published' }, 2);
+    const [text] = await writing;
+    expect(text!.versions?.map(({ policyVersion }) => policyVersion)).toEqual([1, 2]);
+    expect(text!.policyVersion).toBe(1);
+    const [, second] = text!.versions!;
+    const now = await logprobsByTrainer(engine, text!, 1);
+    const after = now.slice(second!.start);
+    expect(difference(text!.logprobs.slice(second!.start), after)).toBeLessThan(tolerance);
+    expect(difference(text!.logprobs.slice(0, 5), now.slice(0, 5))).toBeGreaterThan(tolerance);
+    await engine.close();
+  });
+
+  it('loses no text when one of two servers is killed, and brings it back with proved weights', async (context) => {
+    skipIfMissing(context);
+    const [first, second] = servers;
+    const engine = await openComposite({ servers: servers.slice(0, 2), lora: true });
+    const { trainer, sampler } = engine;
+    await trainer.publish(1);
+    await sampler.adopt({ kind: 'published' }, 1);
+    const wanted = Array.from({ length: 16 }, (_, seed) =>
+      sampler.sample(Int32Array.of(seed, ...prompt), { maxTokens: 200, seed }),
+    );
+    await second!.kill();
+    const texts = (await Promise.all(wanted)).flat();
+    expect(texts.map(({ tokens }) => tokens.length)).toEqual(texts.map(() => 200));
+    servers[1] = await restart(Number(new URL(second!.url).port));
+    await first!.kill();
+    const [again] = await sampler.sample(prompt, { maxTokens: 20, seed: 1 });
+    expect(difference(again!.logprobs, await logprobsByTrainer(engine, again!, 1))).toBeLessThan(
+      tolerance,
+    );
+    servers[0] = await restart(Number(new URL(first!.url).port));
+    await engine.close();
+  });
+});
+
+describe('contract', { tags: ['external'], timeout: 600_000 }, () => {
+  const contract = { vocabSize, tolerance, learningRate: 0.003, scoresAt: 'one' } as const;
+  describeEngine('a real vLLM with adapters', {
+    ...contract,
+    open: () => openComposite({ lora: true }),
+  });
+  describeEngine('a real vLLM with whole weights', { ...contract, open: () => openComposite({}) });
+});
