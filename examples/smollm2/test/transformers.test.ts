@@ -4,9 +4,9 @@ import path from 'node:path';
 import { createChatFormat, loadTokenizer } from '@trinity-rft/chat';
 import { createOnnxEngine, loadModelFolder } from '@trinity-rft/engine-onnx';
 import { openGguf, openGgufModel } from '@trinity-rft/gguf';
+import { findPython, runPython } from '@trinity-rft/testing';
 import { beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { findModel } from './support/model.ts';
-import { findPython, runPython } from './support/python.ts';
 
 const script = path.join(import.meta.dirname, 'support', 'read_gguf.py');
 const texts = [

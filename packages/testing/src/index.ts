@@ -33,6 +33,7 @@ export {
   type StartPostgresOptions,
   type TestPostgres,
 } from './postgres/start-postgres.js';
+export { findPython, runPip, runPython, type FoundPython } from './python/python.js';
 export { describeRunStore } from './run-store/describe-run-store.js';
 export type { CreateRunStore, RunStoreUnderTest } from './run-store/fixture.js';
 export { manualClock, type ManualClock } from './runtime/manual-clock.js';

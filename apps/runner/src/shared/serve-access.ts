@@ -20,6 +20,19 @@ export function serveAccess(terminal: Terminal): Pick<ServeOptions, 'apiKey' | '
   };
 }
 
+/**
+ * The key of clients of the Tinker protocol; undefined: a random one.
+ * @throws ConfigError when the variable holds no key that the official client would send
+ */
+export function tinkerKey(): string | undefined {
+  const key = keyOf(process.env[keyVariable]);
+  if (key === undefined || key.startsWith('tml-')) return key;
+  throw new ConfigError(
+    `${keyVariable} does not begin with "tml-", as the official client of Tinker demands. Choose such a key, or unset it for a random one.`,
+    { code: 'ARGUMENT_INVALID' },
+  );
+}
+
 /** @throws ConfigError when it could be guessed, or does not fit into a header */
 function keyOf(value: string | undefined): string | undefined {
   if (value === undefined || value === '') return undefined;

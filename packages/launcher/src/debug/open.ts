@@ -25,6 +25,8 @@ export interface DebugOptions extends ExtensionOptions, Pick<ConfigurationOption
   /** Take the newest checkpoint of the run instead of the model it starts from. @default false */
   readonly newestCheckpoint?: boolean;
   readonly signal?: AbortSignal;
+  /** Told of each notice at once. @default they are collected only */
+  readonly onNotice?: (notice: string) => void;
   /** @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** @default the system clock */
@@ -39,20 +41,32 @@ export interface DebugContext {
   readonly outputDirectory: string;
 }
 
-/** Changes nothing in the run's folder. @throws ConfigError */
-export async function openDebugContext(options: DebugOptions): Promise<DebugContext> {
+/**
+ * Changes nothing in the run's folder.
+ * @param choose the stage to open
+ * @throws ConfigError
+ */
+export async function openDebugContext(
+  options: DebugOptions & Pick<ConfigurationOptions, 'overrides' | 'overridesName'>,
+  choose: (config: ResolvedConfig) => StageConfig = exploringStage,
+): Promise<DebugContext> {
   const { cwd = '.', outputDirectory = 'debug_output', clock, signal } = options;
   const { loaded, ...extensions } = await readConfiguration(options);
-  const notices = [...loaded.warnings];
+  const notices: string[] = [];
+  const note = (notice: string): void => {
+    notices.push(notice);
+    options.onNotice?.(notice);
+  };
+  for (const warning of loaded.warnings) note(warning);
   const { env = process.env } = options;
   const fetching = {
     env,
     clock: clock ?? systemClock,
     signal,
-    report: (line: string) => void notices.push(line),
+    report: note,
   };
   const config = await withFetchedModels(loaded.config, fetching, loaded.problemAt);
-  const stage = exploringStage(config);
+  const stage = choose(config);
   const startModel =
     options.newestCheckpoint === true
       ? await newestWeights(config, stage)
@@ -62,7 +76,7 @@ export async function openDebugContext(options: DebugOptions): Promise<DebugCont
     stage: isCheckpoint ? withoutAdapter(stage) : stage,
     startModel,
     extensions,
-    logger: noticeLogger(notices),
+    logger: noticeLogger(note),
     clock,
     signal,
   });
@@ -85,12 +99,12 @@ async function newestWeights(config: ResolvedConfig, stage: StageConfig): Promis
 }
 
 /**
- * Collects what a run would log, from `info` on. Failures of the attempt are left out: the report
+ * Passes on what a run would log, from `info` on. Failures of the attempt are left out: the report
  * shows them separately.
  */
-function noticeLogger(notices: string[]): Logger {
+function noticeLogger(note: (notice: string) => void): Logger {
   const keep = (message: string, fields?: Readonly<Record<string, unknown>>): void => {
-    if (fields?.['attempt'] === undefined) notices.push(message);
+    if (fields?.['attempt'] === undefined) note(message);
   };
   const logger: Logger = {
     debug: () => undefined,

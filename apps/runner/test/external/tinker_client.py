@@ -1,0 +1,106 @@
+"""What the official client does against our server, as JSON. Works with SDK 0.25 and 0.38."""
+
+import json
+import sys
+import warnings
+
+import tinker
+from tinker import types
+
+warnings.simplefilter("ignore")
+
+
+def got(value):
+    """SDK 0.38 returns futures of clients."""
+    return value.result() if hasattr(value, "result") else value
+
+
+def tensor(values, dtype):
+    return types.TensorData(data=values, dtype=dtype, shape=[len(values)])
+
+
+def datum(text, **inputs):
+    floats = {name: tensor(values, "float32") for name, values in inputs.items()}
+    return types.Datum(
+        model_input=types.ModelInput.from_ints(text[:-1]),
+        loss_fn_inputs={"target_tokens": tensor(text[1:], "int64"), **floats},
+    )
+
+
+service = tinker.ServiceClient()
+base = service.get_server_capabilities().supported_models[0].model_name
+training = got(service.create_lora_training_client(base_model=base, rank=8, seed=1))
+adam = types.AdamParams(learning_rate=0.003)
+text = [3, 4, 5, 6, 7, 8]
+answer = {"is_lora": training.get_info().is_lora}
+
+
+def logprobs(client):
+    scored = client.forward([datum(text, weights=[1.0] * 5)], "cross_entropy").result()
+    return list(scored.loss_fn_outputs[0]["logprobs"].data)
+
+
+losses = []
+for _ in range(30):
+    passed = training.forward_backward([datum(text, weights=[1.0] * 5)], "cross_entropy")
+    training.optim_step(adam).result()
+    losses.append(passed.result().metrics["loss:sum"])
+answer["losses"] = [losses[0], losses[-1]]
+
+before = logprobs(training)
+advantages = [0.0, 1.0, -1.0, 0.5, 0.0]
+ratio = training.forward_backward(
+    [datum(text, logprobs=before, advantages=advantages)], "importance_sampling"
+).result()
+answer["importance"] = list(ratio.loss_fn_outputs[0]["elementwise_loss"].data)
+
+saved = got(training.save_state("state")).path
+answer["saved"] = saved
+answer["logprobs"] = logprobs(training)
+answer["loaded"] = [
+    logprobs(got(load(saved)))
+    for load in (
+        service.create_training_client_from_state,
+        service.create_training_client_from_state_with_optimizer,
+    )
+]
+
+if "custom" in sys.argv:
+    import torch
+
+    def squared(data, values):
+        loss = sum((one**2).sum() for one in values)
+        return loss, {"squares": float(loss)}
+
+    custom = training.forward_backward_custom([datum(text)], squared).result()
+    answer["custom"] = custom.metrics["squares"]
+    training.optim_step(types.AdamParams(learning_rate=0.0)).result()
+
+# A loop as in the cookbook: even tokens are rewarded, groups of 8, importance sampling.
+rewards = []
+learner = got(service.create_lora_training_client(base_model=base, rank=8, seed=2))
+prompt = [3, 4]
+for step in range(25):
+    sampler = got(learner.save_weights_and_get_sampling_client())
+    params = types.SamplingParams(max_tokens=4, temperature=1.0, seed=step)
+    samples = sampler.sample(
+        prompt=types.ModelInput.from_ints(prompt), num_samples=16, sampling_params=params
+    ).result()
+    scores = [sum(token % 2 == 0 for token in one.tokens) / 4 for one in samples.sequences]
+    mean = sum(scores) / len(scores)
+    rewards.append(mean)
+    data = [
+        datum(
+            prompt + list(one.tokens),
+            logprobs=[0.0] + list(one.logprobs),
+            advantages=[0.0] + [score - mean] * len(one.tokens),
+        )
+        for one, score in zip(samples.sequences, scores)
+        if len(one.tokens) > 0
+    ]
+    passed = learner.forward_backward(data, "importance_sampling")
+    learner.optim_step(types.AdamParams(learning_rate=0.01)).result()
+    passed.result()
+answer["rewards"] = [sum(rewards[:3]) / 3, sum(rewards[-3:]) / 3]
+
+print(json.dumps(answer))

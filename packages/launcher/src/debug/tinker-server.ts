@@ -1,0 +1,62 @@
+/** The configured model behind the Tinker protocol, for the official client and others. */
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { tokenByteTable } from '@trinity-rft/chat/internal';
+import { openTinkerServer, type TinkerServer } from '@trinity-rft/serve-tinker';
+import { openChatFormat } from '../assembly/models/chat-format.js';
+import { engineNamed } from '../assembly/models/engines.js';
+import { explainFolderErrors, modelOfStage } from '../assembly/models/model-folder.js';
+import { openDebugContext, type DebugOptions } from './open.js';
+
+export interface ServeTinkerOptions extends Omit<DebugOptions, 'outputDirectory' | 'checkNames'> {
+  /** @default "127.0.0.1" */
+  readonly host?: string;
+  /** 0 = any free port. @default 0 */
+  readonly port?: number;
+  /** Begins with `tml-`, as the official client demands. @default a random one */
+  readonly apiKey?: string;
+}
+
+export interface ServedTinker extends TinkerServer {
+  readonly apiKey: string;
+  /** What clients name as `base_model`. */
+  readonly model: string;
+  /** Where weights are saved. */
+  readonly directory: string;
+}
+
+/**
+ * Opens the model of a configuration for clients of the Tinker protocol, until it is closed.
+ * @throws ConfigError when the model cannot be used, or the port
+ */
+export async function serveTinker(options: ServeTinkerOptions): Promise<ServedTinker> {
+  const { host, port, apiKey = `tml-${randomBytes(24).toString('base64url')}` } = options;
+  const overrides = { overrides: { mode: 'serve' }, overridesName: 'trinity serve' };
+  const { context } = await openDebugContext(
+    { ...options, ...overrides, checkNames: false },
+    ({ stages }) => stages[0],
+  );
+  const { stage, startModel, engines, runtime } = context;
+  const { threads, memoryBudgetMb, maxModelLen, modelPath } = stage.model;
+  const { tokenizer } = await openChatFormat(context);
+  const name = stage.explorer.rolloutModel.name ?? modelPath;
+  const directory = path.join(stage.jobDirectory, 'tinker');
+  const shared = { modelPath: startModel, threads, memoryBudgetMb, maxModelLen };
+  const tokenBytes = tokenByteTable(tokenizer);
+  const server = await openTinkerServer({
+    model: {
+      name,
+      maxModelLen,
+      open: (chosen) =>
+        explainFolderErrors(modelOfStage(context), () =>
+          engineNamed(engines, stage.engine).open({ ...shared, ...chosen, tokenBytes }),
+        ),
+    },
+    directory,
+    runtime,
+    apiKey,
+    host,
+    port,
+  });
+  return { ...server, apiKey, model: name, directory };
+}

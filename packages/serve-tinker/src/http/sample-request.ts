@@ -1,0 +1,59 @@
+/** What `/api/v1/asample` accepts. */
+import { randomInt } from 'node:crypto';
+import type { SamplingOptions } from '@trinity-rft/core/internal';
+import { requestSchemas } from '@trinity-rft/tinker-protocol';
+import { z } from 'zod';
+import { Refusal } from '../refusals/refusal.js';
+import type { SampleWork } from '../service/sampling.js';
+
+const { shape } = requestSchemas.asample;
+
+/** Every key that this server follows; of some only the value that changes nothing. */
+export const sampleRequest = z.strictObject({
+  ...shape,
+  prompt: z.strictObject({
+    chunks: z.array(z.strictObject(shape.prompt.shape.chunks.element.shape)),
+  }),
+  sampling_params: z.strictObject(shape.sampling_params.shape),
+  topk_prompt_logprobs: z.literal(0).nullish(),
+  topk_sample_logprobs: z.literal(0).nullish(),
+  prompt_alt_tokens_k: z.literal(0).nullish(),
+  target_prompt_logprobs: z.null().optional(),
+  prompt_logprobs_last_n: z.null().optional(),
+  record_stability_info: z.literal(false).nullish(),
+  type: z.string().optional(),
+});
+
+export type SampleRequest = z.infer<typeof sampleRequest>;
+
+export function promptOf({ prompt }: SampleRequest): Int32Array {
+  const tokens = prompt.chunks.flatMap((chunk) => chunk.tokens);
+  if (tokens.length > 0) return Int32Array.from(tokens);
+  throw new Refusal(422, 'prompt.chunks have no tokens. Expected at least one.');
+}
+
+export function samplingOptions({
+  num_samples: n,
+  sampling_params: params,
+}: SampleRequest): SampleWork['options'] {
+  const { max_tokens: maxTokens, seed, temperature, top_k: topK, top_p: topP } = params;
+  return {
+    n,
+    maxTokens: maxTokens ?? undefined,
+    seed: (seed ?? randomInt(2 ** 32)) >>> 0,
+    temperature,
+    topK,
+    topP,
+    ...stopOf(params.stop),
+  };
+}
+
+function stopOf(
+  given: SampleRequest['sampling_params']['stop'],
+): Pick<SamplingOptions, 'stop' | 'stopTokenIds'> {
+  if (given === undefined || given === null) return {};
+  if (typeof given === 'string') return { stop: [given] };
+  return given.every((value) => typeof value === 'string')
+    ? { stop: given }
+    : { stopTokenIds: given as readonly number[] };
+}

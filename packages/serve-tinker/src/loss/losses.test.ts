@@ -1,0 +1,50 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { lossFunctions } from './losses.js';
+
+const number = fc.double({ min: -3, max: 0, noNaN: true });
+const given = fc.record({
+  weights: fc.double({ min: -2, max: 2, noNaN: true }),
+  logprobs: number,
+  advantages: fc.double({ min: -2, max: 2, noNaN: true }),
+});
+const settings = { clip_low_threshold: 0.8, clip_high_threshold: 1.2, beta: 0.3 };
+const differentiable = Object.entries(lossFunctions).filter(([name]) => name !== 'cispo');
+
+describe('losses', () => {
+  it.each(differentiable)('%s has the slope of its loss', (_name, { token }) => {
+    fc.assert(
+      fc.property(number, given, (p, inputs) => {
+        const at = (x: number): number => token(x, inputs, settings).loss;
+        const h = 1e-6;
+        const [left, right] = [(at(p) - at(p - h)) / h, (at(p + h) - at(p)) / h];
+        const { slope } = token(p, inputs, settings);
+        // Where PPO's clipping begins, left and right differ.
+        expect(Math.min(Math.abs(slope - left), Math.abs(slope - right))).toBeLessThan(1e-4);
+      }),
+    );
+  });
+
+  it('agree with what a SkyRL server computed', () => {
+    const p = [-8.558961868286133, -6.850922107696533, -7.8618974685668945, -3.7809221744537354];
+    const q = [-8.558962821960449, -6.850918769836426, -7.861896514892578, -3.7809224128723145];
+    const advantages = [1, -1, 1, 0.5];
+    const loss = lossFunctions['importance_sampling'];
+    const losses = p.map(
+      (value, i) =>
+        loss?.token(value, { logprobs: q[i] ?? 0, advantages: advantages[i] ?? 0 }, {}).loss,
+    );
+    for (const [i, expected] of [-1, 1, -1, -0.5].entries())
+      expect(losses[i]).toBeCloseTo(expected, 5);
+  });
+
+  it('hold the ratio as PPO and CISPO say', () => {
+    const { ppo, cispo } = lossFunctions;
+    const far = { logprobs: -2, advantages: 1 };
+    expect(ppo?.token(-1, far, settings)).toEqual({ loss: -1.2, slope: 0 });
+    expect(cispo?.token(-1, far, settings)).toEqual({ loss: 1.2, slope: -1.2 });
+    const worse = { logprobs: -2, advantages: -1 };
+    expect(ppo?.token(-1, worse, settings).slope).toBeCloseTo(Math.E, 10);
+    expect(cispo?.token(-3, worse, settings)).toEqual({ loss: -0.8 * 3, slope: 0.8 });
+  });
+});

@@ -1,0 +1,20 @@
+/** What a client is told: at once, or when it asks for the result of its request. */
+
+/** An answer with an HTTP status; clients do not send the request again. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: 400 | 401 | 404 | 409 | 413 | 415 | 422;
+
+  constructor(status: Refusal['status'], message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** @throws Refusal 404 */
+export function notFound(missing: string): never {
+  throw new Refusal(
+    404,
+    `${missing}: it was unloaded, its session has ended, or the server has been started again. Create it again from saved weights.`,
+  );
+}

@@ -1,0 +1,76 @@
+/** The weights that clients sample from. */
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Engine } from '@trinity-rft/core';
+import { notFound } from '../refusals/refusal.js';
+import { folderOf } from './checkpoints.js';
+import type { Session, Sessions } from './sessions.js';
+import type { TrainingRun } from './training-run.js';
+
+/** Saved weights, or those of the base model, that a client samples from. */
+export interface SamplerFacts {
+  readonly id: string;
+  readonly sessionId: string;
+  /** `tinker://...`; undefined: the base model, or weights without an address */
+  readonly uri: string | undefined;
+  /** Folder of the weights; undefined: the base model. */
+  readonly weights: string | undefined;
+}
+
+export interface Samplers {
+  create(sampler: Omit<SamplerFacts, 'id'>, seqId: number): SamplerFacts;
+  /**
+   * Saves the weights of a run without an address. Of each run the {@link keptSnapshots} newest are
+   * kept, until its session ends.
+   */
+  snapshot(run: TrainingRun, engine: Engine, seqId: number): Promise<SamplerFacts>;
+  /** @throws Refusal 404 */
+  find(id: string): SamplerFacts;
+  endOf(session: Session): void;
+  /** Removes the weights of a run that have no address. */
+  endOfRun(runId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A client samples from the newest, and finishes what it has begun with the one before. */
+const keptSnapshots = 2;
+
+export function createSamplers(sessions: Pick<Sessions, 'find'>): Samplers {
+  const root = mkdtempSync(path.join(tmpdir(), 'trinity-tinker-'));
+  const snapshotsOf = (runId: string): string => path.join(root, folderOf(runId));
+  const samplers = new Map<string, SamplerFacts>();
+  const create: Samplers['create'] = (sampler, seqId) => {
+    const session = sessions.find(sampler.sessionId);
+    const created = { ...sampler, id: `${session.id}:sample:${seqId}` };
+    session.samplers.add(created.id);
+    samplers.set(created.id, created);
+    return created;
+  };
+  const forget = async ({ id, weights }: SamplerFacts): Promise<void> => {
+    samplers.delete(id);
+    if (weights !== undefined) await rm(weights, { recursive: true, force: true });
+  };
+  return {
+    create,
+    snapshot: async ({ facts: { id, sessionId } }, { trainer }, seqId) => {
+      const folder = snapshotsOf(id);
+      const weights = path.join(folder, String(seqId));
+      await trainer.save(weights, { optimizer: false });
+      const created = create({ sessionId, uri: undefined, weights }, seqId);
+      const all = [...samplers.values()].filter((one) =>
+        one.weights?.startsWith(folder + path.sep),
+      );
+      const surplus = Math.max(0, all.length - keptSnapshots);
+      for (const old of all.slice(0, surplus)) await forget(old);
+      return created;
+    },
+    find: (id) => samplers.get(id) ?? notFound(`There is no sampler ${id}`),
+    endOf: (session) => {
+      for (const id of session.samplers) samplers.delete(id);
+    },
+    endOfRun: (runId) => rm(snapshotsOf(runId), { recursive: true, force: true }),
+    close: () => rm(root, { recursive: true, force: true }),
+  };
+}

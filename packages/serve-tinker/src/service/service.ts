@@ -1,0 +1,117 @@
+/** What the server holds: sessions, models in training, samplers, results and saved weights. */
+import type { AdapterOptions, Engine, Runtime } from '@trinity-rft/core';
+import { notFound, Refusal } from '../refusals/refusal.js';
+import { checkpointsIn, type Checkpoints } from './checkpoints.js';
+import { createFutures, type Futures } from './futures.js';
+import { createSamplers, type Samplers } from './samplers.js';
+import { createSampling, type SampleWork, type Samples } from './sampling.js';
+import { createSessions, type Session, type Sessions } from './sessions.js';
+import { createTrainingRun, type RunFacts, type TrainingRun } from './training-run.js';
+
+/** How the server opens its model. */
+export interface TinkerModel {
+  /** As clients call it. */
+  readonly name: string;
+  /** Loads it, to train adapters, or all weights. */
+  readonly open: (options: {
+    readonly lora: AdapterOptions | undefined;
+    readonly seed: number;
+  }) => Promise<Engine>;
+  /** Longest prompt and answer together. */
+  readonly maxModelLen: number | undefined;
+}
+
+export interface ServiceOptions {
+  readonly model: TinkerModel;
+  /** Where weights are saved. */
+  readonly directory: string;
+  readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
+  /** Models in training at the same time; each holds the weights in memory. @default 8 */
+  readonly maxRuns?: number;
+  /** How long a client may be silent, in ms. @default 300_000 */
+  readonly sessionTimeoutMs?: number;
+}
+
+export interface Service extends Pick<ServiceOptions, 'model' | 'runtime'> {
+  readonly sessions: Sessions;
+  readonly futures: Futures;
+  readonly checkpoints: Checkpoints;
+  readonly samplers: Samplers;
+  /**
+   * The same model for the same session and number, of which clients derive its id.
+   * @throws Refusal 404 for the session, 400 when too many models are in training
+   */
+  createRun(facts: Omit<RunFacts, 'id'>, seqId: number): TrainingRun;
+  /** @throws Refusal 404 */
+  run(id: string): TrainingRun;
+  runs(): readonly TrainingRun[];
+  /** Frees the engine once the requests that wait are done. */
+  unload(id: string): Promise<void>;
+  sample(work: SampleWork, signal: AbortSignal): Promise<Samples>;
+  close(): Promise<void>;
+}
+
+export function createService(options: ServiceOptions): Service {
+  const { model, directory, runtime, maxRuns = 8, sessionTimeoutMs = 300_000 } = options;
+  const { clock, logger } = runtime;
+  const runs = new Map<string, TrainingRun>();
+  const checkpoints = checkpointsIn(directory);
+  const futures = createFutures({ clock });
+  const sampling = createSampling(() => model.open({ lora: undefined, seed: 0 }));
+  const closing = new Set<Promise<void>>();
+  const unload = (id: string): Promise<void> => {
+    const run = runs.get(id);
+    runs.delete(id);
+    const closed = (run?.close() ?? Promise.resolve()).then(() => samplers.endOfRun(id));
+    closing.add(closed);
+    return closed.finally(() => closing.delete(closed));
+  };
+  const onEnd = (session: Session): void => {
+    const { id, runs: owned } = session;
+    samplers.endOf(session);
+    if (owned.size > 0)
+      logger.info(`Session ${id} has ended, and with it the training of ${[...owned].join(', ')}.`);
+    for (const run of owned) void unload(run).catch(() => undefined);
+  };
+  const sessions = createSessions({ clock, timeoutMs: sessionTimeoutMs, onEnd });
+  const samplers = createSamplers(sessions);
+  return {
+    model,
+    runtime,
+    sessions,
+    futures,
+    checkpoints,
+    samplers,
+    createRun: (given, seqId) => {
+      const session = sessions.find(given.sessionId);
+      const facts = { ...given, id: `${session.id}:train:${seqId}` };
+      const known = runs.get(facts.id);
+      if (known !== undefined) return known;
+      if (runs.size >= maxRuns)
+        throw new Refusal(
+          400,
+          `${maxRuns} models are in training, as many as this server holds. Unload one of them, or start the server with more.`,
+        );
+      const open = () => model.open({ lora: adapters(facts), seed: facts.seed });
+      const run = createTrainingRun({ facts, open, futures, now: () => clock.now() });
+      runs.set(facts.id, run);
+      session.runs.add(facts.id);
+      return run;
+    },
+    run: (id) => runs.get(id) ?? notFound(`There is no model ${id} in training`),
+    runs: () => [...runs.values()],
+    unload,
+    sample: (work, signal) => sampling.sample(work, signal),
+    close: async () => {
+      sessions.close();
+      futures.close();
+      await Promise.all(closing);
+      await sampling.close();
+      await samplers.close();
+    },
+  };
+}
+
+function adapters({ rank, alpha, targetModules }: RunFacts): AdapterOptions | undefined {
+  return rank === 0 ? undefined : { rank, alpha, targetModules };
+}

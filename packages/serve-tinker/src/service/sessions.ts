@@ -1,0 +1,82 @@
+/** Sessions of clients; what belongs to one that has fallen silent is freed. */
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '@trinity-rft/core';
+import { Refusal } from '../refusals/refusal.js';
+
+export interface Session {
+  readonly id: string;
+  readonly userMetadata: Readonly<Record<string, unknown>>;
+  readonly runs: Set<string>;
+  readonly samplers: Set<string>;
+  /** Aborts when the session ends. */
+  readonly signal: AbortSignal;
+}
+
+export interface Sessions {
+  create(userMetadata: Readonly<Record<string, unknown>>): Session;
+  /** @throws Refusal 404 */
+  find(id: string): Session;
+  /** The client is there. @throws Refusal 404 */
+  heard(id: string): void;
+  /** Ends a session. @throws Refusal 404 */
+  finish(id: string): void;
+  close(): void;
+}
+
+export interface SessionsOptions {
+  readonly clock: Pick<Clock, 'after'>;
+  /** Silence after which a session ends, in ms. */
+  readonly timeoutMs: number;
+  readonly onEnd: (session: Session) => void;
+}
+
+interface OpenSession extends Session {
+  readonly end: AbortController;
+  cancelTimeout: () => void;
+}
+
+export function createSessions({ clock, timeoutMs, onEnd }: SessionsOptions): Sessions {
+  const sessions = new Map<string, OpenSession>();
+  const end = (session: OpenSession): void => {
+    session.cancelTimeout();
+    sessions.delete(session.id);
+    session.end.abort();
+    onEnd(session);
+  };
+  const find = (id: string): OpenSession => {
+    const session = sessions.get(id);
+    if (session !== undefined) return session;
+    throw new Refusal(
+      404,
+      `There is no session ${id}: its client was silent for ${timeoutMs / 1000} s, or the server has been started again. Create a new one.`,
+    );
+  };
+  const heard = (id: string): void => {
+    const session = find(id);
+    session.cancelTimeout();
+    session.cancelTimeout = clock.after(timeoutMs, () => end(session));
+  };
+  return {
+    create: (userMetadata) => {
+      const ended = new AbortController();
+      const session: OpenSession = {
+        id: `session-${randomUUID()}`,
+        userMetadata,
+        runs: new Set(),
+        samplers: new Set(),
+        signal: ended.signal,
+        end: ended,
+        cancelTimeout: () => undefined,
+      };
+      sessions.set(session.id, session);
+      heard(session.id);
+      return session;
+    },
+    find,
+    heard,
+    finish: (id) => end(find(id)),
+    close: () => {
+      for (const session of sessions.values()) end(session);
+    },
+  };
+}

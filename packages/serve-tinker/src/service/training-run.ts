@@ -1,0 +1,98 @@
+/** One model that a client trains: an engine, and the requests that wait for it. */
+import { createHash } from 'node:crypto';
+import type { Engine } from '@trinity-rft/core';
+import { Refusal } from '../refusals/refusal.js';
+import type { FutureResult, Futures } from './futures.js';
+
+export interface RunFacts {
+  readonly id: string;
+  readonly sessionId: string;
+  /** 0: all weights are trained. */
+  readonly rank: number;
+  readonly alpha: number;
+  /** Endings of module names, or every linear layer but the output. */
+  readonly targetModules: 'all-linear' | readonly string[];
+  readonly seed: number;
+  readonly userMetadata: Readonly<Record<string, unknown>>;
+}
+
+/** A request of a client, for the order of requests and to know it when it is sent again. */
+interface RunRequest {
+  /** Counts the requests of a client; a request that is repeated has the same. */
+  readonly seqId: number | undefined;
+  /** The whole request. */
+  readonly body: Uint8Array | string;
+}
+
+export interface TrainingRun {
+  readonly facts: RunFacts;
+  /** ISO 8601 */
+  readonly lastRequestAt: string;
+  /**
+   * Queues `work` behind the requests that came before it.
+   * @returns the request id; of the earlier request when this one repeats it
+   * @throws Refusal 409 when another request had the same `seqId`
+   */
+  submit(request: RunRequest, work: (engine: Engine) => Promise<FutureResult>): string;
+  /** Waits for the requests under way, refuses those that wait, and frees the engine. */
+  close(): Promise<void>;
+}
+
+export interface TrainingRunOptions {
+  readonly facts: RunFacts;
+  /** Loads the model. */
+  readonly open: () => Promise<Engine>;
+  readonly futures: Futures;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** The engine opens with the first request that is submitted. */
+export function createTrainingRun({ facts, open, futures, now }: TrainingRunOptions): TrainingRun {
+  const known = new Map<number, { readonly digest: string; readonly requestId: string }>();
+  let engine: Promise<Engine> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  let isClosed = false;
+  let lastRequestAt = new Date(now()).toISOString();
+  const enqueue = (work: (engine: Engine) => Promise<FutureResult>): string => {
+    const done = last.then(async () => {
+      if (isClosed) throw unloaded(facts.id);
+      engine ??= open();
+      return work(await engine);
+    });
+    last = done.catch(() => undefined);
+    return futures.add(done);
+  };
+  return {
+    facts,
+    get lastRequestAt() {
+      return lastRequestAt;
+    },
+    submit: ({ seqId, body }, work) => {
+      lastRequestAt = new Date(now()).toISOString();
+      if (seqId === undefined) return enqueue(work);
+      const digest = createHash('sha256').update(body).digest('base64url');
+      const earlier = known.get(seqId);
+      if (earlier?.digest === digest) return earlier.requestId;
+      if (earlier !== undefined)
+        throw new Refusal(
+          409,
+          `Another request of ${facts.id} had seq_id ${seqId}. Count on, and repeat a request only as it was.`,
+        );
+      const requestId = enqueue(work);
+      known.set(seqId, { digest, requestId });
+      return requestId;
+    },
+    close: async () => {
+      isClosed = true;
+      await last;
+      await (await engine?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+const unloaded = (id: string): Refusal =>
+  new Refusal(
+    404,
+    `${id} has been unloaded, by its client or because its session fell silent. Create a model from its last saved weights.`,
+  );
