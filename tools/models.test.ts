@@ -8,17 +8,23 @@ import { sizes } from './bench/sizes/shapes.ts';
 const root = join(import.meta.dirname, '..');
 const page = readFileSync(join(root, 'docs/reference/models.md'), 'utf8');
 
-/** First cells of the table below a heading. */
-function firstCells(heading: string): readonly string[] {
+/** The table below a heading, by rows, without its head. */
+function table(heading: string): readonly (readonly string[])[] {
   const section = page.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   const rows = section.split('\n').filter((line) => line.startsWith('|'));
-  return rows.slice(2).map((line) => (line.split('|')[1] ?? '').replaceAll('`', '').trim());
+  const cells = rows.map((line) => line.split('|').slice(1, -1));
+  return cells.slice(2).map((row) => row.map((cell) => cell.replaceAll('`', '').trim()));
 }
+
+const firstCells = (rows: readonly (readonly string[])[]): readonly string[] =>
+  rows.map((row) => row[0] ?? '');
 
 describe('the page about models', () => {
   it('names the families that the engine loads, as folders and as GGUF files', () => {
-    expect(firstCells('Which models load').toSorted()).toEqual([...modelFamilies].toSorted());
-    expect(Object.keys(ggufArchitectures).toSorted()).toEqual([...modelFamilies].toSorted());
+    const rows = table('Which models load');
+    expect(firstCells(rows).toSorted()).toEqual([...modelFamilies].toSorted());
+    const asGguf = rows.filter((row) => row.at(-1) === 'yes');
+    expect(firstCells(asGguf).toSorted()).toEqual(Object.keys(ggufArchitectures).toSorted());
   });
 
   it('names every number format of GGUF that is read', () => {
@@ -27,7 +33,7 @@ describe('the page about models', () => {
 
   it('has rows of sizes that `pnpm bench sizes` measures', () => {
     const names = sizes.map(({ name }) => name);
-    const rows = firstCells('What fits on a CPU');
+    const rows = firstCells(table('What fits on a CPU'));
     expect(rows.length).toBeGreaterThan(3);
     for (const row of rows) expect(names).toContain(row);
   });

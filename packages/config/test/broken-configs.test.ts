@@ -609,6 +609,16 @@ const cases: readonly Broken[] = [
     says: ['hidden_size'],
   },
   {
+    name: 'a model that takes images',
+    file: { model: 'model:\n  model_path: «./sees\n  max_model_len: 64' },
+    key: 'model.model_path',
+    says: [
+      'takes more than text (vision_config',
+      'no engine supports',
+      'Give a model of text alone',
+    ],
+  },
+  {
     name: 'a task file that is not there',
     file: { buffer: `${taskset}      path: «data/train.jsonl\n      default_workflow_type: w` },
     key: 'buffer.explorer_input.taskset.path',

@@ -168,6 +168,23 @@ describe('a plan', () => {
     expect(modelShape.tie_word_embeddings).toBe(true);
   });
 
+  it('counts the parameters of Qwen3-30B-A3B as its authors do: 30.5 billion', () => {
+    const shape = {
+      modelType: 'qwen3_moe',
+      vocabSize: 151_936,
+      hiddenSize: 2048,
+      intermediateSize: 6144,
+      experts: { count: 128, size: 768 },
+      layers: 48,
+      heads: 32,
+      keyValueHeads: 4,
+      headDim: 128,
+      tiedEmbeddings: false,
+      maxPositions: 40_960,
+    };
+    expect(Math.abs(countParameters(shape) / 30_532_122_624 - 1)).toBeLessThan(1e-4);
+  });
+
   it('is shown in a few lines', () => {
     const rendered = renderPlan(
       planConfig(parse(cwd, text).config, { rows: [{ sums: 100, held_out: 30 }] }),

@@ -62,6 +62,7 @@ export {
 } from './metrics.js';
 export type { FinishReason, ScoreOptions, Vocabulary } from './model.js';
 export { checkName } from './names.js';
+export { otherInput } from './other-input.js';
 export type { MetricRole } from './monitor.js';
 export { createRandom, deriveSeed } from './random.js';
 export type {

@@ -15,11 +15,11 @@ const scratch = mkdtempSync(path.join(tmpdir(), 'trinity-gguf-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 describe('a GGUF file', () => {
-  it('can be of every family that the engine knows', () => {
-    expect(Object.keys(ggufArchitectures).toSorted()).toEqual([...modelFamilies].toSorted());
+  it('is of a family that the engine knows', () => {
+    expect(modelFamilies).toEqual(expect.arrayContaining(Object.keys(ggufArchitectures)));
   });
 
-  it.each(modelFamilies)(
+  it.each(Object.keys(ggufArchitectures))(
     'of %s is the model of the folder that it was made from',
     async (family) => {
       const folder = await loadModelFolder(fixture(family));

@@ -105,6 +105,7 @@ function adapterParameters(
     headDim: W,
     intermediateSize: F,
     layers,
+    experts,
   }: ModelShape,
 ): number {
   const stored = lora.path !== undefined;
@@ -118,8 +119,10 @@ function adapterParameters(
     up_proj: D + F,
     down_proj: F + D,
   };
-  const targets =
+  const named =
     stored || lora.targetModules === 'all-linear' ? Object.keys(ends) : lora.targetModules;
+  // Experts have no adapters.
+  const targets = experts ? named.filter((name) => /^[qkvo]_/.test(name)) : named;
   return layers * rank * targets.reduce((sum, name) => sum + (ends[name] ?? 0), 0);
 }
 
@@ -148,6 +151,7 @@ function auxiliary(stage: StageConfig, disk: Disk, budget: number): number {
 /**
  * Parameters of a decoder with grouped-query attention and a gated feed-forward block: V D (twice
  * when untied) + L (2 D H W + 2 D K W + 3 D F + 2 D) + D, with W the head width, H and K the heads.
+ * Of E experts, E (3 D F + D) instead of 3 D F.
  * Biases and the norms of query and key are left out: below 0.1 %.
  */
 export function countParameters(shape: ModelShape): number {
@@ -159,9 +163,11 @@ export function countParameters(shape: ModelShape): number {
     keyValueHeads: K,
     headDim: W,
     intermediateSize: F,
+    experts,
   } = shape;
   const embeddings = V * D * (shape.tiedEmbeddings ? 1 : 2);
-  return embeddings + L * (2 * D * H * W + 2 * D * K * W + 3 * D * F + 2 * D) + D;
+  const feedForward = experts ? experts.count * (3 * D * experts.size + D) : 3 * D * F;
+  return embeddings + L * (2 * D * H * W + 2 * D * K * W + feedForward + 2 * D) + D;
 }
 
 /** Micro-batches fill the budget, or hold one row that exceeds it. */
@@ -172,7 +178,7 @@ function activations({ model, buffer }: StageConfig, shape: ModelShape, budget: 
 
 /**
  * Bytes that the gradients of one sequence of T tokens need: what every layer keeps (4 D + 4 H W +
- * 3 K W + 3 F + H T numbers per token), what one layer needs besides (4 D + 3 F + 2 H T), and the
+ * 3 K W + 3 F + H T numbers per token; F is the width of all experts with their outputs), what one layer needs besides (4 D + 3 F + 2 H T), and the
  * logits, at most as many as the engine computes at once.
  */
 function bytesPerRow(shape: ModelShape, tokens: number): number {
@@ -182,8 +188,10 @@ function bytesPerRow(shape: ModelShape, tokens: number): number {
     heads: H,
     keyValueHeads: K,
     headDim: W,
-    intermediateSize: F,
+    intermediateSize,
+    experts,
   } = shape;
+  const F = experts ? experts.count * (experts.size + D) : intermediateSize;
   const kept = 4 * D + 4 * H * W + 3 * K * W + 3 * F + H * tokens;
   const transient = 4 * D + 3 * F + 2 * H * tokens;
   const head = Math.min(3 * tokens * shape.vocabSize * float, logitsBudget * mebibyte);

@@ -4,6 +4,7 @@
  */
 import { loadWeights, readModelFiles, type ModelFolder } from '../storage/model-folder.js';
 import type { ModelFamily } from '../model/config.js';
+import { families } from '../model/families.js';
 import { valueHeadNames } from '../model/parameters.js';
 
 /**
@@ -19,19 +20,13 @@ export async function openCriticFolder(directory: string): Promise<ModelFolder> 
   return { config, configText: criticConfigText(configText, config.family), companions, weights };
 }
 
-const architectures: Record<ModelFamily, string> = {
-  qwen3: 'Qwen3ForTokenClassification',
-  qwen2: 'Qwen2ForTokenClassification',
-  llama: 'LlamaForTokenClassification',
-};
-
 /**
  * `config.json` of a critic: its class, its one label, and no dropout, which transformers would
  * otherwise apply at 0.1. The rest of the text is unchanged.
  */
 export function criticConfigText(configText: string, family: ModelFamily): string {
   const keys = {
-    architectures: `["${architectures[family]}"]`,
+    architectures: `["${families[family].className}ForTokenClassification"]`,
     id2label: '{ "0": "LABEL_0" }',
     label2id: '{ "LABEL_0": 0 }',
     classifier_dropout: '0.0',

@@ -10,13 +10,13 @@
  */
 import { Graph, type Value } from '../onnx/graph/graph.js';
 import { linear } from '../onnx/ops/matmul.js';
-import { rmsNorm } from '../onnx/ops/norm.js';
 import { takeRows } from '../onnx/ops/shape.js';
-import { parameterOf } from '../model/block.js';
 import type { Agreement } from '../model/column-parts.js';
 import type { ModelConfig } from '../model/config.js';
+import { finalNorm } from '../model/head.js';
 import { valueHeadNames } from '../model/parameters.js';
 import { outputGradients, trainingBody, type TrainingBody } from '../model/training-graphs.js';
+import { parameterOf } from '../model/trunk.js';
 
 /** ONNX bytes of the graph that values positions. @param parts see {@link Agreement} */
 export function valueGraph(config: ModelConfig, parts: Agreement['parts']): Uint8Array {
@@ -41,11 +41,7 @@ export function valueGradientGraph(config: ModelConfig): Uint8Array {
 
 /** One number for each of `rows`. [R, 1] */
 function valuesOf({ trunk, x }: TrainingBody, rows: Value, spread?: Value): Value {
-  const states = rmsNorm(
-    takeRows(x, rows, spread),
-    parameterOf(trunk, 'model.norm.weight'),
-    trunk.config.normEpsilon,
-  );
+  const states = finalNorm(trunk, takeRows(x, rows, spread));
   const { weight, bias } = valueHeadNames;
   return linear(states, parameterOf(trunk, weight), parameterOf(trunk, bias));
 }

@@ -1,6 +1,7 @@
 import { createRandom, type ForwardPass } from '@trinity-rft/core/internal';
 import { afterEach, describe, expect, test } from 'vitest';
 
+import { architectureConfig } from '../../test/support/architectures.js';
 import { livelyWeights, randomBatch, tinyModels } from '../../test/support/models.js';
 import { difference, normals } from '../../test/support/numeric.js';
 import type { ModelConfig } from '../model/config.js';
@@ -53,7 +54,11 @@ const weightGradients = (pass: ForwardPass, seed = 1) => {
 };
 
 describe('gradients of adapters equal central differences', () => {
-  test.each(Object.entries(tinyModels))('of %s', async (_, model) => {
+  const models = [
+    ...Object.entries(tinyModels),
+    ...(['phi3', 'qwen3_moe'] as const).map((name) => [name, architectureConfig(name)] as const),
+  ];
+  test.each(models)('of %s', async (_, model) => {
     const { trainer, adapters } = newTrainer(model, { lively: true });
     await adapters.merge();
     const batch = randomBatch(model, [7, 4, 9], 3, 0.8);

@@ -1,8 +1,8 @@
 /** The two graphs of adapters: their gradients, and the merged weights. */
 import type { ModelConfig } from '../model/config.js';
-import { parameterOf } from '../model/block.js';
 import type { ParameterSpec } from '../model/parameters.js';
 import { differentiated, type TrainingGraphOptions } from '../model/training-graphs.js';
+import { parameterOf } from '../model/trunk.js';
 import { gradients } from '../onnx/autodiff.js';
 import { Graph, type Value } from '../onnx/graph/graph.js';
 import { adapterScale, adapterSpecs, adapterTargets, type AdapterPlan } from './plan.js';

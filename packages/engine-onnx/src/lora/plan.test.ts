@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
+import { architectureConfig } from '../../test/support/architectures.js';
 import { tinyModels } from '../../test/support/models.js';
 import { initialAdapters } from './initial.js';
 import { adapterTargets, planAdapters } from './plan.js';
@@ -14,6 +15,16 @@ describe('a plan', () => {
       alpha: 16,
       modules: linear,
     });
+  });
+
+  test('leaves out experts, which PEFT does not adapt either', () => {
+    const moe = architectureConfig('qwen3_moe');
+    const names = adapterTargets(moe, planAdapters(moe, { rank: 1, alpha: 1 })).map(
+      ({ weight }) => weight.name,
+    );
+    expect(names).toContain('model.layers.0.mlp.up_proj.weight');
+    expect(names).toContain('model.layers.1.self_attn.q_proj.weight');
+    expect(names.filter((name) => name.includes('experts'))).toEqual([]);
   });
 
   test('has its layers in the order of the model', () => {

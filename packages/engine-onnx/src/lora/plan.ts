@@ -44,7 +44,8 @@ export interface AdapterTarget {
   readonly b: ParameterSpec;
 }
 
-const linearName = /\.(?<module>\w+_proj)\.weight$/;
+/** Experts have no adapters, as with PEFT, to which they are no layers. */
+const linearName = /(?<!\.experts\.\d+)\.(?<module>\w+_proj)\.weight$/;
 
 const moduleOf = ({ name }: ParameterSpec): string | undefined =>
   linearName.exec(name)?.groups?.['module'];

@@ -8,8 +8,8 @@ import { add, exp, multiply, negate } from '../onnx/ops/elementwise.js';
 import { matmul, rowDot } from '../onnx/ops/matmul.js';
 import { cast, gatherElements, scatterElements } from '../onnx/ops/select.js';
 import { concat } from '../onnx/ops/shape.js';
-import type { Trunk } from './block.js';
-import { headLogprobs, headWeight } from './head.js';
+import { headDistribution, headWeight } from './head.js';
+import type { Trunk } from './trunk.js';
 
 export interface Scores {
   /** [R, 1] */
@@ -20,14 +20,22 @@ export interface Scores {
   readonly necs?: Value;
 }
 
+/** What a head is computed from. */
+export interface ScoredStates {
+  /** [R, d] */
+  readonly states: Value;
+  /** int32 [R, 1] */
+  readonly targets: Value;
+  /** [R, 1] */
+  readonly inverseTemperature: Value;
+}
+
 /**
  * Log-probability of each target, entropy H = -sum(p log p) and H sum(p^2) + sum(p^2 log p).
- * `states` [R, d], `targets` int32 [R, 1]
  */
 export function chunkedHead(
   trunk: Trunk,
-  states: Value,
-  targets: Value,
+  scored: ScoredStates,
   options: {
     readonly chunks: number;
     readonly entropy: boolean;
@@ -37,8 +45,12 @@ export function chunkedHead(
   const logprobs: Value[] = [];
   const entropy: Value[] = [];
   const necs: Value[] = [];
-  inChunks({ states, targets }, options.chunks, (part) => {
-    const distribution = headLogprobs(trunk, part.states);
+  inChunks(partsOf(trunk, scored), options.chunks, (part) => {
+    const { logprobs: distribution } = headDistribution(
+      trunk,
+      part.states,
+      part.inverseTemperature ?? scored.inverseTemperature,
+    );
     const logprob = gatherElements(distribution, part.targets, 1);
     logprobs.push(logprob);
     if (options.entropy || options.necs) {
@@ -74,16 +86,20 @@ export interface HeadGradientOptions {
  */
 export function chunkedHeadGradients(
   trunk: Trunk,
-  states: Value,
-  targets: Value,
+  scored: ScoredStates,
   options: HeadGradientOptions,
 ): { readonly states: Value; readonly weight?: Value } {
   const { chunks, gradLogprobs: a, gradEntropy: e, frozen } = options;
   const dStates: Value[] = [];
   let weight: Value | undefined;
-  inChunks({ states, targets, a, e }, chunks, (part) => {
-    const distribution = headLogprobs(trunk, part.states);
-    const dLogits = logitGradients(distribution, part.targets, part.a, part.e);
+  inChunks({ ...partsOf(trunk, scored), a, e }, chunks, (part) => {
+    const { logprobs, slope } = headDistribution(
+      trunk,
+      part.states,
+      part.inverseTemperature ?? scored.inverseTemperature,
+    );
+    const dScaled = logitGradients(logprobs, part.targets, part.a, part.e);
+    const dLogits = slope ? multiply(dScaled, slope) : dScaled;
     const dPart = matmul(dLogits, headWeight(trunk));
     dStates.push(dPart);
     if (frozen) return [dPart];
@@ -104,6 +120,16 @@ function logitGradients(logp: Value, ids: Value, a: Value, e: Value | undefined)
 function entropyFactor(logp: Value, p: Value, a: Value, e: Value): Value {
   return add(a, multiply(e, negate(rowDot(p, logp))));
 }
+
+/** Temperatures are needed where {@link headStates} does not contain them. */
+const partsOf = (
+  { config }: Trunk,
+  { states, targets, inverseTemperature }: ScoredStates,
+): Omit<ScoredStates, 'inverseTemperature'> & Partial<ScoredStates> => ({
+  states,
+  targets,
+  inverseTemperature: config.logitCap === undefined ? undefined : inverseTemperature,
+});
 
 /** Named inputs of the head, with `states` among them. */
 type HeadInputs = { readonly states: Value } & Readonly<Record<string, Value | undefined>>;

@@ -1,28 +1,49 @@
 /** The head: from hidden states to log-probabilities. */
 import { dimAt, type Value } from '../onnx/graph/graph.js';
-import { multiply } from '../onnx/ops/elementwise.js';
-import { rmsNorm } from '../onnx/ops/norm.js';
-import { parameterOf, project, type Trunk } from './block.js';
+import { multiply, softCap, softCapSlope } from '../onnx/ops/elementwise.js';
 import { headName } from './parameters.js';
+import { normalize, parameterOf, project, type Trunk } from './trunk.js';
 
-/**
- * Normalised hidden states divided by the temperature, which costs less than dividing the logits. `x` [R, d], `inverseTemperature` [R, 1] -> [R, d]
- */
-export function headStates(trunk: Trunk, x: Value, inverseTemperature: Value): Value {
-  const weight = parameterOf(trunk, 'model.norm.weight');
-  const normed = rmsNorm(x, weight, trunk.config.normEpsilon);
-  return multiply(normed, inverseTemperature);
+/** The final norm. `x` [R, d] -> [R, d] */
+export function finalNorm(trunk: Trunk, x: Value): Value {
+  return normalize(trunk, x, 'model.norm.weight');
 }
 
-/** log softmax(states W^T). `states` [R, d] -> [R, V] */
-export function headLogprobs(trunk: Trunk, states: Value): Value {
-  const logits = project(trunk, states, headWeight(trunk));
-  return states.graph.node(
+/**
+ * Normalised hidden states. Divided by the temperature, which costs less than dividing the logits,
+ * unless these are capped first. `x` [R, d], `inverseTemperature` [R, 1] -> [R, d]
+ */
+export function headStates(trunk: Trunk, x: Value, inverseTemperature: Value): Value {
+  const normed = finalNorm(trunk, x);
+  return trunk.config.logitCap === undefined ? multiply(normed, inverseTemperature) : normed;
+}
+
+/** What the head makes of hidden states. */
+export interface Distribution {
+  /** log softmax(logits) [R, V] */
+  readonly logprobs: Value;
+  /** dlogits / d(states W^T) [R, V]; undefined if it is 1. */
+  readonly slope?: Value;
+}
+
+/** `states` [R, d] of {@link headStates}, `inverseTemperature` [R, 1] */
+export function headDistribution(
+  trunk: Trunk,
+  states: Value,
+  inverseTemperature: Value,
+): Distribution {
+  const { vocabSize, logitCap } = trunk.config;
+  const plain = project(trunk, states, headWeight(trunk));
+  const capped = logitCap === undefined ? undefined : softCap(plain, logitCap);
+  const logits = capped ? multiply(capped, inverseTemperature) : plain;
+  const logprobs = states.graph.node(
     'LogSoftmax',
     [logits],
-    { shape: [dimAt(states, 0), trunk.config.vocabSize] },
+    { shape: [dimAt(states, 0), vocabSize] },
     { attributes: { axis: -1 } },
   );
+  if (capped === undefined || logitCap === undefined) return { logprobs };
+  return { logprobs, slope: multiply(softCapSlope(capped, logitCap), inverseTemperature) };
 }
 
 /** [V, d] */

@@ -4,7 +4,7 @@
  */
 import { createRandom, deriveSeed } from '@trinity-rft/core/internal';
 import type { LinearShape } from '../runtime/gemm-blocks.js';
-import type { ModelConfig } from './config.js';
+import { layerTraits, type ModelConfig, type NormPlacement } from './config.js';
 
 /** One tensor inside the flat array. */
 export interface ParameterSpec {
@@ -37,7 +37,7 @@ export const layerPrefix = (layer: number): string => `model.layers.${layer}.`;
 export function parameterSpecs(config: ModelConfig): readonly ParameterSpec[] {
   const shapes: NamedShape[] = [[embeddingName, [config.vocabSize, config.hiddenSize]]];
   for (let layer = 0; layer < config.layers; layer++) {
-    for (const [name, shape] of layerShapes(config))
+    for (const [name, shape] of layerShapes(config, layer))
       shapes.push([layerPrefix(layer) + name, shape]);
   }
   shapes.push(['model.norm.weight', [config.hiddenSize]]);
@@ -63,22 +63,88 @@ function headShapes(config: ModelConfig): readonly NamedShape[] {
   return config.tieEmbeddings ? [] : [['lm_head.weight', [config.vocabSize, config.hiddenSize]]];
 }
 
-function layerShapes(config: ModelConfig): readonly NamedShape[] {
-  const { hiddenSize, headDim, intermediateSize, qkvBias, outputBias, mlpBias } = config;
+/** Names of the norms before and after one branch of a block. */
+export interface BranchNorms {
+  readonly before?: string;
+  readonly after?: string;
+}
+
+/** What Hugging Face calls the norms of a layer. */
+export const normNames: Readonly<
+  Record<NormPlacement, { readonly attention: BranchNorms; readonly feedForward: BranchNorms }>
+> = {
+  before: {
+    attention: { before: 'input_layernorm' },
+    feedForward: { before: 'post_attention_layernorm' },
+  },
+  after: {
+    attention: { after: 'post_attention_layernorm' },
+    feedForward: { after: 'post_feedforward_layernorm' },
+  },
+  around: {
+    attention: { before: 'input_layernorm', after: 'post_attention_layernorm' },
+    feedForward: { before: 'pre_feedforward_layernorm', after: 'post_feedforward_layernorm' },
+  },
+};
+
+/** Prefix of an expert's parameters. */
+export const expertName = (expert: number): string => `experts.${expert}.`;
+
+function layerShapes(config: ModelConfig, layer: number): readonly NamedShape[] {
+  const { attention, feedForward } = normNames[config.norms ?? 'before'];
+  const norm = (name: string | undefined): readonly NamedShape[] =>
+    name === undefined ? [] : [[`${name}.weight`, [config.hiddenSize]]];
+  return [
+    ...norm(attention.before),
+    ...attentionShapes(config),
+    ...norm(attention.after),
+    ...norm(feedForward.before),
+    ...feedForwardShapes(config, layer),
+    ...norm(feedForward.after),
+  ];
+}
+
+function attentionShapes(config: ModelConfig): readonly NamedShape[] {
+  const { hiddenSize, headDim, qkvBias, outputBias } = config;
   const queries = config.heads * headDim;
   const keys = config.kvHeads * headDim;
+  const inputs = config.fusedProjections
+    ? linear('self_attn.qkv_proj', queries + 2 * keys, hiddenSize, qkvBias)
+    : [
+        ...linear('self_attn.q_proj', queries, hiddenSize, qkvBias),
+        ...linear('self_attn.k_proj', keys, hiddenSize, qkvBias),
+        ...linear('self_attn.v_proj', keys, hiddenSize, qkvBias),
+      ];
+  const wide = config.qkNormScope === 'projection';
   return [
-    ['input_layernorm.weight', [hiddenSize]],
-    ...linear('self_attn.q_proj', queries, hiddenSize, qkvBias),
-    ...linear('self_attn.k_proj', keys, hiddenSize, qkvBias),
-    ...linear('self_attn.v_proj', keys, hiddenSize, qkvBias),
-    ...(config.qkNorm ? qkNormShapes(headDim) : []),
+    ...inputs,
+    ...(config.qkNorm ? qkNormShapes(wide ? queries : headDim, wide ? keys : headDim) : []),
     ...linear('self_attn.o_proj', hiddenSize, queries, outputBias),
-    ['post_attention_layernorm.weight', [hiddenSize]],
-    ...linear('mlp.gate_proj', intermediateSize, hiddenSize, mlpBias),
-    ...linear('mlp.up_proj', intermediateSize, hiddenSize, mlpBias),
-    ...linear('mlp.down_proj', hiddenSize, intermediateSize, mlpBias),
   ];
+}
+
+function feedForwardShapes(config: ModelConfig, layer: number): readonly NamedShape[] {
+  const { experts, hiddenSize } = config;
+  if (!experts || layerTraits(config, layer).dense)
+    return unitShapes(config, 'mlp.', config.intermediateSize);
+  return [
+    ['mlp.gate.weight', [experts.count, hiddenSize]],
+    ...Array.from({ length: experts.count }, (_, expert) =>
+      unitShapes(config, `mlp.${expertName(expert)}`, experts.size),
+    ).flat(),
+  ];
+}
+
+/** One gated unit. */
+function unitShapes(config: ModelConfig, prefix: string, width: number): readonly NamedShape[] {
+  const { hiddenSize, mlpBias } = config;
+  const inputs = config.fusedProjections
+    ? linear(`${prefix}gate_up_proj`, 2 * width, hiddenSize, mlpBias)
+    : [
+        ...linear(`${prefix}gate_proj`, width, hiddenSize, mlpBias),
+        ...linear(`${prefix}up_proj`, width, hiddenSize, mlpBias),
+      ];
+  return [...inputs, ...linear(`${prefix}down_proj`, hiddenSize, width, mlpBias)];
 }
 
 const linear = (name: string, out: number, input: number, bias: boolean): readonly NamedShape[] => {
@@ -86,9 +152,9 @@ const linear = (name: string, out: number, input: number, bias: boolean): readon
   return bias ? [weight, [`${name}.bias`, [out]]] : [weight];
 };
 
-const qkNormShapes = (headDim: number): readonly NamedShape[] => [
-  ['self_attn.q_norm.weight', [headDim]],
-  ['self_attn.k_norm.weight', [headDim]],
+const qkNormShapes = (queries: number, keys: number): readonly NamedShape[] => [
+  ['self_attn.q_norm.weight', [queries]],
+  ['self_attn.k_norm.weight', [keys]],
 ];
 
 /** Elements of all parameters. */
@@ -103,7 +169,7 @@ export interface InitialWeightsOptions {
 
 /**
  * Weights of a new model: matrices N(0, std), those that end a residual branch N(0, std / sqrt(2
- * layers)), norms 1, biases 0. Every tensor draws from a stream named after it, so a tensor does
+ * layers)), norms such that they scale by 1, biases 0. Every tensor draws from a stream named after it, so a tensor does
  * not depend on the others.
  * @see Radford et al., Language Models are Unsupervised Multitask Learners, section 2.3
  */
@@ -118,7 +184,7 @@ export function initialWeights(
   for (const spec of specs) {
     const tensor = flat.subarray(spec.offset, spec.offset + spec.size);
     if (spec.shape.length === 1) {
-      tensor.fill(spec.name.endsWith('.bias') ? 0 : 1);
+      tensor.fill(spec.name.endsWith('.bias') ? 0 : 1 - (config.normOffset ?? 0));
       continue;
     }
     const endsBranch = /\.(o_proj|down_proj)\.weight$/.test(spec.name);
@@ -131,13 +197,14 @@ export function initialWeights(
 
 /** Shapes of the linear layers of a model, including the head; equal shapes may occur twice. */
 export function linearShapes(config: ModelConfig): readonly LinearShape[] {
-  const { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize } = config;
-  return [
-    [heads * headDim, hiddenSize],
-    [kvHeads * headDim, hiddenSize],
-    [hiddenSize, heads * headDim],
-    [intermediateSize, hiddenSize],
-    [hiddenSize, intermediateSize],
-    [config.head === 'value' ? 1 : vocabSize, hiddenSize],
-  ];
+  const layers = Array.from({ length: config.layers }, (_, layer) => layerShapes(config, layer));
+  const head: LinearShape = [config.head === 'value' ? 1 : config.vocabSize, config.hiddenSize];
+  const matrices = layers.flat().flatMap(([, shape]) => {
+    const [out, input, ...more] = shape;
+    return out === undefined || input === undefined || more.length > 0
+      ? []
+      : [[out, input] as const];
+  });
+  const distinct = new Map([...matrices, head].map((shape) => [shape.join(), shape]));
+  return [...distinct.values()];
 }

@@ -1,6 +1,6 @@
 /** Tables of rotary angles, computed in JavaScript and fed to the graphs. */
 import { Tensor } from 'onnxruntime-node';
-import type { ModelConfig } from './config.js';
+import type { ModelConfig, RopeScaling } from './config.js';
 import type { Feeds } from './weights.js';
 
 export interface RopeTables {
@@ -11,17 +11,27 @@ export interface RopeTables {
   readonly sin: Float32Array;
 }
 
+/** What angles depend on. */
+export interface RopeShape {
+  /** Even. */
+  readonly headDim: number;
+  readonly ropeTheta: number;
+  readonly ropeScaling?: RopeScaling;
+}
+
 /** Cosines and sines of position * frequency, in float64 and rounded once. */
-export function ropeTables(config: ModelConfig, length: number): RopeTables {
-  const frequencies = ropeFrequencies(config);
+export function ropeTables(shape: RopeShape, length: number): RopeTables {
+  const frequencies = ropeFrequencies(shape);
+  const { ropeScaling: scaling } = shape;
+  const factor = scaling?.kind === 'yarn' ? scaling.attentionFactor : 1;
   const half = frequencies.length;
   const cos = new Float32Array(length * half);
   const sin = new Float32Array(length * half);
   for (let position = 0; position < length; position++) {
     for (let i = 0; i < half; i++) {
       const angle = position * frequencies[i]!;
-      cos[position * half + i] = Math.cos(angle);
-      sin[position * half + i] = Math.sin(angle);
+      cos[position * half + i] = factor * Math.cos(angle);
+      sin[position * half + i] = factor * Math.sin(angle);
     }
   }
   return { length, cos, sin };
@@ -32,23 +42,58 @@ export function ropeTables(config: ModelConfig, length: number): RopeTables {
  * [headDim / 2]
  * @see Su et al., arXiv:2104.09864; for `llama3`, the Llama 3.1 model card's `rope_scaling`
  */
-export function ropeFrequencies(config: ModelConfig): Float64Array {
-  const half = config.headDim / 2;
-  return Float64Array.from({ length: half }, (_, i) =>
-    scaled(config.ropeTheta ** (-i / half), config.ropeScaling),
-  );
+export function ropeFrequencies(shape: RopeShape): Float64Array {
+  const half = shape.headDim / 2;
+  const scale = scaleOf(shape);
+  return Float64Array.from({ length: half }, (_, i) => scale(shape.ropeTheta ** (-i / half), i));
 }
 
-/** `llama3` keeps fast rotations, divides slow ones by the factor, and blends between the two. */
-function scaled(frequency: number, scaling: ModelConfig['ropeScaling']): number {
-  if (!scaling) return frequency;
-  if (scaling.kind === 'linear') return frequency / scaling.factor;
-  const { factor, lowFreqFactor, highFreqFactor, originalMaxPositions } = scaling;
-  const turns = (originalMaxPositions * frequency) / (2 * Math.PI);
-  if (turns > highFreqFactor) return frequency;
-  if (turns < lowFreqFactor) return frequency / factor;
-  const blend = (turns - lowFreqFactor) / (highFreqFactor - lowFreqFactor);
-  return ((1 - blend) * frequency) / factor + blend * frequency;
+/** A frequency, scaled; `i` is the pair of dimensions that it turns. */
+type Scale = (frequency: number, i: number) => number;
+
+function scaleOf(shape: RopeShape): Scale {
+  const { ropeScaling: scaling } = shape;
+  if (!scaling) return (frequency) => frequency;
+  if (scaling.kind === 'linear') return (frequency) => frequency / scaling.factor;
+  return scaling.kind === 'llama3' ? llama3(scaling) : yarn(shape, scaling);
+}
+
+/** Keeps fast rotations, divides slow ones by the factor, and blends between the two. */
+function llama3({
+  factor,
+  lowFreqFactor,
+  highFreqFactor,
+  originalMaxPositions,
+}: Extract<RopeScaling, { kind: 'llama3' }>): Scale {
+  return (frequency) => {
+    const turns = (originalMaxPositions * frequency) / (2 * Math.PI);
+    if (turns > highFreqFactor) return frequency;
+    if (turns < lowFreqFactor) return frequency / factor;
+    const blend = (turns - lowFreqFactor) / (highFreqFactor - lowFreqFactor);
+    return ((1 - blend) * frequency) / factor + blend * frequency;
+  };
+}
+
+/**
+ * Likewise, with the blend along the dimensions.
+ * @see Peng et al., arXiv:2309.00071, section 3.2, as transformers computes it
+ */
+function yarn(
+  { headDim, ropeTheta }: RopeShape,
+  scaling: Extract<RopeScaling, { kind: 'yarn' }>,
+): Scale {
+  /** The dimension that turns so often over the original positions. */
+  const dimension = (turns: number): number =>
+    (headDim * Math.log(scaling.originalMaxPositions / (turns * 2 * Math.PI))) /
+    (2 * Math.log(ropeTheta));
+  const [fast, slow] = [dimension(scaling.betaFast), dimension(scaling.betaSlow)];
+  const low = Math.max(scaling.truncate ? Math.floor(fast) : fast, 0);
+  const high = Math.min(scaling.truncate ? Math.ceil(slow) : slow, headDim - 1);
+  const span = low === high ? 0.001 : high - low;
+  return (frequency, i) => {
+    const blend = Math.min(1, Math.max(0, (i - low) / span));
+    return (frequency / scaling.factor) * blend + frequency * (1 - blend);
+  };
 }
 
 /** Inputs for the graphs. Tables grow by doubling, so a run computes them only a few times. */
@@ -61,17 +106,26 @@ export class RopeFeeds {
     this.#config = config;
   }
 
-  /** `rope_cos` and `rope_sin` for positions below `length`. */
+  /** `rope_cos` and `rope_sin` for positions below `length`, and those of layers with others. */
   feeds(length: number): Feeds {
     if (length > this.#length) {
-      const tables = ropeTables(this.#config, 2 ** Math.ceil(Math.log2(Math.max(64, length))));
-      const shape = [tables.length, this.#config.headDim / 2];
-      this.#length = tables.length;
-      this.#feeds = {
-        rope_cos: new Tensor('float32', tables.cos, shape),
-        rope_sin: new Tensor('float32', tables.sin, shape),
-      };
+      const { headDim, localRope } = this.#config;
+      this.#length = 2 ** Math.ceil(Math.log2(Math.max(64, length)));
+      this.#feeds = tableFeeds(this.#config, this.#length, '');
+      if (localRope) {
+        const local = { headDim, ropeTheta: localRope.theta, ropeScaling: localRope.scaling };
+        this.#feeds = { ...this.#feeds, ...tableFeeds(local, this.#length, '_local') };
+      }
     }
     return this.#feeds;
   }
+}
+
+function tableFeeds(shape: RopeShape, length: number, suffix: string): Feeds {
+  const { cos, sin } = ropeTables(shape, length);
+  const dims = [length, shape.headDim / 2];
+  return {
+    [`rope_cos${suffix}`]: new Tensor('float32', cos, dims),
+    [`rope_sin${suffix}`]: new Tensor('float32', sin, dims),
+  };
 }

@@ -1,5 +1,6 @@
 import { Tensor } from 'onnxruntime-node';
 import { describe, expect, test } from 'vitest';
+import { architectures, architectureConfig } from '../../test/support/architectures.js';
 import { livelyWeights, randomBatch, tinyModels } from '../../test/support/models.js';
 import { createSession } from '../runtime/session.js';
 import { OnnxTrainer } from '../train/trainer.js';
@@ -117,6 +118,11 @@ describe('prefill and decode give the bits of the trainer', () => {
     ...Object.entries(tinyModels).map(([name, config]): [string, ModelConfig, number] => [
       name,
       config,
+      1,
+    ]),
+    ...architectures.map((name): [string, ModelConfig, number] => [
+      name,
+      architectureConfig(name),
       1,
     ]),
     ['a model whose sums depend on the number of rows', fragile, 2],

@@ -10,6 +10,7 @@
  * | --------------------- | ----------------------- | ------- | ------ | ------------------------------------------------------------------- |
  * | every parameter       | f32                     | in      | in     | feeds of a `WeightSet`                                              |
  * | `rope_cos` `rope_sin` | f32 [P, D/2]            | in      | in     | `RopeFeeds`, P > largest position                                   |
+ * | `rope_.._local`       | f32 [P, D/2]            | in      | in     | likewise, if some layers have tables of their own                   |
  * | `ids`                 | i32 [B, S] or [B, 1]    | in      | in     | prompts, right padded with any valid id; newest token of each row   |
  * | `positions`           | i32 [B, 1]              |         | in     | tokens of the row already cached = position of the newest token < M |
  * | `k.<l>` `v.<l>`       | f32 [B, KV, M, D]       |         | in     | cache of layer l; slots from `positions` on hold any finite numbers |
@@ -29,16 +30,11 @@ import { cachedAttention } from '../onnx/ops/cached-attention.js';
 import { categorical } from '../onnx/ops/categorical.js';
 import { cast } from '../onnx/ops/select.js';
 import { concat, reshape } from '../onnx/ops/shape.js';
-import {
-  decoder,
-  embed,
-  parameterInputs,
-  tableInputs,
-  type Attention,
-  type Trunk,
-} from './block.js';
+import { attentionOptions } from './attend.js';
+import { decoder } from './block.js';
 import type { ModelConfig } from './config.js';
-import { headLogprobs, headStates } from './head.js';
+import { headDistribution, headStates } from './head.js';
+import { embed, parameterInputs, tableInputs, type Attention, type Trunk } from './trunk.js';
 
 export type DecodeVariant = 'sampled' | 'logprobs';
 
@@ -47,9 +43,9 @@ export function prefillGraph(config: ModelConfig): Uint8Array {
   const graph = new Graph();
   const ids = graph.input('ids', 'int32', ['B', 'S']);
   const cache: Value[] = [];
-  const attention: Attention = (_, q, k, v) => {
+  const attention: Attention = (layer, q, k, v) => {
     cache.push(k, v);
-    return causalAttention(q, k, v);
+    return causalAttention(q, k, v, attentionOptions(config, layer));
   };
   build(graph, config, { ids, positions: graph.integers([0]), attention });
   graph.output('new_kv', concat(cache, 1, 2 * config.layers * config.kvHeads));
@@ -72,7 +68,7 @@ export function decodeGraph(
       k: graph.input(`k.${layer}`, 'float32', shape),
       v: graph.input(`v.${layer}`, 'float32', shape),
     };
-    return cachedAttention(q, k, v, past, slots);
+    return cachedAttention(q, k, v, past, slots, attentionOptions(config, layer));
   };
   const positions = cast(slots, 'int64');
   const { trunk, x } = build(graph, config, { ids, positions, attention });
@@ -80,7 +76,7 @@ export function decodeGraph(
 
   const inverseTemperature = graph.input('inverse_temperature', 'float32', ['B', 1]);
   const states = headStates(trunk, reshape(x, ['B', config.hiddenSize]), inverseTemperature);
-  const logprobs = headLogprobs(trunk, states);
+  const { logprobs } = headDistribution(trunk, states, inverseTemperature);
   if (options.variant === 'logprobs') {
     graph.output('logprobs', logprobs);
   } else {

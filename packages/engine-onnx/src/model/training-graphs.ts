@@ -8,6 +8,7 @@
  * | --------------------- | ------------ | ------- | -------- | ------------------------------------------------------------------ |
  * | every parameter       | f32          | in      | in       | `WeightBuffers` feeds                                              |
  * | `rope_cos` `rope_sin` | f32 [P, D/2] | in      | in       | `ropeTables(config, P)`, P >= T                                    |
+ * | `rope_.._local`       | f32 [P, D/2] | in      | in       | likewise, if some layers have tables of their own                  |
  * | `ids`                 | i32 [B, T]   | in      | in       | tokens without the last, right padded with any valid id            |
  * | `rows`                | i32 [R]      | in      | in       | flat b * T + t of positions that predict a response token          |
  * | `targets`             | i32 [R, 1]   | in      | in       | the token each of them predicts                                    |
@@ -29,12 +30,14 @@ import { gradients, type Seed } from '../onnx/autodiff.js';
 import { Graph, type Value } from '../onnx/graph/graph.js';
 import { causalAttention } from '../onnx/ops/attention.js';
 import { reshape, takeRows } from '../onnx/ops/shape.js';
-import { decoder, embed, parameterInputs, tableInputs, type Trunk } from './block.js';
+import { attentionOptions } from './attend.js';
+import { decoder } from './block.js';
 import type { Agreement } from './column-parts.js';
 import type { ModelConfig } from './config.js';
 import { headStates } from './head.js';
 import { chunkedHead, chunkedHeadGradients } from './head-chunks.js';
 import { embeddingName, headName } from './parameters.js';
+import { embed, parameterInputs, tableInputs, type Trunk } from './trunk.js';
 
 export interface TrainingGraphOptions {
   /** Forward: return entropies. Backward: take entropy gradients. */
@@ -56,7 +59,7 @@ export function forwardGraph(config: ModelConfig, options: ForwardGraphOptions):
   const { trunk, x } = trainingBody(graph, config, { parts: options.parts });
   const inputs = headInputs(graph);
   const states = headStates(trunk, takeRows(x, inputs.rows), inputs.inverseTemperature);
-  const scores = chunkedHead(trunk, states, inputs.targets, options);
+  const scores = chunkedHead(trunk, { ...inputs, states }, options);
   graph.output('logprobs', scores.logprobs);
   if (scores.entropy) graph.output('entropy', scores.entropy);
   if (scores.necs) graph.output('necs', scores.necs);
@@ -93,12 +96,16 @@ export function differentiated(
     takeRows(body.x, inputs.rows, spread),
     inputs.inverseTemperature,
   );
-  const head = chunkedHeadGradients(body.trunk, states, inputs.targets, {
-    chunks: options.chunks,
-    frozen: adapters !== undefined,
-    gradLogprobs: graph.input('grad_logprobs', 'float32', ['R', 1]),
-    gradEntropy: options.entropy ? graph.input('grad_entropy', 'float32', ['R', 1]) : undefined,
-  });
+  const head = chunkedHeadGradients(
+    body.trunk,
+    { ...inputs, states },
+    {
+      chunks: options.chunks,
+      frozen: adapters !== undefined,
+      gradLogprobs: graph.input('grad_logprobs', 'float32', ['R', 1]),
+      gradEntropy: options.entropy ? graph.input('grad_entropy', 'float32', ['R', 1]) : undefined,
+    },
+  );
   return {
     body,
     seed: { value: states, gradient: head.states },
@@ -150,7 +157,7 @@ export function trainingBody(
     parameters,
     positions: graph.integers([0]),
     tables: tableInputs(graph, config),
-    attention: (_, q, k, v) => causalAttention(q, k, v),
+    attention: (layer, q, k, v) => causalAttention(q, k, v, attentionOptions(config, layer)),
     parts,
     adapters: adapters?.(parameters),
   };

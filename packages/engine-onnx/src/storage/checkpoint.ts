@@ -67,5 +67,12 @@ const architectureKeys = [
   'normEpsilon',
   'ropeTheta',
   'ropeScaling',
+  'localRope',
+  'layerTraits',
+  'experts',
+  'activation',
+  'attentionScale',
+  'attentionCap',
+  'logitCap',
   'tieEmbeddings',
 ] as const satisfies readonly (keyof ModelConfig)[];

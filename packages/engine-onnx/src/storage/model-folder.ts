@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core/internal';
 import { isGguf, openGgufModel } from '@trinity-rft/gguf';
 
-import { parseModelConfig, type ModelConfig } from '../model/config.js';
+import type { ModelConfig } from '../model/config.js';
 import { parameterCount, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
+import { parseModelConfig } from '../model/parse-config.js';
 import { readIfThere, writeWhole } from './files.js';
 import { writeSafetensors } from './safetensors.js';
 import {

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import { modelFamilies, parseModelConfig, type RopeScaling } from '../model/config.js';
-import { completeConfig, createModelFolder, toConfigJson } from './new-model.js';
+import type { RopeScaling } from '../model/config.js';
+import { parseModelConfig } from '../model/parse-config.js';
+import { completeConfig, createModelFolder, newModelFamilies, toConfigJson } from './new-model.js';
 
 let folder: string;
 beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'new-model-'))));
@@ -64,10 +65,19 @@ it('reads back every config that it writes', () => {
       highFreqFactor: 4,
       originalMaxPositions: 512,
     }),
+    fc.constant<RopeScaling>({
+      kind: 'yarn',
+      factor: 4,
+      betaFast: 16,
+      betaSlow: 2,
+      attentionFactor: 1.5,
+      originalMaxPositions: 512,
+      truncate: false,
+    }),
   );
   const configs = fc.record(
     {
-      family: fc.constantFrom(...modelFamilies),
+      family: fc.constantFrom(...newModelFamilies),
       ropeScaling: scaling,
       ropeTheta: fc.integer({ min: 1, max: 1_000_000 }),
       tieEmbeddings: fc.boolean(),

@@ -1,17 +1,37 @@
 /** A new model with seeded weights, in a folder that Hugging Face transformers opens too. */
 import { CheckpointError } from '@trinity-rft/core/internal';
 
-import {
-  parseModelConfig,
-  type ModelConfig,
-  type ModelFamily,
-  type RopeScaling,
-} from '../model/config.js';
+import type { ModelConfig, ModelFamily, RopeScaling } from '../model/config.js';
+import { families } from '../model/families.js';
 import { initialWeights } from '../model/parameters.js';
+import { parseModelConfig } from '../model/parse-config.js';
 import { companionFiles, saveModelFolder } from './model-folder.js';
 
+/** Families of new models: those whose blocks are alike in every layer. */
+export const newModelFamilies = [
+  'qwen3',
+  'qwen2',
+  'llama',
+] as const satisfies readonly ModelFamily[];
+
+/** What only models of other families have. */
+type OtherTraits =
+  | 'norms'
+  | 'normOffset'
+  | 'qkNormScope'
+  | 'fusedProjections'
+  | 'activation'
+  | 'attentionScale'
+  | 'attentionCap'
+  | 'logitCap'
+  | 'embeddingScale'
+  | 'localRope'
+  | 'experts'
+  | 'layerTraits';
+
 /** The required sizes of a new model; the rest defaults to a small qwen3. */
-export interface NewModelConfig extends Partial<ModelConfig> {
+export interface NewModelConfig extends Partial<Omit<ModelConfig, OtherTraits>> {
+  readonly family?: (typeof newModelFamilies)[number];
   readonly vocabSize: number;
   readonly hiddenSize: number;
   readonly layers: number;
@@ -87,7 +107,7 @@ export function completeConfig(partial: NewModelConfig): ModelConfig {
  */
 export function toConfigJson(config: ModelConfig): Record<string, unknown> {
   return {
-    architectures: [architectures[config.family]],
+    architectures: [`${families[config.family].className}ForCausalLM`],
     model_type: config.family,
     vocab_size: config.vocabSize,
     hidden_size: config.hiddenSize,
@@ -114,19 +134,23 @@ export function toConfigJson(config: ModelConfig): Record<string, unknown> {
   };
 }
 
-const architectures: Record<ModelFamily, string> = {
-  qwen3: 'Qwen3ForCausalLM',
-  qwen2: 'Qwen2ForCausalLM',
-  llama: 'LlamaForCausalLM',
-};
-
 function toRopeJson(scaling: RopeScaling): Record<string, unknown> {
-  if (scaling.kind === 'linear') return { rope_type: 'linear', factor: scaling.factor };
+  const common = { rope_type: scaling.kind, factor: scaling.factor };
+  if (scaling.kind === 'linear') return common;
+  const original = { original_max_position_embeddings: scaling.originalMaxPositions };
+  if (scaling.kind === 'llama3')
+    return {
+      ...common,
+      low_freq_factor: scaling.lowFreqFactor,
+      high_freq_factor: scaling.highFreqFactor,
+      ...original,
+    };
   return {
-    rope_type: 'llama3',
-    factor: scaling.factor,
-    low_freq_factor: scaling.lowFreqFactor,
-    high_freq_factor: scaling.highFreqFactor,
-    original_max_position_embeddings: scaling.originalMaxPositions,
+    ...common,
+    beta_fast: scaling.betaFast,
+    beta_slow: scaling.betaSlow,
+    attention_factor: scaling.attentionFactor,
+    truncate: scaling.truncate,
+    ...original,
   };
 }

@@ -16,6 +16,8 @@ const headBudget = 256 * 2 ** 20;
  * gradients.
  */
 const headArrays = 3;
+/** Likewise where logits are capped: besides, the capped logits and their slope. */
+const cappedHeadArrays = 5;
 /** Scored positions that should fit into one micro-batch of the head. */
 const headRows = 2048;
 const maxParts = 64;
@@ -26,33 +28,33 @@ export function headChunks(config: ModelConfig): number {
   return Math.min(maxParts, 2 ** Math.max(0, Math.ceil(Math.log2(wanted))));
 }
 
+/** Values between the matrices of a feed-forward block; of a block of experts, all of these. */
+function feedForwardWidth({ intermediateSize, experts, hiddenSize }: ModelConfig): number {
+  const routed = experts ? experts.count * (experts.size + hiddenSize) : 0;
+  return Math.max(intermediateSize, routed);
+}
+
 /**
  * Count of values that one layer keeps per position until its backward pass: what the gradients are
  * computed from.
  */
 function keptPerLayer(config: ModelConfig, time: number): number {
+  const scores = (config.attentionCap === undefined ? 1 : 2) * config.heads * time;
   const queries = config.heads * config.headDim;
   const keys = config.kvHeads * config.headDim;
   const projections = (config.qkNorm ? 2 : 1) * (queries + keys) + keys;
-  return (
-    4 * config.hiddenSize +
-    projections +
-    queries +
-    config.heads * time +
-    3 * config.intermediateSize
-  );
+  return 4 * config.hiddenSize + projections + queries + scores + 3 * feedForwardWidth(config);
 }
 
 /** Values per position that live only while one layer is computed. */
 function transientPerLayer(config: ModelConfig, time: number): number {
-  return 4 * config.hiddenSize + 3 * config.intermediateSize + 2 * config.heads * time;
+  return 4 * config.hiddenSize + 3 * feedForwardWidth(config) + 2 * config.heads * time;
 }
 
 function headCost(config: ModelConfig, picked: number): number {
   if (config.head === 'value') return 4 * picked * config.hiddenSize;
-  return (
-    (picked / headChunks(config)) * config.vocabSize * headArrays + 4 * picked * config.hiddenSize
-  );
+  const arrays = config.logitCap === undefined ? headArrays : cappedHeadArrays;
+  return (picked / headChunks(config)) * config.vocabSize * arrays + 4 * picked * config.hiddenSize;
 }
 
 /** Scoring keeps one layer at a time. */

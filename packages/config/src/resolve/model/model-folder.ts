@@ -1,6 +1,6 @@
 /** The size of a model, from `config.json` of its folder or from its GGUF file. */
 import { join } from 'node:path';
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError, otherInput } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 import type { Disk } from '../base/disk.js';
 
@@ -14,6 +14,8 @@ export interface ModelShape {
   readonly heads: number;
   readonly keyValueHeads: number;
   readonly headDim: number;
+  /** Of every layer, with the width of one. */
+  readonly experts?: { readonly count: number; readonly size: number };
   readonly tiedEmbeddings: boolean;
   /** Longest sequence that the position embeddings support. */
   readonly maxPositions: number | undefined;
@@ -29,6 +31,9 @@ const schema = z.object({
   num_attention_heads: size,
   num_key_value_heads: size.nullish(),
   head_dim: size.nullish(),
+  num_experts: size.nullish(),
+  num_local_experts: size.nullish(),
+  moe_intermediate_size: size.nullish(),
   tie_word_embeddings: z.boolean().default(false),
   max_position_embeddings: size.nullish(),
 });
@@ -50,7 +55,10 @@ export function readModelFolder(disk: Disk, location: string): ModelFolder {
         kind: 'problem',
         message: 'has no readable config.json. Give the folder of a saved model, or a GGUF file',
       };
-    const parsed = schema.safeParse(JSON.parse(text));
+    const json: unknown = JSON.parse(text);
+    const other = otherInput(json);
+    if (other !== undefined) return { kind: 'problem', message: notText(other) };
+    const parsed = schema.safeParse(json);
     if (parsed.success) return { kind: 'shape', shape: shapeOf(parsed.data) };
     const keys = parsed.error.issues.map((issue) => issue.path.join('.'));
     return { kind: 'problem', message: `has a config.json without a valid ${keys.join(', ')}` };
@@ -63,6 +71,9 @@ export function readModelFolder(disk: Disk, location: string): ModelFolder {
     };
   }
 }
+
+const notText = (key: string): string =>
+  `is of a model that takes more than text (${key} in config.json), which no engine supports. Give a model of text alone`;
 
 /** The rest of the sentence that begins with the file. */
 const withoutPlace = (message: string, location: string): string =>
@@ -81,7 +92,14 @@ function shapeOf(config: z.output<typeof schema>): ModelShape {
     heads: config.num_attention_heads,
     keyValueHeads: config.num_key_value_heads ?? config.num_attention_heads,
     headDim: config.head_dim ?? Math.floor(config.hidden_size / config.num_attention_heads),
+    experts: expertsOf(config),
     tiedEmbeddings: config.tie_word_embeddings,
     maxPositions: config.max_position_embeddings ?? undefined,
   };
+}
+
+function expertsOf(config: z.output<typeof schema>): ModelShape['experts'] {
+  const count = config.num_local_experts ?? config.num_experts;
+  const { moe_intermediate_size: width } = config;
+  return count == null || width == null ? undefined : { count, size: width };
 }

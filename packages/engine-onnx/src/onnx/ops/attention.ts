@@ -1,13 +1,23 @@
 /** Causal attention of whole sequences, with grouped key and value heads. */
 import { product, type Dim } from '../graph/dims.js';
 import { dimAt, withPullback, type Graph, type Value } from '../graph/graph.js';
-import { multiply, subtract } from './elementwise.js';
+import { multiply, softCap, softCapSlope, subtract } from './elementwise.js';
 import { matmul } from './matmul.js';
 import { expand } from './select.js';
 import { reshape, swapHeads } from './shape.js';
 
 /** A masked score: its exponential is exactly 0, and without infinities there is no NaN. */
 export const maskedScore = -1e9;
+
+/** How scores are made from queries and keys. */
+export interface AttentionOptions {
+  /** Factor on q k^T. @default 1 / sqrt(D) */
+  readonly scale?: number;
+  /** See {@link softCap}. @default no cap */
+  readonly cap?: number;
+  /** Positions that a query sees, its own among them. @default all up to its own */
+  readonly window?: number;
+}
 
 /**
  * softmax(q k^T / sqrt(D) + causal mask) v. `q` [B, H, T, D]; `k`, `v` [B, KV, T, D] -> [B, T, H,
@@ -18,18 +28,25 @@ export const maskedScore = -1e9;
  * @see Vaswani et al., arXiv:1706.03762; Ainslie et al., arXiv:2305.13245; for D, Dao et al.,
  * arXiv:2205.14135, appendix B
  */
-export function causalAttention(q: Value, k: Value, v: Value): Value {
+export function causalAttention(
+  q: Value,
+  k: Value,
+  v: Value,
+  { scale, cap, window }: AttentionOptions = {},
+): Value {
   const { graph } = q;
   const [batch, , time, width] = q.shape as [Dim, number, Dim, number];
   const keyHeads = dimAt(k, 1) as number;
   const group = (dimAt(q, 1) as number) / keyHeads;
   const tall = [batch, keyHeads, product([group, time]), width];
   const grid = [batch, keyHeads, group, time, time];
-  const alpha = 1 / Math.sqrt(width);
+  const alpha = scale ?? 1 / Math.sqrt(width);
 
   const queries = reshape(q, tall);
-  const scores = reshape(matmul(queries, k, { transposeB: true, alpha }), grid);
-  const masked = graph.node('Add', [scores, causalMask(graph, time)], { shape: grid });
+  const plain = matmul(queries, k, { transposeB: true, alpha });
+  const capped = cap === undefined ? plain : softCap(plain, cap);
+  const scores = reshape(capped, grid);
+  const masked = graph.node('Add', [scores, causalMask(graph, time, window)], { shape: grid });
   const softmax = graph.node('Softmax', [masked], { shape: grid }, { attributes: { axis: -1 } });
   const weights = reshape(softmax, [...tall.slice(0, 3), time]);
   const mixed = swapHeads(reshape(matmul(weights, v), q.shape));
@@ -42,7 +59,8 @@ export function causalAttention(q: Value, k: Value, v: Value): Value {
       graph.constant(new Float32Array(width).fill(1), [width, 1]),
     );
     const rowSums = reshape(swapHeads(products), [...tall.slice(0, 3), 1]);
-    const dScores = multiply(weights, subtract(dWeights, rowSums));
+    const dCapped = multiply(weights, subtract(dWeights, rowSums));
+    const dScores = cap === undefined ? dCapped : multiply(dCapped, softCapSlope(capped, cap));
     return [
       reshape(matmul(dScores, k, { alpha }), q.shape),
       matmul(dScores, queries, { transposeA: true, alpha }),
@@ -51,15 +69,17 @@ export function causalAttention(q: Value, k: Value, v: Value): Value {
   });
 }
 
-/** [T, T]: 0 on and below the diagonal, {@link maskedScore} above it. */
-function causalMask(graph: Graph, time: Dim): Value {
-  return graph.memo(`causal mask ${time}`, () => {
-    const full = expand(graph.scalar(maskedScore), [time, time]);
-    return graph.node(
-      'Trilu',
-      [full, graph.constant(BigInt64Array.of(1n), [])],
-      { shape: [time, time] },
-      { attributes: { upper: 1 } },
-    );
-  });
+/** [T, T]: 0 on and below the diagonal, within the window; {@link maskedScore} elsewhere. */
+function causalMask(graph: Graph, time: Dim, window: number | undefined): Value {
+  const shape = [time, time];
+  const triangle = (upper: 0 | 1, diagonal: number): Value => {
+    const full = expand(graph.scalar(maskedScore), shape);
+    const bound = graph.constant(BigInt64Array.of(BigInt(diagonal)), []);
+    return graph.node('Trilu', [full, bound], { shape }, { attributes: { upper } });
+  };
+  const future = graph.memo(`causal mask ${time}`, () => triangle(1, 1));
+  if (window === undefined) return future;
+  return graph.memo(`causal mask ${time} of ${window}`, () =>
+    graph.node('Add', [future, triangle(0, -window)], { shape }),
+  );
 }

@@ -4,7 +4,8 @@
  */
 import type { Dim } from '../graph/dims.js';
 import { dimAt, type Graph, type Value } from '../graph/graph.js';
-import { maskedScore } from './attention.js';
+import { maskedScore, type AttentionOptions } from './attention.js';
+import { softCap } from './elementwise.js';
 import { matmul } from './matmul.js';
 import { cast, expand, gatherElements, scatterElements } from './select.js';
 import { concat, reshape, swapHeads } from './shape.js';
@@ -30,26 +31,27 @@ export function cachedAttention(
   v: Value,
   past: PastKeyValues,
   positions: Value,
+  { scale, cap, window }: AttentionOptions = {},
 ): Value {
   const { graph } = q;
   const [batch, keyHeads, capacity, width] = past.k.shape as [Dim, number, Dim, number];
   const group = (dimAt(q, 1) as number) / keyHeads;
   const tall = [batch, keyHeads, group, width];
   const grid = [batch, keyHeads, group, capacity];
-  const alpha = 1 / Math.sqrt(width);
+  const alpha = scale ?? 1 / Math.sqrt(width);
+  const score = (keys: Value): Value => {
+    const plain = matmul(queries, keys, { transposeB: true, alpha });
+    return cap === undefined ? plain : softCap(plain, cap);
+  };
   const slot = ownSlot(graph, positions, [batch, keyHeads, group, 1]);
 
   const queries = reshape(q, tall);
   const pastScores = graph.node(
     'Add',
-    [
-      matmul(queries, past.k, { transposeB: true, alpha }),
-      pastMask(graph, positions, batch, capacity),
-    ],
+    [score(past.k), pastMask(graph, positions, [batch, 1, 1, capacity], window)],
     { shape: grid },
   );
-  const ownScore = matmul(queries, k, { transposeB: true, alpha });
-  const scores = scatterElements(pastScores, slot, ownScore, { axis: -1 });
+  const scores = scatterElements(pastScores, slot, score(k), { axis: -1 });
   const weights = graph.node('Softmax', [scores], { shape: grid }, { attributes: { axis: -1 } });
   const own = gatherElements(weights, slot, -1);
   const pastWeights = scatterElements(weights, slot, zeros(graph, slot), { axis: -1 });
@@ -78,27 +80,45 @@ function ownSlot(graph: Graph, positions: Value, shape: readonly [Dim, number, n
   });
 }
 
-/** 0 for slots before the position, {@link maskedScore} from it on. [B, 1, 1, M] */
-function pastMask(graph: Graph, positions: Value, batch: Dim, capacity: Dim): Value {
-  return graph.memo('past mask', () => {
-    const shape = [batch, 1, 1, capacity];
-    const bound = cast(graph.size(String(capacity)), 'int32');
-    const limit = graph.node('Squeeze', [bound], { shape: [] });
-    const slots = graph.node(
-      'Range',
-      [graph.constant(Int32Array.of(0), []), limit, graph.constant(Int32Array.of(1), [])],
-      {
-        shape: [capacity],
-      },
-    );
-    const before = graph.node('Less', [slots, reshape(positions, [batch, 1, 1, 1])], {
-      shape,
-      dtype: 'bool',
-    });
-    return graph.node('Where', [before, graph.scalar(0), graph.scalar(maskedScore)], {
+/**
+ * 0 for slots before the position that its window holds, {@link maskedScore} for the others. [B, 1, 1,
+ * M]
+ */
+function pastMask(
+  graph: Graph,
+  positions: Value,
+  shape: readonly [Dim, 1, 1, Dim],
+  window: number | undefined,
+): Value {
+  return graph.memo(`past mask ${window ?? ''}`, () => {
+    const slots = slotNumbers(graph, shape[3]);
+    const own = reshape(positions, [shape[0], 1, 1, 1]);
+    const test = (type: string, inputs: readonly Value[]): Value =>
+      graph.node(type, inputs, { shape, dtype: 'bool' });
+    const before = test('Less', [slots, own]);
+    const seen = window === undefined ? before : test('And', [before, isWithin(window)]);
+    return graph.node('Where', [seen, graph.scalar(0), graph.scalar(maskedScore)], {
       shape,
       dtype: 'float32',
     });
+
+    function isWithin(size: number): Value {
+      const first = graph.constant(Int32Array.of(size), []);
+      return test('Greater', [slots, graph.node('Sub', [own, first], { shape: own.shape })]);
+    }
+  });
+}
+
+/** 0, 1, 2 ... int32 [M] */
+function slotNumbers(graph: Graph, capacity: Dim): Value {
+  return graph.memo('slots', () => {
+    const bound = cast(graph.size(String(capacity)), 'int32');
+    const limit = graph.node('Squeeze', [bound], { shape: [] });
+    const [zero, one] = [
+      graph.constant(Int32Array.of(0), []),
+      graph.constant(Int32Array.of(1), []),
+    ];
+    return graph.node('Range', [zero, limit, one], { shape: [capacity] });
   });
 }
 

@@ -59,6 +59,66 @@ export function swiglu(gate: Value, up: Value): Value {
   ]);
 }
 
+/** 1 / a */
+export function reciprocal(a: Value): Value {
+  const y = unary('Reciprocal', a);
+  return withPullback(y, [a], (g) => [negate(multiply(g, multiply(y, y)))]);
+}
+
+/** cap tanh(a / cap): nearly `a` while it is small, never beyond the cap. */
+export function softCap(a: Value, cap: number): Value {
+  const { graph } = a;
+  const t = unary('Tanh', binary('Mul', a, graph.scalar(1 / cap)));
+  const y = binary('Mul', t, graph.scalar(cap));
+  return withPullback(y, [a], (g) => [multiply(g, softCapSlope(y, cap))]);
+}
+
+/** Derivative of {@link softCap} where its result is `y`: 1 - (y / cap)^2. Without a gradient. */
+export function softCapSlope(y: Value, cap: number): Value {
+  return complement(binary('Mul', y, y), 1 / cap ** 2);
+}
+
+/** 1 - factor a */
+const complement = (a: Value, factor: number): Value => polynomial(a, 1, -factor);
+
+/**
+ * x Phi(x) with Phi the normal distribution function. dL/dx = g (Phi(x) + x phi(x))
+ * @see Hendrycks and Gimpel, arXiv:1606.08415
+ */
+export function gelu(x: Value): Value {
+  const number = (value: number): Value => x.graph.scalar(value);
+  const erf = unary('Erf', binary('Mul', x, number(Math.SQRT1_2)));
+  const below = binary('Mul', binary('Add', erf, number(1)), number(0.5));
+  return withPullback(binary('Mul', x, below), [x], (g) => {
+    const density = unary('Exp', binary('Mul', binary('Mul', x, x), number(-0.5)));
+    const scaled = binary('Mul', density, number(1 / Math.sqrt(2 * Math.PI)));
+    return [multiply(g, binary('Add', below, binary('Mul', x, scaled)))];
+  });
+}
+
+/**
+ * x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3), an approximation of {@link gelu}. With
+ * t = tanh(u): dL/dx = g ((1 + t) / 2 + x (1 - t^2) u' / 2)
+ */
+export function geluTanh(x: Value): Value {
+  const number = (value: number): Value => x.graph.scalar(value);
+  const factor = Math.sqrt(2 / Math.PI);
+  const cubic = 0.044715 * factor;
+  const square = binary('Mul', x, x);
+  const u = binary('Mul', x, polynomial(square, factor, cubic));
+  const t = unary('Tanh', u);
+  const half = binary('Mul', binary('Add', t, number(1)), number(0.5));
+  return withPullback(binary('Mul', x, half), [x], (g) => {
+    const inner = polynomial(square, factor / 2, 1.5 * cubic);
+    const slope = binary('Mul', complement(binary('Mul', t, t), 1), inner);
+    return [multiply(g, binary('Add', half, binary('Mul', x, slope)))];
+  });
+}
+
+/** constant + factor a */
+const polynomial = (a: Value, constant: number, factor: number): Value =>
+  binary('Add', binary('Mul', a, a.graph.scalar(factor)), a.graph.scalar(constant));
+
 /** Sums a gradient over the axes along which `shape` was repeated. */
 export function unbroadcast(gradient: Value, shape: Shape): Value {
   if (sameShape(gradient.shape, shape)) return gradient;

@@ -1,6 +1,6 @@
 /** Operators that move numbers without changing them. */
 import { sameShape, type Dim, type Shape } from '../graph/dims.js';
-import { withPullback, type Value } from '../graph/graph.js';
+import { dimAt, withPullback, type Value } from '../graph/graph.js';
 
 /** The value that each value was reshaped from. */
 const originals = new WeakMap<Value, Value>();
@@ -36,6 +36,20 @@ export function swapHeads(x: Value): Value {
   return second === 1 || third === 1
     ? reshape(x, [batch, third, second, width])
     : transpose(x, [0, 2, 1, 3]);
+}
+
+/** Columns of the last dimension, from `start` on. */
+export function columns(a: Value, start: number, count: number): Value {
+  const { graph } = a;
+  const axis = a.shape.length - 1;
+  const [from, to] = [graph.integers([start]), graph.integers([start + count])];
+  const shape = a.shape.with(axis, count);
+  const y = graph.node('Slice', [a, from, to, graph.integers([axis])], { shape });
+  const rest = Number(dimAt(a, axis)) - start - count;
+  const none = a.shape.slice(0, -1).map(() => 0);
+  return withPullback(y, [a], (g) => [
+    graph.node('Pad', [g, graph.integers([...none, start, ...none, rest])], { shape: a.shape }),
+  ]);
 }
 
 /**

@@ -1,0 +1,62 @@
+/** The attention branch of a block. */
+import type { Value } from '../onnx/graph/graph.js';
+import type { AttentionOptions } from '../onnx/ops/attention.js';
+import { rotary } from '../onnx/ops/rotary.js';
+import { columns, reshape, swapHeads } from '../onnx/ops/shape.js';
+import { layerTraits, type ModelConfig } from './config.js';
+import { layerPrefix } from './parameters.js';
+import { normalize, projectNamed, type Trunk } from './trunk.js';
+
+/** How the scores of a layer are made. */
+export function attentionOptions(config: ModelConfig, layer: number): AttentionOptions {
+  const { attentionScale: scale, attentionCap: cap } = config;
+  return { scale, cap, window: layerTraits(config, layer).window };
+}
+
+/** `h` [B, S, d] -> [B, S, d] */
+export function attend(trunk: Trunk, layer: number, h: Value): Value {
+  const { config } = trunk;
+  const made = projections(trunk, layer, h);
+  const q = rotated(trunk, layer, inHeads(trunk, layer, made('q'), 'q'));
+  const k = rotated(trunk, layer, inHeads(trunk, layer, made('k'), 'k'));
+  const v = inHeads(trunk, layer, made('v'), 'v');
+  const mixed = trunk.attention(layer, q, k, v);
+  const merged = reshape(mixed, [...mixed.shape.slice(0, 2), config.heads * config.headDim]);
+  return projectNamed(trunk, merged, `${layerPrefix(layer)}self_attn.o_proj`);
+}
+
+type Part = 'q' | 'k' | 'v';
+
+const headsOf = ({ heads, kvHeads }: ModelConfig, part: Part): number =>
+  part === 'q' ? heads : kvHeads;
+
+/** Queries, keys and values, side by side: from one matrix each, or all from one. */
+function projections(trunk: Trunk, layer: number, h: Value): (part: Part) => Value {
+  const { config } = trunk;
+  const prefix = `${layerPrefix(layer)}self_attn.`;
+  if (!config.fusedProjections) return (part) => projectNamed(trunk, h, `${prefix}${part}_proj`);
+  const all = projectNamed(trunk, h, `${prefix}qkv_proj`);
+  const { heads, kvHeads, headDim } = config;
+  const starts = { q: 0, k: heads * headDim, v: (heads + kvHeads) * headDim };
+  return (part) => columns(all, starts[part], headsOf(config, part) * headDim);
+}
+
+/** [B, S, H D] -> [B, H, S, D], queries and keys normalised */
+function inHeads(trunk: Trunk, layer: number, flat: Value, part: Part): Value {
+  const { config } = trunk;
+  const scope = part !== 'v' && config.qkNorm ? (config.qkNormScope ?? 'head') : undefined;
+  const norm = (value: Value): Value =>
+    normalize(trunk, value, `${layerPrefix(layer)}self_attn.${part}_norm.weight`);
+  const wide = scope === 'projection' ? norm(flat) : flat;
+  const split = swapHeads(
+    reshape(wide, [...flat.shape.slice(0, 2), headsOf(config, part), config.headDim]),
+  );
+  return scope === 'head' ? norm(split) : split;
+}
+
+function rotated(trunk: Trunk, layer: number, value: Value): Value {
+  const { rope } = layerTraits(trunk.config, layer);
+  const { global, local = global } = trunk.tables;
+  if (rope === 'none') return value;
+  return rotary(value, trunk.positions, rope === 'local' ? local : global);
+}

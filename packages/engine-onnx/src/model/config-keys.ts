@@ -1,0 +1,134 @@
+/** The keys of `config.json` that are read, and what is said about the others. */
+import { CheckpointError } from '@trinity-rft/core/internal';
+import { z } from 'zod';
+
+import { modelFamilies, type Activation } from './config.js';
+
+const positiveInteger = 'a whole number above 0';
+const size = z.int(positiveInteger).positive(positiveInteger);
+const indexText = 'a whole number from 0 on';
+const index = z.int(indexText).nonnegative(indexText);
+const tokenIdText = 'a token id, which is a whole number from 0 on';
+const tokenId = z.int(tokenIdText).nonnegative(tokenIdText);
+const aboveZero = 'a number above 0';
+const positive = z.number(aboveZero).positive(aboveZero);
+const flag = z.boolean('true or false');
+const section = 'a section of settings';
+
+const rope = z.looseObject(
+  {
+    rope_type: z.string('text').nullish(),
+    type: z.string('text').nullish(),
+    rope_theta: positive.nullish(),
+    factor: positive.nullish(),
+    low_freq_factor: positive.nullish(),
+    high_freq_factor: positive.nullish(),
+    beta_fast: positive.nullish(),
+    beta_slow: positive.nullish(),
+    attention_factor: positive.nullish(),
+    mscale: positive.nullish(),
+    mscale_all_dim: positive.nullish(),
+    truncate: flag.nullish(),
+    original_max_position_embeddings: size.nullish(),
+    partial_rotary_factor: z.number('a number').nullish(),
+  },
+  section,
+);
+export type RopeKeys = z.infer<typeof rope>;
+
+/** Of `rope_parameters` if it differs by the type of a layer. */
+const ropeByLayerType = z.looseObject(
+  { full_attention: rope, sliding_attention: rope.nullish() },
+  section,
+);
+
+/** Names of activations, some of which are one function. */
+export const activations: Readonly<Record<string, Activation>> = {
+  silu: 'silu',
+  swish: 'silu',
+  gelu: 'gelu',
+  gelu_pytorch_tanh: 'gelu_tanh',
+  gelu_new: 'gelu_tanh',
+};
+const activation = z.literal(Object.keys(activations), 'silu, gelu or gelu_pytorch_tanh');
+
+const layerTypes = ['full_attention', 'sliding_attention'] as const;
+const list = (of: string): string => `a list of ${of}`;
+
+const schema = z.looseObject({
+  model_type: z.enum(modelFamilies, modelFamilies.join(', ')),
+  vocab_size: size,
+  hidden_size: size,
+  num_hidden_layers: size,
+  num_attention_heads: size,
+  num_key_value_heads: size.nullish(),
+  head_dim: size.nullish(),
+  intermediate_size: size,
+  hidden_act: activation.nullish(),
+  hidden_activation: activation.nullish(),
+  rms_norm_eps: positive.nullish(),
+  rope_theta: positive.nullish(),
+  rope_local_base_freq: positive.nullish(),
+  rope_scaling: rope.nullish(),
+  rope_parameters: z.union([ropeByLayerType, rope], section).nullish(),
+  original_max_position_embeddings: size.nullish(),
+  attention_bias: flag.nullish(),
+  mlp_bias: flag.nullish(),
+  tie_word_embeddings: flag.nullish(),
+  max_position_embeddings: size.nullish(),
+  bos_token_id: tokenId.nullish(),
+  eos_token_id: z.union([tokenId, z.array(tokenId)], 'a token id or a list of them').nullish(),
+  pad_token_id: z.int('a whole number').nullish(),
+  query_pre_attn_scalar: positive.nullish(),
+  attn_logit_softcapping: positive.nullish(),
+  final_logit_softcapping: positive.nullish(),
+  use_sliding_window: flag.nullish(),
+  sliding_window: size.nullish(),
+  sliding_window_pattern: size.nullish(),
+  max_window_layers: index.nullish(),
+  layer_types: z.array(z.enum(layerTypes, layerTypes.join(' or ')), list('layer types')).nullish(),
+  no_rope_layers: z.array(index, list('0 and 1')).nullish(),
+  no_rope_layer_interval: size.nullish(),
+  num_experts: size.nullish(),
+  num_local_experts: size.nullish(),
+  num_experts_per_tok: size.nullish(),
+  moe_intermediate_size: size.nullish(),
+  norm_topk_prob: flag.nullish(),
+  decoder_sparse_step: size.nullish(),
+  mlp_only_layers: z.array(index, list('layers')).nullish(),
+  quantization_config: z
+    .null('none, because quantised weights are not supported: save the model in f32, bf16 or f16')
+    .optional(),
+  partial_rotary_factor: z.literal(1, '1 (whole-head rotary embeddings)').nullish(),
+  use_bidirectional_attention: z
+    .literal(false, 'false, because a position can only see those before it')
+    .nullish(),
+});
+
+/** A config.json whose values are of the right types. */
+export type ConfigKeys = z.infer<typeof schema>;
+
+/** @throws CheckpointError that names the first key that is wrong */
+export function readConfigKeys(json: unknown, file: string): ConfigKeys {
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const { path, message } = parsed.error.issues[0] ?? { path: [], message: 'a model config' };
+  const value = path.reduce<unknown>(
+    (at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key],
+    json,
+  );
+  throw invalid(file, path.join('.') || '(the whole file)', value, message);
+}
+
+export function invalid(
+  file: string,
+  key: string,
+  value: unknown,
+  expected: string,
+): CheckpointError {
+  const found = value === undefined ? 'is missing' : `is ${JSON.stringify(value)}`;
+  return new CheckpointError(
+    `${file}: ${key} ${found}; expected ${expected}. The embedded engine runs no other model.`,
+    { code: 'MODEL_CONFIG_INVALID', details: { file, key } },
+  );
+}

@@ -1,0 +1,153 @@
+/** What the families have in common with each other and what not, as data. */
+import type { ModelConfig, ModelFamily } from './config.js';
+
+/** Which layers have the window of `sliding_window`, where `layer_types` does not say. */
+export type WindowPattern =
+  /** All. */
+  | 'all'
+  /** From `max_window_layers` on. */
+  | 'late'
+  /** All but each `sliding_window_pattern`-th. */
+  | 'interleaved'
+  /** Those without rotary embeddings. */
+  | 'unrotated';
+
+export interface Family {
+  /** Begins the names of its classes in transformers. */
+  readonly className: string;
+  /** What transformers assumes for keys that config.json lacks; null is nothing. */
+  readonly defaults: Readonly<Record<string, unknown>>;
+  /** What every model of the family has. */
+  readonly traits?: Pick<
+    ModelConfig,
+    'norms' | 'normOffset' | 'qkNormScope' | 'fusedProjections'
+  > & { readonly qkNorm?: true };
+  /** `qkv`: of these three by construction; `key`: of all four if `attention_bias` is true. */
+  readonly attentionBias?: 'qkv' | 'key';
+  /** Reads `mlp_bias`. */
+  readonly mlpBias?: true;
+  /** Embeddings are multiplied by sqrt(hidden_size). */
+  readonly scaledEmbeddings?: true;
+  readonly windows?: {
+    readonly layers: WindowPattern;
+    /** There are windows only if `use_sliding_window` is true. */
+    readonly switched?: true;
+    /** Layers with a window have rotary embeddings of their own. */
+    readonly localRope?: true;
+  };
+  /** What a `rope_type` means where it is not what its name says. */
+  readonly ropeTypes?: Readonly<Record<string, string>>;
+  /** Reads `no_rope_layers`. */
+  readonly unrotatedLayers?: true;
+  /** Reads the keys of experts. */
+  readonly experts?: true;
+}
+
+const gemma = {
+  head_dim: 256,
+  hidden_activation: 'gelu_pytorch_tanh',
+  query_pre_attn_scalar: 256,
+  sliding_window: 4096,
+  tie_word_embeddings: true,
+} as const;
+const qwen = { max_position_embeddings: 32_768, sliding_window: 4096 } as const;
+
+export const families: Readonly<Record<ModelFamily, Family>> = {
+  qwen3: {
+    className: 'Qwen3',
+    defaults: { ...qwen, head_dim: 128, max_window_layers: 28 },
+    traits: { qkNorm: true },
+    attentionBias: 'key',
+    windows: { layers: 'late', switched: true },
+  },
+  qwen2: {
+    className: 'Qwen2',
+    defaults: { ...qwen, max_window_layers: 28 },
+    attentionBias: 'qkv',
+    windows: { layers: 'late', switched: true },
+  },
+  llama: {
+    className: 'Llama',
+    defaults: { max_position_embeddings: 2_048 },
+    attentionBias: 'key',
+    mlpBias: true,
+  },
+  mistral: {
+    className: 'Mistral',
+    defaults: { num_key_value_heads: 8, max_position_embeddings: 131_072, sliding_window: 4096 },
+    windows: { layers: 'all' },
+  },
+  phi3: {
+    className: 'Phi3',
+    defaults: { max_position_embeddings: 4_096, rms_norm_eps: 1e-5 },
+    traits: { fusedProjections: true },
+    ropeTypes: { yarn: 'longrope' },
+    windows: { layers: 'all' },
+  },
+  olmo2: {
+    className: 'Olmo2',
+    defaults: { max_position_embeddings: 2_048, rms_norm_eps: 1e-5 },
+    traits: { norms: 'after', qkNorm: true, qkNormScope: 'projection' },
+    attentionBias: 'key',
+  },
+  smollm3: {
+    className: 'SmolLM3',
+    defaults: {
+      num_key_value_heads: 4,
+      max_position_embeddings: 32_768,
+      rope_theta: 2_000_000,
+      tie_word_embeddings: true,
+      no_rope_layer_interval: 4,
+    },
+    attentionBias: 'key',
+    mlpBias: true,
+    windows: { layers: 'unrotated', switched: true },
+    unrotatedLayers: true,
+  },
+  gemma2: {
+    className: 'Gemma2',
+    defaults: {
+      ...gemma,
+      num_key_value_heads: 4,
+      max_position_embeddings: 8_192,
+      attn_logit_softcapping: 50,
+      final_logit_softcapping: 30,
+      sliding_window_pattern: 2,
+    },
+    traits: { norms: 'around', normOffset: 1 },
+    attentionBias: 'key',
+    scaledEmbeddings: true,
+    windows: { layers: 'interleaved' },
+  },
+  gemma3_text: {
+    className: 'Gemma3',
+    defaults: {
+      ...gemma,
+      num_key_value_heads: 4,
+      max_position_embeddings: 131_072,
+      rope_theta: 1_000_000,
+      rope_local_base_freq: 10_000,
+      final_logit_softcapping: null,
+      sliding_window_pattern: 6,
+    },
+    traits: { norms: 'around', normOffset: 1, qkNorm: true },
+    attentionBias: 'key',
+    scaledEmbeddings: true,
+    windows: { layers: 'interleaved', localRope: true },
+  },
+  qwen3_moe: {
+    className: 'Qwen3Moe',
+    defaults: {
+      ...qwen,
+      num_key_value_heads: 4,
+      num_experts: 128,
+      num_experts_per_tok: 8,
+      moe_intermediate_size: 768,
+      decoder_sparse_step: 1,
+    },
+    traits: { qkNorm: true },
+    attentionBias: 'key',
+    windows: { layers: 'all', switched: true },
+    experts: true,
+  },
+};

@@ -1,0 +1,56 @@
+/** The feed-forward branch of a block: one gated unit, or experts. */
+import { dimAt, type Value } from '../onnx/graph/graph.js';
+import { add, gelu, geluTanh, multiply, swiglu } from '../onnx/ops/elementwise.js';
+import { routingWeights } from '../onnx/ops/routing.js';
+import { columns } from '../onnx/ops/shape.js';
+import { layerTraits, type Activation, type Experts } from './config.js';
+import { expertName, layerPrefix } from './parameters.js';
+import { parameterOf, project, projectNamed, type Trunk } from './trunk.js';
+
+const gatedUnits: Readonly<Record<Activation, (gate: Value, up: Value) => Value>> = {
+  silu: swiglu,
+  gelu: (gate, up) => multiply(gelu(gate), up),
+  gelu_tanh: (gate, up) => multiply(geluTanh(gate), up),
+};
+
+/** `h` [B, S, d] -> [B, S, d] */
+export function feedForward(trunk: Trunk, layer: number, h: Value): Value {
+  const { experts } = trunk.config;
+  const prefix = `${layerPrefix(layer)}mlp.`;
+  return experts && !layerTraits(trunk.config, layer).dense
+    ? mixture(trunk, h, prefix, experts)
+    : unit(trunk, h, prefix);
+}
+
+/** down(act(gate(h)) * up(h)) */
+function unit(trunk: Trunk, h: Value, prefix: string): Value {
+  const { activation = 'silu', fusedProjections } = trunk.config;
+  const [gate, up] = fusedProjections
+    ? halves(projectNamed(trunk, h, `${prefix}gate_up_proj`))
+    : [projectNamed(trunk, h, `${prefix}gate_proj`), projectNamed(trunk, h, `${prefix}up_proj`)];
+  return projectNamed(trunk, gatedUnits[activation](gate, up), `${prefix}down_proj`);
+}
+
+function halves(both: Value): readonly [Value, Value] {
+  const width = (dimAt(both, -1) as number) / 2;
+  return [columns(both, 0, width), columns(both, width, width)];
+}
+
+/**
+ * The sum of the experts, each times its weight, which is 0 where the router has not picked it. All are
+ * computed for every token: so the number of rows of a product does not depend on the tokens,
+ * and neither do its sums.
+ */
+function mixture(
+  trunk: Trunk,
+  h: Value,
+  prefix: string,
+  { count, active, normalize }: Experts,
+): Value {
+  const logits = project(trunk, h, parameterOf(trunk, `${prefix}gate.weight`));
+  const weights = routingWeights(logits, { active, normalize });
+  const outputs = Array.from({ length: count }, (_, expert) =>
+    multiply(unit(trunk, h, prefix + expertName(expert)), columns(weights, expert, 1)),
+  );
+  return outputs.reduce(add);
+}

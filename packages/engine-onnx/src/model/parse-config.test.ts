@@ -1,0 +1,184 @@
+import { CheckpointError } from '@trinity-rft/core/internal';
+import { describe, expect, it } from 'vitest';
+
+import { parseModelConfig } from './parse-config.js';
+
+const base = {
+  model_type: 'qwen3',
+  vocab_size: 151_936,
+  hidden_size: 1024,
+  num_hidden_layers: 28,
+  num_attention_heads: 16,
+  num_key_value_heads: 8,
+  head_dim: 128,
+  intermediate_size: 3072,
+  rms_norm_eps: 1e-6,
+  rope_theta: 1_000_000,
+  tie_word_embeddings: true,
+  max_position_embeddings: 40_960,
+  eos_token_id: 151_645,
+};
+
+const small = { ...base, num_hidden_layers: 4 };
+
+describe('parseModelConfig', () => {
+  it('reads the config of Qwen3-0.6B', () => {
+    expect(
+      parseModelConfig(
+        { ...base, torch_dtype: 'bfloat16', use_sliding_window: false, sliding_window: null },
+        'config.json',
+      ),
+    ).toEqual({
+      family: 'qwen3',
+      vocabSize: 151_936,
+      hiddenSize: 1024,
+      layers: 28,
+      heads: 16,
+      kvHeads: 8,
+      headDim: 128,
+      intermediateSize: 3072,
+      normEpsilon: 1e-6,
+      ropeTheta: 1_000_000,
+      qkNorm: true,
+      qkvBias: false,
+      outputBias: false,
+      mlpBias: false,
+      tieEmbeddings: true,
+      maxPositions: 40_960,
+      eosTokenIds: [151_645],
+    });
+  });
+
+  it('reads rope settings in the spelling of transformers 4 and 5', () => {
+    const four = { ...base, rope_scaling: { type: 'linear', factor: 4 } };
+    const { rope_theta: theta, ...rest } = base;
+    const five = {
+      ...rest,
+      rope_parameters: { rope_type: 'linear', rope_theta: theta, factor: 4 },
+    };
+    expect(parseModelConfig(five, 'x')).toEqual(parseModelConfig(four, 'x'));
+    expect(parseModelConfig(four, 'x').ropeScaling).toEqual({ kind: 'linear', factor: 4 });
+  });
+
+  it('gives each family the biases that it has', () => {
+    const biases = (extra: object): unknown => {
+      const { qkvBias, outputBias, mlpBias } = parseModelConfig({ ...base, ...extra }, 'x');
+      return [qkvBias, outputBias, mlpBias];
+    };
+    expect(biases({ model_type: 'qwen2' })).toEqual([true, false, false]);
+    expect(biases({ model_type: 'llama', attention_bias: true, mlp_bias: true })).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(biases({ model_type: 'qwen3', attention_bias: true, mlp_bias: true })).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it('reads windows: of all layers, of some, of none', () => {
+    const windows = (extra: object): unknown =>
+      parseModelConfig({ ...small, ...extra }, 'x').layerTraits?.map(({ window }) => window ?? 0);
+    expect(windows({ model_type: 'mistral', sliding_window: null })).toBeUndefined();
+    expect(windows({ model_type: 'mistral' })).toEqual([4096, 4096, 4096, 4096]);
+    expect(windows({ model_type: 'phi3', sliding_window: 40_960 })).toBeUndefined();
+    expect(windows({ sliding_window: 8, max_window_layers: 2 })).toBeUndefined();
+    const switched = { use_sliding_window: true, sliding_window: 8 };
+    expect(windows({ ...switched, max_window_layers: 2 })).toEqual([0, 0, 8, 8]);
+    const types = ['sliding_attention', ...Array<string>(3).fill('full_attention')];
+    expect(windows({ ...switched, layer_types: types })).toEqual([8, 0, 0, 0]);
+    expect(windows({ model_type: 'gemma2' })).toEqual([4096, 0, 4096, 0]);
+    expect(windows({ model_type: 'gemma3_text', num_hidden_layers: 7 })).toEqual([
+      ...Array<number>(5).fill(4096),
+      0,
+      4096,
+    ]);
+  });
+
+  it('is Llama by another name for a Mistral without a window', () => {
+    const [mistral, llama] = ['mistral', 'llama'].map((family) =>
+      parseModelConfig({ ...small, model_type: family, sliding_window: null }, 'x'),
+    );
+    expect({ ...mistral, family: 'llama' }).toEqual(llama);
+  });
+
+  it('reads which layers are not rotated, or by a table of their own', () => {
+    const ropes = (extra: object): unknown =>
+      parseModelConfig({ ...small, ...extra }, 'x').layerTraits?.map(({ rope }) => rope ?? '');
+    expect(ropes({ model_type: 'smollm3' })).toEqual(['', '', '', 'none']);
+    expect(ropes({ model_type: 'smollm3', no_rope_layers: [0, 1, 1, 1] })).toEqual([
+      'none',
+      '',
+      '',
+      '',
+    ]);
+    const gemma = { model_type: 'gemma3_text', sliding_window_pattern: 2, rope_theta: 1e6 };
+    expect(ropes(gemma)).toEqual(['local', '', 'local', '']);
+    expect(parseModelConfig({ ...small, ...gemma }, 'x').localRope).toEqual({ theta: 10_000 });
+  });
+
+  it('reads experts, and the layers without', () => {
+    const config = parseModelConfig(
+      { ...small, model_type: 'qwen3_moe', mlp_only_layers: [0], decoder_sparse_step: 2 },
+      'x',
+    );
+    expect(config.experts).toEqual({ count: 128, active: 8, size: 768, normalize: false });
+    expect(config.layerTraits?.map(({ dense }) => dense ?? false)).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+  });
+
+  it.each(['vision_config', 'audio_config'])('refuses a model that has %s', (key) => {
+    const sees = { model_type: 'gemma3', text_config: {}, [key]: {} };
+    expect(() => parseModelConfig(sees, 'some/config.json')).toThrow(
+      `some/config.json: the model takes more than text (it has ${key}), which no engine supports. ` +
+        'Use a model of text alone',
+    );
+  });
+
+  it.for([
+    [{ model_type: 'mamba' }, 'model_type is "mamba"; expected qwen3, qwen2, llama, mistral,'],
+    [{ vocab_size: undefined }, 'vocab_size is missing'],
+    [{ hidden_size: '1024' }, 'hidden_size is "1024"; expected a whole number above 0.'],
+    [{ rms_norm_eps: -1 }, 'rms_norm_eps is -1; expected a number above 0.'],
+    [{ eos_token_id: 'end' }, 'eos_token_id is "end"; expected a token id or a list of them.'],
+    [{ rope_scaling: 8 }, 'rope_scaling is 8; expected a section of settings.'],
+    [{ tie_word_embeddings: 1 }, 'tie_word_embeddings is 1; expected true or false.'],
+    [
+      { num_key_value_heads: 5 },
+      'num_key_value_heads is 5; expected a divisor of num_attention_heads (16)',
+    ],
+    [{ head_dim: 7 }, 'head_dim is 7; expected an even whole number'],
+    [{ hidden_act: 'relu' }, 'hidden_act is "relu"; expected silu, gelu or gelu_pytorch_tanh.'],
+    [
+      { rope_scaling: { rope_type: 'longrope', factor: 4 } },
+      'rope_type is "longrope"; expected one of default, dynamic, linear, llama3, yarn',
+    ],
+    [{ model_type: 'phi3', rope_scaling: { type: 'yarn', factor: 4 } }, 'rope_type is "longrope"'],
+    [{ rope_scaling: { rope_type: 'yarn' } }, 'rope_parameters.factor is missing'],
+    [{ rope_scaling: { rope_type: 'llama3', factor: 8 } }, 'low_freq_factor is missing'],
+    [
+      { layer_types: Array<string>(28).fill('sliding_attention') },
+      'layer_types.0 is "sliding_attention"; expected full_attention, which follows from',
+    ],
+    [{ layer_types: ['full_attention'] }, 'expected a list with one entry for each of 28 layers'],
+    [{ layer_types: ['chunked_attention'] }, 'layer_types.0 is "chunked_attention"'],
+    [{ model_type: 'phi3', partial_rotary_factor: 0.75 }, 'partial_rotary_factor is 0.75'],
+    [{ model_type: 'gemma2', use_bidirectional_attention: true }, 'use_bidirectional_attention'],
+    [
+      { model_type: 'qwen3_moe', num_experts: 4 },
+      'num_experts_per_tok is 8; expected at most num_experts (4)',
+    ],
+    [{ quantization_config: { bits: 4 } }, 'quantization_config is {"bits":4}'],
+  ] as const)('rejects %j and names the key', ([extra, message]) => {
+    const parse = (): unknown => parseModelConfig({ ...base, ...extra }, 'some/config.json');
+    expect(parse).toThrow(CheckpointError);
+    expect(parse).toThrow(`some/config.json: `);
+    expect(parse).toThrow(message);
+  });
+});

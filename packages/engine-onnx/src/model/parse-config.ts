@@ -1,0 +1,113 @@
+/** Reads Hugging Face's `config.json`. */
+import { CheckpointError, otherInput } from '@trinity-rft/core/internal';
+
+import { activations, invalid, readConfigKeys, type ConfigKeys } from './config-keys.js';
+import { modelFamilies, type Activation, type ModelConfig } from './config.js';
+import { families } from './families.js';
+import { parseExperts, parseLayers } from './parse-layers.js';
+import { parseRope } from './parse-rope.js';
+
+/**
+ * Reads the parsed `config.json`, in the spelling of transformers 4 or 5.
+ * @param file named in errors
+ * @throws CheckpointError that names the key, its value and what is supported
+ */
+export function parseModelConfig(json: unknown, file: string): ModelConfig {
+  assertText(json, file);
+  const hf = readConfigKeys(withDefaults(json), file);
+  const family = families[hf.model_type];
+  const { heads, kvHeads, headDim } = headSizes(hf, file);
+  const maxPositions = hf.max_position_embeddings ?? 2_048;
+  const rope = parseRope(hf, { file, maxPositions });
+  const layerTraits = parseLayers(hf, { file, maxPositions });
+  const bias = family.attentionBias === 'key' && (hf.attention_bias ?? false);
+  return {
+    family: hf.model_type,
+    vocabSize: hf.vocab_size,
+    hiddenSize: hf.hidden_size,
+    layers: hf.num_hidden_layers,
+    heads,
+    kvHeads,
+    headDim,
+    intermediateSize: hf.intermediate_size,
+    normEpsilon: hf.rms_norm_eps ?? 1e-6,
+    ropeTheta: rope.theta,
+    ropeScaling: rope.scaling,
+    localRope: layerTraits?.some((layer) => layer.rope === 'local') ? rope.local : undefined,
+    qkNorm: false,
+    ...family.traits,
+    qkvBias: bias || family.attentionBias === 'qkv',
+    outputBias: bias,
+    mlpBias: family.mlpBias === true && (hf.mlp_bias ?? false),
+    activation: activationOf(hf),
+    attentionScale: reads(hf, 'query_pre_attn_scalar')
+      ? (hf.query_pre_attn_scalar ?? headDim) ** -0.5
+      : undefined,
+    attentionCap: capOf(hf, 'attn_logit_softcapping'),
+    logitCap: capOf(hf, 'final_logit_softcapping'),
+    embeddingScale: family.scaledEmbeddings ? Math.sqrt(hf.hidden_size) : undefined,
+    experts: parseExperts(hf, file),
+    layerTraits,
+    tieEmbeddings: hf.tie_word_embeddings ?? false,
+    maxPositions,
+    bosTokenId: hf.bos_token_id ?? undefined,
+    eosTokenIds: [hf.eos_token_id ?? []].flat(),
+    padTokenId: padTokenId(hf),
+  };
+}
+
+/** @throws CheckpointError for a model that has more than text as its input */
+function assertText(json: unknown, file: string): void {
+  const other = otherInput(json);
+  if (other === undefined) return;
+  throw new CheckpointError(
+    `${file}: the model takes more than text (it has ${other}), which no engine supports. Use a ` +
+      `model of text alone, of one of these: ${modelFamilies.join(', ')}.`,
+    { code: 'MODEL_NOT_TEXT', details: { file, key: other } },
+  );
+}
+
+function withDefaults(json: unknown): unknown {
+  const known = modelFamilies.find(
+    (family) => family === (json as { model_type?: unknown } | null)?.model_type,
+  );
+  return known ? { ...families[known].defaults, ...(json as object) } : json;
+}
+
+/** Keys that not all families have are read where they have a default. */
+const reads = (hf: ConfigKeys, key: string): boolean =>
+  Object.hasOwn(families[hf.model_type].defaults, key);
+
+function headSizes(
+  hf: ConfigKeys,
+  file: string,
+): Pick<ModelConfig, 'heads' | 'kvHeads' | 'headDim'> {
+  const heads = hf.num_attention_heads;
+  const kvHeads = hf.num_key_value_heads ?? heads;
+  const headDim = hf.head_dim ?? hf.hidden_size / heads;
+  if (heads % kvHeads !== 0)
+    throw invalid(
+      file,
+      'num_key_value_heads',
+      kvHeads,
+      `a divisor of num_attention_heads (${heads})`,
+    );
+  if (!Number.isInteger(headDim) || headDim % 2 !== 0)
+    throw invalid(file, 'head_dim', headDim, 'an even whole number');
+  return { heads, kvHeads, headDim };
+}
+
+function activationOf(hf: ConfigKeys): Activation | undefined {
+  const name = reads(hf, 'hidden_activation') ? hf.hidden_activation : hf.hidden_act;
+  const found = activations[name ?? 'silu'];
+  return found === 'silu' ? undefined : found;
+}
+
+const capOf = (
+  hf: ConfigKeys,
+  key: 'attn_logit_softcapping' | 'final_logit_softcapping',
+): number | undefined => (reads(hf, key) ? (hf[key] ?? undefined) : undefined);
+
+/** Some checkpoints write -1 for no padding token. */
+const padTokenId = ({ pad_token_id: id }: ConfigKeys): number | undefined =>
+  id != null && id >= 0 ? id : undefined;

@@ -1,0 +1,105 @@
+/** The settings of rotary embeddings in config.json. */
+import type { LocalRope, RopeScaling } from './config.js';
+import { invalid, type ConfigKeys, type RopeKeys } from './config-keys.js';
+import { families } from './families.js';
+
+/** The rotary embeddings of a model, and those of its layers with a window. */
+export interface ParsedRope {
+  readonly theta: number;
+  readonly scaling: RopeScaling | undefined;
+  readonly local: LocalRope;
+}
+
+interface Context {
+  readonly file: string;
+  readonly maxPositions: number;
+}
+
+/**
+ * In the spelling of transformers 4 (`rope_theta`, `rope_scaling`, `rope_local_base_freq`) or 5
+ * (`rope_parameters`, which may differ by the type of a layer).
+ */
+export function parseRope(hf: ConfigKeys, context: Context): ParsedRope {
+  const { full, sliding } = byLayerType(hf);
+  return {
+    theta: full.rope_theta ?? hf.rope_theta ?? 10_000,
+    scaling: parseScaling(full, hf, context),
+    local: {
+      theta: sliding.rope_theta ?? hf.rope_local_base_freq ?? 10_000,
+      scaling: parseScaling(sliding, hf, context),
+    },
+  };
+}
+
+function byLayerType(hf: ConfigKeys): { readonly full: RopeKeys; readonly sliding: RopeKeys } {
+  const found = hf.rope_parameters ?? {};
+  if (!('full_attention' in found))
+    return { full: hf.rope_parameters ?? hf.rope_scaling ?? {}, sliding: {} };
+  const { full_attention: full, sliding_attention: sliding } = found as Record<string, RopeKeys>;
+  return { full: full ?? {}, sliding: sliding ?? {} };
+}
+
+const keyOf = (name: string): string => `rope_scaling/rope_parameters.${name}`;
+
+function parseScaling(rope: RopeKeys, hf: ConfigKeys, context: Context): RopeScaling | undefined {
+  const { file } = context;
+  const { partial_rotary_factor: part } = rope;
+  if (part != null && part !== 1)
+    throw invalid(file, keyOf('partial_rotary_factor'), part, '1 (whole-head rotary embeddings)');
+  const named = rope.rope_type ?? rope.type ?? 'default';
+  const kind = families[hf.model_type].ropeTypes?.[named] ?? named;
+  const parse = scalings[kind];
+  if (parse) return parse(rope, withOriginal(rope, hf, context));
+  const known = Object.keys(scalings).join(', ');
+  throw invalid(file, keyOf('rope_type'), kind, `one of ${known}`);
+}
+
+interface Scaling {
+  readonly originalMaxPositions: number;
+  readonly need: (key: 'factor' | 'low_freq_factor' | 'high_freq_factor') => number;
+}
+
+/** By `rope_type`. */
+const scalings: Readonly<
+  Record<string, (rope: RopeKeys, scaling: Scaling) => RopeScaling | undefined>
+> = {
+  default: () => undefined,
+  // Frequencies depend on the length only beyond max_position_embeddings, where no sequence goes:
+  // keys that are cached would have to be rotated again.
+  dynamic: () => undefined,
+  linear: (_, { need }) => ({ kind: 'linear', factor: need('factor') }),
+  llama3: (_, { need, originalMaxPositions }) => ({
+    kind: 'llama3',
+    factor: need('factor'),
+    lowFreqFactor: need('low_freq_factor'),
+    highFreqFactor: need('high_freq_factor'),
+    originalMaxPositions,
+  }),
+  yarn: (rope, { need, originalMaxPositions }) => ({
+    kind: 'yarn',
+    factor: need('factor'),
+    betaFast: rope.beta_fast ?? 32,
+    betaSlow: rope.beta_slow ?? 1,
+    attentionFactor: rope.attention_factor ?? yarnAttentionFactor(rope, need('factor')),
+    originalMaxPositions,
+    truncate: rope.truncate ?? true,
+  }),
+};
+
+function withOriginal(rope: RopeKeys, hf: ConfigKeys, { file, maxPositions }: Context): Scaling {
+  return {
+    originalMaxPositions:
+      hf.original_max_position_embeddings ?? rope.original_max_position_embeddings ?? maxPositions,
+    need: (key) => {
+      const value = rope[key];
+      if (value == null) throw invalid(file, keyOf(key), value, 'a positive number');
+      return value;
+    },
+  };
+}
+
+/** @see Peng et al., arXiv:2309.00071, equation 22; with `mscale`, as DeepSeek-V2 has it */
+function yarnAttentionFactor({ mscale, mscale_all_dim: all }: RopeKeys, factor: number): number {
+  const scale = (by: number): number => (factor <= 1 ? 1 : 0.1 * by * Math.log(factor) + 1);
+  return mscale != null && all != null ? scale(mscale) / scale(all) : scale(1);
+}

@@ -1,0 +1,102 @@
+/** What the blocks and the head of one graph share: parameters, rotary tables, linear layers, norms. */
+import { InvariantError } from '@trinity-rft/core/internal';
+import type { Graph, Value } from '../onnx/graph/graph.js';
+import { add } from '../onnx/ops/elementwise.js';
+import { linear, linearInParts, lowRankLinear, type LowRank } from '../onnx/ops/matmul.js';
+import { rmsNorm } from '../onnx/ops/norm.js';
+import type { RotaryTables } from '../onnx/ops/rotary.js';
+import { gather } from '../onnx/ops/shape.js';
+import type { Agreement } from './column-parts.js';
+import type { ModelConfig } from './config.js';
+import { embeddingName, parameterSpecs } from './parameters.js';
+
+/**
+ * Mixes the values of a sequence. `q` [B, H, S, D], `k` and `v` [B, KV, S, D], rotated -> [B, S, H,
+ * D]. Training, prefill and decoding differ only in what the keys belong to: the sequence itself, or
+ * a cache.
+ */
+export type Attention = (layer: number, q: Value, k: Value, v: Value) => Value;
+
+/** The rotary tables of a model; `local` if some of its layers have others. */
+export interface RopeInputs {
+  readonly global: RotaryTables;
+  readonly local?: RotaryTables;
+}
+
+/** What the blocks of one graph share. */
+export interface Trunk {
+  readonly config: ModelConfig;
+  /** Parameters by Hugging Face name. */
+  readonly parameters: ReadonlyMap<string, Value>;
+  /** int64, as {@link rotary} needs them. */
+  readonly positions: Value;
+  readonly tables: RopeInputs;
+  readonly attention: Attention;
+  /**
+   * Column parts in which a linear layer is computed, see {@link Agreement}; they have no gradient.
+   * @default one part
+   */
+  readonly parts?: Agreement['parts'];
+  /** Low-rank factors by the weight that they are trained for, which already contains them. @default none */
+  readonly adapters?: ReadonlyMap<Value, LowRank>;
+}
+
+/** @throws InvariantError when the model has no parameter of this name */
+export function parameterOf({ parameters }: Pick<Trunk, 'parameters'>, name: string): Value {
+  const value = parameters.get(name);
+  if (value) return value;
+  throw new InvariantError(`The model has no parameter ${name}.`);
+}
+
+/** Adds a graph input for every parameter. */
+export function parameterInputs(graph: Graph, config: ModelConfig): ReadonlyMap<string, Value> {
+  return new Map(
+    parameterSpecs(config).map((spec) => [
+      spec.name,
+      graph.input(spec.name, 'float32', spec.shape),
+    ]),
+  );
+}
+
+/**
+ * Adds the inputs `rope_cos` and `rope_sin`, [P, D / 2] with P at least the largest position plus
+ * one, and with `_local` at their end those of layers with others.
+ */
+export function tableInputs(graph: Graph, config: ModelConfig): RopeInputs {
+  const shape = ['P', config.headDim / 2];
+  const pair = (suffix: string): RotaryTables => ({
+    cos: graph.input(`rope_cos${suffix}`, 'float32', shape),
+    sin: graph.input(`rope_sin${suffix}`, 'float32', shape),
+  });
+  return { global: pair(''), local: config.localRope && pair('_local') };
+}
+
+/** Rows of the embedding matrix. `ids` [B, S] -> [B, S, d] */
+export function embed(trunk: Trunk, ids: Value): Value {
+  return gather(parameterOf(trunk, embeddingName), ids);
+}
+
+/**
+ * A linear layer, in parts if the trunk has them. `x` [..., in], `weight` [out, in], `bias`
+ * [out]
+ */
+export function project(trunk: Trunk, x: Value, weight: Value, bias?: Value): Value {
+  const adapter = trunk.adapters?.get(weight);
+  if (adapter) return lowRankLinear(x, weight, bias, adapter);
+  const sizes = trunk.parts?.(weight.shape as readonly [number, number]) ?? [];
+  return sizes.length > 1 ? linearInParts(x, weight, bias, sizes) : linear(x, weight, bias);
+}
+
+/** {@link project} by the weight, and the bias if there is one, of a layer's name. */
+export function projectNamed(trunk: Trunk, x: Value, name: string): Value {
+  const weight = parameterOf(trunk, `${name}.weight`);
+  return project(trunk, x, weight, trunk.parameters.get(`${name}.bias`));
+}
+
+/** RMSNorm by the weights of a name. */
+export function normalize(trunk: Trunk, x: Value, name: string): Value {
+  const { normOffset, normEpsilon } = trunk.config;
+  const stored = parameterOf(trunk, name);
+  const weight = normOffset ? add(stored, x.graph.scalar(normOffset)) : stored;
+  return rmsNorm(x, weight, normEpsilon);
+}

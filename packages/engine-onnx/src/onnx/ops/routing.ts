@@ -1,0 +1,49 @@
+/** Weights of experts. */
+import { dimAt, withPullback, type Value } from '../graph/graph.js';
+import { multiply, reciprocal, subtract } from './elementwise.js';
+import { matmul } from './matmul.js';
+import { expand, scatterElements } from './select.js';
+
+export interface RoutingOptions {
+  /** Experts per token. */
+  readonly active: number;
+  /** The weights of a token sum to 1. */
+  readonly normalize: boolean;
+}
+
+/**
+ * The probabilities of the most probable experts, 0 for the others. Which they are has no gradient.
+ * `logits` [..., E] -> [..., E]
+ */
+export function routingWeights(logits: Value, { active, normalize }: RoutingOptions): Value {
+  const probabilities = softmax(logits);
+  const picked = multiply(probabilities, largest(probabilities, active));
+  return normalize ? multiply(picked, reciprocal(rowSum(picked))) : picked;
+}
+
+/** With p = softmax(x): dL/dx = p (g - sum(g p)). Over the last dimension. */
+function softmax(a: Value): Value {
+  const output = { shape: a.shape };
+  const p = a.graph.node('Softmax', [a], output, { attributes: { axis: -1 } });
+  return withPullback(p, [a], (g) => [multiply(p, subtract(g, rowSum(multiply(g, p))))]);
+}
+
+/** 1 at the `count` largest numbers of each row, 0 elsewhere; no gradient. */
+function largest(a: Value, count: number): Value {
+  const { graph } = a;
+  const shape = a.shape.with(-1, count);
+  const [, indices] = graph.nodes(
+    'TopK',
+    [a, graph.integers([count])],
+    [{ shape }, { shape, dtype: 'int64' }],
+    { attributes: { axis: -1 } },
+  ) as [Value, Value];
+  const [zeros, ones] = [expand(graph.scalar(0), a.shape), expand(graph.scalar(1), shape)];
+  return scatterElements(zeros, indices, ones, { axis: -1 });
+}
+
+/** Sum over the last dimension, kept as size 1. */
+function rowSum(a: Value): Value {
+  const width = Number(dimAt(a, -1));
+  return matmul(a, a.graph.constant(new Float32Array(width).fill(1), [width, 1]));
+}

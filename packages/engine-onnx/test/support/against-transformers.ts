@@ -1,0 +1,44 @@
+/** Compares the engine with what tools/fixtures/transformers_models.py left in a folder. */
+import { parameterSpecs } from '../../src/model/parameters.js';
+import { WeightBuffers } from '../../src/model/weights.js';
+import { loadModelFolder } from '../../src/storage/model-folder.js';
+import { OnnxTrainer } from '../../src/train/trainer.js';
+import { distance, largest, readBatch, readTensors } from './fixtures.js';
+
+export interface Differences {
+  /** Largest absolute differences. */
+  readonly logprobs: number;
+  readonly entropy: number;
+  /** Largest difference of an entry by the largest entry of its tensor; of all tensors. */
+  readonly gradient: number;
+  /** The tensor that it is of. */
+  readonly parameter: string;
+}
+
+export async function differencesFrom(folder: string): Promise<Differences> {
+  const { config, weights } = await loadModelFolder(folder);
+  const { batch } = await readBatch(folder);
+  const stored = await readTensors(`${folder}/expected.safetensors`);
+  const expected = (name: string): Float32Array => stored.get(name)?.data ?? Float32Array.of(NaN);
+  const buffers = new WeightBuffers(config, weights);
+  const trainer = new OnnxTrainer({ config, weights: buffers, threads: 1 });
+  const pass = await trainer.forward(batch, { entropy: true });
+  await trainer.backward(pass, {
+    logprobs: expected('grad_logprobs'),
+    entropy: expected('grad_entropy'),
+  });
+  const found = trainer.gradient ?? new Float32Array();
+  const errors = parameterSpecs(config).map(({ name, offset, size }) => {
+    const wanted = expected(`grad.${name}`);
+    const error = distance(found.subarray(offset, offset + size), wanted) / largest(wanted);
+    return { name, error };
+  });
+  const worst = errors.reduce((a, b) => (a.error > b.error ? a : b));
+  await trainer.close();
+  return {
+    logprobs: distance(pass.logprobs, expected('logprobs')),
+    entropy: distance(pass.entropy ?? new Float32Array(), expected('entropy')),
+    gradient: worst.error,
+    parameter: worst.name,
+  };
+}
