@@ -153,3 +153,60 @@ describe('what is trained', () => {
     expect(problems(cwd, yaml({ model, rest }), withOther())).toEqual([]);
   });
 });
+
+describe('servers that sample beside the engine', () => {
+  const servers = (more: string): string => `explorer:\n  rollout_model:\n    ${more}`;
+  const vllm = (more: string): string => servers(`engine_type: vllm_async\n    ${more}`);
+
+  it('are those of base_url, with the key of api_key', () => {
+    const rest = vllm(
+      'base_url: [http://a:8000/v1/, http://b:8001]\n    api_key: k\n    dtype: float32\n    tensor_parallel_size: 2',
+    );
+    const { sampler: found } = stageOf(cwd, yaml({ rest }), withOther());
+    expect(found).toEqual({
+      name: 'vllm',
+      servers: [
+        { url: 'http://a:8000', apiKey: 'k' },
+        { url: 'http://b:8001', apiKey: 'k' },
+      ],
+      tolerance: 1e-3,
+      start: {
+        dtype: 'float32',
+        tensorParallelSize: 2,
+        gpuMemoryUtilization: 0.9,
+        enforceEager: false,
+      },
+    });
+  });
+
+  it('are one or several, also in one word', () => {
+    const { sampler: found } = stageOf(cwd, yaml({ rest: vllm('base_url: http://a,http://b') }));
+    expect(found?.servers).toEqual([{ url: 'http://a' }, { url: 'http://b' }]);
+  });
+
+  it('are none where no address is given, which is said', () => {
+    const { config, warnings } = parse(cwd, yaml({ rest: servers('engine_type: vllm') }));
+    expect(config.stages[0].sampler).toBeUndefined();
+    expect(warnings).toEqual([expect.stringContaining('The embedded engine samples instead')]);
+  });
+
+  it.each([
+    ['base_url: http://a', 'base_url', 'engine_type: vllm'],
+    ['engine_type: vllm\n    base_url: a:8000', 'base_url', 'such as http://127.0.0.1:8000'],
+    ['engine_type: vllm\n    base_url: http://u:secret@a', 'base_url', 'Move the key to api_key'],
+  ])('must fit: %j', (more, key, message) => {
+    const [problem] = problems(cwd, yaml({ rest: servers(more) }));
+    expect(problem).toMatchObject({
+      key: `explorer.rollout_model.${key}`,
+      message: expect.stringContaining(message),
+    });
+    expect(JSON.stringify(problem)).not.toContain('secret');
+  });
+
+  it('cannot restrict answers', () => {
+    const rest = `explorer:\n  constrained_decoding: true\n  rollout_model:\n    engine_type: vllm\n    base_url: http://a`;
+    expect(problems(cwd, yaml({ rest }))[0]).toMatchObject({
+      key: 'explorer.constrained_decoding',
+    });
+  });
+});

@@ -15,6 +15,7 @@ import { deriveSynchronizer } from './synchronizer.js';
 import { checkSampling } from './buffer/sample-strategy.js';
 import { deriveExplorer } from './explorer.js';
 import { deriveModel } from './model/model.js';
+import { deriveSampler } from './model/sampler.js';
 import { deriveMonitorArgs } from './monitor.js';
 import { asPart, deriveRunStore } from './part.js';
 import { checkDistribution } from './sampling-distribution.js';
@@ -122,6 +123,7 @@ function deriveStage(given: StageContext, identity: Identity): StageConfig {
     name: stageName === undefined ? identity.name : `${identity.name}/${stageName}`,
     seed,
     engine,
+    sampler: deriveSampler(context),
     jobDirectory,
     algorithm,
     model,

@@ -32,6 +32,9 @@ export const trainerType = (engines: EngineFactsTable) =>
     derived,
   );
 
+/** Programs that sample beside the engine that trains, at the addresses of `base_url`. */
+export const samplerNames = ['vllm'] as const;
+
 /** `engine_type` of the rollout model, and of auxiliary models, which can be `external`. */
 export const engineType = (engines: EngineFactsTable, kind: 'rollout' | 'auxiliary') => {
   const auxiliary = kind === 'auxiliary';
@@ -43,8 +46,12 @@ export const engineType = (engines: EngineFactsTable, kind: 'rollout' | 'auxilia
   return field(
     choice as z.ZodPreprocess<z.ZodEnum<Record<string, string>>>,
     defaultEngineName(engines),
-    'What samples. onnx: the embedded engine, also for vllm.',
-    ignored('The embedded engine samples instead.', { values: missing(engines, ['vllm']) }),
+    auxiliary
+      ? 'What samples. onnx: the embedded engine, also for vllm.'
+      : 'What samples. onnx: the embedded engine; vllm: the servers of base_url, without it the engine that trains.',
+    ignored('The embedded engine samples instead.', {
+      values: auxiliary ? missing(engines, ['vllm']) : [],
+    }),
     notSupported(`${use(engines)}${auxiliary ? ', or give base_url' : ''}.`, {
       values: missing(engines, ['tinker', ...(auxiliary ? [] : ['external']), 'sglang']),
     }),

@@ -15,7 +15,7 @@ import {
   section,
   unused,
 } from './fields.js';
-import { externalModel, float32, noPython, tunesVllm } from './model.js';
+import { externalModel, float32, noPython, oneOrMore, tunesVllm } from './model.js';
 import { dict, flag, float, int, text, word } from './scalars.js';
 
 const oneEngine = () =>
@@ -163,11 +163,16 @@ export const rolloutModelSection = (engines: EngineFactsTable) =>
       ...commonShape,
       chat_template: maybe(text(), 'Default: the chat template of the model section.'),
       enable_history: field(flag(), false, historyText, unused),
+      base_url: maybe(
+        oneOrMore(word()),
+        'Extension. Address of a vLLM server, or a list of them. Default: the engine that trains samples.',
+        derived,
+      ),
       api_key: field(
         text(),
         'EMPTY',
-        'vLLM only; every run gets its own key.',
-        ignored('Every run gets its own key.'),
+        'Key of the servers of base_url. Agents get a key of their own for every run.',
+        derived,
       ),
       external_model_config: externalModel('The embedded engine samples; remove it.'),
     },

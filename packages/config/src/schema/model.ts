@@ -25,7 +25,8 @@ export const linearModules = [
   'down_proj',
 ] as const;
 
-const oneOrMore = <S extends z.ZodType>(item: S) =>
+/** One word, several with commas, or a list. */
+export const oneOrMore = <S extends z.ZodType>(item: S) =>
   z.preprocess(
     (value) => (typeof value === 'string' ? value.split(',').map((word) => word.trim()) : value),
     z.array(item),

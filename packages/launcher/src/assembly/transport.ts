@@ -10,9 +10,12 @@ export interface StageTransport extends WeightTransport {
   close(): Promise<void>;
 }
 
-/** `memory` switches arrays inside the engine, `checkpoint` uses a model folder under `sync/`. */
+/**
+ * `memory` switches arrays inside the engine, `checkpoint` uses a model folder under `sync/`, as an
+ * engine that samples elsewhere does by itself.
+ */
 export function createTransport(stage: StageConfig, engine: Engine): StageTransport {
-  return stage.synchronizer.syncMethod === 'memory'
+  return stage.synchronizer.syncMethod === 'memory' || stage.sampler !== undefined
     ? memoryTransport(engine)
     : checkpointTransport(stage, engine);
 }

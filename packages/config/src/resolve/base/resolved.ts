@@ -4,11 +4,12 @@
  * this file adds those that are derived from several keys, other sections or the disk.
  */
 import type { DataSchema, LossAggMode } from '@trinity-rft/algorithm';
-import type { AlgorithmNeeds } from '@trinity-rft/core';
+import type { AlgorithmNeeds, ServerAddress } from '@trinity-rft/core';
 import type { BatchUnit, RolloutArgs } from '@trinity-rft/core/internal';
 import type { algorithmSection, optimizer } from '../../schema/algorithm.js';
 import type { buffer, rowsKeys, storeKeys, taskset } from '../../schema/buffer.js';
 import type { rowFormat, taskSelector } from '../../schema/data.js';
+import type { samplerNames } from '../../schema/engines.js';
 import type { explorerSection, serveKeys } from '../../schema/explorer.js';
 import type { auxiliaryModelItem, rolloutModelSection } from '../../schema/inference.js';
 import type { model } from '../../schema/model.js';
@@ -72,6 +73,8 @@ export interface StageConfig {
    * `trainer.trainer_type`, or `explorer.rollout_model.engine_type`, else the first of the table.
    */
   readonly engine: string;
+  /** Samples in its place; undefined: the engine does both. */
+  readonly sampler: SamplerConfig | undefined;
   /** Absolute: the run's directory, with `/<stageName>` appended for a named stage. */
   readonly jobDirectory: string;
   readonly algorithm: AlgorithmConfig;
@@ -84,6 +87,23 @@ export interface StageConfig {
   readonly cluster: ClusterConfig;
   readonly monitor: MonitorConfig;
   readonly log: LogConfig;
+}
+
+/** Programs that sample beside the engine that trains. */
+export interface SamplerConfig {
+  readonly name: (typeof samplerNames)[number];
+  readonly servers: readonly ServerAddress[];
+  /** Largest difference between its log-probabilities and those of the engine, in nats. */
+  readonly tolerance: number;
+  /** How its servers are to be started. */
+  readonly start: SamplerStart;
+}
+
+export interface SamplerStart {
+  readonly dtype: string;
+  readonly tensorParallelSize: number;
+  readonly gpuMemoryUtilization: number;
+  readonly enforceEager: boolean;
 }
 
 /**

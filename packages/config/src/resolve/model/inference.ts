@@ -6,7 +6,7 @@ import type { CompleteLengths, Lengths } from './lengths.js';
 
 export type InferenceInput = Omit<
   RunInput['explorer']['rollout_model'],
-  'model_path' | 'name' | 'api_key'
+  'model_path' | 'name' | 'api_key' | 'base_url'
 >;
 
 /** The lengths that a section sets, completed by those of the trained model. */

@@ -6,6 +6,7 @@ import { EngineError } from '@trinity-rft/core/internal';
 import type { StageContext } from '../../context/stage-context.js';
 import { engineNamed } from './engines.js';
 import { explainFolderErrors, modelOfStage } from './model-folder.js';
+import { openWithSampler, samplesElsewhere } from './samplers.js';
 
 export interface StageEngine extends Engine {
   /**
@@ -26,8 +27,9 @@ export async function openEngine(
 ): Promise<StageEngine> {
   const { stage, startModel, runtime, engines } = context;
   const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
-  const engine = await explainFolderErrors(modelOfStage(context), () =>
-    engineNamed(engines, stage.engine).open({
+  const factory = engineNamed(engines, stage.engine);
+  const openTrainer = (): Promise<Engine> =>
+    factory.open({
       modelPath: startModel,
       reference,
       threads,
@@ -36,7 +38,11 @@ export async function openEngine(
       lora,
       seed: runtime.seedFor('lora', stage.stageIndex),
       tokenBytes: tokenByteTable(format.tokenizer),
-    }),
+    });
+  const engine = await explainFolderErrors(modelOfStage(context), () =>
+    samplesElsewhere(stage)
+      ? openWithSampler(context, { format, capabilities: factory.capabilities, openTrainer })
+      : openTrainer(),
   );
   const failure = new AbortController();
   return {

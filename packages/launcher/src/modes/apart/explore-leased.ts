@@ -41,6 +41,8 @@ export async function exploreLeased(
     waitsForRuns: syncStyle !== 'fully_async',
     logger,
     onTaken,
+    tolerance: stage.sampler?.tolerance,
+    keepsFiles: stage.sampler !== undefined,
   });
   await unlessEngineFails(lost, () =>
     exploreTasks({

@@ -1,5 +1,5 @@
 /** The explorer's side of moving weights: fetch, check, load, and prove that they are in use. */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger, Sampler } from '@trinity-rft/core';
 import {
@@ -24,6 +24,10 @@ export interface FollowOptions {
   readonly waitsForRuns: boolean;
   readonly logger: Logger;
   readonly onTaken: (version: number) => void;
+  /** Of the two programs' log-probabilities, in nats. @default that of one engine on two machines */
+  readonly tolerance?: number;
+  /** The sampler reads the files again when one of its servers comes back. @default false */
+  readonly keepsFiles?: boolean;
 }
 
 /** Log-probabilities of the trainer and of this explorer may differ by this much, in nats. */
@@ -87,14 +91,21 @@ const tryTake = (options: FollowOptions, weights: PublishedWeights): Promise<Att
   load(options, weights).catch((error: Error) => ({ error }));
 
 async function load(options: FollowOptions, weights: PublishedWeights): Promise<Attempt> {
-  const { sampler, run } = options;
+  const { sampler, run, tolerance = probeTolerance, keepsFiles = false } = options;
   const { version, digest, probe, location } = weights;
   const directory = location.kind === 'folder' ? location.path : await fetchFiles(options, weights);
   const problem = await problemOfWeights(directory, { run, version, digest });
   if (problem !== undefined) return { problem };
-  await sampler.adopt({ kind: 'checkpoint', directory }, version);
-  if (location.kind === 'store') await rm(directory, { recursive: true, force: true });
-  return proof(sampler, probe);
+  await sampler.adopt({ kind: 'checkpoint', directory, probe }, version);
+  if (location.kind === 'store') await removeFetched(options, keepsFiles ? directory : undefined);
+  return proof(sampler, probe, tolerance);
+}
+
+async function removeFetched({ scratch }: FollowOptions, kept: string | undefined): Promise<void> {
+  for (const name of await readdir(scratch)) {
+    const directory = path.join(scratch, name);
+    if (directory !== kept) await rm(directory, { recursive: true, force: true });
+  }
 }
 
 /** What is missing in the store is missing in the folder. */
@@ -127,7 +138,7 @@ function filesOf(list: Uint8Array): readonly string[] {
   }
 }
 
-async function proof(sampler: Sampler, probe: DeliveryProbe): Promise<Attempt> {
+async function proof(sampler: Sampler, probe: DeliveryProbe, tolerance: number): Promise<Attempt> {
   if (!sampler.score) return {};
   const { promptLength } = probe;
   const tokens = Int32Array.from(probe.tokens);
@@ -136,9 +147,9 @@ async function proof(sampler: Sampler, probe: DeliveryProbe): Promise<Attempt> {
     Math.abs(value - (logprobs[i] ?? Number.NaN)),
   );
   const difference = Math.max(...differences);
-  if (difference <= probeTolerance) return { difference };
+  if (difference <= tolerance) return { difference };
   return {
     difference: Number.isFinite(difference) ? difference : undefined,
-    problem: `after loading them, this explorer scores the trainer's text differently, by ${difference} nats (at most ${probeTolerance} is allowed): other weights are in use`,
+    problem: `after loading them, this explorer scores the trainer's text differently, by ${difference} nats (at most ${tolerance} is allowed): other weights are in use`,
   };
 }

@@ -10,6 +10,7 @@ import type {
   PublishedWeights,
   RunStore,
 } from '@trinity-rft/core/internal';
+import { probeTokens } from '../../assembly/models/probe.js';
 import type { StageTransport } from '../../assembly/transport.js';
 import { listName, writeWeightList } from './weight-files.js';
 
@@ -93,17 +94,12 @@ async function removeOld({ stage, store, member }: PublishOptions): Promise<void
     await rm(folderOf(stage, version), { recursive: true, force: true });
 }
 
-const probeText =
-  'The explorer has the weights of the trainer if both score this text alike: 0, 1, 2, 3; yes or no? { "a": [b] }';
-
 async function scoreProbe({
   trainer,
   maxModelLen,
   format,
 }: PublishOptions): Promise<DeliveryProbe> {
-  const tokens = Int32Array.from(
-    format.tokenizer.encode(probeText).slice(0, Math.min(48, maxModelLen)),
-  );
+  const tokens = probeTokens(format, maxModelLen);
   const { logprobs } = await trainer.forward({
     rows: [{ tokens, promptLength: 1, temperature: 1 }],
   });

@@ -16,11 +16,15 @@ const derived: readonly RegExp[] = [
   /^buffer\.train_batch\./,
   /^model\.from_previous_stage$/,
   /\.is_(?:local|eval)$/,
+  /^sampler\.tolerance$/,
 ];
 
 /** Where the resolved configuration has another name or place than the YAML. */
 const renamed: readonly (readonly [resolved: RegExp, key: string])[] = [
   [/^engine$/, 'trainer.trainer_type'],
+  [/^sampler\.name$/, 'explorer.rollout_model.engine_type'],
+  [/^sampler\.servers\[(\d+)\]\.url$/, 'explorer.rollout_model.base_url[$1]'],
+  [/^sampler\.(?:servers\[\d+\]|start)\./, 'explorer.rollout_model.'],
   [/^model\.lora\.(rank|alpha)$/, 'model.lora_configs[0].lora_$1'],
   [/^model\.lora\./, 'model.lora_configs[0].'],
   [/^explorer\.serve\.host$/, 'explorer.listen_address'],

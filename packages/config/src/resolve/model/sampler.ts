@@ -1,0 +1,80 @@
+/** The programs that sample beside the engine that trains. */
+import type { ServerAddress } from '@trinity-rft/core';
+import { samplerNames } from '../../schema/engines.js';
+import type { KeyPath } from '../../source/node.js';
+import type { StageContext } from '../base/context.js';
+import type { SamplerConfig } from '../base/resolved.js';
+
+const section: KeyPath = ['explorer', 'rollout_model'];
+const at = (key: string): KeyPath => [...section, key];
+
+/** Rounding of float32 over a whole model, and of the formats with 8 bits or less of precision. */
+const tolerances = { float32: 1e-3, lower: 0.5 } as const;
+
+/** Undefined: the engine that trains samples as well. */
+export function deriveSampler(context: StageContext): SamplerConfig | undefined {
+  const { rollout_model: input } = context.input.explorer;
+  const { engine_type: type, base_url: urls } = input;
+  const name = samplerNames.find((known) => known === type);
+  if (urls === null || urls.length === 0) {
+    warnOfNoServers(context, name);
+    return undefined;
+  }
+  if (name === undefined) {
+    context.report(
+      at('base_url'),
+      `is only used with engine_type: ${samplerNames.join(' or ')}. Set it, or remove base_url.`,
+      [at('engine_type')],
+    );
+    return undefined;
+  }
+  if (context.input.explorer.constrained_decoding)
+    context.report(
+      ['explorer', 'constrained_decoding'],
+      `got true, but ${name} servers cannot restrict answers here. Set it to false.`,
+    );
+  const { dtype } = input;
+  return {
+    name,
+    servers: urls.flatMap((url) => serverAt(context, url) ?? []),
+    tolerance: dtype === 'float32' ? tolerances.float32 : tolerances.lower,
+    start: {
+      dtype,
+      tensorParallelSize: input.tensor_parallel_size,
+      gpuMemoryUtilization: input.gpu_memory_utilization,
+      enforceEager: input.enforce_eager,
+    },
+  };
+}
+
+function warnOfNoServers(context: StageContext, name: string | undefined): void {
+  const isOwn = name !== undefined && Object.hasOwn(context.engines, name);
+  if (name !== undefined && !isOwn)
+    context.warn(
+      at('engine_type'),
+      'ignored. The embedded engine samples instead; give base_url to sample on servers.',
+    );
+  if (context.isSet(...at('api_key')))
+    context.warn(at('api_key'), 'ignored. Every run gets its own key.');
+}
+
+function serverAt(context: StageContext, address: string): ServerAddress | undefined {
+  const { api_key: apiKey } = context.input.explorer.rollout_model;
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    context.report(
+      at('base_url'),
+      `got "${address}". Expected an address such as http://127.0.0.1:8000.`,
+    );
+    return undefined;
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '') {
+    context.report(
+      at('base_url'),
+      'contains a user, a password or a query. Move the key to api_key, as ${oc.env:VLLM_API_KEY}.',
+    );
+    return undefined;
+  }
+  const root = `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/v1$/, '');
+  return apiKey === 'EMPTY' ? { url: root } : { url: root, apiKey };
+}

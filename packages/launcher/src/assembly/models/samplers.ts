@@ -1,0 +1,85 @@
+/** The samplers that configurations can choose beside the engine that trains. */
+import path from 'node:path';
+import type { ChatFormat } from '@trinity-rft/chat';
+import type { SamplerConfig, StageConfig } from '@trinity-rft/config';
+import type {
+  Engine,
+  EngineCapabilities,
+  RemoteSampler,
+  SamplerFactory,
+  TrainEngine,
+} from '@trinity-rft/core';
+import { InvariantError, knowSecret } from '@trinity-rft/core/internal';
+import { vllmSampler } from '@trinity-rft/engine-vllm';
+import type { StageContext } from '../../context/stage-context.js';
+import { compositeEngine } from './composite-engine.js';
+import { probeTokens } from './probe.js';
+
+const samplers: Readonly<Record<SamplerConfig['name'], SamplerFactory>> = { vllm: vllmSampler };
+
+/** False where nothing is sampled. */
+export const samplesElsewhere = ({ sampler, mode, part }: StageConfig): boolean =>
+  sampler !== undefined && mode !== 'train' && part !== 'train';
+
+interface TrainerParts {
+  readonly format: ChatFormat;
+  readonly capabilities: EngineCapabilities;
+  readonly openTrainer: () => Promise<Engine>;
+}
+
+/** An engine that samples on the servers of the stage, and trains here unless others do. */
+export async function openWithSampler(
+  context: StageContext,
+  { format, capabilities, openTrainer }: TrainerParts,
+): Promise<Engine> {
+  const { stage } = context;
+  const sampler = await openSampler(context);
+  if (stage.part === 'explore')
+    return { capabilities, trainer: noTrainer, sampler, close: () => sampler.close() };
+  try {
+    return await compositeEngine({
+      engine: await openTrainer(),
+      sampler,
+      folder: path.join(stage.jobDirectory, 'sync'),
+      probe: probeTokens(format, sampler.maxModelLen),
+    });
+  } catch (error) {
+    await sampler.close();
+    throw error;
+  }
+}
+
+function openSampler({ stage, startModel, runtime }: StageContext): Promise<RemoteSampler> {
+  const { sampler, model, explorer, synchronizer } = stage;
+  if (sampler === undefined)
+    throw new InvariantError('The stage names no sampler.', { code: 'SAMPLER_MISSING' });
+  for (const { apiKey } of sampler.servers) if (apiKey !== undefined) knowSecret(apiKey);
+  const { clock, logger } = runtime;
+  return samplers[sampler.name].open({
+    modelPath: startModel,
+    servers: sampler.servers,
+    lora: model.lora !== undefined,
+    maxModelLen: model.maxModelLen,
+    // Elsewhere nothing is in flight when weights move, or must end on those it began with.
+    inFlight: synchronizer.syncStyle === 'fully_async' ? 'continue' : 'finish',
+    tolerance: sampler.tolerance,
+    timeoutMs: explorer.maxTimeoutMs,
+    clock,
+    logger,
+  });
+}
+
+const unused = (): Promise<never> =>
+  Promise.reject(
+    new InvariantError('An explorer does not train.', { code: 'EXPLORER_HAS_NO_TRAINER' }),
+  );
+
+const noTrainer: TrainEngine = {
+  forward: unused,
+  backward: unused,
+  step: unused,
+  publish: unused,
+  save: unused,
+  load: unused,
+  stats: () => Promise.resolve({}),
+};
