@@ -50,6 +50,6 @@ async function explore(parts: ProcessParts, seat: Seat, name: string): Promise<v
     scratch: path.join(jobFolder, name),
     onTaken: () => undefined,
     taskOf: async (leased) => taskOf(scenario, leased),
-    runTask: (task) => startTask(task).outcome,
+    startTask,
   });
 }

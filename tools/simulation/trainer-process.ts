@@ -51,6 +51,7 @@ async function train(parts: ProcessParts, trained: TrainParts): Promise<number> 
     store: parts.store,
     seat,
     version: () => progress.version,
+    clock: parts.runtime.clock,
     lookEveryMs,
   });
   const store = shareStore(inner, {

@@ -11,6 +11,8 @@ let workspace: Workspace;
 beforeAll(async () => {
   workspace = await createWorkspace();
   workspace.write('plugins/twice.ts', twice);
+  workspace.write('plugins/halting.ts', halting);
+  workspace.write('plugins/judged.ts', judged);
   const rows = Array.from({ length: 40 }, (_, i) => ({
     question: `${i % 10}+${i % 7}=`,
     answer: String(((i % 10) + (i % 7)) % 10),
@@ -32,6 +34,45 @@ export const twice = defineWorkflow({
     const [second] = await model.chat(messages);
     // The runs of every second task are all alike.
     return task.index.row % 2 ? 0 : (first.responseText + second.responseText).length % 3;
+  },
+});
+`;
+
+/** Of every second task two runs never end; the other tasks end after its other runs. */
+const halting = `
+import { defineWorkflow } from '@trinity-rft/workflow';
+const ended = new Map();
+export const halting = defineWorkflow({
+  name: 'halting',
+  run: async ({ task, model, runId }) => {
+    const [answer] = await model.chat([{ role: 'user', content: String(task.rawTask['question']) }]);
+    const run = Number(runId.split('/').at(-1));
+    if (task.taskId % 2 === 1 && run > 1) await new Promise(() => undefined);
+    if (task.taskId % 2 === 1) ended.set(task.batchId, (ended.get(task.batchId) ?? 0) + 1);
+    while (task.taskId % 2 === 0 && (ended.get(task.batchId) ?? 0) < 4)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    return answer.responseText.length;
+  },
+});
+`;
+
+/** Somebody scores every second task after its runs. */
+const judged = `
+import { defineWorkflow } from '@trinity-rft/workflow';
+async function judge({ baseURL, apiKey }, run) {
+  const headers = { authorization: 'Bearer ' + apiKey };
+  const body = JSON.stringify({ run, reward: Number(run.at(-1)) });
+  for (let status = 404; status === 404; )
+    ({ status } = await fetch(baseURL + '/rewards', { method: 'POST', headers, body }));
+}
+export const judged = defineWorkflow({
+  name: 'judged',
+  run: async ({ task, model, runId }) => {
+    const [answer] = await model.chat([{ role: 'user', content: String(task.rawTask['question']) }]);
+    if (task.taskId % 2 === 0) return answer.responseText.length;
+    const endpoint = model.endpoint();
+    setTimeout(() => void judge(endpoint, runId), 50);
+    return { pending: true, deadlineMs: 3_600_000 };
   },
 });
 `;
@@ -147,4 +188,32 @@ it('fills batches with earlier experiences', { timeout: 120_000 }, async () => {
     },
   });
   expect(usesOf('replayed')).toEqual({ trained: 96 });
+});
+
+const short = (workflow: string): Tree => ({
+  buffer: { total_steps: 2, explorer_input: { default_workflow_type: workflow } },
+});
+
+it('does not wait for the slowest tasks', { timeout: 120_000 }, async () => {
+  const overRollout = { ratio: 0.5, wait_after_min: 0, return_partial_tasks: true };
+  const sides = await apart('cut', [short('halting'), { explorer: { over_rollout: overRollout } }]);
+  expect(sides.flatMap(({ error }) => error ?? [])).toEqual([]);
+  const explored = metricLines(job('cut')).filter(({ role }) => role === 'explorer');
+  for (const { metrics } of explored)
+    expect(metrics).toMatchObject({
+      'rollout/runs/cancelled': 4,
+      'rollout/tasks/partial': 2,
+      'rollout/runs/failed': 0,
+    });
+  expect(usesOf('cut')).toEqual({ trained: 24 });
+});
+
+it('trains runs when their rewards have come to the explorer', { timeout: 120_000 }, async () => {
+  const sides = await apart('judged', [short('judged')]);
+  expect(sides.flatMap(({ error }) => error ?? [])).toEqual([]);
+  const { rows } = recordOf('judged');
+  expect(rows).toHaveLength(32);
+  expect(rows.filter(({ uid }) => uid.includes('/late-'))).toHaveLength(16);
+  expect(rows.every(({ trainStep }) => trainStep !== undefined)).toBe(true);
+  expect(usesOf('judged')).toEqual({ trained: 16, 'waits for its reward': 16 });
 });

@@ -43,7 +43,7 @@ const accepted: Readonly<Record<string, Accepted>> = {
     file: {
       rest: 'mode: explore\nexplorer:\n  over_rollout: {ratio: 0.2}\n  dynamic_timeout: {enable: true}',
     },
-    warns: ['explorer.over_rollout.ratio', 'ignored. Only mode both cuts tasks off'],
+    warns: ['explorer.over_rollout.ratio', 'depends on how long they take'],
   },
   'dapo with an explorer in a process of its own': {
     file: {

@@ -93,10 +93,7 @@ export interface TaskResult {
   readonly experiences: readonly Experience[];
   /** What the metrics of the explore step need, as plain JSON. */
   readonly outcome: JsonState;
-  /**
-   * Run keys of the runs whose reward is to come: the batch is complete once they have it or it was
-   * given up. @default none
-   */
+  /** Run keys of the runs whose reward is to come; the batch does not wait for it. @default none */
   readonly awaits?: readonly string[];
 }
 
@@ -112,7 +109,7 @@ export interface CompleteBatch {
 }
 
 export interface BatchContents {
-  /** In task order. Late rewards are on the experiences; without those of runs given up. */
+  /** In task order; of a task that was cut off without a result, the outcome is empty. */
   readonly results: readonly (TaskResult & { readonly explorer: string })[];
   /** Experiences that a train step has used up or discarded already, by uid. */
   readonly used: ReadonlySet<string>;
@@ -121,7 +118,7 @@ export interface BatchContents {
 }
 
 /**
- * What came of a reward: `late` when its run has another one, or was given up or used already;
+ * What came of a reward: `late` when its run has another one, or was given up;
  * `unknown` when no run of that key awaits one.
  */
 export type RewardReceipt = 'stored' | 'late' | 'unknown';
@@ -256,6 +253,15 @@ export interface RunStore {
   complete(member: Membership, task: LeasedTask, result: TaskResult): Promise<'stored' | 'late'>;
   /** Gives a task back, undone. */
   giveBack(member: Membership, task: LeasedTask): Promise<void>;
+  /** How many tasks of a batch have a result. */
+  doneTasks(batch: string): Promise<number>;
+  /**
+   * The batch is not to wait for its other tasks: those that nobody works on, or whose owner is
+   * silent, are done without a result. May be repeated.
+   */
+  cutOff(member: Membership, batch: string): Promise<void>;
+  /** Tasks of the member that their batch does not wait for: it is to store what it has of them. */
+  cutTasks(member: Membership): Promise<readonly LeasedTask[]>;
 
   /** Batches that became complete after `order`, in that order. */
   completeBatches(order: number): Promise<readonly CompleteBatch[]>;
@@ -264,9 +270,11 @@ export interface RunStore {
   unusedOf(uids: readonly string[]): Promise<ReadonlySet<string>>;
   /** The reward of a run that awaits one; anybody may bring it. */
   reward(runKey: string, value: number): Promise<RewardReceipt>;
+  /** Of those of these runs that have got one, by run key. */
+  rewardsOf(runKeys: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** Oldest first. */
   awaitedRuns(): Promise<readonly AwaitedRun[]>;
-  /** Their experiences are not to be trained on. */
+  /** Rewards that come for them from now on are late. */
   giveUpRewards(member: Membership, runKeys: readonly string[]): Promise<void>;
   /** Records an optimizer step and what it used up, in one transaction. Repeating it changes nothing. */
   acknowledge(member: Membership, record: TrainRecord): Promise<void>;

@@ -23,6 +23,7 @@ async function play(proved: Promise<boolean>): Promise<readonly string[]> {
   let leases = 0;
   const exploring = exploreTasks({
     member,
+    mayCutOff: false,
     mayBeNewer: true,
     room: async () => 1,
     store: {
@@ -32,6 +33,7 @@ async function play(proved: Promise<boolean>): Promise<readonly string[]> {
         return 'stored';
       },
       giveBack: async () => void events.push('given back'),
+      cutTasks: async () => [],
       changed: async () => undefined,
     },
     weights: {
@@ -45,10 +47,16 @@ async function play(proved: Promise<boolean>): Promise<readonly string[]> {
       },
     },
     taskOf: async () => ({}) as Task,
-    runTask: async (task) => {
-      await runEnded.promise;
-      return { task, runs: [], retries: 0, timeouts: 0, seconds: 0 };
-    },
+    startTask: (task) => ({
+      outcome: runEnded.promise.then(() => ({
+        task,
+        runs: [],
+        retries: 0,
+        timeouts: 0,
+        seconds: 0,
+      })),
+      cutOff: () => undefined,
+    }),
     ended: async () => true,
     lookEveryMs: 1,
     signal: stop.signal,

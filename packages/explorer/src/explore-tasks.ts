@@ -4,7 +4,7 @@
  */
 import type { Task } from '@trinity-rft/core';
 import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/internal';
-import type { TaskOutcome } from './runs/outcome.js';
+import type { RunningTask } from './runs/start-task.js';
 import { toTaskResult } from './runs/outcome-json.js';
 import { assertNotStopped } from './runs/run-attempt.js';
 
@@ -20,7 +20,7 @@ export interface ExplorerWeights {
 }
 
 export interface ExploreTasksOptions {
-  readonly store: Pick<RunStore, 'lease' | 'complete' | 'giveBack' | 'changed'>;
+  readonly store: Pick<RunStore, 'lease' | 'complete' | 'giveBack' | 'cutTasks' | 'changed'>;
   readonly member: Membership;
   readonly weights: ExplorerWeights;
   /** Newer weights than a task was planned for may sample it. */
@@ -28,7 +28,9 @@ export interface ExploreTasksOptions {
   /** Tasks in progress at once, at this moment. */
   readonly room: () => Promise<number>;
   readonly taskOf: (leased: LeasedTask) => Promise<Task>;
-  readonly runTask: (task: Task) => Promise<TaskOutcome>;
+  readonly startTask: (task: Task) => Pick<RunningTask, 'outcome' | 'cutOff'>;
+  /** Explore steps may not wait for all of their tasks. */
+  readonly mayCutOff: boolean;
   /** Nothing is left to explore, now or later. Asked when there was nothing to lease. */
   readonly ended: () => Promise<boolean>;
   /** Called with what became of each task. */
@@ -40,7 +42,8 @@ export interface ExploreTasksOptions {
 }
 
 interface Exploring extends ExploreTasksOptions {
-  readonly inFlight: Map<LeasedTask, Promise<void>>;
+  /** With what cuts them off. */
+  readonly inFlight: Map<LeasedTask, () => void>;
   /** Rejects if weights that are being taken turn out not to be the trainer's. */
   following: Promise<boolean>;
   failure: Error | undefined;
@@ -82,6 +85,7 @@ async function exploreOn(exploring: Exploring): Promise<boolean> {
   const woken = exploring.woken();
   exploring.following = weights.follow(inFlight.size > 0);
   const ready = await exploring.following;
+  if (exploring.mayCutOff && inFlight.size > 0) await cutOff(exploring);
   const leased = ready ? await leaseTasks(exploring) : 0;
   if (leased > 0) return true;
   if (inFlight.size === 0 && (await exploring.ended())) return false;
@@ -91,6 +95,12 @@ async function exploreOn(exploring: Exploring): Promise<boolean> {
     store.changed(lookEveryMs, AbortSignal.any([signal, looked.signal])),
   ]).finally(() => looked.abort());
   return true;
+}
+
+async function cutOff({ store, member, inFlight }: Exploring): Promise<void> {
+  const cut = await store.cutTasks(member);
+  for (const [own, end] of inFlight)
+    if (cut.some(({ batch, task }) => batch === own.batch && task === own.task)) end();
 }
 
 async function leaseTasks(exploring: Exploring): Promise<number> {
@@ -104,7 +114,8 @@ async function leaseTasks(exploring: Exploring): Promise<number> {
       await store.giveBack(member, leased);
       continue;
     }
-    inFlight.set(leased, explore(exploring, leased));
+    inFlight.set(leased, () => undefined);
+    void explore(exploring, leased);
     started++;
   }
   return started;
@@ -117,15 +128,17 @@ function maySample({ weights, mayBeNewer }: Exploring, { version }: LeasedTask):
 
 /** Never rejects. */
 async function explore(exploring: Exploring, leased: LeasedTask): Promise<void> {
-  const { store, member, taskOf, runTask, onResult, signal } = exploring;
+  const { store, member, inFlight, taskOf, startTask, onResult, signal } = exploring;
   try {
-    const outcome = await runTask(await taskOf(leased));
+    const running = startTask(await taskOf(leased));
+    inFlight.set(leased, running.cutOff);
+    const outcome = await running.outcome;
     // The last calls may have used weights whose proof is under way.
     await exploring.following;
     if (!signal.aborted) {
       const stored = await store.complete(member, leased, toTaskResult(outcome));
       onResult?.(leased, stored);
-      exploring.inFlight.delete(leased);
+      inFlight.delete(leased);
     }
   } catch (error) {
     exploring.failure ??= error as Error;

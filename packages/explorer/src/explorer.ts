@@ -13,6 +13,7 @@ import { cutOffMetrics, rolloutMetrics } from './metrics/rollout-metrics.js';
 import { exploredOf, type Explored } from './pipeline.js';
 import type { TaskOutcome } from './runs/outcome.js';
 import { assertNotStopped } from './runs/run-attempt.js';
+import { rewardDeadline } from './runs/reward-deadline.js';
 import { taskStarter } from './runs/start-task.js';
 import { createTimeLimits, type TimeLimits } from './runs/time-limits.js';
 import { usableOutcome, waitForEnough, type UsableOutcome } from './runs/wait-for-enough.js';
@@ -83,8 +84,6 @@ function elsewhere({ runTasks, settings, signal }: ExplorerOptions): TaskRunner 
   };
 }
 
-const aDay = 86_400_000;
-
 function lateGroups({ lateRewards: rewards, settings, runtime }: ExplorerOptions): LateGroups {
   const { failureReward } = settings;
   const { clock, logger } = runtime;
@@ -95,12 +94,11 @@ function lateGroups({ lateRewards: rewards, settings, runtime }: ExplorerOptions
 function taskRunner(options: ExplorerOptions, timeLimits: TimeLimits): TaskRunner {
   const { settings, runtime } = options;
   let late = 0;
-  const delay = settings.maxRewardDelayMs ?? aDay;
   const startTask = taskStarter({
     ...options,
     timeLimit: (task) => timeLimits.limit(task),
     onLateResult: () => void late++,
-    rewardDeadline: options.lateRewards && ((own = delay) => runtime.clock.now() + own),
+    rewardDeadline: options.lateRewards && rewardDeadline(settings, runtime.clock),
   });
   const { overRollout = { ratio: 0, waitAfterMinMs: 0, returnPartialTasks: false } } = settings;
   return {

@@ -50,14 +50,9 @@ function deriveConcurrency(
   return runners === null ? Math.max(leastConcurrency, runsPerStep) : runners * repeatTimes;
 }
 
-function explainOverRollout({ input, mode, part, warn }: StageContext): void {
+function explainOverRollout({ input, mode, warn }: StageContext): void {
   if (input.explorer.over_rollout.ratio === 0) return;
-  if (part !== undefined)
-    warn(
-      ['explorer', 'over_rollout', 'ratio'],
-      'ignored. Only mode both cuts tasks off: processes apart wait for every task of a step. Use max_task_timeout.',
-    );
-  if (mode !== 'both' || part !== undefined || input.synchronizer.sync_style !== 'fixed') return;
+  if (mode !== 'both' || input.synchronizer.sync_style !== 'fixed') return;
   warn(
     ['explorer', 'over_rollout', 'ratio'],
     'which tasks are trained on then depends on how long they take, so two runs of this file end in different weights although sync_style is fixed. A run that is stopped and started again still trains every stored experience exactly once.',

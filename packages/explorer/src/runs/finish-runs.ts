@@ -95,7 +95,7 @@ function unscored(
     throw invalid(
       task,
       'returned a pending reward',
-      'Only training tasks of mode both can wait for one: score evaluations and runs of other modes at once.',
+      'Only tasks of explore steps can wait for one: score evaluations, and runs of mode bench, at once.',
     );
   if (!Number.isFinite(deadlineMs) || deadlineMs < 0)
     throw invalid(task, `returned the deadlineMs ${deadlineMs}`, 'Return milliseconds, 0 or more.');

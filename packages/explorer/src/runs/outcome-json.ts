@@ -8,7 +8,8 @@ import {
   type TaskResult,
 } from '@trinity-rft/core/internal';
 import type { FailureKind } from './classify-failure.js';
-import type { RunOutcome, TaskOutcome } from './outcome.js';
+import { isOk, type RunOutcome, type TaskOutcome } from './outcome.js';
+import { cutOffError } from './task-end.js';
 
 /** A number that JSON may not have. */
 type JsonNumber = number | 'NaN' | 'Infinity' | '-Infinity';
@@ -21,6 +22,8 @@ interface RunJson {
   readonly metrics?: Readonly<Record<string, JsonNumber>>;
   /** How many experiences of the result are its own. */
   readonly experiences?: number;
+  /** Its reward is pending until then. */
+  readonly rewardDeadline?: number;
   /** Of a failed run. */
   readonly kind?: FailureKind;
   readonly error?: ErrorRecord;
@@ -30,28 +33,54 @@ interface OutcomeJson {
   readonly runs: readonly RunJson[];
   readonly retries: number;
   readonly timeouts: number;
+  readonly isCutOff?: boolean;
   readonly seconds: number;
 }
 
-export function toTaskResult({ runs, retries, timeouts, seconds }: TaskOutcome): TaskResult {
-  const outcome: OutcomeJson = { runs: runs.map(runJson), retries, timeouts, seconds };
+export function toTaskResult({ task, runs, ...counts }: TaskOutcome): TaskResult {
+  const { retries, timeouts, isCutOff, seconds } = counts;
+  const outcome: OutcomeJson = { runs: runs.map(runJson), retries, timeouts, isCutOff, seconds };
   return {
     experiences: runs.flatMap((run) => (run.status === 'ok' ? run.experiences : [])),
     outcome: outcome as unknown as JsonState,
+    awaits: runs.flatMap((run) =>
+      isOk(run) && run.rewardDeadline !== undefined
+        ? [`${task.batchId}/${task.taskId}/${run.run}`]
+        : [],
+    ),
   };
 }
 
-/** What {@link toTaskResult} was given; of errors, the message and the code. */
+/**
+ * What {@link toTaskResult} was given; of errors, the message and the code. An empty outcome is of a
+ * task that was cut off before anybody had a result of it.
+ */
 export function fromTaskResult(task: Task, { experiences, outcome }: TaskResult): TaskOutcome {
-  const { runs, retries, timeouts, seconds } = outcome as unknown as OutcomeJson;
+  if (Object.keys(outcome).length === 0) return cutOffOutcome(task);
+  const { runs, ...counts } = outcome as unknown as OutcomeJson;
   let read = 0;
   const restored = runs.map((run) => {
     const first = read;
     read += run.experiences ?? 0;
     return runOutcome(run, experiences.slice(first, read));
   });
-  return { task, runs: restored, retries, timeouts, seconds };
+  return { task, runs: restored, ...counts };
 }
+
+const cutOffOutcome = (task: Task): TaskOutcome => ({
+  task,
+  runs: Array.from({ length: task.repeatTimes }, (_, run) => ({
+    status: 'failed',
+    run,
+    kind: 'cancelled',
+    error: cutOffError(),
+    seconds: 0,
+  })),
+  retries: 0,
+  timeouts: 0,
+  isCutOff: true,
+  seconds: 0,
+});
 
 function runJson(run: RunOutcome): RunJson {
   const { seconds } = run;
@@ -65,12 +94,13 @@ function runJson(run: RunOutcome): RunJson {
       Object.entries(run.metrics).map(([name, value]) => [name, jsonNumber(value)]),
     ),
     experiences: run.experiences.length,
+    rewardDeadline: run.rewardDeadline,
     error: run.failure && errorJson(run.failure),
   };
 }
 
 function runOutcome(json: RunJson, experiences: readonly Experience[]): RunOutcome {
-  const { run, seconds, kind, error } = json;
+  const { run, seconds, kind, error, rewardDeadline } = json;
   const failure = error && reviveError(error, WorkflowError);
   if (kind !== undefined && failure)
     return { status: 'failed', run, kind, seconds, error: failure };
@@ -83,6 +113,7 @@ function runOutcome(json: RunJson, experiences: readonly Experience[]): RunOutco
     seconds,
     experiences,
     reward: Number(json.reward),
+    rewardDeadline,
     metrics,
     failure,
   };

@@ -5,11 +5,13 @@ import type { RunStore } from '@trinity-rft/core/internal';
 import type { TaskOutcome } from '@trinity-rft/explorer';
 import {
   createTimeLimits,
+  rewardDeadline,
   taskStarter,
   type TaskRunnerOptions,
   type TimeLimit,
   type TimeLimits,
 } from '@trinity-rft/explorer/internal';
+import { scorerOf } from '../assembly/data/late-rewards.js';
 import { openTasks, type StageTasks } from '../assembly/data/tasks.js';
 import { runsHere, taskRunnerOptions } from '../assembly/explorer-options.js';
 import { openAuxiliaryModels } from '../assembly/models/auxiliary-models.js';
@@ -36,7 +38,7 @@ export async function runExplorer(context: StageContext): Promise<StageResult> {
   const { name } = stage.explorer;
   const seat = await takeSeat({ store, role: 'explorer', name, clock, logger, state, signal });
   try {
-    await using side = disposable(await openSide(context));
+    await using side = disposable(await openSide(context, store));
     const trainStep = await explore(context, { store, seat, tasks, side, counts });
     return { interrupted: false, doneBefore: false, trainStep, checkpoint: undefined };
   } finally {
@@ -51,11 +53,11 @@ interface Side extends Closable {
 }
 
 /** The engine that samples, and what agents call. */
-function openSide(context: StageContext): Promise<Side> {
+function openSide(context: StageContext, store: RunStore): Promise<Side> {
   return openTogether(async (stack) => {
     const format = await openChatFormat(context);
     const engine = stack.use(await openEngine(context, { reference: false, format }));
-    const endpoint = stack.use(await openEndpoint(context));
+    const endpoint = stack.use(await openEndpoint(context, scorerOf(store)));
     const auxiliary = stack.use(await openAuxiliaryModels(context, endpoint));
     const { sampler } = engine;
     const runs = runsHere(context, { sampler, format, auxiliary, endpoint });
@@ -106,7 +108,12 @@ async function explore(
   const limits = createTimeLimits(stage.explorer);
   const learnTimes = inBatches(limits, stage.buffer.batchSize);
   const timeLimit = (task: Task): TimeLimit => limits.limit(task);
-  const startTask = taskStarter({ ...side.options, timeLimit, signal });
+  const startTask = taskStarter({
+    ...side.options,
+    timeLimit,
+    rewardDeadline: rewardDeadline(stage.explorer, runtime.clock),
+    signal,
+  });
   return exploreLeased(context, {
     store,
     seat,
@@ -118,7 +125,10 @@ async function explore(
       counts.version = version;
     },
     taskOf: (leased) => tasks.taskAt(leased),
-    runTask: async (task) => learnTimes(await startTask(task).outcome),
+    startTask: (task) => {
+      const { outcome, cutOff } = startTask(task);
+      return { outcome: outcome.then(learnTimes), cutOff };
+    },
     onResult: (leased, result) => {
       if (result === 'stored') counts.done++;
       else {

@@ -1,9 +1,11 @@
 /** Mode `train` beside explorers: plans the tasks, and trains on what explorers make of them. */
 import { rm } from 'node:fs/promises';
 import { InvariantError, type RunStore } from '@trinity-rft/core/internal';
+import { lateRewardsFile } from '../assembly/data/late-rewards.js';
 import type { RunSide } from '../assembly/explorer-options.js';
 import { disposable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
+import { forwardRewards } from './apart/forward-rewards.js';
 import { lookEveryMs, openStageStore } from './apart/open-store.js';
 import { publishingTransport, weightsRoot } from './apart/publish-weights.js';
 import { remoteTasks } from './apart/remote-tasks.js';
@@ -22,6 +24,17 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
   });
   const name = 'trainer';
   const seat = await takeSeat({ store, role: 'trainer', name, clock, logger, state, signal });
+  const ended = new AbortController();
+  const forwarding = forwardRewards({
+    store,
+    member: seat.member,
+    file: lateRewardsFile(stage),
+    exploreStep: () => progress.exploreStep,
+    clock,
+    logger,
+    everyMs: lookEveryMs,
+    signal: AbortSignal.any([ended.signal, seat.lost]),
+  });
   try {
     const result = await runLoop(
       context,
@@ -33,6 +46,8 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
     }
     return result;
   } finally {
+    ended.abort();
+    await forwarding;
     await seat.leave();
   }
 }
@@ -51,12 +66,14 @@ interface RunParts {
 }
 
 async function exploredElsewhere(
-  { stage }: StageContext,
+  { stage, runtime }: StageContext,
   { store, seat, progress }: RunParts,
 ): Promise<Elsewhere> {
   const { member } = seat;
   const version = () => progress.version;
-  const remote = await remoteTasks({ store, seat, version, lookEveryMs });
+  const { overRollout } = stage.explorer;
+  const { clock } = runtime;
+  const remote = await remoteTasks({ store, seat, version, overRollout, clock, lookEveryMs });
   const takeCollected = (step: number) => remote.takeCollected(step);
   const onStored = (step: number): void => {
     progress.exploreStep = step;

@@ -14,7 +14,7 @@ export interface ScoredRuns {
 }
 
 /** Stores the reward of a run. @throws ModelError saying why it does not */
-export type ScoreRun = (run: string, reward: number) => void;
+export type ScoreRun = (run: string, reward: number) => void | Promise<void>;
 
 export interface RewardRoute {
   /** A key that may score these runs as long as the server lives, and no others. */
@@ -47,7 +47,7 @@ export function createRewardRoute(
     const { value } = await readBody(request, { maxBodyBytes: 10_000, runtime }, expected);
     const { run, reward } = rewardOf(value);
     if (!idsOf(runs).includes(run)) throw notOwn(run, runs);
-    score(run, reward);
+    await score(run, reward);
     return Response.json({ run, reward });
   };
   return {

@@ -14,10 +14,11 @@ export async function createTables(database: Kysely<Tables>, kind: Kind): Promis
     return created.addPrimaryKeyConstraint(`${name}_key`, key as ['run']);
   };
   await createRuns(database, types);
-  await integers(table('batch', ['run', 'id']), ['id', 'step', 'is_eval', 'open', 'awaiting'])
+  await integers(table('batch', ['run', 'id']), ['id', 'step', 'is_eval', 'open'])
     .addColumn('name', 'text', (c) => c.notNull())
     .addColumn('version', 'integer')
     .addColumn('completed', 'integer')
+    .addColumn('is_cut', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('is_pruned', 'integer', (c) => c.notNull().defaultTo(0))
     .execute();
   await integers(table('task', ['run', 'batch', 'task']), ['batch', 'task', 'step', 'row_number'])
@@ -160,6 +161,4 @@ async function createIndices(database: Kysely<Tables>): Promise<void> {
     .where(sql.ref('is_kept'), '=', sql.lit(0))
     .execute();
   await index('use_uid').on('use').columns(['run', 'uid']).execute();
-  await index('awaited_batch').on('awaited').columns(['run', 'batch']).execute();
-  await index('reward_batch').on('reward').columns(['run', 'batch']).execute();
 }

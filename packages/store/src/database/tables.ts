@@ -66,8 +66,8 @@ interface BatchRow {
   version: number | null;
   /** Tasks without a result. */
   open: number;
-  /** Runs whose reward is to come. */
-  awaiting: number;
+  /** 1: it does not wait for tasks that have none. */
+  is_cut: Generated<number>;
   completed: number | null;
   is_pruned: Generated<number>;
 }

@@ -1,17 +1,15 @@
 /** Batches that are complete, and what is in them. */
-import { runKey, type Experience } from '@trinity-rft/core';
+import type { Experience } from '@trinity-rft/core';
 import {
   BufferError,
   decodeExperience,
-  withFields,
   type BatchContents,
   type JsonState,
   type RunStore,
 } from '@trinity-rft/core/internal';
-import type { ExperienceRow, RewardRow, TaskTableRow } from '../database/tables.js';
+import type { ExperienceRow, TaskTableRow } from '../database/tables.js';
 import { assertChecksum, experienceChecksum, textChecksum } from './checksums.js';
 import { chunksOf, type Connection, type RunContext } from './context.js';
-import { rewardChecksum } from './rewards.js';
 
 export function batches(
   context: RunContext,
@@ -85,10 +83,9 @@ const unknownBatch = (name: string): BufferError =>
   new BufferError(`The run has no batch ${name}.`, { code: 'STORE_UNKNOWN_BATCH' });
 
 async function read(context: RunContext, db: Connection, batch: number): Promise<BatchContents> {
-  const rewards = await rewardsOf(context, db, batch);
   const experiences = new Map<number, Experience[]>();
   for (const row of await experiencesOf(context, db, batch)) {
-    const experience = rewarded(decoded(row), rewards);
+    const experience = decoded(row);
     const ofTask = experiences.get(row.task);
     if (ofTask) ofTask.push(experience);
     else experiences.set(row.task, [experience]);
@@ -133,29 +130,6 @@ function outcomeOf(row: Pick<TaskTableRow, 'task' | 'outcome' | 'checksum'>): Js
   if (row.outcome === null) return {};
   assertChecksum(row.checksum, textChecksum(row.outcome), `The outcome of task ${row.task}`);
   return JSON.parse(row.outcome) as JsonState;
-}
-
-type Rewards = ReadonlyMap<string, number | null>;
-
-async function rewardsOf({ run }: RunContext, db: Connection, batch: number): Promise<Rewards> {
-  const rows: readonly RewardRow[] = await db
-    .selectFrom('reward')
-    .selectAll()
-    .where('run', '=', run)
-    .where('batch', '=', batch)
-    .execute();
-  for (const row of rows)
-    assertChecksum(
-      row.checksum,
-      rewardChecksum(row.run_key, row.value),
-      `The reward of ${row.run_key}`,
-    );
-  return new Map(rows.map((row) => [row.run_key, row.value]));
-}
-
-function rewarded(experience: Experience, rewards: Rewards): Experience {
-  const late = rewards.get(runKey(experience.eid)) ?? undefined;
-  return late === undefined ? experience : withFields(experience, { reward: late });
 }
 
 async function usesOf(

@@ -4,7 +4,6 @@ import type { Connection, RunContext } from './context.js';
 export interface BatchCounts {
   readonly id: number;
   readonly open: number;
-  readonly awaiting: number;
 }
 
 /** Changes what a batch waits for. */
@@ -15,10 +14,10 @@ export async function countDown(
 ): Promise<void> {
   const counts = await db
     .updateTable('batch')
-    .set((eb) => ({ open: eb('open', '+', by.open), awaiting: eb('awaiting', '+', by.awaiting) }))
+    .set((eb) => ({ open: eb('open', '+', by.open) }))
     .where('run', '=', context.run)
     .where('id', '=', by.id)
-    .returning(['id', 'open', 'awaiting'])
+    .returning(['id', 'open'])
     .executeTakeFirstOrThrow();
   await completeIfDone(context, db, counts);
 }
@@ -30,9 +29,9 @@ export async function countDown(
 export async function completeIfDone(
   { run }: RunContext,
   db: Connection,
-  { id, open, awaiting }: BatchCounts,
+  { id, open }: BatchCounts,
 ): Promise<void> {
-  if (open > 0 || awaiting > 0) return;
+  if (open > 0) return;
   const { completed } = await db
     .updateTable('run')
     .set((eb) => ({ completed: eb('completed', '+', 1) }))

@@ -170,7 +170,10 @@ async function leasedBy(
   return (await describe(context, db, rows)).map(withoutRow);
 }
 
-function withoutRow({ of: _row, ...task }: LeasedTask & { readonly of: unknown }): LeasedTask {
+export function withoutRow({
+  of: _row,
+  ...task
+}: LeasedTask & { readonly of: unknown }): LeasedTask {
   return task;
 }
 

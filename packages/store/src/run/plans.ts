@@ -110,7 +110,6 @@ async function storeBatch(
       is_eval: Number(batch.isEval),
       version: batch.version ?? null,
       open: tasks.length,
-      awaiting: 0,
       completed: null,
     })
     .execute();
@@ -123,5 +122,5 @@ async function storeBatch(
     row_number: row,
   }));
   for (const chunk of chunksOf(rows)) await db.insertInto('task').values(chunk).execute();
-  await completeIfDone(context, db, { id, open: tasks.length, awaiting: 0 });
+  await completeIfDone(context, db, { id, open: tasks.length });
 }

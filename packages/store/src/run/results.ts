@@ -129,10 +129,7 @@ async function markDone(
 /** In the order of batches, so that two transactions do not wait for each other. */
 function countsOf(stored: readonly Placed[]): readonly BatchCounts[] {
   const counts = new Map<number, BatchCounts>();
-  for (const { batch: id, awaits } of stored) {
-    const { open, awaiting } = counts.get(id) ?? { open: 0, awaiting: 0 };
-    counts.set(id, { id, open: open - 1, awaiting: awaiting + awaits.length });
-  }
+  for (const { batch: id } of stored) counts.set(id, { id, open: (counts.get(id)?.open ?? 0) - 1 });
   return [...counts.values()].toSorted((a, b) => a.id - b.id);
 }
 

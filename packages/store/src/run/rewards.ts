@@ -1,20 +1,24 @@
 /** Rewards that come minutes or days after their runs. */
 import { BufferError, type RewardReceipt, type RunStore } from '@trinity-rft/core/internal';
-import { sql } from 'kysely';
-import { textChecksum } from './checksums.js';
-import { countGone } from './gone.js';
-import { countDown } from './completion.js';
-import { assertMember, locked, type Connection, type RunContext } from './context.js';
+import { assertChecksum, textChecksum } from './checksums.js';
+import { assertMember, chunksOf, locked, type Connection, type RunContext } from './context.js';
 
 export function rewards(
   context: RunContext,
-): Pick<RunStore, 'reward' | 'awaitedRuns' | 'giveUpRewards'> {
+): Pick<RunStore, 'reward' | 'rewardsOf' | 'awaitedRuns' | 'giveUpRewards'> {
   const { database, run } = context;
   return {
     reward: async (runKey, value) => {
       if (!Number.isFinite(value)) throw notANumber(runKey, value);
       return database.write('store a reward', (db) => settle(context, db, runKey, value));
     },
+    rewardsOf: (runKeys) =>
+      database.read('read rewards', async (db) => {
+        const found = new Map<string, number>();
+        for (const chunk of chunksOf(runKeys))
+          for (const [key, value] of await rewardsIn(context, db, chunk)) found.set(key, value);
+        return found;
+      }),
     awaitedRuns: () =>
       database.read('read which rewards are to come', async (db) => {
         const rows = await db
@@ -36,6 +40,23 @@ export function rewards(
         for (const runKey of runKeys) await settle(context, db, runKey, null);
       }),
   };
+}
+
+async function rewardsIn(
+  { run }: RunContext,
+  db: Connection,
+  runKeys: readonly string[],
+): Promise<readonly (readonly [string, number])[]> {
+  const rows = await db
+    .selectFrom('reward')
+    .select(['run_key', 'value', 'checksum'])
+    .where('run', '=', run)
+    .where('run_key', 'in', runKeys)
+    .execute();
+  return rows.flatMap(({ run_key: key, value, checksum }) => {
+    assertChecksum(checksum, rewardChecksum(key, value), `The reward of ${key}`);
+    return value === null ? [] : [[key, value] as const];
+  });
 }
 
 /** @param value null: it is given up */
@@ -71,28 +92,10 @@ async function settle(
       checksum: rewardChecksum(runKey, value),
     })
     .execute();
-  if (value === null) await discardRun(context, db, { runKey, batch: awaited.batch });
-  await countDown(context, db, { id: awaited.batch, open: 0, awaiting: -1 });
   return 'stored';
 }
 
-async function discardRun(
-  context: RunContext,
-  db: Connection,
-  { runKey, batch }: { readonly runKey: string; readonly batch: number },
-): Promise<void> {
-  const prefix = `${runKey}/`;
-  const gone = await db
-    .deleteFrom('experience')
-    .where('run', '=', context.run)
-    .where('batch', '=', batch)
-    .where(sql`substr(uid, 1, ${sql.lit(prefix.length)})`, '=', prefix)
-    .returning('uid')
-    .execute();
-  await countGone(context, db, { trained: 0, discarded: { 'reward given up': gone.length } });
-}
-
-export const rewardChecksum = (runKey: string, value: number | null): number =>
+const rewardChecksum = (runKey: string, value: number | null): number =>
   textChecksum(runKey, String(value));
 
 const notANumber = (runKey: string, value: number): BufferError =>

@@ -4,6 +4,7 @@ import { systemClock, type RunStore } from '@trinity-rft/core/internal';
 import type { RunDatabase } from '../database/run-database.js';
 import { batches } from './batches.js';
 import { assertMember, type Connection, type RunContext } from './context.js';
+import { cutOffs } from './cut-off.js';
 import { leases } from './leases.js';
 import { members } from './members.js';
 import { plans } from './plans.js';
@@ -38,6 +39,7 @@ export async function runStore(
     ...members(context),
     ...plans(context),
     ...leases(context),
+    ...cutOffs(context),
     ...results(context),
     ...rewards(context),
     ...batches(context),

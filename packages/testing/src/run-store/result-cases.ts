@@ -2,6 +2,7 @@ import { uid } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import {
   exploreAll,
+  idle,
   joinExplorer,
   joinTrainer,
   numbered,
@@ -67,14 +68,14 @@ export function resultCases(create: CreateRunStore): void {
       expect(await store.complete(member, b!, resultOf(b!))).toBe('stored');
     });
 
-    it('waits for late rewards before a batch is complete', async () => {
+    it('takes rewards of runs whose result is stored, until they are given up', async () => {
       const test = await create();
       const store = await opened(test);
       const [member, trainer] = [await joinExplorer(store), await joinTrainer(store)];
       await store.plan(member, planOf(1, 1));
       const [task] = await store.lease(member, { count: 1, maxStep: 1 });
       await store.complete(member, task!, { ...resultOf(task!), awaits: ['1/0/0', '1/0/1'] });
-      expect(await store.completeBatches(0)).toEqual([]);
+      expect(await store.completeBatches(0)).toHaveLength(1);
       expect((await store.awaitedRuns()).map(({ runKey }) => runKey)).toEqual(['1/0/0', '1/0/1']);
       expect(await store.reward('1/0/0', 0.75)).toBe('stored');
       expect(await store.reward('1/0/0', 0.75)).toBe('stored');
@@ -83,13 +84,35 @@ export function resultCases(create: CreateRunStore): void {
       await expect(store.reward('1/0/1', NaN)).rejects.toMatchObject({ code: 'REWARD_NOT_FINITE' });
       await store.giveUpRewards(trainer, ['1/0/1', '1/0/1']);
       expect(await store.reward('1/0/1', 1)).toBe('late');
+      expect(await store.rewardsOf(['1/0/0', '1/0/1', '1/0/7'])).toEqual(
+        new Map([['1/0/0', 0.75]]),
+      );
+      expect(await store.view()).toMatchObject({ awaitedRuns: 0 });
+    });
+
+    it('cuts off what a batch does not wait for, and takes what is there of it', async () => {
+      const test = await create();
+      const store = await opened(test);
+      const trainer = await joinTrainer(store);
+      const [busy, silent] = [await joinExplorer(store), await joinExplorer(store, 'silent')];
+      await store.plan(trainer, planOf(1, 4));
+      const [dead] = await store.lease(silent, { count: 1, maxStep: 1 });
+      const [done, slow] = await store.lease(busy, { count: 2, maxStep: 1 });
+      await store.complete(busy, done!, resultOf(done!));
+      expect(await store.doneTasks('1')).toBe(1);
+      expect(await store.cutTasks(busy)).toEqual([]);
+      await test.pass(test.leaseMs * 0.7);
+      await store.beat(busy, idle);
+      await test.pass(test.leaseMs * 0.7);
+      await store.cutOff(trainer, '1');
+      await store.cutOff(trainer, '1');
+      expect(await store.cutTasks(busy)).toEqual([slow]);
+      expect(await store.completeBatches(0)).toEqual([]);
+      expect(await store.complete(busy, slow!, resultOf(slow!))).toBe('stored');
       expect(await store.completeBatches(0)).toHaveLength(1);
-      const { results } = await store.read('1');
-      expect(results[0]?.experiences.map(({ reward }) => reward)).toEqual([0.75]);
-      expect(await store.view()).toMatchObject({
-        awaitedRuns: 0,
-        experiences: { total: 2, waiting: 1, discarded: { 'reward given up': 1 } },
-      });
+      expect(await store.complete(silent, dead!, resultOf(dead!))).toBe('late');
+      const outcomes = (await store.read('1')).results.map(({ outcome }) => outcome);
+      expect(outcomes.filter((outcome) => Object.keys(outcome).length === 0)).toHaveLength(2);
     });
 
     it('wakes whoever waits when something is stored', async () => {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { scoreRun } from '@trinity-rft/buffer';
 import type { StageConfig } from '@trinity-rft/config';
 import { ModelError, TrinityError } from '@trinity-rft/core';
+import { isUsableReward, type RunStore } from '@trinity-rft/core/internal';
 import type { ScoreRun } from '@trinity-rft/model';
 
 const fileName = 'late_rewards.db';
@@ -28,16 +29,27 @@ export function lateRewardScorer(stage: StageConfig): ScoreRun {
     try {
       scoreRun(file, run, reward);
     } catch (cause) {
-      throw refusal(run, cause);
+      const reason = cause instanceof TrinityError ? cause.details['reason'] : undefined;
+      throw refusal(run, String(reason), cause);
     }
   };
 }
 
+/** Stores them where explorers and trainer meet. */
+export const scorerOf =
+  (store: Pick<RunStore, 'reward'>): ScoreRun =>
+  async (run, reward) => {
+    if (!isUsableReward(reward)) throw refusal(run, 'unusable');
+    const receipt = await store.reward(run, reward).catch((cause: unknown) => {
+      throw refusal(run, 'unstored', cause);
+    });
+    if (receipt !== 'stored') throw refusal(run, receipt);
+  };
+
 /** For clients, which learn nothing about the files of the run. */
-function refusal(run: string, cause: unknown): ModelError {
-  const reason = cause instanceof TrinityError ? cause.details['reason'] : undefined;
-  const [status, why] = answers[String(reason)] ?? unstored;
-  const code = status === unstored[0] ? 'reward_not_stored' : `reward_${String(reason)}`;
+function refusal(run: string, reason: string, cause?: unknown): ModelError {
+  const [status, why] = answers[reason] ?? unstored;
+  const code = status === unstored[0] ? 'reward_not_stored' : `reward_${reason}`;
   return new ModelError(`The reward of run "${run}" was not stored: ${why}.`, {
     status,
     code,
@@ -56,6 +68,9 @@ const answers: Readonly<Record<string, readonly [number, string]>> = {
     'no run with this id waits for a reward. Expected one whose workflow returned { pending: true }, in an explore step that is stored; send it again when the step is over',
   ],
   scored: [409, 'it has another reward already. A reward is final; the same one again is accepted'],
-  late: [410, 'its deadline has passed. Raise deadlineMs, or explorer.max_reward_delay'],
+  late: [
+    410,
+    'it has another reward, or its deadline has passed. Raise deadlineMs, or explorer.max_reward_delay',
+  ],
   unusable: [422, 'a reward is a number from -1e9 to 1e9'],
 };

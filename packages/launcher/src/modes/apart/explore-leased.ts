@@ -11,7 +11,7 @@ import type { Seat } from './seat.js';
 
 export interface ExploreLeasedOptions
   extends
-    Pick<ExploreTasksOptions, 'taskOf' | 'runTask' | 'onResult' | 'signal'>,
+    Pick<ExploreTasksOptions, 'taskOf' | 'startTask' | 'onResult' | 'signal'>,
     Pick<FollowOptions, 'scratch' | 'onTaken'> {
   readonly store: RunStore;
   readonly seat: Seat;
@@ -51,6 +51,7 @@ export async function exploreLeased(
       member,
       weights,
       mayBeNewer: syncStyle !== 'fixed',
+      mayCutOff: stage.explorer.overRollout.ratio > 0,
       room: outlook.room,
       ended: outlook.ended,
       lookEveryMs,

@@ -40,6 +40,7 @@ export function createOutlook({ store, seat, stage, clock }: OutlookOptions): Ou
       lease: (...args) => store.lease(...args),
       complete: (...args) => store.complete(...args),
       giveBack: (...args) => store.giveBack(...args),
+      cutTasks: (...args) => store.cutTasks(...args),
       changed: async (...args) => {
         const wait = waitOf(await look(), name);
         const idle = () => store.changed(...args);

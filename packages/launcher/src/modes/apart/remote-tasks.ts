@@ -1,5 +1,5 @@
 /** Explore steps whose tasks other processes explore: planned here, and read here when all are done. */
-import { runKey, type Task } from '@trinity-rft/core';
+import { runKey, type Clock, type Task } from '@trinity-rft/core';
 import {
   CancelledError,
   uid,
@@ -7,7 +7,13 @@ import {
   type PlannedBatch,
   type RunStore,
 } from '@trinity-rft/core/internal';
-import { fromTaskResult } from '@trinity-rft/explorer/internal';
+import {
+  enoughTasks,
+  fromTaskResult,
+  isPending,
+  usableOutcome,
+  type OverRollout,
+} from '@trinity-rft/explorer/internal';
 import type { TaskOutcome } from '@trinity-rft/explorer';
 import type { Seat } from './seat.js';
 
@@ -16,6 +22,9 @@ export interface RemoteTasksOptions {
   readonly seat: Seat;
   /** The version for which tasks are planned now; see `PlannedBatch`. */
   readonly version: () => number;
+  /** @default every task of a step is waited for */
+  readonly overRollout?: OverRollout;
+  readonly clock: Pick<Clock, 'now'>;
   /** Longest time between two looks at the store, in ms. */
   readonly lookEveryMs: number;
 }
@@ -33,6 +42,8 @@ export interface Collected {
   readonly run: string;
   /** Of the model call in its run. */
   readonly call: number;
+  /** Why it is left out, if it is. */
+  readonly reason: string;
 }
 
 interface Watch extends RemoteTasksOptions {
@@ -102,7 +113,10 @@ async function runElsewhere(
     return runElsewhere(watch, tasks, { signal, attempt: attempt + 1 });
   if (!batch.isEval) {
     const before = watch.collected.get(batch.step) ?? [];
-    watch.collected.set(batch.step, [...before, ...collectedIn(contents)]);
+    watch.collected.set(batch.step, [
+      ...before,
+      ...outcomes.flatMap((outcome) => collectedIn(outcome, watch)),
+    ]);
   }
   return outcomes;
 }
@@ -110,10 +124,25 @@ async function runElsewhere(
 const hasFailed = ({ runs }: TaskOutcome): boolean =>
   runs.every(({ status }) => status === 'failed');
 
-const collectedIn = ({ results }: BatchContents): readonly Collected[] =>
-  results.flatMap(({ experiences }) =>
-    experiences.map(({ eid }) => ({ uid: uid(eid), run: runKey(eid), call: eid.step })),
-  );
+function collectedIn(
+  outcome: TaskOutcome,
+  { overRollout = waitsForAll }: Pick<Watch, 'overRollout'>,
+): readonly Collected[] {
+  const reason = isPending(outcome)
+    ? 'waits for its reward'
+    : usableOutcome(outcome, overRollout).unusedRuns > 0
+      ? 'cut off'
+      : 'filtered';
+  const experiences = outcome.runs.flatMap((run) => (run.status === 'ok' ? run.experiences : []));
+  return experiences.map(({ eid }) => ({
+    uid: uid(eid),
+    run: runKey(eid),
+    call: eid.step,
+    reason,
+  }));
+}
+
+const waitsForAll = { ratio: 0, waitAfterMinMs: 0, returnPartialTasks: false };
 
 function plannedBatch(
   tasks: readonly Task[],
@@ -145,13 +174,16 @@ function outcomesOf(tasks: readonly Task[], { results }: BatchContents): readonl
 
 async function untilComplete(
   watch: Watch,
-  { batch, step, isEval }: PlannedBatch,
+  planned: PlannedBatch,
   signal: AbortSignal,
 ): Promise<void> {
+  const { batch, step, isEval } = planned;
   if (watch.complete.has(batch)) return;
   const what = isEval ? `the evaluation ${batch}` : `the results of explore step ${step}`;
   await watch.seat.waitFor({ what, on: 'explorer' }, async () => {
+    const notAll = notWaitingForAll(watch, planned);
     while (!watch.complete.has(batch)) {
+      await notAll();
       if (signal.aborted)
         throw new CancelledError(`Stopped while waiting for ${what}.`, {
           reason: 'shutdown',
@@ -163,6 +195,21 @@ async function untilComplete(
       await watch.looking;
     }
   });
+}
+
+/** Called at every look: once enough tasks are done and the grace has passed, cuts the others off. */
+function notWaitingForAll(
+  { store, seat, clock, overRollout = waitsForAll }: Watch,
+  { batch, isEval, tasks }: PlannedBatch,
+): () => Promise<void> {
+  if (isEval || overRollout.ratio === 0) return async () => undefined;
+  const enough = enoughTasks(tasks.length, overRollout);
+  let since: number | undefined;
+  return async () => {
+    if (since === undefined && (await store.doneTasks(batch)) >= enough) since = clock.now();
+    if (since === undefined || clock.now() - since < overRollout.waitAfterMinMs) return;
+    await store.cutOff(seat.member, batch);
+  };
 }
 
 async function lookAgain(watch: Watch, signal: AbortSignal): Promise<void> {

@@ -96,9 +96,9 @@ function leftOut(
   );
   return collected
     .filter((each) => !stored.has(each.uid))
-    .map(({ uid, run, call }) => ({
+    .map(({ uid, run, call, reason }) => ({
       uid,
-      reason: calls.has(callKey(run, call)) ? 'merged' : 'filtered',
+      reason: calls.has(callKey(run, call)) ? 'merged' : reason,
     }));
 }
 

@@ -1,0 +1,50 @@
+/** Rewards that explorers were told, on their way to the runs that wait for them at the trainer. */
+import { scoreRun, waitingRuns } from '@trinity-rft/buffer';
+import type { Clock, Logger } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
+import type { Membership, RunStore } from '@trinity-rft/core/internal';
+
+export interface ForwardOptions {
+  readonly store: Pick<RunStore, 'rewardsOf' | 'awaitedRuns' | 'giveUpRewards'>;
+  readonly member: Membership;
+  /** Of the late rewards. */
+  readonly file: string;
+  /** The last explore step whose experiences are stored, or wait. */
+  readonly exploreStep: () => number;
+  readonly clock: Pick<Clock, 'sleep'>;
+  readonly logger: Logger;
+  readonly everyMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves when the signal aborts. */
+export async function forwardRewards(options: ForwardOptions): Promise<void> {
+  const { exploreStep, clock, logger, everyMs, signal } = options;
+  let settled = 0;
+  let failing = false;
+  while (!signal.aborted) {
+    const step = exploreStep();
+    try {
+      await forward(options, settled);
+      failing = false;
+      settled = step;
+    } catch (error) {
+      if (!failing) logger.warn(`Late rewards could not be read: ${describeError(error)}`);
+      failing = true;
+    }
+    await clock.sleep(everyMs, signal).catch(() => undefined);
+  }
+}
+
+/** @param settled explore steps up to this one have set aside what waits */
+async function forward({ store, member, file }: ForwardOptions, settled: number): Promise<void> {
+  const waiting = waitingRuns(file).map(({ run }) => run);
+  const rewards = await store.rewardsOf(waiting);
+  for (const [run, reward] of rewards) scoreRun(file, run, reward);
+  const awaited = await store.awaitedRuns();
+  const open = new Set(waiting);
+  const over = awaited
+    .map(({ runKey }) => runKey)
+    .filter((run) => Number.parseInt(run, 10) <= settled && !open.has(run));
+  if (over.length > 0) await store.giveUpRewards(member, over);
+}
