@@ -2,18 +2,23 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { findPython, runPython } from '@trinity-rft/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTrinity, type Trinity } from './support/trinity.js';
 import { createWorkspace } from './support/workspace.js';
 
 const script = path.join(import.meta.dirname, 'external', 'tinker_client.py');
+const practiceModel = path.join(
+  import.meta.dirname,
+  '../../../packages/create/templates/practice/model',
+);
 const guide = path.join(import.meta.dirname, '../../../docs/guides/tinker.md');
 const tagged = { tags: ['external'], timeout: 1_200_000 };
 
 let server: Trinity;
-beforeAll(async () => {
+beforeEach(async () => {
   const workspace = await createWorkspace();
-  const config = workspace.config('serve.yaml', { name: 'tinker', mode: 'serve' });
+  const model = { model_path: practiceModel, max_prompt_tokens: 40, max_response_tokens: 4 };
+  const config = workspace.config('serve.yaml', { name: 'tinker', mode: 'serve', model });
   server = startTrinity(workspace.root, ['serve', config, '--tinker', '--port', '0']);
   await new Promise<void>((resolve, reject) => {
     server.child.stdout?.on('data', () => {
@@ -24,7 +29,7 @@ beforeAll(async () => {
   for (const name of ['TINKER_BASE_URL', 'TINKER_API_KEY'])
     process.env[name] = new RegExp(`^${name}=(.*)$`, 'm').exec(server.output())?.[1] ?? '';
 });
-afterAll(async () => {
+afterEach(async () => {
   server.child.kill('SIGINT');
   await server.ended;
 });
@@ -57,7 +62,7 @@ describe('the official client', () => {
         values.reduce((sum, p) => sum + p * p, 0);
       const answer = await runPython<Answer>(python.program, [script, ...own]);
       expect(answer.is_lora).toBe(true);
-      expect(answer.losses[1]).toBeLessThan(0.8 * answer.losses[0]);
+      expect(answer.losses[1]).toBeLessThan(0.9 * answer.losses[0]);
       for (const [i, advantage] of [0, 1, -1, 0.5, 0].entries())
         expect(answer.importance[i]).toBeCloseTo(-advantage, 4);
       expect(answer.saved).toMatch(/^tinker:\/\/.*\/weights\/state$/);
@@ -80,8 +85,7 @@ describe('the official client', () => {
       '-c',
       whole,
     ]);
-    expect(losses[0]).toBeGreaterThan(17);
-    expect(losses[1]).toBeLessThan(12);
+    expect(losses.map((loss) => loss.toFixed(1))).toEqual(['61.9', '0.7']);
     expect(tokens).toEqual([5, 6, 7, 8]);
   });
 });

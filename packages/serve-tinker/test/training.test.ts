@@ -115,6 +115,19 @@ describe('a model in training', () => {
     });
   });
 
+  it('makes room for others when its client has missed its heartbeats', async () => {
+    const clock = manualClock();
+    const { url } = await startServer({ runtime: { ...testRuntime(), clock }, maxRuns: 1 });
+    await createModel(url);
+    const session = await createSession(url);
+    const body = { session_id: session, model_seq_id: 0, base_model: 'bigrams' };
+    await clock.advance(30_000);
+    await post(url, 'session_heartbeat', { session_id: session });
+    expect(await post(url, 'create_model', body)).toMatchObject({ status: 400 });
+    await clock.advance(6000);
+    expect(await post(url, 'create_model', body)).toMatchObject({ status: 200 });
+  });
+
   it('is refused when the server holds as many as it may', async () => {
     const { url } = await startServer({ maxRuns: 1 });
     const model = await createModel(url);

@@ -30,7 +30,7 @@ def datum(text, **inputs):
 service = tinker.ServiceClient()
 base = service.get_server_capabilities().supported_models[0].model_name
 training = got(service.create_lora_training_client(base_model=base, rank=8, seed=1))
-adam = types.AdamParams(learning_rate=0.003)
+adam = types.AdamParams(learning_rate=0.01)
 text = [3, 4, 5, 6, 7, 8]
 answer = {"is_lora": training.get_info().is_lora}
 

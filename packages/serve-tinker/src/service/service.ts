@@ -87,6 +87,7 @@ export function createService(options: ServiceOptions): Service {
       const facts = { ...given, id: `${session.id}:train:${seqId}` };
       const known = runs.get(facts.id);
       if (known !== undefined) return known;
+      if (runs.size >= maxRuns) sessions.finishSilent();
       if (runs.size >= maxRuns)
         throw new Refusal(
           400,

@@ -20,11 +20,13 @@ export interface Sessions {
   heard(id: string): void;
   /** Ends a session. @throws Refusal 404 */
   finish(id: string): void;
+  /** Ends those that have missed their heartbeats. */
+  finishSilent(): void;
   close(): void;
 }
 
 export interface SessionsOptions {
-  readonly clock: Pick<Clock, 'after'>;
+  readonly clock: Pick<Clock, 'after' | 'now'>;
   /** Silence after which a session ends, in ms. */
   readonly timeoutMs: number;
   readonly onEnd: (session: Session) => void;
@@ -33,7 +35,11 @@ export interface SessionsOptions {
 interface OpenSession extends Session {
   readonly end: AbortController;
   cancelTimeout: () => void;
+  heardAt: number;
 }
+
+/** Clients are heard every 10 s. */
+const missedBeatsMs = 35_000;
 
 export function createSessions({ clock, timeoutMs, onEnd }: SessionsOptions): Sessions {
   const sessions = new Map<string, OpenSession>();
@@ -53,6 +59,7 @@ export function createSessions({ clock, timeoutMs, onEnd }: SessionsOptions): Se
   };
   const heard = (id: string): void => {
     const session = find(id);
+    session.heardAt = clock.now();
     session.cancelTimeout();
     session.cancelTimeout = clock.after(timeoutMs, () => end(session));
   };
@@ -67,6 +74,7 @@ export function createSessions({ clock, timeoutMs, onEnd }: SessionsOptions): Se
         signal: ended.signal,
         end: ended,
         cancelTimeout: () => undefined,
+        heardAt: clock.now(),
       };
       sessions.set(session.id, session);
       heard(session.id);
@@ -75,6 +83,10 @@ export function createSessions({ clock, timeoutMs, onEnd }: SessionsOptions): Se
     find,
     heard,
     finish: (id) => end(find(id)),
+    finishSilent: () => {
+      for (const session of sessions.values())
+        if (clock.now() - session.heardAt > missedBeatsMs) end(session);
+    },
     close: () => {
       for (const session of sessions.values()) end(session);
     },
