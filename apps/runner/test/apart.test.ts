@@ -217,3 +217,55 @@ it('trains runs when their rewards have come to the explorer', { timeout: 120_00
   expect(rows.every(({ trainStep }) => trainStep !== undefined)).toBe(true);
   expect(usesOf('judged')).toEqual({ trained: 16, 'waits for its reward': 16 });
 });
+
+function hasMember(name: string): boolean {
+  try {
+    const database = new DatabaseSync(path.join(job(name), 'run.db'), { readOnly: true });
+    const found = database.prepare('SELECT name FROM member').all();
+    database.close();
+    return found.length > 0;
+  } catch {
+    // The file or its tables are not there yet.
+    return false;
+  }
+}
+
+it('refuses a process whose configuration differs, and says in what', async () => {
+  const own = (name: string, over: Tree): string =>
+    workspace.config(`${name}.yaml`, { name: 'agree' }, over);
+  workspace.write('copy/tasks.jsonl', workspace.read('tasks.jsonl'));
+  workspace.write('other/tasks.jsonl', `${workspace.read('tasks.jsonl')}\n`);
+  const tasks = (folder: string): Tree => ({
+    buffer: {
+      explorer_input: {
+        tasksets: [
+          { name: 'sums', path: `${folder}/tasks.jsonl`, format: { prompt_key: 'question' } },
+        ],
+      },
+    },
+  });
+  const stop = new AbortController();
+  const explore = (who: string, file: string): Promise<RunHere> =>
+    runHere(workspace, file, {
+      overrides: { mode: 'explore', explorer: { name: who } },
+      signal: stop.signal,
+    });
+  const first = explore('one', own('first', tasks('copy')));
+  while (!hasMember('agree')) await pause(20);
+  const [seeded, reworded] = await Promise.all([
+    explore('two', own('seeded', { ...tasks('.'), seed: 8 })),
+    explore('three', own('reworded', tasks('other'))),
+  ]);
+  stop.abort();
+  expect((await first).error).toBeUndefined();
+  expect(seeded.error?.message).toMatch(
+    /explorer two cannot join the run: its seed is 8, and that of the explorer one \(process \d+ on .*\), .* is 7/,
+  );
+  expect(reworded.error?.message).toContain('tasksets[0].path is a file with the SHA-256');
+});
+
+it('says that a program starts explorers itself', async () => {
+  const file = workspace.config('alone.yaml', { name: 'alone', cluster: { explorers: 2 } });
+  const { output } = await runHere(workspace, file, { signal: AbortSignal.abort() });
+  expect(output).toContain('cluster.explorers 2 has no effect here');
+});

@@ -154,6 +154,19 @@ describe('what is trained', () => {
   });
 });
 
+describe('explorers in processes of their own', () => {
+  it.each(['explore', 'train'])('need an engine that scores text: mode %s', (mode) => {
+    const rest = `${trainer('other')}\nmode: ${mode}`;
+    expect(problems(cwd, yaml({ rest }), withOther({ score: false }))).toEqual([
+      expect.objectContaining({
+        key: 'trainer.trainer_type',
+        message: expect.stringContaining('cannot prove that it samples with the trainer'),
+      }),
+    ]);
+    expect(problems(cwd, yaml({ rest }), withOther())).toEqual([]);
+  });
+});
+
 describe('servers that sample beside the engine', () => {
   const servers = (more: string): string => `explorer:\n  rollout_model:\n    ${more}`;
   const vllm = (more: string): string => servers(`engine_type: vllm_async\n    ${more}`);

@@ -219,6 +219,8 @@ export interface EngineCapabilities {
   readonly fullParameter: boolean;
   readonly lora: boolean;
   readonly referenceModel: boolean;
+  /** `Sampler.score`. @default it is there */
+  readonly score?: boolean;
 }
 
 /** What {@link ValueEngine.forward} says of a batch. */

@@ -66,6 +66,7 @@ export { otherInput } from './other-input.js';
 export type { MetricRole } from './monitor.js';
 export { createRandom, deriveSeed } from './random.js';
 export type {
+  Agreement,
   AwaitedRun,
   BatchContents,
   CompleteBatch,

@@ -14,7 +14,12 @@ export interface MemberInfo {
   readonly name: string;
   readonly host: string;
   readonly pid: number;
+  /** What all members must agree on. @default nothing */
+  readonly agreement?: Agreement;
 }
+
+/** Texts by the key of a setting. */
+export type Agreement = Readonly<Record<string, string>>;
 
 /** What a member waits for, and since when. */
 export interface Wait {
@@ -222,7 +227,10 @@ export interface RunEnd {
 
 /** Refused calls reject with `BufferError`: `MEMBER_FENCED` when `epoch` is not the newest. */
 export interface RunStore {
-  /** @throws BufferError `MEMBER_ALIVE` naming the live member of that name, or the live trainer */
+  /**
+   * @throws BufferError `MEMBER_ALIVE` naming the live member of that name, or the live trainer;
+   * `MEMBER_DIFFERS` naming a setting and the live member that has another one
+   */
   join(info: MemberInfo): Promise<Membership>;
   /** To be called several times per lease time, whatever else the member does. */
   beat(member: Membership, state: MemberState): Promise<void>;

@@ -108,7 +108,8 @@ function deriveStage(given: StageContext, identity: Identity): StageConfig {
   const context = asPart(given, { jobDirectory, algorithm });
   const buffer = deriveBuffer(context, { model, algorithm, auxiliaryModels, jobDirectory });
   checkNeeds(context, algorithm, auxiliaryModels);
-  checkEngine(context, { engine, algorithm, model });
+  const sampler = deriveSampler(context);
+  checkEngine(context, { engine, algorithm, model, sampler });
   checkSampling(context, algorithm);
   checkDistribution(context, algorithm, { buffer, rolloutModel });
   const operators = deriveOperators(context, model);
@@ -123,7 +124,7 @@ function deriveStage(given: StageContext, identity: Identity): StageConfig {
     name: stageName === undefined ? identity.name : `${identity.name}/${stageName}`,
     seed,
     engine,
-    sampler: deriveSampler(context),
+    sampler,
     jobDirectory,
     algorithm,
     model,

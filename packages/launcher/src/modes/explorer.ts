@@ -20,6 +20,7 @@ import { openEndpoint } from '../assembly/models/endpoint.js';
 import { openEngine } from '../assembly/models/engine.js';
 import { disposable, openTogether, type Closable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
+import { agreementOf } from './apart/agreement.js';
 import { exploreLeased } from './apart/explore-leased.js';
 import { openStageStore } from './apart/open-store.js';
 import { explorerFolder } from './apart/explorer-folder.js';
@@ -36,7 +37,9 @@ export async function runExplorer(context: StageContext): Promise<StageResult> {
     facts: { tasksDone: counts.done, resultsLate: counts.late },
   });
   const { name } = stage.explorer;
-  const seat = await takeSeat({ store, role: 'explorer', name, clock, logger, state, signal });
+  const agreement = await agreementOf(stage);
+  const own = { role: 'explorer', name, agreement } as const;
+  const seat = await takeSeat({ ...own, store, clock, logger, state, signal });
   try {
     await using side = disposable(await openSide(context, store));
     const trainStep = await explore(context, { store, seat, tasks, side, counts });

@@ -5,6 +5,7 @@ import { lateRewardsFile } from '../assembly/data/late-rewards.js';
 import type { RunSide } from '../assembly/explorer-options.js';
 import { disposable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
+import { agreementOf } from './apart/agreement.js';
 import { forwardRewards } from './apart/forward-rewards.js';
 import { lookEveryMs, openStageStore } from './apart/open-store.js';
 import { publishingTransport, weightsRoot } from './apart/publish-weights.js';
@@ -23,7 +24,9 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
     facts: { exploreStep: progress.exploreStep },
   });
   const name = 'trainer';
-  const seat = await takeSeat({ store, role: 'trainer', name, clock, logger, state, signal });
+  const agreement = await agreementOf(stage);
+  const own = { role: 'trainer', name, agreement } as const;
+  const seat = await takeSeat({ ...own, store, clock, logger, state, signal });
   const ended = new AbortController();
   const forwarding = forwardRewards({
     store,

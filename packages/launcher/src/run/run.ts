@@ -76,6 +76,7 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   const { signal = new AbortController().signal } = options;
   const loaded = await fetchModels(read, { terminal, clock, env, signal });
   const { config } = loaded;
+  for (const warning of alone(config)) terminal.write(`${warning}\n`);
   for (const warning of await checkRemaining(loaded, extensions, signal))
     terminal.write(`${warning}\n`);
 
@@ -98,6 +99,16 @@ export async function run(options: RunOptions): Promise<RunSummary> {
     await unlock();
   }
 }
+
+/** A run starts no other processes: the command `trinity run` does. */
+const alone = ({ stages }: ResolvedConfig): readonly string[] =>
+  stages
+    .filter(({ mode, part, cluster }) => mode === 'both' && !part && cluster.explorers > 0)
+    .slice(0, 1)
+    .map(
+      ({ cluster: { explorers } }) =>
+        `cluster.explorers ${explorers} has no effect here: this process explores and trains. The command "trinity run" starts explorers; a program starts them as runs of their own, with the overrides { mode: 'explore' } and { mode: 'train' }.`,
+    );
 
 /** The folder that this process alone writes. */
 function placeOf({ jobDirectory, stages: [stage] }: ResolvedConfig): string {

@@ -121,6 +121,7 @@ async function createRuns(
     .addColumn('beat_at', types.time, (c) => c.notNull())
     .addColumn('state', 'text', (c) => c.notNull())
     .addColumn('delivery', 'text')
+    .addColumn('agreement', 'text')
     .addColumn('lease_calls', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('member_key', ['run', 'name'])
     // PostgreSQL then takes a change of the epoch for one of a key, which waits for whoever holds

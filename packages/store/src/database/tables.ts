@@ -52,6 +52,8 @@ export interface MemberRow {
   beat_at: number;
   state: string;
   delivery: string | null;
+  /** As JSON; null: it agrees with everybody. */
+  agreement: string | null;
   /** How many of its calls have leased something. */
   lease_calls: number;
 }

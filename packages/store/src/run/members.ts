@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   BufferError,
+  type Agreement,
   type MemberInfo,
   type Membership,
   type MemberState,
@@ -71,7 +72,10 @@ async function join(
     if (rival.alive) throw aliveError(info, rival);
     if (rival.epoch > 0) await end(context, db, rival);
   }
+  await assertAgrees(context, db, info);
+  const { agreement } = info;
   const row = {
+    agreement: agreement === undefined ? null : JSON.stringify(agreement),
     role: info.role,
     host: info.host,
     pid: info.pid,
@@ -87,12 +91,51 @@ async function join(
     .values({ run, name: info.name, ...row })
     .onConflict((conflict) => conflict.columns(['run', 'name']).doUpdateSet(row))
     .execute();
-  return { ...info, epoch };
+  return seat(info, epoch);
+}
+
+const seat = ({ role, name, host, pid }: MemberInfo, epoch: number): Membership => ({
+  role,
+  name,
+  host,
+  pid,
+  epoch,
+});
+
+/** @throws BufferError naming what differs from the live member that came first */
+async function assertAgrees(context: RunContext, db: Connection, info: MemberInfo): Promise<void> {
+  const { agreement } = info;
+  if (agreement === undefined) return;
+  const first = await db
+    .selectFrom('member')
+    .selectAll()
+    .where('run', '=', context.run)
+    .where('agreement', 'is not', null)
+    .where(isAlive(context))
+    .orderBy('epoch')
+    .limit(1)
+    .executeTakeFirst();
+  if (!first?.agreement) return;
+  const other = JSON.parse(first.agreement) as Agreement;
+  const keys = [...new Set([...Object.keys(other), ...Object.keys(agreement)])];
+  const key = keys.find((each) => other[each] !== agreement[each]);
+  if (key !== undefined) throw differsError(info, first, [key, agreement[key], other[key]]);
+}
+
+function differsError(
+  { role, name }: MemberInfo,
+  first: MemberRow,
+  [key, own = 'not set', other = 'not set']: readonly [string, string?, string?],
+): BufferError {
+  return new BufferError(
+    `The ${role} ${name} cannot join the run: its ${key} is ${own}, and that of the ${first.role} ${first.name} (process ${first.pid} on ${first.host}), which takes part already, is ${other}. Give all processes of a run the same configuration.`,
+    { code: 'MEMBER_DIFFERS', details: { key, own, other, member: first.name } },
+  );
 }
 
 /** @throws BufferError when this join was answered late, and its membership has ended since */
 function seated(info: MemberInfo, { epoch }: MemberRow): Membership {
-  if (epoch > 0) return { ...info, epoch };
+  if (epoch > 0) return seat(info, epoch);
   throw fencedError({ ...info, epoch: -epoch });
 }
 

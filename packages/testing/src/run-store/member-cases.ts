@@ -1,3 +1,4 @@
+import type { Agreement } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import {
   idle,
@@ -21,6 +22,24 @@ export function memberCases(create: CreateRunStore): void {
       await expect(joinTrainer(two, 'another')).rejects.toThrow(
         /trainer trainer \(process 2 on here\)/,
       );
+    });
+
+    it('refuses a member whose settings differ from those of the first live one', async () => {
+      const test = await create();
+      const store = await opened(test);
+      const join = (name: string, agreement: Agreement) =>
+        store.join({ role: 'explorer', name, host: 'here', pid: 1, agreement });
+      const first = await join('a', { seed: '1', model: '"m"' });
+      await join('b', { model: '"m"', seed: '1' });
+      await expect(join('c', { seed: '2', model: '"m"' })).rejects.toMatchObject({
+        code: 'MEMBER_DIFFERS',
+        details: { key: 'seed', own: '2', other: '1', member: 'a' },
+      });
+      await expect(join('c', { model: '"m"' })).rejects.toThrow(/its seed is not set/);
+      await joinExplorer(store, 'without');
+      await store.leave(first);
+      await test.pass(test.leaseMs + 1);
+      await join('c', { seed: '2', model: '"m"' });
     });
 
     it('fences off a silent trainer once another one has its place', async () => {

@@ -31,15 +31,23 @@ export function deriveEngine(context: StageContext): string {
   return trains ?? samples ?? defaultEngineName(engines);
 }
 
+type Checked = Pick<StageConfig, 'engine' | 'algorithm' | 'model' | 'sampler'>;
+
 /** Mode bench trains nothing, so it needs nothing. */
 export function checkEngine(
   context: StageContext,
-  { engine, algorithm, model }: Pick<StageConfig, 'engine' | 'algorithm' | 'model'>,
+  { engine, algorithm, model, sampler }: Checked,
 ): void {
   const facts = context.engines[engine];
   if (facts === undefined || context.input.mode === 'bench') return;
   checkNeeds(context, algorithm, unmetNeeds(algorithm.needs, facts));
-  const { lora, fullParameter } = facts.capabilities;
+  const { lora, fullParameter, score = true } = facts.capabilities;
+  if (!score && context.part !== undefined && !sampler)
+    context.report(
+      context.isSet(...trainerKey) ? trainerKey : samplerKey,
+      `the engine "${engine}" cannot score text, so an explorer in a process of its own cannot prove that it samples with the trainer's weights. Use mode: both.`,
+      [['mode']],
+    );
   if (model.lora !== undefined && !lora)
     context.report(loraKey, `the engine "${engine}" trains no adapters. Remove lora_configs.`);
   if (model.lora === undefined && !fullParameter)

@@ -1,9 +1,10 @@
 /** The place of this process in a run: it beats, and says what it waits for. */
 import { hostname } from 'node:os';
 import type { Clock, Logger } from '@trinity-rft/core';
-import { describeError } from '@trinity-rft/core';
+import { ConfigError, describeError } from '@trinity-rft/core';
 import {
   BufferError,
+  type Agreement,
   type JsonState,
   type MemberInfo,
   type Membership,
@@ -26,6 +27,7 @@ export interface SeatOptions {
   readonly store: RunStore;
   readonly role: MemberRole;
   readonly name: string;
+  readonly agreement?: Agreement;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Version in use, or made last, and further facts for people. */
@@ -36,10 +38,13 @@ export interface SeatOptions {
 /** Time between two beats, in ms: a dead process is named within five seconds. */
 const beatMs = 1000;
 
-/** @throws BufferError `MEMBER_ALIVE` naming the process that has the place */
+/**
+ * @throws BufferError `MEMBER_ALIVE` naming the process that has the place, ConfigError when the
+ * configuration of another process differs
+ */
 export async function takeSeat(options: SeatOptions): Promise<Seat> {
-  const { store, role, name } = options;
-  const info: MemberInfo = { role, name, host: hostname(), pid: process.pid };
+  const { store, role, name, agreement } = options;
+  const info: MemberInfo = { role, name, host: hostname(), pid: process.pid, agreement };
   const member = await joinWhenFree(info, options);
   const waits = new Set<{
     readonly what: string;
@@ -80,6 +85,8 @@ async function joinWhenFree(info: MemberInfo, options: SeatOptions): Promise<Mem
     try {
       return await store.join(info);
     } catch (error) {
+      if (error instanceof BufferError && error.code === 'MEMBER_DIFFERS')
+        throw new ConfigError(error.message, { code: error.code, cause: error });
       const taken = error instanceof BufferError && error.code === 'MEMBER_ALIVE';
       if (!taken || (await isRunning(info, store)) || clock.now() - start > joinPatienceMs)
         throw error;

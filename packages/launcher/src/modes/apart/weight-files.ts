@@ -89,7 +89,7 @@ async function problemOfFile(file: string, entry: WeightFileEntry): Promise<stri
     : `${file} differs from what was published`;
 }
 
-async function digestOfFile(file: string): Promise<string> {
+export async function digestOfFile(file: string): Promise<string> {
   const digest = createHash('sha256');
   for await (const chunk of createReadStream(file)) digest.update(chunk as Buffer);
   return digest.digest('hex');

@@ -1,7 +1,7 @@
 /** Which settings differ from those that a run was last started with. */
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Settings } from './settings.js';
+import type { Settings } from '../../assembly/settings.js';
 
 /** Settings, and the folder of their run: a project that was moved as a whole has not changed. */
 export interface PlacedSettings {

@@ -4,7 +4,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
 import { CheckpointError } from '@trinity-rft/core/internal';
-import type { Settings } from './settings.js';
+import type { Settings } from '../../assembly/settings.js';
 
 const fileName = 'settings.json';
 

@@ -4,7 +4,7 @@ import { configError, showValue } from '@trinity-rft/config/internal';
 import { changesBetween, type Change } from './compare.js';
 import { effectOf } from './effects.js';
 import { readRecord, writeRecord, type SettingsRecord } from './record.js';
-import { settingsOf } from './settings.js';
+import { settingsOf } from '../../assembly/settings.js';
 
 interface Resumed {
   readonly config: ResolvedConfig;

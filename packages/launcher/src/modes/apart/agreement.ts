@@ -1,0 +1,52 @@
+/** The settings that the processes of a run must share, by their keys in the configuration. */
+import { hash } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { StageConfig } from '@trinity-rft/config';
+import type { Agreement } from '@trinity-rft/core/internal';
+import { settingsOf } from '../../assembly/settings.js';
+import { digestOfFile } from './weight-files.js';
+
+const shared: readonly RegExp[] = [
+  /^seed$/,
+  /^algorithm\.(?:algorithm_type|repeat_times)$/,
+  /^model\.(?:model_path|lora_configs\b.*|chat_template|m(?:ax|in)_\w+)$/,
+  /^buffer\.(?:batch_size|explorer_input\..+)$/,
+  /^explorer\.(?:over_rollout\..+|failure_reward)$/,
+  /^explorer\.rollout_model\.(?:temperature|top_[pk]|chat_template|m(?:ax|in)_\w+)$/,
+  /^synchronizer\.sync_(?:style|method)$/,
+];
+
+/** Files are compared by what they hold: machines have them in other places. */
+export async function agreementOf(stage: StageConfig): Promise<Agreement> {
+  const entries = Object.entries(settingsOf(stage))
+    .filter(([key]) => shared.some((pattern) => pattern.test(key)))
+    .map(async ([key, value]) => {
+      const text = await textOf(key, value);
+      return text === undefined ? [] : [[key, text] as const];
+    });
+  return Object.fromEntries((await Promise.all(entries)).flat());
+}
+
+/** Undefined: it is not compared. */
+async function textOf(key: string, value: unknown): Promise<string | undefined> {
+  const isPath = key === 'model.model_path' || /^buffer\..+\.path$/.test(key);
+  if (!isPath || typeof value !== 'string') return JSON.stringify(value);
+  const found = await stat(value).catch(() => undefined);
+  if (found?.isFile()) return `a file with the SHA-256 ${short(await digestOfFile(value))}`;
+  if (!found) return JSON.stringify(value);
+  return key === 'model.model_path' ? modelText(value) : undefined;
+}
+
+const short = (digest: string): string => digest.slice(0, 16);
+
+/** Weights come from the trainer; what turns text into tokens and tokens into numbers does not. */
+async function modelText(folder: string): Promise<string> {
+  const files = await Promise.all(
+    ['config.json', 'tokenizer.json'].map((name) =>
+      readFile(path.join(folder, name), 'utf8').catch(() => ''),
+    ),
+  );
+  const digest = hash('sha256', files.join('\n'), 'hex');
+  return `a model whose config.json and tokenizer.json have the SHA-256 ${short(digest)}`;
+}
