@@ -134,15 +134,16 @@ async function disturbOne(
   countOne(`${isTrainer ? 'trainer' : 'explorer'} ${kind}`);
   tell(`${kind} to ${role}`);
   if (kind === 'SIGKILL') child.kill(kind);
-  else if (isTrainer && replaces && stopMs[kind] > 20_000)
-    await replaceTrainer(processes, stopMs[kind], tell);
-  else stopPost(post, stopMs[kind]);
+  else if (!isTrainer || !replaces || kind !== 'SIGSTOP 30 s') stopPost(post, stopMs[kind]);
+  else await replaceTrainer(processes, post, tell);
 }
 
-async function replaceTrainer(processes: Processes, ms: number, tell: Tell): Promise<void> {
-  const isReplaced = await processes.replaceTrainer(ms);
-  if (isReplaced) countOne('replaced trainers');
-  tell(isReplaced ? 'another trainer has its place' : 'it came back before another took its place');
+async function replaceTrainer(processes: Processes, post: Post, tell: Tell): Promise<void> {
+  const ms = stopMs['SIGSTOP 30 s'];
+  const end = await processes.replaceTrainer(ms);
+  if (end === undefined) return stopPost(post, ms);
+  if (end === 'replaced') countOne('replaced trainers');
+  tell(end === 'replaced' ? 'another trainer has its place' : 'it came back before that');
 }
 
 /** What was acknowledged at some moment and is gone, or another, at the end. */

@@ -1,8 +1,8 @@
 /**
  * `pnpm bench store [NAME...]`, of a database (`sqlite`, `postgres`) or a measurement (`hand-over`,
- * `rollouts`, `open`): the store that the processes of a run share. How long after
- * an experience was stored a waiting process is awake; rollouts per second of two workloads of Agent
- * Lightning with a scripted model; what a rollout costs with 10 to 10,000 tasks open. PostgreSQL: one
+ * `rollouts`, `sleeps`, `open`): the store that the processes of a run share. How long after an
+ * experience was stored a waiting process is awake; rollouts per second of two workloads of Agent
+ * Lightning with a scripted model, without and with their sleeps; what a rollout costs with 10 to 10,000 tasks open. PostgreSQL: one
  * that this machine has, with flushing on.
  */
 import { fork, type ChildProcess } from 'node:child_process';
@@ -12,7 +12,15 @@ import path from 'node:path';
 import type { RunStore } from '../../packages/core/src/internal.ts';
 import { openRunStore } from '../../packages/store/src/index.ts';
 import { findPostgres, startPostgres } from '../../packages/testing/src/postgres/start-postgres.ts';
-import { join, planOf, rollout, type Role } from './store/rollouts.ts';
+import {
+  drawRollout,
+  join,
+  planOf,
+  rollout,
+  shortestMs,
+  type Role,
+  type Work,
+} from './store/rollouts.ts';
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const wanted = process.argv.slice(2);
@@ -23,7 +31,7 @@ function wants(name: string): boolean {
   const ofKind = wanted.filter((each) => databases.includes(each) === isDatabase);
   return ofKind.length === 0 || ofKind.includes(name);
 }
-const run = { run: 'bench', leaseMs: 60_000 };
+const leaseMs = 60_000;
 
 /** Another process at the same store. */
 function start(url: string, role: Role): ChildProcess {
@@ -47,7 +55,7 @@ const message = <T>(child: ChildProcess): Promise<T> =>
 const clock = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 async function handOver(url: string, count = 300): Promise<void> {
-  const store = await openRunStore({ url, ...run, run: 'hand-over' });
+  const store = await openRunStore({ url, run: 'hand-over', leaseMs });
   const member = await join(store, 'explorer');
   for (let step = 1; step <= count; step++) await store.plan(member, planOf(step, 1));
   const waiter = start(url, { kind: 'waits', batches: count });
@@ -96,29 +104,33 @@ interface Workload {
   readonly name: string;
   readonly runners: number;
   readonly turns: number;
+  readonly sleepMs: number;
   /** The best figure that is published, rollouts per second. */
   readonly published: number;
 }
 
 const workloads: readonly Workload[] = [
-  { name: 'large batch', runners: 1000, turns: 3, published: 50.05 },
-  { name: 'long queue', runners: 256, turns: 4, published: 57.01 },
+  { name: 'large batch', runners: 1000, turns: 3, sleepMs: 100, published: 50.05 },
+  { name: 'long queue', runners: 256, turns: 4, sleepMs: 100, published: 57.01 },
 ];
 
 async function throughput(
   url: string,
   { name, runners, turns, published }: Workload,
+  sleepMs?: number,
 ): Promise<void> {
   const [tasks, processes] = [10_000, 2];
-  const store = await openRunStore({ url, ...run, run: name });
+  const run = sleepMs === undefined ? name : `${name}, sleeps`;
+  const work = { turns, sleepMs };
+  const store = await openRunStore({ url, run, leaseMs });
   const member = await join(store, 'planner');
   await store.plan(member, planOf(1, tasks));
   const roles = Array.from({ length: processes }, (_, i) => ({
     kind: 'explores' as const,
-    run: name,
+    run,
     name: `explorer-${i}`,
     runners: runners / processes,
-    turns,
+    work,
   }));
   const explorers = roles.map((role) => start(url, role));
   await Promise.all(explorers.map((explorer) => message(explorer)));
@@ -126,23 +138,29 @@ async function throughput(
   const ends = explorers.map((explorer) => message(explorer));
   for (const explorer of explorers) explorer.send('go');
   await Promise.all(ends);
-  const perSecond = tasks / ((clock() - begun) / 1000);
-  await assertComplete(store, tasks, turns);
-  say(
-    `  ${name}: ${runners} runners in ${processes} processes, ${turns} turns, ${tasks} tasks: ${perSecond.toFixed(0)} rollouts/s, ${(perSecond / published).toFixed(1)} times the published ${published}`,
-  );
+  const ms = clock() - begun;
+  await assertComplete(store, tasks, work);
+  const perSecond = tasks / (ms / 1000);
+  const times = `${perSecond.toFixed(0)} rollouts/s, ${(perSecond / published).toFixed(1)} times the published ${published}`;
+  const least = shortestMs(tasks, runners, work);
+  const ofMaximum = `, ${((100 * least) / ms).toFixed(1)} % of the possible ${((1000 * tasks) / least).toFixed(0)}`;
+  say(`  ${run}: ${times}${sleepMs === undefined ? '' : ofMaximum}`);
   await store.close();
 }
 
-async function assertComplete(store: RunStore, tasks: number, turns: number): Promise<void> {
+async function assertComplete(store: RunStore, tasks: number, work: Work): Promise<void> {
   const view = await store.view();
-  if (view.tasks.done === tasks && view.experiences.total === tasks * turns) return;
+  const total = Array.from({ length: tasks }, (_, task) => drawRollout(task, work).turns).reduce(
+    (sum, turns) => sum + turns,
+    0,
+  );
+  if (view.tasks.done === tasks && view.experiences.total === total) return;
   throw new RangeError(`Not every task was done once: ${JSON.stringify(view.tasks)}`);
 }
 
 async function flatness(url: string): Promise<void> {
   for (const open of [10, 100, 1000, 10_000]) {
-    const store = await openRunStore({ url, ...run, run: `open ${open}` });
+    const store = await openRunStore({ url, run: `open ${open}`, leaseMs });
     const member = await join(store, 'explorer');
     const count = 300;
     await store.plan(member, planOf(1, open));
@@ -162,7 +180,10 @@ async function flatness(url: string): Promise<void> {
 
 async function measure(url: string): Promise<void> {
   if (wants('hand-over')) await handOver(url);
-  for (const workload of workloads) if (wants('rollouts')) await throughput(url, workload);
+  for (const workload of workloads) {
+    if (wants('rollouts')) await throughput(url, workload);
+    if (wants('sleeps')) await throughput(url, workload, workload.sleepMs);
+  }
   if (wants('open')) await flatness(url);
 }
 

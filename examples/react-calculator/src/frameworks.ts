@@ -1,11 +1,10 @@
 /** The example's run with the agents in `frameworks/`. */
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { run, type RunSummary, type Terminal } from '@trinity-rft/launcher';
-import { parseDocument, type Document } from 'yaml';
-
-const example = path.join(import.meta.dirname, '..');
+import type { Document } from 'yaml';
+import { example, writeChanged } from './configuration.ts';
 
 /** The folders in `frameworks/`, each with a `train.ts` whose workflow has the folder's name. */
 export const frameworks: readonly string[] = readdirSync(path.join(example, 'frameworks'), {
@@ -42,17 +41,17 @@ export function runFramework({
   change,
   terminal,
 }: FrameworkRun): Promise<RunSummary> {
-  const config = parseDocument(readFileSync(path.join(example, 'react-calculator.yaml'), 'utf8'));
-  config.setIn(['name'], name);
-  if (framework !== undefined)
-    config.setIn(['buffer', 'explorer_input', 'default_workflow_type'], framework);
-  change?.(config);
-  const folders = [
-    'plugins',
-    ...(framework === undefined ? [] : [path.join('frameworks', framework)]),
-  ];
-  // In the file, so that whoever reads it later, such as `trinity verify`, finds the workflow too.
-  config.setIn(['plugins'], config.createNode(folders.map((folder) => path.join(example, folder))));
-  writeFileSync(path.join(directory, `${name}.yaml`), String(config));
-  return run({ configPath: `${name}.yaml`, cwd: directory, terminal });
+  const configPath = writeChanged({
+    file: 'react-calculator.yaml',
+    directory,
+    name,
+    change: (config) => {
+      if (framework !== undefined) {
+        config.setIn(['buffer', 'explorer_input', 'default_workflow_type'], framework);
+        config.addIn(['plugins'], path.join(example, 'frameworks', framework));
+      }
+      change?.(config);
+    },
+  });
+  return run({ configPath, cwd: directory, terminal });
 }

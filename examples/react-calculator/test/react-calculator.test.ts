@@ -21,6 +21,20 @@ function shortened(): string {
   return String(config);
 }
 
+describe('several-explorers.yaml', () => {
+  it('is the second stage of the example', () => {
+    const read = (file: string) => parseDocument(readFileSync(path.join(example, file), 'utf8'));
+    const [apart, whole] = [read('several-explorers.yaml'), read('react-calculator.yaml')];
+    const stage = (key: string): unknown => whole.getIn(['stages', 1, key]);
+    for (const key of ['algorithm', 'trainer'])
+      expect([key, String(apart.get(key))]).toEqual([key, String(stage(key))]);
+    expect(String(apart.get('buffer'))).toBe(String(whole.get('buffer')));
+    expect(apart.getIn(['model', 'model_path'])).toBe(
+      `runs/Trinity-RFT/react-calculator/warmup/global_step_${whole.getIn(['stages', 0, 'buffer', 'total_steps'])}`,
+    );
+  });
+});
+
 describe('the example, shortened', { tags: ['slow'] }, () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'trinity-react-calculator-'));
   const printed: string[] = [];

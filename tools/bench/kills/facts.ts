@@ -2,12 +2,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { usedRows, weightsDigest } from '../../../apps/runner/test/support/run-record.ts';
-import { BufferError } from '../../../packages/core/src/internal.ts';
-import { postgresDatabase } from '../../../packages/store/src/database/postgres.ts';
-import type { RunDatabase, Work } from '../../../packages/store/src/database/run-database.ts';
-import { sqliteDatabase } from '../../../packages/store/src/database/sqlite.ts';
+import type { Work } from '../../../packages/store/src/database/run-database.ts';
 import { taskState } from '../../../packages/store/src/database/tables.ts';
-import { jobOf, project, sqliteOf, type RunPlace } from './workspace.ts';
+import { readStore } from '../store/read-store.ts';
+import { jobOf, project, storeUrlOf, type RunPlace } from './workspace.ts';
 
 /** What must stay as it is once it is there. */
 export interface Acknowledged {
@@ -21,7 +19,7 @@ export interface Acknowledged {
 const nothing: Acknowledged = { results: new Map(), uses: new Map(), trainStep: 0 };
 
 export async function acknowledged(place: RunPlace): Promise<Acknowledged> {
-  const found = await read(place, async (db) => {
+  const found = await readStore(storeUrlOf(place), async (db) => {
     const tasks = await db
       .selectFrom('task')
       .innerJoin('run', 'run.id', 'task.run')
@@ -52,7 +50,7 @@ export async function acknowledged(place: RunPlace): Promise<Acknowledged> {
 
 /** Process id of the trainer that has the place in the run. */
 export function trainerInOffice(place: RunPlace): Promise<number | undefined> {
-  return read(place, async (db) => {
+  return readStore(storeUrlOf(place), async (db) => {
     const member = await db
       .selectFrom('member')
       .innerJoin('run', 'run.id', 'member.run')
@@ -88,7 +86,7 @@ export interface Facts {
 
 /** @param trainer the one that ended the run */
 export async function factsOf(place: RunPlace, trainer: number): Promise<Facts> {
-  const counted = await read(place, (db) => count(db, place));
+  const counted = await readStore(storeUrlOf(place), (db) => count(db, place));
   if (!counted) throw new RangeError(`${place.name} has no store.`);
   const job = jobOf(place, trainer);
   const own = usedRows(path.join(job, 'buffer/experiences.db'));
@@ -156,25 +154,4 @@ async function count(
     },
     late: total(late),
   };
-}
-
-/** Undefined before the first process has made the store. */
-async function read<T>(place: RunPlace, work: Work<T>): Promise<T | undefined> {
-  const database = await open(place).catch((error: unknown) => {
-    if (error instanceof BufferError && error.code === 'STORE_MISSING') return undefined;
-    throw error;
-  });
-  try {
-    return await database?.read('count what a run has stored', work);
-  } finally {
-    await database?.close();
-  }
-}
-
-function open(place: RunPlace): Promise<RunDatabase> {
-  const { postgresUrl: url } = place;
-  const isReader = true;
-  return url === undefined
-    ? sqliteDatabase({ path: sqliteOf(place), isReader })
-    : postgresDatabase({ url, isReader });
 }

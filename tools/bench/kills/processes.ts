@@ -15,10 +15,10 @@ export interface Processes {
   /** Starts a second trainer, which must be refused. False: there is none that could refuse it. */
   readonly startSecondTrainer: (where: 'its folder' | 'another machine') => Promise<boolean>;
   /**
-   * Stops the trainer for so long, and starts another until it has the place. False: the first came
-   * back before.
+   * Stops the trainer for so long, and starts another until that has its place, or the first is back.
+   * Undefined: it was not stopped, since it has no place yet.
    */
-  readonly replaceTrainer: (ms: number) => Promise<boolean>;
+  readonly replaceTrainer: (ms: number) => Promise<'replaced' | 'back' | undefined>;
   /** The newest, whose folder has the weights. */
   readonly trainer: () => number;
   /** Once all have ended of their own accord, with what they should not have ended with. */
@@ -127,9 +127,9 @@ async function startSecondTrainer(run: Run, isSameFolder: boolean): Promise<bool
   return true;
 }
 
-async function replaceTrainer(run: Run, ms: number): Promise<boolean> {
+async function replaceTrainer(run: Run, ms: number): Promise<'replaced' | 'back' | undefined> {
   const stale = currentTrainer(run);
-  if (stale === undefined || !(await hasOffice(run, stale))) return false;
+  if (stale === undefined || !(await hasOffice(run, stale))) return undefined;
   stopPost(stale, ms);
   const trainer = run.trainer + 1;
   copyFolder(run.place, stale.trainer, trainer);
@@ -139,10 +139,10 @@ async function replaceTrainer(run: Run, ms: number): Promise<boolean> {
       stale.isReplaced = true;
       run.trainer = trainer;
       keep(run, next);
-      return true;
+      return 'replaced';
     }
   }
-  return false;
+  return 'back';
 }
 
 /** False: it was refused. */

@@ -15,7 +15,8 @@ export interface RunPlace {
   readonly postgresUrl: string | undefined;
 }
 
-export const sqliteOf = ({ root, name }: RunPlace): string => path.join(root, `${name}.db`);
+export const storeUrlOf = ({ root, name, postgresUrl }: RunPlace): string =>
+  postgresUrl ?? `sqlite:///${path.join(root, `${name}.db`)}`;
 
 /** Trainers that come after one that is silent have a folder of their own, as on another machine. */
 const checkpointsOf = (trainer: number): string => `machine-${trainer}`;
@@ -31,8 +32,8 @@ function configOf(place: RunPlace, trainer: number) {
     learningRate: 1e-3,
     reward: 'slow_digits',
   });
-  const storeUrl = place.postgresUrl ?? `sqlite:///${sqliteOf(place)}`;
-  const experienceBuffer = { name: 'experiences', storage_type: 'queue', path: storeUrl };
+  const path = storeUrlOf(place);
+  const experienceBuffer = { name: 'experiences', storage_type: 'queue', path };
   return {
     ...shared,
     checkpoint_root_dir: checkpointsOf(trainer),

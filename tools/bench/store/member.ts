@@ -1,6 +1,8 @@
 /** A process of its own at the measured store. `member.ts URL ROLE` */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { LeasedTask } from '../../../packages/core/src/internal.ts';
 import { openRunStore } from '../../../packages/store/src/index.ts';
-import { join, rollout, type Role } from './rollouts.ts';
+import { drawRollout, join, rollout, type Role } from './rollouts.ts';
 
 const [url = '', json = ''] = process.argv.slice(2);
 const role = JSON.parse(json) as Role;
@@ -26,30 +28,38 @@ async function wait(batches: number): Promise<void> {
 }
 
 async function explore(options: Extract<Role, { kind: 'explores' }>): Promise<void> {
-  const { run, name, runners, turns } = options;
+  const { run, name, runners, work } = options;
   const store = await openRunStore({ url, run, leaseMs });
   const member = await join(store, name);
   send('ready');
   await new Promise((resolve) => process.once('message', resolve));
-  let free = runners;
-  const working = new Set<Promise<void>>();
-  for (;;) {
-    const tasks = await store.lease(member, { count: free, maxStep: 1 });
-    if (tasks.length === 0 && working.size === 0) break;
-    free -= tasks.length;
-    for (const task of tasks) {
-      const work = store.complete(member, task, rollout(task, turns)).then(() => {
-        free += 1;
-        working.delete(work);
+  let [working, hasMore] = [0, true];
+  while (hasMore || working > 0) {
+    const { promise: freed, resolve: free } = Promise.withResolvers<void>();
+    wake = free;
+    const count = hasMore ? runners - working : 0;
+    const tasks = count > 0 ? await store.lease(member, { count, maxStep: 1 }) : [];
+    if (count > 0) hasMore = tasks.length > 0;
+    working += tasks.length;
+    for (const task of tasks)
+      // A runner is free as soon as its result is stored.
+      void roll(task).then(() => {
+        working -= 1;
+        wake();
       });
-      working.add(work);
-    }
-    // A runner is free as soon as its result is stored.
-    if (free === 0 || tasks.length === 0) await Promise.race(working);
+    if (working > 0) await freed;
   }
   send('done');
   await store.close();
+
+  async function roll(task: LeasedTask): Promise<void> {
+    const { turns, sleepsMs } = drawRollout(task.task, work);
+    for (const ms of sleepsMs) await pause(ms);
+    await store.complete(member, task, rollout(task, turns));
+  }
 }
+
+let wake = (): void => undefined;
 
 if (role.kind === 'waits') await wait(role.batches);
 else await explore(role);

@@ -1,5 +1,6 @@
 /** What the measured processes store: rollouts of a scripted model. */
 import { createExperience } from '../../../packages/core/src/index.ts';
+import { createRandom } from '../../../packages/core/src/internal.ts';
 import type {
   ExplorePlan,
   LeasedTask,
@@ -16,8 +17,41 @@ export type Role =
       readonly run: string;
       readonly name: string;
       readonly runners: number;
-      readonly turns: number;
+      readonly work: Work;
     };
+
+/** What a rollout is. */
+export interface Work {
+  /** Each of them is an experience. */
+  readonly turns: number;
+  /**
+   * Where it sleeps, a rollout has between one turn and all; each has two sleeps of up to so long, and one
+   * more comes at the end, as in the workloads of Agent Lightning. @default no sleeps
+   */
+  readonly sleepMs?: number;
+}
+
+/** By task, the same in every process. */
+export function drawRollout(task: number, { turns, sleepMs }: Work) {
+  if (sleepMs === undefined) return { turns, sleepsMs: [] };
+  const random = createRandom(task);
+  const drawn = 1 + Math.floor(random.next() * turns);
+  return {
+    turns: drawn,
+    sleepsMs: Array.from({ length: 2 * drawn + 1 }, () => random.next() * sleepMs),
+  };
+}
+
+/** The shortest time in which so many runners can do the tasks, one after the other as they get free. */
+export function shortestMs(tasks: number, runners: number, work: Work): number {
+  const free = Array.from({ length: runners }, () => 0);
+  for (let task = 0; task < tasks; task++) {
+    const { sleepsMs } = drawRollout(task, work);
+    const next = free.indexOf(Math.min(...free));
+    free[next] = (free[next] ?? 0) + sleepsMs.reduce((sum, ms) => sum + ms, 0);
+  }
+  return Math.max(...free);
+}
 
 export const join = (store: RunStore, name: string): Promise<Membership> =>
   store.join({ role: 'explorer', name, host: 'here', pid: process.pid });
