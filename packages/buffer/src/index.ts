@@ -4,6 +4,16 @@ export {
   waitingRuns,
   type LateRewardOptions,
 } from './late/late-rewards.js';
+export {
+  defineTaskOperator,
+  type AskOptions,
+  type TaskFunction,
+  type TaskOperator,
+  type TaskOperatorContext,
+  type TaskOperatorDefinition,
+  type TaskOperatorOptions,
+  type TaskVerdict,
+} from './pipeline/definition/operator.js';
 export { mixedExperienceSource, type MixedSourceOptions } from './mix/mixed-experience-source.js';
 export { storedRows, type StoredRows } from './mix/stored-rows.js';
 export type { LeaseStoreOptions } from './store/lease-store.js';

@@ -1,5 +1,16 @@
 /** What our own packages share; no promise of stability. */
 export { experienceJson } from './experience-json.js';
+export { isTaskOperator } from './pipeline/definition/operator.js';
+export { scoreColumns } from './pipeline/priority.js';
+export {
+  describeDropped,
+  runTaskPipeline,
+  type PipelineProgress,
+  type PipelineResult,
+  type PipelineStep,
+  type Question,
+} from './pipeline/run-pipeline.js';
+export { taskOperatorTable, type TaskOperatorTable } from './pipeline/table.js';
 export { openedFile } from './store/opened-file.js';
 export { checkRows } from './supervised/check-rows.js';
 export type { Environment } from './hub/hub-access.js';

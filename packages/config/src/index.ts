@@ -6,7 +6,13 @@ export {
   type ProblemAt,
 } from './load.js';
 export type { MemoryPlan } from './plan/memory.js';
-export { planConfig, type PlanOptions, type RunPlan, type StagePlan } from './plan/plan.js';
+export {
+  planConfig,
+  type PipelinePlan,
+  type PlanOptions,
+  type RunPlan,
+  type StagePlan,
+} from './plan/plan.js';
 export type { PlannedPart } from './plan/recipe.js';
 export { renderPlan } from './plan/render.js';
 export type { StepPlan } from './plan/steps.js';

@@ -141,6 +141,7 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
     schema: schemas.run,
     workflows: options.workflows,
     rewardFns: options.rewardFns,
+    taskOperators: options.taskOperators,
     disk: diskAt(options.cwd ?? process.cwd()),
   });
   const config = deriveRun(stages, timestamp);

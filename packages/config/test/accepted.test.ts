@@ -25,7 +25,7 @@ const accepted: Readonly<Record<string, Accepted>> = {
   },
   'a server of Data-Juicer that nothing uses': {
     file: { rest: 'service:\n  data_juicer: {auto_start: true}' },
-    warns: ['service.data_juicer', 'Nothing here uses it'],
+    warns: ['service.data_juicer', 'run in the process of the run'],
   },
   'optimizer.fused': {
     file: {

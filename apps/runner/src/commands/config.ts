@@ -50,7 +50,8 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
         for (const warning of [...loaded.warnings, ...files.warnings]) write(`${warning}\n`);
         const { config: planned, lines } = await downloads(loaded);
         for (const line of lines) write(`${line}\n`);
-        write(`${renderPlan(planConfig(planned, { rows: files.rows }))}\n`);
+        const { rows, pipelines } = files;
+        write(`${renderPlan(planConfig(planned, { rows, pipelines }))}\n`);
         return exitCodes.done;
       }),
     );

@@ -17,6 +17,7 @@ export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[
     'monitor/metrics.jsonl',
     ...monitor.sinks.flatMap((sink) => monitorFiles(sink, monitor)),
     ...stored,
+    ...(stage.dataProcessor.taskPipeline === undefined ? [] : ['task_pipeline/']),
     ...(part === 'train' && !stage.runStore.includes('://')
       ? [relative(stage.jobDirectory, stage.runStore)]
       : []),

@@ -20,6 +20,20 @@ export interface PlanOptions {
    * totals are unknown.
    */
   readonly rows?: readonly Readonly<Record<string, number>>[];
+  /** For each stage what its task pipeline does. @default unknown */
+  readonly pipelines?: readonly (readonly PipelinePlan[])[];
+}
+
+/** What a task pipeline makes of a task set. */
+export interface PipelinePlan {
+  readonly taskset: string;
+  /** Tasks that go in. */
+  readonly read: number;
+  readonly kept: number;
+  /** How many were left out by which operator, and why. */
+  readonly dropped: string;
+  /** A model has yet to be asked: `kept` at most. */
+  readonly isBound: boolean;
 }
 
 export interface StagePlan {
@@ -34,6 +48,8 @@ export interface StagePlan {
   readonly rowWord: TrainBatchConfig['unit'] | 'answers' | 'pairs';
   readonly model: string;
   readonly steps: StepPlan;
+  /** One for each task set to learn from, if there is a task pipeline. */
+  readonly pipelines: readonly PipelinePlan[];
   /** Undefined when the model is not on this disk. */
   readonly memory: MemoryPlan | undefined;
   /** Relative to the stage's folder. */
@@ -75,6 +91,7 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     ],
     model: model.fromPreviousStage ? 'the last checkpoint of the stage before' : model.modelPath,
     steps,
+    pipelines: options.pipelines?.[stage.stageIndex] ?? [],
     memory: planMemory(stage, diskAt('.')),
     files: planFiles(stage, steps),
   };

@@ -4,7 +4,7 @@ import { yamlName } from '../schema/args.js';
 
 /** A part under its names in YAML. */
 export interface PlannedPart {
-  /** `policy_loss_fn`; `operator` for each of the experience pipeline. */
+  /** `policy_loss_fn`; `task_operator` and `operator` for each of the two pipelines. */
   readonly key: string;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -14,10 +14,10 @@ export interface PlannedPart {
 export function planParts({ algorithm, dataProcessor }: StageConfig): readonly PlannedPart[] {
   const { advantageFn, policyLossFn, klLossFn, klPenaltyFn, entropyLossFn, sampleStrategy } =
     algorithm;
+  const { taskPipeline, experiencePipeline } = dataProcessor;
   const parts: readonly (readonly [string, PartConfig | undefined])[] = [
-    ...dataProcessor.experiencePipeline.operators.map(
-      (operator) => ['operator', operator] as const,
-    ),
+    ...(taskPipeline?.operators ?? []).map((operator) => ['task_operator', operator] as const),
+    ...experiencePipeline.operators.map((operator) => ['operator', operator] as const),
     ['sample_strategy', sampleStrategy],
     ['kl_penalty_fn', klPenaltyFn],
     ['advantage_fn', advantageFn],

@@ -24,6 +24,7 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
   const rows: readonly Row[] = [
     ['model', stage.model],
     ...(stage.part === undefined ? [] : [['process', partTexts[stage.part]] as const]),
+    ...pipelineRows(stage),
     ...explorerRows(stage),
     ...trainerRows(stage),
     ...evalRows(stage),
@@ -38,9 +39,17 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
   ];
 }
 
-function explorerRows({ mode, steps }: StagePlan): readonly Row[] {
+/** What a model decides is not known before the run. */
+const pipelineRows = ({ pipelines }: StagePlan): readonly Row[] =>
+  pipelines.map(({ taskset, kept, read, dropped, isBound }) => [
+    'tasks',
+    `the task pipeline keeps ${isBound ? 'at most ' : ''}${kept} of ${read} tasks of ${taskset}${dropped === '' ? '' : `; left out: ${dropped}`}`,
+  ]);
+
+function explorerRows({ mode, steps, pipelines }: StagePlan): readonly Row[] {
   if (mode !== 'both') return [];
-  const tasks = steps.rows === undefined ? '' : ` from ${steps.rows} tasks`;
+  const bound = pipelines.some(({ isBound }) => isBound) ? 'at most ' : '';
+  const tasks = steps.rows === undefined ? '' : ` from ${bound}${steps.rows} tasks`;
   const drawn = range(steps.tasksPerExploreStep, steps.mostTasksPerExploreStep);
   return [
     [

@@ -11,6 +11,7 @@ import type { StageContext } from './base/context.js';
 import { checkName, invalidName } from './base/paths.js';
 import type { ResolvedConfig, StageConfig } from './base/resolved.js';
 import { deriveBuffer } from './buffer/buffer.js';
+import { deriveTaskPipeline } from './buffer/task-pipeline.js';
 import { deriveSynchronizer } from './synchronizer.js';
 import { checkSampling } from './buffer/sample-strategy.js';
 import { deriveExplorer } from './explorer.js';
@@ -106,7 +107,9 @@ function deriveStage(given: StageContext, identity: Identity): StageConfig {
   const { model, rolloutModel, auxiliaryModels } = deriveModel(given, engine);
   const algorithm = deriveAlgorithm(given, model);
   const context = asPart(given, { jobDirectory, algorithm });
-  const buffer = deriveBuffer(context, { model, algorithm, auxiliaryModels, jobDirectory });
+  const taskPipeline = deriveTaskPipeline(context, auxiliaryModels);
+  const needs = { model, algorithm, auxiliaryModels, jobDirectory, taskPipeline };
+  const buffer = deriveBuffer(context, needs);
   checkNeeds(context, algorithm, auxiliaryModels);
   const sampler = deriveSampler(context);
   checkEngine(context, { engine, algorithm, model, sampler });
@@ -139,7 +142,7 @@ function deriveStage(given: StageContext, identity: Identity): StageConfig {
       ...resolveSection(sections.trainer, input.trainer),
       critic: deriveCritic(context, algorithm.optimizer),
     },
-    dataProcessor: { experiencePipeline: { operators } },
+    dataProcessor: { experiencePipeline: { operators }, taskPipeline },
     synchronizer: deriveSynchronizer(context),
     cluster: resolveSection(sections.cluster, input.cluster),
     monitor: {

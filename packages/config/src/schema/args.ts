@@ -11,6 +11,16 @@ import { expectations, flag, float, oneOf, text } from './scalars.js';
 export const yamlName = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
+/** `clip_range_low` -> `clipRangeLow` */
+const codeName = (name: string): string =>
+  name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** Arguments as they stand in a file, under the names of their specification. */
+export const fromPlainArgs = (
+  args: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(args).map(([name, value]) => [codeName(name), value]));
+
 /**
  * The schema of `policy_loss_fn_args` and the like. Values in `defaults`, by the names of the
  * specification, replace its own.

@@ -36,3 +36,17 @@ export const unsupportedNames = (tables: AlgorithmTables, table: keyof Algorithm
   missingNames(tables, table).map((name) =>
     notSupported(unsupported[table]?.[name] ?? '', { values: [name] }),
   );
+
+const nearDuplicates =
+  'Use document_deduplicator, which finds equal texts, or an operator of your own (defineTaskOperator).';
+
+/** Operators of Data-Juicer that files for Trinity-RFT name, and what to do instead. */
+export const unsupportedTaskOperators: Readonly<Record<string, string>> = {
+  human_preference_annotation_mapper:
+    'People choose between answers in files: write them with the command pairs, and train on what it makes of their choices.',
+  document_minhash_deduplicator: nearDuplicates,
+  document_simhash_deduplicator: nearDuplicates,
+  llm_task_relevance_filter:
+    'Use llm_quality_score_filter with a system_prompt that asks how relevant a task is.',
+  topk_specified_field_selector: 'Use order_by, and top_k of the pipeline.',
+};

@@ -64,7 +64,7 @@ const runKeys = {
   plugins: field(
     z.array(text()),
     [],
-    'Extension. npm packages, directories or modules that export workflows, reward functions and algorithms. Packages are looked for in the node_modules of the working directory and of this file.',
+    'Extension. npm packages, directories or modules that export workflows, reward functions, task operators and algorithms. Packages are looked for in the node_modules of the working directory and of this file.',
   ),
   checkpoint_job_dir: filledIn(),
   ray_namespace: filledIn(),

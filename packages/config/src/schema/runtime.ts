@@ -174,7 +174,9 @@ export const service = section(
         port: maybe(int({ min: 0, max: 65535 }), 'Port of the server.'),
       }),
       'The Data-Juicer server.',
-      ignored('Nothing here uses it: operators of Data-Juicer are refused.', { except: [null] }),
+      ignored('Operators of tasks and experiences run in the process of the run.', {
+        except: [null],
+      }),
     ),
   },
   'Services that run along with the training.',
@@ -191,23 +193,68 @@ const operatorList = (tables: AlgorithmTables) =>
     'Operators in their order.',
   );
 
+const taskOperator = z.strictObject({
+  name: field(text(), '', 'Registered name.'),
+  args: field(dict(), {}, 'Arguments of the operator.'),
+});
+
+/** As an object of its own, so that its values can be read where it is set. */
+export const taskPipelineKeys = z.strictObject({
+  operators: listOf(taskOperator, 'Operators in their order.', derived),
+  num_process: field(
+    int({ min: 1 }),
+    4,
+    'Tasks that an operator works on at once: calls of a model.',
+  ),
+  config_path: maybe(
+    text(),
+    'Data-Juicer recipe.',
+    notSupported('List its operators under operators.', { except: [null] }),
+  ),
+  inputs: field(
+    z.array(text()),
+    [],
+    'Files, folders or hub ids whose rows become the task set. Default: each task set goes through the pipeline itself.',
+    derived,
+  ),
+  output: maybe(
+    taskset,
+    'The tasks that are left.',
+    ignored(
+      'They are kept with the run, under task_pipeline/, and the task set reads them there.',
+      {
+        except: [null],
+      },
+    ),
+  ),
+  target_fields: field(
+    z.array(text()),
+    [],
+    'Columns with the texts that operators look at. Default: prompt_key and response_key of the task set.',
+  ),
+  priority_weights: field(
+    z.record(z.string(), float()),
+    {},
+    'Weights of columns with numbers, which order the tasks, highest first; quality and difficulty are the scores of llm_quality_score_filter and llm_difficulty_score_filter. Default, where these operators are: quality 1, difficulty -0.7.',
+  ),
+  top_k: field(
+    int({ min: -1 }),
+    -1,
+    'Tasks kept, from the first on; -1 = all.',
+    converted((count: number) => (count < 0 ? undefined : count)),
+  ),
+});
+
+const taskPipeline = maybe(
+  taskPipelineKeys,
+  'Filters, scores and orders the tasks once, before the run; see the guide on tasks.',
+  derived,
+);
+
 export const dataProcessorSection = (tables: AlgorithmTables) =>
   section(
     {
-      task_pipeline: maybe(
-        z.strictObject({
-          operators: operatorList(tables),
-          num_process: field(int({ min: 1 }), 4, 'Processes.'),
-          config_path: maybe(text(), 'Data-Juicer recipe.'),
-          inputs: field(z.array(text()), [], 'Files.'),
-          output: maybe(taskset, 'Task set that is written.'),
-          target_fields: field(z.array(text()), [], 'Columns.'),
-          priority_weights: field(z.record(z.string(), float()), {}, 'Weights of the scores.'),
-          top_k: field(int({ min: -1 }), -1, 'Rows kept; -1 = all.'),
-        }),
-        'Cleaning tasks before the run.',
-        notSupported('Prepare the task set before the run.', { except: [null] }),
-      ),
+      task_pipeline: taskPipeline,
       experience_pipeline: section(
         {
           operators: operatorList(tables),

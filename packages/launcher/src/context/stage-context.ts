@@ -1,6 +1,7 @@
 /** What every mode gets: the stage to run, and what all stages share. */
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import type { StageConfig } from '@trinity-rft/config';
+import type { TaskOperatorTable } from '@trinity-rft/buffer/internal';
 import type { EngineFactory, MetricSink, Runtime } from '@trinity-rft/core';
 import type { ResumePoint } from '@trinity-rft/monitor';
 import type { RewardDefinition } from '@trinity-rft/reward';
@@ -15,6 +16,7 @@ export type EngineTable = Readonly<Record<string, EngineFactory>>;
 export interface Extensions {
   readonly workflows: Registry<WorkflowDefinition>;
   readonly rewardFns: Registry<RewardDefinition>;
+  readonly taskOperators: TaskOperatorTable;
   readonly algorithms: AlgorithmTables;
   readonly engines: EngineTable;
 }
@@ -25,9 +27,13 @@ export interface StageContext extends Extensions {
   readonly startModel: string;
   /** An earlier process completed the stage, which may have become longer since. */
   readonly endedBefore: boolean;
+  /** An earlier process has begun with the steps of the stage. @default false */
+  readonly hasBegun?: boolean;
   readonly runtime: Runtime;
   /** Opens the metric files, once it is known at which step the stage continues. */
   readonly openSink: (resume: ResumePoint) => MetricSink;
+  /** Says something on the console and in the log. @default in the log only */
+  readonly say?: (line: string) => void;
   /** Interrupts the run: finish the step, save, stop. */
   readonly signal: AbortSignal;
   /** Called with the number of train steps as soon as it is known. */

@@ -5,6 +5,7 @@ import type { Explorer, ExplorerState } from '@trinity-rft/explorer';
 import { pruneCheckpoints, type TrainerResult } from '@trinity-rft/trainer';
 import { openExperienceStore } from '../assembly/data/experience-store.js';
 import { openTasks, type StageTasks } from '../assembly/data/tasks.js';
+import { withMadeTasks } from '../assembly/task-pipeline/make-tasks.js';
 import { openChatFormat } from '../assembly/models/chat-format.js';
 import { unlessEngineFails } from '../assembly/models/engine.js';
 import type { StageTransport } from '../assembly/transport.js';
@@ -15,7 +16,8 @@ import { openParts, type OpenExploreSide } from './both/open.js';
 import { assertResumable, earlierResult, readProgress } from './both/progress.js';
 import { superviseBoth } from './both/supervise.js';
 
-export const runBoth = (context: StageContext): Promise<StageResult> => runLoop(context);
+export const runBoth = async (context: StageContext): Promise<StageResult> =>
+  runLoop(await withMadeTasks(context));
 
 /** What is different where others explore. */
 export interface Elsewhere {

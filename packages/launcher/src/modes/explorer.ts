@@ -18,17 +18,17 @@ import { openAuxiliaryModels } from '../assembly/models/auxiliary-models.js';
 import { openChatFormat } from '../assembly/models/chat-format.js';
 import { openEndpoint } from '../assembly/models/endpoint.js';
 import { openEngine } from '../assembly/models/engine.js';
+import { withFetchedTasks } from '../assembly/task-pipeline/share-tasks.js';
 import { disposable, openTogether, type Closable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
 import { agreementOf } from './apart/agreement.js';
 import { exploreLeased } from './apart/explore-leased.js';
-import { openStageStore } from './apart/open-store.js';
+import { lookEveryMs, openStageStore } from './apart/open-store.js';
 import { explorerFolder } from './apart/explorer-folder.js';
 import { takeSeat, type Seat } from './apart/seat.js';
 
 export async function runExplorer(context: StageContext): Promise<StageResult> {
   const { stage, runtime, signal } = context;
-  await using tasks = await openTasks(context);
   await using store = disposable(await openStageStore(context));
   const counts = { version: -1, done: 0, late: 0 };
   const { clock, logger } = runtime;
@@ -41,8 +41,16 @@ export async function runExplorer(context: StageContext): Promise<StageResult> {
   const own = { role: 'explorer', name, agreement } as const;
   const seat = await takeSeat({ ...own, store, clock, logger, state, signal });
   try {
-    await using side = disposable(await openSide(context, store));
-    const trainStep = await explore(context, { store, seat, tasks, side, counts });
+    const made = await withFetchedTasks(context, {
+      store,
+      folder: path.join(explorerFolder(stage), 'task_pipeline'),
+      lookEveryMs,
+      wait: (work) => seat.waitFor({ what: 'the tasks of the task pipeline', on: 'trainer' }, work),
+      signal: AbortSignal.any([signal, seat.lost]),
+    });
+    await using tasks = await openTasks(made);
+    await using side = disposable(await openSide(made, store));
+    const trainStep = await explore(made, { store, seat, tasks, side, counts });
     return { interrupted: false, doneBefore: false, trainStep, checkpoint: undefined };
   } finally {
     await seat.leave();

@@ -3,6 +3,8 @@ import { rm } from 'node:fs/promises';
 import { InvariantError, type RunStore } from '@trinity-rft/core/internal';
 import { lateRewardsFile } from '../assembly/data/late-rewards.js';
 import type { RunSide } from '../assembly/explorer-options.js';
+import { withMadeTasks } from '../assembly/task-pipeline/make-tasks.js';
+import { areShared, shareTasks } from '../assembly/task-pipeline/share-tasks.js';
 import { disposable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
 import { agreementOf } from './apart/agreement.js';
@@ -39,10 +41,12 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
     signal: AbortSignal.any([ended.signal, seat.lost]),
   });
   try {
-    const result = await runLoop(
-      context,
-      await exploredElsewhere(context, { store, seat, progress }),
+    const hasBegun = context.hasBegun === true || (await areShared(store));
+    const made = await seat.waitFor({ what: 'the task pipeline', on: undefined }, () =>
+      withMadeTasks({ ...context, hasBegun }),
     );
+    await shareTasks(stage, { store, member: seat.member });
+    const result = await runLoop(made, await exploredElsewhere(made, { store, seat, progress }));
     if (!result.interrupted) {
       await store.finish(seat.member, { trainStep: result.trainStep });
       await rm(weightsRoot(stage), { recursive: true, force: true });

@@ -1,7 +1,9 @@
-/** Workflows, reward functions and algorithms that plugins export. */
+/** Workflows, reward functions, algorithms and task operators that plugins export. */
 import path from 'node:path';
 import type { Definition } from '@trinity-rft/algorithm';
 import { isAlgorithmPlugin } from '@trinity-rft/algorithm/internal';
+import type { TaskOperatorDefinition } from '@trinity-rft/buffer';
+import { isTaskOperator } from '@trinity-rft/buffer/internal';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import type { RewardDefinition, WorkflowDefinition } from '@trinity-rft/workflow';
 import { isRewardDefinition, isWorkflowDefinition } from '@trinity-rft/workflow/internal';
@@ -14,6 +16,7 @@ export interface Plugins {
   readonly rewardFns: readonly RewardDefinition[];
   /** Algorithms and their parts. */
   readonly algorithms: readonly Definition[];
+  readonly taskOperators: readonly TaskOperatorDefinition[];
 }
 
 export interface PluginOptions {
@@ -37,8 +40,8 @@ const algorithmKinds = {
 
 /**
  * Loads the entry of each package and every module at the top level of each directory, and collects
- * the exports that `defineWorkflow`, `defineReward`, `defineAlgorithm` or a function for its parts
- * created. TypeScript needs no build; modules may import each other and packages. In a directory,
+ * the exports that `defineWorkflow`, `defineReward`, `defineTaskOperator`, `defineAlgorithm` or a
+ * function for its parts created. TypeScript needs no build; modules may import each other and packages. In a directory,
  * files whose name begins with `_` or `.`, tests and declarations are skipped. Engines cannot be
  * plugins: a program passes them in `ExtensionOptions.engines`.
  * @param projects folders whose `node_modules` may hold the packages, besides that of `cwd`
@@ -63,6 +66,7 @@ export async function loadPlugins(
   return {
     workflows: distinct('workflow', definitions, isWorkflowDefinition),
     rewardFns: distinct('reward function', definitions, isRewardDefinition),
+    taskOperators: distinct('task operator', definitions, isTaskOperator),
     algorithms: Object.entries(algorithmKinds).flatMap(([kind, word]) =>
       distinct(
         word,
@@ -88,15 +92,18 @@ async function definitionsOf(
   const has =
     files.length === 0
       ? 'has no module at its top level'
-      : `exports ${names === '' ? 'nothing' : names}, and none of it is a workflow, a reward function or an algorithm`;
+      : `exports ${names === '' ? 'nothing' : names}, and none of it is a workflow, a reward function, a task operator or an algorithm`;
   throw new ConfigError(
-    `${title} ${has}. Export what defineWorkflow, defineReward or defineAlgorithm returns.`,
+    `${title} ${has}. Export what defineWorkflow, defineReward, defineTaskOperator or defineAlgorithm returns.`,
     { code: 'PLUGIN_EMPTY' },
   );
 }
 
 const isDefinition = (value: unknown): boolean =>
-  isWorkflowDefinition(value) || isRewardDefinition(value) || isAlgorithmPlugin(value);
+  isWorkflowDefinition(value) ||
+  isRewardDefinition(value) ||
+  isTaskOperator(value) ||
+  isAlgorithmPlugin(value);
 
 async function load(jiti: Jiti, file: string): Promise<Record<string, unknown>> {
   try {

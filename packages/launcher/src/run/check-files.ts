@@ -3,18 +3,35 @@
  * data, and models with their tokenizers. `trinity config check`, `trinity config plan` and a run
  * share it.
  */
-import type { ConfigProblem, LoadedConfig, ProblemAt, StageConfig } from '@trinity-rft/config';
+import type {
+  ConfigProblem,
+  LoadedConfig,
+  PipelinePlan,
+  ProblemAt,
+  StageConfig,
+  TasksetConfig,
+} from '@trinity-rft/config';
+import { describeDropped } from '@trinity-rft/buffer/internal';
 import { configError, diskAt } from '@trinity-rft/config/internal';
 import { renderProblem } from '@trinity-rft/config';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import { BufferError, CheckpointError, EngineError, TaskError } from '@trinity-rft/core/internal';
 import { readExperiences } from '@trinity-rft/buffer';
 import { checkExperts } from '../assembly/data/sample-strategy.js';
-import { readTaskset } from '../assembly/data/tasks.js';
+import { checkTasks, readTaskset } from '../assembly/data/tasks.js';
 import { checkTrainingData } from '../assembly/data/training-data.js';
 import { readChatFormat } from '../assembly/models/chat-format.js';
 import { engineNamed } from '../assembly/models/engines.js';
 import { withCachedModels } from '../assembly/models/hub-models.js';
+import { tryPipeline } from '../assembly/task-pipeline/steps.js';
+import {
+  pipelineFolder,
+  readingFrom,
+  readTaskList,
+  settingsDigest,
+  tasksFile,
+} from '../assembly/task-pipeline/stored-tasks.js';
+import { isRecorded } from './changes/resume.js';
 import type { Extensions } from '../context/stage-context.js';
 
 export type Checkable = Pick<LoadedConfig, 'config'> & Partial<Pick<LoadedConfig, 'problemAt'>>;
@@ -30,6 +47,8 @@ export interface CheckedFiles {
   readonly warnings: readonly string[];
   /** For each stage from the first one on: rows by the name of their task set or data set. */
   readonly rows: readonly Readonly<Record<string, number>>[];
+  /** For each of these stages: what its task pipeline does. */
+  readonly pipelines: readonly (readonly PipelinePlan[])[];
 }
 
 /** @throws ConfigError with every problem that it finds, each with its place in the file */
@@ -41,11 +60,16 @@ export async function checkFiles(
   const problems: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
   const rows: Readonly<Record<string, number>>[] = [];
+  const pipelines: PipelinePlan[][] = [];
   for (const stage of withCachedModels(config).stages.slice(from)) {
     const at = (key: KeyPath, message: string): ConfigProblem =>
       problemAt(stage.stageIndex, key, message);
+    const ofStage: PipelinePlan[] = [];
+    pipelines.push(ofStage);
     const check: Check = {
       stage,
+      pipelines: ofStage,
+      hasBegun: isRecorded(config, stage),
       extensions,
       signal,
       report: (key, message) => void problems.push(at(key, message)),
@@ -58,7 +82,7 @@ export async function checkFiles(
     await checkModels(check);
   }
   if (problems.length > 0) throw configError(problems);
-  return { warnings: [...new Set(warnings.map(renderProblem))], rows };
+  return { warnings: [...new Set(warnings.map(renderProblem))], rows, pipelines };
 }
 
 type KeyPath = readonly (string | number)[];
@@ -73,6 +97,9 @@ export const inNoFile: ProblemAt = (_stage, key, message) => ({
 });
 
 interface Check {
+  readonly hasBegun: boolean;
+  /** Where what its task pipeline does is added. */
+  readonly pipelines: PipelinePlan[];
   readonly stage: StageConfig;
   readonly extensions: Extensions;
   readonly signal: AbortSignal;
@@ -122,7 +149,9 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
     for (const [index, taskset] of sets.entries()) {
       const place = ['buffer', 'explorer_input', list, index];
       const read = await attempt(check, [...place, 'path'], () =>
-        readTaskset(taskset, { ...extensions, signal }),
+        list === 'tasksets'
+          ? readToLearn(check, taskset)
+          : readTaskset(taskset, { ...extensions, signal }),
       );
       for (const { key, message } of read?.problems ?? [])
         check.report([...place, ...key], message);
@@ -136,6 +165,29 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
       tasksets.map(({ name }) => counts[name]),
     );
   return counts;
+}
+
+/** The task set as its pipeline makes it, as far as that is known without asking a model. */
+async function readToLearn(
+  { stage, extensions, signal, pipelines, hasBegun }: Check,
+  taskset: TasksetConfig,
+): Promise<Awaited<ReturnType<typeof readTaskset>>> {
+  const context = { ...extensions, signal };
+  const { taskPipeline } = stage.dataProcessor;
+  if (taskPipeline === undefined) return readTaskset(taskset, context);
+  const { name } = taskset;
+  const folder = pipelineFolder(stage);
+  const list = await readTaskList(folder, name);
+  // A run that has begun keeps its tasks, whatever is set now.
+  if (list && (hasBegun || list.settings === settingsDigest(stage, taskset))) {
+    pipelines.push({ taskset: name, ...list, isBound: false });
+    return readTaskset(readingFrom(taskset, tasksFile(folder, name)), context);
+  }
+  const { rows, ...tried } = await tryPipeline(taskPipeline, taskset, context);
+  const { read, isBound } = tried;
+  const dropped = describeDropped(tried.dropped);
+  pipelines.push({ taskset: name, read, kept: rows.length, dropped, isBound });
+  return { ...checkTasks(rows, taskset, context), rows };
 }
 
 /** `counts`: tasks of each set, undefined for one that could not be read. */

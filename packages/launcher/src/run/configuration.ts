@@ -3,6 +3,7 @@
  * configuration is checked against what they define.
  */
 import path from 'node:path';
+import { taskOperatorTable } from '@trinity-rft/buffer/internal';
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
 import { loadConfig, type LoadedConfig, type ParseConfigOptions } from '@trinity-rft/config';
 import { readPluginNames } from '@trinity-rft/config/internal';
@@ -59,6 +60,7 @@ export async function loadExtensions(
   return {
     workflows: createWorkflowRegistry([...plugins.workflows, ...workflows]),
     rewardFns: createRewardRegistry([...plugins.rewardFns, ...rewardFns]),
+    taskOperators: taskOperatorTable(plugins.taskOperators),
     algorithms: definitions.length === 0 ? builtInTables : extendTables(builtInTables, definitions),
     engines: engineTable(engines),
   };
@@ -80,6 +82,7 @@ export async function readConfiguration(options: ConfigurationOptions): Promise<
     engines: extensions.engines,
     workflows: checkNames ? extensions.workflows : undefined,
     rewardFns: checkNames ? extensions.rewardFns : undefined,
+    taskOperators: checkNames ? extensions.taskOperators : undefined,
     env,
     cwd,
     overrides,

@@ -16,7 +16,7 @@ import { catchStrayErrors, failureFile, isInterrupt } from './failure.js';
 import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
 import { hasBegun, readStageProgress, writeStageProgress } from './progress.js';
-import { describeChanges, recordSettings } from './changes/resume.js';
+import { describeChanges, isRecorded, recordSettings } from './changes/resume.js';
 import { checkFiles, inNoFile } from './check-files.js';
 import { explorerFolder } from '../modes/apart/explorer-folder.js';
 import { runStage, type StageSurroundings } from './stage.js';
@@ -206,7 +206,9 @@ async function runStages(
     const onStart = (): void => {
       if (!isGuest) recordSettings(config, stage);
     };
-    last = await runStage({ config, stage, endedBefore, changes, onStart, ...surroundings });
+    const hasBegun = !isGuest && isRecorded(config, stage);
+    const now = { config, stage, endedBefore, hasBegun };
+    last = await runStage({ ...now, changes, onStart, ...surroundings });
     changes = [];
     if (last.interrupted) break;
     if (!endedBefore) await save(stage.stageIndex + 1);

@@ -35,6 +35,7 @@ interface StageOptions extends StageSurroundings {
   readonly config: ResolvedConfig;
   readonly stage: StageConfig;
   readonly endedBefore: boolean;
+  readonly hasBegun: boolean;
   /** What a changed configuration means for the run, one line each. */
   readonly changes: readonly string[];
   /** Called when the stage has been opened, and its first step comes next. */
@@ -82,6 +83,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
       stage,
       startModel: await startModelOf(config, stage),
       endedBefore: options.endedBefore,
+      hasBegun: options.hasBegun,
       runtime,
       openSink: (resume) => {
         options.onStart();
@@ -89,6 +91,10 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
       },
       expectSteps: (total) => monitor.expectSteps(total),
       watch: watched?.watch,
+      say: (line) => {
+        runtime.logger.info(line);
+        terminal.write(`${line}\n`);
+      },
       signal,
       serve,
     });

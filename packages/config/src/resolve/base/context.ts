@@ -55,7 +55,7 @@ export interface StageSurroundings extends NameTables {
 export function stageContext(
   stage: StageTree,
   input: RunInput,
-  { disk, tables, engines, schema, findings, workflows, rewardFns }: StageSurroundings,
+  { disk, tables, engines, schema, findings, ...names }: StageSurroundings,
 ): StageContext {
   const failed = findings.failed.map(inStage);
   const isFailed = (path: KeyPath): boolean =>
@@ -70,8 +70,7 @@ export function stageContext(
     disk,
     tables,
     engines,
-    workflows,
-    rewardFns,
+    ...names,
     hasPrevious: stage.stageIndex > 0,
     isSet: (...path) => isGiven(stage.tree, path),
     stageSets: (...path) => nodeAt(stage.tree, path)?.path[0] === 'stages',

@@ -1,4 +1,5 @@
-/** Workflows and reward functions that a file may name, as far as a check has to know them. */
+/** Workflows, reward functions and task operators that a file may name, as far as a check has to know them. */
+import type { ArgSpec } from '@trinity-rft/core';
 
 /** Values by name. The registries of workflows and of reward functions fit. */
 export interface NameTable<Facts> {
@@ -32,8 +33,19 @@ export interface RewardFacts {
   create(args: Args): unknown;
 }
 
+export interface TaskOperatorFacts {
+  readonly args: ArgSpec;
+  /** The argument that names an auxiliary model. */
+  readonly auxiliaryModel?: string;
+  /** Columns that it adds to each task. */
+  readonly adds?: readonly string[];
+  /** @throws ConfigError for arguments that contradict each other */
+  create(args: Args): unknown;
+}
+
 /** What a file may name. Without a table, names and arguments are not checked. */
 export interface NameTables {
   readonly workflows?: NameTable<WorkflowFacts>;
   readonly rewardFns?: NameTable<RewardFacts>;
+  readonly taskOperators?: NameTable<TaskOperatorFacts>;
 }

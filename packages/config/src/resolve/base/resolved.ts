@@ -14,7 +14,13 @@ import type { explorerSection, serveKeys } from '../../schema/explorer.js';
 import type { auxiliaryModelItem, rolloutModelSection } from '../../schema/inference.js';
 import type { model } from '../../schema/model.js';
 import type { Inherited, Resolved } from '../../schema/resolve-section.js';
-import type { cluster, log, monitor, synchronizer } from '../../schema/runtime.js';
+import type {
+  cluster,
+  log,
+  monitor,
+  synchronizer,
+  taskPipelineKeys,
+} from '../../schema/runtime.js';
 import type { critic, trainerSection } from '../../schema/trainer.js';
 
 /**
@@ -365,6 +371,14 @@ export interface CriticConfig extends Resolved<typeof critic> {
 export interface DataProcessorConfig {
   /** Run in order, before advantages. */
   readonly experiencePipeline: { readonly operators: readonly PartConfig[] };
+  /** What makes the tasks, before the run. Undefined: they are as they were read. */
+  readonly taskPipeline: TaskPipelineConfig | undefined;
+}
+
+export interface TaskPipelineConfig extends Resolved<typeof taskPipelineKeys> {
+  readonly operators: readonly PartConfig[];
+  /** Where the rows of the one task set come from. Empty: each task set is its own input. */
+  readonly inputs: readonly { readonly path: string; readonly isLocal: boolean }[];
 }
 
 export interface ClusterConfig extends Resolved<typeof cluster> {}

@@ -6,6 +6,7 @@ import type {
   AuxiliaryModelConfig,
   BufferConfig,
   ModelConfig,
+  TaskPipelineConfig,
 } from '../base/resolved.js';
 import { deriveAuxiliaryBuffers, deriveExperienceBuffer } from './experience-buffer.js';
 import { deriveExperts } from './sample-strategy.js';
@@ -18,11 +19,12 @@ export interface BufferNeeds {
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
   /** The stage's folder. */
   readonly jobDirectory: string;
+  readonly taskPipeline: TaskPipelineConfig | undefined;
 }
 
 export function deriveBuffer(context: StageContext, needs: BufferNeeds): BufferConfig {
-  const { model, algorithm, auxiliaryModels } = needs;
-  const explorerInput = deriveTasksets(context, { model, algorithm, auxiliaryModels });
+  const { model, algorithm } = needs;
+  const explorerInput = deriveTasksets(context, needs);
   const trainBatch = deriveTrainBatch(context, algorithm);
   const trainBatchSize = trainBatch.size;
   const buffers = deriveAuxiliaryBuffers(context, model);

@@ -12,6 +12,7 @@ import type {
   AuxiliaryModelConfig,
   BufferConfig,
   ModelConfig,
+  TaskPipelineConfig,
   TasksetConfig,
 } from '../base/resolved.js';
 import { deriveDatabase, deriveDataset } from './dataset.js';
@@ -25,6 +26,7 @@ interface TasksetNeeds {
   readonly model: ModelConfig;
   readonly algorithm: AlgorithmConfig;
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
+  readonly taskPipeline: TaskPipelineConfig | undefined;
 }
 
 const section: KeyPath = ['buffer', 'explorer_input'];
@@ -72,13 +74,17 @@ function deriveTaskset(
   context: StageContext,
   [list, index]: readonly [List, number],
   input: TasksetInput,
-  { model, algorithm, auxiliaryModels }: TasksetNeeds,
+  { model, algorithm, auxiliaryModels, taskPipeline }: TasksetNeeds,
 ): TasksetConfig {
   const place: KeyPath = [...section, list, index];
   const isEval = list === 'eval_tasksets';
   const name = input.name === '' ? `${isEval ? 'eval_taskset' : 'taskset'}_${index}` : input.name;
   checkName(context, [...place, 'name'], name);
-  if (input.path === null)
+  const [made] = isEval ? [] : (taskPipeline?.inputs ?? []);
+  const { inputs = [] } = context.input.data_processor.task_pipeline ?? {};
+  const hasInputs = !isEval && inputs.length > 0;
+  const own = hasInputs ? { ...input, name, path: null } : { ...input, name };
+  if (input.path === null && !hasInputs)
     context.report(
       [...place, 'path'],
       'is missing. Give a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub such as openai/gsm8k.',
@@ -86,8 +92,9 @@ function deriveTaskset(
   const defaults = context.input.buffer.explorer_input;
   const taskset: TasksetConfig = {
     ...resolveSection(isEval ? evalTaskset : tasksetKeys, input),
-    ...deriveDataset(context, place, { ...input, name }, model),
+    ...deriveDataset(context, place, own, model),
     ...(input.storage_type === 'sql' ? deriveDatabase(context, place, input) : {}),
+    ...(made ? { ...made, storageType: 'file' } : {}),
     dataSelector: deriveTaskSelector(context, place, input.data_selector),
     isEval,
     workflow: deriveWorkflow(context, place, input, isEval),

@@ -182,17 +182,20 @@ export async function readTaskset(
   taskset: TasksetConfig,
   context: Omit<TasksContext, 'stage'>,
 ): Promise<RowFindings & { readonly rows: readonly RawTask[] }> {
-  const { name, path, split, subsetName, format, storageType, table, query } = taskset;
-  const rows = await readTaskRows({
-    name,
-    path,
-    storageType,
-    table,
-    query,
-    split,
-    signal: context.signal,
-    subsetName,
-  });
+  const { name, path, split, subsetName, storageType, table, query } = taskset;
+  const { signal } = context;
+  const from = { name, path, storageType, table, query, split, signal, subsetName };
+  const rows = await readTaskRows(from);
+  return { ...checkTasks(rows, taskset, context), rows };
+}
+
+/** What is wrong with rows of a task set. @throws TaskError when they cannot be used at all */
+export function checkTasks(
+  rows: readonly RawTask[],
+  taskset: TasksetConfig,
+  context: Omit<TasksContext, 'stage'>,
+): RowFindings {
+  const { name, format } = taskset;
   // Fails if the rows lack what the selector orders them by.
   if (!taskset.isEval) createTaskSource(rows, { name, ...taskset.dataSelector });
   const findings = checkRowKeys(rows, taskset, context);
@@ -202,7 +205,7 @@ export async function readTaskset(
     (format.workflowKey !== undefined || format.rewardFnKey !== undefined)
   )
     rows.forEach((rawTask, row) => assertNamesKnown(rawTask, row, taskset, context));
-  return { ...findings, rows };
+  return findings;
 }
 
 /**

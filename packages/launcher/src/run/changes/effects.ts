@@ -115,6 +115,10 @@ const rules: readonly Rule[] = [
     effect: whenExplored,
   },
   {
+    keys: ['data_processor.task_pipeline'],
+    effect: said('takes no effect: the tasks were made when the run began'),
+  },
+  {
     keys: ['algorithm.kl_penalty_fn', 'algorithm.kl_penalty_fn_args'],
     effect: said(
       'takes effect in part: from here on, but an adaptive coefficient continues from its checkpoint',

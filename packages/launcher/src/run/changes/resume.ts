@@ -39,6 +39,12 @@ export function describeChanges({ config, latestStage, ...more }: Resumed): read
   return lines;
 }
 
+/** The stage has been opened before. */
+export const isRecorded = (
+  { jobDirectory }: ResolvedConfig,
+  { stageIndex }: StageConfig,
+): boolean => readRecord(jobDirectory)?.stages[stageIndex] !== undefined;
+
 /** Called when a stage starts or resumes. Stages that are done keep the settings that made them. */
 export function recordSettings({ jobDirectory, stages }: ResolvedConfig, stage: StageConfig): void {
   const before = readRecord(jobDirectory)?.stages ?? [];

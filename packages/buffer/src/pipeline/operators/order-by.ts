@@ -1,0 +1,32 @@
+/** Orders tasks by a column. */
+import { booleanArg, stringArg, type RawTask } from '@trinity-rft/core';
+import { defineTaskOperator } from '../definition/operator.js';
+import { columnOf } from './field-filters.js';
+
+/** Numbers by size, texts by their code points; what is neither comes last. */
+export const orderBy = defineTaskOperator({
+  name: 'order_by',
+  args: {
+    fieldKey: stringArg('The column.'),
+    descending: booleanArg(false, 'Largest first.'),
+  },
+  create: (args) => {
+    const field = columnOf('order_by', args.fieldKey);
+    const sign = args.descending ? -1 : 1;
+    return { compare: (a, b) => compareValues(valueOf(a, field), valueOf(b, field), sign) };
+  },
+});
+
+type Sortable = number | string | undefined;
+
+function valueOf(rawTask: RawTask, field: string): Sortable {
+  const value = rawTask[field];
+  return typeof value === 'string' || Number.isFinite(value) ? (value as Sortable) : undefined;
+}
+
+function compareValues(a: Sortable, b: Sortable, sign: number): number {
+  if (a === b) return 0;
+  if (a === undefined || b === undefined) return a === undefined ? 1 : -1;
+  if (typeof a !== typeof b) return typeof a === 'number' ? -1 : 1;
+  return a < b ? -sign : sign;
+}

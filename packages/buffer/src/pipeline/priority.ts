@@ -1,0 +1,63 @@
+/** The order of tasks by weighted scores. */
+import type { RawTask } from '@trinity-rft/core';
+
+/** By column; `quality` and `difficulty` are the scores of the operators that ask a model. */
+export type PriorityWeights = Readonly<Record<string, number>>;
+
+/** Columns that weights name in another way. */
+export const scoreColumns: Readonly<Record<string, string>> = {
+  quality: 'llm_quality_score',
+  difficulty: 'llm_difficulty_score',
+};
+
+const usual: PriorityWeights = { quality: 1, difficulty: -0.7 };
+
+interface Ordered<T> {
+  readonly ordered: readonly T[];
+  /** Tasks that lack one of the numbers; they come last. */
+  readonly unordered: number;
+}
+
+/**
+ * Highest priority first: sum of weight x score, each score scaled to 0..1 over all tasks. Without
+ * weights, the usual ones of the scores that there are, unless the tasks are ordered already.
+ */
+export function byPriority<T extends { readonly rawTask: RawTask }>(
+  tasks: readonly T[],
+  weights: PriorityWeights = {},
+  isOrdered = false,
+): Ordered<T> {
+  const given = Object.keys(weights).length > 0;
+  const named = given ? weights : isOrdered ? {} : usual;
+  const columns = Object.entries(named)
+    .map(([name, weight]) => ({ name: scoreColumns[name] ?? name, weight }))
+    .filter(({ name }) => given || tasks.some(({ rawTask }) => name in rawTask));
+  if (columns.length === 0) return { ordered: tasks, unordered: 0 };
+  const scaled = columns.map(({ name, weight }) => {
+    const scale = scaleOf(tasks.map(({ rawTask }) => rawTask[name]));
+    return (rawTask: RawTask): number => weight * scale(rawTask[name]);
+  });
+  const priorities = tasks.map(({ rawTask }) =>
+    scaled.reduce((sum, priority) => sum + priority(rawTask), 0),
+  );
+  const order = tasks
+    .map((_, i) => i)
+    .toSorted((a, b) => rank(priorities[b]) - rank(priorities[a]) || a - b);
+  return {
+    ordered: order.map((i) => tasks[i] as T),
+    unordered: priorities.filter(Number.isNaN).length,
+  };
+}
+
+/** What has no priority comes last. */
+const rank = (priority: number | undefined): number =>
+  priority === undefined || Number.isNaN(priority) ? -Number.MAX_VALUE : priority;
+
+/** (x - smallest) / (largest - smallest); 0 where all are equal, NaN for what is no number. */
+function scaleOf(values: readonly unknown[]): (value: unknown) => number {
+  const numbers = values.filter((value) => Number.isFinite(value)) as number[];
+  const least = numbers.reduce((a, b) => Math.min(a, b), Infinity);
+  const range = numbers.reduce((a, b) => Math.max(a, b), -Infinity) - least;
+  return (value) =>
+    !Number.isFinite(value) ? Number.NaN : range === 0 ? 0 : ((value as number) - least) / range;
+}

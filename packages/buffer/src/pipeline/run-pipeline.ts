@@ -1,0 +1,239 @@
+/** Runs a task pipeline: operators in their order, then the order of the tasks that are left. */
+import { describeError, ModelError, type ChatMessage, type RawTask } from '@trinity-rft/core';
+import { CancelledError, TaskError } from '@trinity-rft/core/internal';
+import type {
+  AskOptions,
+  TaskFunction,
+  TaskOperatorDefinition,
+  TaskVerdict,
+} from './definition/operator.js';
+import { byPriority, type PriorityWeights } from './priority.js';
+
+export interface PipelineStep {
+  readonly definition: TaskOperatorDefinition;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** One call of the auxiliary model that an operator names. */
+export interface Question {
+  readonly step: PipelineStep;
+  /** From 0, in the rows that went in. */
+  readonly row: number;
+  /** Calls of the same operator for the same task before this one. */
+  readonly call: number;
+  readonly messages: readonly ChatMessage[];
+  readonly options: AskOptions;
+}
+
+export interface TaskPipelineOptions {
+  readonly steps: readonly PipelineStep[];
+  /** Columns with the texts of a task. */
+  readonly fields: readonly string[];
+  /** @default the scores of the operators, quality 1 and difficulty -0.7 */
+  readonly weights?: PriorityWeights;
+  /** Tasks that are kept, from the first on. @default all */
+  readonly topK?: number;
+  /** Tasks that an operator works on at once. */
+  readonly concurrency: number;
+  /**
+   * @default no model is asked: tasks pass the operators that would ask one, with 0 in their columns
+   */
+  readonly ask?: (question: Question) => Promise<string>;
+  /** Called as tasks are done. */
+  readonly onProgress?: (progress: PipelineProgress) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface PipelineProgress {
+  readonly operator: string;
+  readonly done: number;
+  readonly of: number;
+  /** Among them, calls of a model that failed. */
+  readonly failed: number;
+}
+
+export interface DroppedTask {
+  /** From 0, in the rows that went in. */
+  readonly row: number;
+  readonly operator: string;
+  readonly reason: string;
+  readonly details?: string;
+}
+
+export interface PipelineResult {
+  readonly rows: readonly RawTask[];
+  /** In the order in which they were left out. */
+  readonly dropped: readonly DroppedTask[];
+  /** Tasks that were counted out by `topK`, and those without a number for the order. */
+  readonly unordered: number;
+}
+
+interface Candidate {
+  readonly row: number;
+  readonly rawTask: RawTask;
+}
+
+/**
+ * @throws TaskError when no task is left, an operator throws, or a model fails from the start;
+ * CancelledError
+ */
+export async function runTaskPipeline(
+  rows: readonly RawTask[],
+  options: TaskPipelineOptions,
+): Promise<PipelineResult> {
+  const dropped: DroppedTask[] = [];
+  let tasks: readonly Candidate[] = rows.map((rawTask, row) => ({ row, rawTask }));
+  for (const step of options.steps) tasks = await apply(step, tasks, { ...options, dropped });
+  const isOrdered = options.steps.some(
+    ({ definition, args }) => 'compare' in definition.create(args),
+  );
+  const { ordered, unordered } = byPriority(tasks, options.weights, isOrdered);
+  const kept = ordered.slice(0, options.topK);
+  for (const { row } of ordered.slice(kept.length))
+    dropped.push({ row, operator: 'top_k', reason: `not among the first ${kept.length}` });
+  if (kept.length === 0) throw nothingLeft(rows.length, dropped);
+  return { rows: kept.map(({ rawTask }) => rawTask), dropped, unordered };
+}
+
+type StepOptions = TaskPipelineOptions & { readonly dropped: DroppedTask[] };
+
+async function apply(
+  step: PipelineStep,
+  tasks: readonly Candidate[],
+  options: StepOptions,
+): Promise<readonly Candidate[]> {
+  const { definition, args } = step;
+  const operator = definition.create(args);
+  if (typeof operator !== 'function')
+    return tasks.toSorted((a, b) => operator.compare(a.rawTask, b.rawTask));
+  if (definition.auxiliaryModel !== undefined && !options.ask)
+    return tasks.map((task) => withColumns(task, zeros(definition)));
+  const verdicts = await judgeAll(operator, tasks, { ...options, step });
+  return tasks.flatMap((task, i) => {
+    const verdict = verdicts[i];
+    if (verdict === undefined) return [task];
+    if ('set' in verdict) return [withColumns(task, verdict.set)];
+    const { drop: reason, details } = verdict;
+    options.dropped.push({ row: task.row, operator: definition.name, reason, details });
+    return [];
+  });
+}
+
+const withColumns = ({ row, rawTask }: Candidate, columns: object): Candidate => ({
+  row,
+  rawTask: { ...rawTask, ...columns },
+});
+
+const zeros = ({ adds = [] }: TaskOperatorDefinition): object =>
+  Object.fromEntries(adds.map((column) => [column, 0]));
+
+/** A wrong address or key is found before thousands of calls. */
+const hopeless = 8;
+
+type JudgeOptions = StepOptions & { readonly step: PipelineStep };
+
+/** Verdicts in the order of the tasks, which are begun in that order. */
+async function judgeAll(
+  judge: TaskFunction,
+  tasks: readonly Candidate[],
+  options: JudgeOptions,
+): Promise<readonly TaskVerdict[]> {
+  const { step, concurrency, onProgress, signal } = options;
+  const { name: operator } = step.definition;
+  const verdicts: TaskVerdict[] = [];
+  const counts = { next: 0, done: 0, failed: 0 };
+  const worker = async (): Promise<void> => {
+    for (let i = counts.next++; i < tasks.length; i = counts.next++) {
+      if (signal?.aborted) throw cancelled(signal);
+      const { verdict, failure } = await judgeOne(judge, tasks[i] as Candidate, options);
+      verdicts[i] = verdict;
+      counts.done += 1;
+      if (failure) counts.failed += 1;
+      if (
+        failure &&
+        counts.failed === counts.done &&
+        counts.done >= Math.min(hopeless, tasks.length)
+      )
+        throw modelFails(operator, counts.failed, failure);
+      onProgress?.({ operator, done: counts.done, of: tasks.length, failed: counts.failed });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, tasks.length) }, worker));
+  return verdicts;
+}
+
+interface Judged {
+  readonly verdict: TaskVerdict;
+  /** The call of the model that failed. */
+  readonly failure?: ModelError;
+}
+
+async function judgeOne(
+  judge: TaskFunction,
+  { row, rawTask }: Candidate,
+  { step, fields, ask, signal }: JudgeOptions,
+): Promise<Judged> {
+  let call = 0;
+  const context = {
+    fields,
+    ask: async (messages: readonly ChatMessage[], options: AskOptions = {}): Promise<string> => {
+      if (step.definition.auxiliaryModel === undefined || !ask)
+        throw new TaskError(
+          `Task operator "${step.definition.name}" asks a model, but its definition names no argument for one. Set auxiliaryModel in defineTaskOperator.`,
+          { code: 'TASK_OPERATOR_MODEL' },
+        );
+      return ask({ step, row, call: call++, messages, options });
+    },
+  };
+  try {
+    return { verdict: await judge(rawTask, context) };
+  } catch (error) {
+    if (signal?.aborted) throw cancelled(signal);
+    if (error instanceof ModelError)
+      return {
+        verdict: { drop: 'the model did not answer', details: error.message },
+        failure: error,
+      };
+    if (error instanceof CancelledError || error instanceof TaskError) throw error;
+    throw new TaskError(
+      `Task operator "${step.definition.name}" failed on row ${row}: ${describeError(error)}`,
+      { code: 'TASK_OPERATOR', cause: error },
+    );
+  }
+}
+
+const cancelled = (signal: AbortSignal): CancelledError =>
+  new CancelledError('The task pipeline was stopped.', {
+    reason: 'shutdown',
+    cause: signal.reason,
+  });
+
+const modelFails = (operator: string, count: number, cause: ModelError): TaskError =>
+  new TaskError(
+    `Task operator "${operator}": all of the first ${count} calls of its model failed. The last one: ${cause.message}`,
+    { code: 'TASK_MODEL', cause },
+  );
+
+function nothingLeft(count: number, dropped: readonly DroppedTask[]): TaskError {
+  return new TaskError(
+    `The task pipeline leaves none of ${count} tasks: ${describeDropped(dropped)}. Loosen its operators.`,
+    { code: 'TASKS_NONE_LEFT' },
+  );
+}
+
+/** `text_length_filter 40 (shorter than 10 characters 38, longer than 99 characters 2)` */
+export function describeDropped(dropped: readonly DroppedTask[]): string {
+  const operators = new Map<string, Map<string, number>>();
+  for (const { operator, reason } of dropped) {
+    const reasons = operators.get(operator) ?? new Map<string, number>();
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    operators.set(operator, reasons);
+  }
+  return [...operators]
+    .map(([operator, reasons]) => {
+      const counts = [...reasons].map(([reason, count]) => `${reason} ${count}`).join(', ');
+      const total = [...reasons.values()].reduce((sum, count) => sum + count, 0);
+      return `${operator} ${total} (${counts})`;
+    })
+    .join('; ');
+}

@@ -1,0 +1,49 @@
+/** The task operators by name; names and arguments that Data-Juicer has too mean the same. */
+import { ConfigError } from '@trinity-rft/core';
+import type { TaskOperatorDefinition } from './definition/operator.js';
+import { documentDeduplicator } from './operators/document-deduplicator.js';
+import {
+  requiredFieldsFilter,
+  specifiedFieldFilter,
+  specifiedNumericFieldFilter,
+} from './operators/field-filters.js';
+import { llmDifficultyScoreFilter, llmQualityScoreFilter } from './operators/llm-score-filters.js';
+import { orderBy } from './operators/order-by.js';
+import {
+  alphanumericFilter,
+  repetitionFilter,
+  textLengthFilter,
+} from './operators/text-filters.js';
+
+export const taskOperators: readonly TaskOperatorDefinition[] = [
+  requiredFieldsFilter,
+  specifiedFieldFilter,
+  specifiedNumericFieldFilter,
+  textLengthFilter,
+  alphanumericFilter,
+  repetitionFilter,
+  documentDeduplicator,
+  llmDifficultyScoreFilter,
+  llmQualityScoreFilter,
+  orderBy,
+];
+
+/** Task operators by name. */
+export interface TaskOperatorTable {
+  names(): readonly string[];
+  find(name: string): TaskOperatorDefinition | undefined;
+}
+
+/** The built-in ones and those of plugins. @throws ConfigError for duplicate names */
+export function taskOperatorTable(own: readonly TaskOperatorDefinition[] = []): TaskOperatorTable {
+  const byName = new Map<string, TaskOperatorDefinition>();
+  for (const operator of [...taskOperators, ...own]) {
+    if (byName.has(operator.name))
+      throw new ConfigError(
+        `A task operator named "${operator.name}" exists already. Choose another name.`,
+        { code: 'DUPLICATE_NAME' },
+      );
+    byName.set(operator.name, operator);
+  }
+  return { names: () => [...byName.keys()], find: (name) => byName.get(name) };
+}

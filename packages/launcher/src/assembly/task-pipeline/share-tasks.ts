@@ -1,0 +1,103 @@
+/** How the tasks that the trainer's process has made reach explorers: through the store of the run. */
+import { mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { StageConfig } from '@trinity-rft/config';
+import {
+  BufferError,
+  CancelledError,
+  type Membership,
+  type RunStore,
+} from '@trinity-rft/core/internal';
+import { writeAtomically } from '@trinity-rft/trainer/internal';
+import type { StageContext } from '../../context/stage-context.js';
+import { digestOf, pipelineFolder, readingFrom, tasksFile, withTasksets } from './stored-tasks.js';
+
+/** Files of weights have the version of the weights; these stay as long as the run. */
+const ofTheRun = 2 ** 31 - 1;
+
+const listPath = 'task_pipeline/list.json';
+const pathOf = (name: string): string => `task_pipeline/${name}.jsonl`;
+
+/** Digests by the name of the task set. */
+type SharedTasks = Readonly<Record<string, string>>;
+
+/** The list comes last: where it is, all of them are. */
+export async function shareTasks(
+  stage: StageConfig,
+  { store, member }: { readonly store: RunStore; readonly member: Membership },
+): Promise<void> {
+  if (stage.dataProcessor.taskPipeline === undefined) return;
+  const digests: Record<string, string> = {};
+  for (const { name } of stage.buffer.explorerInput.tasksets) {
+    const bytes = await readFile(tasksFile(pipelineFolder(stage), name));
+    digests[name] = digestOf(bytes.toString());
+    await store.putFile(member, { version: ofTheRun, path: pathOf(name), bytes });
+  }
+  const bytes = Buffer.from(JSON.stringify(digests satisfies SharedTasks));
+  await store.putFile(member, { version: ofTheRun, path: listPath, bytes });
+}
+
+/** Explorers may have them already. */
+export const areShared = async (store: RunStore): Promise<boolean> =>
+  (await store.getFile(ofTheRun, listPath)) !== undefined;
+
+export interface FetchOptions {
+  readonly store: Pick<RunStore, 'getFile' | 'changed'>;
+  /** A folder of this explorer alone. */
+  readonly folder: string;
+  readonly lookEveryMs: number;
+  /** Says what this process waits for. */
+  readonly wait: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The context of an explorer, with the trainer's tasks. Waits until they have been made, or the run
+ * has ended.
+ * @throws BufferError when they are not those that the trainer has made; CancelledError
+ */
+export async function withFetchedTasks(
+  context: StageContext,
+  options: FetchOptions,
+): Promise<StageContext> {
+  const { stage } = context;
+  if (stage.dataProcessor.taskPipeline === undefined) return context;
+  const shared = await options.wait(() => untilShared(options));
+  const tasksets = [];
+  for (const taskset of stage.buffer.explorerInput.tasksets) {
+    const file = await fetchTasks(taskset.name, shared, options);
+    tasksets.push(readingFrom(taskset, file));
+  }
+  return { ...context, stage: withTasksets(stage, tasksets) };
+}
+
+async function untilShared({ store, signal, lookEveryMs }: FetchOptions): Promise<SharedTasks> {
+  for (;;) {
+    const list = await store.getFile(ofTheRun, listPath);
+    if (list) return JSON.parse(Buffer.from(list).toString()) as SharedTasks;
+    await store.changed(lookEveryMs, signal).catch(() => undefined);
+    if (signal.aborted)
+      throw new CancelledError('Stopped while waiting for the tasks of the task pipeline.', {
+        reason: 'shutdown',
+        cause: signal.reason,
+      });
+  }
+}
+
+async function fetchTasks(
+  name: string,
+  shared: SharedTasks,
+  { store, folder }: FetchOptions,
+): Promise<string> {
+  const bytes = await store.getFile(ofTheRun, pathOf(name));
+  const text = Buffer.from(bytes ?? []).toString();
+  if (bytes === undefined || digestOf(text) !== shared[name])
+    throw new BufferError(
+      `The tasks of "${name}" in the store of the run are not those that the trainer's task pipeline made. Give both processes the same task sets, and start the trainer again: it stores them anew.`,
+      { code: 'TASKS_DIFFER' },
+    );
+  const file = tasksFile(folder, name);
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeAtomically(file, text);
+  return file;
+}

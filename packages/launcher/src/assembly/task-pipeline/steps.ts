@@ -1,0 +1,94 @@
+/** The operators of a pipeline, from the configuration, and the rows that they work on. */
+import { readTaskRows } from '@trinity-rft/buffer';
+import type { PipelineResult, PipelineStep } from '@trinity-rft/buffer/internal';
+import { runTaskPipeline, scoreColumns } from '@trinity-rft/buffer/internal';
+import type { TaskPipelineConfig, TasksetConfig } from '@trinity-rft/config';
+import { ConfigError } from '@trinity-rft/core';
+import { readArgs, TaskError } from '@trinity-rft/core/internal';
+import type { Extensions } from '../../context/stage-context.js';
+import type { Rows } from './stored-tasks.js';
+
+type Operators = Pick<Extensions, 'taskOperators'>;
+
+/** @throws ConfigError for an operator or argument that is not there */
+export function stepsOf(
+  { operators }: TaskPipelineConfig,
+  { taskOperators }: Operators,
+): readonly PipelineStep[] {
+  return operators.map(({ name, args }) => {
+    const definition = taskOperators.find(name);
+    if (!definition)
+      throw new ConfigError(
+        `There is no task operator "${name}". Known: ${taskOperators.names().join(', ')}.`,
+        { code: 'UNKNOWN_NAME' },
+      );
+    return { definition, args: readArgs(`task operator "${name}"`, definition.args, args) };
+  });
+}
+
+/** The columns with the texts of a task. */
+export function fieldsOf(
+  { targetFields }: TaskPipelineConfig,
+  rows: Rows,
+  taskset: TasksetConfig,
+): readonly string[] {
+  if (targetFields.length > 0) return targetFields;
+  const { promptKey, responseKey } = taskset.format;
+  return [promptKey, responseKey].filter((key) => rows.some((row) => key in row));
+}
+
+/** @throws TaskError; CancelledError */
+export async function readInputs(
+  { inputs }: TaskPipelineConfig,
+  taskset: TasksetConfig,
+  signal: AbortSignal,
+): Promise<Rows> {
+  const { name, split, subsetName, storageType, table, query, path } = taskset;
+  const own = { name, split, subsetName, signal };
+  if (inputs.length === 0) return readTaskRows({ ...own, path, storageType, table, query });
+  const parts = await Promise.all(
+    inputs.map((input) => readTaskRows({ ...own, path: input.path })),
+  );
+  return parts.flat();
+}
+
+/** @throws TaskError for a column that no task and no operator has */
+export function checkColumns(
+  { priorityWeights }: TaskPipelineConfig,
+  steps: readonly PipelineStep[],
+  rows: Rows,
+): void {
+  const added = steps.flatMap(({ definition }) => definition.adds ?? []);
+  for (const name of Object.keys(priorityWeights)) {
+    const column = scoreColumns[name] ?? name;
+    if (added.includes(column) || rows.some((row) => column in row)) continue;
+    const known = [...new Set([...Object.keys(rows[0] ?? {}), ...added])].join(', ');
+    throw new TaskError(
+      `priority_weights names "${name}", but no task has a column "${column}", and no operator adds one. There are ${known}.`,
+      { code: 'TASK_PRIORITY' },
+    );
+  }
+}
+
+/** What can be told without asking a model: tasks that a model would be asked about are kept. */
+export async function tryPipeline(
+  pipeline: TaskPipelineConfig,
+  taskset: TasksetConfig,
+  { signal, ...context }: Operators & { readonly signal: AbortSignal },
+): Promise<PipelineResult & { readonly read: number; readonly isBound: boolean }> {
+  const rows = await readInputs(pipeline, taskset, signal);
+  const steps = stepsOf(pipeline, context);
+  checkColumns(pipeline, steps, rows);
+  const result = await runTaskPipeline(rows, {
+    steps,
+    fields: fieldsOf(pipeline, rows, taskset),
+    weights: pipeline.priorityWeights,
+    topK: pipeline.topK,
+    concurrency: pipeline.numProcess,
+    signal,
+  });
+  return { ...result, read: rows.length, isBound: steps.some(asksModel) };
+}
+
+export const asksModel = ({ definition }: PipelineStep): boolean =>
+  definition.auxiliaryModel !== undefined;

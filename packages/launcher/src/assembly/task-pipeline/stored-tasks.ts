@@ -1,0 +1,139 @@
+/** The tasks that a pipeline has made: files of the stage's folder, and how one knows that they are complete. */
+import { hash } from 'node:crypto';
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { StageConfig, TasksetConfig } from '@trinity-rft/config';
+import type { RawTask } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
+import type { PipelineResult } from '@trinity-rft/buffer/internal';
+import { describeDropped } from '@trinity-rft/buffer/internal';
+import { writeAtomically } from '@trinity-rft/trainer/internal';
+
+/** `<name>.json`, which is written last. */
+export interface TaskList {
+  /** Of `<name>.jsonl`. */
+  readonly sha256: string;
+  /** Of the settings that the tasks follow from. */
+  readonly settings: string;
+  /** How many tasks went in, and how many are left. */
+  readonly read: number;
+  readonly kept: number;
+  /** How many were left out by which operator, and why. */
+  readonly dropped: string;
+}
+
+export const pipelineFolder = ({ jobDirectory }: Pick<StageConfig, 'jobDirectory'>): string =>
+  path.join(jobDirectory, 'task_pipeline');
+
+export const tasksFile = (folder: string, name: string): string =>
+  path.join(folder, `${name}.jsonl`);
+
+const listFile = (folder: string, name: string): string => path.join(folder, `${name}.json`);
+
+/** What tells whether tasks were made with today's settings. */
+export function settingsDigest(stage: StageConfig, taskset: TasksetConfig): string {
+  const { path: file, split, subsetName, table, query, format } = taskset;
+  const { operators, inputs, targetFields, priorityWeights, topK } =
+    stage.dataProcessor.taskPipeline ?? {};
+  const models = stage.explorer.auxiliaryModels.map(({ name, source }) => [name, source.modelPath]);
+  const { promptKey, responseKey } = format;
+  const rows = { file, split, subsetName, table, query, promptKey, responseKey };
+  const made = { operators, inputs, targetFields, priorityWeights, topK };
+  return digestOf(JSON.stringify([rows, made, models]));
+}
+
+export const digestOf = (text: string): string => hash('sha256', text, 'hex');
+
+/**
+ * Undefined: there are none yet.
+ * @throws TaskError when they are not as they were written
+ */
+export async function readTaskList(folder: string, name: string): Promise<TaskList | undefined> {
+  const text = await readFile(listFile(folder, name), 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  const list = JSON.parse(text) as TaskList;
+  const tasks = await readFile(tasksFile(folder, name), 'utf8').catch(() => '');
+  if (digestOf(tasks) === list.sha256) return list;
+  throw new TaskError(
+    `${tasksFile(folder, name)} is not what the task pipeline wrote. Restore it, or delete the folder task_pipeline before the first step, or start a new run.`,
+    { code: 'TASKS_CHANGED' },
+  );
+}
+
+export async function writeTasks(
+  folder: string,
+  name: string,
+  made: { readonly result: PipelineResult; readonly read: number; readonly settings: string },
+): Promise<TaskList> {
+  const { result, read, settings } = made;
+  await mkdir(path.dirname(tasksFile(folder, name)), { recursive: true });
+  const text = linesOf(result.rows);
+  await writeAtomically(tasksFile(folder, name), text);
+  await writeAtomically(path.join(folder, `${name}.dropped.jsonl`), linesOf(result.dropped));
+  const list: TaskList = {
+    sha256: digestOf(text),
+    settings,
+    read,
+    kept: result.rows.length,
+    dropped: describeDropped(result.dropped),
+  };
+  await writeAtomically(listFile(folder, name), `${JSON.stringify(list, null, 2)}\n`);
+  return list;
+}
+
+const linesOf = (items: readonly object[]): string =>
+  items.map((item) => `${JSON.stringify(item)}\n`).join('');
+
+/** Answers of models, kept as they come, so that an interrupted pipeline does not ask again. */
+export interface Answers {
+  get(question: string): string | undefined;
+  add(question: string, answer: string): Promise<void>;
+}
+
+export async function openAnswers(folder: string, name: string): Promise<Answers> {
+  const file = path.join(folder, `${name}.answers.jsonl`);
+  await mkdir(path.dirname(file), { recursive: true });
+  const text = await readFile(file, 'utf8').catch(() => '');
+  const known = new Map(text.split('\n').flatMap(readAnswer));
+  // The process may have died in the middle of a line.
+  if (text !== '' && !text.endsWith('\n')) await writeFile(file, `${text}\n`);
+  return {
+    get: (question) => known.get(question),
+    add: (question, answer) => {
+      known.set(question, answer);
+      return appendFile(file, `${JSON.stringify([question, answer])}\n`);
+    },
+  };
+}
+
+function readAnswer(line: string): readonly (readonly [string, string])[] {
+  try {
+    return [JSON.parse(line) as [string, string]];
+  } catch {
+    return [];
+  }
+}
+
+/** A task set whose rows are those of a file. */
+export const readingFrom = (taskset: TasksetConfig, file: string): TasksetConfig => ({
+  ...taskset,
+  storageType: 'file',
+  path: file,
+  isLocal: true,
+  split: 'train',
+  subsetName: undefined,
+  table: undefined,
+  query: undefined,
+});
+
+/** The stage with other task sets to learn from, which are read as they are. */
+export const withTasksets = (
+  stage: StageConfig,
+  tasksets: readonly TasksetConfig[],
+): StageConfig => ({
+  ...stage,
+  dataProcessor: { ...stage.dataProcessor, taskPipeline: undefined },
+  buffer: { ...stage.buffer, explorerInput: { ...stage.buffer.explorerInput, tasksets } },
+});
+
+export type Rows = readonly RawTask[];
