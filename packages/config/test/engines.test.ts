@@ -223,3 +223,49 @@ describe('servers that sample beside the engine', () => {
     });
   });
 });
+
+describe('the correction for another sampler', () => {
+  const correction = (more: string, type = 'grpo'): string =>
+    `algorithm:\n  algorithm_type: ${type}\n  rollout_correction: {${more}}`;
+  const resolved = (more: string) =>
+    stageOf(cwd, yaml({ algorithm: correction(more) })).algorithm.rolloutCorrection;
+
+  it('is none unless bypass_mode is false', () => {
+    expect(resolved('bypass_mode: true')).toBeUndefined();
+    expect(resolved('')).toBeUndefined();
+    const { warnings } = parse(cwd, yaml({ algorithm: correction('rollout_is: token') }));
+    expect(warnings).toEqual([expect.stringContaining('bypass_mode: false')]);
+  });
+
+  it('truncates or masks, and leaves outliers out', () => {
+    expect(resolved('bypass_mode: false')).toEqual({ weights: undefined, rejections: [] });
+    expect(resolved('bypass_mode: false, rollout_is: token')).toMatchObject({
+      weights: { level: 'token', upper: 2, normalize: false },
+    });
+    const more =
+      'bypass_mode: false, rollout_is: sequence, rollout_is_threshold: 0.5_2.0, rollout_is_batch_normalize: true, rollout_rs: "token_k1, seq_max_k3", rollout_rs_threshold: "0.5_1.8, 0.2"';
+    expect(resolved(more)).toEqual({
+      weights: { level: 'sequence', lower: 0.5, upper: 2, normalize: true },
+      rejections: [
+        { name: 'token_k1', lower: 0.5, upper: 1.8 },
+        { name: 'seq_max_k3', upper: 0.2 },
+      ],
+    });
+  });
+
+  it.each([
+    ['rollout_rs: geometric, rollout_rs_threshold: 2', 'rollout_rs', 'expected some of token_k1'],
+    ['rollout_rs: token_k1', 'rollout_rs_threshold', 'has 0 values; expected one'],
+    [
+      'rollout_rs: token_k2, rollout_rs_threshold: 1_2',
+      'rollout_rs_threshold',
+      'a number above 0.',
+    ],
+  ])('says what is wrong: %s', (more, key, message) => {
+    const [problem] = problems(cwd, yaml({ algorithm: correction(`bypass_mode: false, ${more}`) }));
+    expect(problem).toMatchObject({
+      key: `algorithm.rollout_correction.${key}`,
+      message: expect.stringContaining(message),
+    });
+  });
+});

@@ -222,4 +222,30 @@ describe('a plan', () => {
     expect(rendered).toContain('Stage 2 of 2 test: mode bench');
     expect(rendered).toContain('the last checkpoint of the stage before');
   });
+
+  it('prints how the servers are started that a stage samples on', () => {
+    const servers = (more: string): string =>
+      text.replace(
+        'explorer: {eval_interval: 10}',
+        `explorer: {eval_interval: 10, rollout_model: {engine_type: vllm, base_url: [http://127.0.0.1:8001/v1, https://gpu], api_key: secret${more}}}`,
+      );
+    const rendered = renderPlan(planConfig(parse(cwd, servers('')).config));
+    expect(rendered.replaceAll(cwd, '<cwd>')).toContain(
+      [
+        '  samples on       http://127.0.0.1:8001, started with',
+        `                   VLLM_SERVER_DEV_MODE=1 vllm serve <cwd>/tiny --host 127.0.0.1 --port 8001 --max-model-len 65 --enable-scale-out --logprobs-mode processed_logprobs --dtype bfloat16 --api-key "$VLLM_API_KEY"`,
+        '  samples on       https://gpu, started with',
+      ].join('\n'),
+    );
+    expect(rendered).not.toContain('secret');
+    const more = servers(', dtype: float16, tensor_parallel_size: 4').replace(
+      'max_model_len: 64',
+      'max_model_len: 64\n  lora_configs: [{lora_rank: 12}]',
+    );
+    const [{ command = '' } = {}, other] =
+      planConfig(parse(cwd, more).config).stages[0]?.servers ?? [];
+    expect(command).toContain('--tensor-parallel-size 4');
+    expect(command).toMatch(/^VLLM_ALLOW_RUNTIME_LORA_UPDATING=True .* --max-lora-rank 16 /);
+    expect(other?.command).toContain('--host 0.0.0.0 --port 443');
+  });
 });

@@ -161,6 +161,8 @@ export interface LossOutput {
   /** dLoss/dentropy. [N] */
   readonly gradEntropy?: Float32Array;
   readonly metrics: Metrics;
+  /** Of the correction for another sampler, if the algorithm has one. */
+  readonly correction?: Metrics;
 }
 
 export type PolicyLossFn = (input: LossInput) => LossOutput;

@@ -114,11 +114,20 @@ it('goes on with one server when the other is killed, and loses no run', async (
     { timeout: 60_000, interval: 2 },
   );
   const [{ trainStep, checkpoint = '' }] = await Promise.all([
-    runWith('killed'),
+    runWith('killed', {
+      algorithm: {
+        algorithm_type: 'grpo',
+        repeat_times: 4,
+        rollout_correction: { bypass_mode: false, rollout_is: 'token' },
+      },
+    }),
     killed.then(() => first!.kill()),
   ]);
   expect(trainStep).toBe(4);
   const text = JSON.stringify(metricsOf(checkpoint));
   expect(text.match(/"rollout\/runs\/ok":8\b/g)).toHaveLength(4);
   expect(text).not.toMatch(/"rollout\/runs\/retried":[1-9]/);
+  const means = [...text.matchAll(/"rollout_corr\/rollout_is_mean":([^,}]+)/g)];
+  expect(means).toHaveLength(4);
+  for (const [, value] of means) expect(Number(value)).toBeCloseTo(1, 4);
 });

@@ -7,7 +7,7 @@ import { silentLogger, systemClock, type SampledSequence } from '@trinity-rft/co
 import { createModelFolder, createOnnxEngine, type LoraOptions } from '@trinity-rft/engine-onnx';
 import { openVllmSampler } from '@trinity-rft/engine-vllm';
 import { describeEngine } from '@trinity-rft/testing';
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { compositeEngine } from '../src/assembly/models/composite-engine.js';
 import { findVllm, startVllm, type StartedVllm } from './support/vllm.js';
 
@@ -40,6 +40,7 @@ beforeAll(async () => {
       kvHeads: 1,
       headDim: 32,
       maxPositions: 256,
+      tieEmbeddings: false,
     },
   });
   const found = await findVllm();
@@ -86,9 +87,9 @@ async function openComposite(options: Partial<SamplerOptions>): Promise<Engine> 
 
 const prompt = Int32Array.from([5, 17, 3, 42, 9, 33]);
 
-const skipIfMissing = ({ skip }: TestContext): void => {
+beforeEach(({ skip }) => {
   if (missing !== '') skip(missing);
-};
+});
 
 const logprobsByTrainer = async (
   { trainer }: Engine,
@@ -104,9 +105,8 @@ const difference = (a: ArrayLike<number>, b: ArrayLike<number>): number =>
     ? Math.max(...Array.from(a, (value, i) => Math.abs(value - (b[i] ?? NaN))))
     : Infinity;
 
-describe('a real vLLM', { tags: ['external'], timeout: 600_000 }, () => {
-  it('samples greedily the ids of the embedded sampler, with its log-probabilities', async (context) => {
-    skipIfMissing(context);
+describe('a real vLLM with adapters', { tags: ['external'], timeout: 600_000 }, () => {
+  it('samples greedily the ids of the embedded sampler, with its log-probabilities', async () => {
     const engine = await openTrainer();
     const sampler = await openSampler({});
     const options = { maxTokens: 40, temperature: 0, seed: 1 };
@@ -117,8 +117,7 @@ describe('a real vLLM', { tags: ['external'], timeout: 600_000 }, () => {
     await Promise.all([engine.close(), sampler.close()]);
   });
 
-  it('reports the log-probabilities that the embedded engine computes, whatever the parameters', async (context) => {
-    skipIfMissing(context);
+  it('reports the log-probabilities that the embedded engine computes, whatever the parameters', async () => {
     const engine = await openTrainer();
     const sampler = await openSampler({});
     const worst: number[] = [];
@@ -134,33 +133,7 @@ describe('a real vLLM', { tags: ['external'], timeout: 600_000 }, () => {
     await Promise.all([engine.close(), sampler.close()]);
   });
 
-  it('goes on with new weights in flight, and says which token is of which version', async (context) => {
-    skipIfMissing(context);
-    const engine = await openComposite({ inFlight: 'continue' });
-    const { trainer, sampler } = engine;
-    await trainer.publish(1);
-    await sampler.adopt({ kind: 'published' }, 1);
-    const writing = sampler.sample(prompt, { maxTokens: 200, seed: 9 });
-    const before = await trainer.forward({
-      rows: [{ tokens: prompt, promptLength: 1, temperature: 1 }],
-    });
-    await trainer.backward(before, { logprobs: before.logprobs.map(() => -1) });
-    await trainer.step({ learningRate: 0.01 });
-    await trainer.publish(2);
-    await sampler.adopt({ kind: 'published' }, 2);
-    const [text] = await writing;
-    expect(text!.versions?.map(({ policyVersion }) => policyVersion)).toEqual([1, 2]);
-    expect(text!.policyVersion).toBe(1);
-    const [, second] = text!.versions!;
-    const now = await logprobsByTrainer(engine, text!, 1);
-    const after = now.slice(second!.start);
-    expect(difference(text!.logprobs.slice(second!.start), after)).toBeLessThan(tolerance);
-    expect(difference(text!.logprobs.slice(0, 5), now.slice(0, 5))).toBeGreaterThan(tolerance);
-    await engine.close();
-  });
-
-  it('loses no text when one of two servers is killed, and brings it back with proved weights', async (context) => {
-    skipIfMissing(context);
+  it('loses no text when one of two servers is killed, and brings it back with proved weights', async () => {
     const [first, second] = servers;
     const engine = await openComposite({ servers: servers.slice(0, 2), lora: true });
     const { trainer, sampler } = engine;
@@ -183,11 +156,39 @@ describe('a real vLLM', { tags: ['external'], timeout: 600_000 }, () => {
   });
 });
 
-describe('contract', { tags: ['external'], timeout: 600_000 }, () => {
-  const contract = { vocabSize, tolerance, learningRate: 0.003, scoresAt: 'one' } as const;
+const contract = { vocabSize, tolerance, learningRate: 0.003, scoresAt: 'one' } as const;
+
+// What replaces the weights that adapters go on top of comes last.
+describe('the contract', { tags: ['external'], timeout: 600_000 }, () => {
   describeEngine('a real vLLM with adapters', {
     ...contract,
     open: () => openComposite({ lora: true }),
   });
   describeEngine('a real vLLM with whole weights', { ...contract, open: () => openComposite({}) });
+});
+
+describe('a real vLLM with whole weights', { tags: ['external'], timeout: 600_000 }, () => {
+  it('goes on with new weights in flight, and says which token is of which version', async () => {
+    const engine = await openComposite({ inFlight: 'continue' });
+    const { trainer, sampler } = engine;
+    await trainer.publish(1);
+    await sampler.adopt({ kind: 'published' }, 1);
+    const writing = sampler.sample(prompt, { maxTokens: 200, seed: 9 });
+    const before = await trainer.forward({
+      rows: [{ tokens: prompt, promptLength: 1, temperature: 1 }],
+    });
+    await trainer.backward(before, { logprobs: before.logprobs.map(() => -1) });
+    await trainer.step({ learningRate: 0.01 });
+    await trainer.publish(2);
+    await sampler.adopt({ kind: 'published' }, 2);
+    const [text] = await writing;
+    expect(text!.versions?.map(({ policyVersion }) => policyVersion)).toEqual([1, 2]);
+    expect(text!.policyVersion).toBe(1);
+    const [, second] = text!.versions!;
+    const now = await logprobsByTrainer(engine, text!, 1);
+    const after = now.slice(second!.start);
+    expect(difference(text!.logprobs.slice(second!.start), after)).toBeLessThan(tolerance);
+    expect(difference(text!.logprobs.slice(0, 5), now.slice(0, 5))).toBeGreaterThan(tolerance);
+    await engine.close();
+  });
 });

@@ -5,6 +5,7 @@
 import { ConfigError, type AlgorithmNeeds } from '@trinity-rft/core';
 import { noNeeds } from '@trinity-rft/core';
 import { pickRow, type Algorithm, type KlPenalty } from '@trinity-rft/core/internal';
+import { correctedLoss, type RolloutCorrection } from '../correction/rollout-correction.js';
 import type { AdvantageStrategy } from '../parts/advantage-part.js';
 import { lossAggModes, type LossAggMode } from '../parts/aggregate.js';
 import { objective } from '../parts/objective.js';
@@ -31,6 +32,8 @@ export interface AlgorithmOptions {
    * are divided by. > 0
    */
   readonly lossAggNorm?: number | undefined;
+  /** For samplers that do not compute as the trainer does. @default none */
+  readonly rolloutCorrection?: RolloutCorrection | undefined;
   /** Arguments of the critic's loss, if there is a critic. */
   readonly valueLoss?: object | undefined;
 }
@@ -75,9 +78,12 @@ export function createAlgorithm(
     advantage?.needs ?? {},
     ...parts.map((part) => part.needs),
   ]);
+  const { rolloutCorrection } = options;
+  if (rolloutCorrection && !advantage) throw noSampler();
+  const loss = objective(parts, { mode, norm: options.lossAggNorm }, needs);
   return {
     ...(advantage && placed(advantage, klPenalty, options)),
-    loss: objective(parts, { mode, norm: options.lossAggNorm }, needs),
+    loss: rolloutCorrection ? correctedLoss(loss, rolloutCorrection) : loss,
     valueLoss: needs.valueHead ? valueLoss.make('value loss', options.valueLoss) : undefined,
     needs,
   };
@@ -111,6 +117,13 @@ function noAdvantage(policyLoss: string, { advantageFns }: AlgorithmTables): Con
   return new ConfigError(
     `The policy loss "${policyLoss}" needs advantages, and there is no advantage function. Choose one of ${Object.keys(advantageFns).join(', ')}.`,
     { code: 'ADVANTAGE_MISSING' },
+  );
+}
+
+function noSampler(): ConfigError {
+  return new ConfigError(
+    'A rollout correction compares a sampler with the trainer, and nothing is sampled. Remove it.',
+    { code: 'ROLLOUT_CORRECTION' },
   );
 }
 

@@ -12,6 +12,7 @@ import type {
 import { planFiles } from './files.js';
 import { planParts, type PlannedPart } from './recipe.js';
 import { planMemory, type MemoryPlan } from './memory.js';
+import { planServers, type PlannedServer } from './servers.js';
 import { planSteps, type StepPlan } from './steps.js';
 
 export interface PlanOptions {
@@ -47,6 +48,8 @@ export interface StagePlan {
   /** What the rows of a train batch are. */
   readonly rowWord: TrainBatchConfig['unit'] | 'answers' | 'pairs';
   readonly model: string;
+  /** That must run before the stage starts. */
+  readonly servers: readonly PlannedServer[];
   readonly steps: StepPlan;
   /** One for each task set to learn from, if there is a task pipeline. */
   readonly pipelines: readonly PipelinePlan[];
@@ -90,6 +93,7 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
       algorithm.schema
     ],
     model: model.fromPreviousStage ? 'the last checkpoint of the stage before' : model.modelPath,
+    servers: planServers(stage),
     steps,
     pipelines: options.pipelines?.[stage.stageIndex] ?? [],
     memory: planMemory(stage, diskAt('.')),

@@ -24,6 +24,7 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
   const rows: readonly Row[] = [
     ['model', stage.model],
     ...(stage.part === undefined ? [] : [['process', partTexts[stage.part]] as const]),
+    ...serverRows(stage),
     ...pipelineRows(stage),
     ...explorerRows(stage),
     ...trainerRows(stage),
@@ -38,6 +39,13 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
     ...rows.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`),
   ];
 }
+
+/** Each must run before, with these options at least. */
+const serverRows = ({ servers }: StagePlan): readonly Row[] =>
+  servers.flatMap(({ url, command }) => [
+    ['samples on', `${url}, started with`],
+    ['', command],
+  ]);
 
 /** What a model decides is not known before the run. */
 const pipelineRows = ({ pipelines }: StagePlan): readonly Row[] =>

@@ -1,6 +1,6 @@
 /** The `algorithm` section. */
 import { type AlgorithmTables } from '@trinity-rft/algorithm';
-import { lossAggModes } from '@trinity-rft/algorithm/internal';
+import { lossAggModes, rejectionNames } from '@trinity-rft/algorithm/internal';
 import { z } from 'zod';
 import {
   alike,
@@ -13,7 +13,7 @@ import {
   section,
 } from './fields.js';
 import { namesOf, unsupportedNames } from './known-names.js';
-import { cast, dict, flag, float, int, oneOf, pairOf, toNumber } from './scalars.js';
+import { cast, dict, flag, float, int, oneOf, pairOf, text, toNumber } from './scalars.js';
 
 /** The keys that the optimizers of the policy and of a critic share. */
 export const optimizerValues = {
@@ -26,6 +26,48 @@ export const optimizerValues = {
   weight_decay: float({ min: 0 }),
   clip_grad: float({ min: 0 }),
 };
+
+/** A number, or two with an underscore between them, as verl writes a range. */
+const threshold = () =>
+  cast(
+    (value) => (typeof value === 'string' && value.includes('_') ? value : toNumber(value)),
+    z.union([z.number().gt(0), z.string().regex(/^\s*[\d.]+_[\d.]+\s*$/)]),
+    'a number above 0, or two such as 0.5_2.0',
+  );
+
+export const rolloutCorrection = section(
+  {
+    bypass_mode: field(
+      flag(),
+      true,
+      'false: correct for the difference between the log-probabilities of sampler and trainer, as when they are two programs. true: ratios are taken to the sampler, and nothing else is done.',
+    ),
+    rollout_is: maybe(
+      oneOf(['token', 'sequence']),
+      'Importance ratio that weighs a token: its own, or that of its sequence. Default: none.',
+    ),
+    rollout_is_threshold: field(
+      threshold(),
+      2,
+      'Larger ratios are truncated. With a range, such as 0.5_2.0, ratios outside count 0.',
+    ),
+    rollout_is_batch_normalize: field(
+      flag(),
+      false,
+      'Divide the ratios by their mean over the batch.',
+    ),
+    rollout_rs: maybe(
+      text(),
+      `Tokens or sequences that differ too much are left out, by one or several of ${rejectionNames.join(', ')}, with commas.`,
+    ),
+    rollout_rs_threshold: maybe(
+      text(),
+      'Largest value kept, for all of rollout_rs or one for each, with commas. k1: largest ratio, or a range such as 0.5_2.0.',
+    ),
+  },
+  'Correction for a sampler that does not compute as the trainer does; as verl.',
+  derived,
+);
 
 const belowZeroIsNone = (steps: number): number | undefined => (steps < 0 ? undefined : steps);
 
@@ -174,14 +216,7 @@ export const algorithmSection = (tables: AlgorithmTables) =>
         'Take the log-probabilities of the sampler as the old ones.',
         notSupported('The log-probabilities of the sampler are the old ones; remove the key.'),
       ),
-      rollout_correction: maybe(
-        dict(),
-        'Off-policy correction between sampler and trainer.',
-        notSupported(
-          'Sampler and trainer agree on the embedded engine; remove the key, or use policy_loss_fn: truncated_importance_sampling.',
-          { except: [null, { bypass_mode: true }] },
-        ),
-      ),
+      rollout_correction: rolloutCorrection,
     },
     'What is optimised and how.',
   );

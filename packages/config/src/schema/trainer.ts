@@ -166,7 +166,7 @@ const trainerConfig = section(
     algorithm: verlSection([
       [
         'rollout_correction',
-        'Sampler and trainer agree on the embedded engine; remove it.',
+        'Set algorithm.rollout_correction instead.',
         [...unset, { bypass_mode: true }],
       ],
     ]),

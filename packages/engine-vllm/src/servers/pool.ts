@@ -222,7 +222,7 @@ function undelivered(
   const causes = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
   const why = causes.length > 0 ? causes.map(describeError).join('; ') : problems;
   return new SyncError(
-    `No vLLM server took the weights of version ${version} from ${folder ?? 'its start'}: ${why}. Every server must be able to read that folder under the same path, and be started with VLLM_SERVER_DEV_MODE=1 or, for adapters, VLLM_ALLOW_RUNTIME_LORA_UPDATING=True.`,
+    `No vLLM server took the weights of version ${version} from ${folder ?? 'its start'}: ${why}. Every server must have the model that is trained (start one anew that another run has changed), be able to read that folder under the same path, and be started with VLLM_SERVER_DEV_MODE=1 or, for adapters, VLLM_ALLOW_RUNTIME_LORA_UPDATING=True.`,
     { code: 'DELIVERY_REFUSED', cause: causes[0] },
   );
 }

@@ -97,9 +97,7 @@ export async function startVllm(options: StartOptions): Promise<StartedVllm> {
     ...['--dtype', 'float32', '--max-model-len', String(options.maxModelLen)],
     ...['--max-num-seqs', '16', '--enforce-eager', '--enable-scale-out'],
     ...['--logprobs-mode', 'processed_logprobs'],
-    ...(lora
-      ? ['--enable-lora', '--max-lora-rank', String(Math.max(8, lora.rank)), '--max-loras', '2']
-      : []),
+    ...(lora ? adapterOptions(lora.rank) : []),
     ...(tokenizer ? [] : ['--skip-tokenizer-init']),
   ];
   const log = path.join(folder, `vllm-${port}.log`);
@@ -126,6 +124,15 @@ export async function startVllm(options: StartOptions): Promise<StartedVllm> {
   }
   return { url, kill, stop: kill };
 }
+
+const linear = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
+
+/** vLLM takes certain ranks only. */
+const adapterOptions = (rank: number): readonly string[] => [
+  ...['--enable-lora', '--max-loras', '2', '--max-lora-rank', String(Math.max(8, rank))],
+  // Without, a text that is scored beside others ends the server: it adapts the output as well.
+  ...['--lora-target-modules', ...linear],
+];
 
 const environment = (): NodeJS.ProcessEnv => ({
   ...process.env,

@@ -106,6 +106,7 @@ async function learn(lease: Lease, options: TrainStepOptions): Promise<TrainStep
       repeatTimes: options.repeatTimes ?? 1,
     }),
     ...prefixMetrics('actor', policy.metrics),
+    ...prefixMetrics('rollout_corr', policy.correction ?? {}),
     ...actorUpdate,
     ...criticUpdate,
     ...time.metrics(),

@@ -9,6 +9,7 @@ import type { StageContext } from '../base/context.js';
 import { deriveOptimizer } from './optimizer.js';
 import { needsOf } from './part-needs.js';
 import { derivePart, placeOf } from './parts.js';
+import { deriveRolloutCorrection } from './rollout-correction.js';
 
 const none: PartRef = { name: 'none' };
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
@@ -36,6 +37,7 @@ export function deriveAlgorithm(context: StageContext, model: ModelConfig): Algo
     schema: preset.schema,
     repeatTimes: deriveRepeatTimes(context, preset, comparesRuns(advantage, parts.advantageFn)),
     needsRollouts: preset.schema === 'experience',
+    rolloutCorrection: deriveRolloutCorrection(context, preset.schema === 'experience'),
     optimizer: deriveOptimizer(context),
     ...deriveAggregation(context, preset, parts.policyLossFn, model),
   };

@@ -4,6 +4,7 @@
  * this file adds those that are derived from several keys, other sections or the disk.
  */
 import type { DataSchema, LossAggMode } from '@trinity-rft/algorithm';
+import type { RolloutCorrection } from '@trinity-rft/algorithm/internal';
 import type { AlgorithmNeeds, ServerAddress } from '@trinity-rft/core';
 import type { BatchUnit, RolloutArgs } from '@trinity-rft/core/internal';
 import type { algorithmSection, optimizer } from '../../schema/algorithm.js';
@@ -137,6 +138,8 @@ export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSec
   readonly klLossFn: PartConfig;
   readonly klPenaltyFn: PartConfig;
   readonly entropyLossFn: PartConfig;
+  /** Undefined: none. */
+  readonly rolloutCorrection: RolloutCorrection | undefined;
   readonly lossAggMode: LossAggMode;
   /**
    * Divisor of sums over tokens, if `lossAggMode` uses them. Undefined: the mode's default.

@@ -1,0 +1,80 @@
+/** Leaves tokens or rows out on which sampler and trainer differ too much. */
+import type { Metrics } from '@trinity-rft/core';
+import { bounded, largest, mean, share, sum, type Row } from './rows.js';
+
+/** k1 = -d, k2 = d^2/2, k3 = e^d - 1 - d, of d = log-probability by the trainer minus the sampler's. */
+const estimators = {
+  k1: (d: number) => -d,
+  k2: (d: number) => (d * d) / 2,
+  k3: (d: number) => Math.exp(d) - 1 - d,
+} as const;
+
+const overRow = { sum, mean, max: largest } as const;
+
+/** As verl names them: `token` rejects tokens, the others rows by a number of theirs. */
+export const rejectionNames = [
+  'token_k1',
+  'token_k2',
+  'token_k3',
+  'seq_sum_k1',
+  'seq_sum_k2',
+  'seq_sum_k3',
+  'seq_mean_k1',
+  'seq_mean_k2',
+  'seq_mean_k3',
+  'seq_max_k2',
+  'seq_max_k3',
+] as const;
+
+export interface RejectionOption {
+  readonly name: (typeof rejectionNames)[number];
+  /** Of k1 the largest ratio e^k1; of the others the largest value. > 0 */
+  readonly upper: number;
+  /** Of k1 only: the smallest ratio. @default 1 / upper */
+  readonly lower?: number | undefined;
+}
+
+interface Rejected {
+  /** [N] */
+  readonly actionMask: Uint8Array;
+  readonly metrics: Metrics;
+}
+
+/** A token is kept if every option keeps it. */
+export function rejectOutliers(
+  rows: readonly Row[],
+  actionMask: Uint8Array,
+  options: readonly RejectionOption[],
+): Rejected {
+  if (options.length === 0) return { actionMask, metrics: {} };
+  const kept = options.map((option) => rows.map((row) => keptTokens(row, option)));
+  const all = rows.map((row, r) => row.tokens.map((_, i) => kept.every((each) => each[r]?.[i])));
+  const mask = actionMask.slice();
+  for (const [r, { tokens }] of rows.entries())
+    for (const [i, token] of tokens.entries()) if (!all[r]?.[i]) mask[token] = 0;
+  const ofOption = options.map(({ name }, o) => shares(`rollout_rs_${name}`, kept[o] ?? []));
+  return { actionMask: mask, metrics: Object.assign({}, ...ofOption, shares('rollout_rs', all)) };
+}
+
+function shares(prefix: string, kept: readonly (readonly boolean[])[]): Metrics {
+  const flags = kept.flat().map(Number);
+  const rows = kept.map((row) => Number(row.every(Boolean)));
+  return {
+    [`${prefix}_masked_fraction`]: share(flags, (flag) => flag === 0),
+    [`${prefix}_seq_masked_fraction`]: share(rows, (flag) => flag === 0),
+  };
+}
+
+function keptTokens({ logRatios }: Row, option: RejectionOption): readonly boolean[] {
+  const [scope, ...rest] = option.name.split('_');
+  const estimate = estimators[rest.at(-1) as keyof typeof estimators];
+  const values = logRatios.map((logRatio) => estimate(bounded(logRatio)));
+  if (scope === 'token') return values.map((value) => isKept(value, option));
+  const whole = overRow[rest[0] as keyof typeof overRow](values);
+  return values.map(() => isKept(whole, option));
+}
+
+function isKept(value: number, { name, upper, lower }: RejectionOption): boolean {
+  if (!name.endsWith('k1')) return value <= upper;
+  return value >= Math.log(lower ?? 1 / upper) && value <= Math.log(upper);
+}

@@ -1,0 +1,44 @@
+/** The trained tokens of a batch that were sampled, row by row, and sums over them. */
+import type { LossInput } from '@trinity-rft/core';
+
+export interface Row {
+  /** Places of its tokens in the per-token arrays. */
+  readonly tokens: readonly number[];
+  /** Log-probability by the trainer minus that by the sampler, of each of them. */
+  readonly logRatios: readonly number[];
+}
+
+type Batch = Pick<
+  LossInput,
+  'offsets' | 'actionMask' | 'currentLogprobs' | 'oldLogprobs' | 'expertMask'
+>;
+
+/** Without rows that have no such token. */
+export function sampledRows(batch: Batch): readonly Row[] {
+  const { offsets, actionMask, currentLogprobs: current, oldLogprobs: old, expertMask } = batch;
+  return Array.from({ length: offsets.length - 1 }, (_, row) => row)
+    .filter((row) => expertMask?.[row] !== 1)
+    .map((row) => {
+      const tokens: number[] = [];
+      for (let i = offsets[row]!; i < offsets[row + 1]!; i++)
+        if (actionMask[i] === 1) tokens.push(i);
+      return { tokens, logRatios: tokens.map((i) => current[i]! - old[i]!) };
+    })
+    .filter(({ tokens }) => tokens.length > 0);
+}
+
+/** As verl bounds them, so that no ratio is infinite. */
+export const bounded = (logRatio: number): number => Math.max(-20, Math.min(20, logRatio));
+
+export const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+
+export const mean = (values: readonly number[]): number => sum(values) / values.length;
+
+export const share = (values: readonly number[], is: (value: number) => boolean): number =>
+  values.filter(is).length / values.length;
+
+export const largest = (values: readonly number[]): number =>
+  values.reduce((a, b) => Math.max(a, b), -Infinity);
+
+export const smallest = (values: readonly number[]): number =>
+  values.reduce((a, b) => Math.min(a, b), Infinity);
