@@ -242,8 +242,8 @@ describe('a plan', () => {
       'max_model_len: 64',
       'max_model_len: 64\n  lora_configs: [{lora_rank: 12}]',
     );
-    const [{ command = '' } = {}, other] =
-      planConfig(parse(cwd, more).config).stages[0]?.servers ?? [];
+    const [one, other] = planConfig(parse(cwd, more).config).stages[0]?.servers ?? [];
+    const command = one?.command;
     expect(command).toContain('--tensor-parallel-size 4');
     expect(command).toMatch(/^VLLM_ALLOW_RUNTIME_LORA_UPDATING=True .* --max-lora-rank 16 /);
     expect(other?.command).toContain('--host 0.0.0.0 --port 443');

@@ -58,6 +58,9 @@ function settingsOf(one: Case): RolloutCorrection {
   };
 }
 
+const largestDifference = (a: readonly number[], b: readonly number[]): number =>
+  a.length === b.length ? Math.max(0, ...a.map((x, i) => Math.abs(x - b[i]!))) : Infinity;
+
 describe('rollout correction, as verl 0.9.1 computes it', () => {
   const named = golden.cases.map(
     (one) =>
@@ -69,12 +72,14 @@ describe('rollout correction, as verl 0.9.1 computes it', () => {
   it.each(named)('%s', (_, one) => {
     const { weights, actionMask, metrics } = correctionOf(batch, settingsOf(one));
     expect([...actionMask]).toEqual(one.mask);
-    for (const [i, weight] of (one.weights ?? []).entries())
-      if (golden.mask[i] === 1) expect(weights?.[i]).toBeCloseTo(weight, 5);
+    const sampled = (values: ArrayLike<number>): readonly number[] =>
+      Array.from(values).filter((_, i) => golden.mask[i] === 1);
+    const difference = largestDifference(sampled(weights ?? []), sampled(one.weights ?? []));
+    expect(difference).toBeLessThan(1e-6);
     expect(weights === undefined).toBe(one.weights === null);
-    const known = Object.keys(metrics).filter((name) => Object.hasOwn(one.metrics, name));
-    expect(known.length).toBe(Object.keys(metrics).length);
-    for (const name of known) expect(metrics[name], name).toBeCloseTo(one.metrics[name]!, 5);
+    const names = Object.keys(metrics);
+    const theirs = names.map((name) => one.metrics[name] ?? Number.NaN);
+    expect(largestDifference(Object.values(metrics), theirs)).toBeLessThan(1e-5);
   });
 });
 

@@ -35,7 +35,7 @@ const threshold = () =>
     'a number above 0, or two such as 0.5_2.0',
   );
 
-export const rolloutCorrection = section(
+const rolloutCorrection = section(
   {
     bypass_mode: field(
       flag(),

@@ -37,14 +37,14 @@ export interface ServedModel {
   readonly maxModelLen: number;
 }
 
-export interface GenerateRequest {
+interface GenerateRequest {
   readonly model: string;
   readonly prompt: Int32Array;
   readonly options: SamplingOptions;
   readonly vocabSize: number;
 }
 
-export interface ReloadOptions {
+interface ReloadOptions {
   readonly folder: string;
   readonly label: string;
   readonly inFlight: 'finish' | 'continue';

@@ -18,7 +18,7 @@ export interface PoolOptions {
   readonly logger: Logger;
 }
 
-export type Work<T> = (member: Member, use: InUse, signal: AbortSignal) => Promise<T>;
+type Work<T> = (member: Member, use: InUse, signal: AbortSignal) => Promise<T>;
 
 export interface Pool {
   readonly weights: Weights;

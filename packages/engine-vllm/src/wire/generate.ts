@@ -59,7 +59,7 @@ const choice = z.object({
 const generated = z.object({ choices: z.array(choice) });
 
 /** Labels are those that were given to the server with its weights. */
-export interface LabelSpan {
+interface LabelSpan {
   readonly label: string;
   readonly start: number;
   readonly end: number;

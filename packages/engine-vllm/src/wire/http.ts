@@ -8,7 +8,7 @@ import type { ServerAddress } from '@trinity-rft/core';
 import { describeError } from '@trinity-rft/core';
 import { ServerFault } from './fault.js';
 
-export interface CallOptions {
+interface CallOptions {
   /** Aborting it closes the connection, by which the server notices. */
   readonly signal: AbortSignal;
   /** @default a GET without a body */
