@@ -190,6 +190,39 @@ it('fills batches with earlier experiences', { timeout: 120_000 }, async () => {
   expect(usesOf('replayed')).toEqual({ trained: 96 });
 });
 
+it(
+  'copies groups in place of those that teach nothing, and mixes experts in',
+  { timeout: 120_000 },
+  async () => {
+    await expectAlike('copied', {
+      algorithm: {
+        algorithm_type: 'mix',
+        advantage_fn_args: { std_threshold: 0, duplicate_experiences: true },
+        sample_strategy_args: { expert_data_ratio: 0.25 },
+      },
+      buffer: {
+        train_batch_size: 16,
+        total_steps: 3,
+        explorer_input: { default_workflow_type: 'twice' },
+        trainer_input: {
+          auxiliary_buffers: {
+            sft_dataset: {
+              name: 'experts',
+              storage_type: 'file',
+              path: 'tasks.jsonl',
+              format: { prompt_type: 'plaintext', prompt_key: 'question', response_key: 'answer' },
+            },
+          },
+        },
+      },
+      explorer: { experience_shape: 'trajectory' },
+    });
+    const copies = recordOf('copied').rows.filter(({ uid }) => uid.includes('+'));
+    expect(copies.length).toBeGreaterThan(0);
+    expect(copies.some(({ trainStep }) => trainStep !== undefined)).toBe(true);
+  },
+);
+
 const short = (workflow: string): Tree => ({
   buffer: { total_steps: 2, explorer_input: { default_workflow_type: workflow } },
 });
