@@ -99,10 +99,16 @@ const withoutReward = (result: TaskResult): TaskResult => ({
 
 const hasFailed = ({ outcome }: TaskResult): boolean => JSON.stringify(outcome).includes('"failed');
 
-export const knownBugs: readonly Bug[] = [
+export interface KnownBug extends Bug {
+  /** The first that shows it; `pnpm bench simulate --bugs` searches for it. */
+  readonly seed: number;
+}
+
+export const knownBugs: readonly KnownBug[] = [
   {
     name: 'two explorers get the same task',
     knownFrom: 'Agent Lightning 218: rollouts lost and repeated',
+    seed: 1,
     ...ofStore((store, _parts, database) => ({
       lease: async (...args) => {
         await database.write('forget leases', (db) =>
@@ -119,11 +125,13 @@ export const knownBugs: readonly Bug[] = [
   {
     name: 'leases never expire',
     knownFrom: 'verl 1314: one dead worker ends the run',
+    seed: 3,
     leaseMs: 1e12,
   },
   {
     name: 'a late result is taken as well',
     knownFrom: 'prime-rl 2360: results of rollouts that were given up',
+    seed: 56,
     ...ofStore((store, _parts, database) => ({
       complete: async (member, task, result) => {
         await database.write('give it back', (db) =>
@@ -142,6 +150,7 @@ export const knownBugs: readonly Bug[] = [
   {
     name: 'a process that was replaced goes on',
     knownFrom: 'rLLM 568: zombies after a restart',
+    seed: 134,
     ...ofStore((store, _parts, database) => {
       const inPlace = async (member: Membership): Promise<Membership> => {
         const [row] = await database.read('find who has the place', (db) =>
@@ -160,16 +169,19 @@ export const knownBugs: readonly Bug[] = [
   {
     name: 'a resumed trainer repeats a batch',
     knownFrom: 'tinker-cookbook 935: an optimizer step made twice',
+    seed: 6,
     ...ofExperiences((store) => ({ rollback: (step) => store.rollback(Math.max(0, step - 1)) })),
   },
   {
     name: 'a resumed trainer skips a batch',
     knownFrom: 'verl 5725, prime-rl 1036: data skipped after a resume',
+    seed: 18,
     ...ofExperiences(() => ({ rollback: () => Promise.resolve() })),
   },
   {
     name: 'acknowledgements are sent and forgotten',
     knownFrom: 'open-instruct 1523: consumed data not recorded',
+    seed: 1,
     ...ofStore((store) => ({
       acknowledge: async (...args) => {
         store.acknowledge(...args).catch(() => undefined);
@@ -179,11 +191,13 @@ export const knownBugs: readonly Bug[] = [
   {
     name: 'the sampler is a version behind',
     knownFrom: 'TRL 5312: rollouts from stale weights',
+    seed: 2,
     ...ofSampler(staleSampler),
   },
   {
     name: 'versions are counted one too far',
     knownFrom: 'verl 3821: wrong version beside the samples',
+    seed: 1,
     ...ofSampler((sampler) => ({
       sample: async (...args) => {
         const sequences = await sampler.sample(...args);
@@ -194,11 +208,13 @@ export const knownBugs: readonly Bug[] = [
   {
     name: 'a restarted explorer samples with the base model',
     knownFrom: 'Unsloth 8701: base model served, exit 0',
+    seed: 36,
     ...ofSampler(baseAtFirst),
   },
   {
     name: 'the files of a version hold the weights of another',
     knownFrom: 'verl 7495: an adapter that was never delivered',
+    seed: 1,
     ...ofEngine((engine) => ({
       ...engine,
       trainer: {
@@ -213,6 +229,7 @@ export const knownBugs: readonly Bug[] = [
   {
     name: 'results come in the order of arrival',
     knownFrom: 'Search-R1 88: groups mixed up',
+    seed: 31,
     ...ofStore((store) => ({
       read: async (batch) => {
         const contents = await store.read(batch);
@@ -223,6 +240,7 @@ export const knownBugs: readonly Bug[] = [
   {
     name: 'an incomplete explore step waits for ever',
     knownFrom: 'SkyRL 1173: the buffer stuck at 127 of 128',
+    seed: 10,
     ...ofStore((store) => ({
       completeBatches: async (order) => {
         const whole = [];
@@ -237,6 +255,7 @@ export const knownBugs: readonly Bug[] = [
   {
     name: 'the slowest task is dropped',
     knownFrom: 'marin 8955: groups discarded unnoticed',
+    seed: 1,
     ...ofStore((store, { scenario }, database) => ({
       completeBatches: async (order) => {
         const complete = await store.completeBatches(order);
@@ -262,11 +281,13 @@ export const knownBugs: readonly Bug[] = [
   {
     name: 'who is not notified does not look',
     knownFrom: 'NeMo-RL 3488: 64 nodes idle after a lost message',
+    seed: 3,
     ...ofStore((store) => ({ changed: (_timeoutMs, signal) => store.changed(1e12, signal) })),
   },
   {
     name: 'the staleness bound is one too wide',
     knownFrom: 'SkyRL, own documentation: the bound is not strict; verl 6780',
+    seed: 13,
     parts: (parts) => {
       const { scenario } = parts;
       return { ...parts, scenario: { ...scenario, maxStaleness: scenario.maxStaleness + 1 } };
@@ -275,6 +296,7 @@ export const knownBugs: readonly Bug[] = [
   {
     name: 'a failed run counts as reward 0',
     knownFrom: 'rLLM 710, NeMo Gym 2015: outages trained as zeros',
+    seed: 18,
     ...ofStore((store) => ({
       complete: (member, task, result) =>
         store.complete(member, task, hasFailed(result) ? withoutReward(result) : result),
@@ -283,6 +305,7 @@ export const knownBugs: readonly Bug[] = [
   {
     name: 'a resumed trainer has lost the moments of its optimizer',
     knownFrom: 'OpenRLHF 1103: resume without optimizer state',
+    seed: 8,
     ...ofEngine((engine) => ({
       ...engine,
       trainer: {
@@ -294,6 +317,7 @@ export const knownBugs: readonly Bug[] = [
   {
     name: 'who resumes plans the first tasks again',
     knownFrom: 'EasyR1 57, prime-rl 3299: data repeated after a resume',
+    seed: 6,
     ...ofStore((store, { process, scenario }) => ({
       plan: (member, plan) => {
         if (process.name.endsWith('#1')) return store.plan(member, plan);
@@ -308,6 +332,7 @@ export const knownBugs: readonly Bug[] = [
   {
     name: 'a resumed trainer takes the run for ended',
     knownFrom: 'verl 7401: exit 0 without steps',
+    seed: 6,
     parts: (parts) => {
       const { process, scenario } = parts;
       return process.name.endsWith('#1')

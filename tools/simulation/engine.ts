@@ -59,7 +59,7 @@ export function createTruth(): Truth {
   };
 }
 
-const digestOf = (weights: Float64Array): string =>
+export const digestOf = (weights: Float64Array): string =>
   createHash('sha256').update(new Uint8Array(weights.buffer)).digest('hex').slice(0, 16);
 
 function differenceTo(

@@ -4,7 +4,7 @@ import { createTimeLimits, taskStarter } from '../../packages/explorer/src/inter
 import { taskRunnerOptions } from '../../packages/launcher/src/assembly/explorer-options.ts';
 import { exploreLeased } from '../../packages/launcher/src/modes/apart/explore-leased.ts';
 import { takeSeat, type Seat } from '../../packages/launcher/src/modes/apart/seat.ts';
-import { modelOf, taskOf, type ProcessParts } from './parts.ts';
+import { modelFactory, taskOf, type ProcessParts } from './parts.ts';
 import { contextOf, jobFolder } from './stage.ts';
 
 export async function exploreAsProcess(parts: ProcessParts, name: string): Promise<void> {
@@ -26,12 +26,7 @@ async function explore(parts: ProcessParts, seat: Seat, name: string): Promise<v
   const { lost } = seat;
   const context = contextOf(parts, name, lost);
   const { stage } = context;
-  const createModel = (key: Parameters<typeof modelOf>[2]) => ({
-    model: modelOf(sampler, scenario.seed, key),
-    auxiliaryModels: new Map(),
-    metrics: () => ({}),
-    longestPauseMs: () => 0,
-  });
+  const createModel = modelFactory(sampler, scenario.seed);
   const options = taskRunnerOptions(context, { createModel });
   const limits = createTimeLimits(stage.explorer);
   const rewardFn = (): undefined => undefined;

@@ -17,9 +17,15 @@ export interface Process {
   /** Its wall clock minus the true time, in milliseconds. */
   clockOffset: number;
   diskIsFull: boolean;
-  /** What the operating system does for it. */
-  readonly onDeath: (() => void)[];
 }
+
+export const newProcess = (name: string): Process => ({
+  name,
+  alive: true,
+  pausedUntil: 0,
+  clockOffset: 0,
+  diskIsFull: false,
+});
 
 interface Event {
   at: number;

@@ -66,9 +66,9 @@ export interface Network {
 }
 
 /** Until a lost connection is noticed. */
-const lostAfterMs = 3000;
+const lostAfterMs = 1000;
 /** How long a process tries to reach the database. */
-const patienceMs = 30_000;
+const patienceMs = 6000;
 
 const calls = new AsyncLocalStorage<StoreCall>();
 

@@ -18,6 +18,7 @@ import type { AdvantageFn, Experience } from '../../packages/core/src/index.ts';
 import type { RunStore } from '../../packages/core/src/run-store.ts';
 import type { TrainerOptions } from '../../packages/trainer/src/index.ts';
 import type { TaskFeed } from '../../packages/explorer/src/index.ts';
+import type { TaskRunnerOptions } from '../../packages/explorer/src/internal.ts';
 import { defineWorkflow, type AgentModel } from '../../packages/workflow/src/index.ts';
 import type { Process } from './kernel.ts';
 import type { Scenario } from './scenario.ts';
@@ -99,8 +100,17 @@ interface SimulatedModel {
   readonly call: (turn: number) => Promise<Experience>;
 }
 
+export const modelFactory =
+  (sampler: Sampler, seed: number) =>
+  (key: Parameters<typeof modelOf>[2]): ReturnType<TaskRunnerOptions['createModel']> => ({
+    model: modelOf(sampler, seed, key),
+    auxiliaryModels: new Map(),
+    metrics: () => ({}),
+    longestPauseMs: () => 0,
+  });
+
 /** A model whose samples follow from the ids of the run and the weights in use. */
-export function modelOf(
+function modelOf(
   sampler: Sampler,
   seed: number,
   { task, run, attempt }: { readonly task: Task; readonly run: number; readonly attempt: number },

@@ -61,7 +61,7 @@ function stageOf(scenario: Scenario, explorer: string): StageConfig {
 
 /** What the launcher gives every mode. */
 export function contextOf(
-  { scenario, runtime }: ProcessParts,
+  { scenario, runtime }: Pick<ProcessParts, 'scenario' | 'runtime'>,
   explorer: string,
   signal: AbortSignal,
 ): StageContext {

@@ -12,34 +12,35 @@ import type { StageTransport } from '../assembly/transport.js';
 import { disposable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
 import { assembleLoop } from './both/loop.js';
-import { openParts, type OpenExploreSide } from './both/open.js';
+import { openParts, type DataParts, type Elsewhere, type LoopParts } from './both/open.js';
 import { assertResumable, earlierResult, readProgress } from './both/progress.js';
 import { superviseBoth } from './both/supervise.js';
 
 export const runBoth = async (context: StageContext): Promise<StageResult> =>
   runLoop(await withMadeTasks(context));
 
-/** What is different where others explore. */
-export interface Elsewhere {
-  readonly openExploreSide: OpenExploreSide;
-  /** The experience store, whose acknowledgements others see. */
-  readonly share: (store: ExperienceStore) => ExperienceStore;
-}
-
 /** Explores, here or elsewhere, and trains; then evaluates the final weights. */
 export async function runLoop(context: StageContext, elsewhere?: Elsewhere): Promise<StageResult> {
-  const { stage } = context;
   const format = await openChatFormat(context);
   await using tasks = await openTasks(context);
   const own = openExperienceStore(context);
   await using store = disposable(elsewhere ? elsewhere.share(own) : own);
+  const data = { format, tasks, store };
+  return await loopOver(context, data, () => openParts(context, data, elsewhere?.openExploreSide));
+}
+
+/** @param open what is not needed where the stage has ended before */
+export async function loopOver(
+  context: StageContext,
+  { tasks, store }: DataParts,
+  open: () => Promise<LoopParts>,
+): Promise<StageResult> {
+  const { stage } = context;
   const progress = await readProgress(context, store);
   const earlier = await earlierResult(context, tasks, progress);
   if (earlier) return earlier;
   assertResumable(context, progress);
-  await using parts = disposable(
-    await openParts(context, { format, tasks, store }, elsewhere?.openExploreSide),
-  );
+  await using parts = disposable(await open());
   const { engineFailed, transport } = parts;
   const { sink, createEvaluator, ...loop } = await assembleLoop(context, parts, progress);
   const trained = await superviseBoth({

@@ -16,7 +16,7 @@ import { createTransport, type StageTransport } from '../../assembly/transport.j
 import { openTogether, type Closable, type ResourceStack } from '../../context/disposable.js';
 import type { StageContext } from '../../context/stage-context.js';
 
-interface DataParts {
+export interface DataParts {
   readonly format: ChatFormat;
   readonly tasks: StageTasks;
   readonly store: ExperienceStore;
@@ -36,6 +36,13 @@ export type OpenExploreSide = (
   parts: { readonly engine: Engine; readonly format: ChatFormat },
   stack: ResourceStack,
 ) => Promise<ExploreSide>;
+
+/** What is different where others explore. */
+export interface Elsewhere {
+  readonly openExploreSide: OpenExploreSide;
+  /** The experience store, whose acknowledgements others see. */
+  readonly share: (store: ExperienceStore) => ExperienceStore;
+}
 
 /** In this process, beside the trainer. */
 const exploreHere: OpenExploreSide = async (context, { engine, format }, stack) => {

@@ -1,0 +1,105 @@
+/** A trainer with a seat in a run, whose explore steps other processes explore. */
+import { rm } from 'node:fs/promises';
+import { InvariantError, type MemberInfo, type RunStore } from '@trinity-rft/core/internal';
+import { lateRewardsFile } from '../../assembly/data/late-rewards.js';
+import type { RunSide } from '../../assembly/explorer-options.js';
+import type { StageContext, StageResult } from '../../context/stage-context.js';
+import type { Elsewhere } from '../both/open.js';
+import { forwardRewards } from './forward-rewards.js';
+import { lookEveryMs } from './open-store.js';
+import { publishingTransport, weightsRoot } from './publish-weights.js';
+import { remoteTasks } from './remote-tasks.js';
+import { takeSeat, type Seat } from './seat.js';
+import { shareStore } from './share-store.js';
+
+export interface TrainBesideOptions extends Pick<MemberInfo, 'agreement'> {
+  readonly store: RunStore;
+}
+
+/** @throws BufferError `MEMBER_ALIVE` when the run has a trainer, the reason of a seat that was lost */
+export async function trainBeside(
+  context: Pick<StageContext, 'stage' | 'runtime' | 'signal'>,
+  { store, agreement }: TrainBesideOptions,
+  train: (elsewhere: Elsewhere, seat: Seat) => Promise<StageResult>,
+): Promise<StageResult> {
+  const { stage, runtime, signal } = context;
+  const progress: Progress = { version: 0, exploreStep: 0 };
+  const { clock, logger } = runtime;
+  const state = () => ({
+    version: progress.version,
+    facts: { exploreStep: progress.exploreStep },
+  });
+  const own = { role: 'trainer', name: 'trainer', agreement } as const;
+  const seat = await takeSeat({ ...own, store, clock, logger, state, signal });
+  const ended = new AbortController();
+  const forwarding = forwardRewards({
+    store,
+    member: seat.member,
+    file: lateRewardsFile(stage),
+    exploreStep: () => progress.exploreStep,
+    clock,
+    logger,
+    everyMs: lookEveryMs,
+    signal: AbortSignal.any([ended.signal, seat.lost]),
+  });
+  try {
+    const elsewhere = await exploredElsewhere(context, { store, seat, progress });
+    const result = await train(elsewhere, seat);
+    if (!result.interrupted) {
+      await store.finish(seat.member, { trainStep: result.trainStep });
+      await rm(weightsRoot(stage), { recursive: true, force: true });
+    }
+    return result;
+  } finally {
+    ended.abort();
+    await forwarding;
+    await seat.leave();
+  }
+}
+
+interface Progress {
+  /** Version that explorers use from here on. */
+  version: number;
+  /** The last one whose experiences are stored. */
+  exploreStep: number;
+}
+
+interface RunParts {
+  readonly store: RunStore;
+  readonly seat: Seat;
+  readonly progress: Progress;
+}
+
+async function exploredElsewhere(
+  { stage, runtime }: Pick<StageContext, 'stage' | 'runtime'>,
+  { store, seat, progress }: RunParts,
+): Promise<Elsewhere> {
+  const { member } = seat;
+  const version = () => progress.version;
+  const { overRollout } = stage.explorer;
+  const { clock } = runtime;
+  const remote = await remoteTasks({ store, seat, version, overRollout, clock, lookEveryMs });
+  const takeCollected = (step: number) => remote.takeCollected(step);
+  const onStored = (step: number): void => {
+    progress.exploreStep = step;
+  };
+  const onAdopt = (version: number): void => {
+    progress.version = version;
+  };
+  const runs: RunSide = {
+    createModel: () => {
+      throw new InvariantError('Runs are made by explorers.', { code: 'RUNS_ELSEWHERE' });
+    },
+    policyVersion: () => progress.version,
+    runTasks: (tasks, signal) => remote.run(tasks, signal),
+  };
+  return {
+    share: (inner) => shareStore(inner, { store, member, takeCollected, onStored }),
+    openExploreSide: async (_context, { engine: { trainer, sampler }, format }) => {
+      const { maxModelLen } = sampler;
+      const own = { maxModelLen, onAdopt };
+      const transport = publishingTransport({ stage, store, member, trainer, format, ...own });
+      return { runs, transport, failed: seat.lost };
+    },
+  };
+}
