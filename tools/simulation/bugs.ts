@@ -340,4 +340,12 @@ export const knownBugs: readonly KnownBug[] = [
         : { ...parts, scenario: { ...scenario, exploreSteps: 1 } };
     },
   },
+  {
+    name: 'nobody says what it waits for',
+    knownFrom: 'Trinity 182 and 236, verl 3873: runs that hang without a message',
+    seed: 855,
+    ...ofStore((store) => ({
+      beat: (member, state) => store.beat(member, { ...state, waits: [] }),
+    })),
+  },
 ];

@@ -1,8 +1,9 @@
 /** Runs the loop that a seed stands for, and says what was wrong with it. */
-import type { RunStore } from '../../packages/core/src/run-store.ts';
+import type { RunStore, RunView } from '../../packages/core/src/run-store.ts';
 import { createRuntime, describeError, type Clock } from '../../packages/core/src/index.ts';
 import type { RunDatabase } from '../../packages/store/src/database/run-database.ts';
-import { runStore } from '../../packages/store/src/run/run-store.ts';
+import { runStore, runView } from '../../packages/store/src/run/run-store.ts';
+import { watchCauses } from './causes.ts';
 import { formatDisk } from './disk.ts';
 import { emptyDatabase } from './empty-database.ts';
 import { createTruth, type Truth } from './engine.ts';
@@ -142,6 +143,11 @@ async function createWorld(scenario: Scenario, bug: Bug): Promise<World> {
     mayExplore: (use) => mayExplore(scenario, use),
     sampledBy: (experience, version) => truth.sampledBy(experience, version),
   });
+  const causes = watchCauses({
+    kernel,
+    view: () => viewOf(database),
+    report: (violation) => oracle.report(violation),
+  });
   const network = createNetwork({
     kernel,
     database,
@@ -153,6 +159,7 @@ async function createWorld(scenario: Scenario, bug: Bug): Promise<World> {
         if (wrong) oracle.report(wrong);
       }
       oracle.observe(committed);
+      causes.observe(committed);
     },
   });
   const names = Array.from({ length: scenario.explorers }, (_, i) => `explorer-${i + 1}`);
@@ -325,10 +332,15 @@ function startRival(world: World): void {
   );
 }
 
-async function stuck({ bug, database, kernel, roles }: World): Promise<string> {
-  const store = await openStore(bug, database);
-  const view = await store.view();
-  await store.close();
+/** As those see it who only look. */
+async function viewOf(database: RunDatabase): Promise<RunView> {
+  const reader = await runView(database, { run: 'simulated', leaseMs });
+  if (!reader) throw new Error('Nobody has begun the run.');
+  return reader.view();
+}
+
+async function stuck({ database, kernel, roles }: World): Promise<string> {
+  const view = await viewOf(database);
   const waits = view.members.flatMap(({ name, waits: each }) =>
     each.map(({ what }) => `${name} waits for ${what}`),
   );
