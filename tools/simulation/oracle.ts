@@ -46,6 +46,8 @@ interface TaskState {
   readonly version: number | undefined;
   holder: { readonly name: string; readonly epoch: number } | undefined;
   result: TaskResult | undefined;
+  /** Done without a result: its batch does not wait for it. */
+  isCut: boolean;
 }
 
 interface MemberState extends Membership {
@@ -142,6 +144,7 @@ const checks: Readonly<Partial<Record<StoreVerb, Check>>> = {
       result: result as TaskResult,
       answer: answer as string,
     }),
+  cutOff: (parts, [member, batch]) => cutOff(parts, member as Membership, batch as string),
   giveBack: (parts, [member, task]) => {
     const state = parts.facts.tasks.get(taskKey(task as LeasedTask));
     if (state && isHolder(state, member as Membership)) state.holder = undefined;
@@ -219,7 +222,7 @@ function planned(
   for (const { batch, step, version, tasks } of plan.batches)
     for (const { task, row } of tasks) {
       if (row !== rowOf(step, task)) report(`task ${batch}/${task} was planned of row ${row}`);
-      const state = { step, version, holder: undefined, result: undefined };
+      const state = { step, version, holder: undefined, result: undefined, isCut: false };
       facts.tasks.set(taskKey({ batch, task }), state);
     }
 }
@@ -230,12 +233,26 @@ function leased(parts: Parts, member: Membership, task: LeasedTask, maxStep: num
   const state = facts.tasks.get(key);
   if (!state) return report(`task ${key} was leased but never planned`);
   if (state.result) report(`task ${key} was leased to ${member.name} though it has a result`);
+  if (state.isCut) report(`task ${key} was leased to ${member.name} though it is cut off`);
   if (task.step > maxStep) report(`task ${key} is beyond explore step ${maxStep} and was leased`);
-  const holder = state.holder && facts.members.get(state.holder.name);
-  const isHeld = holder && holder.epoch === state.holder?.epoch && isAlive(parts, holder);
-  if (isHeld && !isHolder(state, member))
-    report(`task ${key} was leased to ${member.name} while ${holder.name} was at work on it`);
+  const worker = workerOf(parts, state);
+  if (worker && !isHolder(state, member))
+    report(`task ${key} was leased to ${member.name} while ${worker.name} was at work on it`);
   state.holder = member;
+}
+
+/** Who is at work on it, and alive. */
+function workerOf(parts: Parts, { holder }: TaskState): MemberState | undefined {
+  const member = holder && parts.facts.members.get(holder.name);
+  return member && member.epoch === holder.epoch && isAlive(parts, member) ? member : undefined;
+}
+
+/** What nobody is at work on is done without a result. */
+function cutOff(parts: Parts, member: Membership, batch: string): void {
+  wrote(parts, 'cutOff', member);
+  for (const [key, state] of parts.facts.tasks)
+    if (key.startsWith(`${batch}/`) && !state.result && !workerOf(parts, state))
+      Object.assign(state, { isCut: true, holder: undefined });
 }
 
 interface Completion {
@@ -261,7 +278,7 @@ function completed(parts: Parts, member: Membership, { task, result, answer }: C
     return;
   }
   // What was given back, and is nobody's since, may still be completed.
-  if (state.holder && !isOwn)
+  if (state.isCut || (state.holder && !isOwn))
     report(`the late result of ${memberKey(member)} for ${key} was stored`);
   state.holder = member;
   state.result = result;
@@ -299,10 +316,10 @@ function explored(
 function usedUpTo({ tasks, experiences, plannedUpTo }: RunFacts, version: number): number {
   for (let step = 1; step <= plannedUpTo; step++) {
     const ofStep = [...tasks.values()].filter((task) => task.step === step);
-    const isUsed = ofStep.every(
-      ({ result }) =>
-        result &&
-        uids(result).every((uid) => (experiences.get(uid)?.usedAt ?? Infinity) <= version),
+    const isUsed = ofStep.every(({ result, isCut }) =>
+      result
+        ? uids(result).every((uid) => (experiences.get(uid)?.usedAt ?? Infinity) <= version)
+        : isCut,
     );
     if (!isUsed) return step - 1;
   }
@@ -379,7 +396,8 @@ function checkEnd({ facts, report, lastStep }: Parts): void {
   if (!facts.end) report('the trainer ended without saying so');
   if (facts.plannedUpTo !== lastStep)
     report(`the run ended after explore step ${facts.plannedUpTo}, not ${lastStep}`);
-  for (const [key, { result }] of facts.tasks) if (!result) report(`task ${key} has no result`);
+  for (const [key, { result, isCut }] of facts.tasks)
+    if (!result && !isCut) report(`task ${key} has no result`);
   for (const [uid, { trained, discarded }] of facts.experiences)
     if (trained === 0 && discarded === undefined) report(`experience ${uid} was forgotten`);
 }

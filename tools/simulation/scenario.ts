@@ -1,10 +1,13 @@
 /** What a seed stands for: the settings of a run, and what happens to it when. */
 import { createRandom, deriveSeed } from '../../packages/core/src/internal.ts';
 import type { Random } from '../../packages/core/src/random.ts';
+import type { OverRollout } from '../../packages/explorer/src/internal.ts';
 import { noNetworkFaults, type NetworkFaults } from './network.ts';
 
 const styles = ['fixed', 'explorer_driven', 'trainer_driven', 'fully_async'] as const;
 type Style = (typeof styles)[number];
+
+const waitsForAll: OverRollout = { ratio: 0, waitAfterMinMs: 0, returnPartialTasks: false };
 
 export interface Scenario {
   readonly seed: number;
@@ -18,6 +21,7 @@ export interface Scenario {
   /** Explore steps that may pass between the weights and what they explore. */
   readonly maxStaleness: number;
   readonly saveInterval: number;
+  readonly overRollout: OverRollout;
   /** Weights go through the store, not through a shared folder. */
   readonly weightsInStore: boolean;
   /** Of an explorer: attempts in flight. */
@@ -65,9 +69,10 @@ export function scenarioOf(seed: number): Scenario {
   const isSmall = random.next() < 0.75;
   const explorers = between(1, isSmall ? 2 : 3);
   const faultsEndAt = between(2, 12) * 1000;
+  const style = styles[between(0, styles.length - 1)] ?? 'fixed';
   return {
     seed,
-    style: styles[between(0, styles.length - 1)] ?? 'fixed',
+    style,
     explorers,
     exploreSteps: between(2, isSmall ? 3 : 5),
     tasksPerStep: between(1, isSmall ? 2 : 3),
@@ -76,12 +81,23 @@ export function scenarioOf(seed: number): Scenario {
     syncOffset: between(0, 1),
     maxStaleness: between(0, 2),
     saveInterval: between(1, 3),
+    overRollout: style === 'fixed' ? waitsForAll : overRolloutOf(random),
     weightsInStore: random.next() < 0.3,
     concurrency: between(1, 4),
     longestCallMs: between(1, 20) * 50,
     faultsEndAt,
     faults: faultsOf(random, { explorers, faultsEndAt }),
     network: networkOf(random),
+  };
+}
+
+/** Which tasks are cut off depends on how long they take. */
+function overRolloutOf(random: Random): OverRollout {
+  if (random.next() < 0.6) return waitsForAll;
+  return {
+    ratio: 0.5,
+    waitAfterMinMs: random.integer(500),
+    returnPartialTasks: random.next() < 0.5,
   };
 }
 

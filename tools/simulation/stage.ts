@@ -39,7 +39,7 @@ function stageOf(scenario: Scenario, explorer: string): StageConfig {
       maxRetryTimes: 2,
       evalOnStartup: false,
       dynamicSampling: { enable: false },
-      overRollout: { ratio: 0 },
+      overRollout: scenario.overRollout,
       dynamicTimeout: { enable: false },
     },
     trainer: { saveInterval: scenario.saveInterval },
