@@ -4,7 +4,7 @@
 export type TensorValues = Float32Array | Int32Array;
 
 /** Type numbers of the protocol. */
-export const dtypes = { float32: 1, int64: 2, int32: 3, bfloat16: 4 } as const;
+const dtypes = { float32: 1, int64: 2, int32: 3, bfloat16: 4 } as const;
 
 const typeNames = new Map<number, string>(
   Object.entries(dtypes).map(([name, number]) => [number, name]),

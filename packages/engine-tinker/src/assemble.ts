@@ -1,0 +1,119 @@
+/** The parts of the engine as its two halves, until it is closed. */
+import { describeError, type Engine, type Sampler, type TrainEngine } from '@trinity-rft/core';
+import { EngineError } from '@trinity-rft/core/internal';
+import { tinkerCapabilities } from './capabilities.js';
+import { createCheckpoints, type CheckpointOptions } from './checkpoint/checkpoints.js';
+import { readRecord } from './checkpoint/record.js';
+import type { ServerTraits } from './probe.js';
+import type { SamplingHandle } from './sample/handle.js';
+import { createSampler, scoreRow } from './sample/sampler.js';
+import type { WeightDelivery } from './sample/weights.js';
+import type { RowLimits } from './train/rows.js';
+import { createTrainer } from './train/trainer.js';
+
+export interface EngineParts extends CheckpointOptions {
+  readonly limits: RowLimits;
+  readonly traits: ServerTraits;
+  readonly delivery: WeightDelivery;
+  /** The initial weights, if they are kept. */
+  readonly reference: SamplingHandle | undefined;
+  readonly tokenBytes: readonly Uint8Array[] | undefined;
+  /** Ends all requests. */
+  readonly ended: AbortController;
+}
+
+export function assembleEngine(parts: EngineParts): Engine {
+  const { traits, reference, ended } = parts;
+  const { sampler, publish } = samplingHalf(parts);
+  const trainer = trainingHalf(parts, publish);
+  if (!traits.clips)
+    parts.context.logger.warn(
+      'The Tinker server does not clip gradients: trainer.grad_clip has no effect there.',
+    );
+  const { signal } = ended;
+  return {
+    capabilities: { ...tinkerCapabilities, referenceModel: reference !== undefined },
+    trainer: whileOpen(trainer, signal),
+    sampler: whileOpen(sampler, signal),
+    close: () => closeParts(parts),
+  };
+}
+
+function trainingHalf(
+  { context, connection, traits, reference, ...parts }: EngineParts,
+  publish: () => Promise<void>,
+): TrainEngine {
+  const { calls } = context;
+  const { save, load } = createCheckpoints({ context, connection, ...parts });
+  return createTrainer({
+    ...parts,
+    normalisation: traits.normalisation,
+    scoreReference: reference && ((row) => scoreRow(calls, reference, row)),
+    publish,
+    save,
+    load,
+    counts: () => {
+      const { requests, retries } = connection.takeCounts();
+      return { 'perf/tinker_requests': requests, 'perf/tinker_retries': retries };
+    },
+  });
+}
+
+function samplingHalf({ context, delivery, limits, tokenBytes, trained }: EngineParts): {
+  readonly sampler: Sampler;
+  readonly publish: () => Promise<void>;
+} {
+  let published: SamplingHandle | undefined;
+  let adopted: SamplingHandle | undefined;
+  const weightsOf = async (source: Parameters<Sampler['adopt']>[0]): Promise<SamplingHandle> => {
+    if (source.kind === 'checkpoint')
+      return delivery.ofCheckpoint(await readRecord(source.directory));
+    if (published === undefined)
+      throw new EngineError('Nothing was published to adopt.', { code: 'ENGINE_NO_WEIGHTS' });
+    adopted = published;
+    return published;
+  };
+  return {
+    sampler: createSampler({ calls: context.calls, limits, tokenBytes, weightsOf }),
+    publish: async () => {
+      const before = published;
+      published = await delivery.ofModel(trained.model);
+      if (before !== adopted) before?.retire();
+    },
+  };
+}
+
+const closed = (): EngineError =>
+  new EngineError('The engine was closed.', { code: 'ENGINE_CLOSED' });
+
+/** The same object, whose calls reject once the engine is closed. */
+function whileOpen<T extends TrainEngine | Sampler>(half: T, signal: AbortSignal): T {
+  return new Proxy(half, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return (...args: readonly unknown[]) =>
+        signal.aborted
+          ? Promise.reject(signal.reason as Error)
+          : (Reflect.apply(value, target, args) as unknown);
+    },
+  });
+}
+
+/** A server that is gone has no places to free. */
+const goodbyeMs = 5_000;
+
+async function closeParts({ context, trained, ended }: EngineParts): Promise<void> {
+  if (ended.signal.aborted) return;
+  const { clock, session, logger } = context;
+  const gone = new AbortController();
+  const unloaded = trained.model
+    .unload()
+    .catch((error: unknown) =>
+      logger.debug(`The adapter stays on the Tinker server: ${describeError(error)}`),
+    );
+  await Promise.race([unloaded, clock.sleep(goodbyeMs, gone.signal).catch(() => undefined)]);
+  gone.abort();
+  session.close();
+  ended.abort(closed());
+}

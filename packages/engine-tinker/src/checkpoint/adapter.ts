@@ -1,0 +1,65 @@
+/** Brings an adapter home: the folder that PEFT and vLLM read. */
+import { mkdir, readdir } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { Readable } from 'node:stream';
+import path from 'node:path';
+import { describeError } from '@trinity-rft/core';
+import { CheckpointError } from '@trinity-rft/core/internal';
+import { paths } from '@trinity-rft/tinker-protocol';
+import { extract } from 'tar';
+import type { Answer, Connection } from '../http/connection.js';
+
+const mostRedirects = 5;
+const downloadMs = 600_000;
+
+const files = ['adapter_config.json', 'adapter_model.safetensors'];
+
+/** Archives of SkyRL begin with the folder `/`. */
+const isWanted = (entry: string): boolean => files.includes(path.posix.basename(entry));
+
+/** @throws CheckpointError when the archive is no adapter */
+export async function fetchAdapter(
+  connection: Connection,
+  source: { readonly modelId: string; readonly name: string },
+  directory: string,
+): Promise<void> {
+  const bytes = await download(connection, paths.archive(source.modelId, source.name));
+  await mkdir(directory, { recursive: true });
+  try {
+    await pipeline(Readable.from([bytes]), extract({ cwd: directory, filter: isWanted }));
+  } catch (cause) {
+    throw new CheckpointError(
+      `The adapter ${source.name} that the Tinker server sent cannot be unpacked: ${describeError(cause)}.`,
+      { code: 'TINKER_ARCHIVE', cause },
+    );
+  }
+  const names = await readdir(directory);
+  const missing = files.filter((name) => !names.includes(name));
+  if (missing.length > 0)
+    throw new CheckpointError(
+      `The archive of the adapter ${source.name} holds ${names.join(', ') || 'nothing'}, but no ${missing.join(' and no ')}.`,
+      { code: 'TINKER_ARCHIVE' },
+    );
+}
+
+async function download(connection: Connection, first: string): Promise<Uint8Array> {
+  let address = first;
+  for (let i = 0; i <= mostRedirects; i++) {
+    const answer: Answer | undefined = await connection.send({
+      method: 'GET',
+      path: address,
+      what: 'send an adapter',
+      timeoutMs: downloadMs,
+    });
+    if (answer === undefined) break;
+    if (answer.status < 300) return answer.bytes;
+    if (answer.location === undefined) break;
+    address = answer.location;
+  }
+  throw new CheckpointError(`The Tinker server sent no adapter from ${first}.`, {
+    code: 'TINKER_ARCHIVE',
+  });
+}
+
+/** Folder of the adapter in a checkpoint, as the embedded engine names it. */
+export const adapterFolder = (checkpoint: string): string => path.join(checkpoint, 'lora_adapter');

@@ -1,0 +1,92 @@
+/** Checkpoints: saved on the server, described in a folder, with the adapter brought home. */
+import type { TrainEngine } from '@trinity-rft/core';
+import { CheckpointError, EngineError } from '@trinity-rft/core/internal';
+import { weightsInfoAnswer } from '@trinity-rft/tinker-protocol';
+import type { Connection } from '../http/connection.js';
+import { createModel, type ModelContext, type ModelOptions } from '../remote/model.js';
+import type { Trained } from '../train/trainer.js';
+import { adapterFolder, fetchAdapter } from './adapter.js';
+import { copyModelFiles } from './model-files.js';
+import { readRecord, writeRecord, type CheckpointRecord } from './record.js';
+
+export interface CheckpointOptions {
+  readonly context: ModelContext;
+  readonly connection: Connection;
+  readonly model: ModelOptions;
+  readonly trained: Trained;
+  /** Its description is copied into checkpoints. */
+  readonly modelPath: string;
+}
+
+export function createCheckpoints(options: CheckpointOptions): Pick<TrainEngine, 'save' | 'load'> {
+  let saves = 0;
+  return {
+    save: (directory, { optimizer }) => {
+      const name = `step-${options.trained.step}-${++saves}`;
+      return save(options, { directory, name, optimizer });
+    },
+    load: (directory) => load(options, directory),
+  };
+}
+
+interface SaveOptions {
+  readonly directory: string;
+  readonly name: string;
+  readonly optimizer: boolean;
+}
+
+async function save(
+  { connection, model, trained, modelPath }: CheckpointOptions,
+  { directory, name, optimizer }: SaveOptions,
+): Promise<void> {
+  const { model: remote, step } = trained;
+  const [weights, sampler] = await Promise.all([
+    remote.saveWeights(name),
+    remote.saveAdapter(name),
+  ]);
+  await copyModelFiles(modelPath, directory);
+  await fetchAdapter(connection, { modelId: remote.id, name }, adapterFolder(directory));
+  await writeRecord(directory, {
+    version: 1,
+    base_model: model.baseModel,
+    lora_rank: model.lora.rank,
+    weights,
+    sampler,
+    step,
+    optimizer,
+  });
+}
+
+/** Weights can be loaded only into a new model: the one before is given up. */
+async function load(options: CheckpointOptions, directory: string): Promise<void> {
+  const { context, model, trained } = options;
+  const record = await readRecord(directory);
+  await checkSaved(options, record, directory);
+  await trained.model.unload();
+  trained.model = await createModel(context, model);
+  await trained.model.load(record.weights, record.optimizer);
+  trained.step = record.optimizer ? record.step : 0;
+}
+
+async function checkSaved(
+  { context: { calls }, model }: CheckpointOptions,
+  record: CheckpointRecord,
+  directory: string,
+): Promise<void> {
+  const { rank } = model.lora;
+  if (record.base_model !== model.baseModel || record.lora_rank !== rank)
+    throw new CheckpointError(
+      `${directory} holds an adapter of rank ${record.lora_rank} for ${record.base_model}, and the engine trains one of rank ${rank} for ${model.baseModel}. Set model.tinker.rank and model.model_path as they were.`,
+      { code: 'CHECKPOINT_OTHER_MODEL' },
+    );
+  const options = { what: `find ${record.weights}` };
+  try {
+    await calls.ask('weights_info', { tinker_path: record.weights }, weightsInfoAnswer, options);
+  } catch (cause) {
+    if (!(cause instanceof EngineError) || cause.details['status'] === undefined) throw cause;
+    throw new CheckpointError(
+      `The Tinker server no longer has ${record.weights}, the weights of ${directory}. Restore its checkpoints, or start the run under another name.`,
+      { code: 'CHECKPOINT_LOST', cause },
+    );
+  }
+}

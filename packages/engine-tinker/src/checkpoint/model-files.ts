@@ -1,0 +1,44 @@
+/** The files of a model folder that say what the model is: all but weights. */
+import { copyFile, mkdir, readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { CheckpointError } from '@trinity-rft/core/internal';
+import { z } from 'zod';
+
+const isDescription = (name: string): boolean =>
+  /\.(json|jinja|txt|model)$/.test(name) &&
+  !/^(tinker|manifest|trainer_state|.*\.index)\.json$/.test(name);
+
+export async function copyModelFiles(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true });
+  const entries = await readdir(from, { withFileTypes: true });
+  for (const entry of entries)
+    if (entry.isFile() && isDescription(entry.name))
+      await copyFile(path.join(from, entry.name), path.join(to, entry.name));
+}
+
+const size = z.number().int().min(1);
+const sizes = z.object({ vocab_size: size, max_position_embeddings: size.nullish() });
+const schema = z.union([sizes, z.object({ text_config: sizes }).transform((c) => c.text_config)]);
+
+export interface ModelSizes {
+  readonly vocabSize: number;
+  /** Infinity where config.json does not say. */
+  readonly maxPositions: number;
+}
+
+/** @throws CheckpointError when the folder has no usable config.json */
+export async function readModelSizes(directory: string): Promise<ModelSizes> {
+  const file = path.join(directory, 'config.json');
+  try {
+    const config = schema.parse(JSON.parse(await readFile(file, 'utf8')));
+    return {
+      vocabSize: config.vocab_size,
+      maxPositions: config.max_position_embeddings ?? Infinity,
+    };
+  } catch (cause) {
+    throw new CheckpointError(
+      `${file} is missing or has no vocab_size. Give the Hugging Face folder of the model that the server trains; its weights are not needed.`,
+      { code: 'MODEL_CONFIG', cause },
+    );
+  }
+}

@@ -1,0 +1,60 @@
+/** `tinker.json` of a checkpoint folder: where the weights lie on the server. */
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { CheckpointError } from '@trinity-rft/core/internal';
+import { z } from 'zod';
+
+const file = 'tinker.json';
+
+const schema = z.object({
+  version: z.literal(1),
+  base_model: z.string(),
+  lora_rank: z.number().int(),
+  /** Weights and moments on the server. */
+  weights: z.string().startsWith('tinker://'),
+  /** The adapter on the server, for samplers. */
+  sampler: z.string().startsWith('tinker://'),
+  /** Updates so far. */
+  step: z.number().int().min(0),
+  /** The moments may be loaded. */
+  optimizer: z.boolean(),
+});
+
+export type CheckpointRecord = z.output<typeof schema>;
+
+export async function writeRecord(directory: string, record: CheckpointRecord): Promise<void> {
+  const target = path.join(directory, file);
+  await writeFile(`${target}.tmp`, `${JSON.stringify(record, null, 2)}\n`);
+  await rename(`${target}.tmp`, target);
+}
+
+/** Undefined: the folder is not such a checkpoint. */
+export async function findRecord(directory: string): Promise<CheckpointRecord | undefined> {
+  const target = path.join(directory, file);
+  const text = await readFile(target, 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  const parsed = schema.safeParse(tryParse(text));
+  if (parsed.success) return parsed.data;
+  throw new CheckpointError(
+    `${target} is damaged: ${parsed.error.issues[0]?.message ?? 'it cannot be read'}. Delete the checkpoint to continue from the one before it.`,
+    { code: 'CHECKPOINT_DAMAGED' },
+  );
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws CheckpointError when the folder is not a checkpoint of this engine */
+export async function readRecord(directory: string): Promise<CheckpointRecord> {
+  const record = await findRecord(directory);
+  if (record !== undefined) return record;
+  throw new CheckpointError(
+    `${directory} has no ${file}, so nothing says where its weights lie on the Tinker server. Checkpoints of other engines cannot be sent there; use one that this engine wrote.`,
+    { code: 'CHECKPOINT_FOREIGN' },
+  );
+}

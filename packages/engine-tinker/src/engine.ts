@@ -1,0 +1,139 @@
+/**
+ * An engine on a server that speaks the Tinker protocol. Knows token ids and where weights lie;
+ * nothing of text, rewards or algorithms.
+ */
+import type { Clock, Engine, Logger } from '@trinity-rft/core';
+import { EngineError, silentLogger, systemClock } from '@trinity-rft/core/internal';
+import { assembleEngine } from './assemble.js';
+import { readModelSizes, type ModelSizes } from './checkpoint/model-files.js';
+import { findRecord, type CheckpointRecord } from './checkpoint/record.js';
+import { connect, type Connection } from './http/connection.js';
+import { probeServer } from './probe.js';
+import { chooseBaseModel, type BaseModel } from './remote/base-model.js';
+import { createCalls } from './remote/calls.js';
+import { createModel, type ModelContext, type ModelOptions } from './remote/model.js';
+import { openSession } from './remote/session.js';
+import type { SamplingHandle } from './sample/handle.js';
+import { deliverWeights, type WeightDelivery } from './sample/weights.js';
+import type { RowLimits } from './train/rows.js';
+
+export interface TinkerEngineOptions {
+  /** The Hugging Face folder of the model that the server trains (its weights are not needed), or a checkpoint of this engine. */
+  readonly modelPath: string;
+  /** The model's name on the server. @default the only one that the server has */
+  readonly baseModel?: string;
+  /** Address of the server. @default hosted Tinker */
+  readonly baseUrl?: string;
+  readonly apiKey?: string;
+  /** @default 16 */
+  readonly rank?: number;
+  /** @default 0 */
+  readonly seed?: number;
+  /** @default true */
+  readonly trainMlp?: boolean;
+  /** @default true */
+  readonly trainAttn?: boolean;
+  /** @default true */
+  readonly trainUnembed?: boolean;
+  /** Keep the initial weights for scoring. @default false */
+  readonly reference?: boolean;
+  /** @default what config.json and the server allow */
+  readonly maxModelLen?: number;
+  /** The bytes of each token id; stop texts need them. @default none */
+  readonly tokenBytes?: readonly Uint8Array[];
+  /** How long the server may be away or busy. @default 5 min */
+  readonly patienceMs?: number;
+  /** How long a result may take. @default 30 min */
+  readonly resultMs?: number;
+  /** @default silent */
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+}
+
+export const hostedAddress = 'https://tinker.thinkingmachines.dev/services/tinker-prod';
+
+const minute = 60_000;
+
+/**
+ * Opens a session, finds out how the server computes, and creates an adapter, or loads that of the
+ * checkpoint `modelPath`. The process stays alive until the engine is closed.
+ * @throws CheckpointError when the folder cannot be used, EngineError when the server cannot
+ */
+export async function createTinkerEngine(options: TinkerEngineOptions): Promise<Engine> {
+  const { clock = systemClock, logger = silentLogger, patienceMs = 5 * minute } = options;
+  const { modelPath, apiKey, resultMs = 30 * minute } = options;
+  const sizes = await readModelSizes(modelPath);
+  const initial = await findRecord(modelPath);
+  const baseUrl = (options.baseUrl ?? hostedAddress).replace(/\/+$/, '');
+  const ended = new AbortController();
+  const connection = connect({ baseUrl, apiKey, clock, patienceMs, signal: ended.signal });
+  const calls = createCalls({ connection, clock, resultMs });
+  const base = await chooseBaseModel(calls, initial?.base_model ?? options.baseModel, logger);
+  const session = await openSession(calls, { clock, logger });
+  try {
+    const context = { calls, session, clock, logger, placeMs: 7 * minute };
+    const limits = limitsOf(options, sizes, base);
+    const model = { baseModel: base.name, lora: loraOf(options, initial) };
+    const reference = options.reference ?? false;
+    const { tokenBytes } = options;
+    const shared = { modelPath, initial, reference, tokenBytes, connection, ended };
+    return await openModel({ context, model, limits, ...shared });
+  } catch (error) {
+    session.close();
+    throw error;
+  }
+}
+
+interface OpenOptions {
+  readonly context: ModelContext;
+  readonly connection: Connection;
+  readonly model: ModelOptions;
+  readonly limits: RowLimits;
+  readonly modelPath: string;
+  readonly initial: CheckpointRecord | undefined;
+  readonly reference: boolean;
+  readonly tokenBytes: readonly Uint8Array[] | undefined;
+  readonly ended: AbortController;
+}
+
+async function openModel(options: OpenOptions): Promise<Engine> {
+  const { context, connection, model, limits, initial } = options;
+  const { logger } = context;
+  const traits = await probeServer({ context, model, limits });
+  logger.info('The Tinker server is ready', { baseModel: model.baseModel, ...traits });
+  const delivery = deliverWeights({ context, connection, model, sampling: traits.sampling });
+  const trained = { model: await createModel(context, model), step: 0 };
+  if (initial !== undefined) await trained.model.load(initial.weights, false);
+  const reference = options.reference ? await initialWeights(delivery, initial) : undefined;
+  return assembleEngine({ ...options, traits, delivery, trained, reference });
+}
+
+const initialWeights = (
+  delivery: WeightDelivery,
+  initial: CheckpointRecord | undefined,
+): Promise<SamplingHandle> =>
+  initial === undefined ? delivery.ofBase() : delivery.ofCheckpoint(initial);
+
+function limitsOf(
+  { modelPath, maxModelLen = Infinity }: TinkerEngineOptions,
+  { vocabSize, maxPositions }: ModelSizes,
+  { maxContext }: BaseModel,
+): RowLimits {
+  const longest = Math.min(maxModelLen, maxPositions, maxContext);
+  if (Number.isFinite(longest)) return { vocabSize, maxModelLen: longest };
+  throw new EngineError(
+    `Neither ${modelPath} nor the Tinker server says how long a sequence may be. Set model.max_model_len.`,
+    { code: 'TINKER_LENGTH' },
+  );
+}
+
+const loraOf = (
+  { rank = 16, seed = 0, trainMlp, trainAttn, trainUnembed }: TinkerEngineOptions,
+  initial: CheckpointRecord | undefined,
+): ModelOptions['lora'] => ({
+  rank: initial?.lora_rank ?? rank,
+  seed: seed & 0x7fffffff,
+  train_mlp: trainMlp ?? true,
+  train_attn: trainAttn ?? true,
+  train_unembed: trainUnembed ?? true,
+});

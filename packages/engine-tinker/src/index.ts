@@ -1,0 +1,1 @@
+export { createTinkerEngine, type TinkerEngineOptions } from './engine.js';

@@ -1,0 +1,46 @@
+/** Weights that can be sampled, held as long as requests use them. */
+import { describeError, type Logger } from '@trinity-rft/core';
+
+export interface SamplingHandle {
+  readonly sessionId: string;
+  /** Number of the next request of the session. */
+  nextSequence(): number;
+  /** The weights stay until the work ends. */
+  use<T>(work: () => Promise<T>): Promise<T>;
+  /** Frees the weights once nothing uses them. */
+  retire(): void;
+}
+
+export function holdSampling(
+  sessionId: string,
+  { release, logger }: { readonly release?: () => Promise<void>; readonly logger: Logger },
+): SamplingHandle {
+  let users = 0;
+  let sequence = 0;
+  let retired = false;
+  let freed = false;
+  const freeIfUnused = (): void => {
+    if (!retired || users > 0 || freed) return;
+    freed = true;
+    release?.().catch((error: unknown) =>
+      logger.warn(`Weights that are no longer sampled stay on the server: ${describeError(error)}`),
+    );
+  };
+  return {
+    sessionId,
+    nextSequence: () => sequence++,
+    use: async (work) => {
+      users++;
+      try {
+        return await work();
+      } finally {
+        users--;
+        freeIfUnused();
+      }
+    },
+    retire: () => {
+      retired = true;
+      freeIfUnused();
+    },
+  };
+}

@@ -1,0 +1,112 @@
+/** The sampling half of the engine. */
+import { ModelError, type Sampler } from '@trinity-rft/core';
+import { EngineError } from '@trinity-rft/core/internal';
+import type { SampledSequence, SamplingOptions, TokenRow } from '@trinity-rft/core/internal';
+import pLimit from 'p-limit';
+import type { Calls } from '../remote/calls.js';
+import { faultOf, type RowLimits } from '../train/rows.js';
+import type { SamplingHandle } from './handle.js';
+import { greedyParams, paramsOf, requestSamples, throwIfAborted } from './request.js';
+import { cutAtStop } from './stop-strings.js';
+
+export interface SamplerOptions {
+  readonly calls: Calls;
+  readonly limits: RowLimits;
+  readonly tokenBytes: readonly Uint8Array[] | undefined;
+  /** Weights of a checkpoint folder, or those that were published last. */
+  readonly weightsOf: (source: Parameters<Sampler['adopt']>[0]) => Promise<SamplingHandle>;
+}
+
+/** Each request holds a connection. */
+const mostRequests = 256;
+
+export function createSampler({ calls, limits, tokenBytes, weightsOf }: SamplerOptions): Sampler {
+  const { maxModelLen } = limits;
+  const places = pLimit(mostRequests);
+  let current: { readonly handle: SamplingHandle; readonly version: number } | undefined;
+
+  const inUse = (): { readonly handle: SamplingHandle; readonly version: number } => {
+    if (current) return current;
+    throw new EngineError('Nothing was published to sample from.', { code: 'ENGINE_NO_WEIGHTS' });
+  };
+  return {
+    maxModelLen,
+    get policyVersion() {
+      return current?.version ?? -1;
+    },
+    adopt: async (source, version) => {
+      const handle = await weightsOf(source);
+      if (handle !== current?.handle) current?.handle.retire();
+      current = { handle, version };
+    },
+    sample: async (prompt, options, signal) => {
+      throwIfAborted(signal);
+      checkPrompt(prompt, limits);
+      checkOptions(options, tokenBytes);
+      // The weights at the time of the call, also if it waits for a place.
+      const { handle, version } = inUse();
+      const { n = 1, maxTokens } = options;
+      const params = paramsOf(options, Math.min(maxTokens, maxModelLen - prompt.length));
+      const request = { prompt, count: n, params };
+      const { sequences } = await handle.use(() =>
+        places(() => requestSamples(calls, handle, request, signal)),
+      );
+      return sequences.map((sequence): SampledSequence => ({
+        ...cutAtStop(sequence, options.stop ?? [], tokenBytes ?? []),
+        policyVersion: version,
+      }));
+    },
+    score: async (row, signal) => {
+      throwIfAborted(signal);
+      const fault = faultOf(row, limits);
+      if (fault !== undefined) throw new ModelError(`The text ${fault}.`, { status: 400 });
+      const { handle } = inUse();
+      return places(() => scoreRow(calls, handle, row, signal));
+    },
+  };
+}
+
+/** Log-probabilities of the response of a row. A sample has at least one token, which is thrown away. */
+export async function scoreRow(
+  calls: Calls,
+  handle: SamplingHandle,
+  { tokens, promptLength }: TokenRow,
+  signal?: AbortSignal,
+): Promise<Float32Array> {
+  const request = { prompt: tokens, count: 1, params: greedyParams, promptLogprobs: true };
+  const { promptLogprobs } = await requestSamples(calls, handle, request, signal);
+  return promptLogprobs.slice(promptLength - 1);
+}
+
+function checkPrompt(prompt: Int32Array, { maxModelLen, vocabSize }: RowLimits): void {
+  if (prompt.length === 0 || prompt.length >= maxModelLen)
+    throw new ModelError(
+      `The prompt has ${prompt.length} tokens; expected at least 1 and fewer than the ${maxModelLen} of the model, to leave room for an answer.`,
+      { status: 400 },
+    );
+  const foreign = prompt.findIndex((id) => id < 0 || id >= vocabSize);
+  if (foreign >= 0)
+    throw new ModelError(
+      `The prompt holds the id ${prompt[foreign]} at position ${foreign}, and the vocabulary ends at ${vocabSize - 1}.`,
+      { status: 400 },
+    );
+}
+
+function checkOptions(
+  { minTokens = 0, topLogprobs = 0, grammar, stop = [] }: SamplingOptions,
+  tokenBytes: readonly Uint8Array[] | undefined,
+): void {
+  const asked = [
+    minTokens > 0 ? 'a minimum length' : '',
+    topLogprobs > 0 ? 'alternatives to each token' : '',
+    grammar === undefined ? '' : 'an answer of a given form',
+  ].filter((text) => text !== '');
+  if (asked.length > 0)
+    throw new ModelError(`A Tinker server cannot sample with ${asked.join(' and ')}.`, {
+      status: 400,
+    });
+  if (stop.length > 0 && tokenBytes === undefined)
+    throw new ModelError('Stop texts need the bytes of the tokens, which were not given.', {
+      status: 400,
+    });
+}

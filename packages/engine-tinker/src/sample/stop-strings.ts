@@ -1,0 +1,26 @@
+/** Ends a sample with the first of some texts: servers take stop ids or stop texts, not both. */
+import type { SampledSequence } from '@trinity-rft/core/internal';
+
+type Cut = Pick<SampledSequence, 'tokens' | 'logprobs' | 'stopReason' | 'stopString'>;
+
+export function cutAtStop(
+  sample: Cut,
+  stops: readonly string[],
+  tokenBytes: readonly Uint8Array[],
+): Cut {
+  if (stops.length === 0) return sample;
+  const encoded = stops.map((text) => ({ text, bytes: Buffer.from(text) }));
+  let text = Buffer.alloc(0);
+  for (const [i, id] of sample.tokens.entries()) {
+    text = Buffer.concat([text, tokenBytes[id] ?? new Uint8Array()]);
+    const found = encoded.find(({ bytes }) => text.includes(bytes));
+    if (found === undefined) continue;
+    return {
+      tokens: sample.tokens.slice(0, i + 1),
+      logprobs: sample.logprobs.slice(0, i + 1),
+      stopReason: 'stop',
+      stopString: found.text,
+    };
+  }
+  return sample;
+}

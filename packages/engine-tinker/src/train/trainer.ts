@@ -1,0 +1,136 @@
+/** The training half of the engine. */
+import type { Metrics, TrainEngine } from '@trinity-rft/core';
+import {
+  EngineError,
+  type ForwardOptions,
+  type ForwardPass,
+  type OptimizerOptions,
+  type StepStats,
+  type TokenBatch,
+  type TokenGradients,
+  type TokenRow,
+} from '@trinity-rft/core/internal';
+import type { AdamParams, RemoteModel } from '../remote/model.js';
+import { gatherGradients, gradientPass, type Normalisation } from './gradients.js';
+import { gradNormOf } from './gradient-norm.js';
+import { runPass, scoreData } from './passes.js';
+import { checkRows, datumOf, offsetsOf, type RowLimits } from './rows.js';
+
+/** The model that is trained: another one after a checkpoint was loaded. */
+export interface Trained {
+  model: RemoteModel;
+  /** Updates so far. */
+  step: number;
+}
+
+export interface TrainerOptions {
+  readonly trained: Trained;
+  readonly limits: RowLimits;
+  readonly normalisation: Normalisation;
+  /** Log-probabilities of the responses by the initial weights; undefined: they were not kept. */
+  readonly scoreReference: ((row: TokenRow) => Promise<Float32Array>) | undefined;
+  readonly publish: () => Promise<void>;
+  readonly save: TrainEngine['save'];
+  readonly load: TrainEngine['load'];
+  readonly counts: () => Metrics;
+}
+
+export function createTrainer(options: TrainerOptions): TrainEngine {
+  const { trained, normalisation } = options;
+  const gradients = gatherGradients();
+  return {
+    forward: (batch, forwardOptions = {}) => forward(options, batch, forwardOptions),
+    backward: (pass, { logprobs, entropy }: TokenGradients) =>
+      Promise.resolve().then(() => {
+        if (entropy?.some((value) => value !== 0)) throw noEntropy();
+        gradients.add(pass, logprobs);
+      }),
+    step: async (stepOptions) => {
+      const rows = gradients.take();
+      const { model } = trained;
+      // Both are on their way before either is awaited: the server does them in one go.
+      const [, metrics] = await Promise.all([
+        runPass(model, gradientPass(rows, normalisation), false),
+        model.step(adamOf(stepOptions)),
+      ]);
+      trained.step++;
+      return statsOf(trained.step, metrics, rows.size);
+    },
+    publish: () => options.publish(),
+    save: options.save,
+    load: async (directory) => {
+      await options.load(directory);
+      gradients.take();
+    },
+    stats: () => Promise.resolve(options.counts()),
+  };
+}
+
+async function forward(
+  { trained, limits, scoreReference }: TrainerOptions,
+  batch: TokenBatch,
+  { weights = 'current', entropy = false, necs = false }: ForwardOptions,
+): Promise<ForwardPass> {
+  if (entropy || necs) throw noEntropy();
+  const { rows } = batch;
+  checkRows(rows, limits);
+  const scored =
+    weights === 'current'
+      ? await scoreResponses(trained.model, rows)
+      : await Promise.all(rows.map(referenceOf(scoreReference)));
+  const offsets = offsetsOf(rows);
+  const logprobs = new Float32Array(offsets.at(-1) ?? 0);
+  for (const [i, values] of scored.entries()) logprobs.set(values, offsets[i]);
+  return { batch, offsets, logprobs };
+}
+
+async function scoreResponses(
+  model: RemoteModel,
+  rows: readonly TokenRow[],
+): Promise<readonly Float32Array[]> {
+  const scored = await scoreData(
+    model,
+    rows.map((row) => datumOf(row, {})),
+  );
+  return rows.map(
+    ({ promptLength }, i) => scored[i]?.subarray(promptLength - 1) ?? new Float32Array(),
+  );
+}
+
+function referenceOf(
+  score: TrainerOptions['scoreReference'],
+): (row: TokenRow) => Promise<Float32Array> {
+  if (score !== undefined) return score;
+  throw new EngineError('The engine was opened without a reference.', {
+    code: 'ENGINE_NO_REFERENCE',
+  });
+}
+
+const noEntropy = (): EngineError =>
+  new EngineError(
+    'A Tinker server computes no entropies and none of their gradients. Set entropy_loss_fn: none.',
+    { code: 'TINKER_UNSUPPORTED' },
+  );
+
+function adamOf({
+  learningRate,
+  betas: [beta1, beta2] = [0.9, 0.999],
+  epsilon = 1e-8,
+  weightDecay = 0.01,
+  clipGradNorm = 1,
+}: OptimizerOptions): AdamParams {
+  return {
+    learning_rate: learningRate,
+    beta1,
+    beta2,
+    eps: epsilon,
+    weight_decay: weightDecay,
+    grad_clip_norm: clipGradNorm,
+  };
+}
+
+/** NaN: the server does not say. */
+function statsOf(step: number, metrics: Metrics, rows: number): StepStats {
+  const gradNorm = gradNormOf(metrics) ?? (rows === 0 ? 0 : Number.NaN);
+  return { step, gradNorm, skipped: false };
+}
