@@ -40,7 +40,7 @@ describe('the JSON Schema', () => {
       deprecated: true,
       description: expect.stringContaining('Ignored: There is one embedded engine.'),
     });
-    expect(property('model.tinker.enable')['description']).toContain('Not supported');
+    expect(property('model.repetition_penalty')['description']).toContain('Not supported');
   });
 
   it('knows other names of keys and of values', () => {

@@ -15,6 +15,9 @@ import {
 
 const everything: EngineCapabilities = {
   entropyGradient: 'exact',
+  entropy: true,
+  temperature: true,
+  samplingControls: true,
   necs: true,
   logprobConvention: 'processed',
   valueHead: true,

@@ -211,6 +211,12 @@ export type WeightSource =
 /** What an engine can do. A configuration whose algorithm needs more is rejected when it is read. */
 export interface EngineCapabilities {
   readonly entropyGradient: 'exact' | 'none';
+  /** `ForwardPass.entropy`. */
+  readonly entropy: boolean;
+  /** The trainer scores at any temperature; otherwise at 1 only. */
+  readonly temperature: boolean;
+  /** `minTokens`, `topLogprobs` and `grammar` of {@link SamplingOptions}. */
+  readonly samplingControls: boolean;
   /** `ForwardPass.necs`. */
   readonly necs: boolean;
   /** `processed`: of the distribution after temperature, top-p and top-k. */
@@ -218,6 +224,8 @@ export interface EngineCapabilities {
   readonly valueHead: boolean;
   readonly fullParameter: boolean;
   readonly lora: boolean;
+  /** The section of the configuration, as `model.tinker`, that describes what is trained instead. */
+  readonly ownSection?: string;
   readonly referenceModel: boolean;
   /** `Sampler.score`. @default it is there */
   readonly score?: boolean;
@@ -349,6 +357,10 @@ export interface EngineOptions extends CriticEngineOptions {
   readonly lora?: AdapterOptions;
   /** Seed of everything that the engine initializes at random, such as new adapters. @default 0 */
   readonly seed?: number;
+  /** What only this engine knows, such as the address of its server. @default none */
+  readonly settings?: object;
+  /** @default silent */
+  readonly logger?: Logger;
 }
 
 /** Options of {@link EngineFactory.checkModel}. */

@@ -4,6 +4,9 @@ import type { EngineCapabilities } from '@trinity-rft/core';
 /** Known before an engine is opened; an opened engine also reports whether it has a reference. */
 export const onnxCapabilities: EngineCapabilities = {
   entropyGradient: 'exact',
+  entropy: true,
+  temperature: true,
+  samplingControls: true,
   necs: true,
   logprobConvention: 'processed',
   valueHead: true,

@@ -3,10 +3,14 @@ import type { EngineCapabilities } from '@trinity-rft/core';
 
 export const tinkerCapabilities: EngineCapabilities = {
   entropyGradient: 'none',
+  entropy: false,
+  temperature: false,
+  samplingControls: false,
   necs: false,
   logprobConvention: 'raw',
   valueHead: false,
   fullParameter: false,
-  lora: true,
+  lora: false,
+  ownSection: 'model.tinker',
   referenceModel: true,
 };

@@ -50,7 +50,7 @@ export interface TinkerEngineOptions {
   readonly clock?: Clock;
 }
 
-export const hostedAddress = 'https://tinker.thinkingmachines.dev/services/tinker-prod';
+const hostedAddress = 'https://tinker.thinkingmachines.dev/services/tinker-prod';
 
 const minute = 60_000;
 

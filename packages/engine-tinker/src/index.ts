@@ -1,1 +1,2 @@
 export { createTinkerEngine, type TinkerEngineOptions } from './engine.js';
+export { tinkerEngine, type TinkerSettings } from './factory.js';

@@ -37,10 +37,14 @@ const actions: Readonly<Record<number, ErrorAction>> = {
  */
 export function actionFor(status: number, place: ErrorPlace, detail: string): ErrorAction {
   if (status === 408) return place === 'future' ? 'poll-again' : 'retry';
-  if (status === 400) return place === 'future' ? 'unsupported' : 'invalid';
+  if (status === 400) return place === 'future' ? refusedBy(detail) : 'invalid';
   if (status === 422) return isCapability(detail) ? 'unsupported' : 'invalid';
   return actions[status] ?? (status >= 500 ? 'retry' : 'invalid');
 }
+
+/** SkyRL says so of a model that it had before it was restarted. */
+const refusedBy = (detail: string): ErrorAction =>
+  /^Model \S+ not loaded/.test(detail) ? 'lost' : 'unsupported';
 
 /** FastAPI's words for a name that is not in a list, and for a key that a loss does not take. */
 const isCapability = (detail: string): boolean =>

@@ -20,6 +20,7 @@ import { deriveSampler } from './model/sampler.js';
 import { deriveMonitorArgs } from './monitor.js';
 import { asPart, deriveRunStore } from './part.js';
 import { checkDistribution } from './sampling-distribution.js';
+import { checkSamplingLimits } from './sampling-limits.js';
 
 type Stages = readonly [StageContext, ...StageContext[]];
 
@@ -105,7 +106,7 @@ function deriveStage(given: StageContext, identity: Identity): StageConfig {
     stageName === undefined ? identity.jobDirectory : join(identity.jobDirectory, stageName);
   const engine = deriveEngine(given);
   const { model, rolloutModel, auxiliaryModels } = deriveModel(given, engine);
-  const algorithm = deriveAlgorithm(given, model);
+  const algorithm = deriveAlgorithm(given, model, engine);
   const context = asPart(given, { jobDirectory, algorithm });
   const taskPipeline = deriveTaskPipeline(context, auxiliaryModels);
   const needs = { model, algorithm, auxiliaryModels, jobDirectory, taskPipeline };
@@ -115,6 +116,7 @@ function deriveStage(given: StageContext, identity: Identity): StageConfig {
   checkEngine(context, { engine, algorithm, model, sampler });
   checkSampling(context, algorithm);
   checkDistribution(context, algorithm, { buffer, rolloutModel });
+  checkSamplingLimits(context, { engine, buffer, rolloutModel, sampler });
   const operators = deriveOperators(context, model);
   return {
     stageName,

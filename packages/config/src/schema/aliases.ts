@@ -83,6 +83,5 @@ export const movedKeys: Readonly<Record<string, string>> = {
   'trainer.actor_grad_clip': 'Use trainer.grad_clip.',
   'synchronizer.sync_iteration_interval': 'Use synchronizer.sync_interval.',
   'model.checkpoint_path': 'Use checkpoint_root_dir.',
-  'model.tinker.base_model': 'Use model.model_path.',
   data: 'Use buffer.explorer_input.taskset.',
 };

@@ -26,7 +26,7 @@ export const trainerType = (engines: EngineFactsTable) =>
   field(
     oneOf([...Object.keys(engines), ...missing(engines, ['verl', 'tinker'])] as Names),
     defaultEngineName(engines),
-    'What trains. onnx: the embedded engine, also for verl.',
+    'What trains. onnx: the embedded engine, also for verl. tinker: the server of model.tinker.',
     ignored('The embedded engine trains instead.', { values: missing(engines, ['verl']) }),
     notSupported(`${use(engines)}.`, { values: missing(engines, ['tinker']) }),
     derived,
@@ -47,8 +47,8 @@ export const engineType = (engines: EngineFactsTable, kind: 'rollout' | 'auxilia
     choice as z.ZodPreprocess<z.ZodEnum<Record<string, string>>>,
     defaultEngineName(engines),
     auxiliary
-      ? 'What samples. onnx: the embedded engine, also for vllm.'
-      : 'What samples. onnx: the embedded engine; vllm: the servers of base_url, without it the engine that trains.',
+      ? 'What samples. onnx: the embedded engine, also for vllm. tinker: the server of model.tinker.'
+      : 'What samples. onnx: the embedded engine; vllm: the servers of base_url, without it the engine that trains; tinker: the server of model.tinker.',
     ignored('The embedded engine samples instead.', {
       values: auxiliary ? missing(engines, ['vllm']) : [],
     }),

@@ -123,6 +123,7 @@ async function attemptOnce(
     bytes = new Uint8Array(await response.arrayBuffer());
   } catch (cause) {
     if (signal.aborted) throw cancelled(request);
+    if (place === 'future' && isTimeout(cause)) return { kind: 'not-ready' };
     const error = unreachable(options, what, cause);
     if (repeat === 'unsent' && !wasNotSent(cause)) throw error;
     return { kind: 'again', afterMs: undefined, error };
@@ -167,6 +168,10 @@ const cancelled = ({ what, signal }: StoppableRequest): unknown =>
         reason: 'aborted',
         cause: signal.reason,
       });
+
+/** A poll that is held too long: the work goes on, or the connection has died silently. */
+const isTimeout = (cause: unknown): boolean =>
+  (cause as { readonly name?: string } | null)?.name === 'TimeoutError';
 
 /** Nothing listened, or there is no such host. */
 function wasNotSent(cause: unknown): boolean {

@@ -1,5 +1,4 @@
 /** What is said about a server that refuses or stays away. The key is never part of it. */
-import { describeError } from '@trinity-rft/core';
 import { EngineError } from '@trinity-rft/core/internal';
 import type { ErrorAction } from '@trinity-rft/tinker-protocol';
 
@@ -50,7 +49,7 @@ export const unreachable = (
   cause: unknown,
 ): EngineError =>
   new EngineError(
-    `The Tinker server ${withoutSecrets(baseUrl)} could not be asked to ${what} (${describeError(cause)}), for ${Math.round(patienceMs / 1000)} s. Check that it runs and that model.tinker.base_url is its address; a new start of the run continues from its last checkpoint.`,
+    `The Tinker server ${withoutSecrets(baseUrl)} could not be asked to ${what}, and was tried for up to ${Math.round(patienceMs / 1000)} s. Check that it runs and that model.tinker.base_url is its address; a new start of the run continues from its last checkpoint.`,
     { code: 'ENGINE_WORKER_DIED', cause },
   );
 

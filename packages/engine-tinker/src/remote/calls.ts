@@ -74,6 +74,7 @@ export function createCalls({ connection, clock, resultMs }: CallsOptions): Call
       place: 'future',
       timeoutMs: pollMs,
       ...options,
+      repeat: 'always',
     } as const;
     while (clock.now() < until) {
       const answer = await connection.send(request);

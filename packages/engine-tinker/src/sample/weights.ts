@@ -18,7 +18,7 @@ import { holdSampling, type SamplingHandle } from './handle.js';
 export type SamplingWeights = 'snapshot' | 'live';
 
 /** Where a checkpoint lies on the server. */
-export interface SavedPaths {
+interface SavedPaths {
   /** Weights and moments. */
   readonly weights: string;
   /** The adapter, for samplers. */

@@ -10,7 +10,7 @@ export interface RowLimits {
 }
 
 /** The targets of a row: its ids but the first. The server predicts each from those before it. */
-export const targetsOf = ({ tokens }: TokenRow): Int32Array => tokens.subarray(1);
+const targetsOf = ({ tokens }: TokenRow): Int32Array => tokens.subarray(1);
 
 export const datumOf = (row: TokenRow, inputs: Datum['inputs']): Datum => ({
   tokens: row.tokens.subarray(0, -1),
@@ -75,7 +75,7 @@ export function logprobsOf(
   });
 }
 
-export const answerFault = (found: string): EngineError =>
+const answerFault = (found: string): EngineError =>
   new EngineError(
     `The Tinker server answered ${found}. Its weights may have become NaN, or it runs another model than model.model_path names.`,
     { code: 'TINKER_ANSWER' },

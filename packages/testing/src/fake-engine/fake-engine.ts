@@ -70,6 +70,9 @@ export function fakeEngine(options: FakeEngineOptions = {}): FakeEngine {
   return {
     capabilities: {
       entropyGradient: 'exact',
+      entropy: true,
+      temperature: true,
+      samplingControls: true,
       necs: true,
       logprobConvention: 'processed',
       valueHead: true,

@@ -26,10 +26,14 @@ export function presetOf({ input, tables }: StageContext): AlgorithmPreset {
   return (Object.hasOwn(presets, name) ? presets[name] : presets['grpo']) ?? first;
 }
 
-export function deriveAlgorithm(context: StageContext, model: ModelConfig): AlgorithmConfig {
+export function deriveAlgorithm(
+  context: StageContext,
+  model: ModelConfig,
+  engine: string,
+): AlgorithmConfig {
   const { tables } = context;
   const preset = presetOf(context);
-  const parts = deriveParts(context, preset);
+  const parts = withoutEntropyMetric(context, engine, deriveParts(context, preset));
   const advantage = parts.advantageFn && tables.advantageFns[parts.advantageFn.name];
   const config = {
     ...resolveSection(context.sections.algorithm, context.input.algorithm),
@@ -66,6 +70,21 @@ function deriveParts(context: StageContext, preset: AlgorithmPreset) {
     klPenaltyFn: choose('kl_penalty_fn', klFns, preset.klPenaltyFn ?? none),
     entropyLossFn: choose('entropy_loss_fn', entropyLossFns, preset.entropyLossFn),
   };
+}
+
+type Parts = ReturnType<typeof deriveParts>;
+
+/** Where the engine computes no entropy, the one that is only reported is left out. */
+function withoutEntropyMetric(context: StageContext, engine: string, parts: Parts): Parts {
+  const { name, args } = parts.entropyLossFn;
+  const computed = context.engines[engine]?.capabilities.entropy ?? true;
+  if (computed || name === 'none' || args['entropyCoef'] !== 0) return parts;
+  if (context.isSet('algorithm', 'entropy_loss_fn'))
+    context.warn(
+      ['algorithm', 'entropy_loss_fn'],
+      `ignored. The engine "${engine}" computes no entropy, so none is reported.`,
+    );
+  return { ...parts, entropyLossFn: { name: 'none', args } };
 }
 
 function deriveAdvantage(

@@ -1,5 +1,5 @@
 /** The engine that trains and samples, and whether it can do what the file asks for. */
-import { ConfigError } from '@trinity-rft/core';
+import { ConfigError, type EngineFacts } from '@trinity-rft/core';
 import { defaultEngineName } from '../../schema/engines.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
@@ -8,6 +8,7 @@ import { unmetNeeds } from './unmet-needs.js';
 
 const trainerKey: KeyPath = ['trainer', 'trainer_type'];
 const samplerKey: KeyPath = ['explorer', 'rollout_model', 'engine_type'];
+const tinkerKey: KeyPath = ['model', 'tinker'];
 const loraKey: KeyPath = ['model', 'lora_configs'];
 const algorithmKey: KeyPath = ['algorithm', 'algorithm_type'];
 
@@ -20,6 +21,7 @@ export function deriveEngine(context: StageContext): string {
     });
   const chosen = (path: KeyPath, name: string): string | undefined =>
     context.isSet(...path) && Object.hasOwn(engines, name) ? name : undefined;
+  if (input.model.tinker.enable) return chooseTinker(context);
   const trains = chosen(trainerKey, input.trainer.trainer_type);
   const samples = chosen(samplerKey, input.explorer.rollout_model.engine_type);
   if (trains !== undefined && samples !== undefined && trains !== samples)
@@ -29,6 +31,32 @@ export function deriveEngine(context: StageContext): string {
       [trainerKey],
     );
   return trains ?? samples ?? defaultEngineName(engines);
+}
+
+/** `model.tinker.enable` chooses both, as in Trinity-RFT. */
+function chooseTinker(context: StageContext): string {
+  const { engines, input } = context;
+  const name = 'tinker';
+  if (!Object.hasOwn(engines, name)) {
+    const known = Object.keys(engines).join(', ');
+    context.report(
+      [...tinkerKey, 'enable'],
+      `got true, but there is no engine "tinker". Use ${known}.`,
+    );
+    return defaultEngineName(engines);
+  }
+  const others = [
+    [trainerKey, input.trainer.trainer_type],
+    [samplerKey, input.explorer.rollout_model.engine_type],
+  ] as const;
+  for (const [path, chosen] of others)
+    if (context.isSet(...path) && chosen !== name && Object.hasOwn(engines, chosen))
+      context.report(
+        path,
+        `got "${chosen}", but model.tinker.enable is true. Remove one of the two keys.`,
+        [tinkerKey],
+      );
+  return name;
 }
 
 type Checked = Pick<StageConfig, 'engine' | 'algorithm' | 'model' | 'sampler'>;
@@ -41,16 +69,31 @@ export function checkEngine(
   const facts = context.engines[engine];
   if (facts === undefined || context.input.mode === 'bench') return;
   checkNeeds(context, algorithm, unmetNeeds(algorithm.needs, facts));
-  const { lora, fullParameter, score = true } = facts.capabilities;
+  const { ownSection, score = true } = facts.capabilities;
   if (!score && context.part !== undefined && !sampler)
     context.report(
       context.isSet(...trainerKey) ? trainerKey : samplerKey,
       `the engine "${engine}" cannot score text, so an explorer in a process of its own cannot prove that it samples with the trainer's weights. Use mode: both.`,
       [['mode']],
     );
+  if (context.isSet(...tinkerKey) && ownSection !== tinkerKey.join('.'))
+    context.warn(
+      tinkerKey,
+      `ignored. The engine "${engine}" trains; set enable: true for the server.`,
+    );
+  checkAdapters(context, { engine, facts, model });
+}
+
+function checkAdapters(
+  context: StageContext,
+  { engine, facts, model }: Pick<StageConfig, 'engine' | 'model'> & { readonly facts: EngineFacts },
+): void {
+  const { lora, fullParameter, ownSection } = facts.capabilities;
+  const trains =
+    ownSection === undefined ? 'trains no adapters' : `trains the adapter of ${ownSection}`;
   if (model.lora !== undefined && !lora)
-    context.report(loraKey, `the engine "${engine}" trains no adapters. Remove lora_configs.`);
-  if (model.lora === undefined && !fullParameter)
+    context.report(loraKey, `the engine "${engine}" ${trains}. Remove lora_configs.`);
+  if (model.lora === undefined && !fullParameter && ownSection === undefined)
     context.report(
       context.isSet(...trainerKey) ? trainerKey : samplerKey,
       `the engine "${engine}" trains adapters only. Set model.lora_configs.`,

@@ -34,6 +34,13 @@ const requirements: readonly Requirement[] = [
     keys: ['entropy_loss_fn', 'entropy_loss_fn_args'],
   },
   {
+    isNeeded: ({ entropy }) => entropy === 'value',
+    isMet: ({ entropy }) => entropy,
+    reason: ['reads the entropy of each token', 'computes none'],
+    fix: 'Choose another advantage_fn',
+    keys: ['advantage_fn', 'entropy_loss_fn'],
+  },
+  {
     isNeeded: ({ referenceLogprobs }) => referenceLogprobs,
     isMet: ({ referenceModel }) => referenceModel,
     reason: ['compares the policy with a frozen reference', 'keeps none'],

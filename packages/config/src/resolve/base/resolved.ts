@@ -158,6 +158,8 @@ export interface ModelConfig extends Resolved<typeof model> {
   /** Absolute folder or GGUF file when `isLocal`, else a Hugging Face hub id. */
   readonly modelPath: string;
   readonly isLocal: boolean;
+  /** The hub id that the file names, if it does. */
+  readonly hubId: string | undefined;
   /**
    * Start from the last checkpoint of the stage before; `modelPath` then only names the model the
    * run began with.

@@ -36,6 +36,7 @@ export function deriveModel(context: StageContext, engine: string): DerivedModel
     ...resolveSection(context.sections.model, input),
     modelPath: location?.path ?? input.model_path,
     isLocal: location?.isLocal ?? false,
+    hubId: location?.isLocal === false ? location.path : undefined,
     fromPreviousStage: context.hasPrevious && !context.stageSets('model', 'model_path'),
     chatTemplate: deriveTemplate(context),
     ...lengths,

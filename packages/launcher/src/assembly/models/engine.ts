@@ -5,6 +5,7 @@ import { type Engine, type Sampler } from '@trinity-rft/core';
 import { EngineError } from '@trinity-rft/core/internal';
 import type { StageContext } from '../../context/stage-context.js';
 import { engineNamed } from './engines.js';
+import { engineSettings } from './engine-settings.js';
 import { explainFolderErrors, modelOfStage } from './model-folder.js';
 import { openWithSampler, samplesElsewhere } from './samplers.js';
 
@@ -38,6 +39,8 @@ export async function openEngine(
       lora,
       seed: runtime.seedFor('lora', stage.stageIndex),
       tokenBytes: tokenByteTable(format.tokenizer),
+      settings: engineSettings(stage),
+      logger: runtime.logger,
     });
   const engine = await explainFolderErrors(modelOfStage(context), () =>
     samplesElsewhere(stage)

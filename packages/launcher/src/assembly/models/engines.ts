@@ -2,18 +2,19 @@
 import { ConfigError, type EngineFactory } from '@trinity-rft/core';
 import { pickRow } from '@trinity-rft/core/internal';
 import { onnxEngine } from '@trinity-rft/engine-onnx';
+import { tinkerEngine } from '@trinity-rft/engine-tinker';
 import type { EngineTable } from '../../context/stage-context.js';
 
 /** Also opens model folders that are used without a configuration. */
 export const builtInEngine: EngineFactory = onnxEngine;
 
 /**
- * The built-in engine and those that a program adds.
+ * The embedded engine, that of Tinker servers, and those that a program adds.
  * @throws ConfigError when two have one name
  */
 export function engineTable(added: readonly EngineFactory[] = []): EngineTable {
   const table: Record<string, EngineFactory> = {};
-  for (const engine of [builtInEngine, ...added]) {
+  for (const engine of [builtInEngine, tinkerEngine, ...added]) {
     if (Object.hasOwn(table, engine.name))
       throw new ConfigError(
         `There are two engines with the name "${engine.name}". Give one of them another name.`,

@@ -1,0 +1,65 @@
+/** What the file asks of sampling and the engine cannot do. */
+import type { EngineCapabilities } from '@trinity-rft/core';
+import type { KeyPath } from '../source/node.js';
+import type { StageContext } from './base/context.js';
+import type { BufferConfig, RolloutModelConfig, SamplerConfig } from './base/resolved.js';
+
+interface Sampling {
+  readonly engine: string;
+  readonly buffer: BufferConfig;
+  readonly rolloutModel: RolloutModelConfig;
+  /** Samples in place of the engine. */
+  readonly sampler: SamplerConfig | undefined;
+}
+
+/** Evaluation at another temperature is not trained on, so any engine can do it. */
+export function checkSamplingLimits(
+  context: StageContext,
+  { engine, buffer, rolloutModel, sampler }: Sampling,
+): void {
+  const capabilities = context.engines[engine]?.capabilities;
+  if (capabilities === undefined || context.input.mode === 'bench') return;
+  if (!capabilities.temperature) checkTemperatures(context, { engine, buffer, rolloutModel });
+  if (sampler === undefined) checkControls(context, engine, { capabilities, rolloutModel });
+}
+
+function checkTemperatures(
+  context: StageContext,
+  { engine, buffer, rolloutModel }: Omit<Sampling, 'sampler'>,
+): void {
+  const report = (path: KeyPath, temperature: number): void => {
+    if (temperature === 1) return;
+    const place = context.isSet(...path) ? path : ['model', 'temperature'];
+    context.report(
+      place,
+      `got ${temperature}, but the engine "${engine}" trains at temperature 1 only: importance ratios would compare two distributions. Use 1.`,
+    );
+  };
+  if (context.mode === 'serve')
+    report(['explorer', 'rollout_model', 'temperature'], rolloutModel.temperature);
+  for (const [index, { rolloutArgs }] of buffer.explorerInput.tasksets.entries())
+    report(
+      ['buffer', 'explorer_input', 'tasksets', index, 'rollout_args', 'temperature'],
+      rolloutArgs.temperature,
+    );
+}
+
+function checkControls(
+  context: StageContext,
+  engine: string,
+  {
+    capabilities,
+    rolloutModel,
+  }: { readonly capabilities: EngineCapabilities; readonly rolloutModel: RolloutModelConfig },
+): void {
+  if (capabilities.samplingControls) return;
+  const cannot = `but the engine "${engine}" samples freely only`;
+  const { minResponseTokens } = rolloutModel;
+  if (minResponseTokens > 0) {
+    const own: KeyPath = ['explorer', 'rollout_model', 'min_response_tokens'];
+    const place = context.isSet(...own) ? own : ['model', 'min_response_tokens'];
+    context.report(place, `got ${minResponseTokens}, ${cannot}. Use 0.`);
+  }
+  if (context.input.explorer.constrained_decoding)
+    context.report(['explorer', 'constrained_decoding'], `got true, ${cannot}. Use false.`);
+}

@@ -1,0 +1,35 @@
+/** The engine as configurations choose it. */
+import type { EngineFactory } from '@trinity-rft/core';
+import { tinkerCapabilities } from './capabilities.js';
+import { readModelSizes } from './checkpoint/model-files.js';
+import { createTinkerEngine, type TinkerEngineOptions } from './engine.js';
+
+/** What `EngineOptions.settings` holds for this engine. */
+export type TinkerSettings = Pick<
+  TinkerEngineOptions,
+  'apiKey' | 'baseModel' | 'baseUrl' | 'rank' | 'seed' | 'trainAttn' | 'trainMlp' | 'trainUnembed'
+>;
+
+/** The engine `tinker`. */
+export const tinkerEngine: EngineFactory = {
+  name: 'tinker',
+  capabilities: tinkerCapabilities,
+  open: ({ modelPath, maxModelLen, reference, tokenBytes, seed, settings, logger }) =>
+    createTinkerEngine({
+      modelPath,
+      maxModelLen,
+      reference,
+      tokenBytes,
+      logger,
+      ...withSeed(settings ?? {}, seed),
+    }),
+  checkModel: async ({ modelPath }) => {
+    await readModelSizes(modelPath);
+  },
+};
+
+/** The run's own seed where the section has none. */
+const withSeed = (settings: TinkerSettings, seed: number | undefined): TinkerSettings => ({
+  ...settings,
+  seed: settings.seed ?? seed,
+});

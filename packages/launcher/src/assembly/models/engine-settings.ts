@@ -1,0 +1,23 @@
+/** What the configuration and the environment say to one engine only. */
+import type { StageConfig } from '@trinity-rft/config';
+import { tinkerEngine, type TinkerSettings } from '@trinity-rft/engine-tinker';
+import type { Environment } from '@trinity-rft/buffer/internal';
+
+/** Undefined for engines without a section of their own. */
+export function engineSettings(
+  { engine, model }: StageConfig,
+  env: Environment = process.env,
+): TinkerSettings | undefined {
+  if (engine !== tinkerEngine.name) return undefined;
+  const { rank, seed, trainMlp, trainAttn, trainUnembed, baseUrl, baseModel } = model.tinker;
+  return {
+    apiKey: env['TINKER_API_KEY'],
+    baseUrl: baseUrl ?? env['TINKER_BASE_URL'],
+    baseModel: baseModel ?? model.hubId,
+    rank,
+    seed,
+    trainMlp,
+    trainAttn,
+    trainUnembed,
+  };
+}
