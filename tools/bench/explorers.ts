@@ -1,14 +1,16 @@
 /**
  * `pnpm bench explorers [one] [sqlite] [postgres] [--counts 1,2,4]`: the example `react-calculator` with
- * one process, and with one trainer and several explorers over each store. Reward, rollouts per second from the
- * first explore step to the last train step, and how far experiences were behind. Ends with 1 where the
- * reward stays below 0.9 or an experience is older than `max_staleness` allows.
+ * one process, and with one trainer and several explorers over each store. Reward, rollouts per
+ * second from the first explore step to the last train step, how far experiences were behind, and
+ * after how long published weights were in use. Ends with 1 where the reward stays below 0.9, or an
+ * experience is older than `max_staleness` allows.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../../packages/testing/src/postgres/start-postgres.ts';
+import { quantiles } from './store/quantiles.ts';
 import { prepareWarmModel, runExample, type ExampleRun, type Measured } from './explorers/run.ts';
 
 const { values, positionals } = parseArgs({
@@ -23,7 +25,7 @@ const mean = (numbers: readonly number[]): number =>
   numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
 
 function row(what: string, found: Measured, load: number): string {
-  const { rewards, fresh, runsPerSecond, seconds, behind, maxStaleness } = found;
+  const { rewards, fresh, runsPerSecond, seconds, behind, maxStaleness, deliveries } = found;
   const cells = [
     what,
     runsPerSecond.toFixed(0),
@@ -31,6 +33,7 @@ function row(what: string, found: Measured, load: number): string {
     `${mean(rewards.slice(0, 5)).toFixed(3)} to ${mean(rewards.slice(-5)).toFixed(3)}`,
     `${fresh.at(0)?.toFixed(3)} to ${fresh.at(-1)?.toFixed(3)}`,
     behind === undefined ? '' : `${behind} of ${maxStaleness}`,
+    deliveries.length === 0 ? '' : quantiles(deliveries, 0),
     load.toFixed(1),
   ];
   return `| ${cells.join(' | ')} |`;
@@ -55,9 +58,9 @@ const root = mkdtempSync(path.join(tmpdir(), 'trinity-explorers-'));
 try {
   await prepareWarmModel(root);
   console.log(
-    '| Processes | rollouts/s | whole run, s | reward, first and last 5 steps | fresh problems | explore steps behind | load before |',
+    '| Processes | rollouts/s | whole run, s | reward, first and last 5 steps | fresh problems | explore steps behind | weights published to in use | load before |',
   );
-  console.log(`|${' --- |'.repeat(7)}`);
+  console.log(`|${' --- |'.repeat(8)}`);
   if (wants('one')) await measure('one', { root, name: 'one', explorers: 0 });
   if (wants('sqlite')) await measureAll(root, 'SQLite');
   if (wants('postgres')) {

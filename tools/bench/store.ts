@@ -12,6 +12,7 @@ import path from 'node:path';
 import type { RunStore } from '../../packages/core/src/internal.ts';
 import { openRunStore } from '../../packages/store/src/index.ts';
 import { findPostgres, startPostgres } from '../../packages/testing/src/postgres/start-postgres.ts';
+import { quantiles } from './store/quantiles.ts';
 import {
   drawRollout,
   join,
@@ -91,13 +92,6 @@ async function messages(child: ChildProcess, count: number): Promise<readonly nu
     delays.push((await answer) - sent);
   }
   return delays;
-}
-
-function quantiles(values: readonly number[]): string {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (share: number): string =>
-    (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN).toFixed(2);
-  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (${values.length} times)`;
 }
 
 interface Workload {

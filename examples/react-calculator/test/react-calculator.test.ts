@@ -30,7 +30,7 @@ describe('several-explorers.yaml', () => {
       expect([key, String(apart.get(key))]).toEqual([key, String(stage(key))]);
     expect(String(apart.get('buffer'))).toBe(String(whole.get('buffer')));
     expect(apart.getIn(['model', 'model_path'])).toBe(
-      `runs/Trinity-RFT/react-calculator/warmup/global_step_${whole.getIn(['stages', 0, 'buffer', 'total_steps'])}`,
+      `runs/Trinity-RFT/react-calculator/warmup/global_step_${Number(whole.getIn(['stages', 0, 'buffer', 'total_steps']))}`,
     );
   });
 });

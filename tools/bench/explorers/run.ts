@@ -7,6 +7,7 @@ import { writeChanged } from '../../../examples/react-calculator/src/configurati
 import { prepare } from '../../../examples/react-calculator/src/prepare.ts';
 import { run } from '../../../packages/launcher/src/index.ts';
 import { readCurve } from '../../../packages/monitor/src/index.ts';
+import { watchDeliveries } from './deliveries.ts';
 import { readStore } from '../store/read-store.ts';
 
 const seed = 42;
@@ -43,9 +44,12 @@ export interface Measured {
   /** Explore steps before that of an experience which its weights had not used up, at most. */
   readonly behind: number | undefined;
   readonly maxStaleness: number;
+  /** From publishing weights to sampling with them, in milliseconds. */
+  readonly deliveries: readonly number[];
 }
 
-export async function runExample({ root, name, explorers, postgresUrl }: ExampleRun) {
+export async function runExample(asked: ExampleRun): Promise<Measured> {
+  const { root, name, explorers, postgresUrl } = asked;
   const url = postgresUrl ?? `sqlite:///${path.join(root, `${name}.db`)}`;
   let runsPerStep = 0;
   let maxStaleness = 0;
@@ -64,7 +68,10 @@ export async function runExample({ root, name, explorers, postgresUrl }: Example
       maxStaleness = number('synchronizer', 'max_staleness');
     },
   });
-  const { seconds, exploringSeconds } = await trinityRun(root, file);
+  const ended = new AbortController();
+  const watching =
+    explorers > 0 ? watchDeliveries(url, `Trinity-RFT/${name}`, ended.signal) : Promise.resolve([]);
+  const { seconds, exploringSeconds } = await trinityRun(root, file).finally(() => ended.abort());
   const metrics = path.join(root, 'runs/Trinity-RFT', name, 'monitor/metrics.jsonl');
   const curve = (metric: string) => readCurve(metrics, { role: 'explorer', metric });
   const rewards = await curve('rollout/reward/mean');
@@ -75,6 +82,7 @@ export async function runExample({ root, name, explorers, postgresUrl }: Example
     seconds,
     behind: explorers > 0 ? await stepsBehind(url, `Trinity-RFT/${name}`) : undefined,
     maxStaleness,
+    deliveries: await watching,
   };
 }
 
