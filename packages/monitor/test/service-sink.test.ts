@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { useFolder } from './folder.js';
 import { jsonlSink } from '../src/jsonl-sink.js';
 import { serviceSink, type ServiceSinkOptions } from '../src/services/service-sink.js';
+import { swanlabRun } from '../src/services/swanlab.js';
 import { serviceNames, type ServiceName } from '../src/services/service.js';
 
 const folder = useFolder();
@@ -198,6 +199,55 @@ describe('Weights & Biases', () => {
       columns: ['step', 'reward', 'prompt', 'response'],
       data: [[1, 0.5, '1+1?', '2']],
     });
+  });
+});
+
+it('of Weights & Biases keeps what a continued run summed up before, and its time', async () => {
+  for (const each of [record(1), record(1, 'trainer')]) {
+    const sink = open('wandb');
+    await sink.open();
+    write(sink, each);
+    await sink.close();
+  }
+  const [summary] = server.summaries.values();
+  expect(JSON.parse(summary ?? '')).toMatchObject({
+    'rollout/reward/mean': 0.1,
+    'actor/loss': 0.1,
+  });
+});
+
+describe('SwanLab', () => {
+  it('hears of the run every ten minutes, also while records come, and in a session that ends', async () => {
+    const run = swanlabRun({
+      host: server.url,
+      apiKey: trackingKey,
+      project: 'p',
+      name: 'n',
+      group: '',
+      tags: [],
+      config: {},
+      newId: () => 'id',
+    });
+    const { signal } = new AbortController();
+    const remote = await run.open(undefined, signal);
+    const heartbeats = () => server.requests.filter(({ path }) => path.endsWith('/heartbeat'));
+    const send = (step: number): Promise<void> =>
+      run.send(
+        { records: [{ role: 'trainer', step, metrics: { loss: step }, time: 0 }], first: 0 },
+        remote,
+        signal,
+      );
+    await send(1);
+    expect(heartbeats()).toHaveLength(1);
+    const now = Date.now();
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(now + 600_000);
+    server.endSessions();
+    await send(2);
+    clock.mockRestore();
+    expect(heartbeats().map(({ body }) => body)).toEqual(Array(2).fill('{"flagId":"123456"}'));
+    expect([...server.points]).toEqual(['id loss 1 1', 'id loss 2 2']);
+    const series = server.requests.find(({ path }) => path.endsWith('/series'));
+    expect(series?.body).toBe('{"series":[{"key":"loss","type":"FLOAT"}]}');
   });
 });
 

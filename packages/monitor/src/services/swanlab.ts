@@ -1,6 +1,6 @@
 /** A run of SwanLab, through the interface that its own open client speaks. */
-import { need, request } from './request.js';
-import type { RunOutcome, ServiceRecord, TrackedRun } from './service.js';
+import { need, request, type ServiceAnswer } from './request.js';
+import { ServiceError, type RunOutcome, type ServiceRecord, type TrackedRun } from './service.js';
 
 export interface SwanlabOptions {
   /** @default https://api.swanlab.cn */
@@ -27,10 +27,15 @@ const outcomes: Readonly<Record<RunOutcome, string>> = {
 
 const colour = '#528d59';
 const mostScalars = 1000;
+/** Between two signs of life, as the client of the service gives them; metrics are none. */
+const beatMs = 600_000;
+/** The service asks for one, and its client sends this. */
+const beatFlag = '123456';
 
 export function swanlabRun(options: SwanlabOptions): TrackedRun {
-  const root = `${(options.host ?? 'https://api.swanlab.cn').replace(/\/+$/, '')}/api`;
+  const root = `${(options.host ?? 'https://api.swanlab.cn').replace(/\/+$|\/api\/*$/, '')}/api`;
   let session = '';
+  let beatAt: number | undefined;
   let workspace = '';
   let project = { name: '', id: '' };
   let columns: ReadonlySet<string> = new Set();
@@ -42,8 +47,28 @@ export function swanlabRun(options: SwanlabOptions): TrackedRun {
     workspace = options.workspace ?? need(json, root, 'userInfo', 'username');
   };
 
-  const call = (path: string, signal: AbortSignal, more: Partial<Parameters<typeof request>[1]>) =>
-    request(`${root}/${path}`, { headers: { cookie: `sid=${session}` }, signal, ...more });
+  const call = async (
+    path: string,
+    signal: AbortSignal,
+    more: Partial<Parameters<typeof request>[1]>,
+  ): Promise<ServiceAnswer> => {
+    const once = () =>
+      request(`${root}/${path}`, { headers: { cookie: `sid=${session}` }, signal, ...more });
+    try {
+      return await once();
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.problem !== 'refused') throw error;
+      // Sessions end while a run goes on.
+      await login(signal);
+      return once();
+    }
+  };
+
+  const beat = async (id: string, signal: AbortSignal): Promise<void> => {
+    if (beatAt !== undefined && Date.now() - beatAt < beatMs) return;
+    await call(`house/experiments/${id}/heartbeat`, signal, { body: { flagId: beatFlag } });
+    beatAt = Date.now();
+  };
 
   const openProject = async (signal: AbortSignal): Promise<void> => {
     const at = `project/${encodeURIComponent(workspace)}/${encodeURIComponent(options.project)}`;
@@ -81,6 +106,8 @@ export function swanlabRun(options: SwanlabOptions): TrackedRun {
         body: { config: configOf(config) },
       });
       columns = new Set();
+      beatAt = undefined;
+      await beat(id, signal);
       const host = root.replace('//api.', '//').replace(/\/api$/, '');
       const url = `${host}/@${workspace}/${project.name}/runs/${id}/chart`;
       return { id, url, isNew: status === 201 };
@@ -89,7 +116,7 @@ export function swanlabRun(options: SwanlabOptions): TrackedRun {
       const names = new Set(records.flatMap(({ metrics }) => Object.keys(metrics)));
       const fresh = [...names].filter((name) => !columns.has(name));
       if (fresh.length > 0) {
-        const series = fresh.map((key) => ({ key, type: 'FLOAT', sectionName: sectionOf(key) }));
+        const series = fresh.map((key) => ({ key, type: 'FLOAT', ...sectionOf(key) }));
         await call(`${path('projects')}/series`, signal, { body: { series } });
         columns = new Set([...columns, ...fresh]);
       }
@@ -99,11 +126,9 @@ export function swanlabRun(options: SwanlabOptions): TrackedRun {
         const ids = { type: 'scalar', projectId: project.id, experimentId: run.id };
         await call('house/metrics', signal, { body: { ...ids, metrics } });
       }
+      await beat(run.id, signal);
     },
-    beat: async (run, signal) => {
-      const body = { flagId: run.id };
-      await call(`house/experiments/${run.id}/heartbeat`, signal, { body });
-    },
+    beat: (run, signal) => beat(run.id, signal),
     end: async (outcome, run, signal) => {
       await call(`${path('project')}/runs/${run.id}/state`, signal, {
         method: 'PUT',
@@ -121,7 +146,9 @@ const scalarsOf = ({ metrics, step, time }: ServiceRecord) =>
     create_time: new Date(time).toISOString(),
   }));
 
-const sectionOf = (key: string): string => key.split('/')[0] ?? key;
+/** A metric without a slash stands in no section. */
+const sectionOf = (key: string): { readonly sectionName?: string } =>
+  key.includes('/') ? { sectionName: key.slice(0, key.indexOf('/')) } : {};
 
 /** Each entry with its place in the list. */
 const configOf = (config: Readonly<Record<string, unknown>>): object =>

@@ -109,7 +109,8 @@ export function wandbRun(options: WandbOptions): TrackedRun {
       const project = need(bucket, root, 'project', 'name');
       const entity = need(bucket, root, 'project', 'entity', 'name');
       place = [entity, project].map(encodeURIComponent).join('/');
-      started = Date.now();
+      summary = summaryOf(pick(bucket, 'summaryMetrics'));
+      started = Date.now() - runtimeOf(summary) * 1000;
       const url = `${root.replace('//api.', '//')}/${place}/runs/${id}`;
       return { id, url, isNew: pick(answer, 'inserted') === true };
     },
@@ -161,6 +162,23 @@ function definitionOf(name: string, axis: string, all: readonly object[]): objec
   return { '1': name, '5': place, '6': [1, 3], '7': [] };
 }
 
+/** Of a run that is continued: what is sent replaces it as a whole. */
+function summaryOf(text: unknown): Readonly<Record<string, unknown>> {
+  if (typeof text !== 'string') return {};
+  try {
+    const summary: unknown = JSON.parse(text);
+    return typeof summary === 'object' && summary !== null ? { ...summary } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Seconds that the run took until it was stopped. */
+function runtimeOf(summary: object): number {
+  const runtime = pick(summary, '_runtime');
+  return typeof runtime === 'number' ? runtime : 0;
+}
+
 const summaryFile = (summary: object): object => ({
   'wandb-summary.json': { offset: 0, content: [JSON.stringify(summary)] },
 });
@@ -187,7 +205,7 @@ const upsertBucket = `mutation UpsertBucket($name: String, $project: String, $en
   $groupName: String, $displayName: String, $config: JSONString, $tags: [String!]) {
   upsertBucket(input: { name: $name, modelName: $project, entityName: $entity,
     groupName: $groupName, displayName: $displayName, config: $config, tags: $tags }) {
-    bucket { id name historyLineCount project { id name entity { id name } } }
+    bucket { id name historyLineCount summaryMetrics project { id name entity { id name } } }
     inserted
   }
 }`;

@@ -30,6 +30,10 @@ export interface TrackingServices {
   readonly points: ReadonlySet<string>;
   readonly states: ReadonlyMap<string, string>;
   readonly files: ReadonlyMap<string, string>;
+  /** Of W&B: the summary of each run. */
+  readonly summaries: ReadonlyMap<string, string>;
+  /** SwanLab knows its sessions no more. */
+  endSessions(): void;
   /** What the next requests get, whatever they ask; the last one for good. */
   fail(...faults: readonly Fault[]): void;
   heal(): void;
@@ -51,6 +55,8 @@ export async function trackingServices(port = 0): Promise<TrackingServices> {
   const points = new Set<string>();
   const states = new Map<string, string>();
   const files = new Map<string, string>();
+  const summaries = new Map<string, string>();
+  let session = 'session';
   let faults: Fault[] = [];
   let url = '';
 
@@ -66,6 +72,8 @@ export async function trackingServices(port = 0): Promise<TrackingServices> {
       | undefined;
     history?.content.forEach((line, i) => (lines[history.offset + i] = line));
     histories.set(run, lines);
+    const summary = body['files']?.['wandb-summary.json']?.content[0] as string | undefined;
+    if (summary !== undefined) summaries.set(run, summary);
     if (body['complete'] !== undefined) states.set(run, `exit ${String(body['exitcode'])}`);
     return { json: {} };
   };
@@ -84,7 +92,9 @@ export async function trackingServices(port = 0): Promise<TrackingServices> {
     const entity = { id: 'e', name: variables['entity'] ?? 'somebody' };
     const project = { id: 'p', name: variables['project'], entity };
     const historyLineCount = histories.get(name)?.length;
-    return { upsertBucket: { bucket: { id: 'b', name, historyLineCount, project }, inserted } };
+    const summaryMetrics = summaries.get(name);
+    const bucket = { id: 'b', name, historyLineCount, project, summaryMetrics };
+    return { upsertBucket: { bucket, inserted } };
   };
 
   const mlflow = (seen: SeenRequest): Answer => {
@@ -126,9 +136,9 @@ export async function trackingServices(port = 0): Promise<TrackingServices> {
   const swanlab = (seen: SeenRequest): Answer => {
     if (seen.path === '/api/login/api_key')
       return seen.headers.authorization === trackingKey
-        ? { json: { sid: 'session', expiredAt: '', userInfo: { username: 'somebody' } } }
+        ? { json: { sid: session, expiredAt: '', userInfo: { username: 'somebody' } } }
         : { status: 401, json: {} };
-    if (seen.headers.cookie !== 'sid=session') return { status: 401, json: {} };
+    if (seen.headers.cookie !== `sid=${session}`) return { status: 401, json: {} };
     const body = JSON.parse(seen.body || '{}') as Json;
     const parts = seen.path.split('/').slice(2);
     const [first = '', , name = '', fourth, id = '', last] = parts;
@@ -189,6 +199,10 @@ export async function trackingServices(port = 0): Promise<TrackingServices> {
     points,
     states,
     files,
+    summaries,
+    endSessions: () => {
+      session += '+';
+    },
     fail: (...next) => {
       faults = [...next];
     },
