@@ -11,10 +11,15 @@ export interface FaultyProxy {
 }
 
 /**
- * `swallow`: nothing arrives any more, and nobody is told. `truncate`: half of the next answer, then
- * the end of the connection.
+ * `swallow`: nothing arrives any more, and nobody is told. `half a request` and `half an answer`: of
+ * the next one, then the end of the connection.
  */
-export type Fault = 'none' | 'swallow' | 'truncate' | { readonly delayMs: number };
+export type Fault =
+  | 'none'
+  | 'swallow'
+  | 'half a request'
+  | 'half an answer'
+  | { readonly delayMs: number };
 
 export async function faultyProxy(target: number): Promise<FaultyProxy> {
   let fault: Fault = 'none';
@@ -30,12 +35,17 @@ export async function faultyProxy(target: number): Promise<FaultyProxy> {
         upstream.destroy();
       });
     }
-    client.on('data', (data) => pass(data, upstream));
-    upstream.on('data', (data) => {
-      if (fault !== 'truncate') return pass(data, client);
+    const halve = (data: Buffer, to: Socket): void => {
       fault = 'none';
-      client.end(data.subarray(0, data.length >> 1));
-      upstream.destroy();
+      to.end(data.subarray(0, data.length >> 1));
+    };
+    client.on('data', (data) => {
+      if (fault === 'half a request') halve(data, upstream);
+      else pass(data, upstream);
+    });
+    upstream.on('data', (data) => {
+      if (fault === 'half an answer') halve(data, client);
+      else pass(data, client);
     });
   });
   const pass = (data: Buffer, to: Socket): void => {

@@ -109,7 +109,9 @@ describe.skipIf(findPostgres() === undefined)('a run store in PostgreSQL', () =>
       const trainer = await one.join({ role: 'trainer', name: 't', host: 'h', pid: 1 });
       for (let step = 1; step <= steps; step++) await one.plan(trainer, planOf(step));
       const faults = async (): Promise<void> => {
-        proxy.set('truncate');
+        proxy.set('half an answer');
+        await sleep(60);
+        proxy.set('half a request');
         await sleep(60);
         proxy.cut();
         proxy.set({ delayMs: 20 });

@@ -1,8 +1,9 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { execFile, fork, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
 import { createExperience } from '@trinity-rft/core';
 import type { Membership, RunStore } from '@trinity-rft/core/internal';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -10,6 +11,7 @@ import { openRunStore, readRunStore } from '../src/index.js';
 
 const register = new URL('../../../tools/register-source.mjs', import.meta.url).href;
 const explorer = join(import.meta.dirname, 'explorer-process.ts');
+const fullDisk = join(import.meta.dirname, 'full-disk-process.ts');
 
 describe('a run store in SQLite', () => {
   let folder: string;
@@ -57,6 +59,26 @@ describe('a run store in SQLite', () => {
         experiences: { total: 300, waiting: 300 },
       });
       expect(await store.completeBatches(0)).toHaveLength(1);
+    },
+  );
+
+  it.skipIf(process.platform === 'win32')(
+    'keeps whole what it has when the disk of one process is full, and serves the others',
+    async () => {
+      const store = await opened();
+      // A process that may write no more than so much into a file meets a full disk.
+      const { stdout } = await promisify(execFile)('bash', [
+        ...['-c', 'trap "" XFSZ; ulimit -f 400; exec "$@"', 'bash', process.execPath],
+        ...['--conditions=@trinity-rft/source', `--import=${register}`, fullDisk, path],
+      ]);
+      const { planned, failure, plannedUpTo } = JSON.parse(stdout);
+      expect(failure).toMatch(/run\.db could not plan an explore step, and nothing was changed/);
+      expect(plannedUpTo).toBe(planned);
+      const member = await store.join({ role: 'explorer', name: 'a', host: 'h', pid: 1 });
+      const count = 100 * planned;
+      expect(await store.lease(member, { count: Infinity, maxStep: Infinity })).toHaveLength(count);
+      const next = { step: planned + 1, batches: [], feed: {}, isLast: true };
+      expect(await store.plan(member, next)).toBe(true);
     },
   );
 
