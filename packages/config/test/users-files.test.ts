@@ -296,3 +296,21 @@ describe('aliases and other spellings', () => {
     ]);
   });
 });
+
+describe('a trainer and an explorer of the original, in files of their own', () => {
+  /** Trainers there do not plan tasks: their files leave batch_size out. */
+  const trainer = `mode: train\n${agent}`
+    .replace('  batch_size: 8\n', '')
+    .replace('use_dynamic_bsz: true', 'ppo_max_token_len_per_gpu: 16384');
+
+  it('have the same explore steps', () => {
+    const explorer = stageOf(cwd, `mode: explore\n${agent}`, { env });
+    const { buffer, part } = stageOf(cwd, trainer, { env });
+    expect(part).toBe('train');
+    expect([buffer.batchSize, buffer.trainBatch.perExploreStep]).toEqual([16, 64]);
+    expect(explorer.buffer.batchSize).toBe(8);
+    const { warnings } = parse(cwd, trainer, { env });
+    expect(warnings.join('\n')).toContain('train_batch_size: is 64, and batch_size is not set');
+    expect(warnings.join('\n')).toContain('"ppo_max_token_len_per_gpu" is an old name');
+  });
+});

@@ -14,6 +14,7 @@ import { fetchHubFiles } from '../hub/hub.js';
 import { readJsonFile } from '../files/json-file.js';
 import { readParquetFile } from '../files/parquet-file.js';
 import { parseSplit, slicePart } from '../files/splits.js';
+import { withNestedColumns } from './nested-columns.js';
 import { readSqlRows, type SqlRowsOptions } from './sql-rows.js';
 import { createTaskSource, type TaskOrderOptions } from './task-source.js';
 
@@ -33,6 +34,8 @@ export interface TaskRowsOptions extends Pick<SqlRowsOptions, 'table' | 'query'>
    * @default "train"
    */
   readonly split?: string;
+  /** Columns that may be inside of others, as `reward_model.ground_truth`. @default none */
+  readonly columns?: readonly (string | undefined)[];
   /** As in `datasets.load_dataset`: a name in the README, or a folder. */
   readonly subsetName?: string;
   /** Where hub datasets are kept. @default the cache of `huggingface_hub` */
@@ -64,11 +67,11 @@ export async function openTaskSource(options: TaskSourceOptions): Promise<TaskSo
  * @throws TaskError, also when there are none; CancelledError
  */
 export async function readTaskRows(options: TaskRowsOptions): Promise<readonly RawTask[]> {
-  const { name, path, signal } = options;
+  const { name, path, signal, columns = [] } = options;
   try {
     const rows =
       options.storageType === 'sql' ? await readSqlRows(options) : await readSplits(options);
-    if (rows.length > 0) return rows;
+    if (rows.length > 0) return withNestedColumns(rows, columns);
   } catch (cause) {
     if (TrinityError.is(cause)) throw cause;
     if (signal?.aborted)

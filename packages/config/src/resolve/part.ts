@@ -23,11 +23,25 @@ export function asPart(context: StageContext, needs: PartNeeds): StageContext {
     return { ...context, mode: 'both', part: 'explore' };
   }
   if (mode !== 'train' || !trainsBesideExplorers(context, needs)) return context;
-  return { ...context, mode: 'both', part: 'train' };
+  return { ...withBatchSize(context, needs), mode: 'both', part: 'train' };
+}
+
+/** Trainers of Trinity-RFT do not plan tasks, and their files say only what a train step takes. */
+function withBatchSize(context: StageContext, { algorithm }: PartNeeds): StageContext {
+  const { buffer } = context.input;
+  const { train_batch_size: size, train_batch_unit: unit } = buffer;
+  const tasks = unit === 'tasks' ? size : size / algorithm.repeatTimes;
+  const isTold = context.isSet('buffer', 'batch_size') || size === 0 || unit === 'experiences';
+  if (isTold || !Number.isInteger(tasks)) return context;
+  context.warn(
+    ['buffer', 'train_batch_size'],
+    `is ${size}, and batch_size is not set: an explore step is ${tasks} tasks, so that one train step takes one explore step. Set batch_size as the explorers have it for another number.`,
+  );
+  return { ...context, input: { ...context.input, buffer: { ...buffer, batch_size: tasks } } };
 }
 
 interface PartNeeds {
-  readonly algorithm: Pick<AlgorithmConfig, 'needsRollouts'>;
+  readonly algorithm: Pick<AlgorithmConfig, 'needsRollouts' | 'repeatTimes'>;
   /** The stage's folder. */
   readonly jobDirectory: string;
 }

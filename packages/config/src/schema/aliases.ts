@@ -46,6 +46,12 @@ export const keyAliases: readonly KeyAlias[] = [
     to: 'enable_openai_api',
   },
   { section: ['monitor'], from: 'monitor_type', to: 'monitor_type', asList: true },
+  {
+    section: ['trainer'],
+    from: 'ppo_max_token_len_per_gpu',
+    to: 'max_token_len_per_gpu',
+    deprecated: true,
+  },
   { section: ['model'], from: 'max_token_len', to: 'max_model_len', deprecated: true },
 ];
 

@@ -182,12 +182,23 @@ export async function readTaskset(
   taskset: TasksetConfig,
   context: Omit<TasksContext, 'stage'>,
 ): Promise<RowFindings & { readonly rows: readonly RawTask[] }> {
-  const { name, path, split, subsetName, storageType, table, query } = taskset;
+  const { name, path, split, subsetName, storageType, table, query, format } = taskset;
   const { signal } = context;
   const from = { name, path, storageType, table, query, split, signal, subsetName };
-  const rows = await readTaskRows(from);
+  const rows = await readTaskRows({ ...from, columns: columnsOf(format) });
   return { ...checkTasks(rows, taskset, context), rows };
 }
+
+/** Every column that the format names. */
+export const columnsOf = (format: TasksetConfig['format']): readonly (string | undefined)[] => [
+  format.promptKey,
+  format.responseKey,
+  format.systemPromptKey,
+  format.messagesKey,
+  format.toolsKey,
+  format.workflowKey,
+  format.rewardFnKey,
+];
 
 /** What is wrong with rows of a task set. @throws TaskError when they cannot be used at all */
 export function checkTasks(

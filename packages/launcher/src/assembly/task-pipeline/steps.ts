@@ -5,6 +5,7 @@ import { runTaskPipeline, scoreColumns } from '@trinity-rft/buffer/internal';
 import type { TaskPipelineConfig, TasksetConfig } from '@trinity-rft/config';
 import { ConfigError } from '@trinity-rft/core';
 import { readArgs, TaskError } from '@trinity-rft/core/internal';
+import { columnsOf } from '../data/tasks.js';
 import type { Extensions } from '../../context/stage-context.js';
 import type { Rows } from './stored-tasks.js';
 
@@ -43,8 +44,8 @@ export async function readInputs(
   taskset: TasksetConfig,
   signal: AbortSignal,
 ): Promise<Rows> {
-  const { name, split, subsetName, storageType, table, query, path } = taskset;
-  const own = { name, split, subsetName, signal };
+  const { name, split, subsetName, storageType, table, query, path, format } = taskset;
+  const own = { name, split, subsetName, signal, columns: columnsOf(format) };
   if (inputs.length === 0) return readTaskRows({ ...own, path, storageType, table, query });
   const parts = await Promise.all(
     inputs.map((input) => readTaskRows({ ...own, path: input.path })),

@@ -1,0 +1,29 @@
+/** Columns inside of columns: `reward_model.ground_truth`. */
+import type { RawTask } from '@trinity-rft/core';
+
+/** The rows, each also with what its nested columns hold, under the whole name. */
+export function withNestedColumns(
+  rows: readonly RawTask[],
+  names: readonly (string | undefined)[],
+): readonly RawTask[] {
+  const nested = names.filter((name) => name !== undefined && name.includes('.')) as string[];
+  if (nested.length === 0) return rows;
+  return rows.map((row) => {
+    const found = nested
+      .filter((name) => !(name in row))
+      .map((name) => [name, valueAt(row, name)] as const)
+      .filter(([, value]) => value !== undefined);
+    return found.length === 0 ? row : { ...row, ...Object.fromEntries(found) };
+  });
+}
+
+const valueAt = (row: RawTask, name: string): unknown =>
+  name
+    .split('.')
+    .reduce<unknown>(
+      (value, key) =>
+        typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+          ? (value as RawTask)[key]
+          : undefined,
+      row,
+    );
