@@ -1,4 +1,5 @@
 /** The model as a workflow sees it: chat in, text and exact tokens out, everything recorded. */
+import type { VersionSpan } from './engine.js';
 import type { Experience } from './experience.js';
 
 interface ContentPart {
@@ -64,7 +65,10 @@ export interface ChatResponse {
   /** [R] */
   readonly logprobs: Float32Array;
   readonly finishReason: FinishReason;
+  /** The oldest one where `versions` differ. */
   readonly policyVersion: number;
+  /** Which weights drew which response tokens, where they changed meanwhile. @default one version */
+  readonly versions?: readonly VersionSpan[];
   readonly temperature: number;
 }
 

@@ -53,6 +53,21 @@ describe('mergeCalls', () => {
     expect(metrics).toEqual({ merged: 2, tokens: 8, tokens_saved: 4 + 6 + 8 - 8 });
   });
 
+  it('keeps which weights drew which tokens, where they changed within a call', () => {
+    const versions = [
+      { start: 0, end: 1, policyVersion: 4 },
+      { start: 1, end: 2, policyVersion: 5 },
+    ];
+    const changed = withFields(third, { info: { ...third.info, versions } });
+    const [sequence] = mergeCalls([first, second, changed]).experiences;
+    expect(sequence?.info['versions']).toEqual([
+      { start: 0, end: 2, policyVersion: 4 },
+      { start: 3, end: 4, policyVersion: 4 },
+      { start: 4, end: 5, policyVersion: 4 },
+      { start: 5, end: 6, policyVersion: 5 },
+    ]);
+  });
+
   it('keeps advantages and masks of the calls', () => {
     const scored = [first, second].map((each, i) =>
       withFields(each, {

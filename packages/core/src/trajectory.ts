@@ -1,5 +1,6 @@
 /** Merges the model calls of a run into sequences, so that a prefix they share is trained on once. */
 import { groupBy, runKey } from './eid.js';
+import type { VersionSpan } from './engine.js';
 import { assertAligned, responseLength, type CallSpan, type Experience } from './experience.js';
 import type { Metrics } from './metrics.js';
 
@@ -103,6 +104,27 @@ const optionalArrays = ['tokenRewards', 'advantages', 'returns', 'teacherLogprob
 const sameFields = (a: Experience, b: Experience): boolean =>
   optionalArrays.every((field) => (a[field] === undefined) === (b[field] === undefined));
 
+/** `info.versions` of all calls: which weights drew which tokens, where they changed within one. */
+function versionsOf(
+  chain: Chain,
+  offset: (call: Experience) => number,
+): { readonly versions?: readonly VersionSpan[] } {
+  if (chain.every(({ info }) => info['versions'] === undefined)) return {};
+  const versions = chain.flatMap((call) => {
+    const { policyVersion, info } = call;
+    const end = responseLength(call);
+    const own = (info['versions'] as readonly VersionSpan[] | undefined) ?? [
+      { start: 0, end, policyVersion },
+    ];
+    return own.map((span) => ({
+      ...span,
+      start: span.start + offset(call),
+      end: span.end + offset(call),
+    }));
+  });
+  return { versions };
+}
+
 function join(chain: Chain): Experience {
   const [first, last] = [chain[0]!, chain.at(-1)!];
   if (chain.length === 1) return first;
@@ -129,6 +151,7 @@ function join(chain: Chain): Experience {
       })),
     ),
     promptText: first.promptText ?? last.promptText,
+    info: { ...last.info, ...versionsOf(chain, offset) },
   };
   const arrays = optionalArrays.filter((field) => last[field] !== undefined);
   const merged = Object.fromEntries(

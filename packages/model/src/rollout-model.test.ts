@@ -204,6 +204,23 @@ describe('the history', () => {
     expect([...experiences[2]!.logprobs]).toEqual([...last!.logprobs]);
   });
 
+  it('says which weights drew which tokens, where they changed meanwhile', async () => {
+    const { sampler } = scripted(['five<|im_end|>']);
+    const versions = [
+      { start: 0, end: 2, policyVersion: 3 },
+      { start: 2, end: 5, policyVersion: 4 },
+    ];
+    const model = modelOver({
+      ...sampler,
+      sample: async (...call) =>
+        (await sampler.sample(...call)).map((text) => ({ ...text, policyVersion: 3, versions })),
+    });
+    await model.chat(hi);
+    expect(model.extractExperiencesFromHistory()).toMatchObject([
+      { policyVersion: 3, info: { versions } },
+    ]);
+  });
+
   it('is emptied when asked, and steps go on counting', async () => {
     const { model } = scripted(['a<|im_end|>', 'b<|im_end|>']);
     await model.chat(hi);

@@ -95,8 +95,8 @@ export async function startVllm(options: StartOptions): Promise<StartedVllm> {
     ...['-m', 'vllm.entrypoints.openai.api_server', '--model', modelPath],
     ...['--served-model-name', 'policy', '--host', '127.0.0.1', '--port', String(port)],
     ...['--dtype', 'float32', '--max-model-len', String(options.maxModelLen)],
-    ...['--max-num-seqs', '16', '--enforce-eager', '--enable-scale-out'],
-    ...['--logprobs-mode', 'processed_logprobs'],
+    ...['--max-num-seqs', '64', '--enforce-eager', '--enable-scale-out'],
+    ...['--logprobs-mode', 'processed_logprobs', '--max-logprobs', '64'],
     ...(lora ? adapterOptions(lora.rank) : []),
     ...(tokenizer ? [] : ['--skip-tokenizer-init']),
   ];

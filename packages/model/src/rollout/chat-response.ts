@@ -38,6 +38,7 @@ export function toChatResponse({
     finishReason: finishReason(sequence, toolCalls),
     policyVersion: sequence.policyVersion,
     temperature,
+    ...(sequence.versions && { versions: sequence.versions }),
   };
 }
 

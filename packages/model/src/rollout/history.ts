@@ -88,8 +88,8 @@ export function toExperience(
   { choice, response, promptText, fork }: RecordedChoice,
   step: number,
 ): Experience {
-  const { tokens, promptLength, logprobs, policyVersion, temperature, responseText, finishReason } =
-    response;
+  const { tokens, promptLength, logprobs, policyVersion, versions } = response;
+  const { temperature, responseText, finishReason } = response;
   const experience: Experience = {
     eid: { ...emptyEid, step, suffix: String(choice) },
     tokens,
@@ -101,7 +101,11 @@ export function toExperience(
     responseText,
     metrics: {},
     // No undefined values: stores keep them as keys.
-    info: { finishReason, ...(fork && { fork: fork.reason }) },
+    info: {
+      finishReason,
+      ...(fork && { fork: fork.reason }),
+      ...(versions && { versions: versions.map((span) => ({ ...span })) }),
+    },
     ...(finishReason === 'length' && { truncateStatus: 'response_truncated' as const }),
     ...(promptText !== undefined && { promptText }),
   };
