@@ -129,7 +129,7 @@ function differsError(
 ): BufferError {
   return new BufferError(
     `The ${role} ${name} cannot join the run: its ${key} is ${own}, and that of the ${first.role} ${first.name} (process ${first.pid} on ${first.host}), which takes part already, is ${other}. Give all processes of a run the same configuration.`,
-    { code: 'MEMBER_DIFFERS', details: { key, own, other, member: first.name } },
+    { code: 'MEMBER_DIFFERS', details: { key, own, other, name: first.name } },
   );
 }
 

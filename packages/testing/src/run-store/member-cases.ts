@@ -33,7 +33,7 @@ export function memberCases(create: CreateRunStore): void {
       await join('b', { model: '"m"', seed: '1' });
       await expect(join('c', { seed: '2', model: '"m"' })).rejects.toMatchObject({
         code: 'MEMBER_DIFFERS',
-        details: { key: 'seed', own: '2', other: '1', member: 'a' },
+        details: { key: 'seed', own: '2', other: '1', name: 'a' },
       });
       await expect(join('c', { model: '"m"' })).rejects.toThrow(/its seed is not set/);
       await joinExplorer(store, 'without');

@@ -85,25 +85,38 @@ async function joinWhenFree(info: MemberInfo, options: SeatOptions): Promise<Mem
     try {
       return await store.join(info);
     } catch (error) {
-      if (error instanceof BufferError && error.code === 'MEMBER_DIFFERS')
-        throw new ConfigError(error.message, { code: error.code, cause: error });
-      const taken = error instanceof BufferError && error.code === 'MEMBER_ALIVE';
-      if (!taken || (await isRunning(info, store)) || clock.now() - start > joinPatienceMs)
-        throw error;
-      if (!told) logger.info(`Waits for a place in the run: ${error.message}`);
+      const rival = rivalOf(error);
+      const isOver = clock.now() - start > joinPatienceMs;
+      if (rival === undefined || isOver || (await isRunning(rival, info, store)))
+        throw asUserError(error);
+      if (!told) logger.info(`Waits for a place in the run: ${describeError(error)}`);
       told = true;
       await clock.sleep(500, signal);
     }
   }
 }
 
-/** The process that has the place runs on this machine; elsewhere only silence can tell. */
-async function isRunning({ role, name, host }: MemberInfo, store: RunStore): Promise<boolean> {
+/** The name of the member that stands in the way, which may have died without a word. */
+function rivalOf(error: unknown): string | undefined {
+  if (!(error instanceof BufferError)) return undefined;
+  if (error.code !== 'MEMBER_ALIVE' && error.code !== 'MEMBER_DIFFERS') return undefined;
+  return String(error.details['name']);
+}
+
+/** Another configuration is what the user can mend. */
+const asUserError = (error: unknown): unknown =>
+  error instanceof BufferError && error.code === 'MEMBER_DIFFERS'
+    ? new ConfigError(error.message, { code: error.code, cause: error })
+    : error;
+
+/** That process runs on this machine; elsewhere only silence can tell. */
+async function isRunning(
+  rival: string,
+  { host }: Pick<MemberInfo, 'host'>,
+  store: RunStore,
+): Promise<boolean> {
   const { members } = await store.view();
-  const holder = members.find(
-    (member) =>
-      member.isAlive && (member.name === name || (role === 'trainer' && member.role === role)),
-  );
+  const holder = members.find((member) => member.isAlive && member.name === rival);
   if (!holder) return false;
   if (holder.host !== host) return holder.silentForMs < 3 * beatMs;
   try {
