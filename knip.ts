@@ -21,6 +21,7 @@ const config: KnipConfig = {
         'tools/packages/*.mjs',
         'tools/bench/*.ts',
         'tools/bench/*/*.ts',
+        'tools/bench/*/plugins/*.ts',
       ],
       project: ['tools/**/*.{ts,mjs}', '*.ts'],
       // Found by the name of the platform, in packages/testing.

@@ -122,7 +122,7 @@ interface AwaitedRow {
   since: number;
 }
 
-export interface RewardRow {
+interface RewardRow {
   run: number;
   run_key: string;
   batch: number;
