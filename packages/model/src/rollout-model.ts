@@ -1,14 +1,22 @@
 /** The model of one rollout: chat, an OpenAI client and an endpoint, with every call recorded. */
 import { vocabularyOf } from '@trinity-rft/chat/internal';
+import type { Sampler } from '@trinity-rft/core';
+import {
+  activeContext,
+  inModelSpan,
+  inRequestContext,
+  type ModelAnswer,
+  type TraceContext,
+} from '@trinity-rft/telemetry/internal';
 import { type AgentEndpoint } from '@trinity-rft/workflow';
 import { createAgentEndpoint } from '@trinity-rft/workflow/internal';
 import { OpenAI } from 'openai';
 import { createEndpointHandler } from './http/endpoint-handler.js';
 import { createResponseStore } from './protocols/responses/response-store.js';
-import { toResponse } from './protocols/shared/answer/answer.js';
+import { toResponse, type AnswerHandler } from './protocols/shared/answer/answer.js';
 import type { RecordingModel, RolloutClient, RolloutModelOptions } from './recording-model.js';
 import { createCounters } from './rollout/counters.js';
-import { createCalls } from './rollout/generate.js';
+import { createCalls, type Generate, type Generation } from './rollout/generate.js';
 import { createHistory, toExperience } from './rollout/history.js';
 import { scoreTokens } from './rollout/score.js';
 
@@ -21,8 +29,10 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
   const { sampler, modelPath } = options;
   const history = createHistory(options.recordHistory ?? true);
   const counters = createCounters();
-  const { generate, countPrompt } = createCalls(options, history, counters);
-  const answer = createEndpointHandler({
+  const { generate: sample, countPrompt } = createCalls(options, history, counters);
+  const home = activeContext();
+  const generate = traced(sample, options, home);
+  const handle = createEndpointHandler({
     ...options,
     generate,
     countPrompt,
@@ -40,6 +50,8 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
       }),
     responses: createResponseStore(),
   });
+  const answer: AnswerHandler = (request, body) =>
+    inRequestContext(request.headers, home, () => handle(request, body));
   const handler: RecordingModel['handler'] = async (request, body) =>
     toResponse(await answer(request, body));
   let agentEndpoint: AgentEndpoint | undefined;
@@ -77,6 +89,26 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     metrics: () => counters.metrics(),
   };
 }
+
+/** The same calls, each in a span of its own. */
+const traced =
+  (generate: Generate, { modelPath, sampler }: RolloutModelOptions, home: TraceContext): Generate =>
+  (request) => {
+    const { temperature, topP, topK, maxTokens, seed, n } = request.sampling;
+    const { messages } = request;
+    const call = { model: modelPath, temperature, topP, topK, maxTokens, seed, n, messages };
+    return inModelSpan(call, home, answerOf(sampler), () => generate(request));
+  };
+
+const answerOf =
+  ({ policyVersion }: Sampler) =>
+  ({ promptIds, choices }: Generation): ModelAnswer => ({
+    inputTokens: promptIds.length,
+    outputTokens: choices.reduce((sum, { sequence }) => sum + sequence.tokens.length, 0),
+    stopReasons: choices.map(({ sequence }) => sequence.stopReason),
+    policyVersion: choices[0]?.sequence.policyVersion ?? policyVersion,
+    texts: choices.map(({ response }) => response.responseText),
+  });
 
 const anySignal = (
   a: AbortSignal | undefined,

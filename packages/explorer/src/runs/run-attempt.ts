@@ -8,6 +8,7 @@ import {
   type Task,
 } from '@trinity-rft/core';
 import { CancelledError, readableThrown } from '@trinity-rft/core/internal';
+import { inWorkflowSpan, noteFailure } from '@trinity-rft/telemetry/internal';
 import type {
   AgentModel,
   WorkflowContext,
@@ -113,10 +114,23 @@ export type AttemptResult =
     };
 
 /** Rejects only when the explorer itself is stopped. */
-export async function runAttempt(
-  attempt: Attempt,
-  options: AttemptOptions,
-): Promise<AttemptResult> {
+export function runAttempt(attempt: Attempt, options: AttemptOptions): Promise<AttemptResult> {
+  const { task } = attempt;
+  const { taskset, row } = task.index;
+  const span = {
+    workflow: task.workflow,
+    run: runId(attempt),
+    taskset,
+    row,
+    isEval: task.isEval,
+    attempt: attempt.attempt,
+  };
+  const rewardsOf = (result: AttemptResult) =>
+    result.status === 'ok' ? result.runs.map(({ reward }) => reward) : [];
+  return inWorkflowSpan(span, rewardsOf, () => makeAttempt(attempt, options));
+}
+
+async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<AttemptResult> {
   const { task, range } = attempt;
   const { definition, pool, runtime } = options;
   const over = new AbortController();
@@ -139,6 +153,7 @@ export async function runAttempt(
       longestPauseMs: model.longestPauseMs(),
     };
     const failure = classifyFailure(readableThrown(error), task.workflow, spent);
+    noteFailure(failure.error);
     return applyFailureReward(started, failure, options);
   } finally {
     over.abort(new CancelledError('The attempt is over.', { reason: 'aborted' }));
@@ -157,8 +172,7 @@ async function runWorkflow(
   { task, range, model: { model, auxiliaryModels }, signal }: StartedAttempt,
   { definition, pool, rewardFn, runtime }: AttemptOptions,
 ): Promise<{ instance: WorkflowInstance; result: WorkflowResult }> {
-  const runId = `${task.batchId}/${task.taskId}/${range.firstRun}`;
-  const own = { task, model, auxiliaryModels, runId };
+  const own = { task, model, auxiliaryModels, runId: runId({ task, range }) };
   const context: WorkflowContext = { ...own, runtime, signal, rewardFn };
   const used = definition.canReset ? pool.take(definition) : undefined;
   const instance = used ?? definition.create(context);
@@ -284,9 +298,11 @@ export function reportFailure(
 }
 
 /** `1/3/0 of workflow "simple_workflow"`: batch, task and run. */
-function runName({ task, range }: Attempt): string {
-  return `${task.batchId}/${task.taskId}/${range.firstRun} of workflow "${task.workflow}"`;
-}
+const runName = (attempt: Attempt): string =>
+  `${runId(attempt)} of workflow "${attempt.task.workflow}"`;
+
+const runId = ({ task, range }: Pick<Attempt, 'task' | 'range'>): string =>
+  `${task.batchId}/${task.taskId}/${range.firstRun}`;
 
 /** Idle instances of workflows that can be reset. */
 export interface InstancePool {

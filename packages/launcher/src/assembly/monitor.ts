@@ -19,6 +19,7 @@ import {
   type Terminal,
 } from '@trinity-rft/monitor';
 import type { MetricRole } from '@trinity-rft/core/internal';
+import { telemetrySink } from '@trinity-rft/telemetry/internal';
 
 export interface StageMonitor {
   readonly logger: Logger;
@@ -55,7 +56,7 @@ export function openMonitor(
   const logger = createLogger({ ...toFile, console: (line) => screen.log(line) });
   const { directory, sinks } = stage.monitor;
   const services = servicesOf(stage, { clock, env, logger });
-  let tee: MetricSink = teeSink([...services, screen], {
+  let tee: MetricSink = teeSink([...services, telemetrySink(), screen], {
     onError: (error) => logger.error(error.message),
   });
   return {
@@ -70,7 +71,7 @@ export function openMonitor(
       const tensorBoard = sinks.includes('tensorboard')
         ? [tensorBoardSink({ directory: path.join(directory, 'tensorboard'), clock, resume })]
         : [];
-      tee = teeSink([jsonl, ...tensorBoard, ...services, screen], {
+      tee = teeSink([jsonl, ...tensorBoard, ...services, telemetrySink(), screen], {
         onError: (error) => logger.error(error.message),
       });
       return {

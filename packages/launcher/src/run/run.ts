@@ -4,6 +4,7 @@ import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
 import { type Clock } from '@trinity-rft/core';
 import { knowSecret, knowSecretsOf, systemClock } from '@trinity-rft/core/internal';
 import type { Terminal } from '@trinity-rft/monitor';
+import { startTelemetry } from '@trinity-rft/telemetry';
 import { withFetchedModels } from '../assembly/models/hub-models.js';
 import type { Extensions, ServeOptions, StageResult } from '../context/stage-context.js';
 import {
@@ -75,11 +76,24 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   assertNamesKnown(read.config, extensions);
   const { signal = new AbortController().signal } = options;
   const loaded = await fetchModels(read, { terminal, clock, env, signal });
-  const { config } = loaded;
-  for (const warning of alone(config)) terminal.write(`${warning}\n`);
+  for (const warning of alone(loaded.config)) terminal.write(`${warning}\n`);
   for (const warning of await checkRemaining(loaded, extensions, signal))
     terminal.write(`${warning}\n`);
 
+  const telemetry = await startTelemetry(env, { warn: (line) => terminal.write(`${line}\n`) });
+  try {
+    return await runLocked(loaded, { terminal, clock, signal, env, extensions, serve });
+  } finally {
+    await telemetry?.close();
+  }
+}
+
+async function runLocked(
+  loaded: ParsedConfig,
+  surroundings: StageSurroundings,
+): Promise<RunSummary> {
+  const { terminal, signal, serve } = surroundings;
+  const { config } = loaded;
   const role = serve?.train === false ? 'serve' : 'run';
   const place = placeOf(config);
   const unlock = await lockRun(place, role);
@@ -92,7 +106,7 @@ export async function run(options: RunOptions): Promise<RunSummary> {
     signal,
   });
   try {
-    return await runStages(loaded, { terminal, clock, signal, env, extensions, serve });
+    return await runStages(loaded, surroundings);
   } finally {
     await guard.stop();
     strayErrors.stop();

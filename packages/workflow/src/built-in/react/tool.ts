@@ -1,5 +1,6 @@
 /** Tools of an agent, called with the raw arguments that a model wrote. */
 import { describeError, type ToolDefinition } from '@trinity-rft/core';
+import { inToolSpan, noteFailure } from '@trinity-rft/telemetry/internal';
 
 export interface Tool {
   readonly definition: ToolDefinition;
@@ -16,7 +17,18 @@ export interface ToolOutcome {
  * Calls the tool `name` with the JSON that a model wrote. Unknown tools, invalid JSON and
  * exceptions become texts for the model.
  */
-export async function callTool(
+export const callTool = (
+  tools: readonly Tool[],
+  name: string,
+  rawArguments: string,
+): Promise<ToolOutcome> =>
+  inToolSpan(
+    { name, rawArguments },
+    ({ text }) => text,
+    () => call(tools, name, rawArguments),
+  );
+
+async function call(
   tools: readonly Tool[],
   name: string,
   rawArguments: string,
@@ -29,6 +41,7 @@ export async function callTool(
       return { ok: false, text: 'Error: the arguments must be a JSON object.' };
     return { ok: true, text: await tool.call(args as Record<string, unknown>) };
   } catch (error) {
+    noteFailure(error instanceof Error ? error : new Error(String(error)));
     return { ok: false, text: `Error: ${describeError(error)}` };
   }
 }

@@ -1,0 +1,122 @@
+/** The span of one model call, and the metrics of all. */
+import {
+  metrics,
+  SpanKind,
+  type Attributes,
+  type Histogram,
+  type MeterProvider,
+} from '@opentelemetry/api';
+import { capturesContent } from './content.js';
+import { contextOr, inSpan, type TraceContext } from './spans.js';
+
+export interface ModelCall {
+  readonly model: string;
+  readonly temperature?: number | undefined;
+  readonly topP?: number | undefined;
+  readonly topK?: number | undefined;
+  readonly maxTokens?: number | undefined;
+  readonly seed?: number | undefined;
+  /** Choices that are asked for. */
+  readonly n?: number | undefined;
+  /** As the client sent them. */
+  readonly messages: readonly unknown[];
+}
+
+export interface ModelAnswer {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly stopReasons: readonly string[];
+  readonly policyVersion: number;
+  readonly texts: readonly string[];
+}
+
+const provider = 'trinity-rft';
+interface Instruments {
+  readonly provider: MeterProvider;
+  /** Seconds. */
+  readonly duration: Histogram;
+  readonly tokens: Histogram;
+}
+
+let instruments: Instruments | undefined;
+
+/** Those of the SDK that is in the process now: it may have been started after this module was. */
+function currentInstruments(): Instruments {
+  const current = metrics.getMeterProvider();
+  if (instruments?.provider === current) return instruments;
+  const meter = current.getMeter('trinity-rft');
+  instruments = {
+    provider: current,
+    duration: meter.createHistogram('gen_ai.client.operation.duration', { unit: 's' }),
+    tokens: meter.createHistogram('gen_ai.client.token.usage', { unit: '{token}' }),
+  };
+  return instruments;
+}
+
+/** @param home the run's context, for calls that come without one */
+export async function inModelSpan<T>(
+  call: ModelCall,
+  home: TraceContext,
+  answered: (result: T) => ModelAnswer,
+  work: () => Promise<T>,
+): Promise<T> {
+  const common = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': provider,
+    'gen_ai.request.model': call.model,
+  };
+  const start = performance.now();
+  const options = {
+    name: `chat ${call.model}`,
+    kind: SpanKind.CLIENT,
+    parent: contextOr(home),
+    attributes: () => ({ ...common, ...requestAttributes(call) }),
+    ended: (result: T) => answerAttributes(answered(result)),
+  };
+  const result = await inSpan(options, work);
+  const { duration, tokens } = currentInstruments();
+  duration.record((performance.now() - start) / 1000, common);
+  const { inputTokens, outputTokens } = answered(result);
+  tokens.record(inputTokens, { ...common, 'gen_ai.token.type': 'input' });
+  tokens.record(outputTokens, { ...common, 'gen_ai.token.type': 'output' });
+  return result;
+}
+
+function requestAttributes({
+  temperature,
+  topP,
+  topK,
+  maxTokens,
+  seed,
+  n,
+  messages,
+}: ModelCall): Attributes {
+  const known: Attributes = {
+    'gen_ai.request.temperature': temperature,
+    'gen_ai.request.top_p': topP,
+    'gen_ai.request.top_k': topK,
+    'gen_ai.request.max_tokens': maxTokens,
+    'gen_ai.request.seed': seed,
+    'gen_ai.request.choice.count': n,
+  };
+  return capturesContent()
+    ? { ...known, 'gen_ai.input.messages': JSON.stringify(messages) }
+    : known;
+}
+
+function answerAttributes(answer: ModelAnswer): Attributes {
+  const { inputTokens, outputTokens, stopReasons, policyVersion, texts } = answer;
+  const known: Attributes = {
+    'gen_ai.usage.input_tokens': inputTokens,
+    'gen_ai.usage.output_tokens': outputTokens,
+    'gen_ai.response.finish_reasons': [...stopReasons],
+    'trinity.policy_version': policyVersion,
+  };
+  if (!capturesContent()) return known;
+  const messages = texts.map((content, i) => ({
+    role: 'assistant',
+    parts: [{ type: 'text', content }],
+    finish_reason: stopReasons[i],
+  }));
+  return { ...known, 'gen_ai.output.messages': JSON.stringify(messages) };
+}

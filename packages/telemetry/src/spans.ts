@@ -1,0 +1,85 @@
+/**
+ * Spans of runs, model calls and tools, named as OpenTelemetry names those of generative AI. Without
+ * an SDK in the process nothing is recorded, and no attribute is computed.
+ * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/
+ */
+import {
+  context,
+  propagation,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Context,
+  type Span,
+} from '@opentelemetry/api';
+import { describeError } from '@trinity-rft/core';
+
+const tracer = trace.getTracer('trinity-rft');
+
+export interface SpanOptions<T> {
+  readonly name: string;
+  readonly kind?: SpanKind;
+  /** Known from the start. */
+  readonly attributes: () => Attributes;
+  /** What the result adds. @default nothing */
+  readonly ended?: (result: T) => Attributes;
+  /** @default the active context */
+  readonly parent?: Context | undefined;
+}
+
+/** Calls `work` within a span; when it rejects, the span has the error, without stack and prompt. */
+export async function inSpan<T>(options: SpanOptions<T>, work: () => Promise<T>): Promise<T> {
+  const { name, kind = SpanKind.INTERNAL, attributes, ended, parent = context.active() } = options;
+  const span = tracer.startSpan(name, { kind }, parent);
+  if (!span.isRecording()) return work();
+  span.setAttributes(attributes());
+  try {
+    const result = await context.with(trace.setSpan(parent, span), work);
+    if (ended) span.setAttributes(ended(result));
+    return result;
+  } catch (error) {
+    noteError(span, error);
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+function noteError(span: Span, error: unknown): void {
+  span.setAttribute('error.type', errorType(error));
+  span.setStatus({ code: SpanStatusCode.ERROR, message: describeError(error) });
+}
+
+/** For the span that is active now, of work that reports its failure as a value. */
+export function noteFailure(error: Error): void {
+  const span = trace.getActiveSpan();
+  if (span?.isRecording()) noteError(span, error);
+}
+
+const errorType = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : error instanceof Error
+      ? error.name
+      : '_OTHER';
+
+/** Where spans that begin now belong. */
+export type TraceContext = Context;
+
+export const activeContext = (): TraceContext => context.active();
+
+/** The active context if a span is active, else `home`. */
+export const contextOr = (home: TraceContext): TraceContext =>
+  trace.getActiveSpan() === undefined ? home : context.active();
+
+/** Calls `work` in the context that a request's `traceparent` names, else in `home`. */
+export function inRequestContext<T>(headers: Headers, home: TraceContext, work: () => T): T {
+  const parent = headers.has('traceparent')
+    ? propagation.extract(home, headers, {
+        get: (from, key) => from.get(key) ?? undefined,
+        keys: (from) => [...from.keys()],
+      })
+    : home;
+  return context.with(parent, work);
+}

@@ -1,0 +1,40 @@
+/** The span of one attempt at a run. */
+import { inSpan } from './spans.js';
+
+export interface WorkflowSpan {
+  /** Name of the workflow. */
+  readonly workflow: string;
+  /** `batch/task/run` */
+  readonly run: string;
+  readonly taskset: string;
+  readonly row: number;
+  readonly isEval: boolean;
+  /** From 0. */
+  readonly attempt: number;
+}
+
+/** @param rewards of the result; none when the attempt failed */
+export const inWorkflowSpan = <T>(
+  { workflow, run, taskset, row, isEval, attempt }: WorkflowSpan,
+  rewards: (result: T) => readonly (number | undefined)[],
+  work: () => Promise<T>,
+): Promise<T> =>
+  inSpan(
+    {
+      name: `invoke_workflow ${workflow}`,
+      attributes: () => ({
+        'gen_ai.operation.name': 'invoke_workflow',
+        'gen_ai.workflow.name': workflow,
+        'trinity.run': run,
+        'trinity.taskset': taskset,
+        'trinity.row': row,
+        'trinity.eval': isEval,
+        'trinity.attempt': attempt,
+      }),
+      ended: (result) => {
+        const known = rewards(result).filter((reward) => reward !== undefined);
+        return known.length === 0 ? {} : { 'trinity.reward': known };
+      },
+    },
+    work,
+  );
