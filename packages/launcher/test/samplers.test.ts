@@ -14,8 +14,8 @@ const servers: VllmStandIn[] = [];
 let vocabSize = 0;
 
 /** The model folder only has to have a tokenizer, and a size. */
-const openModel = async (folder?: string): Promise<Engine> => {
-  const model = fakeEngine({ vocabSize, maxModelLen: 64 });
+const openModel = async (folder?: string, maxModelLen = 64): Promise<Engine> => {
+  const model = fakeEngine({ vocabSize, maxModelLen });
   if (folder !== undefined) await model.sampler.adopt({ kind: 'checkpoint', directory: folder }, 0);
   return model;
 };
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const row = JSON.stringify({ question: '1+2=', answer: '3' });
   writeFileSync(path.join(root, 'tasks.jsonl'), `${row}\n`.repeat(8));
   for (const apiKey of ['secret', 'secret'])
-    servers.push(await vllmStandIn({ open: openModel, vocabSize, apiKey }));
+    servers.push(await vllmStandIn({ open: (folder) => openModel(folder), vocabSize, apiKey }));
 });
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.close().catch(() => undefined)));
@@ -40,7 +40,7 @@ afterAll(async () => {
 const bigrams: EngineFactory = {
   name: 'bigrams',
   capabilities: fakeEngine().capabilities,
-  open: () => openModel(),
+  open: ({ maxModelLen }) => openModel(undefined, maxModelLen),
 };
 
 const anyDigit = defineReward({
@@ -48,7 +48,11 @@ const anyDigit = defineReward({
   score: ({ response }) => (/\d/.test(response) ? 1 : 0),
 });
 
-const runWith = async (name: string, changes: Readonly<Record<string, unknown>> = {}) => {
+const runWith = async (
+  name: string,
+  changes: Readonly<Record<string, unknown>> = {},
+  overrides: Readonly<Record<string, unknown>> = {},
+) => {
   const config = {
     name,
     checkpoint_root_dir: 'runs',
@@ -80,7 +84,7 @@ const runWith = async (name: string, changes: Readonly<Record<string, unknown>> 
   writeFileSync(configPath, JSON.stringify(config));
   const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
   const engines = [bigrams];
-  return run({ configPath, cwd: root, rewardFns: [anyDigit], engines, terminal });
+  return run({ configPath, cwd: root, rewardFns: [anyDigit], engines, terminal, overrides });
 };
 
 type Line = Readonly<Record<string, number>>;
@@ -103,6 +107,16 @@ it('trains on what the servers sample, with the weights of every step', async ()
   expect(differences).toHaveLength(4);
   expect(Math.max(...differences.map(([, value]) => Number(value)))).toBeLessThan(1e-5);
   expect(text).not.toContain('secret');
+});
+
+it('explores in a process of its own, which has no trainer', async () => {
+  const sides = await Promise.all([
+    runWith('apart', {}, { mode: 'train' }),
+    runWith('apart', {}, { mode: 'explore', explorer: { name: 'one' } }),
+  ]);
+  expect(sides.map(({ trainStep }) => trainStep)).toEqual([4, 4]);
+  const text = JSON.stringify(metricsOf(sides[0].checkpoint ?? ''));
+  expect(text.match(/"rollout\/runs\/ok":8\b/g)).toHaveLength(4);
 });
 
 it('goes on with one server when the other is killed, and loses no run', async () => {
