@@ -98,6 +98,18 @@ describe('several servers', () => {
     expect(after!.policyVersion).toBe(1);
   });
 
+  it('do a call again elsewhere that one of them fails at, wherever its prompt was read', async () => {
+    const servers = [await startServer(), await startServer()] as const;
+    const sampler = await openSampler(servers);
+    const [usual] = await sampler.sample(prompt, options);
+    for (const server of servers) server.fail({ status: 500 });
+    const before = servers.map(generated);
+    const [again] = await sampler.sample(prompt, options);
+    expect([...again!.tokens]).toEqual([...usual!.tokens]);
+    const asked = servers.map((server, i) => generated(server) - before[i]!);
+    expect(asked.toSorted((a, b) => a - b)).toEqual([1, 2]);
+  });
+
   it('finish a text with the adapter it began with, which then goes', async () => {
     const server = await startServer();
     const sampler = await openSampler([server], { lora: true });

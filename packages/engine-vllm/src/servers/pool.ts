@@ -99,8 +99,10 @@ export function createPool(options: PoolOptions): Pool {
     moving = result.catch(() => undefined);
     return result;
   };
-  const choose = (prompt: Int32Array): Member | undefined => {
-    const free = members.filter((member) => member.problem === undefined && member.busyForMs === 0);
+  const choose = (prompt: Int32Array, avoid: ReadonlySet<Member>): Member | undefined => {
+    const idle = members.filter((member) => member.problem === undefined && member.busyForMs === 0);
+    const others = idle.filter((member) => !avoid.has(member));
+    const free = others.length > 0 ? others : idle;
     const [idlest] = free.toSorted((a, b) => a.load - b.load);
     const seen = affinity.find(prompt);
     const takes = seen && free.includes(seen) && seen.load <= (idlest?.load ?? 0) + preferredLead;
@@ -119,9 +121,10 @@ export function createPool(options: PoolOptions): Pool {
     members.map(({ server, problem }) => `${server.url} ${problem ?? 'asks to wait'}`).join('; ');
 
   const attempt = async <T>(prompt: Int32Array, work: Work<T>, signal: AbortSignal): Promise<T> => {
-    for (let broken = 0; ;) {
+    const broken = new Set<Member>();
+    for (let failures = 0; ;) {
       signal.throwIfAborted();
-      const member = choose(prompt);
+      const member = choose(prompt, broken);
       if (!member) {
         await whenOneIsFree(signal);
         continue;
@@ -134,7 +137,9 @@ export function createPool(options: PoolOptions): Pool {
         if (error.kind === 'refused') throw refusal(error);
         if (error.kind === 'busy') member.pauseFor(error.retryAfterMs ?? busyMs);
         if (error.kind === 'lost' || error.kind === 'stale') leaveOut(member, error);
-        if (error.kind === 'broken' && ++broken >= mostBroken) throw unusable(error);
+        if (error.kind !== 'broken') continue;
+        broken.add(member);
+        if (++failures >= mostBroken) throw unusable(error);
       }
     }
   };
