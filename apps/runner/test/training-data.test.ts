@@ -2,8 +2,10 @@
 // leave over.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { readExperiences } from '@trinity-rft/buffer';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { main } from '../src/main.js';
 import { runHere } from './support/run-here.js';
 import {
   checkpointSteps,
@@ -145,6 +147,41 @@ describe('dpo on a file of pairs', () => {
       expect(recordOf('dpo killed')).toEqual(recordOf('dpo'));
     },
   );
+
+  it('learns what a person has chosen among answers of a run, in a database', async () => {
+    await runIt('answers', { buffer: { total_steps: 2 } });
+    const at = (file: string): string => path.join(workspace.root, file);
+    const answers = path.join(job('answers'), 'buffer/experience_buffer.db');
+    const choices = `sqlite:///${at('choices.db')}`;
+    let said = '';
+    const say = (text: string): void => void (said += text);
+    const pairs = (...args: readonly string[]) => main(['pairs', ...args], { out: say, err: say });
+    const tasks = ['--tasks', at('tasks.jsonl'), '--prompt-key', 'question'];
+    expect([await pairs(answers, ...tasks, '--output', choices), said]).toEqual([
+      0,
+      expect.stringMatching(/choices\.db: [1-8] pairs/),
+    ]);
+    const database = new DatabaseSync(at('choices.db'));
+    const { changes } = database.prepare('UPDATE pairs SET preferred = 2').run();
+    database.close();
+    expect(await pairs(choices, '--output', at('chosen.jsonl'))).toBe(0);
+    const format = { prompt_type: 'plaintext', prompt_key: 'prompt', chosen_key: 'chosen' };
+    const { error, trainer } = await runIt('chosen', dpo, {
+      buffer: {
+        train_batch_size: 1,
+        total_steps: Number(changes),
+        trainer_input: {
+          experience_buffer: {
+            path: 'chosen.jsonl',
+            format: { ...format, rejected_key: 'rejected' },
+          },
+        },
+      },
+    });
+    expect(error).toBeUndefined();
+    expect(trainer).toHaveLength(Number(changes));
+    expect(previewOf('chosen')[0]).toMatchObject({ info: { preference: 'chosen' } });
+  });
 
   it('names file, row, key and cure of a bad row before anything starts', async () => {
     workspace.write(

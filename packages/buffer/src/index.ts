@@ -44,6 +44,12 @@ export {
   type FileExperienceSourceOptions,
 } from './supervised/file-experience-source.js';
 export {
+  isDatabase,
+  readPairTable,
+  writePairTable,
+  type PairTable,
+} from './supervised/pair-table.js';
+export {
   answerPairs,
   chosenRows,
   type AnswerPair,

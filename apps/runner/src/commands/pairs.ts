@@ -1,6 +1,7 @@
 /** `trinity pairs`: stored answers for people to compare, and the rows for DPO that follow. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { ConfigError } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/core/internal';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 
@@ -9,6 +10,7 @@ interface PairsArguments {
   readonly tasks?: string;
   readonly promptKey: string;
   readonly labelStudio?: boolean;
+  readonly table: string;
 }
 
 export const addPairs: AddCommand = (program, { exitWith, write }) =>
@@ -17,20 +19,26 @@ export const addPairs: AddCommand = (program, { exitWith, write }) =>
     .description(
       'write two stored answers per task for a person to compare; then rows for dpo from the choices',
     )
-    .requiredOption('--output <file>', 'file to write')
+    .requiredOption(
+      '--output <file>',
+      'file to write; pairs also into a database: sqlite:///file.db or postgresql://...',
+    )
     .option('--tasks <file>', 'the task set that was explored; <from> is the database of the run')
     .option('--prompt-key <name>', 'column of the prompt in the task set', 'prompt')
+    .option('--table <name>', 'of a database: its column preferred holds the choices', 'pairs')
     .option('--label-studio', 'write a JSON list that Label Studio imports')
     .addHelpText(
       'after',
-      '\nWithout --tasks, <from> is the file with the choices: the lines that this command wrote, with\n"preferred" set to 1 or 2, or the JSON export of Label Studio.',
+      '\nWithout --tasks, <from> is the file with the choices: the lines that this command wrote, with\n"preferred" set to 1 or 2, the JSON export of Label Studio,\nor the database with the choices.',
     )
     .action(
       exitWith(async (from: string, given: PairsArguments) => {
         const count = await (given.tasks === undefined
           ? writeChosen(from, given)
           : writePairs(from, { ...given, tasks: given.tasks }));
-        write(`${given.output}: ${count} ${given.tasks === undefined ? 'rows' : 'pairs'}\n`);
+        write(
+          `${redactText(given.output)}: ${count} ${given.tasks === undefined ? 'rows' : 'pairs'}\n`,
+        );
         return exitCodes.done;
       }),
     );
@@ -40,13 +48,15 @@ const lines = (rows: readonly unknown[]): string =>
 
 async function writePairs(
   database: string,
-  { tasks, promptKey, labelStudio, output }: PairsArguments & { readonly tasks: string },
+  { tasks, promptKey, labelStudio, output, table }: PairsArguments & { readonly tasks: string },
 ): Promise<number> {
-  const { answerPairs, readExperiences, readTaskRows } = await import('@trinity-rft/buffer');
+  const { answerPairs, isDatabase, readExperiences, readTaskRows, writePairTable } =
+    await import('@trinity-rft/buffer');
   const rows = await readTaskRows({ name: 'tasks', path: tasks });
   const reader = readExperiences(database);
   try {
     const pairs = answerPairs(reader.experiences(), { rows, promptKey });
+    if (isDatabase(output)) return await writePairTable({ url: output, table }, pairs);
     const text = labelStudio
       ? `${JSON.stringify(
           pairs.map((data) => ({ data })),
@@ -61,17 +71,22 @@ async function writePairs(
   }
 }
 
-async function writeChosen(from: string, { output }: PairsArguments): Promise<number> {
-  const { chosenRows } = await import('@trinity-rft/buffer');
+async function writeChosen(from: string, { output, table }: PairsArguments): Promise<number> {
+  const { chosenRows, isDatabase, readPairTable } = await import('@trinity-rft/buffer');
+  const items = isDatabase(from) ? await readPairTable({ url: from, table }) : await readFrom(from);
+  const rows = chosenRows(items);
+  await writeFile(output, lines(rows));
+  return rows.length;
+}
+
+async function readFrom(from: string): Promise<readonly unknown[]> {
   const text = await readFile(from, 'utf8').catch((cause: unknown) => {
     throw new ConfigError(`${from} cannot be read: ${(cause as Error).message}.`, {
       code: 'ARGUMENT_INVALID',
       cause,
     });
   });
-  const rows = chosenRows(parse(text, from));
-  await writeFile(output, lines(rows));
-  return rows.length;
+  return parse(text, from);
 }
 
 function parse(text: string, from: string): readonly unknown[] {

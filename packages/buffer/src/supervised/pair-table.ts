@@ -1,0 +1,99 @@
+/** Pairs to compare in a database, where people choose for as long as they like. */
+import { redactText, TaskError } from '@trinity-rft/core/internal';
+import { readSqlRows } from '../tasks/sql-rows.js';
+import type { AnswerPair } from './preference-pairs.js';
+
+export interface PairTable {
+  /** `sqlite:///file.db` or `postgresql://user:password@host/database`. */
+  readonly url: string;
+  /** Columns `id`, `prompt`, `answer1`, `answer2` and `preferred`: 1, 2 or null. */
+  readonly table: string;
+}
+
+export const isDatabase = (text: string): boolean => /^(?:sqlite|postgres(?:ql)?):\/\//.test(text);
+
+/** The rows, for `chosenRows`. @throws TaskError when they cannot be read */
+export const readPairTable = ({ url, table }: PairTable): Promise<readonly unknown[]> =>
+  readSqlRows({ name: table, path: url, table });
+
+/**
+ * Adds pairs to the table, which is created if it is not there. What is there stays, and with it what
+ * has been chosen. Returns how many were added.
+ * @throws TaskError when it cannot be written
+ */
+export async function writePairTable(
+  { url, table }: PairTable,
+  pairs: readonly AnswerPair[],
+): Promise<number> {
+  try {
+    return await (url.startsWith('sqlite:') ? intoSqlite : intoPostgres)(url, table, pairs);
+  } catch (cause) {
+    throw new TaskError(
+      redactText(
+        `Pairs cannot be written to table ${quoted(table)} of ${url}: ${(cause as Error).message}.`,
+      ),
+      { code: 'PAIRS_UNWRITABLE', cause },
+    );
+  }
+}
+
+const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`;
+
+const createTable = (table: string): string =>
+  `CREATE TABLE IF NOT EXISTS ${quoted(table)} (id text PRIMARY KEY, prompt text NOT NULL, answer1 text NOT NULL, answer2 text NOT NULL, preferred integer CHECK (preferred IN (1, 2)))`;
+
+const insertRow = (table: string, values: string): string =>
+  `INSERT INTO ${quoted(table)} (id, prompt, answer1, answer2) VALUES (${values}) ON CONFLICT (id) DO NOTHING`;
+
+const valuesOf = ({ id, prompt, answer1, answer2 }: AnswerPair): string[] => [
+  id,
+  prompt,
+  answer1,
+  answer2,
+];
+
+type Write = (url: string, table: string, pairs: readonly AnswerPair[]) => Promise<number>;
+
+const intoSqlite: Write = async (url, table, pairs) => {
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+  const database = new DatabaseSync(url.replace(/^sqlite:\/\/\//, ''));
+  try {
+    database.exec('PRAGMA busy_timeout = 60000');
+    database.exec(createTable(table));
+    database.exec('BEGIN IMMEDIATE');
+    const insert = database.prepare(insertRow(table, '?, ?, ?, ?'));
+    const added = pairs.map((pair) => Number(insert.run(...valuesOf(pair)).changes));
+    database.exec('COMMIT');
+    return sum(added);
+  } finally {
+    database.close();
+  }
+};
+
+const intoPostgres: Write = async (url, table, pairs) => {
+  const { default: pg } = await import('pg').catch((cause: unknown) => {
+    throw new TaskError('PostgreSQL needs the package pg. Install it: npm install pg.', {
+      code: 'PACKAGE_MISSING',
+      cause,
+    });
+  });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 60_000 });
+  // A connection that breaks rejects the query; unheard, its event would end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query(createTable(table));
+    const added: number[] = [];
+    for (const pair of pairs) {
+      const { rowCount } = await client.query(insertRow(table, '$1, $2, $3, $4'), valuesOf(pair));
+      added.push(rowCount ?? 0);
+    }
+    await client.query('COMMIT');
+    return sum(added);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+};
+
+const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
