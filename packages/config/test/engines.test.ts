@@ -269,3 +269,43 @@ describe('the correction for another sampler', () => {
     });
   });
 });
+
+describe('the engine of Tinker servers', () => {
+  const capabilities = {
+    ...engines.onnx.capabilities,
+    entropyGradient: 'none',
+    entropy: false,
+    temperature: false,
+    samplingControls: false,
+    valueHead: false,
+    fullParameter: false,
+    lora: false,
+    ownSection: 'model.tinker',
+  } as const;
+  const names = { engines: { ...engines, tinker: { name: 'tinker', capabilities } } };
+  const model = 'model:\n  model_path: ./tiny\n  tinker: { enable: true, rank: 4 }';
+  const check = (rest = '', more = '') =>
+    problems(cwd, yaml({ model: `${model}${more}`, rest }), names).map(({ key }) => key);
+
+  it('is chosen by model.tinker, and leaves out the entropy that is only reported', () => {
+    expect(stageOf(cwd, yaml({ model }), names)).toMatchObject({
+      engine: 'tinker',
+      model: { tinker: { rank: 4, trainMlp: true, baseUrl: undefined } },
+      algorithm: { entropyLossFn: { name: 'none' }, needs: { entropy: 'none' } },
+    });
+  });
+
+  it.each([
+    ['explorer: { constrained_decoding: true }', '', 'explorer.constrained_decoding'],
+    ['', '\n  temperature: 0.7', 'model.temperature'],
+    ['', '\n  min_response_tokens: 2', 'model.min_response_tokens'],
+    ['', '\n  lora_configs: [{ lora_rank: 4 }]', 'model.lora_configs'],
+    [trainer('onnx'), '', 'trainer.trainer_type'],
+  ])('cannot do %j %j', (rest, more, key) => {
+    expect(check(rest, more)).toEqual([key]);
+  });
+
+  it('is refused where there is none', () => {
+    expect(problems(cwd, yaml({ model }))[0]).toMatchObject({ key: 'model.tinker.enable' });
+  });
+});

@@ -1,5 +1,5 @@
 /** Brings an adapter home: the folder that PEFT and vLLM read. */
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import path from 'node:path';
@@ -7,6 +7,7 @@ import { describeError } from '@trinity-rft/core';
 import { CheckpointError } from '@trinity-rft/core/internal';
 import { paths } from '@trinity-rft/tinker-protocol';
 import { extract } from 'tar';
+import { z } from 'zod';
 import type { Answer, Connection } from '../http/connection.js';
 
 const mostRedirects = 5;
@@ -40,6 +41,7 @@ export async function fetchAdapter(
       `The archive of the adapter ${source.name} holds ${names.join(', ') || 'nothing'}, but no ${missing.join(' and no ')}.`,
       { code: 'TINKER_ARCHIVE' },
     );
+  await nameModules(directory);
 }
 
 async function download(connection: Connection, first: string): Promise<Uint8Array> {
@@ -59,6 +61,27 @@ async function download(connection: Connection, first: string): Promise<Uint8Arr
   throw new CheckpointError(`The Tinker server sent no adapter from ${first}.`, {
     code: 'TINKER_ARCHIVE',
   });
+}
+
+const loose = z.looseObject({ target_modules: z.unknown() });
+
+/** SkyRL names no modules, which PEFT would fill in by the kind of model: the tensors say which. */
+async function nameModules(directory: string): Promise<void> {
+  const file = path.join(directory, 'adapter_config.json');
+  const config = loose.parse(JSON.parse(await readFile(file, 'utf8')));
+  if (config.target_modules) return;
+  const tensors = await tensorNames(path.join(directory, 'adapter_model.safetensors'));
+  const modules = tensors.flatMap((name) => /([^.]+)\.lora_A\./.exec(name)?.[1] ?? []);
+  const target_modules = [...new Set(modules)].toSorted();
+  await writeFile(file, `${JSON.stringify({ ...config, target_modules }, null, 2)}\n`);
+}
+
+/** A safetensors file begins with the length of its header, which is JSON. */
+async function tensorNames(file: string): Promise<readonly string[]> {
+  const bytes = await readFile(file);
+  const length = Number(bytes.readBigUInt64LE(0));
+  const header = JSON.parse(bytes.subarray(8, 8 + length).toString()) as object;
+  return Object.keys(header);
 }
 
 /** Folder of the adapter in a checkpoint, as the embedded engine names it. */

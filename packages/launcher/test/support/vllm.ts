@@ -46,7 +46,7 @@ export async function findVllm(): Promise<FoundVllm> {
 }
 
 /** vLLM needs Python 3.12 or newer. */
-async function findUv(): Promise<{ readonly program: string; readonly python: string }> {
+export async function findUv(): Promise<{ readonly program: string; readonly python: string }> {
   const folder = path.join(cache, 'uv');
   const [program, python] = ['uv', 'python'].map((name) => path.join(folder, 'bin', name));
   if (!program || !python) throw new Error('unreachable');
