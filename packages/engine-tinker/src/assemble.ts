@@ -15,6 +15,7 @@ export interface EngineParts extends CheckpointOptions {
   readonly limits: RowLimits;
   readonly traits: ServerTraits;
   readonly delivery: WeightDelivery;
+  readonly initialWeights: () => Promise<SamplingHandle>;
   /** The initial weights, if they are kept. */
   readonly reference: SamplingHandle | undefined;
   readonly tokenBytes: readonly Uint8Array[] | undefined;
@@ -59,7 +60,7 @@ function trainingHalf(
   });
 }
 
-function samplingHalf({ context, delivery, limits, tokenBytes, trained }: EngineParts): {
+function samplingHalf({ context, delivery, trained, ...parts }: EngineParts): {
   readonly sampler: Sampler;
   readonly publish: () => Promise<void>;
 } {
@@ -74,7 +75,7 @@ function samplingHalf({ context, delivery, limits, tokenBytes, trained }: Engine
     return published;
   };
   return {
-    sampler: createSampler({ calls: context.calls, limits, tokenBytes, weightsOf }),
+    sampler: createSampler({ ...parts, calls: context.calls, weightsOf }),
     publish: async () => {
       const before = published;
       published = await delivery.ofModel(trained.model);

@@ -14,7 +14,7 @@ import { createCalls } from './remote/calls.js';
 import { createModel, type ModelContext, type ModelOptions } from './remote/model.js';
 import { openSession } from './remote/session.js';
 import type { SamplingHandle } from './sample/handle.js';
-import { deliverWeights, type WeightDelivery } from './sample/weights.js';
+import { deliverWeights } from './sample/weights.js';
 import type { RowLimits } from './train/rows.js';
 
 export interface TinkerEngineOptions {
@@ -104,22 +104,19 @@ async function openModel(options: OpenOptions): Promise<Engine> {
   const delivery = deliverWeights({ context, connection, model, sampling: traits.sampling });
   const trained = { model: await createModel(context, model), step: 0 };
   if (initial !== undefined) await trained.model.load(initial.weights, false);
-  const reference = options.reference ? await initialWeights(delivery, initial) : undefined;
-  return assembleEngine({ ...options, traits, delivery, trained, reference });
+  const initialWeights = (): Promise<SamplingHandle> =>
+    initial === undefined ? delivery.ofBase() : delivery.ofCheckpoint(initial);
+  const reference = options.reference ? await initialWeights() : undefined;
+  return assembleEngine({ ...options, traits, delivery, trained, initialWeights, reference });
 }
-
-const initialWeights = (
-  delivery: WeightDelivery,
-  initial: CheckpointRecord | undefined,
-): Promise<SamplingHandle> =>
-  initial === undefined ? delivery.ofBase() : delivery.ofCheckpoint(initial);
 
 function limitsOf(
   { modelPath, maxModelLen = Infinity }: TinkerEngineOptions,
   { vocabSize, maxPositions }: ModelSizes,
   { maxContext }: BaseModel,
 ): RowLimits {
-  const longest = Math.min(maxModelLen, maxPositions, maxContext);
+  // To score a text, a token is sampled after it, which is thrown away.
+  const longest = Math.min(maxModelLen, Math.min(maxPositions, maxContext) - 1);
   if (Number.isFinite(longest)) return { vocabSize, maxModelLen: longest };
   throw new EngineError(
     `Neither ${modelPath} nor the Tinker server says how long a sequence may be. Set model.max_model_len.`,

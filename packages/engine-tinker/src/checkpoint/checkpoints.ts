@@ -36,16 +36,17 @@ interface SaveOptions {
 }
 
 async function save(
-  { connection, model, trained, modelPath }: CheckpointOptions,
+  options: CheckpointOptions,
   { directory, name, optimizer }: SaveOptions,
 ): Promise<void> {
+  const { model, trained, modelPath } = options;
   const { model: remote, step } = trained;
   const [weights, sampler] = await Promise.all([
     remote.saveWeights(name),
     remote.saveAdapter(name),
   ]);
   await copyModelFiles(modelPath, directory);
-  await fetchAdapter(connection, { modelId: remote.id, name }, adapterFolder(directory));
+  await bringAdapterHome(options, { modelId: remote.id, name }, directory);
   await writeRecord(directory, {
     version: 1,
     base_model: model.baseModel,
@@ -55,6 +56,20 @@ async function save(
     step,
     optimizer,
   });
+}
+
+/** A server may keep its archives to itself: its checkpoints are good all the same. */
+async function bringAdapterHome(
+  { connection, context: { logger } }: CheckpointOptions,
+  source: { readonly modelId: string; readonly name: string },
+  directory: string,
+): Promise<void> {
+  try {
+    await fetchAdapter(connection, source, adapterFolder(directory));
+  } catch (error) {
+    if (!(error instanceof EngineError) || error.details['status'] !== 404) throw error;
+    logger.warn('The Tinker server hands out no adapters: checkpoints say where theirs lie there.');
+  }
 }
 
 /** Weights can be loaded only into a new model: the one before is given up. */

@@ -1,6 +1,5 @@
 /** The sampling half of the engine. */
 import { ModelError, type Sampler } from '@trinity-rft/core';
-import { EngineError } from '@trinity-rft/core/internal';
 import type { SampledSequence, SamplingOptions, TokenRow } from '@trinity-rft/core/internal';
 import pLimit from 'p-limit';
 import type { Calls } from '../remote/calls.js';
@@ -15,19 +14,29 @@ export interface SamplerOptions {
   readonly tokenBytes: readonly Uint8Array[] | undefined;
   /** Weights of a checkpoint folder, or those that were published last. */
   readonly weightsOf: (source: Parameters<Sampler['adopt']>[0]) => Promise<SamplingHandle>;
+  /** The weights that the engine was opened with: those before the first are adopted. */
+  readonly initialWeights: () => Promise<SamplingHandle>;
+}
+
+interface AdoptedWeights {
+  readonly handle: SamplingHandle;
+  readonly version: number;
 }
 
 /** Each request holds a connection. */
 const mostRequests = 256;
 
-export function createSampler({ calls, limits, tokenBytes, weightsOf }: SamplerOptions): Sampler {
+export function createSampler(options: SamplerOptions): Sampler {
+  const { calls, limits, tokenBytes, weightsOf, initialWeights } = options;
   const { maxModelLen } = limits;
   const places = pLimit(mostRequests);
-  let current: { readonly handle: SamplingHandle; readonly version: number } | undefined;
+  let initial: Promise<SamplingHandle> | undefined;
+  let current: AdoptedWeights | undefined;
 
-  const inUse = (): { readonly handle: SamplingHandle; readonly version: number } => {
+  const inUse = async (): Promise<AdoptedWeights> => {
     if (current) return current;
-    throw new EngineError('Nothing was published to sample from.', { code: 'ENGINE_NO_WEIGHTS' });
+    initial ??= initialWeights();
+    return { handle: await initial, version: -1 };
   };
   return {
     maxModelLen,
@@ -44,7 +53,7 @@ export function createSampler({ calls, limits, tokenBytes, weightsOf }: SamplerO
       checkPrompt(prompt, limits);
       checkOptions(options, tokenBytes);
       // The weights at the time of the call, also if it waits for a place.
-      const { handle, version } = inUse();
+      const { handle, version } = await inUse();
       const { n = 1, maxTokens } = options;
       const params = paramsOf(options, Math.min(maxTokens, maxModelLen - prompt.length));
       const request = { prompt, count: n, params };
@@ -60,7 +69,7 @@ export function createSampler({ calls, limits, tokenBytes, weightsOf }: SamplerO
       throwIfAborted(signal);
       const fault = faultOf(row, limits);
       if (fault !== undefined) throw new ModelError(`The text ${fault}.`, { status: 400 });
-      const { handle } = inUse();
+      const { handle } = await inUse();
       return places(() => scoreRow(calls, handle, row, signal));
     },
   };
