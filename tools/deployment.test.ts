@@ -103,7 +103,8 @@ describe('manifests of Kubernetes', () => {
       if (!template) continue;
       expect(template.metadata?.labels).toEqual(spec?.selector?.matchLabels);
       // Otherwise the API refuses it.
-      if (spec?.podFailurePolicy !== undefined) expect(template.spec.restartPolicy).toBe('Never');
+      const policy = spec?.podFailurePolicy && 'Never';
+      expect(template.spec.restartPolicy).toBe(policy);
       const { containers, volumes = [] } = template.spec;
       for (const { persistentVolumeClaim: claim } of volumes)
         expect(names('PersistentVolumeClaim')).toContain(claim.claimName);

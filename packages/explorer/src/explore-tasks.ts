@@ -131,7 +131,7 @@ async function explore(exploring: Exploring, leased: LeasedTask): Promise<void> 
   const { store, member, inFlight, taskOf, startTask, onResult, signal } = exploring;
   try {
     const running = startTask(await taskOf(leased));
-    inFlight.set(leased, running.cutOff);
+    inFlight.set(leased, () => running.cutOff());
     const outcome = await running.outcome;
     // The last calls may have used weights whose proof is under way.
     await exploring.following;

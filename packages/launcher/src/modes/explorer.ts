@@ -137,8 +137,8 @@ async function explore(
     },
     taskOf: (leased) => tasks.taskAt(leased),
     startTask: (task) => {
-      const { outcome, cutOff } = startTask(task);
-      return { outcome: outcome.then(learnTimes), cutOff };
+      const running = startTask(task);
+      return { outcome: running.outcome.then(learnTimes), cutOff: () => running.cutOff() };
     },
     onResult: (leased, result) => {
       if (result === 'stored') counts.done++;

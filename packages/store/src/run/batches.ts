@@ -64,10 +64,11 @@ async function unusedIn(
     .select('uid')
     .where('run', '=', run)
     .where('uid', 'in', uids)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('use')
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('use')
             .select('use.uid')
             .where('use.run', '=', run)
             .whereRef('use.uid', '=', 'experience.uid')
