@@ -2,7 +2,7 @@
  * Runs that train adapters: what they leave behind opens everywhere, and they resume and repeat as
  * other runs do.
  */
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { loadModelFolder } from '@trinity-rft/engine-onnx';
@@ -105,6 +105,28 @@ describe('a run that trains adapters', () => {
     const lines = recordOf('whole').lines.map(({ metrics }) => metrics);
     expect(lines.filter((metrics) => metrics['actor/grad_norm']! > 0).length).toBeGreaterThan(2);
     expect(lines.at(-1)!['actor/kl_loss']).toBeGreaterThan(0);
+  });
+
+  it('merges them into its last checkpoint alone, or where it is told to', async () => {
+    const withWeights = (name: string): readonly boolean[] =>
+      checkpointSteps(job(name)).map((step) =>
+        existsSync(path.join(job(name), `global_step_${step}/model.safetensors`)),
+      );
+    const stage = path.join('whole', 'grpo');
+    expect(withWeights(stage)).toEqual([false, false, false, false, false, true]);
+    for (const name of ['always', 'never']) {
+      const file = workspace.config(`${name}.yaml`, {
+        name,
+        model: { lora_configs: [{ lora_rank: 2 }] },
+        buffer: { total_steps: 2 },
+        trainer: { save_interval: 1, save_hf_checkpoint: name },
+      });
+      expect((await runHere(workspace, file)).error).toBeUndefined();
+    }
+    expect([withWeights('always'), withWeights('never')]).toEqual([
+      [true, true],
+      [false, false],
+    ]);
   });
 
   it('names the model that its adapters belong to', () => {

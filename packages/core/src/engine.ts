@@ -92,11 +92,22 @@ export interface TrainEngine {
    */
   publish(version: number): Promise<void>;
   /** Writes a Hugging Face folder into `directory`; with `optimizer`, also moments and counters. */
-  save(directory: string, options: { readonly optimizer: boolean }): Promise<void>;
+  save(directory: string, options: SaveOptions): Promise<void>;
   /** Reads back what {@link save} wrote. Without optimizer files the moments start at 0. */
   load(directory: string): Promise<void>;
   /** Numbers about memory and time since the last call, for the monitor (`perf/...`). */
   stats(): Promise<Metrics>;
+}
+
+export interface SaveOptions {
+  /** With the moments, to continue from. */
+  readonly optimizer: boolean;
+  /**
+   * Of adapters: also the whole model with them merged in. Without it, the folder is read with the
+   * model that they belong to.
+   * @default true
+   */
+  readonly merged?: boolean;
 }
 
 export interface SamplingOptions {

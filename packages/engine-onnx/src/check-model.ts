@@ -2,7 +2,8 @@
 import type { ModelCheck } from '@trinity-rft/core';
 
 import { checkMaxModelLen } from './model/max-model-len.js';
-import { checkWeights, readModelFiles } from './storage/model-folder.js';
+import { checkMergedWeights } from './lora/load-model.js';
+import { readModelFiles } from './storage/model-folder.js';
 
 /**
  * @throws CheckpointError when the folder is of a model that cannot be run, or its weights do not
@@ -15,5 +16,5 @@ export async function checkModel({
 }: ModelCheck): Promise<void> {
   const { config } = await readModelFiles(modelPath);
   checkMaxModelLen({ modelPath, maxModelLen }, config);
-  if (weights) await checkWeights(modelPath, config);
+  if (weights) await checkMergedWeights(modelPath, config);
 }

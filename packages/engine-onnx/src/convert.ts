@@ -4,13 +4,13 @@ import { join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core/internal';
 
+import { loadModel } from './lora/load-model.js';
 import { openAdapters } from './lora/open.js';
 import type { ModelConfig } from './model/config.js';
 import { parameterSpecs } from './model/parameters.js';
 import { WeightBuffers } from './model/weights.js';
 import type { StoredType } from './storage/dtype.js';
 import { writeWhole } from './storage/files.js';
-import { loadModelFolder } from './storage/model-folder.js';
 import { writeShards } from './storage/shards.js';
 
 /** Names of number formats in config.json. */
@@ -50,7 +50,7 @@ export interface ConvertedModel {
  */
 export async function convertModel(options: ConvertModelOptions): Promise<ConvertedModel> {
   const { from, to, adapter, dtype = 'float32', shardBytes = Infinity } = options;
-  const { config, configText, companions, weights } = await loadModelFolder(from);
+  const { config, configText, companions, weights } = await loadModel(from);
   const flat = adapter === undefined ? weights : await merged(config, weights, adapter);
   await makeEmptyFolder(to);
   const tensors = parameterSpecs(config).map(({ name, shape, offset, size }) => ({

@@ -33,8 +33,8 @@ export interface OnnxEngineOptions {
   readonly reference?: boolean;
   /**
    * Train low-rank adapters; the weights of `modelPath` stay unchanged. The sampler uses the
-   * adapters, the reference does not. Checkpoints hold the merged weights, and in `lora_adapter`
-   * the adapters as PEFT reads them.
+   * adapters, the reference does not. Checkpoints hold in `lora_adapter` the adapters as PEFT
+   * reads them, and the merged weights unless `save` is told otherwise.
    * @default all weights are trained
    */
   readonly lora?: LoraOptions;

@@ -35,6 +35,11 @@ export interface TrainerSettings {
   readonly saveInterval?: number;
   /** @default all */
   readonly maxCheckpointsToKeep?: number;
+  /**
+   * Of adapters: the checkpoints that also hold the whole model with them merged in.
+   * @default last
+   */
+  readonly saveHfCheckpoint?: 'last' | 'always' | 'never';
   /** Required if `algorithm.needs.valueHead`. */
   readonly critic?: CriticSettings;
 }
@@ -208,11 +213,13 @@ async function save(
 ): Promise<Checkpoint> {
   const { engine, critic, settings, jobDirectory } = options;
   const { clock } = options.runtime;
+  const { saveHfCheckpoint = 'last' } = settings;
+  const merged = saveHfCheckpoint === 'always' || (saveHfCheckpoint === 'last' && final);
   const start = clock.now();
   const checkpoint = await writeCheckpoint(jobDirectory, {
     step: progress.step,
     final,
-    fill: (directory) => saveTrainer(directory, { engine, critic }, progress.state),
+    fill: (directory) => saveTrainer(directory, { engine, critic }, progress.state, { merged }),
   });
   await pruneCheckpoints(jobDirectory, settings.maxCheckpointsToKeep);
   await options.onCheckpoint?.(progress.step);

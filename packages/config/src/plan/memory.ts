@@ -1,6 +1,10 @@
 /** How much memory the embedded engine needs for a model, from its shape alone. */
 import type { Disk } from '../resolve/base/disk.js';
-import { readModelFolder, type ModelShape } from '../resolve/model/model-folder.js';
+import {
+  linearModulesOf,
+  readModelFolder,
+  type ModelShape,
+} from '../resolve/model/model-folder.js';
 import type { LoraConfig, StageConfig } from '../resolve/base/resolved.js';
 
 /** Sizes in MiB. */
@@ -96,9 +100,8 @@ const cacheSize = (
   Math.min(budget, (explorer.concurrency * maxModelLen * keyValueBytesPerToken(shape)) / mebibyte);
 
 /** The rank of a stored adapter is in its folder; the default of the file is used instead. */
-function adapterParameters(
-  lora: LoraConfig,
-  {
+function adapterParameters(lora: LoraConfig, shape: ModelShape): number {
+  const {
     hiddenSize: D,
     heads: H,
     keyValueHeads: K,
@@ -106,8 +109,7 @@ function adapterParameters(
     intermediateSize: F,
     layers,
     experts,
-  }: ModelShape,
-): number {
+  } = shape;
   const stored = lora.path !== undefined;
   const rank = stored ? 32 : lora.rank;
   const ends: Readonly<Record<string, number>> = {
@@ -118,9 +120,11 @@ function adapterParameters(
     gate_proj: D + F,
     up_proj: D + F,
     down_proj: F + D,
+    qkv_proj: D + (H + 2 * K) * W,
+    gate_up_proj: D + 2 * F,
   };
   const named =
-    stored || lora.targetModules === 'all-linear' ? Object.keys(ends) : lora.targetModules;
+    stored || lora.targetModules === 'all-linear' ? linearModulesOf(shape) : lora.targetModules;
   // Experts have no adapters.
   const targets = experts ? named.filter((name) => /^[qkvo]_/.test(name)) : named;
   return layers * rank * targets.reduce((sum, name) => sum + (ends[name] ?? 0), 0);

@@ -25,6 +25,9 @@ export const linearModules = [
   'down_proj',
 ] as const;
 
+/** Of families that make queries, keys and values, or gate and up, by one matrix. */
+export const fusedModules = ['qkv_proj', 'gate_up_proj'] as const;
+
 /** One word, several with commas, or a list. */
 export const oneOrMore = <S extends z.ZodType>(item: S) =>
   z.preprocess(
@@ -52,12 +55,12 @@ const lora = z
     lora_alpha: field(float({ above: 0 }), 32, 'Scale: the adapter counts alpha / rank times.'),
     lora_dtype: field(text(), 'auto', 'Number format.', ignored(float32)),
     target_modules: field(
-      oneOrMore(oneOf(['all-linear', ...linearModules])),
+      oneOrMore(oneOf(['all-linear', ...linearModules, ...fusedModules])),
       ['all-linear'],
       'Layers with an adapter: all-linear, one name or a list.',
     ),
     exclude_modules: maybe(
-      oneOrMore(oneOf(linearModules)),
+      oneOrMore(oneOf([...linearModules, ...fusedModules])),
       'Layers without one; one name or a list.',
     ),
     is_dummy: filledIn(),

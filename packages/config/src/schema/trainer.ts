@@ -206,9 +206,7 @@ const trainerShape = {
   save_hf_checkpoint: field(
     oneOf(['last', 'always', 'never']),
     'last',
-    'Every checkpoint is a Hugging Face folder here.',
-    ignored('Every checkpoint is a Hugging Face folder.', { values: ['never'] }),
-    derived,
+    'With an adapter: the checkpoints that hold the whole model too, with the adapter merged in. Without one, all do.',
   ),
   grad_clip: field(float({ min: 0 }), 1, 'Largest global gradient norm; 0 = no clipping.', derived),
   use_dynamic_bsz: verlFlag(true),

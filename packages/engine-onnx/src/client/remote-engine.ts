@@ -78,7 +78,8 @@ function remoteTrainer(link: Link<EngineMethods>, pool: SamplerPool): TrainEngin
     },
     step: (options) => link.call('step', options),
     publish: () => link.call('publish'),
-    save: (directory, { optimizer }) => link.call('save', { directory, optimizer }),
+    save: (directory, { optimizer, merged = true }) =>
+      link.call('save', { directory, optimizer, merged }),
     load: (directory) => link.call('load', { directory }),
     stats: () => pool.stats(),
   };

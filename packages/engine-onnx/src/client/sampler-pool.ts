@@ -75,11 +75,7 @@ export class SamplerPool {
   /** All samplers switch to the same weights at the same place in the order of calls. */
   async adopt(source: WeightSource, version: number): Promise<void> {
     this.#startOthers();
-    const outcomes = await Promise.allSettled(
-      source.kind === 'published'
-        ? this.#adoptFromFirst(source, version)
-        : this.#all.map(({ link }) => link.call('adopt', { source, version, copyTo: [] })),
-    );
+    const outcomes = await Promise.allSettled(this.#adoptFromFirst(source, version));
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
@@ -116,9 +112,9 @@ export class SamplerPool {
     for (const call of this.#adoptFromFirst({ kind: 'initial' }, -1)) call.catch(() => undefined);
   }
 
-  /** The first sampler's thread has the weights and sends them to the others. */
+  /** The first sampler's thread has the weights, or reads them, and sends them to the others. */
   #adoptFromFirst(
-    source: { readonly kind: 'initial' | 'published' },
+    source: WeightSource | { readonly kind: 'initial' },
     version: number,
   ): Promise<void>[] {
     const copyTo: MessagePort[] = [];

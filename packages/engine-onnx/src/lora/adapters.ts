@@ -99,10 +99,11 @@ export class Adapters implements Trainable {
     });
   }
 
-  /** Continues from a checkpoint: the matrices, and the merged weights. */
-  async restore(flat: Float32Array, weights: Float32Array): Promise<void> {
+  /** Continues from a checkpoint: the matrices, and the merged weights if it has them. */
+  async restore(flat: Float32Array, weights: Float32Array | undefined): Promise<void> {
     this.flat.set(flat);
-    await this.#weights.replace(async (to) => to.set(weights));
+    if (weights) await this.#weights.replace(async (to) => to.set(weights));
+    else await this.merge();
   }
 
   /** Frees the session. The weights belong to the caller. */

@@ -1,15 +1,19 @@
 /**
- * Checkpoints of a run that trains adapters: a complete model folder with the adapters merged in, and
- * inside it a folder with the adapters, as PEFT reads them, and their moments.
+ * Checkpoints of a run that trains adapters: a model folder, and inside it a folder with the adapters,
+ * as PEFT reads them, and their moments. The model folder is complete, with the adapters merged in,
+ * or has no weights: then the model below is needed to read it, which the adapters name.
  */
+import { createHash } from 'node:crypto';
+import { readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core/internal';
 
-import { adapterFolder, loadWeightsOf } from '../storage/checkpoint.js';
-import { isFile } from '../storage/files.js';
-import { saveModelFolder, type ModelFiles } from '../storage/model-folder.js';
+import { assertSameModel, loadWeightsOf } from '../storage/checkpoint.js';
+import { isFile, writeWhole } from '../storage/files.js';
+import { saveModelFiles, saveModelFolder, type ModelFiles } from '../storage/model-folder.js';
 import { loadOptimizer, saveOptimizer } from '../storage/optimizer.js';
+import { adapterFolder, hasWeights } from '../storage/weight-files.js';
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs } from '../model/parameters.js';
 import type { OptimizerState } from '../train/adamw.js';
@@ -17,8 +21,8 @@ import { loadAdapters, saveAdapters, type AdapterState } from './peft-folder.js'
 import { adapterSpecs, adapterTargets, type AdapterPlan, type AdapterTarget } from './plan.js';
 
 export interface AdapterCheckpoint {
-  /** With the adapters merged in. */
-  readonly weights: Float32Array;
+  /** With the adapters merged in; undefined if it was saved without. */
+  readonly weights?: Float32Array;
   /** All matrices. */
   readonly flat: Float32Array;
   /** Undefined if it was saved without. */
@@ -32,6 +36,23 @@ export interface SaveAdapterCheckpointOptions extends AdapterState {
   /** Folder of the frozen model. */
   readonly modelPath: string;
   readonly optimizer: OptimizerState | undefined;
+  /** Write the weights too. */
+  readonly merged: boolean;
+  readonly baseDigest: () => string;
+}
+
+/** The frozen model of a run. */
+export interface FrozenModel {
+  readonly base: Float32Array;
+  /** {@link digestOf} it. */
+  readonly baseDigest: () => string;
+}
+
+/** Of a digest of the frozen model, without whose weights an adapter means nothing. */
+const baseFile = 'base_model.json';
+
+export function digestOf(weights: Float32Array): string {
+  return createHash('sha256').update(bytes(weights)).digest('hex');
 }
 
 /** Equal state gives equal bytes. */
@@ -41,26 +62,32 @@ export async function saveAdapterCheckpoint(
 ): Promise<void> {
   const { files, weights, plan, flat, modelPath, optimizer } = options;
   const { config } = files;
-  await saveModelFolder(directory, files, weights);
+  if (options.merged) await saveModelFolder(directory, files, weights);
+  else await saveModelFiles(directory, files);
   // Removes moments of all parameters that an earlier save may have left.
   await saveOptimizer(directory, [], undefined);
   const folder = join(directory, adapterFolder);
   await saveAdapters(folder, { config, plan, flat, baseModel: resolve(modelPath) });
+  const digest = (): string => `${JSON.stringify({ sha256: options.baseDigest() })}\n`;
+  if (options.merged) await rm(join(folder, baseFile), { force: true });
+  else await writeWhole(join(folder, baseFile), Buffer.from(digest()));
   await saveOptimizer(folder, adapterSpecs(adapterTargets(config, plan)), optimizer);
 }
 
 /**
- * Reads back what {@link saveAdapterCheckpoint} wrote. Weights without an adapter must be as in
- * `base`.
+ * Reads back what {@link saveAdapterCheckpoint} wrote. The frozen model must be the one that it was
+ * saved with.
  * @throws CheckpointError when the folder has other adapters, another base, or no adapters
  */
 export async function loadAdapterCheckpoint(
   directory: string,
-  config: ModelConfig,
-  plan: AdapterPlan,
-  base: Float32Array,
+  {
+    config,
+    plan,
+    ...frozen
+  }: FrozenModel & { readonly config: ModelConfig; readonly plan: AdapterPlan },
 ): Promise<AdapterCheckpoint> {
-  const weights = await loadWeightsOf(directory, config);
+  await assertSameModel(directory, config);
   const folder = join(directory, adapterFolder);
   if (!(await isFile(join(folder, 'adapter_config.json'))))
     throw mismatch(
@@ -70,9 +97,25 @@ export async function loadAdapterCheckpoint(
   const found = await loadAdapters(folder, config);
   assertSamePlan(folder, found.plan, plan);
   const targets = adapterTargets(config, plan);
-  assertSameBase({ directory, config, targets, weights, base });
+  const weights = (await hasWeights(directory))
+    ? await loadWeightsOf(directory, config)
+    : undefined;
+  if (weights) assertSameBase({ directory, config, targets, weights, base: frozen.base });
+  else await assertBase(directory, frozen);
   const optimizer = await loadOptimizer(folder, adapterSpecs(targets));
   return { weights, flat: found.flat, optimizer };
+}
+
+/** @throws CheckpointError when the adapters of a checkpoint were trained on another model */
+export async function assertBase(directory: string, { baseDigest }: FrozenModel): Promise<void> {
+  const file = join(directory, adapterFolder, baseFile);
+  const text = await readFile(file, 'utf8').catch(() => '{}');
+  const { sha256 } = JSON.parse(text) as { readonly sha256?: unknown };
+  if (sha256 === baseDigest()) return;
+  throw mismatch(
+    `${directory} belongs to another model: the weights that its adapters were trained on differ ` +
+      `(${file}). Start with the same model.`,
+  );
 }
 
 function assertSamePlan(folder: string, found: AdapterPlan, plan: AdapterPlan): void {

@@ -1,6 +1,6 @@
 /** The engine with adapters, behind its protocol. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { cp, readdir, readFile } from 'node:fs/promises';
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -10,6 +10,8 @@ import { describeEngine } from '@trinity-rft/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
 import { createEngineInThread } from '../../test/support/engine.js';
+import { checkModel } from '../check-model.js';
+import { convertModel } from '../convert.js';
 import type { OnnxEngineOptions } from '../engine.js';
 import { loadModelFolder } from '../storage/model-folder.js';
 import { createModelFolder } from '../storage/new-model.js';
@@ -215,6 +217,63 @@ describe('a checkpoint', () => {
     await expect(rejected).rejects.toThrow(
       'has no lora_adapter: it was written by a run that trains all weights',
     );
+  });
+
+  test('without merged weights continues to the same bits, and is opened as the merged model', async () => {
+    const [alone, whole] = [newFolder(), newFolder()];
+    const one = await open();
+    await train(one, 3);
+    await one.trainer.save(alone, { optimizer: true, merged: false });
+    expect([...(await bytesOf(alone)).keys()]).toEqual([
+      '/config.json',
+      '/lora_adapter/adapter_config.json',
+      '/lora_adapter/adapter_model.safetensors',
+      '/lora_adapter/base_model.json',
+      '/lora_adapter/optimizer.safetensors',
+    ]);
+    await one.trainer.save(whole, { optimizer: true });
+    const merged = await open({ modelPath: whole });
+    expect(await logprobsOf(await open({ modelPath: alone }))).toEqual(await logprobsOf(merged));
+    await checkModel({ modelPath: alone });
+    const converted = await convertModel({ from: alone, to: newFolder() });
+    expect(converted.files).toEqual(['model.safetensors']);
+
+    const two = await open();
+    await two.trainer.load(alone);
+    for (const engine of [one, two]) await train(engine, 2);
+    const [end, again] = [newFolder(), newFolder()];
+    await one.trainer.save(end, { optimizer: true });
+    await two.trainer.save(again, { optimizer: true });
+    expect(await bytesOf(again)).toEqual(await bytesOf(end));
+  });
+
+  test('without merged weights is sampled from, on the model that it belongs to alone', async () => {
+    const [alone, whole] = [newFolder(), newFolder()];
+    const one = await open();
+    await train(one, 2);
+    await one.trainer.save(alone, { optimizer: false, merged: false });
+    await one.trainer.save(whole, { optimizer: false });
+    const samples = async (engine: Engine, directory: string) => {
+      await engine.sampler.adopt({ kind: 'checkpoint', directory }, 1);
+      return engine.sampler.sample(prompt, { maxTokens: 20, n: 3, seed: 3 });
+    };
+    const expected = await samples(one, whole);
+    const plain = await createEngineInThread(common);
+    opened.push(plain);
+    for (const engine of [await open({ threads: 3 }), await open(), plain])
+      expect(await samples(engine, alone)).toEqual(expected);
+    await plain.trainer.load(alone);
+    expect(await logprobsOf(plain)).toEqual(await logprobsOf(one));
+    const elsewhere = await open({ modelPath: otherModel });
+    const differs =
+      'belongs to another model: the weights that its adapters were trained on differ';
+    await expect(elsewhere.trainer.load(alone)).rejects.toThrow(differs);
+    await expect(samples(elsewhere, alone)).rejects.toThrow(differs);
+    const config = join(alone, 'lora_adapter', 'adapter_config.json');
+    const text = (await readFile(config, 'utf8')).replaceAll(modelPath, '/moved');
+    await writeFile(config, text);
+    await expect(samples(plain, alone)).rejects.toThrow('/moved, the model that it belongs to by');
+    expect(await samples(await open(), alone)).toEqual(expected);
   });
 
   test('gives the same bytes in two runs', async () => {

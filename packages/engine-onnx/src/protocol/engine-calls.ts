@@ -71,6 +71,13 @@ export interface AdoptCall {
   readonly copyTo: readonly MessagePort[];
 }
 
+/** See `SaveOptions` of core. */
+export interface SaveCall {
+  readonly directory: string;
+  readonly optimizer: boolean;
+  readonly merged: boolean;
+}
+
 interface BackwardCall {
   readonly batch: PackedBatch;
   readonly offsets: Int32Array;
@@ -92,7 +99,7 @@ export interface EngineMethods {
   backward(call: BackwardCall): void;
   step(options: OptimizerOptions): StepStats;
   publish(): void;
-  save(call: { readonly directory: string; readonly optimizer: boolean }): void;
+  save(call: SaveCall): void;
   load(call: { readonly directory: string }): void;
   stats(): Metrics;
 }

@@ -9,9 +9,7 @@ import { parameterSpecs } from '../model/parameters.js';
 import type { OptimizerState } from '../train/adamw.js';
 import { loadWeights, readModelFiles, saveModelFolder, type ModelFiles } from './model-folder.js';
 import { loadOptimizer, saveOptimizer } from './optimizer.js';
-
-/** Folder of the adapters inside a checkpoint; Trinity-RFT's name. */
-export const adapterFolder = 'lora_adapter';
+import { adapterFolder } from './weight-files.js';
 
 export interface Checkpoint {
   readonly weights: Float32Array;
@@ -41,11 +39,17 @@ export async function loadCheckpoint(directory: string, config: ModelConfig): Pr
 
 /** The weights of a folder that must hold the same model, differently trained. */
 export async function loadWeightsOf(directory: string, config: ModelConfig): Promise<Float32Array> {
+  await assertSameModel(directory, config);
+  return loadWeights(directory, config);
+}
+
+/** @throws CheckpointError when the folder is of a model with other sizes */
+export async function assertSameModel(directory: string, config: ModelConfig): Promise<void> {
   const found = await readModelFiles(directory);
   const differing = architectureKeys.find(
     (key) => JSON.stringify(found.config[key]) !== JSON.stringify(config[key]),
   );
-  if (differing === undefined) return loadWeights(directory, config);
+  if (differing === undefined) return;
   throw new CheckpointError(
     `${directory} holds another model: its ${differing} is ` +
       `${JSON.stringify(found.config[differing])}, that of the engine ` +

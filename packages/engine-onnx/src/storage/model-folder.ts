@@ -1,5 +1,5 @@
 /** Hugging Face model folders, and GGUF files: config, weights, and the tokenizer files. */
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core/internal';
@@ -211,15 +211,21 @@ function mismatch(directory: string, tensor: string, what: string): CheckpointEr
   );
 }
 
+/** Writes all of a model folder but the weights, and removes those of an earlier save. */
+export async function saveModelFiles(directory: string, files: ModelFiles): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  await writeWhole(join(directory, 'config.json'), Buffer.from(withStoredType(files.configText)));
+  for (const [name, bytes] of files.companions) await writeWhole(join(directory, name), bytes);
+  await rm(join(directory, singleWeightFile), { force: true });
+}
+
 /** Writes a complete model folder with float32 weights; equal input gives equal bytes. */
 export async function saveModelFolder(
   directory: string,
   files: ModelFiles,
   weights: Float32Array,
 ): Promise<void> {
-  await mkdir(directory, { recursive: true });
-  await writeWhole(join(directory, 'config.json'), Buffer.from(withStoredType(files.configText)));
-  for (const [name, bytes] of files.companions) await writeWhole(join(directory, name), bytes);
+  await saveModelFiles(directory, files);
   const tensors = parameterSpecs(files.config).map(({ name, shape, offset, size }) => ({
     name,
     shape,

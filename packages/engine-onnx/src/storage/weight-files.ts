@@ -22,6 +22,8 @@ export interface WeightFile {
 }
 
 export const singleWeightFile = 'model.safetensors';
+/** Folder of the adapters inside a checkpoint; Trinity-RFT's name. */
+export const adapterFolder = 'lora_adapter';
 export const weightIndexFile = 'model.safetensors.index.json';
 
 const indexSchema = z.object({ weight_map: z.record(z.string(), z.string()) });
@@ -41,11 +43,20 @@ export async function openWeightFiles(directory: string): Promise<WeightFiles> {
   if (await isFile(single)) return openAll([single]);
   const index = join(directory, weightIndexFile);
   if (await isFile(index)) return openShards(directory, index);
+  const adapter = (await isFile(join(directory, adapterFolder, 'adapter_config.json')))
+    ? ' It holds an adapter alone: `trinity convert` writes the model with the adapter merged in.'
+    : '';
   throw new CheckpointError(
     `${directory} holds neither ${singleWeightFile} nor ${weightIndexFile}; expected a Hugging ` +
-      'Face model folder with safetensors weights.',
+      `Face model folder with safetensors weights.${adapter}`,
     { code: 'WEIGHTS_MISSING', details: { directory } },
   );
+}
+
+/** Whether a folder has weights of its own. */
+export async function hasWeights(directory: string): Promise<boolean> {
+  const files = [singleWeightFile, weightIndexFile].map((name) => join(directory, name));
+  return isGguf(directory) || (await Promise.all(files.map(isFile))).includes(true);
 }
 
 async function openShards(directory: string, index: string): Promise<WeightFiles> {

@@ -3,12 +3,18 @@ import { type Metrics, type TrinityError } from '@trinity-rft/core';
 import type { Handlers } from '@trinity-rft/worker-link';
 import pLimit from 'p-limit';
 
-import { loadModelFolder, type ModelFiles, type ModelFolder } from '../storage/model-folder.js';
+import { loadModel } from '../lora/load-model.js';
+import type { ModelFiles, ModelFolder } from '../storage/model-folder.js';
 import type { ModelConfig } from '../model/config.js';
 import { checkMaxModelLen } from '../model/max-model-len.js';
 import { parameterCount } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
-import type { EngineFacts, EngineMethods, WorkerOptions } from '../protocol/engine-calls.js';
+import type {
+  EngineFacts,
+  EngineMethods,
+  SaveCall,
+  WorkerOptions,
+} from '../protocol/engine-calls.js';
 import { unpackBatch } from '../protocol/packing.js';
 import { planSamplerThreads } from '../sample/sampler-threads.js';
 import { blankOptimizer } from '../train/optimizer-file.js';
@@ -56,6 +62,7 @@ export class EngineCore {
       options,
       threads,
       weights,
+      load: (directory) => state.read(directory),
       read: (batch, feeds) => this.#train(() => this.#trainer.score(batch, feeds)),
       turn: (run) => timeShare.run('sample', run),
     });
@@ -69,7 +76,7 @@ export class EngineCore {
   static async open(options: WorkerOptions): Promise<EngineCore> {
     const { weights, ...files } = options.samplerOf
       ? blankModel(options.samplerOf)
-      : await loadModelFolder(options.modelPath);
+      : await loadModel(options.modelPath);
     checkMaxModelLen(options, files.config);
     const buffers = new WeightBuffers(files.config, weights);
     // The weights that adapters are added to are never written to.
@@ -110,7 +117,7 @@ export class EngineCore {
       },
       step: (options) => this.#train(() => trainer.step(options)),
       publish: () => this.#train(() => this.#weights.publish()),
-      save: ({ directory, optimizer }) => this.#train(() => this.#save(directory, optimizer)),
+      save: (call) => this.#train(() => this.#save(call)),
       load: ({ directory }) =>
         this.#train(async () => trainer.restore(await this.#state.load(directory))),
       stats: () => this.#train(() => this.#stats()),
@@ -127,11 +134,11 @@ export class EngineCore {
     };
   }
 
-  #save(directory: string, withOptimizer: boolean): Promise<void> {
-    const optimizer = withOptimizer
+  #save({ directory, merged, ...call }: SaveCall): Promise<void> {
+    const optimizer = call.optimizer
       ? (this.#trainer.optimizer ?? blankOptimizer(this.#state.trainable.specs, 0))
       : undefined;
-    return this.#state.save(directory, optimizer);
+    return this.#state.save(directory, { optimizer, merged });
   }
 
   #stats(): Metrics {

@@ -5,7 +5,6 @@ import { type TrinityError } from '@trinity-rft/core';
 import { CancelledError, type TokenRow } from '@trinity-rft/core/internal';
 import type { CallContext } from '@trinity-rft/worker-link';
 
-import { loadWeightsOf } from '../storage/checkpoint.js';
 import type { ModelConfig } from '../model/config.js';
 import type { WeightBuffers, WeightLease } from '../model/weights.js';
 import type {
@@ -25,7 +24,7 @@ import {
   type SchedulerOptions,
 } from '../sample/scheduler.js';
 import { checkScore, Scorer, type ScorerOptions } from '../sample/scorer.js';
-import { receiveWeights, sendWeights } from './weight-port.js';
+import { receiveWeights, sendFound, sendWeights } from './weight-port.js';
 
 /** Requests that may wait for a row before further ones are rejected. */
 const maxQueue = 65_536;
@@ -36,6 +35,8 @@ export interface SamplingParts {
   readonly options: Pick<WorkerOptions, 'tokenBytes' | 'maxBatchSize' | 'memoryBudgetBytes'>;
   readonly threads: SamplerThreads;
   readonly weights: WeightBuffers;
+  /** The weights of a checkpoint. */
+  readonly load: (directory: string) => Promise<Float32Array>;
   /** Computes scores; see `ScorerOptions`. */
   readonly read: ScorerOptions['read'];
   /** Waits until the thread is free for the sampler. */
@@ -117,7 +118,7 @@ export class SamplingCalls {
     version: number,
     copyTo: readonly MessagePort[],
   ): () => SamplingWeights | Promise<SamplingWeights> {
-    const { weights, config } = this.#parts;
+    const { weights, load } = this.#parts;
     if (source.kind === 'published') {
       const lease = sendWeights(copyTo, () => weights.leasePublished());
       return () => ({ ...lease, version });
@@ -126,7 +127,7 @@ export class SamplingCalls {
       const found =
         source.kind === 'sent'
           ? await receiveWeights(source.port)
-          : await loadWeightsOf(source.directory, config);
+          : await sendFound(copyTo, () => load(source.directory));
       const lease: WeightLease = weights.leaseEmpty();
       lease.flat.set(found);
       return { ...lease, version };

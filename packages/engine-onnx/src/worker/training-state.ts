@@ -2,10 +2,13 @@
  * Which part of an engine is trained, and how it is stored in checkpoints: all weights, or adapters
  * on top of frozen ones.
  */
-import { loadCheckpoint, saveCheckpoint } from '../storage/checkpoint.js';
+import { saveCheckpoint } from '../storage/checkpoint.js';
 import type { ModelFiles } from '../storage/model-folder.js';
-import { loadAdapterCheckpoint, saveAdapterCheckpoint } from '../lora/checkpoint.js';
+import { loadOptimizer } from '../storage/optimizer.js';
+import { digestOf, loadAdapterCheckpoint, saveAdapterCheckpoint } from '../lora/checkpoint.js';
+import { loadMergedWeightsOf } from '../lora/load-model.js';
 import { openAdapters } from '../lora/open.js';
+import { parameterSpecs } from '../model/parameters.js';
 import type { WeightBuffers } from '../model/weights.js';
 import type { OptimizerState } from '../train/adamw.js';
 import { allParameters, type Trainable } from '../train/trainable.js';
@@ -14,13 +17,21 @@ import type { WorkerOptions } from '../protocol/engine-calls.js';
 export interface TrainingState {
   readonly trainable: Trainable;
   /** Writes the training weights, and the moments if they are given. */
-  save(directory: string, optimizer: OptimizerState | undefined): Promise<void>;
+  save(directory: string, contents: SavedContents): Promise<void>;
   /**
    * Reads the training weights back. Resolves with the moments, if there are some.
    * @throws CheckpointError when it is of another state
    */
   load(directory: string): Promise<OptimizerState | undefined>;
+  /** The weights of a checkpoint of either kind, with adapters merged in. */
+  read(directory: string): Promise<Float32Array>;
   close(): Promise<void>;
+}
+
+interface SavedContents {
+  readonly optimizer: OptimizerState | undefined;
+  /** Of adapters: the whole model too. */
+  readonly merged: boolean;
 }
 
 /** @throws EngineError, CheckpointError when adapters do not fit the model */
@@ -38,13 +49,15 @@ function fullState(files: ModelFiles, weights: WeightBuffers): TrainingState {
   const { config } = files;
   return {
     trainable: allParameters(config, weights),
-    save: (directory, optimizer) =>
+    save: (directory, { optimizer }) =>
       saveCheckpoint(directory, files, weights.training.flat, optimizer),
     load: async (directory) => {
-      const found = await loadCheckpoint(directory, config);
-      weights.update((_, to) => to.set(found.weights));
-      return found.optimizer;
+      const found = await loadMergedWeightsOf(directory, config);
+      const optimizer = await loadOptimizer(directory, parameterSpecs(config));
+      weights.update((_, to) => to.set(found));
+      return optimizer;
     },
+    read: (directory) => loadMergedWeightsOf(directory, config),
     close: () => Promise.resolve(),
   };
 }
@@ -57,9 +70,10 @@ async function adapterState(
   const { config } = files;
   const adapters = await openAdapters({ config, weights, lora, threads });
   const { plan, flat, base } = adapters;
+  const baseDigest = once(() => digestOf(base));
   return {
     trainable: adapters,
-    save: (directory, optimizer) =>
+    save: (directory, { optimizer, merged }) =>
       saveAdapterCheckpoint(directory, {
         files,
         plan,
@@ -67,12 +81,21 @@ async function adapterState(
         weights: weights.training.flat,
         modelPath,
         optimizer,
+        merged,
+        baseDigest,
       }),
     load: async (directory) => {
-      const found = await loadAdapterCheckpoint(directory, config, plan, base);
+      const found = await loadAdapterCheckpoint(directory, { config, plan, base, baseDigest });
       await adapters.restore(found.flat, found.weights);
       return found.optimizer;
     },
+    read: (directory) => loadMergedWeightsOf(directory, config, { base, baseDigest }),
     close: () => adapters.close(),
   };
+}
+
+/** Computed when it is first needed. */
+function once<T>(compute: () => T): () => T {
+  let found: { readonly value: T } | undefined;
+  return () => (found ??= { value: compute() }).value;
 }

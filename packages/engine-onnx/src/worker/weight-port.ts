@@ -33,6 +33,18 @@ export function sendWeights<T extends { readonly flat: Float32Array }>(
   }
 }
 
+/** As {@link sendWeights}, of weights that are read first. */
+export async function sendFound(
+  ports: readonly MessagePort[],
+  read: () => Promise<Float32Array>,
+): Promise<Float32Array> {
+  const [outcome] = await Promise.allSettled([read()]);
+  return sendWeights(ports, () => {
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return { flat: outcome.value };
+  }).flat;
+}
+
 /** @throws EngineError when the sender has ended, or what the sender failed with */
 export async function receiveWeights(port: MessagePort): Promise<Float32Array> {
   const message = await new Promise<WeightMessage>((resolve, reject) => {

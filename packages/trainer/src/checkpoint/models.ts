@@ -22,13 +22,17 @@ export async function criticIn(checkpoint: string): Promise<string | undefined> 
   return (await stat(folder).catch(() => undefined))?.isDirectory() ? folder : undefined;
 }
 
-/** Fills a checkpoint folder: weights and optimizer moments of every model, and the state. */
+/**
+ * Fills a checkpoint folder: weights and optimizer moments of every model, and the state.
+ * @param options see `SaveOptions.merged` of core
+ */
 export async function saveTrainer(
   directory: string,
   { engine, critic }: TrainedModels,
   state: TrainerState,
+  { merged }: { readonly merged: boolean },
 ): Promise<void> {
-  await engine.save(directory, { optimizer: true });
+  await engine.save(directory, { optimizer: true, merged });
   await critic?.save(path.join(directory, criticFolder), { optimizer: true });
   if (Object.keys(state).length > 0)
     await writeFile(path.join(directory, stateFile), `${JSON.stringify(state)}\n`);

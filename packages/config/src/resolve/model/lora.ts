@@ -2,18 +2,24 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { LoraConfig, StoredAdapter } from '../base/resolved.js';
-import { linearModules } from '../../schema/model.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
+import { linearModulesOf, type ModelShape } from './model-folder.js';
 
 const section: KeyPath = ['model', 'lora_configs'];
 const first = (key: string): KeyPath => [...section, 0, key];
 
 type Input = NonNullable<StageContext['input']['model']['lora_configs']>[number];
 
-export function deriveLora(context: StageContext): LoraConfig | undefined {
+export function deriveLora(
+  context: StageContext,
+  shape: ModelShape | undefined,
+): LoraConfig | undefined {
   const [input, ...others] = context.input.model.lora_configs ?? [];
-  if (input === undefined) return undefined;
+  if (input === undefined) {
+    warnOfWholeModels(context);
+    return undefined;
+  }
   if (others.length > 0)
     context.report(
       [...section, 1],
@@ -22,7 +28,7 @@ export function deriveLora(context: StageContext): LoraConfig | undefined {
   if (typeof input.path === 'string') return deriveStored(context, input, input.path);
   const excluded: readonly string[] = input.exclude_modules ?? [];
   const all = input.target_modules.includes('all-linear');
-  const targets = (all ? linearModules : input.target_modules).filter(
+  const targets = (all ? linearModulesOf(shape) : input.target_modules).filter(
     (name) => !excluded.includes(name),
   );
   if (targets.length === 0)
@@ -38,6 +44,14 @@ export function deriveLora(context: StageContext): LoraConfig | undefined {
     alpha: input.lora_alpha,
     targetModules: all && excluded.length === 0 ? 'all-linear' : targets,
   };
+}
+
+function warnOfWholeModels(context: StageContext): void {
+  if (context.input.trainer.save_hf_checkpoint === 'never')
+    context.warn(
+      ['trainer', 'save_hf_checkpoint'],
+      'ignored. Without lora_configs all weights are trained, so every checkpoint holds them.',
+    );
 }
 
 const adapterSchema = z.object({ r: z.number(), lora_alpha: z.number() });

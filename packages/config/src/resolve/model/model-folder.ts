@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { CheckpointError, otherInput } from '@trinity-rft/core/internal';
 import { z } from 'zod';
+import { fusedModules, linearModules } from '../../schema/model.js';
 import type { Disk } from '../base/disk.js';
 
 /** The shape of a decoder in the names of Hugging Face, completed. */
@@ -96,6 +97,11 @@ function shapeOf(config: z.output<typeof schema>): ModelShape {
     tiedEmbeddings: config.tie_word_embeddings,
     maxPositions: config.max_position_embeddings ?? undefined,
   };
+}
+
+/** Names of the linear layers that can have adapters. */
+export function linearModulesOf(shape: ModelShape | undefined): readonly string[] {
+  return shape?.modelType === 'phi3' ? [...fusedModules, 'o_proj', 'down_proj'] : linearModules;
 }
 
 function expertsOf(config: z.output<typeof schema>): ModelShape['experts'] {

@@ -41,7 +41,7 @@ export function deriveModel(context: StageContext, engine: string): DerivedModel
     chatTemplate: deriveTemplate(context),
     ...lengths,
     criticModelPath: deriveCriticPath(context),
-    lora: deriveLora(context),
+    lora: deriveLora(context, shape),
   };
   return {
     model,

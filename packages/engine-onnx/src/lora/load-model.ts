@@ -1,0 +1,83 @@
+/** Opens models of which a folder holds only adapters: the model below, with these merged in. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { CheckpointError } from '@trinity-rft/core/internal';
+
+import type { ModelConfig } from '../model/config.js';
+import { WeightBuffers } from '../model/weights.js';
+import { assertSameModel } from '../storage/checkpoint.js';
+import { isFile } from '../storage/files.js';
+import {
+  checkWeights,
+  loadWeights,
+  readModelFiles,
+  type ModelFolder,
+} from '../storage/model-folder.js';
+import { adapterFolder, hasWeights } from '../storage/weight-files.js';
+import { assertBase, type FrozenModel } from './checkpoint.js';
+import { openAdapters } from './open.js';
+
+/** @throws CheckpointError as `loadModelFolder`, or when the model below cannot be read */
+export async function loadModel(directory: string): Promise<ModelFolder> {
+  const files = await readModelFiles(directory);
+  return { ...files, weights: await loadMergedWeights(directory, files.config) };
+}
+
+/**
+ * The weights of a folder that must hold the same model, differently trained.
+ * @param frozen the model that its adapters belong to, if it is at hand; otherwise it is read from
+ * where they name it
+ */
+export async function loadMergedWeightsOf(
+  directory: string,
+  config: ModelConfig,
+  frozen?: FrozenModel,
+): Promise<Float32Array> {
+  await assertSameModel(directory, config);
+  return loadMergedWeights(directory, config, frozen);
+}
+
+/** Reads the headers of weight files only. @throws CheckpointError as {@link loadModel} does */
+export async function checkMergedWeights(directory: string, config: ModelConfig): Promise<void> {
+  if (await holdsAdapterOnly(directory))
+    await checkMergedWeights(await modelBelow(directory), config);
+  else await checkWeights(directory, config);
+}
+
+async function loadMergedWeights(
+  directory: string,
+  config: ModelConfig,
+  frozen?: FrozenModel,
+): Promise<Float32Array> {
+  if (!(await holdsAdapterOnly(directory))) return loadWeights(directory, config);
+  if (frozen) await assertBase(directory, frozen);
+  const base = frozen?.base ?? (await loadMergedWeights(await modelBelow(directory), config));
+  const weights = new WeightBuffers(config, base);
+  const lora = { path: join(directory, adapterFolder) };
+  const adapters = await openAdapters({ config, weights, lora, threads: 1 });
+  await adapters.close();
+  return weights.training.flat;
+}
+
+const adapterConfig = (directory: string): string =>
+  join(directory, adapterFolder, 'adapter_config.json');
+
+const holdsAdapterOnly = async (directory: string): Promise<boolean> =>
+  !(await hasWeights(directory)) && isFile(adapterConfig(directory));
+
+/** Where the frozen model of a folder with only adapters is. */
+async function modelBelow(directory: string): Promise<string> {
+  const file = adapterConfig(directory);
+  const { base_model_name_or_path: below } = JSON.parse(await readFile(file, 'utf8')) as Readonly<
+    Record<string, unknown>
+  >;
+  const isModel =
+    typeof below === 'string' && ((await hasWeights(below)) || (await holdsAdapterOnly(below)));
+  if (isModel && below !== directory) return below;
+  throw new CheckpointError(
+    `${directory} holds only an adapter, and ${String(below)}, the model that it belongs to by ` +
+      `${file} (base_model_name_or_path), has no weights. Write there where the model is now.`,
+    { code: 'BASE_MODEL_MISSING', details: { directory } },
+  );
+}
