@@ -11,7 +11,7 @@ export interface CauseWatch {
 
 export interface CauseWatchOptions {
   readonly kernel: Kernel;
-  readonly view: () => Promise<RunView>;
+  readonly view: () => Promise<RunView | undefined>;
   readonly report: (violation: string) => void;
 }
 
@@ -26,7 +26,8 @@ export function watchCauses({ kernel, view, report }: CauseWatchOptions): CauseW
     const ms = kernel.now() - since;
     // Most of the time something happens.
     if (ms < 2 * lookEveryMs) return;
-    const unnamed = unnamedIn(await view());
+    const seen = await view();
+    const unnamed = seen && unnamedIn(seen);
     if (unnamed === undefined) since = kernel.now();
     else if (ms >= patienceMs)
       report(`nothing happened for ${Math.round(ms / 1000)} s, and ${unnamed}`);

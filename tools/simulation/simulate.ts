@@ -332,15 +332,15 @@ function startRival(world: World): void {
   );
 }
 
-/** As those see it who only look. */
-async function viewOf(database: RunDatabase): Promise<RunView> {
+/** As those see it who only look; undefined before anybody has begun the run. */
+async function viewOf(database: RunDatabase): Promise<RunView | undefined> {
   const reader = await runView(database, { run: 'simulated', leaseMs });
-  if (!reader) throw new Error('Nobody has begun the run.');
-  return reader.view();
+  return reader?.view();
 }
 
 async function stuck({ database, kernel, roles }: World): Promise<string> {
   const view = await viewOf(database);
+  if (!view) return 'nobody has begun the run';
   const waits = view.members.flatMap(({ name, waits: each }) =>
     each.map(({ what }) => `${name} waits for ${what}`),
   );
