@@ -47,10 +47,23 @@ export function watchCauses({ kernel, view, report }: CauseWatchOptions): CauseW
   };
 }
 
-const asks: ReadonlySet<StoreVerb> = new Set(['beat', 'view', 'published', 'completeBatches']);
+const moves: ReadonlySet<StoreVerb> = new Set([
+  'join',
+  'leave',
+  'plan',
+  'lease',
+  'complete',
+  'giveBack',
+  'acknowledge',
+  'putFile',
+  'publish',
+  'delivered',
+  'finish',
+]);
 
+/** Others only look, or are repeated while their caller waits. */
 const isMove = (verb: StoreVerb, result: unknown): boolean =>
-  !asks.has(verb) && !(Array.isArray(result) && result.length === 0);
+  moves.has(verb) && !(Array.isArray(result) && result.length === 0);
 
 /** What is missing in the causes. An explorer that has a task may be waiting for its agent. */
 function unnamedIn(view: RunView): string | undefined {

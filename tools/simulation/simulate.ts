@@ -210,6 +210,11 @@ function start(world: World, role: Role, { afterMs, beside }: Start): void {
   });
 }
 
+/** The longest of several pauses counts. */
+function pause(process: Process, until: number): void {
+  process.pausedUntil = Math.max(process.pausedUntil, until);
+}
+
 function end(process: Process): void {
   process.alive = false;
 }
@@ -287,10 +292,10 @@ function strike(world: World, fault: Fault): void {
       start(world, role, { afterMs: fault.restartAfterMs });
       break;
     case 'pause':
-      process.pausedUntil = now + fault.forMs;
+      pause(process, now + fault.forMs);
       break;
     case 'replace':
-      process.pausedUntil = now + fault.forMs;
+      pause(process, now + fault.forMs);
       start(world, role, { afterMs: leaseMs + 1000, beside: process });
       break;
     case 'cut':

@@ -39,7 +39,7 @@ export async function forwardRewards(options: ForwardOptions): Promise<void> {
 /** @param settled explore steps up to this one have set aside what waits */
 async function forward({ store, member, file }: ForwardOptions, settled: number): Promise<void> {
   const waiting = waitingRuns(file).map(({ run }) => run);
-  const rewards = await store.rewardsOf(waiting);
+  const rewards = waiting.length === 0 ? [] : await store.rewardsOf(waiting);
   for (const [run, reward] of rewards) scoreRun(file, run, reward);
   const awaited = await store.awaitedRuns();
   const open = new Set(waiting);
