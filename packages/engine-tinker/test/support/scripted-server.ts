@@ -1,5 +1,5 @@
 /** An HTTP server that answers each verb as a test says: for faults, which a real server has rarely. */
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface Reply {
@@ -28,20 +28,21 @@ export async function scriptedServer(
   answer: (request: Received) => Reply | undefined,
 ): Promise<ScriptedServer> {
   const received: Received[] = [];
-  const server = createServer(async (incoming, outgoing) => {
+  const reply = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const request = await read(incoming);
     received.push(request);
-    const reply = answer(request);
-    if (reply === undefined) {
+    const chosen = answer(request);
+    if (chosen === undefined) {
       outgoing.destroy();
       return;
     }
-    const { status = 200, headers = {}, body = {} } = reply;
+    const { status = 200, headers = {}, body = {} } = chosen;
     const binary = body instanceof Uint8Array;
     const type = binary ? 'application/x-protobuf' : 'application/json';
     outgoing.writeHead(status, { 'content-type': type, ...headers });
     outgoing.end(binary ? body : JSON.stringify(body));
-  });
+  };
+  const server = createServer((incoming, outgoing) => void reply(incoming, outgoing));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
