@@ -10,6 +10,7 @@ export interface PairTable {
   readonly table: string;
 }
 
+/** The address of a database, and no file. */
 export const isDatabase = (text: string): boolean => /^(?:sqlite|postgres(?:ql)?):\/\//.test(text);
 
 /** The rows, for `chosenRows`. @throws TaskError when they cannot be read */
