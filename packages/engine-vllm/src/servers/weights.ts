@@ -48,6 +48,7 @@ export const weightsOnServer = (options: DeliveryOptions): WeightsOnServer =>
   options.lora ? adaptersOn(options) : allWeightsOn(options);
 
 function allWeightsOn({ server, modelName, inFlight, started }: DeliveryOptions): WeightsOnServer {
+  const running = new Set<Promise<void>>();
   let current = started;
   return {
     get current() {
@@ -55,10 +56,20 @@ function allWeightsOn({ server, modelName, inFlight, started }: DeliveryOptions)
     },
     deliver: async (weights, signal) => {
       const { folder, label } = weights;
+      // A call may not have reached the server yet, which waits for those only that have.
+      if (inFlight === 'finish') await Promise.all(running);
       if (folder !== undefined) await server.reload({ folder, label, inFlight }, signal);
       current = weights;
     },
-    begin: () => ({ model: modelName, weights: current, end: () => undefined }),
+    begin: () => {
+      const call = Promise.withResolvers<void>();
+      running.add(call.promise);
+      const end = (): void => {
+        running.delete(call.promise);
+        call.resolve();
+      };
+      return { model: modelName, weights: current, end };
+    },
   };
 }
 
