@@ -154,40 +154,54 @@ async function given(run: Outside, reward: number): Promise<string> {
   }
 }
 
-it('takes them over HTTP, from whoever has the key of the run', { timeout: 240_000 }, async () => {
-  const notes = path.join(workspace.root, 'outside.jsonl');
-  vi.stubEnv('OUTSIDE_RUNS', notes);
-  const over = { explorer: { failure_reward: -1 } };
-  const ended = runHere(workspace, config('outside', 'outside', over));
-  const runs = (): Outside[] =>
-    existsSync(notes)
-      ? readFileSync(notes, 'utf8')
-          .trimEnd()
-          .split('\n')
-          .map((line) => JSON.parse(line) as Outside)
-      : [];
-  const noted = (count: number) =>
-    vi.waitFor(() => expect(runs()).toHaveLength(count), { timeout: 200_000, interval: 20 });
-  await noted(8);
-  const [first, other] = runs().filter(({ runId }) => runId !== '1/1/0') as [Outside, Outside];
-  const own = { run: first.runId, reward: 0.5 };
-  expect(await post(first, own, 'rk_unknown')).toBe('401 invalid_api_key');
-  expect(await post(first, own, other.apiKey)).toBe('401 invalid_api_key');
-  expect(await post(first, { ...own, run: other.runId })).toBe('403 run_of_another_key');
-  expect(await post(first, { ...own, reward: 'good' })).toBe('422 reward_unusable');
-  expect(await post(first, '{"run"')).toBe('400 invalid_json');
-  expect(await given(first, 1e10)).toBe('422 reward_unusable');
-  expect(await given(first, 0.5)).toBe('200');
-  expect(await post(first, own)).toBe('200');
-  expect(await post(first, { ...own, reward: 1 })).toBe('409 reward_scored');
-  await noted(24);
-  for (const run of runs()) {
-    const expected = run.runId === '1/1/0' ? '410 reward_late' : '200';
-    expect(await given(run, run.runId === first.runId ? 0.5 : Number(run.runId.at(-1)))).toBe(
-      expected,
-    );
-  }
-  expect((await ended).error).toBeUndefined();
-  expectAllTrained('outside');
-  await expect(post(first, own)).rejects.toThrow('fetch failed');
-});
+it(
+  'takes them over HTTP, from whoever has the key of the run, or of all',
+  { timeout: 240_000 },
+  async () => {
+    const notes = path.join(workspace.root, 'outside.jsonl');
+    vi.stubEnv('OUTSIDE_RUNS', notes);
+    const ofAll = 'a-key-for-the-rewards-of-all-runs';
+    const env = { TRINITY_REWARD_KEY: ofAll };
+    const over = { explorer: { failure_reward: -1 } };
+    const ended = runHere(workspace, config('outside', 'outside', over), { env });
+    const runs = (): Outside[] =>
+      existsSync(notes)
+        ? readFileSync(notes, 'utf8')
+            .trimEnd()
+            .split('\n')
+            .map((line) => JSON.parse(line) as Outside)
+        : [];
+    const noted = (count: number) =>
+      vi.waitFor(() => expect(runs()).toHaveLength(count), { timeout: 200_000, interval: 20 });
+    await noted(8);
+    const [first, other] = runs().filter(({ runId }) => runId !== '1/1/0') as [Outside, Outside];
+    const own = { run: first.runId, reward: 0.5 };
+    expect(await post(first, own, 'rk_unknown')).toBe('401 invalid_api_key');
+    expect(await post(first, own, other.apiKey)).toBe('401 invalid_api_key');
+    expect(await post(first, { ...own, run: other.runId })).toBe('403 run_of_another_key');
+    expect(await post(first, { ...own, reward: 'good' })).toBe('422 reward_unusable');
+    expect(await post(first, '{"run"')).toBe('400 invalid_json');
+    expect(await given(first, 1e10)).toBe('422 reward_unusable');
+    const byId: Outside = {
+      ...first,
+      baseURL: `${new URL(first.baseURL).origin}/v1`,
+      apiKey: ofAll,
+    };
+    expect(await post(byId, own, first.apiKey)).toBe('401 invalid_api_key');
+    expect(await post(first, own, ofAll)).toBe('401 invalid_api_key');
+    expect(await given(byId, 0.5)).toBe('200');
+    expect(await given({ ...byId, runId: other.runId }, Number(other.runId.at(-1)))).toBe('200');
+    expect(await post(first, own)).toBe('200');
+    expect(await post(first, { ...own, reward: 1 })).toBe('409 reward_scored');
+    await noted(24);
+    for (const run of runs()) {
+      const expected = run.runId === '1/1/0' ? '410 reward_late' : '200';
+      expect(await given(run, run.runId === first.runId ? 0.5 : Number(run.runId.at(-1)))).toBe(
+        expected,
+      );
+    }
+    expect((await ended).error).toBeUndefined();
+    expectAllTrained('outside');
+    await expect(post(first, own)).rejects.toThrow('fetch failed');
+  },
+);

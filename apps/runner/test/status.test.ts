@@ -1,11 +1,23 @@
 /** `trinity status` and `trinity why` on a trainer and explorers that are stopped in turn. */
-import { causesOf, openStatus, renderCauses, renderStatus } from '@trinity-rft/launcher';
+import {
+  causesOf,
+  openStatus,
+  renderCauses,
+  renderStatus,
+  type RunStatus,
+} from '@trinity-rft/launcher';
 import { describe, expect, it, vi } from 'vitest';
 import path from 'node:path';
 import { startTrinity } from './support/trinity.js';
 import { createWorkspace } from './support/workspace.js';
 
 const patience = { timeout: 60_000, interval: 200 };
+
+/** The newest whole line of `trinity status --watch --json`. */
+function lastStatus(output: string): RunStatus | undefined {
+  const line = output.split('\n').at(-2);
+  return line === undefined ? undefined : (JSON.parse(line) as RunStatus);
+}
 
 describe('a trainer with two explorers', { tags: ['slow'] }, () => {
   it('is seen at work, and whoever is stopped is named as the cause', async () => {
@@ -36,6 +48,9 @@ describe('a trainer with two explorers', { tags: ['slow'] }, () => {
         return status;
       }, patience);
       expect(renderStatus(await look())).toContain('3 processes take part');
+      const watching = startTrinity(workspace.root, ['status', folder, '--watch', '--json']);
+      const healthOf = (pid: number): string | undefined =>
+        lastStatus(watching.output())?.members.find((member) => member.pid === pid)?.health;
       for (const role of ['trainer', 'explorer'] as const) {
         const { pid, name } = members.find((member) => member.role === role)!;
         process.kill(pid, 'SIGSTOP');
@@ -45,9 +60,13 @@ describe('a trainer with two explorers', { tags: ['slow'] }, () => {
           async () => expect(renderCauses(causesOf(await look()))).toMatch(says),
           patience,
         );
+        await vi.waitFor(() => expect(healthOf(pid)).toBe('silent'), patience);
         process.kill(pid, 'SIGCONT');
         stopped.delete(pid);
+        await vi.waitFor(() => expect(healthOf(pid)).toMatch(/working|waiting/), patience);
       }
+      watching.child.kill('SIGINT');
+      expect((await watching.ended).stderr).toBe('');
     } finally {
       for (const pid of stopped) process.kill(pid, 'SIGCONT');
       running.child.kill('SIGINT');

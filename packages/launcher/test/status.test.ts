@@ -1,14 +1,16 @@
 /** What `trinity status` and `trinity why` say of real processes that are stopped, killed, or wait. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
+import { findPostgres, startPostgres } from '@trinity-rft/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { causesOf, type RunCauses } from '../src/status/causes.js';
 import { openStatus } from '../src/status/read-status.js';
 import { renderCauses, renderStatus } from '../src/status/render-status.js';
 import { membersOf } from '../src/status/run-status.js';
+import { openStageStore } from '../src/modes/apart/open-store.js';
 import { openProcessFile } from '../src/watch/process-file.js';
 
 const script = path.join(import.meta.dirname, 'support', 'member.ts');
@@ -119,6 +121,42 @@ describe('why', () => {
     );
     expect(text).toMatch(/waits for the tasks of explore step 1 \(explorer\), for \d/);
     expect(JSON.parse(JSON.stringify(status))).toMatchObject({ plannedUpTo: 1, trainStep: 0 });
+  });
+});
+
+describe.skipIf(findPostgres() === undefined)('a run whose processes meet in PostgreSQL', () => {
+  it('is found by its folder, which keeps no password', { timeout: 120_000 }, async () => {
+    const server = await startPostgres();
+    try {
+      const runtime = { logger: { warn: () => undefined } };
+      const runStore = server.url();
+      const [project, group, name] = ['project', '', 'run'];
+      const stage = { runStore, jobDirectory: folder, project, group, name };
+      const store = await openStageStore({ stage, runtime });
+      await store.join({ role: 'trainer', name: 't', host: hostname(), pid: process.pid });
+      await store.close();
+      const kept = readFileSync(path.join(folder, 'store.json'), 'utf8');
+      expect(kept).toContain(`@127.0.0.1:${server.port}/postgres`);
+      expect(kept).not.toContain('secret');
+      vi.stubEnv('PGPASSWORD', undefined);
+      const refused = await openStatus(folder).catch(String);
+      expect(refused).toMatch(/asks for a password.*name the configuration of the run/);
+      expect(refused).not.toContain('secret');
+      vi.stubEnv('PGPASSWORD', server.password);
+      const reader = await openStatus(folder);
+      expect((await reader.look()).members).toMatchObject([{ name: 't', pid: process.pid }]);
+      await reader.close();
+      await (
+        await openStageStore({
+          stage: { ...stage, runStore: path.join(folder, 'run.db') },
+          runtime,
+        })
+      ).close();
+      expect(existsSync(path.join(folder, 'store.json'))).toBe(false);
+    } finally {
+      vi.unstubAllEnvs();
+      await server.stop();
+    }
   });
 });
 

@@ -40,6 +40,8 @@ export interface StageContext extends Extensions {
   readonly expectSteps: (total: number | undefined) => void;
   /** Lets `trinity status` see what explorer and trainer wait for. @default nothing sees it */
   readonly watch?: (synchronizer: Synchronizer) => Synchronizer;
+  /** Lets rewards come by the id of a run alone. @default they need the key of the run */
+  readonly rewardKey?: string | undefined;
   /** Mode `serve`. */
   readonly serve?: ServeOptions;
 }

@@ -7,6 +7,7 @@ import type { RunOutcome, Terminal } from '@trinity-rft/monitor';
 import { sharedMathChecker } from '@trinity-rft/reward/internal';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { setEnvironment } from '../assembly/environment.js';
+import { rewardKeyOf } from '../assembly/models/endpoint.js';
 import { warnOfUncheckedMath } from '../assembly/math-warnings.js';
 import { startModelOf } from '../assembly/models/model-folder.js';
 import { openMonitor } from '../assembly/monitor.js';
@@ -96,6 +97,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
         terminal.write(`${line}\n`);
       },
       signal,
+      rewardKey: rewardKeyOf(env),
       serve,
     });
     outcome = result.interrupted ? 'interrupted' : 'finished';

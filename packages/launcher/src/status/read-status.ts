@@ -2,9 +2,10 @@
 import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { ConfigError } from '@trinity-rft/core';
+import { ConfigError, describeError } from '@trinity-rft/core';
 import { readRunStore, type RunReader } from '@trinity-rft/store';
 import { readConfiguration, type ConfigurationOptions } from '../run/configuration.js';
+import { ownStoreName, readStorePlace } from '../watch/store-file.js';
 import { readProcessFile } from './read-process-file.js';
 import { statusOf, type RunStatus } from './run-status.js';
 
@@ -13,9 +14,6 @@ export interface StatusReader {
   look(): Promise<RunStatus>;
   close(): Promise<void>;
 }
-
-/** The database of a run whose processes are on one machine. */
-const storeFile = 'run.db';
 
 /**
  * @param run a configuration, or the folder of a run
@@ -26,7 +24,9 @@ export async function openStatus(
   options: Omit<ConfigurationOptions, 'configPath'> = {},
 ): Promise<StatusReader> {
   const place = await placeOf(run, options);
-  const store = await storeOf(place);
+  const store = await storeOf(place).catch((cause: unknown) => {
+    throw place.advice === undefined ? cause : withAdvice(place.advice, cause);
+  });
   if (store !== undefined)
     return {
       look: async () => statusOf(await store.view(), hostname()),
@@ -43,7 +43,15 @@ interface Place {
   readonly url: string;
   /** Name of the run in it. */
   readonly names: readonly string[];
+  /** What to do when it cannot be opened. */
+  readonly advice?: string;
 }
+
+const withAdvice = (advice: string, cause: unknown): ConfigError =>
+  new ConfigError(`${describeError(cause)} ${advice}`, { code: 'RUN_STORE_CLOSED', cause });
+
+const passwordAdvice =
+  'The folder of a run keeps no password: name the configuration of the run, or set PGPASSWORD.';
 
 async function placeOf(
   run: string,
@@ -55,12 +63,19 @@ async function placeOf(
     throw new ConfigError(`There is no ${place}. Name a configuration, or the folder of a run.`, {
       code: 'RUN_MISSING',
     });
-  if (found.isDirectory())
-    return { jobDirectory: place, url: path.join(place, storeFile), names: endings(place) };
+  if (found.isDirectory()) return placeOfFolder(place);
   const { loaded } = await readConfiguration({ ...options, configPath: place, checkNames: false });
   const stage = loaded.config.stages.at(-1) ?? loaded.config.stages[0];
   const { jobDirectory, runStore, project, group, name } = stage;
   return { jobDirectory, url: runStore, names: [path.posix.join(project, group, name)] };
+}
+
+function placeOfFolder(folder: string): Place {
+  const kept = readStorePlace(folder);
+  if (!kept)
+    return { jobDirectory: folder, url: path.join(folder, ownStoreName), names: endings(folder) };
+  const there = { jobDirectory: folder, url: kept.url, names: [kept.run] };
+  return kept.url.includes('://') ? { ...there, advice: passwordAdvice } : there;
 }
 
 /** `project/group/name` of a folder; how many parts it has is not known. */
@@ -69,12 +84,15 @@ function endings(folder: string): readonly string[] {
   return [2, 3, 4, 5].map((count) => parts.slice(-count).join('/'));
 }
 
+/** Somebody looks at a terminal. */
+const patienceMs = 5000;
+
 /** Undefined if the run has no store. */
 async function storeOf({ url, names }: Place): Promise<RunReader | undefined> {
   const isThere = url.includes('://') || (await stat(url).catch(() => undefined)) !== undefined;
   if (!isThere) return undefined;
   for (const run of names) {
-    const store = await readRunStore({ url, run });
+    const store = await readRunStore({ url, run, patienceMs });
     if (store !== undefined) return store;
   }
   return undefined;

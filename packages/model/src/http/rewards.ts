@@ -1,9 +1,12 @@
-/** `POST /r/<rollout>/v1/rewards`: rewards that come after their runs, with the key of the rollout. */
+/**
+ * Rewards that come after their runs: `POST /r/<rollout>/v1/rewards` with the key of the rollout, and
+ * `POST /v1/rewards` with one key for all runs.
+ */
 import { ModelError, type Clock } from '@trinity-rft/core';
 import type { JsonObject } from '../protocols/shared/request/fields.js';
 import { errorResponse } from '../protocols/shared/answer/error-response.js';
 import { readBody } from '../protocols/shared/request/body.js';
-import { createSignedKeys, keysOf } from './keys.js';
+import { createSignedKeys, digestOf, keysOf } from './keys.js';
 
 /** Runs of a task that a rollout makes, from `firstRun` on. */
 export interface ScoredRuns {
@@ -23,12 +26,19 @@ export interface RewardRoute {
   answer(request: Request): Promise<Response> | undefined;
 }
 
-export function createRewardRoute(
-  score: ScoreRun,
-  runtime: { readonly clock: Clock },
-): RewardRoute {
+export interface RewardRouteOptions {
+  readonly score: ScoreRun;
+  /** Scores every run by its id. @default there is no such key */
+  readonly rewardKey?: string | undefined;
+  readonly runtime: { readonly clock: Clock };
+}
+
+export function createRewardRoute({ score, rewardKey, runtime }: RewardRouteOptions): RewardRoute {
+  const rewardDigest = rewardKey && digestOf(rewardKey);
   const keys = createSignedKeys();
-  const grantOf = (request: Request, rollout: string): ScoredRuns => {
+  /** Undefined: all runs. */
+  const grantOf = (request: Request, rollout: string | undefined): ScoredRuns | undefined => {
+    if (rollout === undefined) return assertRewardKey(request, rewardDigest);
     const grants = keysOf(request).map((key) => keys.read(key));
     const grant = grants.length === 1 ? parseGrant(grants[0]) : undefined;
     if (grant?.rollout === rollout) return grant.runs;
@@ -36,7 +46,7 @@ export function createRewardRoute(
       'The key scores no run of this address. Expected baseURL and apiKey of one model.endpoint() of the run, and the key in Authorization: Bearer or in x-api-key.';
     throw new ModelError(message, { status: 401, code: 'invalid_api_key' });
   };
-  const store = async (request: Request, rollout: string): Promise<Response> => {
+  const store = async (request: Request, rollout: string | undefined): Promise<Response> => {
     if (request.method !== 'POST')
       throw new ModelError(`Rewards are sent by POST, not by ${request.method}.`, {
         status: 405,
@@ -46,17 +56,29 @@ export function createRewardRoute(
     const runs = grantOf(request, rollout);
     const { value } = await readBody(request, { maxBodyBytes: 10_000, runtime }, expected);
     const { run, reward } = rewardOf(value);
-    if (!idsOf(runs).includes(run)) throw notOwn(run, runs);
+    if (runs && !idsOf(runs).includes(run)) throw notOwn(run, runs);
     await score(run, reward);
     return Response.json({ run, reward });
   };
   return {
     keyFor: (rollout, runs) => keys.sign(JSON.stringify({ rollout, runs })),
     answer: (request) => {
-      const rollout = /\/r\/([\w-]+)\/v1\/rewards\/?$/.exec(new URL(request.url).pathname)?.[1];
-      return rollout === undefined ? undefined : store(request, rollout).catch(errorResponse);
+      const { pathname } = new URL(request.url);
+      const ofAll = rewardDigest !== undefined && /^\/v1\/rewards\/?$/.test(pathname);
+      const rollout = /\/r\/([\w-]+)\/v1\/rewards\/?$/.exec(pathname)?.[1];
+      if (rollout === undefined && !ofAll) return undefined;
+      return store(request, rollout).catch(errorResponse);
     },
   };
+}
+
+function assertRewardKey(request: Request, digest: string | undefined): undefined {
+  const [key, ...others] = keysOf(request);
+  if (key !== undefined && others.length === 0 && digestOf(key) === digest) return;
+  throw new ModelError(
+    'Rewards by id alone need the key that the run was started with. Expected it in Authorization: Bearer or in x-api-key.',
+    { status: 401, code: 'invalid_api_key' },
+  );
 }
 
 const expected = '{ "run": "3/0/1", "reward": 1 }';

@@ -25,6 +25,8 @@ export interface EndpointServerOptions {
   readonly refusals?: Refusals;
   /** Opens `POST /r/<rollout>/v1/rewards`, see `MountOptions.runs`. @default 404 */
   readonly score?: ScoreRun;
+  /** With `score`: opens `POST /v1/rewards`, where this key scores every run by its id. */
+  readonly rewardKey?: string | undefined;
 }
 
 export interface MountOptions {
@@ -87,8 +89,8 @@ export interface EndpointServer {
 export async function openEndpointServer(options: EndpointServerOptions): Promise<EndpointServer> {
   const { host = '127.0.0.1', port = 0, runtime } = options;
   const limits = { ...defaultLimits, ...options.limits };
-  const { corsOrigins = [], refusals = rolloutRefusals, score } = options;
-  const rewards = score && createRewardRoute(score, runtime);
+  const { corsOrigins = [], refusals = rolloutRefusals, score, rewardKey } = options;
+  const rewards = score && createRewardRoute({ score, rewardKey, runtime });
   const table = createRolloutTable({ clock: runtime.clock, refusals, ...limits });
   const traffic = createTraffic();
   const adminKey = newKey('ak');

@@ -46,7 +46,7 @@ const isMistake = (error: Error): boolean =>
 
 export function postgresFailure(place: PostgresPlace, what: string, cause: unknown): BufferError {
   const { code = '' } = cause as Reported;
-  const fixed = refusals[code]?.(place);
+  const fixed = isWithoutPassword(cause) ? noPassword(place) : refusals[code]?.(place);
   if (fixed) return new BufferError(fixed, { code: 'STORE_REFUSED', cause });
   if (conflicts.has(code))
     return new PassingError(
@@ -66,6 +66,13 @@ type Refusal = (place: PostgresPlace) => string;
 
 const wrongPassword: Refusal = ({ server, database, user }) =>
   `PostgreSQL at ${server} does not let user ${user} into database ${database}: wrong password, or this user may not connect from here. Correct the address (experience_buffer.path) or PGPASSWORD, or the server's pg_hba.conf.`;
+
+/** The client's own: it has none to send. */
+const isWithoutPassword = (cause: unknown): boolean =>
+  cause instanceof Error && /client password must be a (?:non-empty )?string/.test(cause.message);
+
+const noPassword: Refusal = ({ server, database, user }) =>
+  `PostgreSQL at ${server} asks for a password before it lets user ${user} into database ${database}, and there is none. Set PGPASSWORD, or name it in the address (experience_buffer.path).`;
 
 const noRights: Refusal = ({ server, database, user }) =>
   `In PostgreSQL at ${server}, user ${user} may not create or use the schema trinity of database ${database}. Run there once: GRANT CREATE ON DATABASE ${database} TO ${user}.`;

@@ -7,6 +7,7 @@ import {
   type RecordingModel,
   type ScoreRun,
 } from '@trinity-rft/model';
+import { ConfigError } from '@trinity-rft/core';
 import type { StageContext } from '../../context/stage-context.js';
 
 /**
@@ -14,8 +15,29 @@ import type { StageContext } from '../../context/stage-context.js';
  * @param score stores rewards that come after their runs; by default they are not accepted
  * @throws ModelError 503 when there is no port
  */
-export function openEndpoint({ runtime }: StageContext, score?: ScoreRun): Promise<EndpointServer> {
-  return openEndpointServer(score ? { runtime, score } : { runtime });
+export async function openEndpoint(
+  { runtime, rewardKey }: StageContext,
+  score?: ScoreRun,
+): Promise<EndpointServer> {
+  if (score === undefined) return openEndpointServer({ runtime });
+  const server = await openEndpointServer({ runtime, score, rewardKey });
+  if (rewardKey !== undefined)
+    runtime.logger.info(
+      `Rewards by the id of a run: POST ${server.url}/v1/rewards with the key of ${rewardKeyVariable}.`,
+    );
+  return server;
+}
+
+const rewardKeyVariable = 'TRINITY_REWARD_KEY';
+
+/** The key with which every run may be scored. @throws ConfigError when it is no key */
+export function rewardKeyOf(env: Readonly<Record<string, string | undefined>>): string | undefined {
+  const key = env[rewardKeyVariable] || undefined;
+  if (key === undefined || /^[\x21-\x7e]{16,512}$/.test(key)) return key;
+  throw new ConfigError(
+    `${rewardKeyVariable} has ${key.length} characters, or others than printable ASCII; expected 16 to 512 printable ASCII characters.`,
+    { code: 'REWARD_KEY' },
+  );
 }
 
 /**
