@@ -99,7 +99,7 @@ export interface TrainEngine {
   stats(): Promise<Metrics>;
 }
 
-export interface SaveOptions {
+interface SaveOptions {
   /** With the moments, to continue from. */
   readonly optimizer: boolean;
   /**
