@@ -125,13 +125,13 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'leases never expire',
     knownFrom: 'verl 1314: one dead worker ends the run',
-    seed: 3,
+    seed: 1,
     leaseMs: 1e12,
   },
   {
     name: 'a late result is taken as well',
     knownFrom: 'prime-rl 2360: results of rollouts that were given up',
-    seed: 56,
+    seed: 243,
     ...ofStore((store, _parts, database) => ({
       complete: async (member, task, result) => {
         await database.write('give it back', (db) =>
@@ -150,7 +150,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'a process that was replaced goes on',
     knownFrom: 'rLLM 568: zombies after a restart',
-    seed: 134,
+    seed: 133,
     ...ofStore((store, _parts, database) => {
       const inPlace = async (member: Membership): Promise<Membership> => {
         const [row] = await database.read('find who has the place', (db) =>
@@ -169,19 +169,19 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'a resumed trainer repeats a batch',
     knownFrom: 'tinker-cookbook 935: an optimizer step made twice',
-    seed: 6,
+    seed: 3,
     ...ofExperiences((store) => ({ rollback: (step) => store.rollback(Math.max(0, step - 1)) })),
   },
   {
     name: 'a resumed trainer skips a batch',
     knownFrom: 'verl 5725, prime-rl 1036: data skipped after a resume',
-    seed: 18,
+    seed: 3,
     ...ofExperiences(() => ({ rollback: () => Promise.resolve() })),
   },
   {
     name: 'acknowledgements are sent and forgotten',
     knownFrom: 'open-instruct 1523: consumed data not recorded',
-    seed: 1,
+    seed: 10,
     ...ofStore((store) => ({
       acknowledge: async (...args) => {
         store.acknowledge(...args).catch(() => undefined);
@@ -191,7 +191,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'the sampler is a version behind',
     knownFrom: 'TRL 5312: rollouts from stale weights',
-    seed: 2,
+    seed: 1,
     ...ofSampler(staleSampler),
   },
   {
@@ -208,7 +208,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'a restarted explorer samples with the base model',
     knownFrom: 'Unsloth 8701: base model served, exit 0',
-    seed: 36,
+    seed: 9,
     ...ofSampler(baseAtFirst),
   },
   {
@@ -281,13 +281,13 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'who is not notified does not look',
     knownFrom: 'NeMo-RL 3488: 64 nodes idle after a lost message',
-    seed: 3,
+    seed: 2,
     ...ofStore((store) => ({ changed: (_timeoutMs, signal) => store.changed(1e12, signal) })),
   },
   {
     name: 'the staleness bound is one too wide',
     knownFrom: 'SkyRL, own documentation: the bound is not strict; verl 6780',
-    seed: 13,
+    seed: 10,
     parts: (parts) => {
       const { scenario } = parts;
       return { ...parts, scenario: { ...scenario, maxStaleness: scenario.maxStaleness + 1 } };
@@ -305,7 +305,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'a resumed trainer has lost the moments of its optimizer',
     knownFrom: 'OpenRLHF 1103: resume without optimizer state',
-    seed: 8,
+    seed: 3,
     ...ofEngine((engine) => ({
       ...engine,
       trainer: {
@@ -317,7 +317,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'who resumes plans the first tasks again',
     knownFrom: 'EasyR1 57, prime-rl 3299: data repeated after a resume',
-    seed: 6,
+    seed: 8,
     ...ofStore((store, { process, scenario }) => ({
       plan: (member, plan) => {
         if (process.name.endsWith('#1')) return store.plan(member, plan);
@@ -332,7 +332,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'a resumed trainer takes the run for ended',
     knownFrom: 'verl 7401: exit 0 without steps',
-    seed: 6,
+    seed: 3,
     parts: (parts) => {
       const { process, scenario } = parts;
       return process.name.endsWith('#1')

@@ -215,7 +215,9 @@ function planned(
   const isRepeated =
     first && facts.tasks.has(taskKey({ batch: plan.batches[0]?.batch ?? '', ...first }));
   if (isRepeated && plan.step === facts.plannedUpTo) return;
-  if (plan.step !== facts.plannedUpTo + 1)
+  // A trainer that comes back makes a step again whose runs have all failed.
+  const isAgain = plan.batches.every(({ batch }) => batch.startsWith(`${plan.step}#`));
+  if (plan.step !== facts.plannedUpTo + 1 && !isAgain)
     report(`${member.name} planned explore step ${plan.step} after ${facts.plannedUpTo}`);
   if (plan.step > lastStep) report(`explore step ${plan.step} was planned after the last`);
   facts.plannedUpTo = Math.max(facts.plannedUpTo, plan.step);
