@@ -226,7 +226,7 @@ export interface EngineCapabilities {
   readonly entropy: boolean;
   /** The trainer scores at any temperature; otherwise at 1 only. */
   readonly temperature: boolean;
-  /** `minTokens`, `topLogprobs` and `grammar` of {@link SamplingOptions}. */
+  /** `minTokens`, `topLogprobs` and `grammar` of `SamplingOptions`. */
   readonly samplingControls: boolean;
   /** `ForwardPass.necs`. */
   readonly necs: boolean;

@@ -88,6 +88,7 @@ const requests = messageCodec<RequestMessage>('ForwardBackwardRequest');
 const outputs = messageCodec<OutputMessage>('ForwardBackwardOutput');
 
 /** @param sdk whose bytes: since 0.38 the settings of the loss are sent in a second form as well */
+/** The body of a request. */
 export function encodeForwardBackward(
   request: ForwardBackwardRequest,
   sdk: '0.25' | '0.38' = '0.38',
@@ -157,6 +158,7 @@ function readDense(
   throw new RangeError(`${place} is a sparse tensor, which is not supported.`);
 }
 
+/** The bytes of a result. */
 export function encodeForwardBackwardResult(result: ForwardBackwardResult): Uint8Array {
   const [first] = result.outputs;
   const names = Object.keys(first ?? {});

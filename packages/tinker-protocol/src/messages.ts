@@ -108,14 +108,18 @@ export const pendingAnswer = z.object({
   /** SDK 0.38 needs one per sample; SkyRL 0.4 sends none. */
   sample_sequence_ids: z.array(z.string()).nullish(),
 });
+/** What `create_session` answers. */
 export const sessionAnswer = z.object({
   session_id: id,
   info_message: z.string().nullish(),
   warning_message: z.string().nullish(),
   error_message: z.string().nullish(),
 });
+/** What `create_model` answers at once; the model can be used once the future is there. */
 export const modelAnswer = z.object({ model_id: id, request_id: id });
+/** What `create_sampling_session` answers. */
 export const samplingSessionAnswer = z.object({ sampling_session_id: id });
+/** What `GET get_server_capabilities` answers: the base models. */
 export const capabilitiesAnswer = z.object({
   supported_models: z.array(
     z.object({
@@ -124,6 +128,7 @@ export const capabilitiesAnswer = z.object({
     }),
   ),
 });
+/** What `weights_info` answers. */
 export const weightsInfoAnswer = z.object({
   base_model: z.string(),
   is_lora: z.boolean(),
@@ -135,9 +140,13 @@ export const modelResult = z.object({
   model_id: id,
   lora_config: z.object({ rank: z.number(), alpha: z.number().nullish() }).nullish(),
 });
+/** Result of `optim_step`. */
 export const stepResult = z.object({ metrics: z.record(z.string(), z.number()).nullish() });
+/** Result of `save_weights`: a `tinker://` address. */
 export const saveResult = z.object({ path: z.string() });
+/** Result of `load_weights`. */
 export const loadResult = z.object({ path: z.string().nullish(), model_id: id.nullish() });
+/** Result of `save_weights_for_sampler`: an address, or a sampling session. */
 export const samplerResult = z.object({
   path: z.string().nullish(),
   sampling_session_id: id.nullish(),
@@ -150,6 +159,7 @@ export const tryAgainResult = z.object({
 /** Hosted: the work failed. */
 export const failedResult = z.object({ error: z.string(), category: z.string().nullish() });
 
+/** Paths that are not `/api/v1/VERB`, and where those begin. */
 export const paths = {
   root: '/api/v1/',
   forwardBackward: '/api/v1/forward_backward',

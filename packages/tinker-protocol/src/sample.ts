@@ -30,6 +30,7 @@ interface ResponseMessage {
 
 const responses = messageCodec<ResponseMessage>('SampleResponse');
 
+/** The bytes of a result. */
 export function encodeSampleResult({ sequences, promptLogprobs }: SampleResult): Uint8Array {
   const message: ResponseMessage = { sequences: sequences.map(sequenceMessage) };
   if (promptLogprobs === undefined) return responses.encode(message);

@@ -10,6 +10,7 @@ export interface TinkerPath {
 
 const pattern = /^tinker:\/\/(?<modelId>[^/]+)\/(?<kind>weights|sampler_weights)\/(?<name>[^/]+)$/;
 
+/** The address as text. */
 export const formatTinkerPath = ({ modelId, kind, name }: TinkerPath): string =>
   `tinker://${modelId}/${kind}/${name}`;
 
