@@ -21,7 +21,9 @@ export function readRecord(jobDirectory: string): SettingsRecord | undefined {
   try {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    const { code } = cause as NodeJS.ErrnoException;
+    // Below a file: that no folder can be made there is told later.
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw damaged(file, `cannot be read: ${describeError(cause)}`, cause);
   }
   const { sha256, ...record } = parse(file, text);
