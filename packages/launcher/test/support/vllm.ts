@@ -1,7 +1,7 @@
 /** A real vLLM for this machine's processor, installed once into the user's cache. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, existsSync, readFileSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -58,8 +58,11 @@ export async function findUv(): Promise<{ readonly program: string; readonly pyt
 }
 
 async function findPython(): Promise<string> {
-  const pyenv = path.join(homedir(), '.pyenv/versions/3.12.1/bin/python');
-  for (const name of ['python3.13', 'python3.12', pyenv]) {
+  const versions = path.join(homedir(), '.pyenv', 'versions');
+  const ofPyenv = (await readdir(versions).catch(() => []))
+    .filter((version) => /^3\.1[23]\./.test(version))
+    .map((version) => path.join(versions, version, 'bin', 'python'));
+  for (const name of ['python3.13', 'python3.12', ...ofPyenv]) {
     const works = await execute(name, ['--version']).catch(() => undefined);
     if (works) return name;
   }
