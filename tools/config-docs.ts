@@ -16,8 +16,12 @@ import { keyAliases } from '../packages/config/src/schema/aliases.ts';
 import { schemasOf } from '../packages/config/src/schema/root.ts';
 import { statusesOf as statusesIn, type KeyStatus } from '../packages/config/src/schema/status.ts';
 import { onnxEngine } from '../packages/engine-onnx/src/index.ts';
+import { tinkerEngine } from '../packages/engine-tinker/src/index.ts';
 
-const { run: runSchema } = schemasOf({ algorithms: builtInTables, engines: { onnx: onnxEngine } });
+const { run: runSchema } = schemasOf({
+  algorithms: builtInTables,
+  engines: { onnx: onnxEngine, tinker: tinkerEngine },
+});
 const keyStatuses = statusesIn(runSchema);
 
 type Schema = NonNullable<ReturnType<typeof schemaAt>>;

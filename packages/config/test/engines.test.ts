@@ -301,6 +301,11 @@ describe('the engine of Tinker servers', () => {
     ['', '\n  min_response_tokens: 2', 'model.min_response_tokens'],
     ['', '\n  lora_configs: [{ lora_rank: 4 }]', 'model.lora_configs'],
     [trainer('onnx'), '', 'trainer.trainer_type'],
+    [
+      'explorer:\n  auxiliary_models: [{ model_path: ./tiny, engine_type: tinker }]',
+      '',
+      'explorer.auxiliary_models[0].engine_type',
+    ],
   ])('cannot do %j %j', (rest, more, key) => {
     expect(check(rest, more)).toEqual([key]);
   });

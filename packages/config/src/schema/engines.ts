@@ -36,8 +36,9 @@ export const trainerType = (engines: EngineFactsTable) =>
 export const samplerNames = ['vllm'] as const;
 
 /** `engine_type` of the rollout model, and of auxiliary models, which can be `external`. */
-export const engineType = (engines: EngineFactsTable, kind: 'rollout' | 'auxiliary') => {
+export const engineType = (table: EngineFactsTable, kind: 'rollout' | 'auxiliary') => {
   const auxiliary = kind === 'auxiliary';
+  const engines = auxiliary ? withoutOwnSection(table) : table;
   const names = [
     ...Object.keys(engines),
     ...missing(engines, ['vllm', 'tinker', 'external', 'sglang']),
@@ -47,7 +48,7 @@ export const engineType = (engines: EngineFactsTable, kind: 'rollout' | 'auxilia
     choice as z.ZodPreprocess<z.ZodEnum<Record<string, string>>>,
     defaultEngineName(engines),
     auxiliary
-      ? 'What samples. onnx: the embedded engine, also for vllm. tinker: the server of model.tinker.'
+      ? 'What samples. onnx: the embedded engine, also for vllm.'
       : 'What samples. onnx: the embedded engine; vllm: the servers of base_url, without it the engine that trains; tinker: the server of model.tinker.',
     ignored('The embedded engine samples instead.', {
       values: auxiliary ? missing(engines, ['vllm']) : [],
@@ -58,6 +59,12 @@ export const engineType = (engines: EngineFactsTable, kind: 'rollout' | 'auxilia
     derived,
   );
 };
+
+/** An engine with a section of its own has one model: the one that is trained. */
+const withoutOwnSection = (engines: EngineFactsTable): EngineFactsTable =>
+  Object.fromEntries(
+    Object.entries(engines).filter(([, { capabilities }]) => capabilities.ownSection === undefined),
+  );
 
 /** Every `vllm...` is vllm. */
 const normalized = (value: unknown): unknown =>
