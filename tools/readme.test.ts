@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseConfig, problemsOf, renderProblem } from '../packages/config/src/index.ts';
 import { onnxEngine } from '../packages/engine-onnx/src/index.ts';
+import { tinkerEngine } from '../packages/engine-tinker/src/index.ts';
 import { renderAlgorithmDocs } from './algorithm-docs.ts';
 import { renderConfigDocs } from './config-docs.ts';
 import { describeBlock, listDocuments, readBlocks, type Block } from './readme/blocks.ts';
@@ -29,7 +30,7 @@ function configProblems({ file, line, text, words }: Block): readonly string[] {
   try {
     parseConfig(words.includes('part') ? `${whole?.text}${text}` : text, {
       file,
-      engines: { onnx: onnxEngine },
+      engines: { onnx: onnxEngine, tinker: tinkerEngine },
       env: {},
       cwd: join(root, 'tools/readme/files'),
     });
