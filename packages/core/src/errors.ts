@@ -57,6 +57,13 @@ export class TaskError extends TrinityError {}
 export class WorkflowError extends TrinityError {}
 /** The user's reward function threw or returned no finite number. */
 export class RewardError extends TrinityError {}
+/**
+ * An environment, or the server or process behind it, broke: it says nothing about the policy, so the
+ * run is dropped, counted and tried again, never trained.
+ */
+export class EnvironmentError extends TrinityError {
+  override readonly retryable: boolean = true;
+}
 /** The experience store or a task source failed. */
 export class BufferError extends TrinityError {}
 /** Weights could not be handed from trainer to explorer. */

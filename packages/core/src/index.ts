@@ -19,6 +19,7 @@ export {
   type ArgSpec,
   type ArgValues,
 } from './args.js';
+export type { ArgProblem, ArgsSchema } from './args-schema.js';
 export type { ExperienceSource, ExperienceStore, Lease, TaskSource } from './buffer.js';
 export { runKey, type Eid } from './eid.js';
 export type {
@@ -39,7 +40,14 @@ export type {
   TrainEngine,
   ValueEngine,
 } from './engine.js';
-export { ConfigError, ModelError, TrinityError, WorkflowError, describeError } from './errors.js';
+export {
+  ConfigError,
+  EnvironmentError,
+  ModelError,
+  TrinityError,
+  WorkflowError,
+  describeError,
+} from './errors.js';
 export { createExperience, type Experience, type ExperienceInit } from './experience.js';
 export type { Metrics } from './metrics.js';
 export type {

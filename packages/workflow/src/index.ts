@@ -16,7 +16,7 @@ export type {
   WorkflowOutput,
   WorkflowResult,
 } from './definition/types.js';
-export type { ArgProblem, ArgsSchema } from './definition/workflow-args.js';
+export type { ArgProblem, ArgsSchema } from '@trinity-rft/core';
 export { Workflow, type RunScore, type WorkflowClass } from './definition/workflow-class.js';
 export { SimpleWorkflow } from './built-in/single-turn/simple-workflow.js';
 export { MultiTurnWorkflow } from './built-in/multi-turn/multi-turn-workflow.js';

@@ -1,4 +1,5 @@
 /** Declaring workflows, and recognising what plugins declare. */
+import type { ArgsSchema } from '@trinity-rft/core';
 import { checkName } from '@trinity-rft/core/internal';
 import type { RewardDefinition } from '@trinity-rft/reward';
 import type {
@@ -7,7 +8,7 @@ import type {
   WorkflowNeeds,
   WorkflowResult,
 } from './types.js';
-import { argProblems, readWorkflowArgs, type ArgsSchema } from './workflow-args.js';
+import { readWorkflowArgs, workflowArgProblems } from './workflow-args.js';
 import type { WorkflowClass } from './workflow-class.js';
 
 /** What `workflow_args` are without a schema. */
@@ -52,7 +53,7 @@ const kind = 'trinity-rft.workflow';
 
 /** Where nothing is declared, nothing is checked. */
 const checkOf = (args: ArgsSchema | undefined): WorkflowDefinition['checkArgs'] =>
-  args && ((given) => argProblems(args, given));
+  args && ((given) => workflowArgProblems(args, given));
 
 function ofFunction<Args>(
   name: string,

@@ -1,8 +1,15 @@
 /** The input and the output of a workflow. */
-import type { Experience, Metrics, RewardFn, RolloutModel, Runtime, Task } from '@trinity-rft/core';
+import type {
+  ArgProblem,
+  Experience,
+  Metrics,
+  RewardFn,
+  RolloutModel,
+  Runtime,
+  Task,
+} from '@trinity-rft/core';
 import type OpenAI from 'openai';
 import type { AgentEndpoint } from './agent-endpoint.js';
-import type { ArgProblem } from './workflow-args.js';
 
 /** A rollout model with an `openai` client, and an address for every other client. */
 export interface AgentModel extends RolloutModel<OpenAI> {

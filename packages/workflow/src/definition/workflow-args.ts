@@ -1,104 +1,15 @@
-/** Arguments of workflows (YAML `workflow_args`): their schema, and what is wrong with given ones. */
-import { ConfigError } from '@trinity-rft/core';
-import { didYouMean, isSecretName, redacted } from '@trinity-rft/core/internal';
+/** The arguments of workflows: YAML `workflow_args`. */
+import type { ArgProblem, ArgsSchema } from '@trinity-rft/core';
+import { argProblems, readArgsBy, type ArgsOwner } from '@trinity-rft/core/internal';
 
-/**
- * A schema as Standard Schema (version 1) defines it, which those of zod, valibot and arktype are. It
- * must be synchronous.
- */
-export interface ArgsSchema<Args = unknown> {
-  readonly '~standard': {
-    readonly version: 1;
-    readonly vendor: string;
-    readonly validate: (value: unknown) => Validated<Args> | Promise<Validated<Args>>;
-    readonly types?: { readonly input: unknown; readonly output: Args } | undefined;
-  };
-}
-
-type Validated<Args> =
-  | { readonly value: Args; readonly issues?: undefined }
-  | { readonly issues: readonly Issue[] };
-
-interface Issue {
-  readonly message: string;
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
-}
-
-/** One thing that is wrong with arguments. */
-export interface ArgProblem {
-  /** Keys and list indices below `workflow_args`. */
-  readonly path: readonly (string | number)[];
-  /** What is wrong and what was expected. Holds no secrets. */
-  readonly message: string;
-}
+const owner: ArgsOwner = { key: 'workflow_args', word: 'workflow', code: 'WORKFLOW_ARGS' };
 
 type Args = Readonly<Record<string, unknown>>;
 
 /** What is wrong with `args`; nothing if they fit. */
-export function argProblems(schema: ArgsSchema, args: Args): readonly ArgProblem[] {
-  const result = validate(schema, args);
-  return result.issues === undefined
-    ? []
-    : result.issues.flatMap((issue) => problemsOf(issue, schema, args));
-}
+export const workflowArgProblems = (schema: ArgsSchema, args: Args): readonly ArgProblem[] =>
+  argProblems(schema, args, owner);
 
 /** The arguments as the schema returns them, with its defaults. @throws ConfigError */
-export function readWorkflowArgs<A>(schema: ArgsSchema<A>, args: Args): A {
-  const result = validate(schema, args);
-  if (result.issues === undefined) return result.value;
-  const problems = result.issues.flatMap((issue) => problemsOf(issue, schema, args));
-  const lines = problems.map(
-    ({ path, message }) => `${['workflow_args', ...path].join('.')}: ${message}`,
-  );
-  throw new ConfigError(lines.join('\n'), { code: 'WORKFLOW_ARGS' });
-}
-
-function validate<A>(schema: ArgsSchema<A>, args: Args): Validated<A> {
-  const result = schema['~standard'].validate(args);
-  if (!(result instanceof Promise)) return result;
-  throw new ConfigError(
-    'The schema of workflow_args is asynchronous, which cannot be checked before a run. Remove its asynchronous parts.',
-    { code: 'WORKFLOW_ARGS' },
-  );
-}
-
-/** One for each unknown key. */
-function problemsOf(issue: Issue, schema: ArgsSchema, args: Args): readonly ArgProblem[] {
-  const path = (issue.path ?? []).map((part) =>
-    plainKey(typeof part === 'object' ? part.key : part),
-  );
-  const { keys } = issue as { readonly keys?: unknown };
-  if (Array.isArray(keys))
-    return keys.map((key) => ({
-      path: [...path, String(key)],
-      message: unknownText(String(key), path.length === 0 ? shapeOf(schema) : []),
-    }));
-  return [{ path, message: valueText(valueAt(args, path), path, issue.message) }];
-}
-
-const plainKey = (key: PropertyKey): string | number =>
-  typeof key === 'number' ? key : String(key);
-
-/** The keys that a schema of an object in zod has. */
-const shapeOf = (schema: ArgsSchema): readonly string[] =>
-  Object.keys((schema as { readonly shape?: object }).shape ?? {});
-
-function unknownText(key: string, known: readonly string[]): string {
-  const takes = known.length === 0 ? '' : ` It takes ${known.join(', ')}.`;
-  return `the workflow has no argument "${key}".${didYouMean(key, known) || takes || ' Remove it.'}`;
-}
-
-/** Messages of our own schemas continue the sentence; others are sentences. */
-function valueText(value: unknown, path: readonly (string | number)[], message: string): string {
-  const secret = path.some((part) => isSecretName(String(part)));
-  const got =
-    value === undefined ? 'is not set' : `got ${secret ? redacted : JSON.stringify(value)}`;
-  const end = message.endsWith('.') ? '' : '.';
-  return message.startsWith('expected') ? `${got}, ${message}${end}` : `${got}. ${message}${end}`;
-}
-
-function valueAt(args: Args, path: readonly (string | number)[]): unknown {
-  let value: unknown = args;
-  for (const part of path) value = (value as Record<string | number, unknown> | undefined)?.[part];
-  return value;
-}
+export const readWorkflowArgs = <A>(schema: ArgsSchema<A>, args: Args): A =>
+  readArgsBy(schema, args, owner);

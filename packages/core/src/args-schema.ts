@@ -1,0 +1,124 @@
+/** Arguments of workflows and environments: their schema, and what is wrong with given ones. */
+import { ConfigError } from './errors.js';
+import { isSecretName, redacted } from './secrets.js';
+import { didYouMean } from './suggest.js';
+
+/**
+ * A schema as Standard Schema (version 1) defines it, which those of zod, valibot and arktype are. It
+ * must be synchronous.
+ */
+export interface ArgsSchema<Args = unknown> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => Validated<Args> | Promise<Validated<Args>>;
+    readonly types?: { readonly input: unknown; readonly output: Args } | undefined;
+  };
+}
+
+type Validated<Args> =
+  | { readonly value: Args; readonly issues?: undefined }
+  | { readonly issues: readonly Issue[] };
+
+interface Issue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** One thing that is wrong with arguments. */
+export interface ArgProblem {
+  /** Keys and list indices below the arguments. */
+  readonly path: readonly (string | number)[];
+  /** What is wrong and what was expected. Holds no secrets. */
+  readonly message: string;
+}
+
+type Args = Readonly<Record<string, unknown>>;
+
+/** Whose arguments they are, for messages. */
+export interface ArgsOwner {
+  /** The key that holds them: `workflow_args`. */
+  readonly key: string;
+  /** `workflow`, as in "the workflow has no argument". */
+  readonly word: string;
+  /** Of the error: `WORKFLOW_ARGS`. */
+  readonly code: string;
+}
+
+/** What is wrong with `args`; nothing if they fit. */
+export function argProblems(
+  schema: ArgsSchema,
+  args: Args,
+  owner: ArgsOwner,
+): readonly ArgProblem[] {
+  const result = validate(schema, args, owner);
+  return result.issues === undefined
+    ? []
+    : result.issues.flatMap((issue) => problemsOf(issue, schema, args, owner));
+}
+
+/** The arguments as the schema returns them, with its defaults. @throws ConfigError */
+export function readArgsBy<A>(schema: ArgsSchema<A>, args: Args, owner: ArgsOwner): A {
+  const result = validate(schema, args, owner);
+  if (result.issues === undefined) return result.value;
+  const problems = result.issues.flatMap((issue) => problemsOf(issue, schema, args, owner));
+  const lines = problems.map(
+    ({ path, message }) => `${[owner.key, ...path].join('.')}: ${message}`,
+  );
+  throw new ConfigError(lines.join('\n'), { code: owner.code });
+}
+
+function validate<A>(schema: ArgsSchema<A>, args: Args, { key, code }: ArgsOwner): Validated<A> {
+  const result = schema['~standard'].validate(args);
+  if (!(result instanceof Promise)) return result;
+  throw new ConfigError(
+    `The schema of ${key} is asynchronous, which cannot be checked before a run. Remove its asynchronous parts.`,
+    { code },
+  );
+}
+
+/** One for each unknown key. */
+function problemsOf(
+  issue: Issue,
+  schema: ArgsSchema,
+  args: Args,
+  { word }: ArgsOwner,
+): readonly ArgProblem[] {
+  const path = (issue.path ?? []).map((part) =>
+    plainKey(typeof part === 'object' ? part.key : part),
+  );
+  const { keys } = issue as { readonly keys?: unknown };
+  if (Array.isArray(keys))
+    return keys.map((key) => ({
+      path: [...path, String(key)],
+      message: unknownText(String(key), path.length === 0 ? shapeOf(schema) : [], word),
+    }));
+  return [{ path, message: valueText(valueAt(args, path), path, issue.message) }];
+}
+
+const plainKey = (key: PropertyKey): string | number =>
+  typeof key === 'number' ? key : String(key);
+
+/** The keys that a schema of an object in zod has. */
+const shapeOf = (schema: ArgsSchema): readonly string[] =>
+  Object.keys((schema as { readonly shape?: object }).shape ?? {});
+
+function unknownText(key: string, known: readonly string[], word: string): string {
+  const takes = known.length === 0 ? '' : ` It takes ${known.join(', ')}.`;
+  return `the ${word} has no argument "${key}".${didYouMean(key, known) || takes || ' Remove it.'}`;
+}
+
+/** Messages of our own schemas continue the sentence; others are sentences. */
+function valueText(value: unknown, path: readonly (string | number)[], message: string): string {
+  const secret = path.some((part) => isSecretName(String(part)));
+  const got =
+    value === undefined ? 'is not set' : `got ${secret ? redacted : JSON.stringify(value)}`;
+  const end = message.endsWith('.') ? '' : '.';
+  return message.startsWith('expected') ? `${got}, ${message}${end}` : `${got}. ${message}${end}`;
+}
+
+function valueAt(args: Args, path: readonly (string | number)[]): unknown {
+  let value: unknown = args;
+  for (const part of path) value = (value as Record<string | number, unknown> | undefined)?.[part];
+  return value;
+}

@@ -1,0 +1,21 @@
+export { nativeEnvironment, type World } from './native/native-environment.js';
+export { rowsOfSplit } from './native/splits.js';
+export {
+  defineEnvironment,
+  type EnvironmentContext,
+  type EnvironmentDefinition,
+  type EnvironmentOptions,
+  type PlayDefaults,
+} from './seam/define.js';
+export type {
+  Action,
+  Environment,
+  Episode,
+  EpisodeStart,
+  Solver,
+  SplitName,
+  StepResult,
+  TaskRange,
+  TextAction,
+  ToolAction,
+} from './seam/types.js';

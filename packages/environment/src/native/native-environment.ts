@@ -1,0 +1,52 @@
+/** Worlds in this process: a state, and a synchronous function from action to result. */
+import type { ToolDefinition } from '@trinity-rft/core';
+import type { Action, Environment, Episode, EpisodeStart, StepResult } from '../seam/types.js';
+
+/** One episode of a world in this process. */
+export interface World {
+  readonly observation: string;
+  readonly instructions?: string;
+  readonly tools?: readonly ToolDefinition[];
+  /** What the policy may not do comes back as `refused`. */
+  step(action: Action): StepResult;
+  /** See `Episode.grade`. */
+  grade?(): number;
+  /** See `Episode.stateKey`. */
+  stateKey?(): string;
+  /** Frees what it holds, such as a database. */
+  close?(): void;
+}
+
+/** An environment whose episodes are plain objects. @param start pure: equal starts, equal worlds */
+export function nativeEnvironment(
+  start: (start: EpisodeStart) => World,
+  close?: () => void,
+): Environment {
+  return {
+    reset: async (from, signal) => {
+      signal.throwIfAborted();
+      return episodeOf(start(from));
+    },
+    close: async () => close?.(),
+  };
+}
+
+function episodeOf(world: World): Episode {
+  const { observation, instructions, tools } = world;
+  let isOpen = true;
+  return {
+    observation,
+    instructions,
+    tools,
+    step: async (action, signal) => {
+      signal.throwIfAborted();
+      return world.step(action);
+    },
+    grade: world.grade && (async () => world.grade?.() ?? 0),
+    stateKey: world.stateKey && (() => world.stateKey?.() ?? ''),
+    close: async () => {
+      if (isOpen) world.close?.();
+      isOpen = false;
+    },
+  };
+}

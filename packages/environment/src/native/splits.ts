@@ -1,0 +1,38 @@
+/** Splits of generated tasks: what is in one never occurs in the other. */
+import type { RawTask } from '@trinity-rft/core';
+import { createRandom, deriveSeed, TaskError } from '@trinity-rft/core/internal';
+import type { SplitName, TaskRange } from '../seam/types.js';
+
+/** One of ten tasks is for evaluation. */
+const evalShare = 10;
+
+/**
+ * Draws tasks until `count` of the split are there. The content decides which split a task belongs to,
+ * not its number, so that two draws of the same puzzle cannot land in both.
+ * @param draw the row of a 32-bit seed
+ * @param keyOf the content: what makes two rows the same task
+ * @throws TaskError when the world has fewer different tasks
+ */
+export function rowsOfSplit(
+  { split, count, seed }: TaskRange,
+  draw: (seed: number) => RawTask,
+  keyOf: (row: RawTask) => string,
+): readonly RawTask[] {
+  const random = createRandom(deriveSeed(seed, 'tasks', split));
+  const rows = new Map<string, RawTask>();
+  const most = 1000 + 200 * count;
+  for (let tries = 0; rows.size < count && tries < most; tries++) {
+    const row = draw(random.integer(2 ** 32));
+    const key = keyOf(row);
+    if (splitOf(key) === split) rows.set(key, row);
+  }
+  if (rows.size === count) return [...rows.values()];
+  throw new TaskError(
+    `There are only ${rows.size} different tasks in split "${split}", ${count} were asked for. Ask for fewer, or for a higher difficulty.`,
+    { code: 'TASKS_TOO_FEW' },
+  );
+}
+
+/** The split that a task of this content belongs to. */
+export const splitOf = (key: string): SplitName =>
+  deriveSeed(0, key) % evalShare === 0 ? 'eval' : 'train';

@@ -1,0 +1,97 @@
+/** Declaring environments, and recognising what plugins declare. */
+import type { ArgProblem, ArgsSchema, Logger, RawTask } from '@trinity-rft/core';
+import { argProblems, checkName, readArgsBy, type ArgsOwner } from '@trinity-rft/core/internal';
+import type { Environment, EpisodeStart, Solver, TaskRange } from './types.js';
+
+type AnyArgs = Readonly<Record<string, unknown>>;
+
+/** How a conversation with the environment goes unless `workflow_args` say otherwise. */
+export interface PlayDefaults {
+  /** Calls of the model in an episode. @default 20 */
+  readonly maxTurns?: number;
+  /**
+   * A regular expression whose first group is the action in the model's text, which the last match
+   * wins. @default the whole text, trimmed
+   */
+  readonly actionPattern?: string;
+  /** How the rewards of the steps become that of the episode. @default 'sum' */
+  readonly reward?: 'last' | 'sum' | 'max';
+}
+
+export interface EnvironmentContext {
+  readonly logger: Logger;
+  /** Aborts when the run stops. */
+  readonly signal: AbortSignal;
+}
+
+/** What {@link defineEnvironment} takes. */
+export interface EnvironmentOptions<Args> {
+  /** As `workflow_args.environment` names it. */
+  readonly name: string;
+  /** One sentence for `trinity env list`. */
+  readonly description: string;
+  /**
+   * The schema of `workflow_args.environment_args`, in zod or another library of Standard Schema.
+   * @default anything goes
+   */
+  readonly args?: ArgsSchema<Args>;
+  readonly play?: PlayDefaults;
+  /** Makes it ready to play: starts servers, loads data. @throws EnvironmentError, ConfigError */
+  readonly open: (args: Args, context: EnvironmentContext) => Promise<Environment> | Environment;
+  /**
+   * Generates tasks, as rows of a task set; equal ranges give equal rows, and no row of one split
+   * occurs in the other. @default tasks come from a file
+   */
+  readonly tasks?: (range: TaskRange, args: Args) => readonly RawTask[];
+  /** Plays an episode to the best end there is; `trinity env test` expects it to succeed. */
+  readonly solver?: (start: EpisodeStart, args: Args) => Solver;
+}
+
+/** An environment as the registry knows it. */
+export interface EnvironmentDefinition {
+  readonly kind: 'trinity-rft.environment';
+  readonly name: string;
+  readonly description: string;
+  readonly play: PlayDefaults;
+  /** What is wrong with `environment_args`. */
+  checkArgs(args: AnyArgs): readonly ArgProblem[];
+  /** @throws ConfigError when the arguments are wrong; EnvironmentError */
+  open(args: AnyArgs, context: EnvironmentContext): Promise<Environment>;
+  readonly tasks?: (range: TaskRange, args: AnyArgs) => readonly RawTask[];
+  readonly solver?: (start: EpisodeStart, args: AnyArgs) => Solver;
+}
+
+const kind = 'trinity-rft.environment';
+
+const owner: ArgsOwner = {
+  key: 'environment_args',
+  word: 'environment',
+  code: 'ENVIRONMENT_ARGS',
+};
+
+/**
+ * Declares an environment that `workflow_args.environment` can name. Export the result from a plugin,
+ * or pass it to the launcher.
+ * @throws ConfigError when the name is empty or has characters that are not allowed
+ */
+export function defineEnvironment<Args = AnyArgs>(
+  options: EnvironmentOptions<Args>,
+): EnvironmentDefinition {
+  const { description, args: schema, play = {}, open, tasks, solver } = options;
+  const read = (given: AnyArgs): Args =>
+    schema === undefined ? (given as Args) : readArgsBy(schema, given, owner);
+  return {
+    kind,
+    name: checkName('Environment', options.name),
+    description,
+    play,
+    checkArgs: (given) => (schema === undefined ? [] : argProblems(schema, given, owner)),
+    open: async (given, context) => open(read(given), context),
+    tasks: tasks && ((range, given) => tasks(range, read(given))),
+    solver: solver && ((start, given) => solver(start, read(given))),
+  };
+}
+
+/** Recognises a result of {@link defineEnvironment}, even from another copy of this package. */
+export const isEnvironmentDefinition = (value: unknown): value is EnvironmentDefinition =>
+  (value as { readonly kind?: unknown } | null | undefined)?.kind === kind;
