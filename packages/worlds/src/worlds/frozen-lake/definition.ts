@@ -1,0 +1,76 @@
+import type { RawTask } from '@trinity-rft/core';
+import { deriveSeed, TaskError } from '@trinity-rft/core/internal';
+import { defineEnvironment, nativeEnvironment, rowsOfSplit } from '@trinity-rft/environment';
+import { z } from 'zod';
+import { drawLake, type Lake, type LakeOptions, readLake, shortestPath } from './lake.js';
+import { walk } from './world.js';
+
+const argsSchema = z.strictObject({
+  /** 1: 3 cells on a side, 2: 4, 3: 6. */
+  level: z.int().min(1).max(3).default(2),
+  size: z.int().min(2).max(20).optional(),
+  p: z.number().gt(0).max(1).default(0.8),
+  env_max_steps: z.int().min(1).default(8),
+  is_slippery: z.boolean().default(false),
+  /** One lake for all tasks: rows of S, F, H and G. */
+  desc: z.array(z.string()).optional(),
+});
+type Args = z.infer<typeof argsSchema>;
+
+const sizes = [3, 4, 6];
+
+/** A walk over ice, after FrozenLake of Gymnasium. */
+export const frozenLake = defineEnvironment({
+  name: 'frozen_lake',
+  description: 'Walk over a frozen lake to the goal without falling into a hole.',
+  args: argsSchema,
+  play: { maxTurns: 10, actionPattern: '```([\\s\\S]*?)```', reward: 'sum' },
+  open: (args) =>
+    nativeEnvironment(({ row, seed }) =>
+      walk(lakeOf(row, args), args.is_slippery ? deriveSeed(seed, 'slip') : undefined),
+    ),
+  tasks: (range, args) =>
+    rowsOfSplit(
+      range,
+      (seed) => ({ size: sizeOf(args), p: args.p, seed }),
+      (row) => keyOf(lakeOf(row, args)),
+    ),
+  solver: ({ row }, args) => {
+    const steps = [...(shortestPath(lakeOf(row, args)) ?? [])];
+    return () => {
+      const step = steps.shift();
+      return step === undefined ? undefined : { type: 'text', text: step };
+    };
+  },
+});
+
+const sizeOf = ({ size, level }: Args): number => size ?? sizes[level - 1] ?? 4;
+const keyOf = ({ size, holes, start, goal }: Lake): string =>
+  [size, start, goal, ...holes].join(' ');
+
+function lakeOf(row: RawTask, args: Args): Lake {
+  if (args.desc === undefined) return drawLake(optionsOf(row, args));
+  const lake = readLake(args.desc);
+  if (lake !== undefined) return lake;
+  throw new TaskError(
+    `environment_args.desc is no lake: ${JSON.stringify(args.desc)}. Write a square of S (start, one), G (goal, one), F (ice) and H (hole), one text for each row.`,
+    { code: 'TASK_ROW' },
+  );
+}
+
+function optionsOf(row: RawTask, args: Args): LakeOptions {
+  const result = rowSchema.safeParse(row);
+  if (!result.success)
+    throw new TaskError(
+      `A row of frozen_lake does not fit: ${z.prettifyError(result.error)}. It needs size (at least 2), p (above 0) and seed.`,
+      { code: 'TASK_ROW' },
+    );
+  const { size = sizeOf(args), p = args.p, seed } = result.data;
+  return { size, p, seed, envMaxSteps: args.env_max_steps };
+}
+
+const rowSchema = z.object({
+  size: z.int().min(2).max(20).optional(),
+  p: z.number().gt(0).max(1).optional(),
+  seed: z.int().min(0),
+});

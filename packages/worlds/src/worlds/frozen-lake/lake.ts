@@ -1,0 +1,77 @@
+/** Lakes: a square of ice and holes, a start and a goal. */
+import type { Random } from '@trinity-rft/core';
+import { createRandom } from '@trinity-rft/core/internal';
+
+/** Row-major; the start is ice. */
+export interface Lake {
+  readonly size: number;
+  readonly holes: ReadonlySet<number>;
+  readonly start: number;
+  readonly goal: number;
+}
+
+export interface LakeOptions {
+  /** Cells on a side, at least 2. */
+  readonly size: number;
+  /** How likely a cell is ice rather than a hole. */
+  readonly p: number;
+  readonly seed: number;
+  /** The goal can be reached in so many steps. */
+  readonly envMaxSteps: number;
+}
+
+export const directions = ['left', 'down', 'right', 'up'] as const;
+export type Direction = (typeof directions)[number];
+
+/** Draws lakes until the goal of one can be reached in time. */
+export function drawLake(options: LakeOptions): Lake {
+  const random = createRandom(options.seed);
+  for (;;) {
+    const lake = anyLake(options, random);
+    const path = shortestPath(lake);
+    if (path !== undefined && path.length <= options.envMaxSteps) return lake;
+  }
+}
+
+function anyLake({ size, p }: LakeOptions, random: Random): Lake {
+  const cells = size * size;
+  const start = random.integer(cells);
+  const goal = (start + 1 + random.integer(cells - 1)) % cells;
+  const holes = new Set<number>();
+  for (let cell = 0; cell < cells; cell++)
+    if (random.next() >= p && cell !== start && cell !== goal) holes.add(cell);
+  return { size, holes, start, goal };
+}
+
+/** Reads rows of `S`, `F`, `H` and `G`. @returns undefined when they are no lake */
+export function readLake(rows: readonly string[]): Lake | undefined {
+  const cells = rows.join('');
+  const size = rows.length;
+  const isSquare = rows.every((row) => row.length === size);
+  const count = (mark: string) => cells.split(mark).length - 1;
+  if (!isSquare || /[^SFHG]/.test(cells) || count('S') !== 1 || count('G') !== 1) return undefined;
+  const holes = new Set([...cells].flatMap((mark, cell) => (mark === 'H' ? [cell] : [])));
+  return { size, holes, start: cells.indexOf('S'), goal: cells.indexOf('G') };
+}
+
+/** The cell after a step; the same one at the edge. */
+export function move({ size }: Lake, cell: number, direction: Direction): number {
+  const column = cell % size;
+  if (direction === 'left') return column === 0 ? cell : cell - 1;
+  if (direction === 'right') return column === size - 1 ? cell : cell + 1;
+  const next = direction === 'up' ? cell - size : cell + size;
+  return next < 0 || next >= size * size ? cell : next;
+}
+
+/** The steps from a cell to the goal, by breadth-first search. */
+export function shortestPath(lake: Lake, from = lake.start): readonly Direction[] | undefined {
+  const paths = new Map<number, readonly Direction[]>([[from, []]]);
+  for (const [cell, path] of paths) {
+    if (cell === lake.goal) return path;
+    for (const direction of directions) {
+      const next = move(lake, cell, direction);
+      if (!paths.has(next) && !lake.holes.has(next)) paths.set(next, [...path, direction]);
+    }
+  }
+  return undefined;
+}

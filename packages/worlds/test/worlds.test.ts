@@ -1,0 +1,89 @@
+/** What holds in every world. */
+import type { RawTask } from '@trinity-rft/core';
+import { silentLogger } from '@trinity-rft/core/internal';
+import type { Action, EnvironmentDefinition, Episode } from '@trinity-rft/environment';
+import { builtInEnvironments } from '@trinity-rft/worlds';
+import { describe, expect, it } from 'vitest';
+
+const { signal } = new AbortController();
+const withTasks = builtInEnvironments.filter(({ tasks }) => tasks !== undefined);
+
+/** Plays to the end, or until the policy gives up. */
+async function play(episode: Episode, next: (observation: string) => Action | undefined) {
+  const observations = [episode.observation];
+  const rewards: number[] = [];
+  for (let turn = 0; turn < 100; turn++) {
+    const action = next(observations.at(-1) ?? '');
+    if (action === undefined) break;
+    const result = await episode.step(action, signal);
+    observations.push(result.observation);
+    rewards.push(result.reward ?? 0);
+    if (result.done) return { observations, rewards, done: true, graded: 0 };
+  }
+  return { observations, rewards, done: false, graded: (await episode.grade?.(signal)) ?? 0 };
+}
+
+const rewardOf = (
+  { play: { reward = 'sum' } }: EnvironmentDefinition,
+  { rewards, graded }: { readonly rewards: readonly number[]; readonly graded: number },
+): number => {
+  const all = [...rewards, graded];
+  if (reward === 'max') return Math.max(...all);
+  return reward === 'last' ? (rewards.at(-1) ?? 0) : all.reduce((sum, value) => sum + value, 0);
+};
+
+describe.each(withTasks)('$name', (definition) => {
+  const levels = [1, 2, 3].filter((level) => definition.checkArgs({ level }).length === 0);
+  const rowsOf = (
+    args: RawTask,
+    count = 10,
+    split: 'train' | 'eval' = 'train',
+  ): readonly RawTask[] => definition.tasks?.({ split, count, seed: 7 }, args) ?? [];
+  const open = (args: RawTask = {}) => definition.open(args, { logger: silentLogger, signal });
+
+  it.each(levels)('is solved by its solver at level %d', async (level) => {
+    const environment = await open({ level });
+    for (const row of rowsOf({ level })) {
+      const episode = await environment.reset({ row, seed: 1 }, signal);
+      const solver = definition.solver?.({ row, seed: 1 }, { level }) ?? (() => undefined);
+      const played = await play(episode, solver);
+      expect({ row, reward: rewardOf(definition, played) }).toEqual({ row, reward: 1 });
+      await episode.close();
+    }
+    await environment.close();
+  });
+
+  it('gives no reward to nothing, and refuses it without a change', async () => {
+    const environment = await open();
+    for (const row of rowsOf({}, 3)) {
+      const episode = await environment.reset({ row, seed: 1 }, signal);
+      const before = episode.stateKey?.();
+      const result = await episode.step({ type: 'text', text: '' }, signal);
+      const graded = result.done ? 0 : await episode.grade?.(signal);
+      expect((result.reward ?? 0) + (graded ?? 0)).toBe(0);
+      expect(result.refused === true && episode.stateKey?.() !== before).toBe(false);
+      await episode.close();
+    }
+    await environment.close();
+  });
+
+  it('plays the same episode twice from the same start', async () => {
+    const environment = await open();
+    const row = rowsOf({}, 1)[0] ?? {};
+    const once = async () => {
+      const episode = await environment.reset({ row, seed: 5 }, signal);
+      const solver = definition.solver?.({ row, seed: 5 }, {}) ?? (() => undefined);
+      const played = { ...(await play(episode, solver)), key: episode.stateKey?.() };
+      await episode.close();
+      return { ...played, instructions: episode.instructions, tools: episode.tools };
+    };
+    expect(await once()).toEqual(await once());
+    await environment.close();
+  });
+
+  it('keeps tasks for evaluation apart', () => {
+    const train = new Set(rowsOf({}, 60).map((row) => JSON.stringify(row)));
+    expect(train.size).toBe(60);
+    expect(rowsOf({}, 20, 'eval').filter((row) => train.has(JSON.stringify(row)))).toEqual([]);
+  });
+});
