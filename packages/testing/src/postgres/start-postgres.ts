@@ -1,10 +1,11 @@
 /** A PostgreSQL server of its own for a test file: on a free port, without flushing, gone afterwards. */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../network/free-port.js';
 import { libraryVariables, packagedPostgres } from './packaged-postgres.js';
 
 export interface TestPostgres {
@@ -144,14 +145,6 @@ function settingsOf(settings: Readonly<Record<string, string | number>>): readon
     ...settings,
   };
   return Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const startDeadlineMs = 60_000;
