@@ -1,2 +1,4 @@
 export { builtInEnvironments } from './table.js';
+export { countdown } from './worlds/countdown/definition.js';
 export { frozenLake } from './worlds/frozen-lake/definition.js';
+export { sudoku } from './worlds/sudoku/definition.js';

@@ -1,5 +1,11 @@
 import type { EnvironmentDefinition } from '@trinity-rft/environment';
+import { countdown } from './worlds/countdown/definition.js';
 import { frozenLake } from './worlds/frozen-lake/definition.js';
+import { sudoku } from './worlds/sudoku/definition.js';
 
 /** The environments that `workflow_args.environment` can name without a plugin. */
-export const builtInEnvironments: readonly EnvironmentDefinition[] = [frozenLake];
+export const builtInEnvironments: readonly EnvironmentDefinition[] = [
+  countdown,
+  frozenLake,
+  sudoku,
+];

@@ -82,8 +82,8 @@ describe.each(withTasks)('$name', (definition) => {
   });
 
   it('keeps tasks for evaluation apart', () => {
-    const train = new Set(rowsOf({}, 60).map((row) => JSON.stringify(row)));
-    expect(train.size).toBe(60);
-    expect(rowsOf({}, 20, 'eval').filter((row) => train.has(JSON.stringify(row)))).toEqual([]);
+    const train = new Set(rowsOf({}, 30).map((row) => JSON.stringify(row)));
+    expect(train.size).toBe(30);
+    expect(rowsOf({}, 10, 'eval').filter((row) => train.has(JSON.stringify(row)))).toEqual([]);
   });
 });

@@ -34,6 +34,7 @@ const operators = {
   add,
   multiply,
   divide,
+  floorDivide: (a: MaybeNum, b: MaybeNum): MaybeNum => floor(divide(a, b)),
   power,
   negate: (a: MaybeNum): MaybeNum => negate(a),
   absolute: (a: MaybeNum): MaybeNum => absolute(a),

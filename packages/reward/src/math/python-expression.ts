@@ -1,5 +1,6 @@
 /** Reads arithmetic as Python writes it: no LaTeX, no implied products. */
-import { apply, numeral, type Expression, type Operator } from './expression.js';
+import { apply, evaluate, numeral, type Expression, type Operator } from './expression.js';
+import { toApproximate } from './number.js';
 
 /** Longer or deeper texts are not read. */
 const maxLength = 1_000;
@@ -35,6 +36,12 @@ export function readPython(text: string): Expression | undefined {
   return reader.atEnd() ? expression : undefined;
 }
 
+/** The value of such an expression; undefined if it has none, as after a division by zero. */
+export function pythonValue(text: string): number | undefined {
+  const expression = readPython(text);
+  return expression && toApproximate(evaluate(expression, new Map()))?.value;
+}
+
 /** Recursive descent over Python's grammar of arithmetic; undefined if the text does not follow it. */
 class Reader {
   readonly #text: string;
@@ -55,9 +62,10 @@ class Reader {
   }
 
   #product(): Expression | undefined {
-    return this.#chain(/\s*(\*(?!\*)|\/(?!\/))/y, () => this.#signed(), {
+    return this.#chain(/\s*(\*(?!\*)|\/\/?)/y, () => this.#signed(), {
       '*': 'multiply',
       '/': 'divide',
+      '//': 'floorDivide',
     });
   }
 

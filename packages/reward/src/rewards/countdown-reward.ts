@@ -2,9 +2,7 @@
 import { booleanArg, numberArg, type RewardInput } from '@trinity-rft/core';
 import { RewardError } from '@trinity-rft/core/internal';
 import { rewardKind } from './shared/reward-kind.js';
-import { evaluate } from '../math/expression.js';
-import { toApproximate } from '../math/number.js';
-import { readPython } from '../math/python-expression.js';
+import { pythonValue } from '../math/python-expression.js';
 import { requireTruth } from './shared/inputs.js';
 
 interface Puzzle {
@@ -52,9 +50,8 @@ function solves(answer: string, { target, numbers }: Puzzle, powers: boolean): b
   if (!/^[\d+\-*/().\s]+$/.test(answer) || (!powers && answer.includes('**'))) return false;
   const used = (answer.match(/\d+/g) ?? []).map(Number);
   if (sorted(used) !== sorted(numbers)) return false;
-  const expression = readPython(answer);
-  const value = expression && toApproximate(evaluate(expression, new Map()));
-  return value !== undefined && Math.abs(value.value - target) < 1e-5;
+  const value = pythonValue(answer);
+  return value !== undefined && Math.abs(value - target) < 1e-5;
 }
 
 const sorted = (numbers: readonly number[]): string => numbers.toSorted((a, b) => a - b).join();

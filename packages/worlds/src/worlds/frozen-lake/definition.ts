@@ -2,8 +2,10 @@ import type { RawTask } from '@trinity-rft/core';
 import { deriveSeed, TaskError } from '@trinity-rft/core/internal';
 import { defineEnvironment, nativeEnvironment, rowsOfSplit } from '@trinity-rft/environment';
 import { z } from 'zod';
+import { textAction } from '../shared/actions.js';
+import { readRow } from '../shared/row.js';
 import { drawLake, type Lake, type LakeOptions, readLake, shortestPath } from './lake.js';
-import { walk } from './world.js';
+import { readPlayer, walk } from './world.js';
 
 const argsSchema = z.strictObject({
   /** 1: 3 cells on a side, 2: 4, 3: 6. */
@@ -36,10 +38,10 @@ export const frozenLake = defineEnvironment({
       (row) => keyOf(lakeOf(row, args)),
     ),
   solver: ({ row }, args) => {
-    const steps = [...(shortestPath(lakeOf(row, args)) ?? [])];
-    return () => {
-      const step = steps.shift();
-      return step === undefined ? undefined : { type: 'text', text: step };
+    const lake = lakeOf(row, args);
+    return (observation) => {
+      const step = shortestPath(lake, readPlayer(observation))?.[0];
+      return step === undefined ? undefined : textAction(step);
     };
   },
 });
@@ -59,13 +61,7 @@ function lakeOf(row: RawTask, args: Args): Lake {
 }
 
 function optionsOf(row: RawTask, args: Args): LakeOptions {
-  const result = rowSchema.safeParse(row);
-  if (!result.success)
-    throw new TaskError(
-      `A row of frozen_lake does not fit: ${z.prettifyError(result.error)}. It needs size (at least 2), p (above 0) and seed.`,
-      { code: 'TASK_ROW' },
-    );
-  const { size = sizeOf(args), p = args.p, seed } = result.data;
+  const { size = sizeOf(args), p = args.p, seed } = readRow(rowSchema, row, 'frozen_lake');
   return { size, p, seed, envMaxSteps: args.env_max_steps };
 }
 

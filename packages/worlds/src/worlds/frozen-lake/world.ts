@@ -1,6 +1,7 @@
 /** One walk over a lake. */
 import { createRandom } from '@trinity-rft/core/internal';
 import type { Action, World } from '@trinity-rft/environment';
+import { refuse } from '../shared/actions.js';
 import { type Direction, directions, type Lake, move } from './lake.js';
 
 export const instructions = `You stand on a frozen lake. Walk to the goal without falling into a hole.
@@ -27,7 +28,6 @@ export function walk(lake: Lake, slipSeed: number | undefined): World {
   };
 }
 
-const refuse = (observation: string) => ({ observation, reward: 0, done: false, refused: true });
 const unknownStep = 'That is no step. Write ```Up```, ```Down```, ```Left``` or ```Right```.';
 const atEdge = (direction: Direction) => `You cannot go ${direction}: the lake ends there.`;
 
@@ -57,3 +57,7 @@ function draw(lake: Lake, player: number): string {
     Array.from({ length: lake.size }, (_, column) => mark(index * lake.size + column)).join(' ');
   return Array.from({ length: lake.size }, (_, index) => row(index)).join('\n');
 }
+
+/** The cell of the player in an observation. */
+export const readPlayer = (observation: string): number =>
+  [...observation.matchAll(/[P_OG](?= |$)/gm)].findIndex(([mark]) => mark === 'P');

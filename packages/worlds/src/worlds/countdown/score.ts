@@ -1,0 +1,21 @@
+/** How right an expression is, as Reasoning Gym says. */
+import { pythonValue } from '@trinity-rft/reward/internal';
+
+export interface Puzzle {
+  readonly numbers: readonly number[];
+  readonly target: number;
+}
+
+/**
+ * 1 when an expression over all of the numbers, each used once, reaches the target; 0.05 for another
+ * expression, 0.01 for what is none. Reasoning Gym 0.1.25, `countdown`.
+ */
+export function scoreCountdown(answer: string, { numbers, target }: Puzzle): number {
+  const value = pythonValue(answer);
+  if (value === undefined) return 0.01;
+  const used = (answer.match(/\b\d+\b/g) ?? []).map(Number);
+  const isClose = Math.abs(value - target) <= 1e-6 + 1e-5 * Math.abs(target);
+  return isClose && sorted(used) === sorted(numbers) ? 1 : 0.05;
+}
+
+const sorted = (numbers: readonly number[]): string => numbers.toSorted((a, b) => a - b).join();

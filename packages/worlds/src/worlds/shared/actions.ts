@@ -1,0 +1,17 @@
+import type { Action, Solver, StepResult } from '@trinity-rft/environment';
+
+/** A solver that plays a list. */
+export function playing(actions: readonly Action[]): Solver {
+  let turn = 0;
+  return () => actions[turn++];
+}
+
+export const textAction = (text: string): Action => ({ type: 'text', text });
+
+/** The world stays as it is, and the policy is told why. */
+export const refuse = (observation: string): StepResult => ({
+  observation,
+  reward: 0,
+  done: false,
+  refused: true,
+});

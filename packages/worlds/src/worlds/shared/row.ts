@@ -1,0 +1,14 @@
+/** Rows of task sets, and what is wrong with them. */
+import type { RawTask } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
+import { z } from 'zod';
+
+/** Reads a row. @param world for the message @throws TaskError */
+export function readRow<T>(schema: z.ZodType<T>, row: RawTask, world: string): T {
+  const result = schema.safeParse(row);
+  if (result.success) return result.data;
+  throw new TaskError(
+    `A row does not fit the environment ${world}. ${z.prettifyError(result.error)}`,
+    { code: 'TASK_ROW' },
+  );
+}

@@ -1,0 +1,78 @@
+import type { RawTask } from '@trinity-rft/core';
+import {
+  type Action,
+  defineEnvironment,
+  nativeEnvironment,
+  rowsOfSplit,
+} from '@trinity-rft/environment';
+import { z } from 'zod';
+import { playing, textAction } from '../shared/actions.js';
+import { readRow } from '../shared/row.js';
+import { boardText, drawPuzzle, type Puzzle, solutionsOf } from './board.js';
+import { gridWorld } from './grid-world.js';
+import { movesWorld } from './moves-world.js';
+
+const argsSchema = z.strictObject({
+  /** 1: 4 by 4 cells, 2: 9 by 9 with 30 empty, 3: 9 by 9 with 50 empty. */
+  level: z.int().min(1).max(3).default(2),
+  /** 'grid': the whole board in one answer; 'moves': a few cells in each step. */
+  answer: z.enum(['grid', 'moves']).default('grid'),
+  /** 'strict': 1 or 0; 'reasoning_gym': its parts for boards that are partly right. */
+  scoring: z.enum(['strict', 'reasoning_gym']).default('strict'),
+  max_moves_per_step: z.int().min(1).default(5),
+});
+type Args = z.infer<typeof argsSchema>;
+
+const levels = [
+  { size: 4, empty: 8 },
+  { size: 9, empty: 30 },
+  { size: 9, empty: 50 },
+] as const;
+
+const board = z
+  .array(z.array(z.int().min(0).max(9)))
+  .refine((rows) => [4, 9].includes(rows.length) && rows.every((r) => r.length === rows.length), {
+    error: 'expected 4 rows of 4 digits or 9 rows of 9, with 0 for an empty cell',
+  });
+const rowSchema = z.object({ puzzle: board, solution: board.optional() });
+
+/** The puzzle, after Reasoning Gym's `sudoku` and Trinity-RFT's `sudoku_workflow`. */
+export const sudoku = defineEnvironment({
+  name: 'sudoku',
+  description: 'Complete a sudoku, in one answer or cell by cell.',
+  args: argsSchema,
+  play: { maxTurns: 20, actionPattern: '<answer>([\\s\\S]*?)</answer>', reward: 'sum' },
+  open: (args) =>
+    nativeEnvironment(({ row }) =>
+      args.answer === 'grid'
+        ? gridWorld(puzzleOf(row), args.scoring)
+        : movesWorld(puzzleOf(row), args.max_moves_per_step),
+    ),
+  tasks: (range, { level }) => {
+    const { size, empty } = levels[level - 1] ?? levels[1];
+    return rowsOfSplit(
+      range,
+      (seed) => ({ ...drawPuzzle(size, empty, seed) }),
+      (row) => JSON.stringify(row['puzzle']),
+    );
+  },
+  solver: ({ row }, args) => playing(solutionTo(puzzleOf(row), args)),
+});
+
+/** Rows of Trinity-RFT hold the solution; of others it is found. */
+function puzzleOf(row: RawTask): Puzzle {
+  const { puzzle, solution } = readRow(rowSchema, row, 'sudoku');
+  return { puzzle, solution: solution ?? solutionsOf(puzzle, 1)[0] ?? puzzle };
+}
+
+function solutionTo({ puzzle, solution }: Puzzle, args: Args): readonly Action[] {
+  if (args.answer === 'grid') return [textAction(boardText(solution))];
+  const moves = puzzle.flatMap((row, r) =>
+    row.flatMap((digit, c) => (digit === 0 ? [`${r} ${c} ${solution[r]?.[c]}`] : [])),
+  );
+  const steps = Math.ceil(moves.length / args.max_moves_per_step);
+  return Array.from({ length: steps }, (_, step) => {
+    const from = step * args.max_moves_per_step;
+    return textAction(moves.slice(from, from + args.max_moves_per_step).join('\n'));
+  });
+}

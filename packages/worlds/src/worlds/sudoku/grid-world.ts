@@ -1,0 +1,31 @@
+/** The whole board in one answer. */
+import type { World } from '@trinity-rft/environment';
+import { boardText, type Puzzle } from './board.js';
+import { scoreSudoku } from './score.js';
+
+export function gridWorld(
+  { puzzle, solution }: Puzzle,
+  scoring: 'strict' | 'reasoning_gym',
+): World {
+  const size = puzzle.length;
+  return {
+    instructions: `Complete the sudoku: every row, column and block holds each digit from 1 to ${size} once. _ is an empty cell.
+Think, then write all ${size} rows as digits with a space between, inside <answer> and </answer>.`,
+    observation: boardText(puzzle, '_'),
+    step: (action) => {
+      const answer = action.type === 'text' ? action.text.trim() : '';
+      const isRight = digits(answer) === digits(boardText(solution));
+      const score = scoring === 'strict' ? Number(isRight) : scoreSudoku(answer, solution);
+      return { observation: isRight ? 'Right.' : 'Wrong.', reward: score, done: true };
+    },
+    stateKey: () => '',
+  };
+}
+
+/** The digits of each line that has some: borders and blanks do not count. */
+const digits = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => line.replace(/[\s|]/g, ''))
+    .filter((line) => line !== '')
+    .join('\n');
