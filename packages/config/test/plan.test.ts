@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { planConfig, renderPlan } from '../src/index.js';
 import { countParameters } from '../src/plan/memory.js';
-import { createWorkspace, modelShape, parse, yaml } from './workspace.js';
+import { createWorkspace, engines, modelShape, parse, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 
@@ -247,5 +247,63 @@ describe('a plan', () => {
     expect(command).toContain('--tensor-parallel-size 4');
     expect(command).toMatch(/^VLLM_ALLOW_RUNTIME_LORA_UPDATING=True .* --max-lora-rank 16 /);
     expect(other?.command).toContain('--host 0.0.0.0 --port 443');
+  });
+
+  const tinker = { name: 'tinker', capabilities: engines.onnx.capabilities };
+  const url = 'postgresql://trinity:hunter2@db.internal/runs';
+  const remote = (model: string, more = ''): string =>
+    text
+      .replace('max_model_len: 64', `max_model_len: 64\n  tinker: {enable: true, rank: 12${model}}`)
+      .replace('explorer: {eval_interval: 10}', `explorer: {eval_interval: 10${more}}`);
+  const rowsOf = (file: string, options = {}): readonly string[] => {
+    const { config } = parse(cwd, file, { engines: { ...engines, tinker } });
+    const rendered = renderPlan(planConfig(config, { file: 'run.yaml', ...options }));
+    expect(rendered).not.toContain('hunter2');
+    return rendered.replaceAll(cwd, '<cwd>').replaceAll(/ {2,}/g, '  ').split('\n');
+  };
+
+  it('prints how a server is started that trains, and what is no longer needed here', () => {
+    const rows = rowsOf(
+      remote(
+        ', base_url: "http://gpu-1:8000"',
+        ', rollout_model: {engine_type: vllm, base_url: http://gpu-1:8001}',
+      ),
+    );
+    const at = rows.indexOf('  trains on  http://gpu-1:8000; a SkyRL server is started with');
+    expect(rows[at + 1]).toBe(
+      `  uv run --no-project --python 3.12 --with 'skyrl[tinker,jax,gpu]==0.4.0' --with aiohttp --with psutil -m skyrl.tinker.api --base-model <cwd>/tiny --backend jax --backend-config '{"max_lora_adapters":8,"max_lora_rank":12,"train_micro_batch_size":4,"gradient_checkpointing":true}' --checkpoints-base skyrl-checkpoints --database-url sqlite:///skyrl.db --host 0.0.0.0 --port 8000`,
+    );
+    expect(rows[at + 3]).toContain(' --enable-lora --max-loras 2 --max-lora-rank 16 ');
+    expect(rows.join('\n')).not.toMatch(/memory|processes/);
+    const hosted =
+      '  trains on  hosted Tinker, which samples as well; its key is in TINKER_API_KEY';
+    expect(rowsOf(remote(''))).toContain(hosted);
+    const own = { env: { TINKER_BASE_URL: 'http://127.0.0.1:9' } };
+    expect(rowsOf(remote(''), own).join('\n')).toContain('--host 127.0.0.1 --port 9');
+  });
+
+  it('prints the processes of a run, and how their database is started', () => {
+    const apart = text.replace(
+      '  explorer_input:',
+      `  trainer_input: {experience_buffer: {path: "${url}"}}\n  explorer_input:`,
+    );
+    const database = [
+      '  meets in  the PostgreSQL database runs on db.internal:5432, started with',
+      '  docker run --detach --name trinity-postgres --env POSTGRES_USER=trinity --env POSTGRES_PASSWORD --env POSTGRES_DB=runs --publish 5432:5432 --volume trinity-postgres:/var/lib/postgresql postgres:18',
+    ];
+    const two = [
+      '  processes  trinity run run.yaml --mode train',
+      '  trinity run run.yaml --mode explore --explorer-name NAME  # any number, each with a name of its own',
+    ];
+    expect(rowsOf(apart)).toEqual(expect.arrayContaining([...database, ...two]));
+    expect(rowsOf(`mode: train\n${text}`)).toEqual(expect.arrayContaining(two));
+    const supervised = rowsOf(`cluster: {explorers: 3}\n${apart}`);
+    expect(supervised).toEqual(
+      expect.arrayContaining([...database, '  processes  trinity run run.yaml']),
+    );
+    const messages = (file: string) =>
+      parse(cwd, file).warnings.filter((one) => one.includes('experience_buffer.path'));
+    expect(messages(`cluster: {explorers: 3}\n${apart}`)).toEqual([]);
+    expect(messages(apart)).toEqual([expect.stringMatching(/Start the run with --explorers N/)]);
   });
 });

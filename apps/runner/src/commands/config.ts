@@ -46,12 +46,14 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
     .description('what would run: stages, steps, batches, memory, files')
     .action(
       exitWith(async (named: string | undefined, given: ConfigArguments) => {
-        const { loaded, files } = await load(fileOf('config plan', named, given), given);
+        const file = fileOf('config plan', named, given);
+        const { loaded, files } = await load(file, given);
         for (const warning of [...loaded.warnings, ...files.warnings]) write(`${warning}\n`);
         const { config: planned, lines } = await downloads(loaded);
         for (const line of lines) write(`${line}\n`);
         const { rows, pipelines } = files;
-        write(`${renderPlan(planConfig(planned, { rows, pipelines }))}\n`);
+        const options = { rows, pipelines, file, env: process.env };
+        write(`${renderPlan(planConfig(planned, options))}\n`);
         return exitCodes.done;
       }),
     );

@@ -12,8 +12,10 @@ import type {
 import { planFiles } from './files.js';
 import { planParts, type PlannedPart } from './recipe.js';
 import { planMemory, type MemoryPlan } from './memory.js';
-import { planServers, type PlannedServer } from './servers.js';
+import { planProcesses, type ProcessesPlan } from './processes.js';
+import { planSamplers, type PlannedServer } from './samplers.js';
 import { planSteps, type StepPlan } from './steps.js';
+import { planTinkerServer, runsElsewhere, type TinkerServerPlan } from './tinker-server.js';
 
 export interface PlanOptions {
   /**
@@ -23,6 +25,10 @@ export interface PlanOptions {
   readonly rows?: readonly Readonly<Record<string, number>>[];
   /** For each stage what its task pipeline does. @default unknown */
   readonly pipelines?: readonly (readonly PipelinePlan[])[];
+  /** The configuration, for commands. @default "FILE" */
+  readonly file?: string;
+  /** Where TINKER_BASE_URL is looked up. @default nowhere */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 /** What a task pipeline makes of a task set. */
@@ -48,11 +54,16 @@ export interface StagePlan {
   /** What the rows of a train batch are. */
   readonly rowWord: TrainBatchConfig['unit'] | 'answers' | 'pairs';
   readonly model: string;
-  /** That must run before the stage starts. */
+  /** The server that trains; undefined: the process trains by itself, or does not train. */
+  readonly tinker: TinkerServerPlan | undefined;
+  /** The servers that sample. */
   readonly servers: readonly PlannedServer[];
+  readonly processes: ProcessesPlan;
   readonly steps: StepPlan;
   /** One for each task set to learn from, if there is a task pipeline. */
   readonly pipelines: readonly PipelinePlan[];
+  /** No weights are loaded here. */
+  readonly isElsewhere: boolean;
   /** Undefined when the model is not on this disk. */
   readonly memory: MemoryPlan | undefined;
   /** Relative to the stage's folder. */
@@ -93,9 +104,12 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
       algorithm.schema
     ],
     model: model.fromPreviousStage ? 'the last checkpoint of the stage before' : model.modelPath,
-    servers: planServers(stage),
+    tinker: planTinkerServer(stage, options.env?.['TINKER_BASE_URL']),
+    servers: planSamplers(stage),
+    processes: planProcesses(stage, options.file ?? 'FILE'),
     steps,
     pipelines: options.pipelines?.[stage.stageIndex] ?? [],
+    isElsewhere: runsElsewhere(stage),
     memory: planMemory(stage, diskAt('.')),
     files: planFiles(stage, steps),
   };

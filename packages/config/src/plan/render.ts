@@ -40,12 +40,44 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
   ];
 }
 
-/** Each must run before, with these options at least. */
-const serverRows = ({ servers }: StagePlan): readonly Row[] =>
-  servers.flatMap(({ url, command }) => [
+/** What must run before, with these options at least. */
+const serverRows = (stage: StagePlan): readonly Row[] => [
+  ...tinkerRows(stage),
+  ...stage.servers.flatMap(({ url, command }): Row[] => [
     ['samples on', `${url}, started with`],
     ['', command],
-  ]);
+  ]),
+  ...processRows(stage),
+];
+
+function tinkerRows({ tinker, servers, mode, part }: StagePlan): readonly Row[] {
+  if (tinker === undefined) return [];
+  const label = mode === 'bench' || part === 'explore' ? 'samples on' : 'trains on';
+  const isBoth = mode === 'both' && part === undefined && servers.length === 0;
+  const also = isBoth ? ', which samples as well' : '';
+  const { url, command } = tinker;
+  if (url === undefined) return [[label, `hosted Tinker${also}; its key is in TINKER_API_KEY`]];
+  return [
+    [label, `${url}${also}; a SkyRL server is started with`],
+    ['', command ?? ''],
+  ];
+}
+
+function processRows({ processes: { commands, database } }: StagePlan): readonly Row[] {
+  const [first, ...others] = commands;
+  if (first === undefined) return [];
+  const meets = database && [
+    ['meets in', `${database.place}, started with`] as const,
+    ['', database.command] as const,
+  ];
+  return [
+    ...(meets ?? []),
+    ['processes', first],
+    ...others.map(
+      (command) => ['', `${command}   # any number, each with a name of its own`] as const,
+    ),
+  ];
+}
 
 /** What a model decides is not known before the run. */
 const pipelineRows = ({ pipelines }: StagePlan): readonly Row[] =>
@@ -99,7 +131,8 @@ function evalRows({ steps }: StagePlan): readonly Row[] {
   return [['evaluate', `${known(steps.evaluations)} times, ${known(steps.evalTasks)} runs each`]];
 }
 
-function memoryRows({ memory }: StagePlan): readonly Row[] {
+function memoryRows({ isElsewhere, memory }: StagePlan): readonly Row[] {
+  if (isElsewhere) return [];
   if (memory === undefined) return [['memory', 'unknown until the model is on this disk']];
   const parts: readonly (readonly [string, number])[] = [
     ['weights', memory.weights],

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { KeyPath } from '../source/node.js';
 import type { StageContext } from './base/context.js';
 import type { AlgorithmConfig } from './base/resolved.js';
-import { sqliteFile, sqlitePath } from './base/paths.js';
+import { isPostgres, sqliteFile, sqlitePath } from './base/paths.js';
 
 const bufferKey: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
 
@@ -68,10 +68,8 @@ const runDatabase = 'run.db';
 export function deriveRunStore(context: StageContext, jobDirectory: string): string {
   const { path } = context.input.buffer.trainer_input.experience_buffer;
   const own = join(jobDirectory, runDatabase);
-  if (context.part === undefined || path === null) return own;
+  // Also where the command line, not the file, says which side a process is.
   if (isPostgres(path)) return path;
+  if (context.part === undefined || path === null) return own;
   return sqlitePath(context, [...bufferKey, 'path'], path) ?? own;
 }
-
-const isPostgres = (path: string | null): path is string =>
-  /^postgres(?:ql)?:\/\//i.test(path ?? '');

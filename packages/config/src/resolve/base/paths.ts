@@ -108,3 +108,6 @@ export function sqliteFile(disk: Disk, value: string): string | undefined {
 
 const schemeOf = (value: string): string | undefined =>
   /^([a-z][a-z0-9+]*):\/\//i.exec(value)?.[1]?.toLowerCase();
+
+export const isPostgres = (path: string | null): path is string =>
+  /^postgres(?:ql)?:\/\//i.test(path ?? '');

@@ -15,7 +15,7 @@ import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import { deriveDataset } from './dataset.js';
-import { checkName, sqlitePath } from '../base/paths.js';
+import { checkName, isPostgres, sqlitePath } from '../base/paths.js';
 import { deriveReplay, noReplay } from './replay.js';
 
 type BufferInput = RunInput['buffer']['trainer_input']['experience_buffer'];
@@ -203,10 +203,12 @@ function databasePath(
   const own = join(jobDirectory, 'buffer', `${name}.db`);
   if (path === null || context.part !== undefined) return own;
   if (storageType === 'sql') return sqlitePath(context, at('path'), path);
-  context.warn(
-    at('path'),
-    `ignored. A queue is in the folder of the run, as buffer/${name}.db; use storage_type: sql to choose the file.`,
-  );
+  if (isPostgres(path)) warnOfOneProcess(context, name);
+  else
+    context.warn(
+      at('path'),
+      `ignored. A queue is in the folder of the run, as buffer/${name}.db; use storage_type: sql to choose the file.`,
+    );
   return own;
 }
 
@@ -232,4 +234,12 @@ function checkStored(context: StageContext, path: string | undefined): void {
       [at('path'), ['mode']],
     );
   }
+}
+
+function warnOfOneProcess(context: StageContext, name: string): void {
+  if (context.input.cluster.explorers > 0) return;
+  context.warn(
+    at('path'),
+    `is where processes of a run meet, and one process does not use it: its queue is buffer/${name}.db. Start the run with --explorers N, or its processes with --mode train and --mode explore.`,
+  );
 }

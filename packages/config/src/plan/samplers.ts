@@ -1,15 +1,18 @@
-/** What must run elsewhere before a stage starts, and the commands that start it. */
+/** The servers that a stage samples on, and the commands that start them. */
 import type { SamplerConfig, StageConfig } from '../resolve/base/resolved.js';
+import { addressOptions, quoted, servedModel } from './shell.js';
 
 export interface PlannedServer {
   readonly url: string;
   readonly command: string;
 }
 
-/** The servers that a stage samples on, in the order of `base_url`. */
-export function planServers({ sampler, model, mode, part }: StageConfig): readonly PlannedServer[] {
+/** In the order of `base_url`. */
+export function planSamplers(stage: StageConfig): readonly PlannedServer[] {
+  const { sampler, model, mode, part } = stage;
   if (sampler === undefined || mode === 'train' || part === 'train') return [];
-  const lora = model.lora && adapterOptions(model.lora);
+  const rank = adapterRank(stage);
+  const lora = rank === undefined ? undefined : adapterOptions(rank);
   const shared = [
     // One more than the longest text: vLLM scores a text only where it may add a token.
     ...['--max-model-len', String(model.maxModelLen + 1), '--enable-scale-out'],
@@ -19,17 +22,10 @@ export function planServers({ sampler, model, mode, part }: StageConfig): readon
   return sampler.servers.map(({ url, apiKey }) => ({
     url,
     command: [
-      ...[opened, 'vllm serve', quoted(model.modelPath), ...addressOptions(url), ...shared],
+      ...[opened, 'vllm serve', quoted(servedModel(model)), ...addressOptions(url), ...shared],
       ...(apiKey === undefined ? [] : ['--api-key', '"$VLLM_API_KEY"']),
     ].join(' '),
   }));
-}
-
-function addressOptions(url: string): readonly string[] {
-  const { hostname, port, protocol } = new URL(url);
-  const isLocal = /^(?:localhost|127\.|\[::1\])/.test(hostname);
-  const ownPort = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
-  return ['--host', isLocal ? '127.0.0.1' : '0.0.0.0', '--port', ownPort];
 }
 
 function startOptions({ start }: SamplerConfig): readonly string[] {
@@ -51,14 +47,16 @@ const vllmMemory = 0.9;
 const ranks = [8, 16, 32, 64, 128, 256, 320, 512];
 const modules = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
 
-function adapterOptions(lora: NonNullable<StageConfig['model']['lora']>): readonly string[] {
-  const rank = lora.path === undefined ? ranks.find((one) => one >= lora.rank) : undefined;
-  return [
-    ...['--enable-lora', '--max-loras', '2', '--max-lora-rank', String(rank ?? 'RANK')],
-    // Else vLLM 0.32 adapts the output as well, and ends when a text is scored beside others.
-    ...['--lora-target-modules', ...modules],
-  ];
+/** Undefined: all weights are trained. */
+function adapterRank({ engine, model }: StageConfig): number | 'RANK' | undefined {
+  if (engine === 'tinker') return model.tinker.rank;
+  // That of an adapter that exists is in its folder.
+  return model.lora?.path === undefined ? model.lora?.rank : 'RANK';
 }
 
-const quoted = (path: string): string =>
-  /^[\w./@:-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+const adapterOptions = (rank: number | 'RANK'): readonly string[] => [
+  ...['--enable-lora', '--max-loras', '2', '--max-lora-rank'],
+  String(ranks.find((one) => rank !== 'RANK' && one >= rank) ?? 'RANK'),
+  // Else vLLM 0.32 adapts the output as well, and ends when a text is scored beside others.
+  ...['--lora-target-modules', ...modules],
+];
