@@ -91,12 +91,6 @@ describe('an algorithm that needs more than its engine can do', () => {
 
   it.each([
     [
-      { valueHead: false },
-      ppo,
-      'algorithm.algorithm_type',
-      'ppo estimates advantages with a critic, and the engine "other" has no value head. Choose an advantage function without a critic: advantage_fn: grpo.',
-    ],
-    [
       { referenceModel: false },
       `${grpo}\n  kl_loss_fn: k2`,
       'algorithm.kl_loss_fn',
@@ -123,11 +117,31 @@ describe('an algorithm that needs more than its engine can do', () => {
     expect(problems(cwd, yaml({ algorithm }), table)).toEqual([]);
   });
 
+  const rest = trainer('other');
+
+  it('has its critic on another engine where its own has no value head', () => {
+    const critic = (table: ReturnType<typeof withOther>): string =>
+      stageOf(cwd, yaml({ algorithm: ppo, rest }), table).trainer.critic.engine;
+    expect(critic(withOther())).toBe('other');
+    expect(critic(withOther({ valueHead: false }))).toBe('onnx');
+  });
+
+  it('is reported where no engine has a value head', () => {
+    const { other } = withOther({ valueHead: false }).engines;
+    const [problem] = problems(cwd, yaml({ algorithm: ppo, rest }), { engines: { other } });
+    expect(problem).toMatchObject({
+      key: 'algorithm.algorithm_type',
+      message: expect.stringContaining(
+        'ppo estimates advantages with a critic, and the engine "other" has no value head. Choose an advantage function without a critic: advantage_fn: grpo.',
+      ),
+    });
+  });
+
   it('is fine where nothing is trained', () => {
     const found = problems(
       cwd,
-      yaml({ top: 'mode: bench', algorithm: ppo, rest: trainer('other') }),
-      withOther({ valueHead: false }),
+      yaml({ top: 'mode: bench', algorithm: ppo, rest }),
+      withOther({ valueHead: false, referenceModel: false }),
     );
     expect(found.filter(({ key }) => key.startsWith('algorithm'))).toEqual([]);
   });

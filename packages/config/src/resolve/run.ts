@@ -4,7 +4,7 @@ import { resolveSection } from '../schema/resolve-section.js';
 import { placeOf } from '../source/node.js';
 import { checkNeeds } from './algorithm/algorithm-needs.js';
 import { deriveAlgorithm } from './algorithm/algorithm.js';
-import { checkEngine, deriveEngine } from './algorithm/engine.js';
+import { checkEngine, deriveCriticEngine, deriveEngine } from './algorithm/engine.js';
 import { deriveOperators } from './algorithm/operators.js';
 import { deriveCritic } from './algorithm/optimizer.js';
 import type { StageContext } from './base/context.js';
@@ -142,7 +142,10 @@ function deriveStage(given: StageContext, identity: Identity): StageConfig {
     }),
     trainer: {
       ...resolveSection(sections.trainer, input.trainer),
-      critic: deriveCritic(context, algorithm.optimizer),
+      critic: deriveCritic(context, {
+        engine: deriveCriticEngine(context, engine),
+        policy: algorithm.optimizer,
+      }),
     },
     dataProcessor: { experiencePipeline: { operators }, taskPipeline },
     synchronizer: deriveSynchronizer(context),

@@ -93,7 +93,7 @@ export const model = section(
     critic_model_path: field(
       text(),
       '',
-      'Folder or hub id of the model that the critic starts from. Default: model_path.',
+      'Folder or hub id of the model that the critic starts from, with the tokenizer of the policy. Default: model_path. Where the engine has no value head, as on a Tinker server, the embedded engine trains the critic, which needs weights here.',
       derived,
     ),
     trust_remote_code: field(flag(), false, 'Python models only.', ignored(noPython)),

@@ -21,6 +21,7 @@ import { checkExperts } from '../assembly/data/sample-strategy.js';
 import { checkTasks, readTaskset } from '../assembly/data/tasks.js';
 import { checkTrainingData } from '../assembly/data/training-data.js';
 import { readChatFormat } from '../assembly/models/chat-format.js';
+import { checkCritic } from '../assembly/models/critic.js';
 import { engineNamed } from '../assembly/models/engines.js';
 import { withCachedModels } from '../assembly/models/hub-models.js';
 import { tryPipeline } from '../assembly/task-pipeline/steps.js';
@@ -235,7 +236,7 @@ function checkStored({ stage, warn }: Check): void {
 
 /** A model that a stage takes over from the one before was checked there. */
 async function checkModels(check: Check): Promise<void> {
-  const { model, engine, explorer, algorithm } = check.stage;
+  const { model, engine, explorer } = check.stage;
   if (!model.fromPreviousStage) {
     await checkModel(check, ['model', 'model_path'], { ...model, engine });
     const { rolloutModel } = explorer;
@@ -243,12 +244,9 @@ async function checkModels(check: Check): Promise<void> {
       if (isThere(model.modelPath)) await readChat(model.modelPath, rolloutModel);
     });
   }
-  if (algorithm.needs.valueHead && model.criticModelPath !== undefined)
-    await checkModel(check, ['model', 'critic_model_path'], {
-      modelPath: model.criticModelPath,
-      engine,
-      weights: false,
-    });
+  await attempt(check, ['model', 'critic_model_path'], () =>
+    checkCritic(check.stage, check.extensions.engines),
+  );
   for (const [index, auxiliary] of explorer.auxiliaryModels.entries()) {
     const { source } = auxiliary;
     if (source.kind !== 'folder') continue;
@@ -264,17 +262,16 @@ interface CheckedModel {
   readonly modelPath: string;
   readonly engine: string;
   readonly maxModelLen?: number;
-  readonly weights?: boolean;
 }
 
 async function checkModel(
   check: Check,
   key: KeyPath,
-  { modelPath, engine, maxModelLen, weights }: CheckedModel,
+  { modelPath, engine, maxModelLen }: CheckedModel,
 ): Promise<void> {
   if (!isThere(modelPath)) return;
   await attempt(check, key, async () =>
-    engineNamed(check.extensions.engines, engine).checkModel?.({ modelPath, maxModelLen, weights }),
+    engineNamed(check.extensions.engines, engine).checkModel?.({ modelPath, maxModelLen }),
   );
 }
 

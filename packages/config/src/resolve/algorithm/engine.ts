@@ -59,6 +59,12 @@ function chooseTinker(context: StageContext): string {
   return name;
 }
 
+/** A critic is a model of its own: where the engine has no value head, another one trains it. */
+export function deriveCriticEngine({ engines }: StageContext, engine: string): string {
+  const hasValueHead = (name: string): boolean => engines[name]?.capabilities.valueHead ?? false;
+  return hasValueHead(engine) ? engine : (Object.keys(engines).find(hasValueHead) ?? engine);
+}
+
 type Checked = Pick<StageConfig, 'engine' | 'algorithm' | 'model' | 'sampler'>;
 
 /** Mode bench trains nothing, so it needs nothing. */
@@ -68,7 +74,10 @@ export function checkEngine(
 ): void {
   const facts = context.engines[engine];
   if (facts === undefined || context.input.mode === 'bench') return;
-  checkNeeds(context, algorithm, unmetNeeds(algorithm.needs, facts));
+  const { valueHead } =
+    context.engines[deriveCriticEngine(context, engine)]?.capabilities ?? facts.capabilities;
+  const able = { ...facts, capabilities: { ...facts.capabilities, valueHead } };
+  checkNeeds(context, algorithm, unmetNeeds(algorithm.needs, able));
   const { ownSection, score = true } = facts.capabilities;
   if (!score && context.part !== undefined && !sampler)
     context.report(

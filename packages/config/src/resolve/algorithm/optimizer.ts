@@ -28,7 +28,10 @@ export function deriveOptimizer(context: StageContext): OptimizerConfig {
 const criticKeys: KeyPath = ['trainer', 'trainer_config', 'critic'];
 
 /** Settings that the file does not give for the critic are those of the policy. */
-export function deriveCritic(context: StageContext, policy: OptimizerConfig): CriticConfig {
+export function deriveCritic(
+  context: StageContext,
+  { engine, policy }: { readonly engine: string; readonly policy: OptimizerConfig },
+): CriticConfig {
   const { critic } = context.input.trainer.trainer_config;
   const { optim } = critic;
   const at = (key: string): KeyPath => [...criticKeys, 'optim', key];
@@ -42,6 +45,7 @@ export function deriveCritic(context: StageContext, policy: OptimizerConfig): Cr
   );
   return {
     ...resolveSection(criticSection, critic),
+    engine,
     optimizer: {
       ...inherit(resolveSection(criticOptimizer, optim), policy),
       lrWarmupSteps: steps < 0 ? undefined : steps,

@@ -367,6 +367,8 @@ export interface TrainerConfig extends Resolved<ReturnType<typeof trainerSection
 
 /** How the critic learns; read if the algorithm needs one. */
 export interface CriticConfig extends Resolved<typeof critic> {
+  /** That of the stage, or, where it has no value head, the first that has one. */
+  readonly engine: string;
   readonly optimizer: OptimizerConfig;
   /** The policy is updated from this train step on; the steps before it update the critic only. */
   readonly warmupSteps: number;

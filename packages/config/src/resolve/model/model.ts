@@ -40,7 +40,7 @@ export function deriveModel(context: StageContext, engine: string): DerivedModel
     fromPreviousStage: context.hasPrevious && !context.stageSets('model', 'model_path'),
     chatTemplate: deriveTemplate(context),
     ...lengths,
-    criticModelPath: deriveCriticPath(context),
+    criticModelPath: deriveCriticPath(context, { shape, ...lengths }),
     lora: deriveLora(context, shape),
   };
   return {
@@ -71,7 +71,13 @@ function readShape(context: StageContext, folder: string): ModelShape | undefine
   return undefined;
 }
 
-function deriveCriticPath(context: StageContext): string | undefined {
+/** What a critic must be able to read. */
+interface CriticInput extends Pick<ModelConfig, 'maxModelLen'> {
+  /** Of the policy. */
+  readonly shape: ModelShape | undefined;
+}
+
+function deriveCriticPath(context: StageContext, input: CriticInput): string | undefined {
   const { critic_model_path: given } = context.input.model;
   if (given === '') return undefined;
   const path: KeyPath = ['model', 'critic_model_path'];
@@ -80,8 +86,24 @@ function deriveCriticPath(context: StageContext): string | undefined {
   const read = readModelFolder(context.disk, location.path);
   if (read.kind === 'problem')
     context.report(path, `got "${given}": ${location.path} ${read.message}.`);
+  else
+    for (const problem of criticProblems(read.shape, input))
+      context.report(path, `got "${given}", which ${problem}. Choose a model of the same family.`);
   return location.path;
 }
+
+/** The critic reads the ids of the policy. */
+const criticProblems = (
+  critic: ModelShape,
+  { shape, maxModelLen }: CriticInput,
+): readonly string[] => [
+  ...(shape !== undefined && critic.vocabSize < shape.vocabSize
+    ? [`knows ${critic.vocabSize} token ids, and model.model_path has ${shape.vocabSize}`]
+    : []),
+  ...(critic.maxPositions !== undefined && critic.maxPositions < maxModelLen
+    ? [`reads ${critic.maxPositions} tokens at most, and max_model_len is ${maxModelLen}`]
+    : []),
+];
 
 /** The file takes precedence over the inline text, as in Trinity-RFT. */
 function deriveTemplate(context: StageContext): string | undefined {

@@ -1,16 +1,21 @@
 /** The critic of a stage. */
-import { ConfigError, type ValueEngine } from '@trinity-rft/core';
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { loadTokenizer } from '@trinity-rft/chat';
+import { tokenByteTable } from '@trinity-rft/chat/internal';
+import type { StageConfig } from '@trinity-rft/config';
+import { ConfigError, describeError, type ValueEngine } from '@trinity-rft/core';
 import { type Algorithm } from '@trinity-rft/core/internal';
 import { criticIn } from '@trinity-rft/trainer/internal';
 import { disposable } from '../../context/disposable.js';
-import type { StageContext } from '../../context/stage-context.js';
+import type { EngineTable, StageContext } from '../../context/stage-context.js';
 import { engineNamed } from './engines.js';
 import { explainFolderErrors, modelOfStage } from './model-folder.js';
 
 /**
  * Opens a critic if the algorithm learns with one. It starts from the critic of the previous stage
  * if there is one, else from `model.critic_model_path`, else from the model itself with a new head.
- * Critic and policy never compute at the same time, so each gets all threads and the whole memory
+ * Where the engine of the policy has no value head, another one trains the critic. Critic and policy never compute at the same time, so each gets all threads and the whole memory
  * budget.
  * @throws ConfigError when the folder cannot be used
  */
@@ -20,7 +25,7 @@ export async function openCritic(
 ): Promise<(ValueEngine & AsyncDisposable) | undefined> {
   if (!needs.valueHead) return undefined;
   const { stage, startModel, engines } = context;
-  const engine = engineNamed(engines, stage.engine);
+  const engine = engineNamed(engines, stage.trainer.critic.engine);
   const open = engine.openCritic?.bind(engine);
   if (!open)
     throw new ConfigError(
@@ -30,7 +35,9 @@ export async function openCritic(
   const { threads, memoryBudgetMb, criticModelPath, fromPreviousStage } = stage.model;
   const previous = fromPreviousStage ? await criticIn(startModel) : undefined;
   const chosen = previous === undefined ? criticModelPath : undefined;
-  const modelPath = previous ?? chosen ?? startModel;
+  // A checkpoint of another engine may lie elsewhere: the critic starts where the policy once did.
+  const own = engine.name === stage.engine ? startModel : stage.model.modelPath;
+  const modelPath = previous ?? chosen ?? own;
   const given =
     chosen === undefined
       ? modelOfStage(context)
@@ -39,3 +46,52 @@ export async function openCritic(
     await explainFolderErrors(given, () => open({ modelPath, threads, memoryBudgetMb })),
   );
 }
+
+/**
+ * Whether {@link openCritic} could open the critic, as far as its folder is on this disk.
+ * @throws ConfigError, CheckpointError, EngineError saying why not
+ */
+export async function checkCritic(stage: StageConfig, engines: EngineTable): Promise<void> {
+  const { model, algorithm, trainer } = stage;
+  if (!algorithm.needs.valueHead) return;
+  const { name, checkModel } = engineNamed(engines, trainer.critic.engine);
+  const { criticModelPath: given, modelPath } = model;
+  if (given !== undefined) {
+    if (!(await isThere(given))) return;
+    await checkModel?.({ modelPath: given, weights: false });
+    await checkTokenizer(given, modelPath);
+    return;
+  }
+  if (name === stage.engine || !(await isThere(modelPath))) return;
+  try {
+    await checkModel?.({ modelPath });
+  } catch (cause) {
+    throw new ConfigError(
+      `is not set, so the critic would start from model.model_path, trained here by the engine "${name}": ${describeError(cause)} Name a folder with weights and the same tokenizer, which may be of a smaller model.`,
+      { code: 'CRITIC_UNUSABLE', cause },
+    );
+  }
+}
+
+const isThere = async (file: string): Promise<boolean> =>
+  (await stat(file).catch(() => undefined)) !== undefined;
+
+/** A folder without a tokenizer is taken to be of the same family. */
+async function checkTokenizer(critic: string, policy: string): Promise<void> {
+  const folders = [critic, policy];
+  const found = await Promise.all(
+    folders.map((folder) => isThere(path.join(folder, 'tokenizer.json'))),
+  );
+  if (found.includes(false)) return;
+  const [of = [], expected = []] = await Promise.all(
+    folders.map(async (folder) => tokenByteTable(await loadTokenizer(folder))),
+  );
+  const other = expected.findIndex((bytes, id) => Buffer.compare(bytes, of[id] ?? empty) !== 0);
+  if (other < 0) return;
+  throw new ConfigError(
+    `${critic} has another text for the token id ${other} than model.model_path. The critic reads the ids of the policy: choose a model with the same tokenizer.`,
+    { code: 'CRITIC_UNUSABLE' },
+  );
+}
+
+const empty = new Uint8Array();

@@ -1,0 +1,118 @@
+/** Runs that train and sample on our own server of the Tinker protocol. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openTinkerServer, type TinkerServer } from '@trinity-rft/serve-tinker';
+import { fakeEngine, testRuntime } from '@trinity-rft/testing';
+import { defineReward } from '@trinity-rft/workflow';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { createModel } from '../src/create-model.js';
+import { run } from '../src/run/run.js';
+
+const root = mkdtempSync(path.join(tmpdir(), 'trinity-tinker-run-'));
+const apiKey = 'tml-run';
+const characters = '0123456789+=\n';
+/** Of the characters, and the tokens that begin and end texts. */
+const vocabSize = 15;
+let server: TinkerServer;
+
+beforeAll(async () => {
+  vi.stubEnv('TINKER_API_KEY', apiKey);
+  await createModel({ directory: path.join(root, 'model'), tokenizer: { characters }, seed: 1 });
+  const rows = ['1+2=', '3+4=', '5+1='].map((question) =>
+    JSON.stringify({ question, answer: '3' }),
+  );
+  writeFileSync(path.join(root, 'tasks.jsonl'), rows.join('\n'));
+  server = await openTinkerServer({
+    model: {
+      name: 'bigrams',
+      maxModelLen: 21,
+      open: async () => fakeEngine({ vocabSize, maxModelLen: 21 }),
+    },
+    directory: path.join(root, 'server'),
+    runtime: testRuntime(),
+    apiKey,
+  });
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await server.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const anyDigit = defineReward({
+  name: 'any_digit',
+  score: ({ response }) => (/\d/.test(response) ? 1 : 0),
+});
+
+const runOnServer = (name: string, steps: number, changes: Readonly<Record<string, unknown>>) => {
+  const config = {
+    name,
+    checkpoint_root_dir: 'runs',
+    model: {
+      model_path: 'model',
+      max_prompt_tokens: 16,
+      max_response_tokens: 4,
+      tinker: { enable: true, base_url: server.url, rank: 4 },
+    },
+    buffer: {
+      batch_size: 2,
+      total_steps: steps,
+      explorer_input: {
+        taskset: {
+          path: 'tasks.jsonl',
+          format: { prompt_key: 'question', response_key: 'answer' },
+        },
+        default_workflow_type: 'simple_workflow',
+        default_reward_fn_type: 'any_digit',
+      },
+    },
+    ...changes,
+  };
+  const configPath = path.join(root, `${name}.yaml`);
+  writeFileSync(configPath, JSON.stringify(config));
+  const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
+  return run({ configPath, cwd: root, rewardFns: [anyDigit], terminal });
+};
+
+const ppo = { algorithm: { algorithm_type: 'ppo', repeat_times: 2 } };
+const weightsOf = (checkpoint = ''): Buffer =>
+  readFileSync(path.join(checkpoint, 'critic', 'model.safetensors'));
+
+it('a critic is trained by the embedded engine, and continues with the policy', async () => {
+  const whole = await runOnServer('whole', 4, ppo);
+  const half = await runOnServer('parts', 2, ppo);
+  const parts = await runOnServer('parts', 4, ppo);
+  expect([whole.trainStep, half.trainStep, parts.trainStep]).toEqual([4, 2, 4]);
+  expect(existsSync(path.join(whole.checkpoint ?? '', 'tinker.json'))).toBe(true);
+  expect(weightsOf(whole.checkpoint).equals(weightsOf(half.checkpoint))).toBe(false);
+  expect(weightsOf(parts.checkpoint).equals(weightsOf(whole.checkpoint))).toBe(true);
+});
+
+it('a critic needs weights here that have the tokens of the policy', async () => {
+  const { file, other } = await foldersWithoutFit();
+  const withModel = (changes: object) => ({
+    ...ppo,
+    model: {
+      max_prompt_tokens: 16,
+      max_response_tokens: 4,
+      tinker: { enable: true, base_url: server.url },
+      ...changes,
+    },
+  });
+  await expect(runOnServer('bare', 1, withModel({ model_path: file }))).rejects.toThrow(
+    /critic_model_path: is not set, so the critic would start from model.model_path/,
+  );
+  await expect(
+    runOnServer('other', 1, withModel({ model_path: 'model', critic_model_path: other })),
+  ).rejects.toThrow(/critic_model_path: .*other has another text for the token id/);
+});
+
+/** One without weights, and one whose ids mean other characters. */
+async function foldersWithoutFit(): Promise<{ readonly file: string; readonly other: string }> {
+  const [file, other] = [path.join(root, 'bare'), path.join(root, 'other')];
+  await createModel({ directory: file, tokenizer: { characters }, seed: 1 });
+  rmSync(path.join(file, 'model.safetensors'));
+  await createModel({ directory: other, tokenizer: { characters: '9876543210+=\n' }, seed: 1 });
+  return { file, other };
+}
