@@ -292,6 +292,15 @@ export interface ServerAddress {
   readonly apiKey?: string;
 }
 
+/** What a tokenizer makes of a few texts and ids, by which other programs are compared with it. */
+export interface VocabularySample {
+  /** Without tokens that are added around every text. */
+  readonly texts: readonly { readonly text: string; readonly ids: readonly number[] }[];
+  /** The last id of the vocabulary among them. */
+  readonly tokens: readonly { readonly id: number; readonly text: string }[];
+  readonly decode: (ids: readonly number[]) => string;
+}
+
 /** Options of {@link SamplerFactory.open}. */
 export interface SamplerOptions {
   /** The Hugging Face folder of the model that is served: its config.json is read. */
@@ -301,6 +310,8 @@ export interface SamplerOptions {
   readonly lora?: boolean;
   /** Longest prompt and response together, in tokens. @default what every server allows */
   readonly maxModelLen?: number;
+  /** A server whose tokenizer differs is refused. @default tokenizers are not compared */
+  readonly vocabulary?: VocabularySample;
   /** What happens to sequences in flight when weights are adopted. @default "finish" */
   readonly inFlight?: 'finish' | 'continue';
   /** Largest difference, in nats, between log-probabilities of one text by two programs. */

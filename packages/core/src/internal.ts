@@ -27,6 +27,7 @@ export type {
   TokenGradients,
   TokenLogprob,
   TokenRow,
+  VocabularySample,
   ValuePass,
   VersionSpan,
   WeightSource,

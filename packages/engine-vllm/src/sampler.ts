@@ -65,18 +65,25 @@ interface OpenedServer {
 
 async function openServer(
   address: ServerAddress,
-  { maxModelLen, lora = false, inFlight = 'finish', clock, logger }: SamplerOptions,
+  { maxModelLen, vocabulary, lora = false, inFlight = 'finish', clock, logger }: SamplerOptions,
   vocabSize: number,
 ): Promise<OpenedServer> {
   const server = vllmServer(address);
+  const needs = { maxModelLen, vocabSize, vocabulary };
   const until = clock.now() + startPatienceMs;
   for (let isFirst = true; ; isFirst = false) {
     try {
       const signal = AbortSignal.timeout(startPatienceMs);
-      const facts = await startedRight(server, { maxModelLen, vocabSize }, signal);
+      const facts = await startedRight(server, needs, signal);
       const onLeftover = (error: unknown): void =>
         logger.debug(`An adapter stays on ${server.url}: ${describeError(error)}`);
-      const { name: modelName, hasTokenizer } = facts;
+      const { name: modelName, hasTokenizer, otherTokens } = facts;
+      if (otherTokens !== undefined)
+        logger.info(`The vLLM server ${server.url} cuts texts differently: ${otherTokens}.`);
+      if (vocabulary && !hasTokenizer)
+        logger.info(
+          `The vLLM server ${server.url} was started without a tokenizer, so its vocabulary is not compared.`,
+        );
       const weights = weightsOnServer({ server, modelName, lora, inFlight, started, onLeftover });
       const member = createMember({ server, weights, hasTokenizer, clock, logger });
       return { member, maxModelLen: facts.maxModelLen };

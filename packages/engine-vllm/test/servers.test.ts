@@ -3,6 +3,7 @@ import { systemClock } from '@trinity-rft/core/internal';
 import {
   fakeEngine,
   manualClock,
+  recordingLogger,
   type GeneratedAnswer,
   type VllmStandIn,
 } from '@trinity-rft/testing';
@@ -232,6 +233,38 @@ describe('a server', () => {
       });
     const locked = await startServer({ apiKey: 'right' });
     await openSampler([{ url: locked.url, apiKey: 'right' }]);
+  });
+
+  it('that has another vocabulary is refused, with the first difference', async () => {
+    const server = await startServer();
+    const decode = (ids: readonly number[]): string => String.fromCodePoint(...ids);
+    const same = {
+      texts: [{ text: 'ab', ids: [97, 98] }],
+      tokens: [{ id: 99, text: ' c' }],
+      decode,
+    };
+    await openSampler([server], { vocabulary: same });
+    const logger = recordingLogger();
+    const longer = [{ text: 'a b', ids: [97, 98] }];
+    await openSampler([server], { vocabulary: { ...same, texts: longer }, logger });
+    expect(logger.messages().join()).toContain(
+      `${server.url} cuts texts differently: the text "a b" is [97, 98] here and [97, 32, 98] there, from token 1 on.`,
+    );
+    const other = [{ text: 'ab', ids: [97, 98, 99] }];
+    await expect(
+      openSampler([server], { vocabulary: { ...same, texts: other } }),
+    ).rejects.toMatchObject({
+      code: 'SAMPLER_VOCABULARY',
+      message: expect.stringContaining(
+        `${server.url} is not that of model.model_path: the text "ab" is [97, 98, 99] here and [97, 98] there, from token 2 on.`,
+      ),
+    });
+    const last = [{ id: 100, text: 'e' }];
+    await expect(openSampler([server], { vocabulary: { ...same, tokens: last } })).rejects.toThrow(
+      'the id 100 is "e" here and "d" there',
+    );
+    const smaller = await startServer({ vocabSize: vocabSize - 1 });
+    await expect(openSampler([smaller])).rejects.toThrow(`which has ${vocabSize} tokens`);
   });
 
   it('is never sent what it would ignore, or die of', async () => {

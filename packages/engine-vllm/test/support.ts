@@ -2,10 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Engine, RemoteSampler, SamplerOptions } from '@trinity-rft/core';
+import type { RemoteSampler, SamplerOptions } from '@trinity-rft/core';
 import { silentLogger, systemClock } from '@trinity-rft/core/internal';
 import {
   fakeEngine,
+  openFakeEngine,
   vllmStandIn,
   type VllmStandIn,
   type VllmStandInOptions,
@@ -34,14 +35,12 @@ export async function checkpoint(seed: number): Promise<string> {
   return directory;
 }
 
-async function openModel(folder: string | undefined): Promise<Engine> {
-  const model = fakeEngine({ vocabSize });
-  if (folder !== undefined) await model.sampler.adopt({ kind: 'checkpoint', directory: folder }, 0);
-  return model;
-}
-
 export async function startServer(options: Partial<VllmStandInOptions> = {}): Promise<VllmStandIn> {
-  const server = await vllmStandIn({ open: openModel, vocabSize, ...options });
+  const server = await vllmStandIn({
+    open: (folder) => openFakeEngine(folder, { vocabSize }),
+    vocabSize,
+    ...options,
+  });
   open.push(() => server.close());
   return server;
 }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Engine } from '@trinity-rft/core';
 import { silentLogger, systemClock } from '@trinity-rft/core/internal';
 import { openVllmSampler } from '@trinity-rft/engine-vllm';
-import { describeEngine, fakeEngine, vllmStandIn } from '@trinity-rft/testing';
+import { describeEngine, fakeEngine, openFakeEngine, vllmStandIn } from '@trinity-rft/testing';
 import { afterAll, beforeAll } from 'vitest';
 import { compositeEngine } from '../src/assembly/models/composite-engine.js';
 
@@ -22,12 +22,8 @@ async function openComposite(options: {
   readonly lora: boolean;
   readonly inFlight: 'finish' | 'continue';
 }): Promise<Engine> {
-  const open = async (folder: string | undefined): Promise<Engine> => {
-    const model = fakeEngine({ vocabSize });
-    if (folder !== undefined)
-      await model.sampler.adopt({ kind: 'checkpoint', directory: folder }, 0);
-    return model;
-  };
+  const open = (folder: string | undefined): Promise<Engine> =>
+    openFakeEngine(folder, { vocabSize });
   const servers = await Promise.all([1, 2].map(() => vllmStandIn({ open, vocabSize })));
   const sampler = await openVllmSampler({
     ...options,

@@ -1,90 +1,42 @@
 /** A configuration that trains on one engine and samples on vLLM servers. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Engine, EngineFactory } from '@trinity-rft/core';
-import { fakeEngine, vllmStandIn, type VllmStandIn } from '@trinity-rft/testing';
-import { defineReward } from '@trinity-rft/workflow';
+import { fakeEngine, openFakeEngine, vllmStandIn, type VllmStandIn } from '@trinity-rft/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { createModel } from '../src/create-model.js';
-import { run } from '../src/run/run.js';
+import { bigramRuns, type BigramRuns } from './support/bigram-runs.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'trinity-samplers-'));
 const servers: VllmStandIn[] = [];
-let vocabSize = 0;
-
-/** The model folder only has to have a tokenizer, and a size. */
-const openModel = async (folder?: string, maxModelLen = 64): Promise<Engine> => {
-  const model = fakeEngine({ vocabSize, maxModelLen });
-  if (folder !== undefined) await model.sampler.adopt({ kind: 'checkpoint', directory: folder }, 0);
-  return model;
-};
+const apiKey = 'secret';
+let runs: BigramRuns;
+let bigrams: EngineFactory;
 
 beforeAll(async () => {
-  const tokenizer = { characters: '0123456789+=\n' };
-  await createModel({ directory: path.join(root, 'model'), tokenizer, seed: 1 });
-  const config = JSON.parse(readFileSync(path.join(root, 'model', 'config.json'), 'utf8')) as {
-    readonly vocab_size: number;
+  runs = await bigramRuns(8);
+  const { tokenizer, vocabSize } = runs;
+  const open = (folder?: string, maxModelLen = 64): Promise<Engine> =>
+    openFakeEngine(folder, { vocabSize, maxModelLen });
+  bigrams = {
+    name: 'bigrams',
+    capabilities: fakeEngine().capabilities,
+    open: ({ maxModelLen }) => open(undefined, maxModelLen),
   };
-  vocabSize = config.vocab_size;
-  const row = JSON.stringify({ question: '1+2=', answer: '3' });
-  writeFileSync(path.join(root, 'tasks.jsonl'), `${row}\n`.repeat(8));
-  for (const apiKey of ['secret', 'secret'])
-    servers.push(await vllmStandIn({ open: (folder) => openModel(folder), vocabSize, apiKey }));
+  for (const _ of [1, 2]) servers.push(await vllmStandIn({ open, vocabSize, apiKey, tokenizer }));
 });
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.close().catch(() => undefined)));
-  rmSync(root, { recursive: true, force: true });
+  runs.remove();
 });
 
-const bigrams: EngineFactory = {
-  name: 'bigrams',
-  capabilities: fakeEngine().capabilities,
-  open: ({ maxModelLen }) => openModel(undefined, maxModelLen),
-};
-
-const anyDigit = defineReward({
-  name: 'any_digit',
-  score: ({ response }) => (/\d/.test(response) ? 1 : 0),
-});
-
-const runWith = async (
+const runWith = (
   name: string,
   changes: Readonly<Record<string, unknown>> = {},
   overrides: Readonly<Record<string, unknown>> = {},
 ) => {
-  const config = {
-    name,
-    checkpoint_root_dir: 'runs',
-    model: { model_path: 'model', max_prompt_tokens: 16, max_response_tokens: 4 },
-    algorithm: { algorithm_type: 'grpo', repeat_times: 4 },
-    buffer: {
-      batch_size: 2,
-      explorer_input: {
-        taskset: {
-          path: 'tasks.jsonl',
-          format: { prompt_key: 'question', response_key: 'answer' },
-        },
-        default_workflow_type: 'simple_workflow',
-        default_reward_fn_type: 'any_digit',
-      },
-    },
-    explorer: {
-      rollout_model: {
-        engine_type: 'vllm',
-        base_url: servers.map(({ url }) => url),
-        api_key: 'secret',
-        dtype: 'float32',
-      },
-    },
-    trainer: { trainer_type: 'bigrams' },
-    ...changes,
-  };
-  const configPath = path.join(root, `${name}.yaml`);
-  writeFileSync(configPath, JSON.stringify(config));
-  const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
-  const engines = [bigrams];
-  return run({ configPath, cwd: root, rewardFns: [anyDigit], engines, terminal, overrides });
+  const baseUrl = servers.map(({ url }) => url);
+  const model = { engine_type: 'vllm', base_url: baseUrl, api_key: apiKey, dtype: 'float32' };
+  const all = { explorer: { rollout_model: model }, ...changes };
+  return runs.runWith(name, all, { engines: [bigrams], overrides });
 };
 
 type Line = Readonly<Record<string, number>>;
@@ -144,4 +96,20 @@ it('goes on with one server when the other is killed, and loses no run', async (
   const means = [...text.matchAll(/"rollout_corr\/rollout_is_mean":([^,}]+)/g)];
   expect(means).toHaveLength(4);
   for (const [, value] of means) expect(Number(value)).toBeCloseTo(1, 4);
+});
+
+it('refuses a server that has another tokenizer, and says which text differs', async () => {
+  const { vocabSize, tokenizer } = runs;
+  const swapped = {
+    encode: (text: string) => tokenizer.encode(text.replaceAll('1', '2')),
+    decode: (ids: ArrayLike<number>) => tokenizer.decode(ids),
+  };
+  const open = (folder?: string): Promise<Engine> => openFakeEngine(folder, { vocabSize });
+  const other = await vllmStandIn({ open, vocabSize, tokenizer: swapped });
+  const model = { engine_type: 'vllm', base_url: other.url };
+  await expect(runWith('swapped', { explorer: { rollout_model: model } })).rejects.toMatchObject({
+    code: 'SAMPLER_VOCABULARY',
+    message: expect.stringMatching(/the text "0 1 12 123.+ is \[.+\] here and \[.+\] there/),
+  });
+  await other.close();
 });

@@ -2,13 +2,21 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { loadTokenizer } from '@trinity-rft/chat';
+import { vocabularySample } from '@trinity-rft/chat/internal';
 import type { Engine, RemoteSampler, SamplerOptions } from '@trinity-rft/core';
-import { silentLogger, systemClock, type SampledSequence } from '@trinity-rft/core/internal';
+import {
+  silentLogger,
+  systemClock,
+  type SampledSequence,
+  type VocabularySample,
+} from '@trinity-rft/core/internal';
 import { createModelFolder, createOnnxEngine, type LoraOptions } from '@trinity-rft/engine-onnx';
 import { openVllmSampler } from '@trinity-rft/engine-vllm';
 import { describeEngine } from '@trinity-rft/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { compositeEngine } from '../src/assembly/models/composite-engine.js';
+import { createModel } from '../src/create-model.js';
 import { findVllm, startVllm, type StartedVllm } from './support/vllm.js';
 
 const vocabSize = 64;
@@ -205,5 +213,27 @@ describe('a real vLLM with whole weights', { tags: ['external'], timeout: 600_00
       difference(text!.logprobs.slice(0, start), before!.logprobs.slice(0, start)),
     ).toBeLessThan(tolerance);
     await engine.close();
+  });
+});
+
+describe('a real vLLM with a tokenizer', { tags: ['external'], timeout: 600_000 }, () => {
+  it('is compared with the tokenizer of the model, and refused where it differs', async () => {
+    const directory = path.join(root, 'digits');
+    await createModel({ directory, tokenizer: { characters: '0123456789+=\n' }, seed: 1 });
+    const found = await findVllm();
+    if (!('python' in found)) throw new Error(found.missing);
+    const { python } = found;
+    const server = await startVllm({ python, modelPath: directory, folder: root, maxModelLen: 65 });
+    const open = (vocabulary: VocabularySample): Promise<RemoteSampler> =>
+      openSampler({ modelPath: directory, servers: [server], maxModelLen: 64, vocabulary });
+    const own = vocabularySample(await loadTokenizer(directory));
+    await (await open(own)).close();
+    const tokens = own.tokens.map(({ id, text }) => ({ id, text: text.replace('1', '2') }));
+    await expect(open({ ...own, tokens })).rejects.toThrow(/the id \d+ is "2" here and "1" there/);
+    const texts = [{ text: '1+2=3', ids: own.texts[0]?.ids ?? [] }];
+    await expect(open({ ...own, texts })).rejects.toThrow(
+      /the text "1\+2=3" is .+ here and .+ there/,
+    );
+    await server.stop();
   });
 });

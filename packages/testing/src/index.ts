@@ -17,6 +17,7 @@ export {
 export type { CreateExperienceStore, ExperienceStoreOptions } from './experience-store/fixture.js';
 export {
   fakeEngine,
+  openFakeEngine,
   type FakeEngine,
   type FakeEngineOptions,
   type FakeEngineVerb,

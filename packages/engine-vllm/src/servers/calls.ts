@@ -30,6 +30,9 @@ export interface VllmServer {
   reload(options: ReloadOptions, signal: AbortSignal): Promise<void>;
   /** Whether it can find stop strings. */
   hasTokenizer(model: string, signal: AbortSignal): Promise<boolean>;
+  /** Of text as it is: no tokens are added. */
+  encode(model: string, text: string, signal: AbortSignal): Promise<readonly number[]>;
+  decode(model: string, ids: readonly number[], signal: AbortSignal): Promise<string>;
 }
 
 export interface ServedModel {
@@ -56,11 +59,19 @@ const models = z.object({
   ),
 });
 
+const encoded = z.object({ tokens: z.array(z.number().int()) });
+const decoded = z.object({ prompt: z.string() });
+
 export function vllmServer(address: ServerAddress): VllmServer {
   const { url } = address;
   const call = serverCalls(address);
   const generate = (signal: AbortSignal, body: object): Promise<unknown> =>
     call(generatePath, { signal, body });
+  const read = <T>(schema: z.ZodType<T>, answer: unknown, path: string): T => {
+    const { data } = schema.safeParse(answer);
+    if (data !== undefined) return data;
+    throw new ServerFault('broken', `${url}${path} answered what cannot be read`);
+  };
   return {
     url,
     health: async (signal) => void (await call('/health', { signal })),
@@ -107,6 +118,14 @@ export function vllmServer(address: ServerAddress): VllmServer {
         if (error instanceof ServerFault && error.kind === 'refused') return false;
         throw error;
       }
+    },
+    encode: async (model, prompt, signal) => {
+      const body = { model, prompt, add_special_tokens: false };
+      return read(encoded, await call('/tokenize', { signal, body }), '/tokenize').tokens;
+    },
+    decode: async (model, tokens, signal) => {
+      const body = { model, tokens };
+      return read(decoded, await call('/detokenize', { signal, body }), '/detokenize').prompt;
     },
   };
 }

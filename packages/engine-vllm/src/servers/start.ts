@@ -1,18 +1,24 @@
 /** What a server must be able to do, asked before the first call. */
 import { ConfigError } from '@trinity-rft/core';
+import type { VocabularySample } from '@trinity-rft/core/internal';
 import { ServerFault } from '../wire/fault.js';
 import { generatePath } from '../wire/generate.js';
 import type { ServedModel, VllmServer } from './calls.js';
+import { compareVocabulary } from './vocabulary.js';
 
 /** What is known of a server that was started as it must be. */
 export interface ServerFacts extends ServedModel {
   readonly hasTokenizer: boolean;
+  /** A text that it cuts into other tokens than the run, in words. */
+  readonly otherTokens: string | undefined;
 }
 
 interface Needs {
   /** Undefined: whatever it allows. */
   readonly maxModelLen: number | undefined;
   readonly vocabSize: number;
+  /** Undefined: it is not compared. */
+  readonly vocabulary: VocabularySample | undefined;
 }
 
 /**
@@ -21,10 +27,12 @@ interface Needs {
  */
 export async function startedRight(
   server: VllmServer,
-  { maxModelLen, vocabSize }: Needs,
+  { maxModelLen, vocabSize, vocabulary }: Needs,
   signal: AbortSignal,
 ): Promise<ServerFacts> {
-  const model = await explained(server, () => server.model(signal));
+  const cures = curesFor(vocabSize);
+  const explained = <T>(ask: () => Promise<T>): Promise<T> => explain(server, cures, ask);
+  const model = await explained(() => server.model(signal));
   // One more than the longest text, because vLLM scores a text only if it may add a token.
   if (maxModelLen !== undefined && model.maxModelLen <= maxModelLen)
     throw unfit(
@@ -32,32 +40,43 @@ export async function startedRight(
       `it takes texts of ${model.maxModelLen} tokens and ${maxModelLen + 1} are needed. Start it with --max-model-len ${maxModelLen + 1}`,
     );
   const options = { topK: 1, maxTokens: 1, seed: 1 };
-  const request = { model: model.name, prompt: Int32Array.of(1), options, vocabSize };
-  const [first] = await explained(server, () => server.generate(request, signal));
+  const prompt = Int32Array.of(vocabSize - 1);
+  const request = { model: model.name, prompt, options, vocabSize };
+  const [first] = await explained(() => server.generate(request, signal));
   if (Math.abs(first?.logprobs[0] ?? -Infinity) > 1e-3)
     throw unfit(
       server,
       'its log-probabilities are not those of the distribution that it samples from. Start it with --logprobs-mode processed_logprobs',
     );
-  const hasTokenizer = await explained(server, () => server.hasTokenizer(model.name, signal));
-  return { ...model, hasTokenizer };
+  const hasTokenizer = await explained(() => server.hasTokenizer(model.name, signal));
+  const otherTokens =
+    hasTokenizer && vocabulary
+      ? await explain(server, {}, () => compareVocabulary(server, model.name, vocabulary, signal))
+      : undefined;
+  return { ...model, hasTokenizer, otherTokens };
 }
 
-async function explained<T>(server: VllmServer, ask: () => Promise<T>): Promise<T> {
+/** What to do about an answer, by its status. */
+type Cures = Readonly<Record<number, string>>;
+
+async function explain<T>(server: VllmServer, cures: Cures, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
     if (!(error instanceof ServerFault) || error.kind !== 'refused') throw error;
-    throw unfit(server, `${error.message}${cureOf(error)}`);
+    const cure = cures[error.status ?? 0];
+    throw unfit(server, cure === undefined ? error.message : `${error.message}. ${cure}`);
   }
 }
 
-function cureOf({ status }: ServerFault): string {
-  if (status === 401) return '. Set api_key to the key that it was started with';
-  if (status === 403 || status === 404)
-    return `. Start it with --enable-scale-out, which opens ${generatePath} (vLLM 0.32 or newer)`;
-  return '';
-}
+const scaleOut = `Start it with --enable-scale-out, which opens ${generatePath} (vLLM 0.32 or newer)`;
+
+const curesFor = (vocabSize: number): Cures => ({
+  400: `Start it with the model of model_path, which has ${vocabSize} tokens`,
+  401: 'Set api_key to the key that it was started with',
+  403: scaleOut,
+  404: scaleOut,
+});
 
 const unfit = ({ url }: VllmServer, what: string): ConfigError =>
   new ConfigError(`The vLLM server ${url} cannot be used: ${what.replace(/\.$/, '')}.`, {

@@ -54,6 +54,17 @@ interface State {
   serving: { readonly version: number; readonly model: Bigram };
 }
 
+/** A {@link fakeEngine} that samples with the weights of a folder that another one has saved. */
+export async function openFakeEngine(
+  folder: string | undefined,
+  options: FakeEngineOptions = {},
+): Promise<FakeEngine> {
+  const engine = fakeEngine(options);
+  if (folder !== undefined)
+    await engine.sampler.adopt({ kind: 'checkpoint', directory: folder }, 0);
+  return engine;
+}
+
 /** An engine whose model is a table of bigrams: exact gradients, in microseconds. */
 export function fakeEngine(options: FakeEngineOptions = {}): FakeEngine {
   const initial = createBigram(options.vocabSize ?? 16, options.seed ?? 0, options.scale ?? 0.5);

@@ -18,9 +18,19 @@ export interface VllmStandInOptions {
   readonly processed?: boolean;
   /** Whether it was started with `--enable-scale-out`. @default true */
   readonly scaleOut?: boolean;
-  /** @default true */
-  readonly tokenizer?: boolean;
+  /** False: it was started without one. @default one token for every character */
+  readonly tokenizer?: StandInTokenizer | false;
 }
+
+interface StandInTokenizer {
+  encode(text: string): ArrayLike<number>;
+  decode(ids: ArrayLike<number>): string;
+}
+
+const characters: StandInTokenizer = {
+  encode: (text) => [...text].map((character) => character.codePointAt(0) ?? 0),
+  decode: (ids) => String.fromCodePoint(...Array.from(ids)),
+};
 
 export interface StandInFault {
   /** Undefined: it never answers. */
@@ -76,7 +86,7 @@ class Refusal extends Error {
 
 /** Listens on a free port of 127.0.0.1. */
 export async function vllmStandIn(options: VllmStandInOptions): Promise<VllmStandIn> {
-  const { maxModelLen = 65, processed = true, scaleOut = true, tokenizer = true } = options;
+  const { maxModelLen = 65, processed = true, scaleOut = true, tokenizer = characters } = options;
   const requests: string[] = [];
   const adapters = new Map<string, Model>();
   const faults: StandInFault[] = [];
@@ -92,6 +102,11 @@ export async function vllmStandIn(options: VllmStandInOptions): Promise<VllmStan
     const adapter = adapters.get(name as string);
     if (!adapter) throw new Refusal(404, `The model \`${name as string}\` does not exist.`);
     return () => ({ ...adapter, label: base.label });
+  };
+
+  const withTokenizer = (): StandInTokenizer => {
+    if (tokenizer) return tokenizer;
+    throw new Refusal(500, 'It has no tokenizer.');
   };
 
   const generate = async (body: Json, gone: AbortSignal): Promise<unknown> => {
@@ -141,6 +156,11 @@ export async function vllmStandIn(options: VllmStandInOptions): Promise<VllmStan
       ],
     }),
     '/inference/v1/generate': generate,
+    '/tokenize': ({ prompt }) => {
+      const tokens = Array.from(withTokenizer().encode(String(prompt)));
+      return { count: tokens.length, max_model_len: maxModelLen, tokens, token_strs: null };
+    },
+    '/detokenize': ({ tokens }) => ({ prompt: withTokenizer().decode(tokens as number[]) }),
     '/v1/load_lora_adapter': async (body) => {
       const name = String(body['lora_name']);
       if (adapters.has(name))

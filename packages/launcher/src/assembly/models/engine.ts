@@ -30,23 +30,24 @@ export async function openEngine(
   const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
   const factory = engineNamed(engines, stage.engine);
   const openTrainer = (): Promise<Engine> =>
-    factory.open({
-      modelPath: startModel,
-      reference,
-      threads,
-      memoryBudgetMb,
-      maxModelLen,
-      lora,
-      seed: runtime.seedFor('lora', stage.stageIndex),
-      tokenBytes: tokenByteTable(format.tokenizer),
-      settings: engineSettings(stage),
-      logger: runtime.logger,
-    });
-  const engine = await explainFolderErrors(modelOfStage(context), () =>
-    samplesElsewhere(stage)
-      ? openWithSampler(context, { format, capabilities: factory.capabilities, openTrainer })
-      : openTrainer(),
-  );
+    explainFolderErrors(modelOfStage(context), () =>
+      factory.open({
+        modelPath: startModel,
+        reference,
+        threads,
+        memoryBudgetMb,
+        maxModelLen,
+        lora,
+        seed: runtime.seedFor('lora', stage.stageIndex),
+        tokenBytes: tokenByteTable(format.tokenizer),
+        settings: engineSettings(stage),
+        logger: runtime.logger,
+      }),
+    );
+  const { capabilities } = factory;
+  const engine = samplesElsewhere(stage)
+    ? await openWithSampler(context, { format, capabilities, openTrainer })
+    : await openTrainer();
   const failure = new AbortController();
   return {
     capabilities: engine.capabilities,

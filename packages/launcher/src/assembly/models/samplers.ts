@@ -1,6 +1,7 @@
 /** The samplers that configurations can choose beside the engine that trains. */
 import path from 'node:path';
 import type { ChatFormat } from '@trinity-rft/chat';
+import { vocabularySample } from '@trinity-rft/chat/internal';
 import type { SamplerConfig, StageConfig } from '@trinity-rft/config';
 import type {
   Engine,
@@ -33,7 +34,7 @@ export async function openWithSampler(
   { format, capabilities, openTrainer }: TrainerParts,
 ): Promise<Engine> {
   const { stage } = context;
-  const sampler = await openSampler(context);
+  const sampler = await openSampler(context, format);
   if (stage.part === 'explore')
     return { capabilities, trainer: noTrainer, sampler, close: () => sampler.close() };
   try {
@@ -49,7 +50,10 @@ export async function openWithSampler(
   }
 }
 
-function openSampler({ stage, startModel, runtime }: StageContext): Promise<RemoteSampler> {
+function openSampler(
+  { stage, startModel, runtime }: StageContext,
+  { tokenizer }: ChatFormat,
+): Promise<RemoteSampler> {
   const { sampler, model, explorer, synchronizer } = stage;
   if (sampler === undefined)
     throw new InvariantError('The stage names no sampler.', { code: 'SAMPLER_MISSING' });
@@ -60,6 +64,7 @@ function openSampler({ stage, startModel, runtime }: StageContext): Promise<Remo
     servers: sampler.servers,
     lora: model.lora !== undefined,
     maxModelLen: model.maxModelLen,
+    vocabulary: vocabularySample(tokenizer),
     // Elsewhere nothing is in flight when weights move, or must end on those it began with.
     inFlight: synchronizer.syncStyle === 'fully_async' ? 'continue' : 'finish',
     tolerance: sampler.tolerance,

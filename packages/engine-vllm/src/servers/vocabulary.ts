@@ -1,0 +1,61 @@
+/** Whether a server reads and writes texts with the tokenizer of the run. */
+import { ConfigError } from '@trinity-rft/core';
+import type { VocabularySample } from '@trinity-rft/core/internal';
+import type { VllmServer } from './calls.js';
+
+/**
+ * Compares what ids mean. White space is left out: some tokenizers keep the space before a token on
+ * its own, others do not.
+ * @returns a text that the server cuts into other tokens of the same vocabulary, in words
+ * @throws ConfigError naming the first difference; ServerFault where the server does not answer
+ */
+export async function compareVocabulary(
+  server: VllmServer,
+  model: string,
+  { texts, tokens, decode }: VocabularySample,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const decoded = await Promise.all(tokens.map(({ id }) => server.decode(model, [id], signal)));
+  for (const [i, { id, text }] of tokens.entries()) {
+    const there = decoded[i] ?? '';
+    if (!sameText(text, there))
+      throw unfit(server, `the id ${id} is ${quoted(text)} here and ${quoted(there)} there`);
+  }
+  let harmless: string | undefined;
+  const encoded = await Promise.all(texts.map(({ text }) => server.encode(model, text, signal)));
+  for (const [i, { text, ids }] of texts.entries()) {
+    const there = encoded[i] ?? [];
+    const at = firstDifference(ids, there);
+    if (at < 0) continue;
+    const what = `the text ${quoted(text)} is ${shown(ids, at)} here and ${shown(there, at)} there, from token ${at} on`;
+    if (!sameText(decode(ids), decode(there))) throw unfit(server, what);
+    harmless ??= what;
+  }
+  return harmless;
+}
+
+const quoted = (text: string): string => JSON.stringify(text);
+const sameText = (a: string, b: string): boolean => visible(a) === visible(b);
+const visible = (text: string): string => text.replaceAll(/\s/g, '');
+
+/** -1: there is none. */
+function firstDifference(here: readonly number[], there: readonly number[]): number {
+  const longest = here.length > there.length ? here : there;
+  return longest.findIndex((_, i) => here[i] !== there[i]);
+}
+
+const shownIds = 8;
+
+function shown(ids: readonly number[], place: number): string {
+  const start = Math.max(0, place - 2);
+  const some = ids.slice(start, start + shownIds);
+  const before = start > 0 ? ['...'] : [];
+  const after = start + shownIds < ids.length ? ['...'] : [];
+  return `[${[...before, ...some, ...after].join(', ')}]`;
+}
+
+const unfit = ({ url }: VllmServer, what: string): ConfigError =>
+  new ConfigError(
+    `The tokenizer of the vLLM server ${url} is not that of model.model_path: ${what}. Start the server with the model of model.model_path, or set model_path to the model that it serves; if its model is the same, start it with --skip-tokenizer-init.`,
+    { code: 'SAMPLER_VOCABULARY' },
+  );
