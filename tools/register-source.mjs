@@ -2,7 +2,7 @@
 //   node --conditions=@trinity-rft/source --import ./tools/register-source.mjs tools/bench.ts
 // Node strips the types itself; what it lacks is that `./x.js` in a TypeScript file means `./x.ts` (as tsc, tsup and vitest read it).
 import { existsSync } from 'node:fs';
-import { registerHooks } from 'node:module';
+import { enableCompileCache, registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 
@@ -10,6 +10,9 @@ import { setFlagsFromString } from 'node:v8';
 // wrappers by faster ones, and several threads that do so at once can crash the process ("Check failed: jit_page.has_value()").
 // A budget of calls that is never used up keeps the first wrappers.
 setFlagsFromString('--wasm-wrapper-tiering-budget=1000000000');
+
+// Every thread and process would strip and compile every file again.
+enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url)));
 
 registerHooks({
   resolve(specifier, context, nextResolve) {
