@@ -4,6 +4,17 @@ import { defineConfig } from 'vitest/config';
 // to Node as well.
 const conditions = ['@trinity-rft/source', 'node', 'development|production'];
 
+const built = ['**/node_modules/**', '**/dist/**'];
+const tests = [
+  'packages/*/{src,test}/**/*.test.ts',
+  'integrations/*/{src,test}/**/*.test.ts',
+  'apps/*/{src,test}/**/*.test.ts',
+  'examples/*/**/*.test.ts',
+  'tools/**/*.test.ts',
+];
+/** They change or need to find untouched what a process has once, such as OpenTelemetry's SDK. */
+const alone = ['packages/telemetry/test/*.test.ts'];
+
 export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
@@ -21,14 +32,15 @@ export default defineConfig({
     restoreMocks: true,
     setupFiles: ['./tools/console-guard.ts'],
     tags: [{ name: 'contract' }, { name: 'slow', timeout: 480_000 }, { name: 'external' }],
-    include: [
-      'packages/*/{src,test}/**/*.test.ts',
-      'integrations/*/{src,test}/**/*.test.ts',
-      'apps/*/{src,test}/**/*.test.ts',
-      'examples/*/**/*.test.ts',
-      'tools/**/*.test.ts',
+    projects: [
+      // Files share a process and the modules it has loaded: a fresh one for each would double the
+      // time of all tests together.
+      {
+        extends: true,
+        test: { name: 'shared', isolate: false, include: tests, exclude: [...built, ...alone] },
+      },
+      { extends: true, test: { name: 'alone', include: alone, exclude: built } },
     ],
-    exclude: ['**/node_modules/**', '**/dist/**'],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'] },
   },
 });

@@ -56,7 +56,8 @@ export async function play<Endpoint>(
   const script = replies.map((reply): ScriptedReply =>
     typeof reply === 'string' ? contract.encode(`${reply}<|im_end|>`) : reply,
   );
-  const scripted = scriptedSampler({ script });
+  // Frameworks put stack traces into prompts, whose length depends on where the packages lie.
+  const scripted = scriptedSampler({ script, maxModelLen: 100_000 });
   const sampled: Sampled[] = [];
   const sampler = wrap(observed(scripted, sampled));
   const rollout = await contract.open({ sampler, signal });
