@@ -2,3 +2,10 @@ export { builtInEnvironments } from './table.js';
 export { countdown } from './worlds/countdown/definition.js';
 export { frozenLake } from './worlds/frozen-lake/definition.js';
 export { sudoku } from './worlds/sudoku/definition.js';
+export { webshop } from './worlds/webshop/definition.js';
+export {
+  createWebShop,
+  type WebShop,
+  type WebShopOptions,
+  type WebShopStep,
+} from './worlds/webshop/web-shop.js';

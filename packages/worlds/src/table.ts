@@ -2,10 +2,12 @@ import type { EnvironmentDefinition } from '@trinity-rft/environment';
 import { countdown } from './worlds/countdown/definition.js';
 import { frozenLake } from './worlds/frozen-lake/definition.js';
 import { sudoku } from './worlds/sudoku/definition.js';
+import { webshop } from './worlds/webshop/definition.js';
 
 /** The environments that `workflow_args.environment` can name without a plugin. */
 export const builtInEnvironments: readonly EnvironmentDefinition[] = [
   countdown,
   frozenLake,
   sudoku,
+  webshop,
 ];

@@ -1,0 +1,56 @@
+/** What customers of the generated shop want: one product of it, described. */
+import type { Random } from '@trinity-rft/core';
+import { createRandom } from '@trinity-rft/core/internal';
+import { priceLimit } from '../shop/price-limit.js';
+import type { Goal, Product } from '../shop/product.js';
+
+export interface GoalSize {
+  readonly attributes: number;
+  readonly options: number;
+}
+
+export function drawGoal(products: readonly Product[], size: GoalSize, seed: number): Goal {
+  const random = createRandom(seed);
+  const product = products[random.integer(products.length)];
+  if (product === undefined) throw new RangeError('There are no products.');
+  const attributes = random.shuffle(product.attributes).slice(0, size.attributes);
+  const names = random.shuffle(Object.keys(product.options)).slice(0, size.options);
+  const options = names.map((name): readonly [string, string] => {
+    const values = product.options[name] ?? [];
+    return [name, values[random.integer(values.length)] ?? ''];
+  });
+  const priceUpper = priceLimit(product.price, random);
+  return {
+    asin: product.asin,
+    query: product.query,
+    name: product.title,
+    productCategory: product.productCategory,
+    attributes,
+    goalOptions: options.map(([, value]) => value),
+    priceUpper,
+    instruction: say({ product, attributes, options, priceUpper }, random),
+  };
+}
+
+interface Wish {
+  readonly product: Product;
+  readonly attributes: readonly string[];
+  readonly options: readonly (readonly [name: string, value: string])[];
+  readonly priceUpper: number;
+}
+
+function say({ product, attributes, options, priceUpper }: Wish, random: Random): string {
+  const pick = (all: readonly string[]) => all[random.integer(all.length)] ?? '';
+  const having = options.map(([name, value]) => `${name} ${value}`).join(' and ');
+  const opening = pick(['i am looking for', 'i would like', 'find me', 'i need']);
+  const choice = having === '' ? '' : `, ${pick(['in', 'with'])} ${having}`;
+  const thing = `${product.query}: ${itemOf(product)}, ${attributes.join(' and ')}`;
+  return `${opening} ${thing}${choice}, and price lower than ${priceUpper.toFixed(2)} dollars`;
+}
+
+/** The words between the first attribute and `with`. */
+function itemOf({ title, attributes }: Product): string {
+  const [head = ''] = title.toLowerCase().split(' with ');
+  const first = attributes[0] ?? '';
+  return head.slice(head.indexOf(first) + first.length + 1);
+}

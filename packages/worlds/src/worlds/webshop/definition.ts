@@ -1,0 +1,106 @@
+import type { RawTask } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
+import { defineEnvironment, nativeEnvironment, rowsOfSplit } from '@trinity-rft/environment';
+import { z } from 'zod';
+import { readRow } from '../shared/row.js';
+import { drawGoal } from './catalogue/goals.js';
+import { generatedProducts, type OpenShop, openShop, type ShopOptions } from './open-shop.js';
+import type { Goal, Product } from './shop/product.js';
+import { shopSolver, shopWorld } from './world.js';
+
+const argsSchema = z.strictObject({
+  /** 1: 100 products, goals of one attribute and option; 2: 1,000 and two of each; 3: three attributes. */
+  level: z.int().min(1).max(3).default(2),
+  catalogue_seed: z.int().min(0).default(0),
+  /** The folder with WebShop's own files; rows then name a session. */
+  data_path: z.string().optional(),
+  human_goals: z.boolean().default(true),
+  /** The reward of leaving without a purchase. */
+  unfinished_reward: z.number().default(0),
+});
+type Args = z.infer<typeof argsSchema>;
+
+const levels = [
+  { products: 100, attributes: 1, options: 1 },
+  { products: 1000, attributes: 2, options: 2 },
+  { products: 1000, attributes: 3, options: 2 },
+] as const;
+const levelOf = ({ level }: Args) => levels[level - 1] ?? levels[1];
+
+/** Shopping after WebShop (arXiv:2207.01206): its actions, pages and reward. */
+export const webshop = defineEnvironment({
+  name: 'webshop',
+  description: 'Find, configure and buy the product that a customer describes.',
+  args: argsSchema,
+  play: { maxTurns: 15, actionPattern: '<action>([\\s\\S]*?)</action>', reward: 'sum' },
+  open: async (args, { logger }) => {
+    if (args.data_path === undefined)
+      logger.info('webshop: the catalogue is generated, so scores are not those of WebShop.');
+    const shop = await openShop(shopOptions(args));
+    return nativeEnvironment(({ row }) =>
+      shopWorld(shop, goalOf(row, shop), args.unfinished_reward),
+    );
+  },
+  tasks: (range, args) => {
+    if (args.data_path !== undefined) throw sessionsNeeded();
+    const products = productsOf(args);
+    return rowsOfSplit(
+      range,
+      (seed) => ({ ...drawGoal(products, levelOf(args), seed) }),
+      ({ asin, attributes, goalOptions }) => JSON.stringify([asin, attributes, goalOptions]),
+    );
+  },
+  solver: ({ row }, args) => {
+    const goal = readRow(goalSchema, row, 'webshop');
+    const product = productsOf(args).find(({ asin }) => asin === goal.asin);
+    return product === undefined ? () => undefined : shopSolver(goal, product);
+  },
+});
+
+const shopOptions = (args: Args): ShopOptions => ({
+  productCount: levelOf(args).products,
+  catalogueSeed: args.catalogue_seed,
+  dataPath: args.data_path,
+  humanGoals: args.human_goals,
+});
+
+/** The catalogue asked for last: tasks and solvers come in large numbers for one. */
+let last: { readonly key: string; readonly products: readonly Product[] } | undefined;
+
+function productsOf(args: Args): readonly Product[] {
+  const options = shopOptions(args);
+  const key = `${options.productCount} ${options.catalogueSeed}`;
+  if (last?.key !== key) last = { key, products: generatedProducts(options) };
+  return last.products;
+}
+
+const sessionsNeeded = () =>
+  new TaskError(
+    'With environment_args.data_path, webshop does not generate tasks. Write a task set whose rows name sessions: {"session": 1500}.',
+    { code: 'TASK_ROW' },
+  );
+
+const goalSchema = z.object({
+  asin: z.string(),
+  query: z.string(),
+  name: z.string(),
+  productCategory: z.string(),
+  attributes: z.array(z.string()).min(1),
+  goalOptions: z.union([z.array(z.string()), z.record(z.string(), z.string())]),
+  priceUpper: z.number(),
+  instruction: z.string(),
+});
+
+/** Rows hold a goal, or the number of a session as in Trinity-RFT. */
+const rowSchema = z.union([goalSchema, z.object({ session: z.coerce.number().int().min(0) })]);
+
+function goalOf(row: RawTask, { goals }: OpenShop): Goal {
+  const goal = readRow(rowSchema, row, 'webshop');
+  if (!('session' in goal)) return goal;
+  const found = goals[goal.session];
+  if (found !== undefined) return found;
+  throw new TaskError(
+    `There is no session ${goal.session} of webshop: ${goals.length === 0 ? 'sessions need environment_args.data_path' : `the files have ${goals.length}`}.`,
+    { code: 'TASK_ROW' },
+  );
+}

@@ -1,0 +1,40 @@
+/** The shop behind the pages: from the original's files or generated. */
+import { catalogueNouns } from './catalogue/vocabulary.js';
+import { generateProducts } from './catalogue/products.js';
+import { likelyNouns } from './files/nouns.js';
+import { readShopFiles } from './files/read-files.js';
+import type { Goal, Product } from './shop/product.js';
+import { type Nouns } from './shop/reward.js';
+import { searchIndex } from './shop/search.js';
+import type { Shop } from './shop/session.js';
+
+export interface ShopOptions {
+  /** Products to generate, where there are no files. */
+  readonly productCount: number;
+  readonly catalogueSeed: number;
+  /** The folder with WebShop's files. */
+  readonly dataPath?: string | undefined;
+  readonly humanGoals: boolean;
+}
+
+export interface OpenShop extends Shop {
+  /** Of the files, by session number. */
+  readonly goals: readonly Goal[];
+}
+
+export async function openShop(options: ShopOptions): Promise<OpenShop> {
+  const { dataPath, humanGoals } = options;
+  if (dataPath === undefined) return shopOf(generatedProducts(options), [], catalogueNouns);
+  const { products, goals } = await readShopFiles(dataPath, humanGoals);
+  return shopOf(products, goals, likelyNouns);
+}
+
+export const generatedProducts = ({ productCount, catalogueSeed }: ShopOptions) =>
+  generateProducts(productCount, catalogueSeed);
+
+const shopOf = (products: readonly Product[], goals: readonly Goal[], nouns: Nouns): OpenShop => ({
+  products: new Map(products.map((product) => [product.asin, product])),
+  index: searchIndex(products),
+  nouns,
+  goals,
+});

@@ -1,0 +1,11 @@
+import type { Random } from '@trinity-rft/core';
+
+/** Above every price. */
+export const noLimit = 1_000_000;
+
+/** The larger of two of the next four multiples of ten above the price, up to 990. */
+export function priceLimit(price: number, random: Random): number {
+  const next = Array.from({ length: 99 }, (_, index) => 10 * (index + 1)).filter((p) => p > price);
+  const [first, second] = random.shuffle(next.slice(0, 4));
+  return first === undefined || second === undefined ? noLimit : Math.max(first, second);
+}

@@ -1,0 +1,85 @@
+/** The shop for workflows that hold their environment themselves, as those of Trinity-RFT do. */
+import { drawGoal } from './catalogue/goals.js';
+import { type OpenShop, openShop } from './open-shop.js';
+import { clickablesOf, plainText, richText } from './shop/pages.js';
+import type { Goal } from './shop/product.js';
+import { isPossible, readShopAction, visitShop } from './shop/session.js';
+
+export interface WebShopOptions {
+  /** 'text_rich' marks what can be clicked; 'text' is one line. @default 'text_rich' */
+  readonly observationMode?: 'text_rich' | 'text';
+  /** Products to generate, where there are no files. @default 1000 */
+  readonly numProducts?: number;
+  /** The folder with WebShop's files. @default a generated catalogue, with other scores */
+  readonly dataPath?: string;
+  /** Goals that people wrote, where there are files. @default true */
+  readonly humanGoals?: boolean;
+}
+
+/** `WebAgentTextEnv` of WebShop, by its methods. One visit at a time. */
+export interface WebShop {
+  /** What the page shows. */
+  readonly observation: string;
+  /** What the customer of this session says. */
+  readonly instructionText: string;
+  /** Begins the visit of a session. @throws RangeError when the files have no such session */
+  reset(session: number): string;
+  getAvailableActions(): { readonly hasSearchBar: boolean; readonly clickables: readonly string[] };
+  /** Takes `search[words]` or `click[name]`. One that is not possible changes nothing. */
+  step(action: string): WebShopStep;
+}
+
+export interface WebShopStep {
+  readonly observation: string;
+  /** Of the purchase, from 0 to 1; 0 before. */
+  readonly reward: number;
+  readonly done: boolean;
+}
+
+/** Loads the shop, which takes a moment: once for a workflow, then `reset` for each task. */
+export async function createWebShop(options: WebShopOptions = {}): Promise<WebShop> {
+  const { numProducts = 1000, dataPath, humanGoals = true } = options;
+  const render = options.observationMode === 'text' ? plainText : richText;
+  const shop = await openShop({
+    productCount: numProducts,
+    catalogueSeed: 0,
+    dataPath,
+    humanGoals,
+  });
+  let goal = goalOfSession(shop, 0);
+  let visit = visitShop(shop, goal);
+  return {
+    get observation() {
+      return render(visit.parts());
+    },
+    get instructionText() {
+      return goal.instruction;
+    },
+    reset: (session) => {
+      goal = goalOfSession(shop, session);
+      visit = visitShop(shop, goal);
+      return render(visit.parts());
+    },
+    getAvailableActions: () => ({
+      hasSearchBar: visit.hasSearchBar(),
+      clickables: clickablesOf(visit.parts()),
+    }),
+    step: (text) => {
+      const action = readShopAction(text);
+      const isTaken = action !== undefined && isPossible(visit, action);
+      const reward = isTaken ? visit.act(action) : undefined;
+      const observation = render(visit.parts());
+      return { observation, reward: reward ?? 0, done: reward !== undefined };
+    },
+  };
+}
+
+function goalOfSession({ goals, products }: OpenShop, session: number): Goal {
+  if (goals.length === 0) return drawGoal([...products.values()], generatedSize, session);
+  const goal = goals[session];
+  if (goal === undefined)
+    throw new RangeError(`The files have ${goals.length} sessions, none with number ${session}.`);
+  return goal;
+}
+
+const generatedSize = { attributes: 2, options: 2 };
