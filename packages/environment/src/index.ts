@@ -1,3 +1,9 @@
+export {
+  serveEnvironment,
+  type EnvironmentServer,
+  type EnvironmentServerOptions,
+} from './drivers/openenv-server/serve.js';
+export { openenv } from './drivers/openenv/openenv.js';
 export { nativeEnvironment, type World } from './native/native-environment.js';
 export { rowsOfSplit } from './native/splits.js';
 export {

@@ -1,0 +1,53 @@
+/** The tasks that a server offers by split and index. */
+import type { RawTask } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
+import type { EnvironmentDefinition } from '../../seam/define.js';
+import type { SplitName } from '../../seam/types.js';
+
+export interface Tasks {
+  readonly count: number;
+  readonly splits: readonly SplitName[];
+  /** @throws TaskError */
+  row(split: string, index: number): RawTask;
+  /** The place that a reset without one gets: of its seed, else the next. */
+  place(split: string, seed: number | undefined): number;
+}
+
+export interface TasksOptions {
+  readonly definition: EnvironmentDefinition;
+  readonly args: Readonly<Record<string, unknown>>;
+  /** In each split. */
+  readonly count: number;
+  readonly seed: number;
+}
+
+export function createTasks({ definition, args, count, seed }: TasksOptions): Tasks {
+  const rows = new Map<string, readonly RawTask[]>();
+  let next = 0;
+  const splits: readonly SplitName[] = definition.tasks === undefined ? [] : ['train', 'eval'];
+
+  function rowsOf(name: string): readonly RawTask[] {
+    const split = splits.find((known) => known === name);
+    const made = rows.get(name) ?? (split && definition.tasks?.({ split, count, seed }, args));
+    if (made === undefined) throw new TaskError(noSplit(definition.name, name, splits));
+    rows.set(name, made);
+    return made;
+  }
+
+  return {
+    count,
+    splits,
+    row: (split, index) => {
+      const row = rowsOf(split)[index];
+      if (row !== undefined) return row;
+      throw new TaskError(`Split "${split}" has ${count} tasks, so there is no index ${index}.`);
+    },
+    place: (split, from) => (from ?? next++) % Math.max(1, rowsOf(split).length),
+  };
+}
+
+function noSplit(environment: string, name: string, splits: readonly string[]): string {
+  return splits.length === 0
+    ? `${environment} generates no tasks: send one as "task" with the reset.`
+    : `${environment} has no split "${name}", only ${splits.join(' and ')}.`;
+}

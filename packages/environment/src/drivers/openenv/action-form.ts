@@ -1,0 +1,87 @@
+/** How actions of a server look, by its `GET /schema`. */
+import { ConfigError } from '@trinity-rft/core';
+import { z } from 'zod';
+import { broken, type Patience, shorten, within } from '../shared/waiting.js';
+import type { OpenenvArgs } from './args.js';
+
+/** Tools, or a field that takes the text of the policy. */
+export type ActionForm =
+  | { readonly type: 'tools' }
+  | { readonly type: 'field'; readonly field: string; readonly valueType: string };
+
+const property = z.object({ type: z.string().optional() });
+const schemaAnswer = z.object({
+  action: z.object({ properties: z.record(z.string(), z.unknown()).default({}) }),
+});
+
+/** @throws ConfigError when the action has several fields and none was named; EnvironmentError */
+export async function readActionForm(args: OpenenvArgs, patience: Patience): Promise<ActionForm> {
+  const address = `${args.url.replace(/^ws/, 'http').replace(/\/+$/, '')}/schema`;
+  const { action } = await fetchSchema(address, args, patience);
+  const names = Object.keys(action.properties).filter(
+    (name) => name !== 'metadata' && !(name in args.action),
+  );
+  if (args.action_field === undefined && names.includes('tool_name')) return { type: 'tools' };
+  const field = args.action_field ?? (names.length === 1 ? names[0] : undefined);
+  if (field === undefined || !(names.length === 0 || names.includes(field)))
+    throw unclear(args, names);
+  const { type = 'string' } = property.safeParse(action.properties[field]).data ?? {};
+  return { type: 'field', field, valueType: type };
+}
+
+const unclear = ({ url, action_field: field }: OpenenvArgs, names: readonly string[]) =>
+  new ConfigError(
+    `environment_args.action_field${field === undefined ? ' is missing' : `: the actions have no field "${field}"`}. Actions of ${url} have the fields ${names.join(', ') || '(none)'}: name the one that takes the policy's text, and give the others values in environment_args.action.`,
+    { code: 'ENVIRONMENT_ARGS' },
+  );
+
+async function fetchSchema(
+  address: string,
+  { api_key: key, headers }: OpenenvArgs,
+  patience: Patience,
+): Promise<z.infer<typeof schemaAnswer>> {
+  const late = () =>
+    broken('ENVIRONMENT_DEADLINE', `GET ${address} was not answered in ${patience.ms / 1000} s.`);
+  return within(patience, late, async (signal) => {
+    const response = await get(address, { ...headers, ...bearer(key) }, signal);
+    const body = await response.text();
+    if (!response.ok) throw refused(address, response.status, body);
+    const read = z.string().transform(parseJson).pipe(schemaAnswer).safeParse(body);
+    if (read.success) return read.data;
+    throw broken(
+      'ENVIRONMENT_ANSWER',
+      `GET ${address} gave no schema of actions: ${shorten(body)}. Is it an OpenEnv server?`,
+    );
+  });
+}
+
+export const bearer = (key: string | undefined): Readonly<Record<string, string>> =>
+  key === undefined ? {} : { authorization: `Bearer ${key}` };
+
+async function get(url: string, headers: Record<string, string>, signal: AbortSignal) {
+  try {
+    return await fetch(url, { headers, signal });
+  } catch (cause) {
+    if (signal.aborted) throw signal.reason;
+    throw broken(
+      'ENVIRONMENT_UNREACHABLE',
+      `No server answers at ${url}. Start it, or correct environment_args.url.`,
+      cause,
+    );
+  }
+}
+
+const refused = (address: string, status: number, body: string) =>
+  broken(
+    'ENVIRONMENT_UNREACHABLE',
+    `GET ${address} was answered with status ${status}: ${shorten(body)}. Check environment_args.url and api_key.`,
+  );
+
+function parseJson(text: string, context: z.RefinementCtx<string>): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue('no JSON');
+    return z.NEVER;
+  }
+}

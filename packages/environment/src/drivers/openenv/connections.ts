@@ -1,0 +1,119 @@
+/** The connections to one server: a limit on their number, and waiting where the server has its own. */
+import { systemClock } from '@trinity-rft/core/internal';
+import { createSlots } from '../shared/slots.js';
+import { broken, type Patience, within } from '../shared/waiting.js';
+import { type Address, type Connection, connect } from './connection.js';
+import type { Answer } from './messages.js';
+
+export interface Begun {
+  readonly connection: Connection;
+  readonly answer: Answer;
+  /** Keeps the connection for the next episode where it is still in step. */
+  end(isInStep: boolean): void;
+}
+
+export interface Connections {
+  /** Sends the first message of an episode. @throws EnvironmentError, CancelledError */
+  begin(
+    message: { readonly type: string; readonly data?: unknown },
+    signal: AbortSignal,
+  ): Promise<Begun>;
+  close(): void;
+}
+
+export interface ConnectionsOptions {
+  readonly address: Address;
+  readonly limit: number;
+  /** For an answer. */
+  readonly timeoutMs: number;
+  /** For a connection that has a place on the server. */
+  readonly startMs: number;
+}
+
+/** Between two attempts at a server that has no capacity, in ms. */
+const retryMs = 250;
+
+export function createConnections(options: ConnectionsOptions): Connections {
+  const { address, limit, timeoutMs, startMs } = options;
+  const { url } = address;
+  const slots = createSlots(limit);
+  const idle: Connection[] = [];
+  const open = new Set<Connection>();
+
+  const drop = (connection: Connection): void => {
+    open.delete(connection);
+    connection.close();
+  };
+  const some = async (patience: Patience): Promise<Connection> => {
+    let connection = idle.pop();
+    while (connection !== undefined && !connection.isUsable()) {
+      drop(connection);
+      connection = idle.pop();
+    }
+    connection ??= await connect(address, patience);
+    open.add(connection);
+    return connection;
+  };
+
+  /** Undefined when the server has no place for it. */
+  async function attempt(message: { readonly type: string }, start: Patience) {
+    const connection = await some(start);
+    try {
+      const answer = await connection.ask(message, { ms: timeoutMs, signal: start.signal });
+      if (answer.type !== 'error' || answer.data.code !== 'CAPACITY_REACHED')
+        return { connection, answer };
+    } catch (error) {
+      drop(connection);
+      throw error;
+    }
+    drop(connection);
+    return undefined;
+  }
+
+  async function placed(message: { readonly type: string }, start: Patience) {
+    for (;;) {
+      const begun = await attempt(message, start);
+      if (begun !== undefined) return begun;
+      await systemClock.sleep(retryMs, start.signal);
+    }
+  }
+
+  return {
+    begin: async (message, signal) => {
+      const patience = { ms: startMs, signal };
+      const release = await slots.take(patience, () => busy(url, limit, startMs));
+      try {
+        const begun = await within(
+          patience,
+          () => full(url, startMs),
+          (ended) => placed(message, { ms: startMs, signal: ended }),
+        );
+        const end = (isInStep: boolean): void => {
+          if (isInStep && begun.connection.isUsable()) idle.push(begun.connection);
+          else drop(begun.connection);
+          release();
+        };
+        return { ...begun, end };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    close: () => {
+      for (const connection of open) connection.close();
+      open.clear();
+    },
+  };
+}
+
+const busy = (url: string, limit: number, ms: number) =>
+  broken(
+    'ENVIRONMENT_CAPACITY',
+    `All ${limit} connections to ${url} were in use for ${ms / 1000} s. Raise environment_args.max_connections, or lower explorer.runner_per_model.`,
+  );
+
+const full = (url: string, ms: number) =>
+  broken(
+    'ENVIRONMENT_CAPACITY',
+    `${url} had no place for another episode within ${ms / 1000} s. Raise its max_concurrent_envs, or lower environment_args.max_connections.`,
+  );

@@ -1,0 +1,61 @@
+/** Small worlds for the tests of drivers: a corridor to walk in text, and a box with tools. */
+import { defineEnvironment } from '../../seam/define.js';
+import type { Action, StepResult } from '../../seam/types.js';
+import { nativeEnvironment } from '../../native/native-environment.js';
+
+/** Walk `length` steps to the right; a step to the left falls into a hole. */
+export const corridor = defineEnvironment({
+  name: 'corridor',
+  description: 'Walk to the right end.',
+  open: () => nativeEnvironment(({ row }) => walk(Number(row['length'] ?? 2))),
+  tasks: ({ count, split }) =>
+    Array.from({ length: count }, (_, index) => ({ length: 1 + (index % 3), split })),
+});
+
+function walk(length: number) {
+  let left = length;
+  return {
+    observation: `${length} steps to the goal`,
+    instructions: 'Write right or left.',
+    step: (action: Action): StepResult => {
+      const word = action.type === 'text' ? action.text : action.name;
+      if (word === 'left') return { observation: 'a hole', reward: 0, done: true };
+      if (word !== 'right') return { observation: 'no such step', done: false, refused: true };
+      left--;
+      return {
+        observation: `${left} steps to the goal`,
+        reward: left === 0 ? 1 : 0,
+        done: left === 0,
+      };
+    },
+  };
+}
+
+/** A box whose lock opens with the number in it. */
+export const box = defineEnvironment({
+  name: 'box',
+  description: 'Look into the box, then say its number.',
+  open: () => nativeEnvironment(({ row }) => openBox(Number(row['number'] ?? 0))),
+  tasks: ({ count }) => Array.from({ length: count }, (_, number) => ({ number })),
+});
+
+const tool = (name: string, properties: object) => ({
+  type: 'function' as const,
+  function: { name, description: `Does ${name}.`, parameters: { type: 'object', properties } },
+});
+
+function openBox(number: number) {
+  return {
+    observation: 'A box.',
+    tools: [tool('look', {}), tool('say', { number: { type: 'integer' } })],
+    step: (action: Action): StepResult => {
+      if (action.type === 'text')
+        return { observation: 'Call a tool.', done: false, refused: true };
+      if (action.name === 'look') return { observation: `It holds ${number}.`, done: false };
+      if (action.name !== 'say')
+        return { observation: `There is no ${action.name}.`, done: false, refused: true };
+      const isRight = action.arguments['number'] === number;
+      return { observation: isRight ? 'Right.' : 'Wrong.', reward: isRight ? 1 : 0, done: true };
+    },
+  };
+}

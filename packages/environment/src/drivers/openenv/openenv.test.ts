@@ -1,0 +1,242 @@
+/** The client against our own server, and against servers that break the rules. */
+import { silentLogger } from '@trinity-rft/core/internal';
+import { EnvironmentError } from '@trinity-rft/core';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { EnvironmentDefinition } from '../../seam/define.js';
+import type { Action, Environment, Episode } from '../../seam/types.js';
+import { serveEnvironment } from '../openenv-server/serve.js';
+import { box, corridor } from './corridor.fixture.js';
+import { openenv } from './openenv.js';
+
+const { signal } = new AbortController();
+const context = { logger: silentLogger, signal };
+const text = (action: string): Action => ({ type: 'text', text: action });
+const call = (name: string, args: Record<string, unknown> = {}): Action => ({
+  type: 'tool',
+  name,
+  arguments: args,
+});
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function served(definition: EnvironmentDefinition, limit?: number): Promise<string> {
+  const server = await serveEnvironment({ definition, maxConcurrentEnvs: limit });
+  closing.push(() => server.close());
+  return server.url;
+}
+
+async function client(url: string, args: Record<string, unknown> = {}): Promise<Environment> {
+  const environment = await openenv.open({ url, start_timeout: 20, timeout: 20, ...args }, context);
+  closing.push(() => environment.close());
+  return environment;
+}
+
+const begin = (environment: Environment, row = {}, seed = 1): Promise<Episode> =>
+  environment.reset({ row, seed }, signal);
+
+describe('against our own server', () => {
+  it('plays texts: the task of an index, refused steps, the reward, and the next episode', async () => {
+    const environment = await client(await served(corridor));
+    const episode = await begin(environment, { split: 'train', index: 1 });
+    expect(episode.observation).toBe('2 steps to the goal');
+    expect(episode.instructions).toBe('Write right or left.');
+    expect(await episode.step(text('jump'), signal)).toMatchObject({ refused: true, done: false });
+    expect(await episode.step(text('right'), signal)).toMatchObject({ reward: 0, done: false });
+    expect(await episode.step(text('right'), signal)).toMatchObject({ reward: 1, done: true });
+    await episode.close();
+    const next = await begin(environment, { split: 'eval', index: 2 });
+    expect(next.observation).toBe('3 steps to the goal');
+    expect(await next.grade?.(signal)).toBe(0);
+  });
+
+  it('plays tools: their schemas, a name that does not exist, and the reward', async () => {
+    const environment = await client(await served(box));
+    const episode = await begin(environment, { split: 'train', index: 7 });
+    expect(episode.tools?.map((tool) => tool.function.name)).toEqual(['look', 'say']);
+    expect(await episode.step(call('look'), signal)).toMatchObject({ observation: 'It holds 7.' });
+    expect(await episode.step(call('nope'), signal)).toMatchObject({ refused: true, done: false });
+    expect(await episode.step(text('7'), signal)).toMatchObject({ refused: true, done: false });
+    expect(await episode.step(call('say', { number: 7 }), signal)).toMatchObject({
+      reward: 1,
+      done: true,
+    });
+  });
+
+  it('opens many episodes at once, and waits where the server has no more places', async () => {
+    const environment = await client(await served(corridor, 2), { max_connections: 4 });
+    const play = async (index: number): Promise<number> => {
+      const episode = await begin(environment, { split: 'train', index });
+      let reward = 0;
+      for (let done = false; !done;) {
+        const result = await episode.step(text('right'), signal);
+        reward += result.reward ?? 0;
+        done = result.done;
+      }
+      await episode.close();
+      return reward;
+    };
+    const rewards = await Promise.all(Array.from({ length: 8 }, (_, index) => play(index)));
+    expect(rewards).toEqual(Array(8).fill(1));
+  });
+
+  it('fails where there is no place until the deadline, and where nobody listens', async () => {
+    const url = await served(corridor, 1);
+    const first = await client(url);
+    await begin(first, { index: 0 });
+    const second = await client(url, { start_timeout: 0.6 });
+    await expect(begin(second, { index: 0 })).rejects.toMatchObject({
+      code: 'ENVIRONMENT_CAPACITY',
+    });
+    const gone = client('http://127.0.0.1:9');
+    await expect(gone).rejects.toMatchObject({ code: 'ENVIRONMENT_UNREACHABLE' });
+  });
+
+  it('fails in mid-episode when the server stops', async () => {
+    const server = await serveEnvironment({ definition: corridor });
+    const episode = await begin(await client(server.url), { index: 2 });
+    await server.close();
+    const step = episode.step(text('right'), signal);
+    await expect(step).rejects.toMatchObject({ code: 'ENVIRONMENT_CLOSED' });
+  });
+
+  it('asks for a key where others can reach the server, and refuses without it', async () => {
+    await expect(serveEnvironment({ definition: corridor, host: '0.0.0.0' })).rejects.toThrow(
+      /key/,
+    );
+    const server = await serveEnvironment({
+      definition: corridor,
+      apiKey: 'open sesame'.repeat(2).replaceAll(' ', ''),
+    });
+    closing.push(() => server.close());
+    await expect(client(server.url)).rejects.toThrow(/status 401.*api_key/);
+    const episode = await begin(await client(server.url, { api_key: 'opensesameopensesame' }), {
+      index: 0,
+    });
+    expect(episode.observation).toBe('1 steps to the goal');
+  });
+
+  it('answers the task routes', async () => {
+    const url = await served(corridor);
+    const get = async (path: string): Promise<unknown> => (await fetch(url + path)).json();
+    const post = async (path: string, body: unknown): Promise<unknown> =>
+      (await fetch(url + path, { method: 'POST', body: JSON.stringify(body) })).json();
+    expect(await get('/health')).toEqual({ status: 'healthy' });
+    expect(await get('/list_environments')).toEqual(['corridor']);
+    expect(await get('/corridor/splits')).toEqual([
+      { name: 'train', type: 'train' },
+      { name: 'eval', type: 'test' },
+    ]);
+    expect(await post('/corridor/num_tasks', { split: 'train' })).toEqual({ num_tasks: 1000 });
+    expect(await post('/corridor/task', { split: 'eval', index: 4 })).toEqual({
+      task: { length: 2, split: 'eval' },
+    });
+    expect(await post('/corridor/task_range', { split: 'train', start: 998 })).toMatchObject({
+      tasks: [{}, {}],
+    });
+    expect(await post('/corridor/task', { split: 'train', index: 1000 })).toMatchObject({
+      detail: /no index 1000/,
+    });
+  });
+});
+
+/** A server whose answers to reset, step and state are those given, as texts; undefined: none. */
+async function scripted(
+  answers: Readonly<Record<string, (socket: WebSocket) => string | undefined>>,
+): Promise<string> {
+  const server = createServer((_, response) =>
+    response.end(JSON.stringify({ action: { properties: { message: { type: 'string' } } } })),
+  );
+  const sockets = new WebSocketServer({ server });
+  sockets.on('connection', (socket) => {
+    socket.on('message', (data: Buffer) => {
+      const { type } = JSON.parse(data.toString()) as { readonly type: string };
+      const answer = answers[type]?.(socket);
+      if (answer !== undefined) socket.send(answer);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(async () => {
+    for (const socket of sockets.clients) socket.terminate();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const seen = (observation: object, reward: number | null, done: boolean): string =>
+  JSON.stringify({ type: 'observation', data: { observation, reward, done } });
+const first = (): string => seen({ prompt: 'Guess.' }, null, false);
+const state = (): string => '{"type":"state","data":{"step_count":1}}';
+
+describe('against a broken server', () => {
+  const cases: Readonly<Record<string, [string, (socket: WebSocket) => string | undefined]>> = {
+    'ends without a verdict': [
+      'ENVIRONMENT_NO_VERDICT',
+      () => seen({ error: 'grader died' }, null, true),
+    ],
+    'fails while it acts': [
+      'ENVIRONMENT_SERVER',
+      () => '{"type":"error","data":{"message":"boom","code":"EXECUTION_ERROR"}}',
+    ],
+    'names a field that is missing': [
+      'ENVIRONMENT_SERVER',
+      () =>
+        '{"type":"error","data":{"message":"Invalid message","code":"VALIDATION_ERROR","errors":[{"type":"missing","loc":["word"],"msg":"Field required"}]}}',
+    ],
+    'sends half a message': ['ENVIRONMENT_ANSWER', () => first().slice(0, 20)],
+    'answers with a state': ['ENVIRONMENT_ORDER', state],
+    'closes the connection': ['ENVIRONMENT_CLOSED', (socket) => (socket.close(), undefined)],
+    'never answers': ['ENVIRONMENT_DEADLINE', () => undefined],
+    'pays what is no number': [
+      'ENVIRONMENT_ANSWER',
+      () => seen({}, null, true).replace('null', '"1"'),
+    ],
+    'sends an answer twice': [
+      'ENVIRONMENT_ORDER',
+      (socket) => (socket.send(seen({}, 1, true)), seen({}, 1, true)),
+    ],
+  };
+  it.each(Object.keys(cases))('one that %s breaks the episode, not the reward', async (name) => {
+    const [code, step] = cases[name] ?? [];
+    const url = await scripted({ reset: first, step: step ?? first, state });
+    const episode = await begin(await client(url, { timeout: 0.5 }));
+    const error: unknown = await episode.step(text('5'), signal).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(EnvironmentError);
+    expect(error).toMatchObject({ code });
+    expect((error as Error).message).toContain('://127.0.0.1');
+  });
+
+  it('tells the policy which value was not valid', async () => {
+    const errors = [{ type: 'int_parsing', loc: ['message'], msg: 'not an integer' }];
+    const data = { message: 'Invalid message', code: 'VALIDATION_ERROR', errors };
+    const step = (): string => JSON.stringify({ type: 'error', data });
+    const episode = await begin(await client(await scripted({ reset: first, step, state })));
+    const result = await episode.step(text('five'), signal);
+    expect(result).toMatchObject({ refused: true, observation: /message: not an integer/ });
+  });
+
+  it('finds out that equal starts differ', async () => {
+    let resets = 0;
+    const reset = (): string => seen({ prompt: `Guess ${resets++}.` }, null, false);
+    const url = await scripted({ reset, state });
+    const environment = await client(url);
+    await begin(environment);
+    await begin(environment, {}, 2);
+    await expect(begin(environment)).rejects.toMatchObject({ code: 'ENVIRONMENT_START' });
+    const trusting = await client(url, { check_starts: false });
+    await begin(trusting);
+    expect((await begin(trusting)).observation).toMatch(/Guess/);
+  });
+
+  it('ends when its run does', async () => {
+    const run = new AbortController();
+    const episode = await begin(await client(await scripted({ reset: first, state })));
+    const step = episode.step(text('5'), run.signal);
+    run.abort();
+    await expect(step).rejects.toMatchObject({ reason: 'aborted' });
+  });
+});

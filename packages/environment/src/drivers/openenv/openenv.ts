@@ -1,0 +1,123 @@
+/** Environments of an OpenEnv server: https://github.com/meta-pytorch/OpenEnv */
+import type { RawTask, ToolDefinition } from '@trinity-rft/core';
+import { knowSecret, TaskError } from '@trinity-rft/core/internal';
+import { z } from 'zod';
+import { defineEnvironment } from '../../seam/define.js';
+import type { Environment, Episode, EpisodeStart } from '../../seam/types.js';
+import { createStartCheck } from '../shared/starts.js';
+import { broken } from '../shared/waiting.js';
+import { type ActionForm, bearer, readActionForm } from './action-form.js';
+import { type OpenenvArgs, openenvArgs } from './args.js';
+import { wrongAnswer } from './connection.js';
+import { type Begun, createConnections } from './connections.js';
+import { openenvEpisode, serverError } from './episode.js';
+import { type ObservationData, toolSchema } from './messages.js';
+import { renderObservation, toolDefinition } from './rendering.js';
+
+/** Plays whatever an OpenEnv server has, over WebSocket: texts or tools. */
+export const openenv = defineEnvironment<OpenenvArgs>({
+  name: 'openenv',
+  description: 'Environments of an OpenEnv server, which environment_args.url names.',
+  args: openenvArgs,
+  open: async (args, { signal }) => {
+    if (args.api_key !== undefined) knowSecret(args.api_key);
+    const form = await readActionForm(args, { ms: args.start_timeout * 1000, signal });
+    return openenvEnvironment(args, form);
+  },
+});
+
+function openenvEnvironment(args: OpenenvArgs, form: ActionForm): Environment {
+  const connections = createConnections({
+    address: { url: socketUrl(args.url), headers: { ...args.headers, ...bearer(args.api_key) } },
+    limit: args.max_connections,
+    timeoutMs: args.timeout * 1000,
+    startMs: args.start_timeout * 1000,
+  });
+  const checkStart = createStartCheck(args.url);
+
+  async function begin(start: EpisodeStart, begun: Begun, signal: AbortSignal): Promise<Episode> {
+    const { observation: fields } = firstObservation(args.url, begun);
+    const tools = form.type === 'tools' ? await listTools(args, begun, signal) : [];
+    const observation = promptOf(start.row, renderObservation(fields, args.observation_fields));
+    if (args.check_starts) checkStart(start, observation);
+    const instructions = args.instructions ?? instructionsOf(fields);
+    return openenvEpisode({ begun, form, args, observation, instructions, tools });
+  }
+
+  return {
+    reset: async (start, signal) => {
+      const data = resetData(start, args);
+      const begun = await connections.begin({ type: 'reset', data }, signal);
+      try {
+        return await begin(start, begun, signal);
+      } catch (error) {
+        begun.end(false);
+        throw error;
+      }
+    },
+    close: async () => connections.close(),
+  };
+}
+
+const socketUrl = (url: string): string => `${url.replace(/^http/, 'ws').replace(/\/+$/, '')}/ws`;
+
+const rowSchema = z.object({
+  prompt: z.string().optional(),
+  reset: z.record(z.string(), z.unknown()).default({}),
+  split: z.string().optional(),
+  index: z.int().min(0).optional(),
+});
+
+/** @throws TaskError */
+function readRow(row: RawTask): z.infer<typeof rowSchema> {
+  const read = rowSchema.safeParse(row);
+  if (read.success) return read.data;
+  throw new TaskError(
+    `A task of openenv may have a text "prompt", an object "reset" for its reset, and "split" with "index": ${z.prettifyError(read.error)}`,
+    { code: 'TASK_ROW' },
+  );
+}
+
+/** All runs of a task send the same. */
+function resetData({ row, seed }: EpisodeStart, args: OpenenvArgs): Record<string, unknown> {
+  const { reset, split, index } = readRow(row);
+  return { seed, split, index, ...args.reset, ...reset };
+}
+
+/** The task's own prompt before what the environment says. */
+function promptOf(row: RawTask, observation: string): string {
+  const { prompt } = readRow(row);
+  return [prompt, observation].filter((text) => text !== undefined && text !== '').join('\n\n');
+}
+
+/** As our own server sends them. */
+function instructionsOf({ metadata }: ObservationData['observation']): string | undefined {
+  const { instructions } = (metadata ?? {}) as Readonly<Record<string, unknown>>;
+  return typeof instructions === 'string' ? instructions : undefined;
+}
+
+/** @throws EnvironmentError */
+function firstObservation(url: string, { answer }: Begun): ObservationData {
+  if (answer.type === 'error') throw serverError(url, 'reset', answer.data);
+  if (answer.type === 'state') throw wrongAnswer(url, 'reset', answer.type);
+  if (!answer.data.done) return answer.data;
+  throw broken(
+    'ENVIRONMENT_SERVER',
+    `${url} began an episode that is already over. See the server's log, and environment_args.reset.`,
+  );
+}
+
+/** @throws EnvironmentError */
+async function listTools(
+  { url, timeout }: OpenenvArgs,
+  { connection }: Begun,
+  signal: AbortSignal,
+): Promise<readonly ToolDefinition[]> {
+  const request = { type: 'step', data: { type: 'list_tools' } };
+  const answer = await connection.ask(request, { ms: timeout * 1000, signal });
+  if (answer.type === 'error') throw serverError(url, 'list_tools', answer.data);
+  const given = answer.type === 'observation' ? answer.data.observation['tools'] : undefined;
+  const read = z.array(toolSchema).safeParse(given);
+  if (read.success) return read.data.map(toolDefinition);
+  throw broken('ENVIRONMENT_ANSWER', `${url} answered "list_tools" without a list of tools.`);
+}

@@ -1,0 +1,55 @@
+/** What the policy sees of an observation, and how its action becomes one of the server. */
+import type { ToolDefinition } from '@trinity-rft/core';
+import type { z } from 'zod';
+import type { ObservationData, toolSchema } from './messages.js';
+
+type Observation = ObservationData['observation'];
+
+/** Fields that are not for the policy. */
+const hidden: ReadonlySet<string> = new Set(['metadata', 'reward', 'done']);
+
+/** One field alone, several as `name: value`. */
+export function renderObservation(
+  observation: Observation,
+  fields: readonly string[] | undefined,
+): string {
+  const names = fields ?? Object.keys(observation).filter((name) => !hidden.has(name));
+  const shown = names
+    .map((name) => [name, observation[name]] as const)
+    .filter(([, value]) => value != null);
+  const [only] = shown;
+  if (shown.length === 1 && only !== undefined) return renderValue(only[1]);
+  return shown.map(([name, value]) => `${name}: ${renderValue(value)}`).join('\n');
+}
+
+const renderValue = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value);
+
+interface ToolResult {
+  readonly content?: unknown;
+  readonly data?: unknown;
+  readonly is_error?: unknown;
+}
+
+/** The texts of a tool's result. */
+export function renderResult(result: unknown): string {
+  if (typeof result !== 'object' || result === null) return renderValue(result ?? '');
+  const { content, data } = result as ToolResult;
+  const texts = Array.isArray(content)
+    ? content.map((part) => (part as { readonly text?: unknown }).text)
+    : [];
+  if (texts.length > 0 && texts.every((text) => typeof text === 'string')) return texts.join('\n');
+  return renderValue(data ?? result);
+}
+
+export const isErrorResult = (result: unknown): boolean =>
+  (result as ToolResult | null | undefined)?.is_error === true;
+
+export const toolDefinition = (tool: z.infer<typeof toolSchema>): ToolDefinition => ({
+  type: 'function',
+  function: {
+    name: tool.name,
+    description: tool.description ?? undefined,
+    parameters: tool.input_schema ?? undefined,
+  },
+});

@@ -1,0 +1,31 @@
+/** Groups are compared run by run, so all runs of a task must start from the same state. */
+import { hash } from 'node:crypto';
+import type { EpisodeStart } from '../../seam/types.js';
+import { broken } from './waiting.js';
+
+/** Starts that are remembered; older ones are forgotten. */
+const remembered = 10_000;
+
+/** @returns a function that throws when an earlier equal start had another first observation */
+export function createStartCheck(
+  who: string,
+): ({ row, seed }: EpisodeStart, observation: string) => void {
+  const seen = new Map<string, string>();
+  return ({ row, seed }, observation) => {
+    const key = digest(JSON.stringify([row, seed]));
+    const value = digest(observation);
+    const before = seen.get(key);
+    if (before !== undefined && before !== value) throw unequal(who, seed);
+    seen.set(key, value);
+    const [oldest] = seen.keys();
+    if (seen.size > remembered && oldest !== undefined) seen.delete(oldest);
+  };
+}
+
+const digest = (text: string): string => hash('sha256', text, 'base64');
+
+const unequal = (who: string, seed: number) =>
+  broken(
+    'ENVIRONMENT_START',
+    `${who} began two episodes of one task and seed ${seed} with different observations, so the runs of a group cannot be compared. See which arguments its reset takes: unknown ones are ignored by most servers. If only a detail such as a time differs, set environment_args.check_starts: false.`,
+  );

@@ -1,0 +1,49 @@
+/** Waits with a deadline, and what they throw. */
+import { EnvironmentError } from '@trinity-rft/core';
+import { CancelledError, systemClock } from '@trinity-rft/core/internal';
+
+export interface Patience {
+  readonly ms: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What `work` resolves to, or the error of `late` when it takes longer than `ms`. Its own signal
+ * aborts then, and when `signal` does.
+ * @throws CancelledError when `signal` aborts; what `late` returns; what `work` throws
+ */
+export async function within<T>(
+  { ms, signal }: Patience,
+  late: () => EnvironmentError,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (signal.aborted) throw cancelled(signal);
+  const ended = new AbortController();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const end = (error: Error): void => {
+    reject(error);
+    ended.abort(error);
+  };
+  const onAbort = (): void => end(cancelled(signal));
+  const cancelTimer = systemClock.after(ms, () => end(late()));
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work(ended.signal), promise]);
+  } finally {
+    cancelTimer();
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+export function cancelled({ reason }: AbortSignal): Error {
+  if (reason instanceof CancelledError) return reason;
+  return new CancelledError('The run has ended.', { reason: 'aborted', cause: reason });
+}
+
+/** An environment failed: `message` names the server or command, what was asked, and what to do. */
+export const broken = (code: string, message: string, cause?: unknown): EnvironmentError =>
+  new EnvironmentError(message, { code, cause });
+
+/** Of texts from elsewhere in messages. */
+export const shorten = (text: string, length = 300): string =>
+  text.length > length ? `${text.slice(0, length)} ...` : text;
