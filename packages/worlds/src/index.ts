@@ -1,6 +1,7 @@
 export { builtInEnvironments } from './table.js';
 export { countdown } from './worlds/countdown/definition.js';
 export { frozenLake } from './worlds/frozen-lake/definition.js';
+export { household } from './worlds/household/definition.js';
 export { sudoku } from './worlds/sudoku/definition.js';
 export { webshop } from './worlds/webshop/definition.js';
 export {

@@ -1,6 +1,7 @@
 import type { EnvironmentDefinition } from '@trinity-rft/environment';
 import { countdown } from './worlds/countdown/definition.js';
 import { frozenLake } from './worlds/frozen-lake/definition.js';
+import { household } from './worlds/household/definition.js';
 import { sudoku } from './worlds/sudoku/definition.js';
 import { webshop } from './worlds/webshop/definition.js';
 
@@ -8,6 +9,7 @@ import { webshop } from './worlds/webshop/definition.js';
 export const builtInEnvironments: readonly EnvironmentDefinition[] = [
   countdown,
   frozenLake,
+  household,
   sudoku,
   webshop,
 ];

@@ -1,0 +1,89 @@
+import type { RawTask } from '@trinity-rft/core';
+import {
+  defineEnvironment,
+  nativeEnvironment,
+  rowsOfSplit,
+  type World,
+} from '@trinity-rft/environment';
+import { z } from 'zod';
+import { playing, refuse, textAction } from '../shared/actions.js';
+import { readRow } from '../shared/row.js';
+import { readCommand } from './commands.js';
+import { drawHouse, type House, sayGoal, taskTypes } from './house.js';
+import { createHousehold, describeRoom } from './household.js';
+import { planOf } from './solver.js';
+
+const argsSchema = z.strictObject({
+  /** 1: few things, and only tasks of type 1; 2: some; 3: many. */
+  level: z.int().min(1).max(3).default(2),
+  /** By ALFWorld's numbers: 1 place, 2 look under a lamp, 3 clean, 4 heat, 5 cool, 6 two objects. */
+  task_types: z.array(z.int().min(1).max(6)).min(1).optional(),
+  /** The reward of an episode that does not reach its goal. */
+  unfinished_reward: z.number().default(0),
+});
+type Args = z.infer<typeof argsSchema>;
+
+const rowSchema = z.object({
+  seed: z.int().min(0),
+  level: z.int().min(1).max(3).default(2),
+  task_type: z.int().min(1).max(6).default(1),
+});
+
+/** A household after ALFWorld (arXiv:2010.03768): its task types and commands in generated rooms. */
+export const household = defineEnvironment({
+  name: 'household',
+  description: 'Find things in a house, clean, heat or cool them, and put them where they belong.',
+  args: argsSchema,
+  play: { maxTurns: 30, actionPattern: '<action>([\\s\\S]*?)</action>', reward: 'sum' },
+  open: ({ unfinished_reward: unfinished }) =>
+    nativeEnvironment(({ row }) => worldOf(houseOf(row), unfinished)),
+  tasks: (range, args) =>
+    rowsOfSplit(
+      range,
+      (seed) => ({ seed, level: args.level, task_type: typeOf(args, seed) }),
+      (row) => contentOf(houseOf(row)),
+    ),
+  solver: ({ row }) => playing(planOf(houseOf(row)).map(textAction)),
+});
+
+const typesOf = ({ level, task_types: given }: Args): readonly number[] =>
+  given ?? (level === 1 ? [1] : [1, 2, 3, 4, 5, 6]);
+
+function typeOf(args: Args, seed: number): number {
+  const types = typesOf(args);
+  return types[seed % types.length] ?? 1;
+}
+
+function houseOf(row: RawTask): House {
+  const { seed, level, task_type: number } = readRow(rowSchema, row, 'household');
+  return drawHouse({ seed, level, type: taskTypes[number - 1] ?? 'place' });
+}
+
+const contentOf = ({ goal, places, receptacles, lamp }: House): string =>
+  JSON.stringify([goal, [...places], receptacles, lamp]);
+
+function worldOf(house: House, unfinished: number): World {
+  const state = createHousehold(house);
+  return {
+    instructions,
+    observation: `${describeRoom(house)}\nYour task is to: ${sayGoal(house.goal)}`,
+    step: (action) => {
+      const command = action.type === 'text' ? readCommand(action.text) : undefined;
+      const observation = command && state.act(command);
+      if (observation === undefined) return refuse('Nothing happens.');
+      const done = state.isDone();
+      return { observation, reward: done ? 1 : 0, done };
+    },
+    grade: () => unfinished,
+    stateKey: () => state.key(),
+  };
+}
+
+const instructions = `You live in a house and have a task to do. You carry at most one object.
+Commands, where names are a kind and a number, such as mug 1:
+look, inventory
+go to (place), open (place), close (place)
+take (object) from (place), put (object) in/on (place), move (object) to (place)
+heat (object) with (microwave), cool (object) with (fridge), clean (object) with (sinkbasin)
+slice (object) with (knife), use (lamp), examine (place or object)
+Think, then write exactly one command as <action>go to desk 1</action>.`;
