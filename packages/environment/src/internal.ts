@@ -1,4 +1,13 @@
 /** What our own packages share; no promise of stability. */
 export { splitOf } from './native/splits.js';
+export { createEnvironments, type Environments } from './open/environments.js';
+export { beginEpisode, type GuardOptions, type GuardedEpisode } from './play/guarded-episode.js';
+export {
+  type EpisodeEnd,
+  type PlayOptions,
+  type PlayedEpisode,
+  type PlayedTurn,
+  playEpisode,
+} from './play/play-episode.js';
 export { isEnvironmentDefinition } from './seam/define.js';
 export { drivers } from './drivers/table.js';

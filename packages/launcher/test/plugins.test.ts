@@ -263,12 +263,12 @@ describe('loadPlugins, told of mistakes,', () => {
     [
       'a directory without modules',
       () => folder({ 'notes.md': 'none', 'deep/a.ts': reward('deep') }),
-      /^Plugin directory .* has no module at its top level\. Export what defineWorkflow, defineReward, defineTaskOperator or defineAlgorithm returns\.$/,
+      /^Plugin directory .* has no module at its top level\. Export what defineWorkflow, defineReward, defineEnvironment, defineTaskOperator or defineAlgorithm returns\.$/,
     ],
     [
       'modules that define nothing',
       () => folder({ 'a.ts': 'export class Mine {}\nexport const other = 1;\n' }),
-      /^Plugin directory .* exports Mine, other, and none of it is a workflow, a reward function, a task operator or an algorithm\. Export /,
+      /^Plugin directory .* exports Mine, other, and none of it is a workflow, a reward function, an environment, a task operator or an algorithm\. Export /,
     ],
     [
       'where an export lies that another package has',

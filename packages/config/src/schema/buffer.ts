@@ -31,9 +31,9 @@ const tasksetShape = {
     derived,
   ),
   storage_type: field(
-    oneOf(['file', 'sql', 'queue']),
+    oneOf(['file', 'sql', 'generated', 'queue']),
     'file',
-    'file: JSON lines, JSON or Parquet, a folder of them, or a data set of the hub. sql: a database.',
+    'file: JSON lines, JSON or Parquet, a folder of them, or a data set of the hub. sql: a database. generated, an extension: tasks that the environment of the workflow makes up.',
     notSupported('Use file, or sql for a database.', { values: ['queue'] }),
   ),
   path: maybe(
@@ -46,8 +46,18 @@ const tasksetShape = {
     'Extension, for sql. Its rows come by their column id. Default: the name of the task set.',
   ),
   query: maybe(text(), 'Extension, for sql: a SELECT instead of a table; it must order its rows.'),
+  task_count: maybe(int({ min: 1 }), 'Extension, for generated: how many tasks.'),
+  task_seed: field(
+    int({ min: 0 }),
+    0,
+    'Extension, for generated: another seed makes up other tasks.',
+  ),
   subset_name: maybe(text(), 'Configuration of the data set on the hub.'),
-  split: field(text(), 'train', 'Part of the data set.'),
+  split: field(
+    text(),
+    'train',
+    'Part of the data set. generated: train or eval, which have no task in common; an evaluation gets eval unless it says otherwise.',
+  ),
   format: taskFormat,
   default_workflow_type: maybe(
     text(),

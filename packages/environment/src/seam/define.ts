@@ -20,7 +20,7 @@ export interface PlayDefaults {
 
 export interface EnvironmentContext {
   readonly logger: Logger;
-  /** Aborts when the run stops. */
+  /** Aborts when the run ends. */
   readonly signal: AbortSignal;
 }
 

@@ -5,7 +5,13 @@ import { isOk, type TaskOutcome } from '../runs/outcome.js';
 import type { UsableOutcome } from '../runs/wait-for-enough.js';
 import { identicalGroupShare } from './identical-groups.js';
 
-const failureKinds = ['failed', 'timed_out', 'prompt_too_long', 'service_failed'] as const;
+const failureKinds = [
+  'failed',
+  'timed_out',
+  'prompt_too_long',
+  'environment_failed',
+  'service_failed',
+] as const;
 
 /** Names under `rollout/`. Failed runs are counted, and left out of means. */
 export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: number): Metrics {

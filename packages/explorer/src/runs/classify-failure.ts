@@ -1,15 +1,22 @@
 /** Classifies why an attempt failed: the agent, its deadline, or a server that it called. */
-import { ConfigError, ModelError, TrinityError, WorkflowError } from '@trinity-rft/core';
+import {
+  ConfigError,
+  EnvironmentError,
+  ModelError,
+  TrinityError,
+  WorkflowError,
+} from '@trinity-rft/core';
 import { CancelledError } from '@trinity-rft/core/internal';
 
 /**
- * `service_failed`: a tool or service that the agent called, not the agent. `cancelled`: the explore
+ * `environment_failed`: the environment broke, whatever the policy did in it. `service_failed`: a tool or service that the agent called, not the agent. `cancelled`: the explore
  * step did not wait for the run.
  */
 export type FailureKind =
   | 'failed'
   | 'timed_out'
   | 'prompt_too_long'
+  | 'environment_failed'
   | 'service_failed'
   | 'cancelled';
 
@@ -42,6 +49,7 @@ export function classifyFailure(error: unknown, workflow: string, spent: SpentTi
     return { kind: 'timed_out', error: known };
   if (known instanceof CancelledError && known.reason === 'timeout')
     return { kind: 'service_failed', error: known };
+  if (known instanceof EnvironmentError) return { kind: 'environment_failed', error: known };
   if (known instanceof ModelError && known.code === 'context_length_exceeded')
     return { kind: 'prompt_too_long', error: known };
   if (known instanceof ModelError && isBusy(known.status))

@@ -3,6 +3,7 @@ import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import type { StageConfig } from '@trinity-rft/config';
 import type { TaskOperatorTable } from '@trinity-rft/buffer/internal';
 import type { EngineFactory, MetricSink, Runtime } from '@trinity-rft/core';
+import type { Environments } from '@trinity-rft/environment/internal';
 import type { ResumePoint } from '@trinity-rft/monitor';
 import type { RewardDefinition } from '@trinity-rft/reward';
 import type { Synchronizer } from '@trinity-rft/synchronizer';
@@ -14,6 +15,8 @@ export type EngineTable = Readonly<Record<string, EngineFactory>>;
 
 /** What a configuration may name: the built-in parts, those of plugins and those of programs. */
 export interface Extensions {
+  /** Opened by the workflows that play them, closed at the end of the run. */
+  readonly environments: Environments;
   readonly workflows: Registry<WorkflowDefinition>;
   readonly rewardFns: Registry<RewardDefinition>;
   readonly taskOperators: TaskOperatorTable;

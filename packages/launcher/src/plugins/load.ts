@@ -1,4 +1,4 @@
-/** Workflows, reward functions, algorithms and task operators that plugins export. */
+/** Workflows, reward functions, environments, algorithms and task operators that plugins export. */
 import path from 'node:path';
 import type { Definition } from '@trinity-rft/algorithm';
 import { isAlgorithmPlugin } from '@trinity-rft/algorithm/internal';
@@ -6,6 +6,8 @@ import type { TaskOperatorDefinition } from '@trinity-rft/buffer';
 import { isTaskOperator } from '@trinity-rft/buffer/internal';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import type { RewardDefinition, WorkflowDefinition } from '@trinity-rft/workflow';
+import type { EnvironmentDefinition } from '@trinity-rft/environment';
+import { isEnvironmentDefinition } from '@trinity-rft/environment/internal';
 import { isRewardDefinition, isWorkflowDefinition } from '@trinity-rft/workflow/internal';
 import { createJiti, type Jiti } from 'jiti';
 import { findPlugin, findPluginDirectory, type FoundPlugin } from './find.js';
@@ -14,6 +16,7 @@ import { ownPackages } from './own-packages.js';
 export interface Plugins {
   readonly workflows: readonly WorkflowDefinition[];
   readonly rewardFns: readonly RewardDefinition[];
+  readonly environments: readonly EnvironmentDefinition[];
   /** Algorithms and their parts. */
   readonly algorithms: readonly Definition[];
   readonly taskOperators: readonly TaskOperatorDefinition[];
@@ -40,7 +43,7 @@ const algorithmKinds = {
 
 /**
  * Loads the entry of each package and every module at the top level of each directory, and collects
- * the exports that `defineWorkflow`, `defineReward`, `defineTaskOperator`, `defineAlgorithm` or a
+ * the exports that `defineWorkflow`, `defineReward`, `defineEnvironment`, `defineTaskOperator`, `defineAlgorithm` or a
  * function for its parts created. TypeScript needs no build; modules may import each other and packages. In a directory,
  * files whose name begins with `_` or `.`, tests and declarations are skipped. Engines cannot be
  * plugins: a program passes them in `ExtensionOptions.engines`.
@@ -66,6 +69,7 @@ export async function loadPlugins(
   return {
     workflows: distinct('workflow', definitions, isWorkflowDefinition),
     rewardFns: distinct('reward function', definitions, isRewardDefinition),
+    environments: distinct('environment', definitions, isEnvironmentDefinition),
     taskOperators: distinct('task operator', definitions, isTaskOperator),
     algorithms: Object.entries(algorithmKinds).flatMap(([kind, word]) =>
       distinct(
@@ -92,9 +96,9 @@ async function definitionsOf(
   const has =
     files.length === 0
       ? 'has no module at its top level'
-      : `exports ${names === '' ? 'nothing' : names}, and none of it is a workflow, a reward function, a task operator or an algorithm`;
+      : `exports ${names === '' ? 'nothing' : names}, and none of it is a workflow, a reward function, an environment, a task operator or an algorithm`;
   throw new ConfigError(
-    `${title} ${has}. Export what defineWorkflow, defineReward, defineTaskOperator or defineAlgorithm returns.`,
+    `${title} ${has}. Export what defineWorkflow, defineReward, defineEnvironment, defineTaskOperator or defineAlgorithm returns.`,
     { code: 'PLUGIN_EMPTY' },
   );
 }
@@ -102,6 +106,7 @@ async function definitionsOf(
 const isDefinition = (value: unknown): boolean =>
   isWorkflowDefinition(value) ||
   isRewardDefinition(value) ||
+  isEnvironmentDefinition(value) ||
   isTaskOperator(value) ||
   isAlgorithmPlugin(value);
 

@@ -4,6 +4,7 @@ import * as algorithm from '@trinity-rft/algorithm';
 import * as core from '@trinity-rft/core';
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/internal';
+import * as environment from '@trinity-rft/environment';
 import * as reward from '@trinity-rft/reward';
 import * as workflow from '@trinity-rft/workflow';
 
@@ -13,6 +14,7 @@ type Exports = Readonly<Record<string, unknown>>;
 const loaded: Readonly<Record<string, Exports>> = {
   '@trinity-rft/algorithm': algorithm,
   '@trinity-rft/core': core,
+  '@trinity-rft/environment': environment,
   '@trinity-rft/reward': reward,
   '@trinity-rft/workflow': workflow,
 };
@@ -30,6 +32,7 @@ const others = [
   'serve',
   'synchronizer',
   'trainer',
+  'worlds',
 ].map((name) => `@trinity-rft/${name}`);
 
 /**

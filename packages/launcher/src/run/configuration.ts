@@ -9,8 +9,12 @@ import { loadConfig, type LoadedConfig, type ParseConfigOptions } from '@trinity
 import { readPluginNames } from '@trinity-rft/config/internal';
 import { type Clock, type EngineFactory } from '@trinity-rft/core';
 import { systemClock } from '@trinity-rft/core/internal';
+import type { EnvironmentDefinition } from '@trinity-rft/environment';
+import { createEnvironments } from '@trinity-rft/environment/internal';
 import { type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { createRewardRegistry, createWorkflowRegistry } from '@trinity-rft/workflow/internal';
+import { builtInEnvironments } from '@trinity-rft/worlds';
+import { environmentWorkflow } from '@trinity-rft/worlds/internal';
 import { engineTable } from '../assembly/models/engines.js';
 import type { Extensions } from '../context/stage-context.js';
 import { loadPlugins, type PluginOptions } from '../plugins/load.js';
@@ -20,6 +24,8 @@ export interface ExtensionOptions extends PluginOptions {
   /** More workflows and reward functions. */
   readonly workflows?: readonly WorkflowDefinition[];
   readonly rewardFns?: readonly RewardDefinition[];
+  /** More environments. */
+  readonly environments?: readonly EnvironmentDefinition[];
   /** More algorithms and parts of algorithms. */
   readonly algorithms?: readonly Definition[];
   /** More engines. */
@@ -56,9 +62,19 @@ export async function loadExtensions(
 ): Promise<Extensions> {
   const { workflows = [], rewardFns = [], algorithms = [], engines } = options;
   const plugins = await loadPlugins(options, projects);
+  const environments = createEnvironments([
+    ...builtInEnvironments,
+    ...plugins.environments,
+    ...(options.environments ?? []),
+  ]);
   const definitions = [...plugins.algorithms, ...algorithms];
   return {
-    workflows: createWorkflowRegistry([...plugins.workflows, ...workflows]),
+    environments,
+    workflows: createWorkflowRegistry([
+      environmentWorkflow(environments),
+      ...plugins.workflows,
+      ...workflows,
+    ]),
     rewardFns: createRewardRegistry([...plugins.rewardFns, ...rewardFns]),
     taskOperators: taskOperatorTable(plugins.taskOperators),
     algorithms: definitions.length === 0 ? builtInTables : extendTables(builtInTables, definitions),

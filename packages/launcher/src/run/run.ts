@@ -84,6 +84,7 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   try {
     return await runLocked(loaded, { terminal, clock, signal, env, extensions, serve });
   } finally {
+    await extensions.environments.close();
     await telemetry?.close();
   }
 }

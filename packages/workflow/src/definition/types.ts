@@ -3,6 +3,7 @@ import type {
   ArgProblem,
   Experience,
   Metrics,
+  RawTask,
   RewardFn,
   RolloutModel,
   Runtime,
@@ -89,14 +90,31 @@ export interface WorkflowNeeds {
   readonly auxiliaryModel?: string;
 }
 
+/** Which generated tasks are wanted. */
+export interface TaskRange {
+  readonly split: 'train' | 'eval';
+  readonly count: number;
+  /** 32-bit, unsigned; another seed gives other tasks of the same split. */
+  readonly seed: number;
+}
+
+type AnyArgs = Readonly<Record<string, unknown>>;
+
 /** A workflow as the registry knows it. */
 export interface WorkflowDefinition {
   readonly kind: 'trinity-rft.workflow';
   readonly name: string;
   /** What is wrong with `workflow_args`; absent: anything goes. */
-  readonly checkArgs?: (args: Readonly<Record<string, unknown>>) => readonly ArgProblem[];
+  readonly checkArgs?: (args: AnyArgs) => readonly ArgProblem[];
   /** @default nothing */
   readonly needs?: WorkflowNeeds;
+  /**
+   * Generates rows for task sets with `storage_type: generated`; undefined where these arguments have
+   * none.
+   * @default it generates none
+   * @throws TaskError when there are fewer tasks than wanted
+   */
+  readonly tasks?: (args: AnyArgs, range: TaskRange) => readonly RawTask[] | undefined;
   /** An instance can be reused for other tasks. */
   readonly canReset: boolean;
   /** One call of `run` performs all runs of a group. */

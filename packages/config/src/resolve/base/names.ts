@@ -17,6 +17,13 @@ interface ArgProblem {
 
 type Args = Readonly<Record<string, unknown>>;
 
+/** Which generated tasks are wanted. */
+interface TaskRange {
+  readonly split: 'train' | 'eval';
+  readonly count: number;
+  readonly seed: number;
+}
+
 export interface WorkflowFacts {
   /** Absent: anything goes. */
   readonly checkArgs?: (args: Args) => readonly ArgProblem[];
@@ -26,6 +33,8 @@ export interface WorkflowFacts {
     /** The argument that selects an auxiliary model, by name or position; by default the first. */
     readonly auxiliaryModel?: string;
   };
+  /** Generates rows; absent or undefined: it cannot. */
+  readonly tasks?: (args: Args, range: TaskRange) => readonly unknown[] | undefined;
 }
 
 export interface RewardFacts {

@@ -16,6 +16,7 @@ import type {
   TasksetConfig,
 } from '../base/resolved.js';
 import { deriveDatabase, deriveDataset } from './dataset.js';
+import { deriveGenerated } from './generated-tasks.js';
 import { checkTaskNames } from './task-names.js';
 import { deriveTaskSelector } from './task-selector.js';
 
@@ -83,21 +84,27 @@ function deriveTaskset(
   const [made] = isEval ? [] : (taskPipeline?.inputs ?? []);
   const { inputs = [] } = context.input.data_processor.task_pipeline ?? {};
   const hasInputs = !isEval && inputs.length > 0;
-  const own = hasInputs ? { ...input, name, path: null } : { ...input, name };
-  if (input.path === null && !hasInputs)
+  const own =
+    hasInputs || input.storage_type === 'generated'
+      ? { ...input, name, path: null }
+      : { ...input, name };
+  const isGenerated = input.storage_type === 'generated';
+  if (input.path === null && !hasInputs && !isGenerated)
     context.report(
       [...place, 'path'],
       'is missing. Give a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub such as openai/gsm8k.',
     );
   const defaults = context.input.buffer.explorer_input;
+  const workflow = deriveWorkflow(context, place, input, isEval);
   const taskset: TasksetConfig = {
     ...resolveSection(isEval ? evalTaskset : tasksetKeys, input),
     ...deriveDataset(context, place, own, model),
     ...(input.storage_type === 'sql' ? deriveDatabase(context, place, input) : {}),
+    ...(isGenerated ? deriveGenerated(context, place, input, { isEval, workflow }) : {}),
     ...(made ? { ...made, storageType: 'file' } : {}),
     dataSelector: deriveTaskSelector(context, place, input.data_selector),
     isEval,
-    workflow: deriveWorkflow(context, place, input, isEval),
+    workflow,
     rewardFn: input.default_reward_fn_type ?? defaults.default_reward_fn_type ?? undefined,
     rolloutArgs: deriveRolloutArgs(context, [...place, 'rollout_args'], input.rollout_args, model),
     repeatTimes: isEval ? input.repeat_times : algorithm.repeatTimes,

@@ -182,11 +182,34 @@ export async function readTaskset(
   taskset: TasksetConfig,
   context: Omit<TasksContext, 'stage'>,
 ): Promise<RowFindings & { readonly rows: readonly RawTask[] }> {
-  const { name, path, split, subsetName, storageType, table, query, format } = taskset;
-  const { signal } = context;
-  const from = { name, path, storageType, table, query, split, signal, subsetName };
-  const rows = await readTaskRows({ ...from, columns: columnsOf(format) });
+  const rows =
+    taskset.storageType === 'generated'
+      ? generatedRows(taskset, context)
+      : await storedRows(taskset, context.signal);
   return { ...checkTasks(rows, taskset, context), rows };
+}
+
+function storedRows(taskset: TasksetConfig, signal: AbortSignal): Promise<readonly RawTask[]> {
+  const { name, path, split, subsetName, table, query, format } = taskset;
+  const storageType = taskset.storageType === 'sql' ? ('sql' as const) : ('file' as const);
+  const from = { name, path, storageType, table, query, split, signal, subsetName };
+  return readTaskRows({ ...from, columns: columnsOf(format) });
+}
+
+function generatedRows(
+  { name, workflow = '', workflowArgs, split, taskCount = 0, taskSeed }: TasksetConfig,
+  { workflows }: Pick<TasksContext, 'workflows'>,
+): readonly RawTask[] {
+  const range = {
+    split: split === 'eval' ? 'eval' : 'train',
+    count: taskCount,
+    seed: taskSeed,
+  } as const;
+  const rows = workflows.get(workflow).tasks?.(workflowArgs, range);
+  if (rows !== undefined) return rows;
+  throw new TaskError(`Task set "${name}": workflow "${workflow}" generates no tasks.`, {
+    code: 'TASKS_NOT_GENERATED',
+  });
 }
 
 /** Every column that the format names. */

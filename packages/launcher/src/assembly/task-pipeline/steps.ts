@@ -44,7 +44,8 @@ export async function readInputs(
   taskset: TasksetConfig,
   signal: AbortSignal,
 ): Promise<Rows> {
-  const { name, split, subsetName, storageType, table, query, path, format } = taskset;
+  const { name, split, subsetName, table, query, path, format } = taskset;
+  const storageType = taskset.storageType === 'sql' ? ('sql' as const) : ('file' as const);
   const own = { name, split, subsetName, signal, columns: columnsOf(format) };
   if (inputs.length === 0) return readTaskRows({ ...own, path, storageType, table, query });
   const parts = await Promise.all(

@@ -1,0 +1,94 @@
+/** The environments that a run may name, each opened once and closed at the end of the run. */
+import { ConfigError, describeError, EnvironmentError, type Logger } from '@trinity-rft/core';
+import { boundary, CancelledError, didYouMean } from '@trinity-rft/core/internal';
+import type { EnvironmentContext, EnvironmentDefinition } from '../seam/define.js';
+import type { Environment } from '../seam/types.js';
+
+type Args = Readonly<Record<string, unknown>>;
+
+export interface Environments {
+  names(): readonly string[];
+  find(name: string): EnvironmentDefinition | undefined;
+  /** @throws ConfigError with the known names, and the most similar one */
+  get(name: string): EnvironmentDefinition;
+  /**
+   * The environment of that name and these arguments, which is opened when it is first asked for. One
+   * that could not be opened is tried again the next time.
+   * @throws ConfigError, EnvironmentError
+   */
+  open(name: string, args: Args, logger: Logger): Promise<Environment>;
+  /** Closes what was opened; what cannot be closed is logged. */
+  close(): Promise<void>;
+}
+
+/** @throws ConfigError when two have one name */
+export function createEnvironments(definitions: readonly EnvironmentDefinition[]): Environments {
+  const table = new Map<string, EnvironmentDefinition>();
+  for (const definition of definitions) {
+    if (table.has(definition.name)) throw duplicate(definition.name);
+    table.set(definition.name, definition);
+  }
+  const opened = new Map<string, Opened>();
+  const ended = new AbortController();
+  const get = (name: string): EnvironmentDefinition => table.get(name) ?? unknown(name, table);
+  return {
+    names: () => [...table.keys()],
+    find: (name) => table.get(name),
+    get,
+    open: (name, args, logger) => {
+      const key = JSON.stringify([name, args]);
+      const known = opened.get(key);
+      if (known) return known.environment;
+      const environment = openOne(get(name), args, { logger, signal: ended.signal });
+      opened.set(key, { environment, logger });
+      environment.catch(() => opened.delete(key));
+      return environment;
+    },
+    close: async () => {
+      const all = [...opened.values()];
+      opened.clear();
+      ended.abort(new CancelledError('The run ended.', { reason: 'shutdown' }));
+      await Promise.all(all.map(closeOne));
+    },
+  };
+}
+
+interface Opened {
+  readonly environment: Promise<Environment>;
+  readonly logger: Logger;
+}
+
+const openOne = (
+  definition: EnvironmentDefinition,
+  args: Args,
+  context: EnvironmentContext,
+): Promise<Environment> =>
+  boundary(
+    (cause) =>
+      new EnvironmentError(`Environment "${definition.name}" could not be opened.`, {
+        code: 'ENVIRONMENT_START',
+        cause,
+      }),
+    () => definition.open(args, context),
+  );
+
+async function closeOne({ environment, logger }: Opened): Promise<void> {
+  try {
+    await (await environment).close();
+  } catch (error) {
+    logger.warn(`An environment could not be closed: ${describeError(error)}`);
+  }
+}
+
+const duplicate = (name: string): ConfigError =>
+  new ConfigError(`Two environments are named "${name}". Give one of them another name.`, {
+    code: 'DUPLICATE_NAME',
+  });
+
+function unknown(name: string, table: ReadonlyMap<string, EnvironmentDefinition>): never {
+  const known = [...table.keys()].toSorted();
+  throw new ConfigError(
+    `There is no environment named "${name}".${didYouMean(name, known)} Known: ${known.join(', ')}. One of your own comes from a plugin.`,
+    { code: 'UNKNOWN_NAME' },
+  );
+}

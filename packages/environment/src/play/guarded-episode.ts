@@ -1,0 +1,111 @@
+/** An episode whose every wait has a deadline, and whose every fault is an EnvironmentError. */
+import {
+  describeError,
+  EnvironmentError,
+  TrinityError,
+  type Clock,
+  type Logger,
+} from '@trinity-rft/core';
+import { isUsableReward, usableReward, CancelledError } from '@trinity-rft/core/internal';
+import type { Action, Environment, Episode, EpisodeStart, StepResult } from '../seam/types.js';
+
+export interface GuardOptions {
+  /** As messages name it. */
+  readonly name: string;
+  /** How long it may take to answer, each time. */
+  readonly timeoutMs: number;
+  readonly clock: Pick<Clock, 'after'>;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** What the play loop uses of an episode. */
+export interface GuardedEpisode extends Pick<Episode, 'observation' | 'instructions' | 'tools'> {
+  step(action: Action): Promise<StepResult>;
+  /** Undefined where the episode has no grade. */
+  grade(): Promise<number | undefined>;
+  stateKey(): string | undefined;
+  /** Logs what cannot be closed. */
+  close(): Promise<void>;
+}
+
+/** @throws EnvironmentError, TaskError, CancelledError when the signal aborts */
+export async function beginEpisode(
+  environment: Environment,
+  start: EpisodeStart,
+  options: GuardOptions,
+): Promise<GuardedEpisode> {
+  const ask = <T>(what: string, work: (signal: AbortSignal) => Promise<T>) =>
+    beforeDeadline(what, work, options);
+  const episode = await ask('reset', (signal) => environment.reset(start, signal));
+  let isOver = false;
+  return {
+    observation: episode.observation,
+    instructions: episode.instructions,
+    tools: episode.tools,
+    step: async (action) => {
+      if (isOver) throw broken(options, 'was asked for a step after the episode was over');
+      const result = checked(await ask('step', (signal) => episode.step(action, signal)), options);
+      isOver = result.done;
+      return result;
+    },
+    grade: async () => {
+      if (episode.grade === undefined) return undefined;
+      return finite((await ask('grade', async (signal) => episode.grade?.(signal))) ?? 0, options);
+    },
+    stateKey: () => episode.stateKey?.(),
+    close: async () => {
+      await ask('close', () => episode.close()).catch((error: unknown) =>
+        options.logger.warn(`An episode could not be closed: ${describeError(error)}`),
+      );
+    },
+  };
+}
+
+async function beforeDeadline<T>(
+  what: string,
+  work: (signal: AbortSignal) => Promise<T>,
+  options: GuardOptions,
+): Promise<T> {
+  const { clock, timeoutMs, signal } = options;
+  const late = new AbortController();
+  const cancel = clock.after(timeoutMs, () => late.abort(tooLate(what, options)));
+  const either = AbortSignal.any([signal, late.signal]);
+  try {
+    return await Promise.race([aborted(either), work(either)]);
+  } catch (error) {
+    if (late.signal.aborted && !signal.aborted) throw late.signal.reason;
+    if (error instanceof CancelledError || signal.aborted || TrinityError.is(error)) throw error;
+    throw broken(options, `failed at ${what}`, error);
+  } finally {
+    cancel();
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+
+function checked(result: StepResult, options: GuardOptions): StepResult {
+  if (typeof result?.observation !== 'string' || typeof result.done !== 'boolean')
+    throw broken(options, 'answered a step without an observation and done');
+  if (result.reward !== undefined) finite(result.reward, options);
+  return result;
+}
+
+function finite(reward: number, options: GuardOptions): number {
+  if (isUsableReward(reward)) return reward;
+  throw broken(options, `gave the reward ${reward}, which is not ${usableReward}`);
+}
+
+const tooLate = (what: string, { name, timeoutMs }: GuardOptions): EnvironmentError =>
+  new EnvironmentError(
+    `Environment "${name}" did not answer ${what} within ${timeoutMs / 1000} s (workflow_args.environment_timeout).`,
+    { code: 'ENVIRONMENT_TIMEOUT' },
+  );
+
+const broken = ({ name }: GuardOptions, what: string, cause?: unknown): EnvironmentError =>
+  new EnvironmentError(`Environment "${name}" ${what}.`, { code: 'ENVIRONMENT_FAILED', cause });

@@ -1,0 +1,182 @@
+/** A conversation between a model and an episode, until one of them ends it. */
+import {
+  EnvironmentError,
+  ModelError,
+  type ChatMessage,
+  type ChatOptions,
+  type ChatResponse,
+  type Experience,
+  type Metrics,
+  type RolloutModel,
+} from '@trinity-rft/core';
+import { InvariantError, meanMetrics } from '@trinity-rft/core/internal';
+import type { GuardedEpisode } from './guarded-episode.js';
+import { asMessage, asObservation, readActions, type ReadAction } from './read-actions.js';
+
+export interface PlayOptions {
+  readonly maxTurns: number;
+  /** See `PlayDefaults.actionPattern`, as a global expression. */
+  readonly actionPattern?: RegExp;
+  readonly reward: 'last' | 'sum' | 'max';
+  /** A reward of the episode below it becomes 0. @default none */
+  readonly rewardThreshold?: number;
+  /** @default that of the episode */
+  readonly systemPrompt?: string;
+  readonly chat: ChatOptions;
+}
+
+/**
+ * Why the episode ended: the world ended it, or a limit of its own; or the policy used up its turns
+ * or its tokens.
+ */
+export type EpisodeEnd = 'done' | 'truncated' | 'out_of_turns' | 'out_of_tokens';
+
+export interface PlayedTurn {
+  /** Sum of the rewards of its actions. */
+  readonly reward: number;
+  /** Of the state that the turn began in. */
+  readonly stateKey: string | undefined;
+  /** The recorded calls of the turn. */
+  readonly experiences: readonly Experience[];
+}
+
+export interface PlayedEpisode {
+  readonly reward: number;
+  readonly end: EpisodeEnd;
+  /** One for each call of the model. */
+  readonly turns: readonly PlayedTurn[];
+  readonly metrics: Metrics;
+}
+
+type Model = Pick<RolloutModel, 'chat' | 'extractExperiencesFromHistory'>;
+
+/**
+ * Plays to the end. An episode that the policy does not finish is graded on the state reached.
+ * @throws EnvironmentError when the environment breaks or gives no verdict; ModelError
+ */
+export async function playEpisode(
+  model: Model,
+  episode: GuardedEpisode,
+  options: PlayOptions,
+): Promise<PlayedEpisode> {
+  const play = new Play(episode, options);
+  const turns: PlayedTurn[] = [];
+  let end: EpisodeEnd | undefined;
+  while (end === undefined) {
+    const stateKey = episode.stateKey();
+    const before = play.earned;
+    end = await play.turn(model);
+    const experiences = model.extractExperiencesFromHistory();
+    if (experiences.length > 0) turns.push({ reward: play.earned - before, stateKey, experiences });
+    if (end === undefined && turns.length >= options.maxTurns) end = 'out_of_turns';
+  }
+  const { reward, grade } = await play.verdict(end);
+  const last = turns.at(-1);
+  if (last) turns[turns.length - 1] = { ...last, reward: last.reward + grade };
+  return { reward, end, turns, metrics: play.metrics(end, turns.length) };
+}
+
+/** The state of one conversation. */
+class Play {
+  readonly #messages: ChatMessage[] = [];
+  readonly #rewards: number[] = [];
+  readonly #metrics: Metrics[] = [];
+  readonly #counts = { env_steps: 0, refused: 0 };
+
+  readonly episode: GuardedEpisode;
+  readonly options: PlayOptions;
+
+  constructor(episode: GuardedEpisode, options: PlayOptions) {
+    this.episode = episode;
+    this.options = options;
+    const system = options.systemPrompt ?? episode.instructions;
+    if (system !== undefined) this.#messages.push({ role: 'system', content: system });
+    this.#messages.push({ role: 'user', content: episode.observation });
+  }
+
+  /** Sum of the rewards so far. */
+  get earned(): number {
+    return this.#rewards.reduce((sum, reward) => sum + reward, 0);
+  }
+
+  /** One call of the model and its actions. Undefined: it goes on. */
+  async turn(model: Model): Promise<EpisodeEnd | undefined> {
+    const response = await this.#ask(model);
+    if (response === undefined) return 'out_of_tokens';
+    const tools = this.episode.tools ?? [];
+    const { actionPattern } = this.options;
+    const actions = readActions(response, { actionPattern, tools });
+    const isCut = response.finishReason === 'length';
+    if (isCut && !(actionPattern && actions.every((each) => 'action' in each)))
+      return 'out_of_tokens';
+    this.#messages.push(asMessage(response));
+    for (const each of actions) {
+      const end = await this.#act(each);
+      if (end !== undefined) return end;
+    }
+    return undefined;
+  }
+
+  /** Undefined when the conversation has outgrown the model. */
+  async #ask(model: Model): Promise<ChatResponse | undefined> {
+    const { tools } = this.episode;
+    try {
+      const [response] = await model.chat(this.#messages, { ...this.options.chat, tools });
+      if (response === undefined) throw new InvariantError('The model returned no choice.');
+      return response;
+    } catch (error) {
+      const isTooLong = error instanceof ModelError && error.code === 'context_length_exceeded';
+      // At the first call it is the task that is too long.
+      if (isTooLong && this.#messages.some(({ role }) => role === 'assistant')) return undefined;
+      throw error;
+    }
+  }
+
+  async #act(read: ReadAction): Promise<EpisodeEnd | undefined> {
+    if ('refusal' in read) {
+      this.#counts.refused++;
+      this.#messages.push(asObservation(read.refusal, read.call));
+      return undefined;
+    }
+    const result = await this.episode.step(read.action);
+    this.#counts.env_steps++;
+    if (result.refused === true) this.#counts.refused++;
+    if (result.reward !== undefined) this.#rewards.push(result.reward);
+    if (result.metrics) this.#metrics.push(result.metrics);
+    if (result.done) return result.truncated === true ? 'truncated' : 'done';
+    this.#messages.push(asObservation(result.observation, read.call));
+    return undefined;
+  }
+
+  /** The reward of the episode, and the part that the grade of its last state has in the last turn. */
+  async verdict(end: EpisodeEnd): Promise<{ readonly reward: number; readonly grade: number }> {
+    const asks = end !== 'done' || this.#rewards.length === 0;
+    const grade = asks ? await this.episode.grade() : undefined;
+    if (end === 'done' && asks && grade === undefined) throw noVerdict();
+    if (grade !== undefined) this.#rewards.push(grade);
+    const reward = combine[this.options.reward](this.#rewards);
+    const { rewardThreshold = -Infinity } = this.options;
+    return { reward: reward < rewardThreshold ? 0 : reward, grade: grade ?? 0 };
+  }
+
+  metrics(end: EpisodeEnd, turns: number): Metrics {
+    return {
+      ...meanMetrics(this.#metrics),
+      ...this.#counts,
+      turns,
+      out_of_turns: Number(end === 'out_of_turns'),
+      out_of_tokens: Number(end === 'out_of_tokens'),
+    };
+  }
+}
+
+const combine: Readonly<Record<PlayOptions['reward'], (rewards: readonly number[]) => number>> = {
+  last: (rewards) => rewards.at(-1) ?? 0,
+  sum: (rewards) => rewards.reduce((sum, reward) => sum + reward, 0),
+  max: (rewards) => (rewards.length === 0 ? 0 : Math.max(...rewards)),
+};
+
+const noVerdict = (): EnvironmentError =>
+  new EnvironmentError('The environment ended the episode without a reward or a grade.', {
+    code: 'ENVIRONMENT_NO_VERDICT',
+  });

@@ -1,0 +1,69 @@
+/** What the model did, as actions of an episode. */
+import type { ChatMessage, ChatResponse, ToolCall, ToolDefinition } from '@trinity-rft/core';
+import type { Action } from '../seam/types.js';
+
+/** An action, or what the model is told in its place; with the tool call that asked for it. */
+export type ReadAction =
+  | { readonly action: Action; readonly call?: ToolCall }
+  | { readonly refusal: string; readonly call?: ToolCall };
+
+export interface ReadOptions {
+  readonly actionPattern?: RegExp;
+  readonly tools: readonly ToolDefinition[];
+}
+
+/** The tool calls in order, or else the text as one action. */
+export function readActions(
+  { toolCalls, responseText }: ChatResponse,
+  { actionPattern, tools }: ReadOptions,
+): readonly ReadAction[] {
+  if (toolCalls.length > 0) return toolCalls.map((call) => ({ ...readCall(call, tools), call }));
+  if (actionPattern === undefined) return [{ action: { type: 'text', text: responseText.trim() } }];
+  const found = [...responseText.matchAll(actionPattern)].at(-1);
+  const text = found?.[1] ?? found?.[0];
+  return text === undefined
+    ? [{ refusal: `No action found. Write it so that it matches ${actionPattern.source}` }]
+    : [{ action: { type: 'text', text: text.trim() } }];
+}
+
+function readCall(
+  { function: { name, arguments: given } }: ToolCall,
+  tools: readonly ToolDefinition[],
+): ReadAction {
+  const names = tools.map((tool) => tool.function.name);
+  if (!names.includes(name))
+    return { refusal: `There is no tool "${name}". Tools: ${names.join(', ') || 'none'}.` };
+  const args = parsed(given);
+  return args === undefined
+    ? { refusal: `The arguments of "${name}" are not a JSON object.` }
+    : { action: { type: 'tool', name, arguments: args } };
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text === '' ? '{}' : text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The answer as the next request repeats it. */
+export const asMessage = ({
+  responseText,
+  reasoningText,
+  toolCalls,
+}: ChatResponse): ChatMessage => ({
+  role: 'assistant',
+  content: responseText,
+  reasoning_content: reasoningText,
+  tool_calls: toolCalls.length > 0 ? toolCalls : undefined,
+});
+
+/** What the environment said, as the model is told. */
+export const asObservation = (observation: string, call: ToolCall | undefined): ChatMessage =>
+  call === undefined
+    ? { role: 'user', content: observation }
+    : { role: 'tool', tool_call_id: call.id, content: observation };

@@ -1,0 +1,2 @@
+/** What our own packages share; no promise of stability. */
+export { environmentWorkflow } from './workflows/environment-workflow.js';

@@ -1,0 +1,73 @@
+/** `workflow_args` of workflows that play environments. */
+import type { ArgProblem } from '@trinity-rft/core';
+import { didYouMean } from '@trinity-rft/core/internal';
+import type { EnvironmentDefinition } from '@trinity-rft/environment';
+import type { Environments, PlayOptions } from '@trinity-rft/environment/internal';
+import { z } from 'zod';
+
+const positive = (expected = 'expected a number above 0') => z.number(expected).positive(expected);
+const count = (expected = 'expected an integer of at least 1') => z.int(expected).min(1, expected);
+
+/** How an episode is played, whatever the environment. */
+const playShape = {
+  max_turns: count().optional(),
+  action_pattern: z
+    .string('expected a regular expression')
+    .refine(isPattern, 'expected a regular expression')
+    .optional(),
+  reward: z.enum(['last', 'sum', 'max'], 'expected last, sum or max').optional(),
+  reward_threshold: z.number('expected a number').optional(),
+  environment_timeout: positive().default(60),
+};
+
+export const environmentArgs = z.strictObject({
+  environment: z.string('expected the name of an environment'),
+  environment_args: z.record(z.string(), z.unknown(), 'expected a mapping').default({}),
+  ...playShape,
+});
+
+export type EnvironmentArgs = z.output<typeof environmentArgs>;
+
+function isPattern(source: string): boolean {
+  try {
+    new RegExp(source);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What is wrong with the arguments that the schema accepts: their environment and its arguments. */
+export function environmentProblems(
+  args: Readonly<Record<string, unknown>>,
+  environments: Pick<Environments, 'find' | 'names'>,
+): readonly ArgProblem[] {
+  const { data } = environmentArgs.safeParse(args);
+  if (data === undefined) return [];
+  const definition = environments.find(data.environment);
+  if (definition === undefined)
+    return [{ path: ['environment'], message: unknown(data.environment, environments.names()) }];
+  return definition
+    .checkArgs(data.environment_args)
+    .map(({ path, message }) => ({ path: ['environment_args', ...path], message }));
+}
+
+function unknown(name: string, known: readonly string[]): string {
+  const similar = didYouMean(name, known);
+  const rest = similar === '' ? ` Known: ${known.toSorted().join(', ')}.` : similar;
+  return `got "${name}", but there is no such environment.${rest} One of your own comes from a plugin.`;
+}
+
+/** The settings of the run, where they are silent those of the environment. */
+export function playOptions(
+  args: EnvironmentArgs,
+  { play }: EnvironmentDefinition,
+): Omit<PlayOptions, 'chat' | 'systemPrompt'> {
+  const pattern = args.action_pattern ?? play.actionPattern;
+  return {
+    maxTurns: args.max_turns ?? play.maxTurns ?? 20,
+    actionPattern: pattern === undefined ? undefined : new RegExp(pattern, 'g'),
+    reward: args.reward ?? play.reward ?? 'sum',
+    rewardThreshold: args.reward_threshold,
+  };
+}

@@ -1,0 +1,63 @@
+/** One run of a task in an environment, as experiences. */
+import type { Experience, RawTask } from '@trinity-rft/core';
+import { withFields } from '@trinity-rft/core/internal';
+import {
+  beginEpisode,
+  playEpisode,
+  type Environments,
+  type PlayedEpisode,
+} from '@trinity-rft/environment/internal';
+import type { WorkflowContext } from '@trinity-rft/workflow';
+import { playOptions, type EnvironmentArgs } from './environment-args.js';
+
+/**
+ * Plays the task once. Every call of the model becomes an experience with the reward of the episode,
+ * the turn as its step, and what step-wise algorithms read: `info.step_reward`, and
+ * `info.env_state_hash` where the environment knows its state.
+ * @throws EnvironmentError, TaskError, ModelError
+ */
+export async function playTask(
+  context: WorkflowContext,
+  args: EnvironmentArgs,
+  environments: Environments,
+): Promise<readonly Experience[]> {
+  const { task, model, runtime, signal } = context;
+  const { logger, clock } = runtime;
+  const name = args.environment;
+  const environment = await environments.open(name, args.environment_args, logger);
+  const timeoutMs = args.environment_timeout * 1000;
+  const guard = { name, timeoutMs, clock, logger, signal };
+  const episode = await beginEpisode(environment, startOf(context), guard);
+  try {
+    const { systemPrompt } = task.formatArgs;
+    const { temperature, topP, topK, maxTokens } = task.rolloutArgs;
+    const chat = { temperature, topP, topK, maxTokens, signal };
+    const options = { ...playOptions(args, environments.get(name)), systemPrompt, chat };
+    return experiencesOf(await playEpisode(model, episode, options));
+  } finally {
+    await episode.close();
+  }
+}
+
+/** The same for all runs of a task, whatever batch it is in: evaluations stay comparable. */
+function startOf({ task, runtime }: WorkflowContext): { row: RawTask; seed: number } {
+  const { taskset, row } = task.index;
+  const times = task.isEval ? [] : [task.batchId];
+  return { row: task.rawTask, seed: runtime.seedFor('episode', taskset, row, ...times) };
+}
+
+function experiencesOf({ turns, reward, metrics }: PlayedEpisode): readonly Experience[] {
+  return turns.flatMap(({ experiences, reward: stepReward, stateKey }, step) =>
+    experiences.map((experience) =>
+      withFields(experience, {
+        reward,
+        // Without a suffix, the explorer numbers the calls of a turn.
+        eid: { ...experience.eid, step, suffix: '' },
+        metrics: { ...experience.metrics, ...metrics },
+        info: { ...experience.info, step_reward: stepReward, ...stateOf(stateKey) },
+      }),
+    ),
+  );
+}
+
+const stateOf = (key: string | undefined) => (key === undefined ? {} : { env_state_hash: key });

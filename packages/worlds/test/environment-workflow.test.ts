@@ -1,0 +1,146 @@
+import type { Experience } from '@trinity-rft/core';
+import { defineEnvironment, nativeEnvironment, type World } from '@trinity-rft/environment';
+import { createEnvironments } from '@trinity-rft/environment/internal';
+import { scriptedModel, tryWorkflow, type ScriptedAnswer } from '@trinity-rft/workflow';
+import { expect, it } from 'vitest';
+import { builtInEnvironments } from '../src/index.js';
+import { environmentWorkflow } from '../src/internal.js';
+
+/** A corridor of cells 0 to 3, left by "out" at 3; walking pays 0.1 a cell. */
+const corridor = (): World => {
+  let cell = 0;
+  return {
+    instructions: 'Walk right, then out.',
+    observation: 'You are at 0.',
+    tools: [{ type: 'function', function: { name: 'walk' } }],
+    step: (action) => {
+      const word = action.type === 'tool' ? String(action.arguments['to']) : action.text;
+      if (word === 'right') cell++;
+      else if (word === 'out') return { observation: 'gold', reward: 1, done: true };
+      else if (word === 'nowhere') return { observation: '', done: true };
+      else if (word === 'break') throw new TypeError('socket closed');
+      else if (word === 'nan') return { observation: '', reward: Number.NaN, done: false };
+      else return { observation: `No "${word}" here.`, refused: true, done: false };
+      return { observation: `You are at ${cell}.`, reward: 0.1, done: false };
+    },
+    stateKey: () => String(cell),
+  };
+};
+
+const world = (change: (world: World) => World = (same) => same) =>
+  defineEnvironment({
+    name: 'corridor',
+    description: 'A corridor.',
+    play: { actionPattern: '<(\\w+)>' },
+    open: () => nativeEnvironment(() => change(corridor())),
+  });
+
+async function play(
+  answers: readonly ScriptedAnswer[],
+  args: Readonly<Record<string, unknown>> = {},
+  definition = world(),
+) {
+  const model = scriptedModel({ answers });
+  const environments = createEnvironments([definition]);
+  const result = await tryWorkflow(environmentWorkflow(environments), {
+    model,
+    rawTask: {},
+    task: { workflowArgs: { environment: 'corridor', ...args } },
+  });
+  await environments.close();
+  return { model, experiences: result as readonly Experience[] };
+}
+const rewards = (experiences: readonly Experience[]) => experiences.map(({ reward }) => reward);
+
+it('plays by actions in the text, with the reward of the episode, of each step and its state', async () => {
+  const { model, experiences } = await play(['I go <right>', 'hm', '<left>', '<nope> <out>']);
+  expect(rewards(experiences)).toEqual([1.1, 1.1, 1.1, 1.1]);
+  expect(
+    experiences.map(({ eid, info }) => [eid.step, info['step_reward'], info['env_state_hash']]),
+  ).toEqual([
+    [0, 0.1, '0'],
+    [1, 0, '1'],
+    [2, 0, '1'],
+    [3, 1, '1'],
+  ]);
+  expect(experiences[0]?.metrics).toMatchObject({ env_steps: 3, refused: 2, turns: 4 });
+  const told = model.calls.at(-1)?.messages.map(({ role, content }) => [role, content]);
+  expect(told?.slice(0, 2)).toEqual([
+    ['system', 'Walk right, then out.'],
+    ['user', 'You are at 0.'],
+  ]);
+  expect(told?.at(-1)).toEqual(['user', 'No "left" here.']);
+  expect(JSON.stringify(told)).not.toContain('gold');
+});
+
+it('plays by tools, and tells the model what is wrong with a call', async () => {
+  const call = (name: string, given: unknown): ScriptedAnswer => ({
+    responseText: '',
+    toolCalls: [{ name, arguments: given }],
+  });
+  const { model, experiences } = await play([
+    call('fly', {}),
+    call('walk', '{"to": "right"'),
+    call('walk', { to: 'out' }),
+  ]);
+  expect(rewards(experiences)).toEqual([1, 1, 1]);
+  expect(
+    model.calls
+      .at(-1)
+      ?.messages.filter(({ role }) => role === 'tool')
+      .map((m) => m.content),
+  ).toEqual([
+    'There is no tool "fly". Tools: walk.',
+    'The arguments of "walk" are not a JSON object.',
+  ]);
+});
+
+it('grades the state reached where the policy runs out of turns or tokens', async () => {
+  const graded = world((base) => ({ ...base, grade: () => 0.5 }));
+  const turns = await play(['<right>', '<right>'], { max_turns: 2 }, graded);
+  expect(rewards(turns.experiences)).toEqual([0.7, 0.7]);
+  expect(turns.experiences[0]?.metrics).toMatchObject({ out_of_turns: 1 });
+  const cut = { responseText: 'so I thi', finishReason: 'length' } as const;
+  const tokens = await play(['<right>', cut], {});
+  expect(rewards(tokens.experiences)).toEqual([0.1, 0.1]);
+  expect(tokens.experiences[0]?.metrics).toMatchObject({ out_of_tokens: 1 });
+});
+
+it('combines rewards as told, and drops one below the threshold', async () => {
+  const answers = ['<right>', '<out>'];
+  expect(rewards((await play(answers, { reward: 'last' })).experiences)).toEqual([1, 1]);
+  expect(rewards((await play(answers, { reward: 'max' })).experiences)).toEqual([1, 1]);
+  const floor = { reward_threshold: 0.2, max_turns: 1 };
+  expect(rewards((await play(answers, floor)).experiences)).toEqual([0]);
+});
+
+it.each([
+  ['<break>', 'ENVIRONMENT_FAILED', /"corridor" failed at step/],
+  ['<nan>', 'ENVIRONMENT_FAILED', /gave the reward NaN/],
+  ['<nowhere>', 'ENVIRONMENT_NO_VERDICT', /without a reward or a grade/],
+])('counts %s as a broken environment, never as a reward', async (answer, code, message) => {
+  const played = play([answer]);
+  await expect(played).rejects.toMatchObject({ name: 'EnvironmentError', code });
+  await expect(played).rejects.toThrow(message);
+});
+
+it('gives up waiting for an answer', async () => {
+  const hangs = defineEnvironment({
+    name: 'corridor',
+    description: 'Hangs.',
+    open: () => ({ reset: () => new Promise(() => undefined), close: async () => undefined }),
+  });
+  await expect(play([], { environment_timeout: 0.02 }, hangs)).rejects.toMatchObject({
+    code: 'ENVIRONMENT_TIMEOUT',
+  });
+});
+
+it('names an unknown environment, an unknown argument, and generates tasks', () => {
+  const workflow = environmentWorkflow(createEnvironments(builtInEnvironments));
+  const check = (args: Readonly<Record<string, unknown>>) => workflow.checkArgs?.(args);
+  expect(check({ environment: 'frozen_like' })?.[0]?.message).toMatch(/Did you mean "frozen_lake"/);
+  const wrong = { environment: 'frozen_lake', environment_args: { levl: 1 } };
+  expect(check(wrong)).toMatchObject([{ path: ['environment_args', 'levl'] }]);
+  const range = { split: 'eval', count: 3, seed: 1 } as const;
+  expect(workflow.tasks?.({ environment: 'frozen_lake' }, range)).toHaveLength(3);
+});
