@@ -3,6 +3,7 @@ export { countdown } from './worlds/countdown/definition.js';
 export { frozenLake } from './worlds/frozen-lake/definition.js';
 export { household } from './worlds/household/definition.js';
 export { sudoku } from './worlds/sudoku/definition.js';
+export { toolCall } from './worlds/tool-call/definition.js';
 export { webshop } from './worlds/webshop/definition.js';
 export {
   createWebShop,

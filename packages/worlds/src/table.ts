@@ -3,6 +3,7 @@ import { countdown } from './worlds/countdown/definition.js';
 import { frozenLake } from './worlds/frozen-lake/definition.js';
 import { household } from './worlds/household/definition.js';
 import { sudoku } from './worlds/sudoku/definition.js';
+import { toolCall } from './worlds/tool-call/definition.js';
 import { webshop } from './worlds/webshop/definition.js';
 
 /** The environments that `workflow_args.environment` can name without a plugin. */
@@ -11,5 +12,6 @@ export const builtInEnvironments: readonly EnvironmentDefinition[] = [
   frozenLake,
   household,
   sudoku,
+  toolCall,
   webshop,
 ];

@@ -1,0 +1,158 @@
+/** Are these the calls that a task asks for? By the rules of BFCL's checker for Python. */
+import { isDeepStrictEqual } from 'node:util';
+
+export interface Call {
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+/** A function as BFCL describes it. */
+export interface BfclFunction {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: {
+    readonly properties: Readonly<Record<string, Parameter>>;
+    readonly required: readonly string[];
+  };
+}
+interface Parameter {
+  readonly type: string;
+  readonly items?: { readonly type: string };
+}
+
+/** One call: its name, and what each argument may be; `''` among that makes it optional. */
+export type Answer = Readonly<Record<string, Possible>>;
+type Possible = Readonly<Record<string, readonly unknown[]>>;
+
+/** All calls, none other, in any order. */
+export function areRightCalls(
+  functions: readonly BfclFunction[],
+  calls: readonly Call[],
+  answers: readonly Answer[],
+): boolean {
+  if (calls.length !== answers.length) return false;
+  const left = [...calls];
+  return answers.every((answer) => {
+    const [name = '', possible = {}] = Object.entries(answer)[0] ?? [];
+    const described = functions.find((each) => each.name === name);
+    const found = left.findIndex(
+      (call) => described !== undefined && isRightCall(described, call, possible),
+    );
+    if (found >= 0) left.splice(found, 1);
+    return found >= 0;
+  });
+}
+
+function isRightCall(described: BfclFunction, call: Call, possible: Possible): boolean {
+  const { properties, required } = described.parameters;
+  const given = call.arguments;
+  if (call.name !== described.name || required.some((name) => !(name in given))) return false;
+  const isComplete = Object.entries(possible).every(
+    ([name, values]) => name in given || values.includes(''),
+  );
+  return (
+    isComplete &&
+    Object.entries(given).every(([name, value]) => {
+      const [parameter, values] = [properties[name], possible[name]];
+      return (
+        parameter !== undefined && values !== undefined && isRightValue(parameter, value, values)
+      );
+    })
+  );
+}
+
+function isRightValue(parameter: Parameter, value: unknown, possible: readonly unknown[]): boolean {
+  const expected = kinds[parameter.type] ?? 'string';
+  const inner = expected === 'list' ? kinds[parameter.items?.type ?? ''] : undefined;
+  if (!hasType(value, possible, expected, inner)) return false;
+  const named = possible.find((each) => each !== '');
+  const isVariable = named !== undefined && !isOf(named, expected);
+  if (isVariable || !isOf(value, expected))
+    return possible.some((each) => isDeepStrictEqual(each, unsigned(value)));
+  if (expected === 'dict') return possible.some((each) => isRightDict(value, each));
+  if (expected === 'list')
+    return possible.some((each) =>
+      inner === 'dict' ? isRightDictList(value, each) : isSameList(value, each),
+    );
+  return possible.some((each) => isDeepStrictEqual(standard(each), standard(value)));
+}
+
+type Kind = 'string' | 'integer' | 'float' | 'boolean' | 'list' | 'dict';
+
+const kinds: Readonly<Record<string, Kind>> = {
+  string: 'string',
+  integer: 'integer',
+  float: 'float',
+  boolean: 'boolean',
+  array: 'list',
+  tuple: 'list',
+  dict: 'dict',
+  any: 'string',
+};
+
+function kindOf(value: unknown): Kind | undefined {
+  if (Array.isArray(value)) return 'list';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'float';
+  if (typeof value === 'object') return value === null ? undefined : 'dict';
+  return typeof value === 'string' || typeof value === 'boolean'
+    ? (typeof value as Kind)
+    : undefined;
+}
+
+/** Whole numbers are floats too. */
+const isOf = (value: unknown, kind: Kind): boolean =>
+  kindOf(value) === kind || (kind === 'float' && kindOf(value) === 'integer');
+
+/** The type that is described, or else that of an answer, as where a variable is named. */
+function hasType(
+  value: unknown,
+  possible: readonly unknown[],
+  expected: Kind,
+  inner?: Kind,
+): boolean {
+  if (isOf(value, expected)) {
+    if (inner === undefined) return true;
+    const items = value as readonly unknown[];
+    return possible.some(
+      (each) => !Array.isArray(each) || items.every((item) => hasType(item, each, inner)),
+    );
+  }
+  const named = possible.find((each) => each !== '');
+  return named !== undefined && kindOf(named) === kindOf(value);
+}
+
+/** Spaces, case and light punctuation do not count. */
+const standard = (value: unknown): unknown =>
+  typeof value === 'string'
+    ? value
+        .replace(/[ ,./\-_*^]/g, '')
+        .toLowerCase()
+        .replaceAll("'", '"')
+    : unsigned(value);
+
+/** -0 is 0. */
+const unsigned = (value: unknown): unknown => (value === 0 ? 0 : value);
+
+const isSameList = (value: unknown, possible: unknown): boolean =>
+  isDeepStrictEqual(listOf(value).map(standard), listOf(possible).map(standard));
+
+const isRightDictList = (value: unknown, possible: unknown): boolean =>
+  listOf(value).length === listOf(possible).length &&
+  listOf(value).every((each, index) => isRightDict(each, listOf(possible)[index]));
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** Each key with one of its possible values; keys that may be empty may be missing. */
+function isRightDict(value: unknown, possible: unknown): boolean {
+  if (kindOf(value) !== 'dict' || kindOf(possible) !== 'dict') return false;
+  const [given, wanted] = [value as Readonly<Record<string, unknown>>, possible as Possible];
+  const isComplete = Object.entries(wanted).every(
+    ([key, values]) => key in given || values.includes(''),
+  );
+  return (
+    isComplete &&
+    Object.entries(given).every(([key, each]) =>
+      (wanted[key] ?? []).some((one) => isDeepStrictEqual(standard(one), standard(each))),
+    )
+  );
+}

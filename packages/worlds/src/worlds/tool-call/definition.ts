@@ -1,0 +1,142 @@
+import type { RawTask, ToolDefinition } from '@trinity-rft/core';
+import {
+  type Action,
+  defineEnvironment,
+  nativeEnvironment,
+  rowsOfSplit,
+  type StepResult,
+  type World,
+} from '@trinity-rft/environment';
+import { z } from 'zod';
+import { playing, refuse } from '../shared/actions.js';
+import { readRow } from '../shared/row.js';
+import { areRightCalls, type Call } from './check-calls.js';
+import { rowsOfLevel, type ToolCallRow } from './rows.js';
+
+const argsSchema = z.strictObject({
+  /** 1: one function, 2: one of several, 3: several calls. */
+  level: z.int().min(1).max(3).default(2),
+});
+
+const parameter = z.looseObject({
+  type: z.string(),
+  items: z.looseObject({ type: z.string() }).optional(),
+});
+const rowSchema = z.object({
+  id: z.string().default(''),
+  question: z.string(),
+  functions: z
+    .array(
+      z.object({
+        name: z.string(),
+        description: z.string().default(''),
+        parameters: z.looseObject({
+          properties: z.record(z.string(), parameter),
+          required: z.array(z.string()).default([]),
+        }),
+      }),
+    )
+    .min(1),
+  answers: z.array(z.record(z.string(), z.record(z.string(), z.array(z.unknown())))).min(1),
+});
+
+/** Tool calls of the Berkeley Function Calling Leaderboard, graded as there. */
+export const toolCall = defineEnvironment({
+  name: 'tool_call',
+  description: 'Call the right tools with the right arguments, once.',
+  args: argsSchema,
+  play: { maxTurns: 4, reward: 'sum' },
+  open: () => nativeEnvironment(({ row }) => callWorld(readRow(rowSchema, row, 'tool_call'))),
+  tasks: (range, { level }) => {
+    const rows = rowsOfLevel(level);
+    return rowsOfSplit(
+      range,
+      (seed) => ({ ...rows[seed % rows.length] }),
+      ({ id, question }) => `${String(id)} ${String(question)}`,
+    );
+  },
+  solver: ({ row }) => playing(rightCalls(row)),
+});
+
+/** Calls are noted, not made. The right number of calls ends the episode. */
+function callWorld({ question, functions, answers }: ToolCallRow): World {
+  const names = new Map(functions.map(({ name }) => [toolName(name), name]));
+  const calls: Call[] = [];
+  const verdict = () => (areRightCalls(functions, calls, answers) ? 1 : 0);
+  const note = (name: string, given: Call['arguments']): StepResult => {
+    calls.push({ name, arguments: given });
+    const done = calls.length === answers.length;
+    return { observation: 'Noted.', reward: done ? verdict() : 0, done };
+  };
+  return {
+    instructions: 'Call the tools that the request needs, all of them, each once.',
+    observation: question,
+    tools: functions.map(toolOf),
+    step: (action) => {
+      if (action.type === 'text')
+        return { observation: 'No tool was called.', reward: verdict(), done: true };
+      const name = names.get(action.name);
+      if (name !== undefined) return note(name, action.arguments);
+      return refuse(`There is no tool ${action.name}. There are ${[...names.keys()].join(', ')}.`);
+    },
+    grade: verdict,
+    stateKey: () => JSON.stringify(calls),
+  };
+}
+
+/** Model servers take no dots in names. */
+const toolName = (name: string): string => name.replaceAll('.', '_');
+
+const toolOf = ({
+  name,
+  description,
+  parameters,
+}: ToolCallRow['functions'][number]): ToolDefinition => ({
+  type: 'function',
+  function: {
+    name: toolName(name),
+    description,
+    parameters: jsonSchema(parameters) as Readonly<Record<string, unknown>>,
+  },
+});
+
+const jsonTypes: Readonly<Record<string, string>> = {
+  dict: 'object',
+  float: 'number',
+  tuple: 'array',
+  any: 'string',
+};
+
+/** BFCL's types by their names in JSON Schema. */
+function jsonSchema(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(jsonSchema);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [
+      key,
+      key === 'type' && typeof each === 'string' ? (jsonTypes[each] ?? each) : jsonSchema(each),
+    ]),
+  );
+}
+
+/** The first possible value of each argument that is required. */
+function rightCalls(row: RawTask): readonly Action[] {
+  return readRow(rowSchema, row, 'tool_call').answers.flatMap((answer) =>
+    Object.entries(answer).map(([name, values]): Action => {
+      const needed = Object.entries(values).filter(([, possible]) => !possible.includes(''));
+      const given = needed.map(([key, possible]) => [key, firstOf(possible[0])] as const);
+      return { type: 'tool', name: toolName(name), arguments: Object.fromEntries(given) };
+    }),
+  );
+}
+
+/** Within objects, values are lists of what is possible. */
+function firstOf(value: unknown): unknown {
+  if (Array.isArray(value))
+    return value.map((each: unknown) => (Array.isArray(each) ? each : firstOf(each)));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value as Readonly<Record<string, readonly unknown[]>>);
+  return Object.fromEntries(
+    entries.filter(([, possible]) => !possible.includes('')).map(([key, [first]]) => [key, first]),
+  );
+}

@@ -1,0 +1,35 @@
+/** Verdicts of BFCL's own checker over calls right and wrong. */
+import { readFileSync } from 'node:fs';
+import { silentLogger } from '@trinity-rft/core/internal';
+import { toolCall } from '@trinity-rft/worlds';
+import { expect, it } from 'vitest';
+import { areRightCalls, type Call } from '../../src/worlds/tool-call/check-calls.js';
+import { rowsOfLevel } from '../../src/worlds/tool-call/rows.js';
+
+const cases = JSON.parse(
+  readFileSync(new URL('vectors.json', import.meta.url), 'utf8'),
+) as readonly { readonly id: string; readonly calls: readonly Call[]; readonly valid: boolean }[];
+
+it("judges calls as BFCL's checker does", () => {
+  const rows = new Map([1, 2, 3].flatMap(rowsOfLevel).map((row) => [row.id, row]));
+  const wrong = cases.filter(({ id, calls, valid }) => {
+    const { functions = [], answers = [] } = rows.get(id) ?? {};
+    return areRightCalls(functions, calls, answers) !== valid;
+  });
+  expect(wrong).toEqual([]);
+  expect(cases.length).toBeGreaterThan(1800);
+});
+
+it('refuses tools that do not exist, and ends after the calls that were asked for', async () => {
+  const { signal } = new AbortController();
+  const environment = await toolCall.open({}, { logger: silentLogger, signal });
+  const row = rowsOfLevel(3)[0] ?? rowsOfLevel(2)[0];
+  const episode = await environment.reset({ row: { ...row }, seed: 0 }, signal);
+  const call = (name: string) => episode.step({ type: 'tool', name, arguments: {} }, signal);
+  expect(await call('nothing')).toMatchObject({ refused: true, done: false });
+  const name = episode.tools?.[0]?.function.name ?? '';
+  expect(name).not.toContain('.');
+  expect(await call(name)).toMatchObject({ done: false, observation: 'Noted.' });
+  for (let left = (row?.answers.length ?? 0) - 2; left > 0; left--) await call(name);
+  expect(await call(name)).toMatchObject({ done: true, reward: 0 });
+});
