@@ -1,5 +1,6 @@
 /** The algorithm seam: pure, synchronous functions that do not know the engine. */
 import type { RowFeedback } from './buffer.js';
+import type { ExpectedLoss } from './engine.js';
 import type { Experience } from './experience.js';
 import type { Metrics } from './metrics.js';
 
@@ -185,6 +186,11 @@ export interface Algorithm {
   readonly valueLoss?: ValueLossFn;
   /** The sum of policy loss, KL loss and entropy loss. */
   readonly loss: PolicyLossFn;
+  /**
+   * What `loss` is before the log-probabilities are known, for engines that can compute it.
+   * @default unknown
+   */
+  readonly expectedLoss?: (input: Omit<LossInput, 'currentLogprobs'>) => ExpectedLoss;
   readonly needs: AlgorithmNeeds;
 }
 

@@ -38,6 +38,25 @@ export interface ForwardPass {
   readonly necs?: Float32Array;
 }
 
+/**
+ * A loss that is a sum over response tokens, in the layout of {@link ForwardPass}. With p the
+ * log-probability now and r = exp(p - oldLogprobs), the loss of a token is
+ * - `linear`: -A p
+ * - `importance_sampling`: -A r
+ * - `ppo`: -min(A r, A clip(r, low, high))
+ * - `cispo`: -A clip(r, low, high) p, the clipped ratio a constant
+ */
+export interface ExpectedLoss {
+  readonly name: 'linear' | 'importance_sampling' | 'ppo' | 'cispo';
+  /** A, with the weight of the token in the batch; 0 = not trained. [N] */
+  readonly advantages: Float32Array;
+  /** [N] */
+  readonly oldLogprobs: Float32Array;
+  /** Bounds of the ratio; `ppo` and `cispo` only. */
+  readonly low?: number;
+  readonly high?: number;
+}
+
 export interface ForwardOptions {
   /** `reference`: the frozen weights the engine was opened with. @default "current" */
   readonly weights?: 'current' | 'reference';
@@ -82,6 +101,12 @@ export interface StepStats {
 /** The training half of an engine. Calls are made one at a time. */
 export interface TrainEngine {
   forward(batch: TokenBatch, options?: ForwardOptions): Promise<ForwardPass>;
+  /**
+   * As {@link forward}, where the loss is known beforehand: engines that can compute it accumulate its
+   * gradient in the same pass. The {@link backward} of the pass is given the gradient all the same,
+   * and adds what differs. Absent where two passes cost no more.
+   */
+  forwardBackward?(batch: TokenBatch, expected: ExpectedLoss): Promise<ForwardPass>;
   /** Adds to the accumulated gradient. */
   backward(pass: ForwardPass, gradients: TokenGradients): Promise<void>;
   /** One AdamW update from the accumulated gradient, which is cleared. */

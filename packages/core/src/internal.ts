@@ -13,6 +13,7 @@ export type { BatchUnit, JsonState, RowFeedback, TakeFilter, TaskRow } from './b
 export { decodeExperience, encodeExperience } from './codec.js';
 export { emptyEid, groupBy, stepKey, taskKey, uid } from './eid.js';
 export type {
+  ExpectedLoss,
   ForwardOptions,
   ForwardPass,
   GrammarSymbol,

@@ -48,7 +48,7 @@ function trainingHalf(
   const { save, load } = createCheckpoints({ context, connection, ...parts });
   return createTrainer({
     ...parts,
-    normalisation: traits.normalisation,
+    traits,
     scoreReference: reference && ((row) => scoreRow(calls, reference, row)),
     publish,
     save,

@@ -100,7 +100,8 @@ async function openModel(options: OpenOptions): Promise<Engine> {
   const { context, connection, model, limits, initial } = options;
   const { logger } = context;
   const traits = await probeServer({ context, model, limits });
-  logger.info('The Tinker server is ready', { baseModel: model.baseModel, ...traits });
+  const losses = [...traits.losses].join(', ');
+  logger.info('The Tinker server is ready', { baseModel: model.baseModel, ...traits, losses });
   const delivery = deliverWeights({ context, connection, model, sampling: traits.sampling });
   const trained = { model: await createModel(context, model), step: 0 };
   if (initial !== undefined) await trained.model.load(initial.weights, false);

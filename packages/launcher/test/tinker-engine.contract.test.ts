@@ -5,7 +5,7 @@ import path from 'node:path';
 import { createTinkerEngine } from '@trinity-rft/engine-tinker';
 import { openTinkerServer, type TinkerServer } from '@trinity-rft/serve-tinker';
 import { describeEngine, fakeEngine, testRuntime } from '@trinity-rft/testing';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const vocabSize = 16;
 const apiKey = 'tml-contract';
@@ -36,5 +36,24 @@ describeEngine('engine-tinker', {
   vocabSize,
   learningRate: 0.05,
   scoresAt: 'one',
+  onePass: true,
   open: () => createTinkerEngine({ ...options, baseUrl: server.url }),
+});
+
+it('a loss that the server computes takes one pass less', async () => {
+  const engine = await createTinkerEngine({ ...options, baseUrl: server.url });
+  const { trainer } = engine;
+  const rows = [{ tokens: Int32Array.of(1, 2, 3, 4), promptLength: 2, temperature: 1 }];
+  const advantages = Float32Array.of(0.5, -0.25);
+  const loss = { name: 'linear', advantages, oldLogprobs: advantages } as const;
+  const requests = async (known: boolean): Promise<number | undefined> => {
+    await trainer.stats();
+    const pass = known ? trainer.forwardBackward?.({ rows }, loss) : trainer.forward({ rows });
+    await trainer.backward((await pass)!, { logprobs: advantages.map((A) => -A) });
+    await trainer.step({ learningRate: 0.1 });
+    return (await trainer.stats())['perf/tinker_requests'];
+  };
+  // Each is submitted, and polled for once.
+  expect([await requests(false), await requests(true)]).toEqual([6, 4]);
+  await engine.close();
 });

@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { readCurve } from '@trinity-rft/monitor';
 import { openTinkerServer, type TinkerServer } from '@trinity-rft/serve-tinker';
 import { fakeEngine, testRuntime } from '@trinity-rft/testing';
 import { defineReward } from '@trinity-rft/workflow';
@@ -40,9 +41,9 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-const anyDigit = defineReward({
-  name: 'any_digit',
-  score: ({ response }) => (/\d/.test(response) ? 1 : 0),
+const digits = defineReward({
+  name: 'digits',
+  score: ({ response }) => response.replaceAll(/\D/g, '').length,
 });
 
 const runOnServer = (name: string, steps: number, changes: Readonly<Record<string, unknown>>) => {
@@ -64,7 +65,7 @@ const runOnServer = (name: string, steps: number, changes: Readonly<Record<strin
           format: { prompt_key: 'question', response_key: 'answer' },
         },
         default_workflow_type: 'simple_workflow',
-        default_reward_fn_type: 'any_digit',
+        default_reward_fn_type: 'digits',
       },
     },
     ...changes,
@@ -72,7 +73,7 @@ const runOnServer = (name: string, steps: number, changes: Readonly<Record<strin
   const configPath = path.join(root, `${name}.yaml`);
   writeFileSync(configPath, JSON.stringify(config));
   const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
-  return run({ configPath, cwd: root, rewardFns: [anyDigit], terminal });
+  return run({ configPath, cwd: root, rewardFns: [digits], terminal });
 };
 
 const ppo = { algorithm: { algorithm_type: 'ppo', repeat_times: 2 } };
@@ -80,13 +81,30 @@ const weightsOf = (checkpoint = ''): Buffer =>
   readFileSync(path.join(checkpoint, 'critic', 'model.safetensors'));
 
 it('a critic is trained by the embedded engine, and continues with the policy', async () => {
-  const whole = await runOnServer('whole', 4, ppo);
-  const half = await runOnServer('parts', 2, ppo);
-  const parts = await runOnServer('parts', 4, ppo);
-  expect([whole.trainStep, half.trainStep, parts.trainStep]).toEqual([4, 2, 4]);
+  const whole = await runOnServer('whole', 2, ppo);
+  const half = await runOnServer('parts', 1, ppo);
+  const parts = await runOnServer('parts', 2, ppo);
+  expect([whole.trainStep, half.trainStep, parts.trainStep]).toEqual([2, 1, 2]);
   expect(existsSync(path.join(whole.checkpoint ?? '', 'tinker.json'))).toBe(true);
   expect(weightsOf(whole.checkpoint).equals(weightsOf(half.checkpoint))).toBe(false);
   expect(weightsOf(parts.checkpoint).equals(weightsOf(whole.checkpoint))).toBe(true);
+});
+
+it('the loss of grpo takes a pass less than one that the server does not have', async () => {
+  const requests = async (loss: string): Promise<number> => {
+    const { jobDirectory } = await runOnServer(`requests-${loss}`, 2, {
+      algorithm: {
+        algorithm_type: 'grpo',
+        repeat_times: 4,
+        policy_loss_fn: loss,
+        kl_loss_fn: 'none',
+      },
+    });
+    const file = path.join(jobDirectory, 'monitor', 'metrics.jsonl');
+    const curve = await readCurve(file, { role: 'trainer', metric: 'perf/tinker_requests' });
+    return curve.at(-1) ?? Number.NaN;
+  };
+  expect((await requests('gspo')) - (await requests('ppo'))).toBe(2);
 });
 
 it('a critic needs weights here that have the tokens of the policy', async () => {

@@ -16,6 +16,7 @@ import {
 import { noDoc, type Part, type PartDoc } from './part.js';
 import type {
   BatchLoss,
+  KnownLoss,
   LossPart,
   OpenLoss,
   RowQuantities,
@@ -69,6 +70,11 @@ export interface TokenLossDefinition<
   readonly metrics?: (state: NoInfer<State>) => Metrics;
   /** The mode that the loss requires; it overrides the configuration. */
   readonly aggregation?: (args: ArgValues<S>) => LossAggMode | undefined;
+  /**
+   * The form of the loss that engines may compute themselves, except for rare tokens: what differs
+   * is added afterwards. @default it has another form
+   */
+  readonly known?: (constants: Constants) => KnownLoss | undefined;
   /** Wraps the loss if an argument asks for it. */
   readonly wrap?: (loss: TokenLoss, args: ArgValues<S>) => TokenLoss;
 }
@@ -109,11 +115,21 @@ export function definePolicyLoss<S extends ArgSpec>(
     }));
   }
   const loss = (args: ArgValues<S>): TokenLoss => tokenLossOf(definition, args);
-  const part = composePolicyLoss(definition, (args) => {
-    const term = { loss: loss(args) };
+  const aggregationOf = (args: ArgValues<S>): Aggregation | undefined => {
     const mode = definition.aggregation?.(args);
-    return () => ({ terms: [{ ...term, aggregation: mode && { mode } }] });
-  });
+    return mode && { mode };
+  };
+  const part = composePolicyLoss(
+    definition,
+    (args) => {
+      const term = { loss: loss(args), aggregation: aggregationOf(args) };
+      return () => ({ terms: [term] });
+    },
+    (args) => {
+      const known = definition.known?.(constantsOf(definition, args));
+      return known && { ...known, aggregation: aggregationOf(args) };
+    },
+  );
   return Object.assign(part, { loss });
 }
 
@@ -121,6 +137,7 @@ export function definePolicyLoss<S extends ArgSpec>(
 export function composePolicyLoss<S extends ArgSpec>(
   { args: own, doc = noDoc, needs = { rollouts: true } }: DescribedLoss<S>,
   open: (args: ArgValues<S>) => LossPart['open'],
+  knownOf: (args: ArgValues<S>) => LossPart['known'] = () => undefined,
 ): PolicyLossPart {
   const args = { ...(own ?? ({} as S)), lossAggMode: lossAggModeArg };
   return {
@@ -130,7 +147,12 @@ export function composePolicyLoss<S extends ArgSpec>(
       const options = readArgs(owner, args, given);
       const opened = open(options as ArgValues<S>);
       const own = options.lossAggMode && { mode: options.lossAggMode };
-      return { needs, open: own ? (input) => aggregatedBy(own, opened(input, own)) : opened };
+      const known = knownOf(options as ArgValues<S>);
+      return {
+        needs,
+        known: known && { ...known, aggregation: known.aggregation ?? own },
+        open: own ? (input) => aggregatedBy(own, opened(input, own)) : opened,
+      };
     },
   };
 }
@@ -149,12 +171,18 @@ export type AnyTokenLoss<S extends ArgSpec> = TokenLossDefinition<
   string
 >;
 
+const constantsOf = <S extends ArgSpec>(
+  { constants }: AnyTokenLoss<S>,
+  args: ArgValues<S>,
+): unknown => (constants ? constants(args) : args);
+
 function tokenLossOf<S extends ArgSpec>(
-  { prepare, constants: constantsOf, wrap, ...definition }: AnyTokenLoss<S>,
+  definition: AnyTokenLoss<S>,
   args: ArgValues<S>,
 ): TokenLoss {
   const { lossMetric, tokenMeans = [], rowMeans = [], row, token, metrics } = definition;
-  const constants = constantsOf ? constantsOf(args) : args;
+  const { prepare, wrap } = definition;
+  const constants = constantsOf(definition, args);
   const loss: TokenLoss = {
     lossMetric,
     tokenMeans,

@@ -1,5 +1,6 @@
 /** Losses as formulas over the quantities of one token; the driver reads, weighs and sums. */
 import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
+import type { ExpectedLoss } from '@trinity-rft/core/internal';
 import type { Aggregation } from './aggregate.js';
 
 /**
@@ -106,8 +107,16 @@ export interface OpenLoss {
   readonly whole?: BatchLoss;
 }
 
+/** A loss as engines may compute it themselves. */
+export interface KnownLoss extends Pick<ExpectedLoss, 'name' | 'low' | 'high'> {
+  /** What stands for A. @default A */
+  readonly advantage?: (advantage: number) => number;
+}
+
 /** A policy, KL or entropy loss with its arguments filled in. */
 export interface LossPart {
   readonly needs: Partial<AlgorithmNeeds>;
+  /** With its own aggregation, if it has one. @default another form */
+  readonly known?: KnownLoss & { readonly aggregation: Aggregation | undefined };
   readonly open: (input: LossInput, aggregation: Aggregation) => OpenLoss;
 }

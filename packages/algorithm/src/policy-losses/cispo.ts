@@ -43,6 +43,8 @@ export const cispo = definePolicyLoss({
     maskLow: enableMaskClip ? 1 - ranges.maskClipRangeLow : -Infinity,
     maskHigh: enableMaskClip ? 1 + ranges.maskClipRangeHigh : Infinity,
   }),
+  known: ({ low, high, maskHigh }) =>
+    maskHigh === Infinity ? { name: 'cispo', low, high } : undefined,
   token: ({ logprob: x, advantage: A, ratio: r, logRatio: d }, out, c) => {
     out.sums.ppo_kl -= d;
     if (A > 0 ? r > c.maskHigh : A < 0 && r < c.maskLow) return;

@@ -12,6 +12,7 @@ export const importanceSampling = definePolicyLoss({
   },
   lossMetric: 'pg_loss',
   tokenMeans: ['ratio/mean', 'approx_kl'],
+  known: () => ({ name: 'importance_sampling' }),
   token: ({ advantage: A, ratio: r, ratioSlope, logRatio: d }, out) => {
     out.loss = -A * r;
     out.gradient = -A * ratioSlope;

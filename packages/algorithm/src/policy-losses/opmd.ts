@@ -23,6 +23,7 @@ export const opmd = definePolicyLoss({
     },
   },
   lossMetric: 'opmd_loss',
+  known: ({ tau }) => ({ name: 'linear', advantage: (A) => A / (1 + tau) }),
   token: ({ logprob: x, advantage: A }, out, { tau }) => {
     out.loss = (-A * x) / (1 + tau);
     out.gradient = -A / (1 + tau);

@@ -62,7 +62,12 @@ export const ppo = definePolicyLoss({
     high: 1 + (clipRangeHigh ?? clipRange),
     c: clipRatioC,
     onPolicy: options.fallbackToPolicyGradient,
+    masked: options.enableSequenceMasking,
   }),
+  known: ({ onPolicy, masked, low, high }) => {
+    if (masked) return undefined;
+    return onPolicy ? { name: 'linear' } : { name: 'ppo', low, high };
+  },
   token: (token, out, { low, high, c, onPolicy }) => {
     const { advantage: A } = token;
     const { ratio: r, ratioSlope, logRatio: d } = onPolicy ? samePolicy : token;

@@ -8,6 +8,7 @@ export const sft = definePolicyLoss({
   needs: {},
   doc: { summary: 'Negative log-likelihood of demonstrated answers.', formula: 'l = -x' },
   lossMetric: 'sft_loss',
+  known: () => ({ name: 'linear', advantage: () => 1 }),
   token: ({ logprob: x }, out) => {
     out.loss = -x;
     out.gradient = -1;

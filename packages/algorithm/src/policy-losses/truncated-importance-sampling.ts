@@ -40,6 +40,10 @@ export const truncatedImportanceSampling = definePolicyLoss({
   },
   lossMetric: 'pg_loss',
   tokenMeans: ['is_weight/mean', 'is_truncated_frac', 'ppo_kl'],
+  known: ({ level, threshold, mode }) =>
+    level === 'token' && mode === 'truncate'
+      ? { name: 'cispo', low: 0, high: threshold }
+      : undefined,
   token: (token, out, { level, threshold, mode }) => {
     const { logprob: x, advantage: A, logRatio: d } = token;
     const rho = level === 'sequence' ? token.row.sequenceRatio : token.ratio;

@@ -8,6 +8,7 @@ import { pickRow, type Algorithm, type KlPenalty } from '@trinity-rft/core/inter
 import { correctedLoss, type RolloutCorrection } from '../correction/rollout-correction.js';
 import type { AdvantageStrategy } from '../parts/advantage-part.js';
 import { lossAggModes, type LossAggMode } from '../parts/aggregate.js';
+import { expectedLoss } from '../parts/expected-loss.js';
 import { objective } from '../parts/objective.js';
 import type { Part } from '../parts/part.js';
 import type { PartRef } from '../parts/preset.js';
@@ -80,10 +81,14 @@ export function createAlgorithm(
   ]);
   const { rolloutCorrection } = options;
   if (rolloutCorrection && !advantage) throw noSampler();
-  const loss = objective(parts, { mode, norm: options.lossAggNorm }, needs);
+  // Of the policy, before its loss is known.
+  const needsPass = rolloutCorrection !== undefined || needs.entropy !== 'none' || needs.necs;
+  const aggregation = { mode, norm: options.lossAggNorm };
+  const loss = objective(parts, aggregation, needs);
   return {
     ...(advantage && placed(advantage, klPenalty, options)),
     loss: rolloutCorrection ? correctedLoss(loss, rolloutCorrection) : loss,
+    expectedLoss: needsPass ? undefined : expectedLoss(parts, aggregation),
     valueLoss: needs.valueHead ? valueLoss.make('value loss', options.valueLoss) : undefined,
     needs,
   };

@@ -20,7 +20,7 @@ import { unreadable, type Calls, type CallOptions } from './calls.js';
 import type { Session } from './session.js';
 
 export type AdamParams = JsonRequest<'optim_step'>['adam_params'];
-type Pass = Pick<ForwardBackwardRequest, 'data' | 'lossFn' | 'forwardOnly'>;
+export type Pass = Pick<ForwardBackwardRequest, 'data' | 'lossFn' | 'lossConfig' | 'forwardOnly'>;
 
 /** Requests reach the server in the order of the calls; results are awaited side by side. */
 export interface RemoteModel {

@@ -26,6 +26,8 @@ const batchOf = fc
     gradients: Float32Array.from(parts.flatMap(({ response }) => response)),
   }));
 
+type Batch = typeof batchOf extends fc.Arbitrary<infer T> ? T : never;
+
 const passOf = (rows: readonly TokenRow[]): ForwardPass => {
   const offsets = offsetsOf(rows);
   const logprobs = Float32Array.from({ length: offsets.at(-1) ?? 0 }, (_, i) => -0.1 * (i + 1));
@@ -49,50 +51,74 @@ const derivatives: Readonly<
 };
 
 describe('the passes of an update', () => {
+  /** What the server has after all of them. */
+  const applied = (
+    { rows, gradients }: Batch,
+    known: Float32Array | undefined,
+    normalisation: Normalisation,
+  ): readonly number[] => {
+    const sum = gatherGradients(normalisation);
+    const pass = passOf(rows);
+    if (known) sum.sent(pass, known);
+    sum.add(pass, gradients);
+    sum.add(
+      pass,
+      gradients.map((value) => value / 2),
+    );
+    const { data } = gradientPass(sum.take(), normalisation);
+    const count = data.length + (known ? rows.length : 0);
+    const worth = normalisation === 'sum' ? 1 : rows.length / count;
+    return rows.flatMap((row, i) => {
+      const [from = 0, to = 0] = [pass.offsets[i], pass.offsets[i + 1]];
+      const logprobs = [
+        ...new Float32Array(row.promptLength - 1),
+        ...pass.logprobs.subarray(from, to),
+      ];
+      const datum = data.find(({ tokens }) => tokens.buffer === row.tokens.buffer);
+      const found = datum && derivatives[normalisation](datum, count, logprobs);
+      const responses = found?.slice(row.promptLength - 1) ?? [];
+      return Array.from({ length: to - from }, (_, t) => {
+        const before = (known?.[from + t] ?? 0) * worth;
+        return before + (responses[t] ?? 0);
+      });
+    });
+  };
+
   it.each(['sum', 'mean-per-datum'] as const)(
     'have the gradients that were gathered, on a server of normalisation %s',
     (normalisation) => {
       fc.assert(
-        fc.property(batchOf, ({ rows, gradients }) => {
-          const sum = gatherGradients();
-          const pass = passOf(rows);
-          sum.add(pass, gradients);
-          sum.add(
-            pass,
-            gradients.map((value) => value / 2),
+        fc.property(batchOf, fc.constantFrom('none', 'all', 'some'), (batch, sent) => {
+          const expected = batch.gradients.map((value) => value * 1.5);
+          const known = expected.map((value, t) =>
+            sent === 'some' && t % 3 === 1 ? -value : value,
           );
-          const { data } = gradientPass(sum.take(), normalisation);
-          const kept = rows.filter((_, i) =>
-            gradients.subarray(pass.offsets[i], pass.offsets[i + 1]).some((value) => value !== 0),
-          );
-          expect(data).toHaveLength(kept.length);
-          for (const [i, row] of kept.entries()) {
-            const at = rows.indexOf(row);
-            const from = pass.offsets[at] ?? 0;
-            const datum = data[i]!;
-            const known = [
-              ...new Float32Array(row.promptLength - 1),
-              ...pass.logprobs.subarray(from, pass.offsets[at + 1]),
-            ];
-            const found = derivatives[normalisation](datum, data.length, known);
-            const expected = [
-              ...new Float32Array(row.promptLength - 1),
-              ...gradients.subarray(from, pass.offsets[at + 1]).map((value) => value * 1.5),
-            ];
-            for (const [t, value] of expected.entries()) expect(found[t]).toBeCloseTo(value, 4);
-          }
+          const found = applied(batch, sent === 'none' ? undefined : known, normalisation);
+          expect(found).toHaveLength(expected.length);
+          for (const [t, value] of expected.entries()) expect(found[t]).toBeCloseTo(value, 4);
         }),
-        { numRuns: 50 },
+        { numRuns: 100 },
       );
     },
   );
 
+  it.each(['sum', 'mean-per-datum'] as const)(
+    'are none where the server has the gradients already, on one of normalisation %s',
+    (normalisation) => {
+      const sum = gatherGradients(normalisation);
+      const pass = passOf([{ tokens: new Int32Array(4), promptLength: 1, temperature: 1 }]);
+      sum.sent(pass, Float32Array.of(0.1, -2, 0));
+      sum.add(pass, Float32Array.of(0.1 * (1 + 1e-6), -2, 0));
+      expect(gradientPass(sum.take(), normalisation).data).toEqual([]);
+    },
+  );
+
   it('hold nothing after an update, and refuse numbers that are none', () => {
-    const sum = gatherGradients();
+    const sum = gatherGradients('sum');
     const pass = passOf([{ tokens: new Int32Array(3), promptLength: 1, temperature: 1 }]);
     sum.add(pass, Float32Array.of(1, 2));
-    expect(sum.take().size).toBe(1);
-    expect(sum.take().size).toBe(0);
+    expect(sum.take().rows.size).toBe(1);
+    expect(sum.take().rows.size).toBe(0);
     expect(() => sum.add(pass, Float32Array.of(1, Number.NaN))).toThrow(
       'The gradient of response token 1 is NaN',
     );

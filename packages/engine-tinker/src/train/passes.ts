@@ -19,11 +19,11 @@ export async function scoreData(
 /** The requests are on their way when it returns; the results come later. */
 export async function runPass(
   model: RemoteModel,
-  { lossFn, data }: GradientPass,
+  { data, ...loss }: GradientPass,
   forwardOnly: boolean,
 ): Promise<readonly Float32Array[]> {
   const results = chunksOf(data).map(async (chunk) =>
-    logprobsOf(await model.pass({ data: chunk, lossFn, forwardOnly }), chunk),
+    logprobsOf(await model.pass({ data: chunk, ...loss, forwardOnly }), chunk),
   );
   return (await Promise.all(results)).flat();
 }

@@ -2,6 +2,7 @@
 import type { Metrics, TrainEngine } from '@trinity-rft/core';
 import {
   EngineError,
+  type ExpectedLoss,
   type ForwardOptions,
   type ForwardPass,
   type OptimizerOptions,
@@ -11,7 +12,8 @@ import {
   type TokenRow,
 } from '@trinity-rft/core/internal';
 import type { AdamParams, RemoteModel } from '../remote/model.js';
-import { gatherGradients, gradientPass, type Normalisation } from './gradients.js';
+import { canCompute, expectedGradient, expectedPass, type LossTraits } from './expected.js';
+import { gatherGradients, gradientPass, type GradientSum } from './gradients.js';
 import { gradNormOf } from './gradient-norm.js';
 import { runPass, scoreData } from './passes.js';
 import { checkRows, datumOf, offsetsOf, type RowLimits } from './rows.js';
@@ -26,7 +28,7 @@ export interface Trained {
 export interface TrainerOptions {
   readonly trained: Trained;
   readonly limits: RowLimits;
-  readonly normalisation: Normalisation;
+  readonly traits: LossTraits;
   /** Log-probabilities of the responses by the initial weights; undefined: they were not kept. */
   readonly scoreReference: ((row: TokenRow) => Promise<Float32Array>) | undefined;
   readonly publish: () => Promise<void>;
@@ -36,25 +38,30 @@ export interface TrainerOptions {
 }
 
 export function createTrainer(options: TrainerOptions): TrainEngine {
-  const { trained, normalisation } = options;
-  const gradients = gatherGradients();
+  const { trained, traits } = options;
+  const { normalisation } = traits;
+  const gradients = gatherGradients(normalisation);
   return {
     forward: (batch, forwardOptions = {}) => forward(options, batch, forwardOptions),
+    forwardBackward: (batch, expected) =>
+      canCompute(expected, traits) && expected.advantages.some((A) => A !== 0)
+        ? forwardBackward(options, gradients, { batch, expected })
+        : forward(options, batch, {}),
     backward: (pass, { logprobs, entropy }: TokenGradients) =>
       Promise.resolve().then(() => {
         if (entropy?.some((value) => value !== 0)) throw noEntropy();
         gradients.add(pass, logprobs);
       }),
     step: async (stepOptions) => {
-      const rows = gradients.take();
+      const gathered = gradients.take();
       const { model } = trained;
       // Both are on their way before either is awaited: the server does them in one go.
       const [, metrics] = await Promise.all([
-        runPass(model, gradientPass(rows, normalisation), false),
+        runPass(model, gradientPass(gathered, normalisation), false),
         model.step(adamOf(stepOptions)),
       ]);
       trained.step++;
-      return statsOf(trained.step, metrics, rows.size);
+      return statsOf(trained.step, metrics, gathered.rows.size);
     },
     publish: () => options.publish(),
     save: options.save,
@@ -78,24 +85,48 @@ async function forward(
     weights === 'current'
       ? await scoreResponses(trained.model, rows)
       : await Promise.all(rows.map(referenceOf(scoreReference)));
-  const offsets = offsetsOf(rows);
+  return passOf(batch, scored);
+}
+
+/** The server has the gradients of the expected loss once it answers. */
+async function forwardBackward(
+  { trained, limits, traits: { normalisation } }: TrainerOptions,
+  gradients: GradientSum,
+  { batch, expected }: { readonly batch: TokenBatch; readonly expected: ExpectedLoss },
+): Promise<ForwardPass> {
+  const { rows } = batch;
+  checkRows(rows, limits);
+  const scored = await runPass(trained.model, expectedPass(rows, expected, normalisation), false);
+  const pass = passOf(batch, responsesOf(rows, scored));
+  gradients.sent(pass, expectedGradient(expected, pass.logprobs));
+  return pass;
+}
+
+function passOf(batch: TokenBatch, scored: readonly Float32Array[]): ForwardPass {
+  const offsets = offsetsOf(batch.rows);
   const logprobs = new Float32Array(offsets.at(-1) ?? 0);
   for (const [i, values] of scored.entries()) logprobs.set(values, offsets[i]);
   return { batch, offsets, logprobs };
 }
 
-async function scoreResponses(
+const scoreResponses = async (
   model: RemoteModel,
   rows: readonly TokenRow[],
-): Promise<readonly Float32Array[]> {
-  const scored = await scoreData(
-    model,
-    rows.map((row) => datumOf(row, {})),
+): Promise<readonly Float32Array[]> =>
+  responsesOf(
+    rows,
+    await scoreData(
+      model,
+      rows.map((row) => datumOf(row, {})),
+    ),
   );
-  return rows.map(
-    ({ promptLength }, i) => scored[i]?.subarray(promptLength - 1) ?? new Float32Array(),
-  );
-}
+
+/** Without the targets within prompts. */
+const responsesOf = (
+  rows: readonly TokenRow[],
+  scored: readonly Float32Array[],
+): readonly Float32Array[] =>
+  rows.map(({ promptLength }, i) => scored[i]?.subarray(promptLength - 1) ?? new Float32Array());
 
 function referenceOf(
   score: TrainerOptions['scoreReference'],

@@ -31,9 +31,9 @@ export interface SkyrlOptions {
 
 const backend = {
   max_lora_adapters: 5,
-  max_lora_rank: 4,
-  train_micro_batch_size: 4,
-  sample_max_num_sequences: 4,
+  max_lora_rank: 8,
+  train_micro_batch_size: 32,
+  sample_max_num_sequences: 64,
 };
 
 /** Resolves when its API answers; its engine may start minutes later. It must be started by `uv run`. */

@@ -30,6 +30,8 @@ export interface EngineContract {
   readonly scoresAt?: 'any' | 'one';
   /** Weights of sequences in flight when others are adopted. @default "kept" */
   readonly inFlight?: 'kept' | 'replaced';
+  /** It has `forwardBackward`. @default false */
+  readonly onePass?: boolean;
 }
 
 /** The tools of the cases. */
@@ -63,6 +65,7 @@ export function engineFixture(contract: EngineContract): EngineFixture {
     learningRate: 0.003,
     scoresAt: 'any',
     inFlight: 'kept',
+    onePass: false,
     ...contract,
     withEngine: async (work) => {
       const engine = await contract.open();

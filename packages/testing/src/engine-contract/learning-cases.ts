@@ -10,7 +10,8 @@ import {
   type EngineFixture,
 } from './fixture.js';
 
-export function learningCases({ withEngine, batch, tolerance, learningRate }: EngineFixture): void {
+export function learningCases({ onePass, ...fixture }: EngineFixture): void {
+  const { withEngine, batch, tolerance, learningRate } = fixture;
   const still = { learningRate, weightDecay: 0 };
   const uniform = (rows: TokenBatch, value: number): Float32Array =>
     new Float32Array(responseTokens(rows.rows)).fill(value);
@@ -27,6 +28,30 @@ export function learningCases({ withEngine, batch, tolerance, learningRate }: En
     return { stats, after: await logprobsOf(engine, batch()) };
   };
   const uneven = (): Float32Array => uniform(batch(), 0).map((_, i) => ((i % 5) - 2.5) / 16);
+
+  /** An update by PPO's loss, every fourth token of which has `other` times its gradient. */
+  const stepKnown = async (
+    { trainer }: Engine,
+    passes: 'one pass' | 'two passes',
+    other: number,
+  ): Promise<{ readonly stats: StepStats; readonly after: number[] }> => {
+    const { logprobs: now } = await trainer.forward(batch());
+    const oldLogprobs = now.map((value, t) => value + ((t % 5) - 2) / 5);
+    const advantages = uneven();
+    const expected = { name: 'ppo', advantages, oldLogprobs, low: 0.8, high: 1.2 } as const;
+    const pass =
+      passes === 'one pass'
+        ? await trainer.forwardBackward!(batch(), expected)
+        : await trainer.forward(batch());
+    const logprobs = pass.logprobs.map((value, t) => {
+      const [A, ratio] = [advantages[t]!, Math.exp(value - oldLogprobs[t]!)];
+      const isFree = A < 0 ? ratio >= 0.8 : ratio <= 1.2;
+      return (isFree ? -A * ratio : 0) * (t % 4 === 1 ? other : 1);
+    });
+    await trainer.backward(pass, { logprobs });
+    const stats = await trainer.step(still);
+    return { stats, after: [...(await trainer.forward(batch())).logprobs] };
+  };
 
   describe('backward and step', () => {
     it('moves the loss down', () =>
@@ -68,6 +93,16 @@ export function learningCases({ withEngine, batch, tolerance, learningRate }: En
       );
       expect(parts.stats.gradNorm / whole.stats.gradNorm).toBeCloseTo(1, 4);
       expect(largestDifference(parts.after, whole.after)).toBeLessThanOrEqual(tolerance * 10);
+    });
+
+    it.runIf(onePass).each([
+      ['as it is known', 1],
+      ['other than it was expected to be, in places', -3],
+    ])('takes one pass for a gradient that is known beforehand, also %s', async (_, other) => {
+      const two = await withEngine((engine) => stepKnown(engine, 'two passes', other));
+      const one = await withEngine((engine) => stepKnown(engine, 'one pass', other));
+      expect(one.stats.gradNorm / two.stats.gradNorm).toBeCloseTo(1, 3);
+      expect(largestDifference(one.after, two.after)).toBeLessThanOrEqual(tolerance * 10);
     });
 
     it('clears the accumulated gradient with every step', () =>

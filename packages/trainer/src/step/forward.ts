@@ -1,16 +1,20 @@
 /** The forward passes of a train step: log-probabilities, entropy and values. */
 import type { AlgorithmNeeds, TrainEngine, ValueEngine } from '@trinity-rft/core';
-import type { ForwardPass, ValuePass } from '@trinity-rft/core/internal';
+import type { ExpectedLoss, ForwardPass, ValuePass } from '@trinity-rft/core/internal';
 import { assertFinite } from './assert-finite.js';
 import type { PackedBatch } from './pack.js';
 import type { Stopwatch } from './stopwatch.js';
 
 /** Per-token numbers are in the layout of the loss, and finite where they are trained on. [N] */
-export interface ModelOutputs {
+export interface ModelOutputs extends OtherOutputs {
   readonly pass: ForwardPass;
   readonly currentLogprobs: Float32Array;
   readonly entropy?: Float32Array;
   readonly necs?: Float32Array;
+}
+
+/** What the models beside the policy say. */
+export interface OtherOutputs {
   readonly refLogprobs?: Float32Array;
   readonly critic?: { readonly pass: ValuePass; readonly values: Float32Array };
 }
@@ -20,37 +24,54 @@ export interface ForwardOptions {
   readonly critic?: ValueEngine;
   readonly needs: AlgorithmNeeds;
   readonly time: Stopwatch;
+  /** Given what the other models say: the loss, if it is known before the policy's pass. */
+  readonly expected: (others: OtherOutputs) => ExpectedLoss | undefined;
 }
 
 /**
- * One forward pass of each model that the algorithm needs.
+ * One forward pass of each model that the algorithm needs, the policy last.
  * @throws EngineError naming the experience of a number that is not finite
  */
 export async function forwardBatch(
   batch: PackedBatch,
-  { engine, critic, needs, time }: ForwardOptions,
+  { engine, critic, needs, time, expected }: ForwardOptions,
 ): Promise<ModelOutputs> {
   const { tokens } = batch;
-  const pass = await time(
-    'forward',
-    engine.forward(tokens, { entropy: needs.entropy !== 'none', necs: needs.necs }),
-  );
   const reference = needs.referenceLogprobs
     ? await time('ref', engine.forward(tokens, { weights: 'reference' }))
     : undefined;
   const valuePass = critic && (await time('values', critic.forward(tokens)));
-
-  const inLoss = (what: string, values: Float32Array): Float32Array => {
-    const numbers = batch.toLoss(values);
-    assertFinite(batch, what, numbers, { mask: batch.static.actionMask });
-    return numbers;
+  const others: OtherOutputs = {
+    refLogprobs: reference && batch.toLoss(reference.logprobs),
+    critic: valuePass && { pass: valuePass, values: batch.toLoss(valuePass.values) },
   };
-  return {
+  const loss = engine.forwardBackward && expected(others);
+  const pass = await time(
+    'forward',
+    engine.forwardBackward && loss
+      ? engine.forwardBackward(tokens, loss)
+      : engine.forward(tokens, { entropy: needs.entropy !== 'none', necs: needs.necs }),
+  );
+  const outputs: ModelOutputs = {
+    ...others,
     pass,
-    currentLogprobs: inLoss('The log-probability', pass.logprobs),
-    entropy: pass.entropy && inLoss('The entropy', pass.entropy),
-    necs: pass.necs && inLoss('The expectation over the vocabulary', pass.necs),
-    refLogprobs: reference && inLoss('The log-probability by the reference', reference.logprobs),
-    critic: valuePass && { pass: valuePass, values: inLoss('The value', valuePass.values) },
+    currentLogprobs: batch.toLoss(pass.logprobs),
+    entropy: pass.entropy && batch.toLoss(pass.entropy),
+    necs: pass.necs && batch.toLoss(pass.necs),
   };
+  assertOutputs(batch, outputs);
+  return outputs;
+}
+
+function assertOutputs(batch: PackedBatch, outputs: ModelOutputs): void {
+  const { currentLogprobs, entropy, necs, refLogprobs, critic } = outputs;
+  const named = [
+    ['The log-probability', currentLogprobs],
+    ['The entropy', entropy],
+    ['The expectation over the vocabulary', necs],
+    ['The log-probability by the reference', refLogprobs],
+    ['The value', critic?.values],
+  ] as const;
+  for (const [what, values] of named)
+    if (values) assertFinite(batch, what, values, { mask: batch.static.actionMask });
 }

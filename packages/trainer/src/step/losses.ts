@@ -1,6 +1,17 @@
 /** The losses of a batch and their gradients, checked before they reach a model. */
-import { runKey, type AlgorithmNeeds, type LossOutput, type PolicyLossFn } from '@trinity-rft/core';
-import { InvariantError, type ValueLossFn } from '@trinity-rft/core/internal';
+import {
+  runKey,
+  type AlgorithmNeeds,
+  type LossInput,
+  type LossOutput,
+  type PolicyLossFn,
+} from '@trinity-rft/core';
+import {
+  InvariantError,
+  type Algorithm,
+  type ExpectedLoss,
+  type ValueLossFn,
+} from '@trinity-rft/core/internal';
 import { assertFinite, assertFiniteLoss } from './assert-finite.js';
 import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';
@@ -18,28 +29,51 @@ export function policyLoss(
   targets: Targets,
   options: { readonly loss: PolicyLossFn; readonly needs: AlgorithmNeeds; readonly step: number },
 ): LossOutput {
-  const { loss, needs, step } = options;
-  const { offsets, oldLogprobs } = batch.static;
-  const { actionMask, advantages } = targets;
+  const { loss } = options;
   const { currentLogprobs, entropy, refLogprobs } = outputs;
-  const output = loss({
-    step,
-    offsets,
-    actionMask,
-    currentLogprobs,
-    oldLogprobs,
-    refLogprobs,
-    advantages,
-    entropy,
-    runs: needs.rollouts ? runsOf(batch) : undefined,
-    expertMask: needs.expertMask ? batch.expertMask : undefined,
-  });
+  const known = { ...knownInput(batch, targets, options), refLogprobs, entropy };
+  const output = loss({ ...known, currentLogprobs });
   const fix = 'Look at its reward, advantage and log-probabilities';
   assertFinite(batch, 'The loss gradient', output.gradLogprobs, { fix, code });
   if (output.gradEntropy)
     assertFinite(batch, 'The loss gradient by entropy', output.gradEntropy, { fix, code });
   assertFiniteLoss('The loss', output.loss);
   return output;
+}
+
+interface InputOptions {
+  readonly needs: AlgorithmNeeds;
+  readonly step: number;
+}
+
+const knownInput = (
+  batch: PackedBatch,
+  { actionMask, advantages }: Targets,
+  { needs, step }: InputOptions,
+): Omit<LossInput, 'currentLogprobs'> => ({
+  step,
+  offsets: batch.static.offsets,
+  actionMask,
+  oldLogprobs: batch.static.oldLogprobs,
+  advantages,
+  runs: needs.rollouts ? runsOf(batch) : undefined,
+  expertMask: needs.expertMask ? batch.expertMask : undefined,
+});
+
+/** The loss before the policy's pass, in the layout of the engine. */
+export function expectedLossOf(
+  batch: PackedBatch,
+  targets: Targets,
+  { expectedLoss, ...options }: InputOptions & Pick<Algorithm, 'expectedLoss'>,
+): ExpectedLoss | undefined {
+  const loss = expectedLoss?.(knownInput(batch, targets, options));
+  return (
+    loss && {
+      ...loss,
+      advantages: batch.toEngine(loss.advantages),
+      oldLogprobs: batch.toEngine(loss.oldLogprobs),
+    }
+  );
 }
 
 /**

@@ -33,13 +33,16 @@ export interface Targets {
   readonly metrics: Metrics;
 }
 
+/** What targets are computed from: not the log-probabilities of the policy. */
+type TargetOutputs = Pick<ModelOutputs, 'entropy' | 'necs' | 'refLogprobs' | 'critic'>;
+
 /**
  * KL penalty, then advantages; or the advantages that the experiences bring.
  * @throws EngineError naming the experience of a number that is not finite
  */
 export function targetsOf(
   batch: PackedBatch,
-  outputs: ModelOutputs,
+  outputs: TargetOutputs,
   { batchAdvantage, klPenalty }: Pick<Algorithm, 'batchAdvantage' | 'klPenalty'>,
   state: TrainerState,
 ): Targets {
@@ -73,7 +76,7 @@ export function targetsOf(
 /** Rows of experts are masked: no advantages are computed for demonstrations. */
 function advantageInput(
   batch: PackedBatch,
-  { entropy, necs, refLogprobs, critic }: ModelOutputs,
+  { entropy, necs, refLogprobs, critic }: TargetOutputs,
 ): AdvantageInput {
   const { offsets, oldLogprobs } = batch.static;
   const hasTeacher = batch.calls.some(({ experience }) => experience.teacherLogprobs);

@@ -14,7 +14,7 @@ import {
 } from '@trinity-rft/core/internal';
 import { countMetrics, dataMetrics, outputMetrics } from './data-metrics.js';
 import { forwardBatch } from './forward.js';
-import { criticLoss, policyLoss } from './losses.js';
+import { criticLoss, expectedLossOf, policyLoss } from './losses.js';
 import { packBatch } from './pack.js';
 import { requirementsOf } from './requirements.js';
 import { stopwatch } from './stopwatch.js';
@@ -79,12 +79,21 @@ async function learn(lease: Lease, options: TrainStepOptions): Promise<TrainStep
     return { metrics, state };
   }
 
-  const outputs = await forwardBatch(batch, { engine, critic: critic?.engine, needs, time });
+  const trainsActor = !critic || step >= (critic.warmupSteps ?? 0);
+  const outputs = await forwardBatch(batch, {
+    engine,
+    critic: critic?.engine,
+    needs,
+    time,
+    expected: (others) =>
+      trainsActor && algorithm.expectedLoss
+        ? expectedLossOf(batch, targetsOf(batch, others, algorithm, state), { ...algorithm, step })
+        : undefined,
+  });
   const targets = targetsOf(batch, outputs, algorithm, state);
   const policy = policyLoss(batch, outputs, targets, { loss, needs, step });
   const value = valueLoss && critic && criticLoss(batch, outputs, targets, valueLoss);
 
-  const trainsActor = !critic || step >= (critic.warmupSteps ?? 0);
   const done = { batch, outputs, time };
   const actorUpdate = trainsActor
     ? await updateActor(engine, { ...done, loss: policy, optimizer })

@@ -75,6 +75,7 @@ export async function compositeEngine(options: CompositeOptions): Promise<Engine
 /** Its methods may need their object. */
 const trainerOf = ({ trainer }: Engine): TrainEngine => ({
   forward: (batch, options) => trainer.forward(batch, options),
+  forwardBackward: trainer.forwardBackward?.bind(trainer),
   backward: (pass, gradients) => trainer.backward(pass, gradients),
   step: (options) => trainer.step(options),
   publish: (version) => trainer.publish(version),

@@ -54,20 +54,20 @@ export async function openCritic(
 export async function checkCritic(stage: StageConfig, engines: EngineTable): Promise<void> {
   const { model, algorithm, trainer } = stage;
   if (!algorithm.needs.valueHead) return;
-  const { name, checkModel } = engineNamed(engines, trainer.critic.engine);
+  const engine = engineNamed(engines, trainer.critic.engine);
   const { criticModelPath: given, modelPath } = model;
   if (given !== undefined) {
     if (!(await isThere(given))) return;
-    await checkModel?.({ modelPath: given, weights: false });
+    await engine.checkModel?.({ modelPath: given, weights: false });
     await checkTokenizer(given, modelPath);
     return;
   }
-  if (name === stage.engine || !(await isThere(modelPath))) return;
+  if (engine.name === stage.engine || !(await isThere(modelPath))) return;
   try {
-    await checkModel?.({ modelPath });
+    await engine.checkModel?.({ modelPath });
   } catch (cause) {
     throw new ConfigError(
-      `is not set, so the critic would start from model.model_path, trained here by the engine "${name}": ${describeError(cause)} Name a folder with weights and the same tokenizer, which may be of a smaller model.`,
+      `is not set, so the critic would start from model.model_path, trained here by the engine "${engine.name}": ${describeError(cause)} Name a folder with weights and the same tokenizer, which may be of a smaller model.`,
       { code: 'CRITIC_UNUSABLE', cause },
     );
   }

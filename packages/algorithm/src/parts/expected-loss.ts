@@ -1,0 +1,26 @@
+/** The loss of an algorithm as engines may compute it themselves. */
+import type { Algorithm } from '@trinity-rft/core/internal';
+import { aggregationWeights, type Aggregation } from './aggregate.js';
+import type { LossPart } from './token-loss.js';
+
+/** Undefined where the objective is a sum of several losses, or has another form. */
+export function expectedLoss(
+  parts: readonly LossPart[],
+  aggregation: Aggregation,
+): Algorithm['expectedLoss'] {
+  const [known, ...others] = parts.map((part) => part.known);
+  if (known === undefined || others.length > 0) return undefined;
+  const { advantage = (A: number): number => A, aggregation: own, ...form } = known;
+  const { mode, norm } = own ?? aggregation;
+  return (input) => {
+    const weights = aggregationWeights(input, mode, { norm });
+    const { advantages, oldLogprobs } = input;
+    return {
+      ...form,
+      oldLogprobs,
+      advantages: Float32Array.from(weights, (weight, t) =>
+        weight === 0 ? 0 : weight * advantage(advantages[t]!),
+      ),
+    };
+  };
+}
