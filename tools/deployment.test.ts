@@ -1,9 +1,13 @@
 /** Units and manifests of the documentation: what they name exists, and what they refer to is there. */
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { describeBlock, listDocuments, readBlocks, type Block } from './readme/blocks.ts';
 import { commandFault } from './readme/commands.ts';
+import { programOf, startedService, type ComposeFile } from './readme/compose.ts';
+import { isConfiguration } from './readme/configurations.ts';
+import { plannedOf, startedBy } from './readme/planned.ts';
 
 const root = join(import.meta.dirname, '..');
 const blocks = listDocuments(root).flatMap((file) => readBlocks(root, file));
@@ -11,9 +15,12 @@ const blocks = listDocuments(root).flatMap((file) => readBlocks(root, file));
 const named = (all: readonly Block[]) =>
   all.map((block): [string, Block] => [describeBlock(block), block]);
 
-/** The arguments of `node_modules/.bin/trinity`, checked by the command itself. */
+const isOurs = ([program = '']: readonly string[]): boolean =>
+  program.endsWith('node_modules/.bin/trinity');
+
+/** What is wrong with a command of `node_modules/.bin/trinity`, as the command itself says. */
 async function faultOf(command: readonly string[]): Promise<string | undefined> {
-  expect(command[0]).toMatch(/node_modules\/\.bin\/trinity$/);
+  if (!isOurs(command)) return undefined;
   const text = ['trinity', ...command.slice(1)].join(' ');
   return commandFault(root, { text, isWhole: true });
 }
@@ -49,15 +56,18 @@ describe('units of systemd', () => {
       expect(value).not.toBe('');
       if (key === 'ExecStart') command = value ?? '';
     }
+    expect(command.split(' ')).toSatisfy(isOurs);
     expect(await faultOf(command.split(' '))).toBeUndefined();
   });
 });
 
 interface Container {
-  readonly command: readonly string[];
-  readonly workingDir: string;
-  readonly env?: readonly { readonly name: string }[];
-  readonly envFrom: readonly { readonly secretRef: { readonly name: string } }[];
+  readonly name: string;
+  readonly image: string;
+  readonly command?: readonly string[];
+  readonly env?: readonly { readonly name: string; readonly value?: string }[];
+  readonly envFrom?: readonly { readonly secretRef: { readonly name: string } }[];
+  readonly ports?: readonly { readonly containerPort: number }[];
   readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
 }
 
@@ -66,7 +76,7 @@ interface Pod {
   readonly containers: readonly Container[];
   readonly volumes?: readonly {
     readonly name: string;
-    readonly persistentVolumeClaim: { readonly claimName: string };
+    readonly persistentVolumeClaim?: { readonly claimName: string };
   }[];
 }
 
@@ -76,25 +86,55 @@ interface Manifest {
   readonly metadata: { readonly name: string };
   readonly spec?: {
     readonly podFailurePolicy?: unknown;
+    readonly replicas?: number;
+    readonly serviceName?: string;
     readonly selector?: { readonly matchLabels: unknown };
+    readonly ports?: readonly { readonly port: number }[];
     readonly template?: { readonly metadata?: { readonly labels: unknown }; readonly spec: Pod };
   };
 }
 
 const versions: Readonly<Record<string, string>> = {
   Secret: 'v1',
+  Service: 'v1',
   PersistentVolumeClaim: 'v1',
   Job: 'batch/v1',
   Deployment: 'apps/v1',
+  StatefulSet: 'apps/v1',
 };
+
+const readManifests = (text: string): readonly Manifest[] => {
+  const documents = parseAllDocuments(text);
+  expect(documents.flatMap(({ errors }) => errors)).toEqual([]);
+  return documents.map((document) => document.toJS() as Manifest);
+};
+
+/** Where the containers of a file are reached: by a Service, or each by the name of its pod. */
+function reached(manifests: readonly Manifest[]): ReadonlyMap<string, Container> {
+  const found = manifests.flatMap(({ kind, metadata: { name }, spec }) => {
+    const service = manifests.find(
+      (each) =>
+        each.kind === 'Service' &&
+        isDeepStrictEqual(each.spec?.selector, spec?.template?.metadata?.labels),
+    );
+    const [container] = spec?.template?.spec.containers ?? [];
+    const port = service?.spec?.ports?.[0]?.port;
+    if (service === undefined || container === undefined) return [];
+    expect(container.ports).toEqual([{ containerPort: port }]);
+    const named = kind === 'StatefulSet' ? service.metadata.name : undefined;
+    expect(spec?.serviceName).toBe(named);
+    const pods = Array.from({ length: spec?.replicas ?? 1 }, (_, i) => `${name}-${i}.`);
+    const hosts = ['', ...(kind === 'StatefulSet' ? pods : [])];
+    return hosts.map((pod) => [`${pod}${service.metadata.name}:${port}`, container] as const);
+  });
+  return new Map(found);
+}
 
 describe('manifests of Kubernetes', () => {
   const files = blocks.filter(({ words }) => words.includes('kubernetes'));
 
   it.each(named(files))('%s', async (_name, { text }) => {
-    const documents = parseAllDocuments(text);
-    expect(documents.flatMap(({ errors }) => errors)).toEqual([]);
-    const manifests = documents.map((document) => document.toJS() as Manifest);
+    const manifests = readManifests(text);
     const names = (kind: string): readonly string[] =>
       manifests.filter((each) => each.kind === kind).map(({ metadata }) => metadata.name);
     for (const { kind, apiVersion, spec } of manifests) {
@@ -107,8 +147,8 @@ describe('manifests of Kubernetes', () => {
       expect(template.spec.restartPolicy).toBe(policy);
       const { containers, volumes = [] } = template.spec;
       for (const { persistentVolumeClaim: claim } of volumes)
-        expect(names('PersistentVolumeClaim')).toContain(claim.claimName);
-      for (const { command, env = [], envFrom, volumeMounts = [] } of containers) {
+        expect([undefined, ...names('PersistentVolumeClaim')]).toContain(claim?.claimName);
+      for (const { command = [], env = [], envFrom = [], volumeMounts = [] } of containers) {
         for (const { secretRef } of envFrom) expect(names('Secret')).toContain(secretRef.name);
         for (const { name } of volumeMounts)
           expect(volumes.map((volume) => volume.name)).toContain(name);
@@ -120,5 +160,76 @@ describe('manifests of Kubernetes', () => {
     }
   });
 
-  it('are there', () => expect(files).toHaveLength(1));
+  it('are there', () => expect(files).toHaveLength(2));
+});
+
+const page = 'docs/guides/deployment.md';
+
+/** The configuration that a file belongs to is the last one before it. */
+function plannedFor({ line }: Block): ReturnType<typeof plannedOf> {
+  const before = (other: Block): boolean =>
+    other.file === page && other.line < line && isConfiguration(other);
+  const configuration = blocks.findLast(before);
+  expect(configuration).toBeDefined();
+  return plannedOf(root, configuration as Block);
+}
+
+const onPage = (word: string): Block => {
+  const found = blocks.filter(({ file, words }) => file === page && words.includes(word));
+  expect(found).toHaveLength(1);
+  return found[0] as Block;
+};
+
+describe('the page on deployment', () => {
+  it('has manifests that start what the plan says', () => {
+    const block = onPage('kubernetes');
+    const { servers, databaseImage } = plannedFor(block);
+    const places = reached(readManifests(block.text));
+    expect(servers.map(({ at }) => at)).toEqual([
+      'skyrl:8000',
+      'vllm-0.vllm:8000',
+      'vllm-1.vllm:8000',
+    ]);
+    for (const { at, words, env } of servers) {
+      const { command = [], env: given = [] } = places.get(at) ?? {};
+      expect(programOf(command)).toEqual(words);
+      for (const [name, value] of Object.entries(env))
+        expect(given).toContainEqual({ name, value });
+    }
+    expect(places.get('postgres:5432')?.image).toBe(databaseImage);
+  });
+
+  it('has a file for Docker Compose that starts what the plan says', async () => {
+    const block = onPage('compose');
+    const { services, volumes } = parse(block.text, { merge: true }) as ComposeFile;
+    const { servers } = plannedFor(block);
+    expect(servers.map(({ at }) => at)).toEqual(['skyrl:8000', 'vllm:8000']);
+    for (const { at, words, env } of servers) {
+      const service = services[at.split(':')[0] ?? ''];
+      const started = service && startedService(service);
+      expect(started?.words).toEqual(words);
+      expect(started?.env).toMatchObject(env);
+    }
+    for (const { volumes: mounted, depends_on: needed = {} } of Object.values(services)) {
+      const sources = mounted.map((each) => each.split(':')[0] ?? '').filter((one) => one !== '.');
+      expect(Object.keys(volumes)).toEqual(expect.arrayContaining(sources));
+      for (const name of Object.keys(needed)) expect(services[name]?.healthcheck).toBeDefined();
+    }
+    const run = services['run']?.command;
+    expect(run).toSatisfy(isOurs);
+    expect(await faultOf(run as readonly string[])).toBeUndefined();
+  });
+
+  it('starts every server of its commands as the plan says', () => {
+    const ray = blocks.find(({ file, text }) => file === page && text.includes('use_ray'));
+    const line = ray?.text.replaceAll('\\\n', ' ') ?? '';
+    const { words } = startedBy(line);
+    const after = blocks.find(
+      (each) => each.line > (ray?.line ?? 0) && each.file === page && isConfiguration(each),
+    );
+    const [planned] = plannedOf(root, after as Block).servers;
+    const flags = (all: readonly string[]) => all.filter((word) => word.startsWith('--'));
+    expect(flags(words)).toEqual(flags(planned?.words ?? []));
+    expect(words).toContain('Qwen/Qwen3-32B');
+  });
 });

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parseConfig, problemsOf, renderProblem } from '../packages/config/src/index.ts';
-import { onnxEngine } from '../packages/engine-onnx/src/index.ts';
-import { tinkerEngine } from '../packages/engine-tinker/src/index.ts';
+import { problemsOf, renderProblem } from '../packages/config/src/index.ts';
 import { renderAlgorithmDocs } from './algorithm-docs.ts';
 import { renderConfigDocs } from './config-docs.ts';
 import { describeBlock, listDocuments, readBlocks, type Block } from './readme/blocks.ts';
 import { commandFault, readCommands } from './readme/commands.ts';
+import { isConfiguration, readConfiguration } from './readme/configurations.ts';
 import { brokenLinks } from './readme/links.ts';
 import { runBlock } from './readme/run.ts';
 import { typeErrors } from './readme/type-check.ts';
@@ -18,22 +17,15 @@ const blocks = documents.flatMap((file) => readBlocks(root, file));
 const examples = blocks.filter(({ language }) => language === 'ts');
 const isFile = ({ words }: Block): boolean => /\.\w+$/.test(words[0] ?? '');
 
+const configurations = blocks.filter(isConfiguration);
+
 /** A part is read as the end of the whole configuration before it. */
 function configProblems({ file, line, text, words }: Block): readonly string[] {
-  const whole = blocks.findLast(
-    (other) =>
-      other.file === file &&
-      other.line < line &&
-      other.language === 'yaml' &&
-      !['part', 'kubernetes'].some((word) => other.words.includes(word)),
+  const whole = configurations.findLast(
+    (other) => other.file === file && other.line < line && !other.words.includes('part'),
   );
   try {
-    parseConfig(words.includes('part') ? `${whole?.text}${text}` : text, {
-      file,
-      engines: { onnx: onnxEngine, tinker: tinkerEngine },
-      env: {},
-      cwd: join(root, 'tools/readme/files'),
-    });
+    readConfiguration(root, words.includes('part') ? `${whole?.text}${text}` : text, file);
     return [];
   } catch (error) {
     const problems = problemsOf(error).map(renderProblem);
@@ -57,12 +49,9 @@ describe('the documentation', { tags: ['slow'] }, () => {
     expect(await runBlock(root, block, files)).toBeUndefined();
   });
 
-  it.for(
-    blocks
-      .filter(({ language, words }) => language === 'yaml' && !words.includes('kubernetes'))
-      .map((block) => [describeBlock(block), block] as const),
-  )('has a configuration without mistakes: %s', ([, block]) =>
-    expect(configProblems(block)).toEqual([]),
+  it.for(configurations.map((block) => [describeBlock(block), block] as const))(
+    'has a configuration without mistakes: %s',
+    ([, block]) => expect(configProblems(block)).toEqual([]),
   );
 
   it('names commands that exist', async () => {

@@ -271,7 +271,7 @@ describe('a plan', () => {
     );
     const at = rows.indexOf('  trains on  http://gpu-1:8000; a SkyRL server is started with');
     expect(rows[at + 1]).toBe(
-      `  uv run --no-project --python 3.12 --with 'skyrl[tinker,jax,gpu]==0.4.0' --with aiohttp --with psutil -m skyrl.tinker.api --base-model <cwd>/tiny --backend jax --backend-config '{"max_lora_adapters":8,"max_lora_rank":12,"train_micro_batch_size":4,"gradient_checkpointing":true}' --checkpoints-base skyrl-checkpoints --database-url sqlite:///skyrl.db --host 0.0.0.0 --port 8000`,
+      `  uv run --no-project --python 3.12 --with 'skyrl[tinker,jax,gpu]==0.4.0' --with aiohttp --with psutil -m skyrl.tinker.api --base-model <cwd>/tiny --backend jax --backend-config '{"max_lora_adapters":8,"max_lora_rank":12,"train_micro_batch_size":4,"gradient_checkpointing":true}' --checkpoints-base "$PWD/skyrl-checkpoints" --database-url sqlite:///skyrl.db --host 0.0.0.0 --port 8000`,
     );
     expect(rows[at + 3]).toContain(' --enable-lora --max-loras 2 --max-lora-rank 16 ');
     expect(rows.join('\n')).not.toMatch(/memory|processes/);

@@ -48,8 +48,8 @@ function skyrlCommand({ model, sampler }: StageConfig, address: string): string 
     ...['uv run --no-project --python 3.12', ...packages.map((name) => `--with ${quoted(name)}`)],
     ...['-m skyrl.tinker.api --base-model', quoted(model.tinker.baseModel ?? servedModel(model))],
     ...['--backend jax --backend-config', quoted(JSON.stringify(backend))],
-    // Without these it writes into its own package, and into /tmp.
-    ...['--checkpoints-base skyrl-checkpoints', '--database-url sqlite:///skyrl.db'],
+    // Without these it writes into its own package, and into /tmp. The first must be absolute.
+    ...['--checkpoints-base "$PWD/skyrl-checkpoints"', '--database-url sqlite:///skyrl.db'],
     ...addressOptions(address),
   ].join(' ');
 }

@@ -1,0 +1,36 @@
+/** Files of Docker Compose, as far as the documents use them. */
+import type { Started } from './planned.ts';
+import { startedBy } from './planned.ts';
+
+export interface Service {
+  readonly image: string;
+  readonly entrypoint?: readonly string[];
+  readonly command: string | readonly string[];
+  readonly environment: Readonly<Record<string, string | null>>;
+  /** `SOURCE:TARGET` or `SOURCE:TARGET:ro` */
+  readonly volumes: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly healthcheck?: { readonly test: readonly string[] };
+}
+
+export interface ComposeFile {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+}
+
+/** What a service runs, where `sh -c` is looked through. */
+export function startedService({ entrypoint = [], command, environment }: Service): Started {
+  // `$$` is how Compose writes a `$`.
+  const given = [command].flat().map((word) => word.replaceAll('$$', '$'));
+  const env = Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+  );
+  return { words: programOf([...entrypoint, ...given]), env };
+}
+
+/** The words of a command; of `sh -c` those that it turns into. */
+export function programOf(command: readonly string[]): readonly string[] {
+  const [shell, flag, script = ''] = command;
+  const line = shell === 'sh' && flag === '-c' ? script.split(/\bexec\s/).at(-1) : undefined;
+  return startedBy(line ?? command.join(' ')).words;
+}

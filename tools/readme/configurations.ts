@@ -1,0 +1,23 @@
+/** The configurations of the documents. */
+import { join } from 'node:path';
+import { parseConfig, type LoadedConfig } from '../../packages/config/src/index.ts';
+import { onnxEngine } from '../../packages/engine-onnx/src/index.ts';
+import { tinkerEngine } from '../../packages/engine-tinker/src/index.ts';
+import type { Block } from './blocks.ts';
+
+const others = ['kubernetes', 'compose'];
+
+export const isConfiguration = ({ language, words }: Block): boolean =>
+  language === 'yaml' && !others.some((word) => words.includes(word));
+
+/** The password of the database must not be seen anywhere. */
+const env = { DATABASE_URL: 'postgresql://trinity:hunter2@postgres/runs' };
+
+/** @throws ConfigError with every problem */
+export const readConfiguration = (root: string, text: string, file: string): LoadedConfig =>
+  parseConfig(text, {
+    file,
+    engines: { onnx: onnxEngine, tinker: tinkerEngine },
+    env,
+    cwd: join(root, 'tools/readme/files'),
+  });
