@@ -1,6 +1,8 @@
 /** What our own packages share; no promise of stability. */
 export { splitOf } from './native/splits.js';
 export { createEnvironments, type Environments } from './open/environments.js';
+export { patternOf } from './play/action-format.js';
+export { type Demonstration, demonstrate } from './play/demonstrate.js';
 export { beginEpisode, type GuardOptions, type GuardedEpisode } from './play/guarded-episode.js';
 export {
   type EpisodeEnd,

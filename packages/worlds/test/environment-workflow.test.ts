@@ -31,7 +31,7 @@ const world = (change: (world: World) => World = (same) => same) =>
   defineEnvironment({
     name: 'corridor',
     description: 'A corridor.',
-    play: { actionPattern: '<(\\w+)>' },
+    play: { actionFormat: '<{action}>' },
     open: () => nativeEnvironment(() => change(corridor())),
   });
 

@@ -15,8 +15,10 @@ import { asMessage, asObservation, readActions, type ReadAction } from './read-a
 
 export interface PlayOptions {
   readonly maxTurns: number;
-  /** See `PlayDefaults.actionPattern`, as a global expression. */
+  /** Global; the first group, or else the match, is the action. @default the whole text, trimmed */
   readonly actionPattern?: RegExp;
+  /** How an action is written, for a model whose text has none. @default the pattern */
+  readonly actionHint?: string;
   readonly reward: 'last' | 'sum' | 'max';
   /** A reward of the episode below it becomes 0. @default none */
   readonly rewardThreshold?: number;
@@ -104,8 +106,8 @@ class Play {
     const response = await this.#ask(model);
     if (response === undefined) return 'out_of_tokens';
     const tools = this.episode.tools ?? [];
-    const { actionPattern } = this.options;
-    const actions = readActions(response, { actionPattern, tools });
+    const { actionPattern, actionHint } = this.options;
+    const actions = readActions(response, { actionPattern, actionHint, tools });
     const isCut = response.finishReason === 'length';
     if (isCut && !(actionPattern && actions.every((each) => 'action' in each)))
       return 'out_of_tokens';

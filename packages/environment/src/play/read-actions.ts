@@ -9,20 +9,22 @@ export type ReadAction =
 
 export interface ReadOptions {
   readonly actionPattern?: RegExp;
+  /** How an action is written, for a model whose text has none. */
+  readonly actionHint?: string;
   readonly tools: readonly ToolDefinition[];
 }
 
 /** The tool calls in order, or else the text as one action. */
 export function readActions(
   { toolCalls, responseText }: ChatResponse,
-  { actionPattern, tools }: ReadOptions,
+  { actionPattern, actionHint, tools }: ReadOptions,
 ): readonly ReadAction[] {
   if (toolCalls.length > 0) return toolCalls.map((call) => ({ ...readCall(call, tools), call }));
   if (actionPattern === undefined) return [{ action: { type: 'text', text: responseText.trim() } }];
   const found = [...responseText.matchAll(actionPattern)].at(-1);
   const text = found?.[1] ?? found?.[0];
   return text === undefined
-    ? [{ refusal: `No action found. Write it so that it matches ${actionPattern.source}` }]
+    ? [{ refusal: `No action found. Write one as ${actionHint ?? actionPattern.source}` }]
     : [{ action: { type: 'text', text: text.trim() } }];
 }
 
@@ -55,7 +57,7 @@ export const asMessage = ({
   responseText,
   reasoningText,
   toolCalls,
-}: ChatResponse): ChatMessage => ({
+}: Pick<ChatResponse, 'responseText' | 'reasoningText' | 'toolCalls'>): ChatMessage => ({
   role: 'assistant',
   content: responseText,
   reasoning_content: reasoningText,

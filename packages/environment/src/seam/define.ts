@@ -10,10 +10,10 @@ export interface PlayDefaults {
   /** Calls of the model in an episode. @default 20 */
   readonly maxTurns?: number;
   /**
-   * A regular expression whose first group is the action in the model's text, which the last match
-   * wins. @default the whole text, trimmed
+   * How the model writes an action, with `{action}` in its place: `<action>{action}</action>`. The
+   * last one in its text counts. @default the whole text, trimmed
    */
-  readonly actionPattern?: string;
+  readonly actionFormat?: string;
   /** How the rewards of the steps become that of the episode. @default 'sum' */
   readonly reward?: 'last' | 'sum' | 'max';
 }
@@ -53,6 +53,8 @@ export interface EnvironmentDefinition {
   readonly name: string;
   readonly description: string;
   readonly play: PlayDefaults;
+  /** The schema of its arguments, if it has one. */
+  readonly args?: ArgsSchema;
   /** What is wrong with `environment_args`. */
   checkArgs(args: AnyArgs): readonly ArgProblem[];
   /** @throws ConfigError when the arguments are wrong; EnvironmentError */
@@ -85,6 +87,7 @@ export function defineEnvironment<Args = AnyArgs>(
     name: checkName('Environment', options.name),
     description,
     play,
+    args: schema,
     checkArgs: (given) => (schema === undefined ? [] : argProblems(schema, given, owner)),
     open: async (given, context) => open(read(given), context),
     tasks: tasks && ((range, given) => tasks(range, read(given))),

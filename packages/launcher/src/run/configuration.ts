@@ -10,7 +10,7 @@ import { readPluginNames } from '@trinity-rft/config/internal';
 import { type Clock, type EngineFactory } from '@trinity-rft/core';
 import { systemClock } from '@trinity-rft/core/internal';
 import type { EnvironmentDefinition } from '@trinity-rft/environment';
-import { createEnvironments } from '@trinity-rft/environment/internal';
+import { createEnvironments, drivers } from '@trinity-rft/environment/internal';
 import { type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { createRewardRegistry, createWorkflowRegistry } from '@trinity-rft/workflow/internal';
 import { builtInEnvironments } from '@trinity-rft/worlds';
@@ -63,6 +63,7 @@ export async function loadExtensions(
   const { workflows = [], rewardFns = [], algorithms = [], engines } = options;
   const plugins = await loadPlugins(options, projects);
   const environments = createEnvironments([
+    ...drivers,
     ...builtInEnvironments,
     ...plugins.environments,
     ...(options.environments ?? []),

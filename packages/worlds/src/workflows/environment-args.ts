@@ -2,7 +2,7 @@
 import type { ArgProblem } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/internal';
 import type { EnvironmentDefinition } from '@trinity-rft/environment';
-import type { Environments, PlayOptions } from '@trinity-rft/environment/internal';
+import { patternOf, type Environments, type PlayOptions } from '@trinity-rft/environment/internal';
 import { z } from 'zod';
 
 const positive = (expected = 'expected a number above 0') => z.number(expected).positive(expected);
@@ -63,10 +63,13 @@ export function playOptions(
   args: EnvironmentArgs,
   { play }: EnvironmentDefinition,
 ): Omit<PlayOptions, 'chat' | 'systemPrompt'> {
-  const pattern = args.action_pattern ?? play.actionPattern;
+  const { action_pattern: own } = args;
+  const { actionFormat: format } = play;
+  const ofWorld = format === undefined ? undefined : patternOf(format);
   return {
     maxTurns: args.max_turns ?? play.maxTurns ?? 20,
-    actionPattern: pattern === undefined ? undefined : new RegExp(pattern, 'g'),
+    actionHint: own ?? format,
+    actionPattern: own === undefined ? ofWorld : new RegExp(own, 'g'),
     reward: args.reward ?? play.reward ?? 'sum',
     rewardThreshold: args.reward_threshold,
   };

@@ -25,7 +25,7 @@ export const countdown = defineEnvironment({
   name: 'countdown',
   description: 'Reach a target by arithmetic over given numbers, in one answer.',
   args: argsSchema,
-  play: { maxTurns: 1, actionPattern: '<answer>([\\s\\S]*?)</answer>', reward: 'sum' },
+  play: { maxTurns: 1, actionFormat: '<answer>{action}</answer>', reward: 'sum' },
   open: ({ scoring }) =>
     nativeEnvironment(({ row }) => {
       const puzzle = readRow(rowSchema, row, 'countdown');

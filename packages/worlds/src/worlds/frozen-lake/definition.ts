@@ -26,7 +26,7 @@ export const frozenLake = defineEnvironment({
   name: 'frozen_lake',
   description: 'Walk over a frozen lake to the goal without falling into a hole.',
   args: argsSchema,
-  play: { maxTurns: 10, actionPattern: '```([\\s\\S]*?)```', reward: 'sum' },
+  play: { maxTurns: 10, actionFormat: '```{action}```', reward: 'sum' },
   open: (args) =>
     nativeEnvironment(({ row, seed }) =>
       walk(lakeOf(row, args), args.is_slippery ? deriveSeed(seed, 'slip') : undefined),

@@ -41,7 +41,7 @@ export const sudoku = defineEnvironment({
   name: 'sudoku',
   description: 'Complete a sudoku, in one answer or cell by cell.',
   args: argsSchema,
-  play: { maxTurns: 20, actionPattern: '<answer>([\\s\\S]*?)</answer>', reward: 'sum' },
+  play: { maxTurns: 20, actionFormat: '<answer>{action}</answer>', reward: 'sum' },
   open: (args) =>
     nativeEnvironment(({ row }) =>
       args.answer === 'grid'

@@ -32,7 +32,7 @@ export const webshop = defineEnvironment({
   name: 'webshop',
   description: 'Find, configure and buy the product that a customer describes.',
   args: argsSchema,
-  play: { maxTurns: 15, actionPattern: '<action>([\\s\\S]*?)</action>', reward: 'sum' },
+  play: { maxTurns: 15, actionFormat: '<action>{action}</action>', reward: 'sum' },
   open: async (args, { logger }) => {
     if (args.data_path === undefined)
       logger.info('webshop: the catalogue is generated, so scores are not those of WebShop.');

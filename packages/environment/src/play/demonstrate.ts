@@ -1,0 +1,65 @@
+/** Episodes that the solver of an environment plays, as conversations to imitate. */
+import type { ChatMessage, RawTask } from '@trinity-rft/core';
+import type { EnvironmentDefinition } from '../seam/define.js';
+import type { Action, StepResult } from '../seam/types.js';
+import { written } from './action-format.js';
+import type { GuardedEpisode } from './guarded-episode.js';
+import { asMessage, asObservation } from './read-actions.js';
+
+/** An episode of the solver. */
+export interface Demonstration {
+  /** As a model would have had it, with the system prompt first. */
+  readonly messages: readonly ChatMessage[];
+  /** Sum of the rewards. */
+  readonly reward: number;
+  readonly steps: number;
+  readonly isDone: boolean;
+}
+
+export interface DemonstrateOptions {
+  readonly definition: EnvironmentDefinition;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly row: RawTask;
+  readonly seed: number;
+  readonly maxTurns: number;
+}
+
+/** @param episode one that began with the row and the seed of the options */
+export async function demonstrate(
+  episode: GuardedEpisode,
+  { definition, args, row, seed, maxTurns }: DemonstrateOptions,
+): Promise<Demonstration> {
+  const { instructions, observation } = episode;
+  const messages: ChatMessage[] = [
+    ...(instructions === undefined ? [] : [{ role: 'system', content: instructions } as const]),
+    { role: 'user', content: observation },
+  ];
+  const solver = definition.solver?.({ row, seed }, args);
+  let seen: Pick<StepResult, 'observation' | 'done'> = { observation, done: false };
+  let [reward, steps] = [0, 0];
+  while (!seen.done && steps < maxTurns) {
+    const action = solver?.(seen.observation);
+    if (action === undefined) break;
+    const said = asAnswer(action, definition.play.actionFormat, steps);
+    messages.push(said);
+    const result = await episode.step(action);
+    reward += result.reward ?? 0;
+    steps++;
+    seen = result;
+    if (!result.done) messages.push(asObservation(result.observation, said.tool_calls?.[0]));
+  }
+  return { messages, reward, steps, isDone: seen.done };
+}
+
+/** The answer of a model that takes this action. */
+function asAnswer(action: Action, format: string | undefined, step: number): ChatMessage {
+  if (action.type === 'text')
+    return asMessage({ responseText: written(action.text, format), toolCalls: [] });
+  const { name, arguments: given } = action;
+  const call = {
+    id: `call_${step}`,
+    type: 'function',
+    function: { name, arguments: JSON.stringify(given) },
+  } as const;
+  return asMessage({ responseText: '', toolCalls: [call] });
+}
