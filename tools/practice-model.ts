@@ -17,7 +17,7 @@ const writeRows = (file: string, rows: readonly object[]): void =>
 
 /** Not the state of the optimizer, nor the manifest that lists it. */
 const isOfTheModel = (file: string): boolean =>
-  !['optimizer.safetensors', 'manifest.json'].includes(basename(file));
+  !['optimizer', 'manifest.json'].includes(basename(file));
 
 const printable = Array.from({ length: 95 }, (_, i) => String.fromCodePoint(32 + i)).join('');
 

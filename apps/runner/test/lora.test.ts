@@ -53,7 +53,7 @@ function recordOf(name: string) {
   return {
     lines: metricLines(folder).filter(({ role }) => role === 'trainer'),
     digest: weightsDigest(folder),
-    files: ['adapter_model.safetensors', 'optimizer.safetensors'].map((file) =>
+    files: ['adapter_model.safetensors', 'optimizer/moments.safetensors'].map((file) =>
       readFileSync(path.join(newest, file), 'base64'),
     ),
   };

@@ -181,10 +181,10 @@ describe('explorers in processes of their own', () => {
   });
 });
 
-describe('servers that sample beside the engine', () => {
-  const servers = (more: string): string => `explorer:\n  rollout_model:\n    ${more}`;
-  const vllm = (more: string): string => servers(`engine_type: vllm_async\n    ${more}`);
+const servers = (more: string): string => `explorer:\n  rollout_model:\n    ${more}`;
+const vllm = (more: string): string => servers(`engine_type: vllm_async\n    ${more}`);
 
+describe('servers that sample beside the engine', () => {
   it('are those of base_url, with the key of api_key', () => {
     const rest = vllm(
       'base_url: [http://a:8000/v1/, http://b:8001]\n    api_key: k\n    dtype: float32\n    tensor_parallel_size: 2',
@@ -322,6 +322,18 @@ describe('the engine of Tinker servers', () => {
     ],
   ])('cannot do %j %j', (rest, more, key) => {
     expect(check(rest, more)).toEqual([key]);
+  });
+
+  it('trains adapters that servers load which sample', () => {
+    const rest = vllm('base_url: http://a:8000');
+    expect(stageOf(cwd, yaml({ model, rest }), names)).toMatchObject({
+      engine: 'tinker',
+      sampler: { name: 'vllm' },
+    });
+    const unembed = model.replace('rank: 4', 'rank: 4, train_unembed: true');
+    expect(problems(cwd, yaml({ model: unembed, rest }), names).map(({ key }) => key)).toEqual([
+      'model.tinker.train_unembed',
+    ]);
   });
 
   it('is refused where there is none', () => {

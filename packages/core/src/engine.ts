@@ -129,7 +129,7 @@ interface SaveOptions {
   readonly optimizer: boolean;
   /**
    * Of adapters: also the whole model with them merged in. Without it, the folder is read with the
-   * model that they belong to.
+   * model that they belong to; without moments as well, by samplers alone.
    * @default true
    */
   readonly merged?: boolean;

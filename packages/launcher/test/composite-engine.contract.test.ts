@@ -38,6 +38,7 @@ async function openComposite(options: {
   const engine = await compositeEngine({
     engine: fakeEngine({ vocabSize, maxModelLen: 64 }),
     sampler,
+    adapters: options.lora,
     folder: path.join(root, `weights-${++opened}`),
     probe: Int32Array.from({ length: 12 }, (_, i) => (i * 7) % vocabSize),
   });

@@ -1,8 +1,16 @@
 /** A configuration that trains on one engine and samples on vLLM servers. */
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Engine, EngineFactory } from '@trinity-rft/core';
-import { fakeEngine, openFakeEngine, vllmStandIn, type VllmStandIn } from '@trinity-rft/testing';
+import { onnxEngine } from '@trinity-rft/engine-onnx';
+import { openTinkerServer, type TinkerModel } from '@trinity-rft/serve-tinker';
+import {
+  fakeEngine,
+  openFakeEngine,
+  testRuntime,
+  vllmStandIn,
+  type VllmStandIn,
+} from '@trinity-rft/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { bigramRuns, type BigramRuns } from './support/bigram-runs.js';
 
@@ -39,6 +47,9 @@ const runWith = (
   return runs.runWith(name, all, { engines: [bigrams], overrides });
 };
 
+/** Of the model and its texts. */
+const sizes = { model_path: 'model', max_prompt_tokens: 16, max_response_tokens: 4 };
+
 type Line = Readonly<Record<string, number>>;
 
 const metricsOf = (checkpoint: string): readonly Line[] =>
@@ -47,6 +58,12 @@ const metricsOf = (checkpoint: string): readonly Line[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Line);
 
+function differencesOf(checkpoint: string): readonly number[] {
+  const text = JSON.stringify(metricsOf(checkpoint));
+  const found = text.matchAll(/"training\/rollout_logprobs_diff_max":([^,}]+)/g);
+  return [...found].map(([, value]) => Number(value));
+}
+
 it('trains on what the servers sample, with the weights of every step', async () => {
   const { trainStep, checkpoint = '' } = await runWith('both');
   expect(trainStep).toBe(4);
@@ -54,11 +71,10 @@ it('trains on what the servers sample, with the weights of every step', async ()
     ({ requests }) => requests.filter((request) => request === '/collective_rpc').length,
   );
   expect(loads).toEqual([5, 5]);
-  const text = JSON.stringify(metricsOf(checkpoint));
-  const differences = [...text.matchAll(/"training\/rollout_logprobs_diff_max":([^,}]+)/g)];
+  const differences = differencesOf(checkpoint);
   expect(differences).toHaveLength(4);
-  expect(Math.max(...differences.map(([, value]) => Number(value)))).toBeLessThan(1e-5);
-  expect(text).not.toContain('secret');
+  expect(Math.max(...differences)).toBeLessThan(1e-5);
+  expect(JSON.stringify(metricsOf(checkpoint))).not.toContain('secret');
 });
 
 it('explores in a process of its own, which has no trainer', async () => {
@@ -69,6 +85,51 @@ it('explores in a process of its own, which has no trainer', async () => {
   expect(sides.map(({ trainStep }) => trainStep)).toEqual([4, 4]);
   const text = JSON.stringify(metricsOf(sides[0].checkpoint ?? ''));
   expect(text.match(/"rollout\/runs\/ok":8\b/g)).toHaveLength(4);
+});
+
+it('trains on a Tinker server, whose adapters the servers load, and leaves none behind', async () => {
+  const modelPath = path.join(runs.root, 'model');
+  const open: TinkerModel['open'] = (chosen) =>
+    onnxEngine.open({ ...chosen, modelPath, threads: 1 });
+  const tinker = await openTinkerServer({
+    model: { name: 'tiny', maxModelLen: 64, open },
+    directory: path.join(runs.root, 'tinker'),
+    runtime: testRuntime(),
+    apiKey: 'tml-test',
+  });
+  const { vocabSize, tokenizer } = runs;
+  const opened: Engine[] = [];
+  const openAdapter = async (folder?: string): Promise<Engine> => {
+    const lora = folder === undefined ? undefined : { path: path.join(folder, 'lora_adapter') };
+    const engine = await onnxEngine.open({ modelPath, lora, threads: 1 });
+    opened.push(engine);
+    await engine.trainer.publish(0);
+    await engine.sampler.adopt({ kind: 'published' }, 0);
+    return engine;
+  };
+  const vllm = await vllmStandIn({ open: openAdapter, vocabSize, tokenizer });
+  vi.stubEnv('TINKER_API_KEY', 'tml-test');
+  try {
+    const rollout_model = { engine_type: 'vllm', base_url: vllm.url, dtype: 'float32' };
+    const sections = {
+      model: { ...sizes, tinker: { base_url: tinker.url, rank: 2 } },
+      explorer: { rollout_model },
+      trainer: { trainer_type: 'tinker' },
+    };
+    const overrides = { buffer: { total_steps: 2 } };
+    const { trainStep, checkpoint = '' } = await runWith('tinker', sections, overrides);
+    expect(trainStep).toBe(2);
+    const loads = vllm.requests.filter((request) => request === '/v1/load_lora_adapter');
+    expect(loads).toHaveLength(3);
+    const differences = differencesOf(checkpoint);
+    expect(differences).toHaveLength(2);
+    expect(Math.max(...differences)).toBeLessThan(1e-4);
+    // That of the last checkpoint.
+    expect(globSync('tinker/*/sampler_weights/step-*', { cwd: runs.root })).toHaveLength(1);
+  } finally {
+    vi.unstubAllEnvs();
+    await Promise.all([vllm.close(), tinker.close(), ...opened.map((engine) => engine.close())]);
+  }
 });
 
 it('goes on with one server when the other is killed, and loses no run', async () => {

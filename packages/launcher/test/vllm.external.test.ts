@@ -88,6 +88,7 @@ async function openComposite(options: Partial<SamplerOptions>): Promise<Engine> 
   return compositeEngine({
     engine,
     sampler,
+    adapters: options.lora ?? false,
     folder: path.join(root, `weights-${++opened}`),
     probe: Int32Array.from({ length: 24 }, (_, i) => (i * 11) % vocabSize),
   });

@@ -2,10 +2,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { createModelFolder, onnxEngine } from '@trinity-rft/engine-onnx';
+import { paths } from '@trinity-rft/tinker-protocol';
+import { list } from 'tar';
 import { expect, it, onTestFinished } from 'vitest';
 import type { TinkerModel } from '../src/index.js';
 import {
+  apiKey,
   createSession,
   datum,
   modelOf,
@@ -59,6 +64,27 @@ it('trains adapters of the parts that are named, and samples with them', async (
   });
   for (const [i, expected] of (outputs[0]?.['logprobs'] ?? []).entries())
     expect(promptLogprobs?.[i]).toBeCloseTo(expected, 5);
+
+  const { path: address } = await model.call('save_weights_for_sampler', { path: 'final' });
+  const [, run = ''] = /^tinker:\/\/(.+)\/sampler_weights\/final$/.exec(String(address)) ?? [];
+  const headers = { 'x-api-key': apiKey };
+  const archive = url + paths.archive(run, 'final');
+  const sent = await fetch(archive, { headers, redirect: 'manual' });
+  const download = sent.headers.get('location') ?? '';
+  const answer = await fetch(download);
+  const bytes = new Uint8Array(await answer.arrayBuffer());
+  const names: string[] = [];
+  await pipeline(
+    Readable.from([bytes]),
+    list({ onReadEntry: (entry) => void names.push(entry.path) }),
+  );
+  expect(names).toEqual(['adapter_config.json', 'adapter_model.safetensors']);
+  for (const other of [archive, download.replace('final', 'other'), download.replace(/=./, '=_')])
+    expect((await fetch(other)).status).toBe(401);
+  const final = `${url}${paths.checkpoint(run, 'sampler_weights/final')}`;
+  for (const status of [204, 404])
+    expect((await fetch(final, { method: 'DELETE', headers })).status).toBe(status);
+
   const wrong = model.pass({ data: [datum([1, 99], { weights: [1] })] });
   await expect(wrong).rejects.toThrow(/token id 99; expected ids from 0 to 39/);
 });

@@ -173,7 +173,11 @@ export const model = section(
         seed: maybe(int(), 'Seed of the adapter. Default: that of the run.'),
         train_mlp: field(flag(), true, 'Adapt feed-forward layers.'),
         train_attn: field(flag(), true, 'Adapt attention layers.'),
-        train_unembed: field(flag(), true, 'Adapt the output layer.'),
+        train_unembed: field(
+          flag(),
+          true,
+          'Adapt the output layer. Never where vLLM samples, which takes no such adapter.',
+        ),
         base_url: maybe(
           text(),
           'Address of the server. Default: the environment variable TINKER_BASE_URL, else hosted Tinker.',

@@ -165,7 +165,7 @@ describe('a checkpoint', () => {
       '/config.json',
       '/lora_adapter/adapter_config.json',
       '/lora_adapter/adapter_model.safetensors',
-      '/lora_adapter/optimizer.safetensors',
+      '/lora_adapter/optimizer/moments.safetensors',
       '/model.safetensors',
     ]);
   });
@@ -229,7 +229,7 @@ describe('a checkpoint', () => {
       '/lora_adapter/adapter_config.json',
       '/lora_adapter/adapter_model.safetensors',
       '/lora_adapter/base_model.json',
-      '/lora_adapter/optimizer.safetensors',
+      '/lora_adapter/optimizer/moments.safetensors',
     ]);
     await one.trainer.save(whole, { optimizer: true });
     const merged = await open({ modelPath: whole });

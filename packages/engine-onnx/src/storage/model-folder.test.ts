@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -192,7 +192,7 @@ describe('weights that do not fit are rejected, with tensor, file and shapes:', 
 });
 
 describe('a checkpoint', () => {
-  it('keeps moments and step beside the weights, and drops them when saved without', async () => {
+  it('keeps moments and step where nobody takes them for weights, and drops them when saved without', async () => {
     const model = await loadModelFolder(join(fixtures, 'qwen3'));
     const optimizer = blankOptimizer(parameterSpecs(model.config), 12);
     optimizer.first.forEach((_, i) => (optimizer.first[i] = i / 7));
@@ -202,6 +202,15 @@ describe('a checkpoint', () => {
       weights: model.weights,
       optimizer,
     });
+    // vLLM reads all of these.
+    const weights = (await readdir(folder)).filter((name) => name.endsWith('.safetensors'));
+    expect(weights).toEqual(['model.safetensors']);
+    await rename(
+      join(folder, 'optimizer', 'moments.safetensors'),
+      join(folder, 'optimizer.safetensors'),
+    );
+    // As earlier versions wrote it.
+    expect((await loadCheckpoint(folder, model.config)).optimizer).toEqual(optimizer);
     await saveCheckpoint(folder, model, model.weights, undefined);
     expect(await loadCheckpoint(folder, model.config)).toEqual({ weights: model.weights });
   });

@@ -1,6 +1,6 @@
 /** The optimizer's moments and counter in a checkpoint folder. */
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core/internal';
 
@@ -10,7 +10,10 @@ import { blankOptimizer, momentTensors } from '../train/optimizer-file.js';
 import { isFile } from './files.js';
 import { openSafetensors, writeSafetensors, type SafetensorsFile } from './safetensors.js';
 
-const optimizerFile = 'optimizer.safetensors';
+/** Not beside the weights: vLLM reads every safetensors file there as weights. */
+const optimizerFile = join('optimizer', 'moments.safetensors');
+/** Where earlier versions wrote it. */
+const earlierFile = 'optimizer.safetensors';
 const optimizerFormat = 'trinity-rft-adamw-1';
 
 /**
@@ -23,8 +26,11 @@ export async function saveOptimizer(
   optimizer: OptimizerState | undefined,
 ): Promise<void> {
   const path = join(directory, optimizerFile);
-  if (optimizer === undefined) return rm(path, { force: true });
+  for (const old of [dirname(path), join(directory, earlierFile)])
+    await rm(old, { recursive: true, force: true });
+  if (optimizer === undefined) return;
   const metadata = { format: optimizerFormat, step: String(optimizer.step) };
+  await mkdir(dirname(path), { recursive: true });
   await writeSafetensors(path, momentTensors(specs, optimizer), { metadata });
 }
 
@@ -36,14 +42,20 @@ export async function loadOptimizer(
   directory: string,
   specs: readonly ParameterSpec[],
 ): Promise<OptimizerState | undefined> {
-  const path = join(directory, optimizerFile);
-  if (!(await isFile(path))) return undefined;
+  const path = await findOptimizer(directory);
+  if (path === undefined) return undefined;
   const file = await openSafetensors(path);
   try {
     return await readOptimizer(path, file, specs);
   } finally {
     await file.close();
   }
+}
+
+async function findOptimizer(directory: string): Promise<string | undefined> {
+  for (const name of [optimizerFile, earlierFile])
+    if (await isFile(join(directory, name))) return join(directory, name);
+  return undefined;
 }
 
 async function readOptimizer(

@@ -4,6 +4,7 @@ import { CheckpointError, EngineError } from '@trinity-rft/core/internal';
 import { weightsInfoAnswer } from '@trinity-rft/tinker-protocol';
 import type { Connection } from '../http/connection.js';
 import { createModel, type ModelContext, type ModelOptions } from '../remote/model.js';
+import { removeSaved } from '../remote/saved.js';
 import type { Trained } from '../train/trainer.js';
 import { adapterFolder, fetchAdapter } from './adapter.js';
 import { copyModelFiles } from './model-files.js';
@@ -21,17 +22,23 @@ export interface CheckpointOptions {
 export function createCheckpoints(options: CheckpointOptions): Pick<TrainEngine, 'save' | 'load'> {
   let saves = 0;
   return {
-    save: (directory, { optimizer }) => {
+    save: (directory, { optimizer, merged = true }) => {
       const name = `step-${options.trained.step}-${++saves}`;
-      return save(options, { directory, name, optimizer });
+      return optimizer || merged
+        ? save(options, { directory, name, optimizer })
+        : deliver(options, { directory, name });
     },
     load: (directory) => load(options, directory),
   };
 }
 
-interface SaveOptions {
+interface Target {
   readonly directory: string;
+  /** On the server. */
   readonly name: string;
+}
+
+interface SaveOptions extends Target {
   readonly optimizer: boolean;
 }
 
@@ -56,6 +63,17 @@ async function save(
     step,
     optimizer,
   });
+}
+
+/** The adapter alone, for samplers elsewhere: nothing of it stays on the server. */
+async function deliver(
+  { trained: { model }, connection, context: { logger } }: CheckpointOptions,
+  { directory, name }: Target,
+): Promise<void> {
+  const saved = { modelId: model.id, kind: 'sampler_weights', name } as const;
+  await model.saveAdapter(name);
+  await fetchAdapter(connection, saved, adapterFolder(directory));
+  await removeSaved({ connection, logger }, saved);
 }
 
 /** A server may keep its archives to itself: its checkpoints are good all the same. */

@@ -1,6 +1,5 @@
 /** How weights get from the model that is trained to the sampler. */
-import { paths, parseTinkerPath, samplingSessionAnswer } from '@trinity-rft/tinker-protocol';
-import { describeError } from '@trinity-rft/core';
+import { samplingSessionAnswer } from '@trinity-rft/tinker-protocol';
 import {
   createModel,
   type ModelContext,
@@ -8,6 +7,7 @@ import {
   type RemoteModel,
 } from '../remote/model.js';
 import type { Connection } from '../http/connection.js';
+import { removeSaved } from '../remote/saved.js';
 import { holdSampling, type SamplingHandle } from './handle.js';
 
 /**
@@ -69,35 +69,20 @@ export function deliverWeights({
     });
     return holdSampling(answer.sampling_session_id, { logger });
   };
-  const removeLater = (path: string): void => {
-    removeWeights(connection, path).catch((error: unknown) =>
-      logger.warn(`${path} stays on the Tinker server: ${describeError(error)}`),
-    );
-  };
 
   return {
     ofModel: async (model) => {
       if (sampling === 'snapshot') return holdSampling(await model.saveForSampling(), { logger });
-      const path = await model.saveWeights(`sync-${++copies}`);
+      const name = `sync-${++copies}`;
+      const path = await model.saveWeights(name);
       try {
         return await ofCopy(path);
       } finally {
-        removeLater(path);
+        void removeSaved({ connection, logger }, { modelId: model.id, kind: 'weights', name });
       }
     },
     ofCheckpoint: ({ weights, sampler }) =>
       sampling === 'snapshot' ? ofSession({ model_path: sampler }) : ofCopy(weights),
     ofBase: () => ofSession({ base_model: modelOptions.baseModel }),
   };
-}
-
-/** Deletes what was saved. Paths that another program made are left alone. */
-async function removeWeights(connection: Connection, path: string): Promise<void> {
-  const parsed = parseTinkerPath(path);
-  if (parsed === undefined) return;
-  await connection.send({
-    method: 'DELETE',
-    path: paths.checkpoint(parsed.modelId, `${parsed.kind}/${parsed.name}`),
-    what: `delete ${path}`,
-  });
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Engine } from '@trinity-rft/core';
 import type { StageConfig } from '@trinity-rft/config';
 import type { WeightTransport } from '@trinity-rft/synchronizer';
+import { takesAdapters } from './models/samplers.js';
 
 export interface StageTransport extends WeightTransport {
   /** Removes its files. */
@@ -28,7 +29,11 @@ function memoryTransport({ trainer, sampler }: Engine): StageTransport {
   };
 }
 
-function checkpointTransport(stage: StageConfig, { trainer, sampler }: Engine): StageTransport {
+function checkpointTransport(
+  stage: StageConfig,
+  { capabilities, trainer, sampler }: Engine,
+): StageTransport {
+  const merged = !takesAdapters(stage, capabilities);
   const root = path.join(stage.jobDirectory, 'sync');
   const folder = (version: number): string => path.join(root, `version_${version}`);
   const remove = (directory: string): Promise<void> =>
@@ -38,7 +43,7 @@ function checkpointTransport(stage: StageConfig, { trainer, sampler }: Engine): 
     publish: async (version) => {
       // The first time, also remove what a killed process left behind.
       if (last === undefined) await remove(root);
-      await trainer.save(folder(version), { optimizer: false });
+      await trainer.save(folder(version), { optimizer: false, merged });
       if (last !== undefined && last !== version) await remove(folder(last));
       last = version;
     },

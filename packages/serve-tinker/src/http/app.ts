@@ -2,9 +2,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import { describeError, type Logger } from '@trinity-rft/core';
 import { Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { Refusal } from '../refusals/refusal.js';
 import type { Service } from '../service/service.js';
+import { addArchiveRoutes, isSigned } from './archive-routes.js';
 import { addCheckpointRoutes } from './checkpoint-routes.js';
 import { addSamplingRoutes } from './sampling-routes.js';
 import { addSessionRoutes } from './session-routes.js';
@@ -22,23 +22,20 @@ export interface AppOptions {
 export function createApp({ service, apiKey, logger }: AppOptions): Hono {
   const app = new Hono();
   app.use(async ({ req }, next) => {
-    if (!isHealth(req.path) && !hasKey(req.raw, apiKey))
+    if (!isHealth(req.path) && !hasKey(req.raw, apiKey) && !isSigned(req.url, apiKey))
       throw new Refusal(
         401,
         'The key is missing or wrong. Send the key of the server as x-api-key.',
       );
     return next();
   });
-  app.use(
-    bodyLimit({
-      maxSize: maxBody,
-      onError: () => {
-        throw new Refusal(413, `The body has more than ${maxBody / 2 ** 20} MiB. Send fewer data.`);
-      },
-    }),
-  );
+  app.use(({ req }, next) => {
+    assertSize(req.raw);
+    return next();
+  });
   for (const add of [addSessionRoutes, addTrainingRoutes, addSamplingRoutes, addCheckpointRoutes])
     add(app, service);
+  addArchiveRoutes(app, service, apiKey);
   app.notFound((context) => context.json({ detail: 'Not Found' }, 404));
   app.onError((error, context) => {
     if (error instanceof Refusal) return context.json({ detail: error.message }, error.status);
@@ -46,6 +43,15 @@ export function createApp({ service, apiKey, logger }: AppOptions): Hono {
     return context.json({ detail: describeError(error) }, 500);
   });
   return app;
+}
+
+/** A body without a length may have any. */
+function assertSize({ headers }: Request): void {
+  const limit = `${maxBody / 2 ** 20} MiB`;
+  if (headers.has('transfer-encoding'))
+    throw new Refusal(413, `The body has no content-length. Send one, of at most ${limit}.`);
+  if (Number(headers.get('content-length') ?? 0) > maxBody)
+    throw new Refusal(413, `The body has more than ${limit}. Send fewer data.`);
 }
 
 const isHealth = (path: string): boolean => path === '/api/v1/healthz';

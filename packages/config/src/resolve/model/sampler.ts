@@ -33,6 +33,7 @@ export function deriveSampler(context: StageContext): SamplerConfig | undefined 
       ['explorer', 'constrained_decoding'],
       `got true, but ${name} servers cannot restrict answers here. Set it to false.`,
     );
+  checkOutputLayer(context, name);
   const { dtype } = input;
   return {
     name,
@@ -45,6 +46,17 @@ export function deriveSampler(context: StageContext): SamplerConfig | undefined 
       enforceEager: input.enforce_eager,
     },
   };
+}
+
+/** Servers of the Tinker protocol adapt it unless they are told otherwise. */
+function checkOutputLayer(context: StageContext, name: string): void {
+  const path: KeyPath = ['model', 'tinker', 'train_unembed'];
+  if (context.isSet(...path) && context.input.model.tinker.train_unembed)
+    context.report(
+      path,
+      `got true, but ${name} servers take no adapter of the output layer. Use false.`,
+      [at('engine_type')],
+    );
 }
 
 function warnOfNoServers(context: StageContext, name: string | undefined): void {

@@ -11,6 +11,8 @@ export interface CompositeOptions {
   /** Its sampler is not used. */
   readonly engine: Engine;
   readonly sampler: RemoteSampler;
+  /** The sampler takes adapters. */
+  readonly adapters: boolean;
   /** Published weights are written here; both programs must see it under this path. */
   readonly folder: string;
   /** The text of the proof. [at least 2] */
@@ -27,7 +29,7 @@ interface Published {
 const keptFolders = 2;
 
 export async function compositeEngine(options: CompositeOptions): Promise<Engine> {
-  const { engine, sampler, folder } = options;
+  const { engine, sampler, adapters, folder } = options;
   // What a killed process left behind.
   await rm(folder, { recursive: true, force: true });
   const published: Published[] = [];
@@ -35,7 +37,7 @@ export async function compositeEngine(options: CompositeOptions): Promise<Engine
 
   const publish = async (version: number): Promise<void> => {
     const directory = path.join(folder, `${++count}-version_${version}`);
-    await engine.trainer.save(directory, { optimizer: false });
+    await engine.trainer.save(directory, { optimizer: false, merged: !adapters });
     published.push({ version, directory, probe: await scoreProbe(engine.trainer, options.probe) });
   };
   const adoptPublished = async (version: number): Promise<void> => {

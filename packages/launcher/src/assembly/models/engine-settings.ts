@@ -5,7 +5,7 @@ import type { Environment } from '@trinity-rft/buffer/internal';
 
 /** Undefined for engines without a section of their own. */
 export function engineSettings(
-  { engine, model }: StageConfig,
+  { engine, model, sampler }: StageConfig,
   env: Environment = process.env,
 ): TinkerSettings | undefined {
   if (engine !== tinkerEngine.name) return undefined;
@@ -18,6 +18,7 @@ export function engineSettings(
     seed,
     trainMlp,
     trainAttn,
-    trainUnembed,
+    // Samplers take no adapter of the output layer.
+    trainUnembed: trainUnembed && sampler === undefined,
   };
 }

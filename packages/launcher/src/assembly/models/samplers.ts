@@ -22,6 +22,12 @@ const samplers: Readonly<Record<SamplerConfig['name'], SamplerFactory>> = { vllm
 export const samplesElsewhere = ({ sampler, mode, part }: StageConfig): boolean =>
   sampler !== undefined && mode !== 'train' && part !== 'train';
 
+/** Weights travel as adapters: the sampler has the model that they belong to. */
+export const takesAdapters = (
+  { model, sampler }: Pick<StageConfig, 'model' | 'sampler'>,
+  { fullParameter }: EngineCapabilities,
+): boolean => model.lora !== undefined || (sampler !== undefined && !fullParameter);
+
 interface TrainerParts {
   readonly format: ChatFormat;
   readonly capabilities: EngineCapabilities;
@@ -34,13 +40,15 @@ export async function openWithSampler(
   { format, capabilities, openTrainer }: TrainerParts,
 ): Promise<Engine> {
   const { stage } = context;
-  const sampler = await openSampler(context, format);
+  const adapters = takesAdapters(stage, capabilities);
+  const sampler = await openSampler(context, { format, adapters });
   if (stage.part === 'explore')
     return { capabilities, trainer: noTrainer, sampler, close: () => sampler.close() };
   try {
     return await compositeEngine({
       engine: await openTrainer(),
       sampler,
+      adapters,
       folder: path.join(stage.jobDirectory, 'sync'),
       probe: probeTokens(format, sampler.maxModelLen),
     });
@@ -52,7 +60,7 @@ export async function openWithSampler(
 
 function openSampler(
   { stage, startModel, runtime }: StageContext,
-  { tokenizer }: ChatFormat,
+  { format, adapters }: { readonly format: ChatFormat; readonly adapters: boolean },
 ): Promise<RemoteSampler> {
   const { sampler, model, explorer, synchronizer } = stage;
   if (sampler === undefined)
@@ -62,9 +70,9 @@ function openSampler(
   return samplers[sampler.name].open({
     modelPath: startModel,
     servers: sampler.servers,
-    lora: model.lora !== undefined,
+    lora: adapters,
     maxModelLen: model.maxModelLen,
-    vocabulary: vocabularySample(tokenizer),
+    vocabulary: vocabularySample(format.tokenizer),
     // Elsewhere nothing is in flight when weights move, or must end on those it began with.
     inFlight: synchronizer.syncStyle === 'fully_async' ? 'continue' : 'finish',
     tolerance: sampler.tolerance,

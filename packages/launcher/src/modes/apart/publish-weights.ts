@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
-import type { TrainEngine } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core';
 import type {
   DeliveryProbe,
   Membership,
@@ -11,6 +11,7 @@ import type {
   RunStore,
 } from '@trinity-rft/core/internal';
 import { probeTokens } from '../../assembly/models/probe.js';
+import { takesAdapters } from '../../assembly/models/samplers.js';
 import type { StageTransport } from '../../assembly/transport.js';
 import { listName, writeWeightList } from './weight-files.js';
 
@@ -18,7 +19,7 @@ export interface PublishOptions {
   readonly stage: StageConfig;
   readonly store: RunStore;
   readonly member: Membership;
-  readonly trainer: TrainEngine;
+  readonly engine: Pick<Engine, 'capabilities' | 'trainer'>;
   /** Of the model: the text that is scored may not be longer. */
   readonly maxModelLen: number;
   readonly format: ChatFormat;
@@ -47,11 +48,12 @@ async function publish(
   options: PublishOptions,
   { version, exploredUpTo }: Pick<PublishedWeights, 'version' | 'exploredUpTo'>,
 ): Promise<void> {
-  const { stage, store, member, trainer } = options;
+  const { stage, store, member, engine } = options;
   const filling = `${folderOf(stage, version)}.tmp`;
   await rm(filling, { recursive: true, force: true });
   await mkdir(filling, { recursive: true });
-  await trainer.save(filling, { optimizer: false });
+  const merged = !takesAdapters(stage, engine.capabilities);
+  await engine.trainer.save(filling, { optimizer: false, merged });
   const { list, digest } = await writeWeightList(filling, { run: stage.name, version });
   const probe = await scoreProbe(options);
   const inStore = stage.synchronizer.syncMethod === 'memory';
@@ -95,7 +97,7 @@ async function removeOld({ stage, store, member }: PublishOptions): Promise<void
 }
 
 async function scoreProbe({
-  trainer,
+  engine: { trainer },
   maxModelLen,
   format,
 }: PublishOptions): Promise<DeliveryProbe> {

@@ -95,10 +95,10 @@ async function exploredElsewhere(
   };
   return {
     share: (inner) => shareStore(inner, { store, member, takeCollected, onStored }),
-    openExploreSide: async (_context, { engine: { trainer, sampler }, format }) => {
-      const { maxModelLen } = sampler;
+    openExploreSide: async (_context, { engine, format }) => {
+      const { maxModelLen } = engine.sampler;
       const own = { maxModelLen, onAdopt };
-      const transport = publishingTransport({ stage, store, member, trainer, format, ...own });
+      const transport = publishingTransport({ stage, store, member, engine, format, ...own });
       return { runs, transport, failed: seat.lost };
     },
   };
