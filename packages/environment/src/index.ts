@@ -1,9 +1,19 @@
+export type { McpServer } from './drivers/mcp/connection.js';
+export {
+  mcpEnvironment,
+  type McpCall,
+  type McpEnd,
+  type McpEnvironmentOptions,
+  type McpStart,
+} from './drivers/mcp/mcp-environment.js';
+export { mcp } from './drivers/mcp/mcp.js';
 export {
   serveEnvironment,
   type EnvironmentServer,
   type EnvironmentServerOptions,
 } from './drivers/openenv-server/serve.js';
 export { openenv } from './drivers/openenv/openenv.js';
+export { python } from './drivers/python/python.js';
 export { nativeEnvironment, type World } from './native/native-environment.js';
 export { rowsOfSplit } from './native/splits.js';
 export {

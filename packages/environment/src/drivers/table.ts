@@ -1,5 +1,7 @@
 /** Environments of other systems, by the name that `workflow_args.environment` has. */
 import type { EnvironmentDefinition } from '../seam/define.js';
+import { mcp } from './mcp/mcp.js';
 import { openenv } from './openenv/openenv.js';
+import { python } from './python/python.js';
 
-export const drivers: readonly EnvironmentDefinition[] = [openenv];
+export const drivers: readonly EnvironmentDefinition[] = [mcp, openenv, python];

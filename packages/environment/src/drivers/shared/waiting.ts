@@ -35,6 +35,19 @@ export async function within<T>(
   }
 }
 
+/** Stops waiting, not the work, when `signal` aborts. @throws CancelledError; what `work` throws */
+export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(cancelled(signal));
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
 export function cancelled({ reason }: AbortSignal): Error {
   if (reason instanceof CancelledError) return reason;
   return new CancelledError('The run has ended.', { reason: 'aborted', cause: reason });

@@ -1,0 +1,237 @@
+"""Python environments for @trinity-rft/environment: a JSON message on each line of standard input and output.
+
+> {"id": 1, "method": "make", "params": {"kind": "textarena", "name": "FrozenLake-v0", "config": {}}}
+> {"id": 2, "method": "reset", "params": {"episode": "e1", "seed": 7, "task": {}}}
+< {"id": 2, "result": {"observation": "...", "info": {}}}
+> {"id": 3, "method": "step", "params": {"episode": "e1", "action": "[down]"}}
+< {"id": 3, "result": {"observation": "...", "reward": 1.0, "done": true, "info": {}}}
+> {"id": 4, "method": "close", "params": {"episode": "e1"}}
+< {"id": 5, "error": {"type": "KeyError", "message": "'e9'"}}
+
+An environment has `reset(seed=..., task=...)`, which returns an observation or (observation, info), and `step(action)`,
+which returns (observation, reward, done), (observation, reward, done, info), or Gymnasium's five values.
+Of `info`, `refused`, `truncated` and `instructions` are read. `close()` is optional.
+"""
+
+import importlib
+import json
+import os
+import sys
+import tempfile
+import warnings
+
+warnings.filterwarnings("ignore")
+
+
+class Gymnasium:
+    """Text spaces, and numbered actions by number or by the names in `actions`."""
+
+    def __init__(self, name, actions=None, **config):
+        import gymnasium
+
+        self.env, self.actions = gymnasium.make(name, **config), actions or []
+
+    def see(self, observation):
+        drawn = self.env.render() if self.env.render_mode == "ansi" else None
+        return drawn if isinstance(drawn, str) else str(observation)
+
+    def reset(self, seed, task):
+        observation, _ = self.env.reset(seed=seed, options=task.get("options"))
+        return self.see(observation)
+
+    def step(self, action):
+        space, word = self.env.action_space, action.strip()
+        if hasattr(space, "n"):
+            number = self.actions.index(word) if word in self.actions else int(word) if word.isdigit() else -1
+            if not space.contains(number):
+                names = ", ".join(self.actions) or "a number from 0 to {}".format(space.n - 1)
+                return "That is no action. Write {}.".format(names), None, False, {"refused": True}
+            action = number
+        observation, reward, terminated, truncated, _ = self.env.step(action)
+        return self.see(observation), reward, terminated, truncated, {}
+
+    def close(self):
+        self.env.close()
+
+
+class TextArena:
+    """Games for one player. The observations repeat the history, so only what is new is sent."""
+
+    def __init__(self, name, **config):
+        import textarena
+
+        self.env = textarena.make(name, **config)
+
+    def see(self):
+        before, now = self.text, self.env.get_observation()[1]
+        now = now if isinstance(now, str) else "\n".join(str(message[1]) for message in now)
+        self.text = now
+        return now[len(before):].strip("\n") if now.startswith(before) else now
+
+    def reset(self, seed, task):
+        self.text = ""
+        self.env.reset(num_players=1, seed=seed)
+        return self.see()
+
+    def step(self, action):
+        done, _ = self.env.step(action)
+        if not done:
+            return self.see(), None, False
+        rewards, info = self.env.close()
+        # A game without an outcome has no rewards; the bridge's caller tells that from a reward of 0.
+        return "", (rewards or {}).get(0), True
+
+
+class ReasoningGym:
+    """A question and its grader. A task may have its own `config`."""
+
+    def __init__(self, name, **config):
+        import reasoning_gym
+
+        self.create, self.name, self.config = reasoning_gym.create_dataset, name, config
+
+    def reset(self, seed, task):
+        config = {**self.config, **task.get("config", {})}
+        self.data = self.create(task.get("name", self.name), size=1, seed=seed, **config)
+        return self.data[0]["question"]
+
+    def step(self, action):
+        return "", self.data.score_answer(answer=action, entry=self.data[0]), True
+
+
+class TextWorld:
+    """A game file, in `name` or a task's `game`, or a challenge such as tw-simple that is generated from the seed."""
+
+    def __init__(self, name, **config):
+        import textworld
+
+        self.textworld, self.name, self.config, self.env = textworld, name, config, None
+
+    def game(self, seed, name):
+        from textworld.challenges import CHALLENGES
+
+        if name not in CHALLENGES:
+            return name
+        key = "{}-{}-{}.z8".format(name, seed, "-".join(map(str, self.config.values())))
+        options = self.textworld.GameOptions()
+        options.seeds, options.path = seed, os.path.join(tempfile.gettempdir(), "trinity-" + key)
+        if not os.path.exists(options.path):
+            game = CHALLENGES[name][1]({"test": False, **self.config}, options)
+            self.textworld.generator.compile_game(game, options)
+        return options.path
+
+    def reset(self, seed, task):
+        self.close()
+        wanted = self.textworld.EnvInfos(max_score=True, score=True, won=True, lost=True, policy_commands=True)
+        self.env = self.textworld.start(self.game(seed, task.get("game", self.name)), wanted)
+        state, self.score = self.env.reset(), 0
+        return state.feedback, {"solution": state.policy_commands}
+
+    def step(self, action):
+        state, score, done = self.env.step(action)
+        reward, self.score = (score - self.score) / (state.max_score or 1), score
+        return state.feedback, reward, done
+
+    def close(self):
+        if self.env:
+            self.env.close()
+
+
+class ScienceWorld:
+    """A task by name, such as find-living-thing; its variation is that of the task or of the seed."""
+
+    idle = []
+
+    def __init__(self, name, simplifications="easy", steps=100, solution=False):
+        self.name, self.simplifications, self.steps, self.solution = name, simplifications, steps, solution
+        self.env = None
+
+    def reset(self, seed, task):
+        # Each has a Java virtual machine, whose start takes seconds.
+        if self.env is None:
+            from scienceworld import ScienceWorldEnv
+
+            self.env = self.idle.pop() if self.idle else ScienceWorldEnv("", envStepLimit=self.steps)
+        name = task.get("name", self.name)
+        variation = task.get("variation", seed % self.env.get_max_variations(name))
+        self.env.load(name, variation, self.simplifications, generateGoldPath=self.solution)
+        observation, _ = self.env.reset()
+        self.score = 0
+        info = {"solution": self.env.get_gold_action_sequence()} if self.solution else {}
+        return self.env.get_task_description() + "\n" + observation, info
+
+    def step(self, action):
+        observation, _, done, info = self.env.step(action)
+        # It ends with -100 after an action that cannot be undone.
+        score = max(0, info["score"]) / 100
+        reward, self.score = score - self.score, score
+        return observation, reward, done
+
+    def close(self):
+        if self.env:
+            self.idle.append(self.env)
+            self.env = None
+
+
+kinds = {
+    "gymnasium": Gymnasium,
+    "textarena": TextArena,
+    "reasoning_gym": ReasoningGym,
+    "textworld": TextWorld,
+    "scienceworld": ScienceWorld,
+}
+
+
+class Bridge:
+    def __init__(self):
+        self.episodes = {}
+
+    def make(self, kind, name, config, path):
+        sys.path.insert(0, path)
+        module, _, function = kind.partition(":")
+        create = getattr(importlib.import_module(module), function) if function else kinds[kind]
+        self.create = lambda: create(**config) if name is None else create(name, **config)
+        # Finds out at once what is not installed.
+        self.spare = self.create()
+
+    def reset(self, episode, seed, task):
+        env, self.spare = self.spare or self.create(), None
+        self.episodes[episode] = env
+        result = env.reset(seed=seed, task=task)
+        observation, info = result if isinstance(result, tuple) else (result, {})
+        return {"observation": observation, "info": info}
+
+    def step(self, episode, action):
+        result = self.episodes[episode].step(action)
+        observation, reward, done, *rest = result
+        truncated, info = rest if len(rest) == 2 else (False, rest[0] if rest else {})
+        info = {**info, "truncated": bool(truncated or info.get("truncated"))}
+        reward = None if reward is None else float(reward)
+        return {"observation": observation, "reward": reward, "done": bool(done or info["truncated"]), "info": info}
+
+    def close(self, episode):
+        env = self.episodes.pop(episode, None)
+        if hasattr(env, "close"):
+            env.close()
+
+
+def main():
+    # Libraries print to standard output: only this copy of it carries messages.
+    wire = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    bridge = Bridge()
+    for line in sys.stdin:
+        message = json.loads(line)
+        answer = {"id": message["id"]}
+        try:
+            answer["result"] = getattr(bridge, message["method"])(**message["params"])
+            text = json.dumps(answer, default=str, allow_nan=False)
+        except Exception as error:
+            problem = {"type": type(error).__name__, "message": str(error)[:1000]}
+            text = json.dumps({"id": message["id"], "error": problem})
+        wire.write(text + "\n")
+        wire.flush()
+
+
+if __name__ == "__main__":
+    main()

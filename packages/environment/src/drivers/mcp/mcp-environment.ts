@@ -1,0 +1,236 @@
+/** Environments of MCP servers: tools are the server's, the reward is a function over what they did. */
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import {
+  describeError,
+  TrinityError,
+  type ArgsSchema,
+  type RawTask,
+  type ToolDefinition,
+} from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
+import {
+  defineEnvironment,
+  type EnvironmentDefinition,
+  type EnvironmentOptions,
+} from '../../seam/define.js';
+import type { Action, Environment, Episode, StepResult } from '../../seam/types.js';
+import { broken, within } from '../shared/waiting.js';
+import { connectMcp, type McpConnection, type McpServer } from './connection.js';
+import { folderNames, type FolderNames } from './folder-names.js';
+
+/** A call of a tool that the server took or refused. */
+export interface McpCall {
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly result: string;
+  readonly refused: boolean;
+}
+
+/** Where an episode takes place. */
+export interface McpStart {
+  readonly row: RawTask;
+  /** 32-bit, unsigned; the same for all runs of a task. */
+  readonly seed: number;
+  /** Of this episode alone, empty at first and deleted at the end. The policy sees it as /workspace. */
+  readonly folder: string;
+}
+
+/** What an episode ended with. */
+export interface McpEnd extends McpStart {
+  /** In order. */
+  readonly calls: readonly McpCall[];
+  /** The policy's last text; undefined when it ran out of turns or tokens. */
+  readonly answer: string | undefined;
+}
+
+export interface McpEnvironmentOptions<Args> extends Pick<
+  EnvironmentOptions<Args>,
+  'name' | 'description' | 'play' | 'tasks' | 'solver'
+> {
+  /** See `EnvironmentOptions.args`. */
+  readonly args?: ArgsSchema<Args>;
+  /** The server of an episode: a fresh process, or a session of its own. */
+  readonly server: (start: McpStart, args: Args) => McpServer;
+  /** Fills the folder before the server starts. @default it stays empty */
+  readonly prepare?: (start: McpStart, args: Args) => Promise<void> | void;
+  /** The first message. @default the row's `prompt` */
+  readonly prompt?: (start: McpStart, args: Args) => string;
+  /** System prompt. @default none */
+  readonly instructions?: string;
+  /** Names of the tools that the policy may call. @default all of the server */
+  readonly tools?: readonly string[] | ((args: Args) => readonly string[] | undefined);
+  /** The verdict over the end: a finite number. What it throws breaks the episode. */
+  readonly reward: (end: McpEnd, args: Args) => Promise<number> | number;
+  /** For the start of a server, in seconds. @default 60 */
+  readonly startTimeout?: number;
+  /** For a call, and for the reward, in seconds. @default 120 */
+  readonly timeout?: number;
+}
+
+/**
+ * Declares an environment of an MCP server. The policy calls tools until it answers with a text, which
+ * ends the episode.
+ * @throws ConfigError when the name is empty or has characters that are not allowed
+ */
+export function mcpEnvironment<Args = Readonly<Record<string, unknown>>>(
+  options: McpEnvironmentOptions<Args>,
+): EnvironmentDefinition {
+  const { name, description, play, tasks, solver, args } = options;
+  return defineEnvironment<Args>({
+    name,
+    description,
+    play,
+    tasks,
+    solver,
+    args,
+    open: (given) => openMcp(options, given),
+  });
+}
+
+function openMcp<Args>(options: McpEnvironmentOptions<Args>, args: Args): Environment {
+  const { server, prepare, startTimeout = 60 } = options;
+  return {
+    reset: async ({ row, seed }, signal) => {
+      const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'trinity-mcp-')));
+      const start: McpStart = { row, seed, folder };
+      let connection: McpConnection | undefined;
+      try {
+        await prepare?.(start, args);
+        const patience = { ms: startTimeout * 1000, signal };
+        const observation = promptOf(options, args, start);
+        connection = await connectMcp(server(start, args), folder, patience);
+        return mcpEpisode(options, args, { start, observation, connection });
+      } catch (error) {
+        await end(connection, folder);
+        throw error;
+      }
+    },
+    // Each episode stops its own server.
+    close: async () => undefined,
+  };
+}
+
+interface Begun {
+  readonly start: McpStart;
+  readonly observation: string;
+  readonly connection: McpConnection;
+}
+
+function mcpEpisode<Args>(
+  options: McpEnvironmentOptions<Args>,
+  args: Args,
+  { start, observation, connection }: Begun,
+): Episode {
+  const { instructions, timeout = 120 } = options;
+  const names = folderNames(start.folder);
+  const tools = allowedTools(options, args, connection, names);
+  const allowed = new Set(tools.map((tool) => tool.function.name));
+  const calls: McpCall[] = [];
+  let closing: Promise<void> | undefined;
+  const patience = (signal: AbortSignal) => ({ ms: timeout * 1000, signal });
+
+  const grade = async (answer: string | undefined, signal: AbortSignal): Promise<number> => {
+    const end = { ...start, calls: [...calls], answer };
+    const late = () => noVerdict(options.name, `not within ${timeout} s`);
+    return within(patience(signal), late, () => verdict(options, end, args));
+  };
+
+  async function step(action: Action, signal: AbortSignal): Promise<StepResult> {
+    if (action.type === 'text')
+      return { observation: '', reward: await grade(action.text, signal), done: true };
+    const { name } = action;
+    if (!allowed.has(name))
+      return { observation: `There is no tool "${name}".`, done: false, refused: true };
+    const given = names.real(action.arguments);
+    const { text, refused } = await connection.call(name, given, patience(signal));
+    const result = names.shown(text);
+    calls.push({ name, arguments: given, result, refused });
+    return { observation: result, done: false, refused };
+  }
+
+  return {
+    observation: names.shown(observation),
+    instructions,
+    tools,
+    step,
+    grade: (signal) => grade(undefined, signal),
+    close: () => (closing ??= end(connection, start.folder)),
+  };
+}
+
+async function end(connection: McpConnection | undefined, folder: string): Promise<void> {
+  await connection?.close();
+  await rm(folder, { recursive: true, force: true });
+}
+
+function promptOf<Args>(options: McpEnvironmentOptions<Args>, args: Args, start: McpStart): string {
+  const { prompt = ownPrompt } = options;
+  return prompt(start, args);
+}
+
+function ownPrompt({ row }: McpStart): string {
+  const { prompt } = row;
+  if (typeof prompt === 'string') return prompt;
+  throw new TaskError('The task has no "prompt": add it to the row, or give mcpEnvironment one.', {
+    code: 'TASK_ROW',
+  });
+}
+
+/** @throws EnvironmentError when the server lacks one that is allowed */
+function allowedTools<Args>(
+  { name, tools: given }: McpEnvironmentOptions<Args>,
+  args: Args,
+  { tools }: McpConnection,
+  names: FolderNames,
+): readonly ToolDefinition[] {
+  const allowed = typeof given === 'function' ? given(args) : given;
+  const missing = allowed?.find((wanted) => !tools.some((tool) => tool.name === wanted));
+  if (missing !== undefined)
+    throw noTool(
+      name,
+      missing,
+      tools.map((tool) => tool.name),
+    );
+  return tools
+    .filter((tool) => allowed?.includes(tool.name) ?? true)
+    .map(({ name: toolName, description, inputSchema }) => ({
+      type: 'function',
+      function: {
+        name: toolName,
+        description: description === undefined ? undefined : names.shown(description),
+        parameters: inputSchema,
+      },
+    }));
+}
+
+const noTool = (name: string, missing: string, tools: readonly string[]) =>
+  broken(
+    'ENVIRONMENT_START_FAILED',
+    `The MCP server of "${name}" has no tool "${missing}", only ${tools.join(', ')}.`,
+  );
+
+/** @throws EnvironmentError */
+async function verdict<Args>(
+  { name, reward }: McpEnvironmentOptions<Args>,
+  end: McpEnd,
+  args: Args,
+): Promise<number> {
+  let value: number;
+  try {
+    value = await reward(end, args);
+  } catch (cause) {
+    if (TrinityError.is(cause)) throw cause;
+    throw noVerdict(name, `it threw ${describeError(cause)}`, cause);
+  }
+  if (Number.isFinite(value)) return value;
+  throw noVerdict(name, `it returned ${value}, which is no finite number`);
+}
+
+const noVerdict = (name: string, why: string, cause?: unknown) =>
+  broken(
+    'ENVIRONMENT_NO_VERDICT',
+    `The reward function of "${name}" gave no verdict: ${why}.`,
+    cause,
+  );

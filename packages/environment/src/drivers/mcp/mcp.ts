@@ -1,0 +1,108 @@
+/** MCP servers by configuration alone: files before and after say what the task was. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { TaskError } from '@trinity-rft/core/internal';
+import { z } from 'zod';
+import { mcpEnvironment, type McpEnd, type McpStart } from './mcp-environment.js';
+
+const mcpArgs = z
+  .strictObject({
+    /** A program that speaks over standard input and output, started for every run. */
+    command: z.string().min(1).optional(),
+    /** `{folder}` is the run's own folder. */
+    args: z.array(z.string()).default([]),
+    env: z.record(z.string(), z.string()).default({}),
+    /** Or a server that speaks streamable HTTP; every run has a session. */
+    url: z.url().optional(),
+    headers: z.record(z.string(), z.string()).default({}),
+    /** Names of the tools that the policy may call. Default: all. */
+    tools: z.array(z.string()).min(1).optional(),
+  })
+  .refine(({ command, url }) => (command === undefined) !== (url === undefined), {
+    error: 'Name either the command of a server or its url.',
+    path: ['command'],
+  });
+type McpArgs = z.infer<typeof mcpArgs>;
+
+const texts = z.record(z.string(), z.string());
+const rowSchema = z.object({
+  prompt: z.string(),
+  files: texts.default({}),
+  /** null: the file must not exist. */
+  expected_files: z.record(z.string(), z.string().nullable()).default({}),
+  expected_answer: z.string().optional(),
+});
+type Row = z.infer<typeof rowSchema>;
+
+/** The reward is 1 where all files, and the answer, are as the task expects them, else 0. */
+export const mcp = mcpEnvironment<McpArgs>({
+  name: 'mcp',
+  description:
+    'The tools of an MCP server; graded by the files and the answer that a task expects.',
+  args: mcpArgs,
+  server: ({ folder }, { command, args, env, url, headers }) => {
+    const fill = (text: string): string => text.replaceAll('{folder}', folder);
+    if (command === undefined) return { url: url ?? '', headers };
+    const filled = Object.entries(env).map(([name, value]) => [name, fill(value)] as const);
+    return { command, args: args.map(fill), env: Object.fromEntries(filled) };
+  },
+  prepare: async (start) => {
+    for (const [name, text] of Object.entries(readRow(start).files)) {
+      const file = inside(start, name);
+      await mkdir(path.dirname(file), { recursive: true });
+      await writeFile(file, text);
+    }
+  },
+  prompt: (start) => readRow(start).prompt,
+  tools: ({ tools }) => tools,
+  reward: async (end) => {
+    const row = readRow(end);
+    const isRight = answerIsRight(row, end) && (await filesAreRight(row, end));
+    return isRight ? 1 : 0;
+  },
+});
+
+const answerIsRight = ({ expected_answer: expected }: Row, { answer }: McpEnd): boolean =>
+  expected === undefined || answer?.trim() === expected.trim();
+
+async function filesAreRight({ expected_files: expected }: Row, end: McpEnd): Promise<boolean> {
+  for (const [name, text] of Object.entries(expected)) {
+    if ((await textOf(inside(end, name))) !== text) return false;
+  }
+  return true;
+}
+
+/** null where there is no file. */
+async function textOf(file: string): Promise<string | null> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return null;
+    throw error;
+  }
+}
+
+/** @throws TaskError for a file outside of the folder */
+function inside({ folder }: McpStart, name: string): string {
+  const file = path.resolve(folder, name);
+  if (file.startsWith(folder + path.sep)) return file;
+  throw new TaskError(`"${name}" is not in the folder of the run: write relative names.`, {
+    code: 'TASK_ROW',
+  });
+}
+
+/** @throws TaskError */
+function readRow({ row }: McpStart): Row {
+  const read = rowSchema.safeParse(row);
+  const expects = ({ expected_files: files, expected_answer: answer }: Row): boolean =>
+    Object.keys(files).length > 0 || answer !== undefined;
+  if (read.success && expects(read.data)) return read.data;
+  const why = read.success
+    ? 'it expects nothing: add expected_files or expected_answer.'
+    : z.prettifyError(read.error);
+  throw new TaskError(
+    `A task of mcp has "prompt", and may have "files", "expected_files" and "expected_answer"; ${why}`,
+    { code: 'TASK_ROW' },
+  );
+}

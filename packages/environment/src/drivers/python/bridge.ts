@@ -1,0 +1,173 @@
+/** A process that takes a JSON message on each line, one at a time, and answers in the same way. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { describeError, type EnvironmentError } from '@trinity-rft/core';
+import { z } from 'zod';
+import { broken, shorten, within } from '../shared/waiting.js';
+
+export interface BridgeOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+export interface Bridge {
+  /** Calls that are under way or wait for their turn. */
+  readonly load: number;
+  /** Undefined while it lives. */
+  failure(): EnvironmentError | undefined;
+  /**
+   * What the process answers. Whoever stops waiting does not stop it: other episodes live there.
+   * @throws EnvironmentError; one of a deadline or a disorder ends the process
+   */
+  call(method: string, params: object, timeoutMs: number): Promise<unknown>;
+  close(): void;
+}
+
+const answerSchema = z.object({
+  id: z.number(),
+  result: z.unknown().optional(),
+  error: z.object({ type: z.string(), message: z.string() }).optional(),
+});
+type Answer = z.infer<typeof answerSchema>;
+
+interface Waiting extends PromiseWithResolvers<Answer> {
+  readonly id: number;
+}
+
+/** Of what it wrote to standard error, in characters. */
+const keptLength = 2000;
+
+export function startBridge({ command, args }: BridgeOptions): Bridge {
+  const name = [command, ...args].join(' ');
+  const child = spawn(command, args, {
+    stdio: 'pipe',
+    // Its own group: environments start programs of their own, such as Java.
+    detached: process.platform !== 'win32',
+  });
+  const { signal } = new AbortController();
+  let failure: EnvironmentError | undefined;
+  let waiting: Waiting | undefined;
+  let [nextId, load, lastWords] = [1, 0, ''];
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const fail = (error: EnvironmentError): void => {
+    if (failure !== undefined) return;
+    failure = error;
+    waiting?.reject(error);
+    kill(child);
+  };
+  const receive = (line: string): void => {
+    const answer = readAnswer(line);
+    if (answer === undefined) return fail(malformed(name, line));
+    if (answer.id !== waiting?.id) return fail(outOfOrder(name, answer.id, waiting?.id));
+    waiting.resolve(answer);
+    waiting = undefined;
+  };
+
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    lastWords = (lastWords + text).slice(-keptLength);
+  });
+  createInterface({ input: child.stdout }).on('line', receive);
+  // A process that is gone says so by its 'close'.
+  child.stdin.on('error', () => undefined);
+  child.once('error', (cause) => fail(notStarted(name, cause)));
+  child.once('close', (code, killer) => fail(ended(name, code ?? killer, lastWords)));
+
+  async function send(method: string, params: object, ms: number): Promise<unknown> {
+    if (failure !== undefined) throw failure;
+    const mine: Waiting = { ...Promise.withResolvers<Answer>(), id: nextId++ };
+    waiting = mine;
+    child.stdin.write(`${JSON.stringify({ id: mine.id, method, params })}\n`);
+    const late = () => silent(name, method, ms, lastWords);
+    try {
+      const { error, result } = await within({ ms, signal }, late, () => mine.promise);
+      if (error === undefined) return result;
+      throw raised(name, method, error, lastWords);
+    } catch (error) {
+      if (waiting === mine) fail(error as EnvironmentError);
+      throw error;
+    }
+  }
+
+  return {
+    get load() {
+      return load;
+    },
+    failure: () => failure,
+    call: async (method, params, timeoutMs) => {
+      load++;
+      const mine = turn.then(() => send(method, params, timeoutMs));
+      turn = mine.catch(() => undefined).finally(() => load--);
+      return mine;
+    },
+    close: () => fail(ended(name, 'closed', lastWords)),
+  };
+}
+
+function readAnswer(line: string): Answer | undefined {
+  try {
+    return answerSchema.parse(JSON.parse(line));
+  } catch {
+    return undefined;
+  }
+}
+
+function kill(child: ChildProcess): void {
+  child.stdin?.end();
+  try {
+    if (process.platform === 'win32' || child.pid === undefined) child.kill('SIGKILL');
+    else process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+const said = (lastWords: string): string =>
+  lastWords.trim() === '' ? '' : ` It wrote last: ${lastWords.trim()}`;
+
+const notStarted = (name: string, cause: unknown) =>
+  broken(
+    'ENVIRONMENT_START_FAILED',
+    `\`${name}\` cannot be started: ${describeError(cause)}. Name a Python in environment_args.python.`,
+    cause,
+  );
+
+const ended = (name: string, code: number | string | null, lastWords: string) =>
+  broken(
+    'ENVIRONMENT_CLOSED',
+    `\`${name}\` ended (${code}), and its episodes with it.${said(lastWords)}`,
+  );
+
+const silent = (name: string, method: string, ms: number, lastWords: string) =>
+  broken(
+    'ENVIRONMENT_DEADLINE',
+    `\`${name}\` did not answer "${method}" within ${ms / 1000} s and was killed. Raise environment_args.${method === 'step' ? 'timeout' : 'start_timeout'} if that can be right.${said(lastWords)}`,
+  );
+
+const malformed = (name: string, line: string) =>
+  broken(
+    'ENVIRONMENT_ANSWER',
+    `\`${name}\` wrote what is no answer and was killed: ${shorten(line)}`,
+  );
+
+const outOfOrder = (name: string, id: number, expected: number | undefined) =>
+  broken(
+    'ENVIRONMENT_ORDER',
+    `\`${name}\` answered request ${id} while ${expected ?? 'none'} was open, and was killed: answers cannot be told apart.`,
+  );
+
+function raised(
+  name: string,
+  method: string,
+  { type, message }: { readonly type: string; readonly message: string },
+  lastWords: string,
+): EnvironmentError {
+  const missing = type === 'ModuleNotFoundError' || type === 'ImportError';
+  const fix = missing
+    ? ' Install it with pip for that Python, or name another in environment_args.python.'
+    : said(lastWords);
+  return broken(
+    'ENVIRONMENT_RAISED',
+    `\`${name}\` raised at "${method}": ${type}: ${message}.${fix}`,
+  );
+}

@@ -1,0 +1,128 @@
+/** Environments that are written in Python. */
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { z } from 'zod';
+import { defineEnvironment } from '../../seam/define.js';
+import type { Environment, Episode } from '../../seam/types.js';
+import { createStartCheck } from '../shared/starts.js';
+import { abortable, broken } from '../shared/waiting.js';
+import { type PythonArgs, pythonArgs } from './args.js';
+import type { Bridge, BridgeOptions } from './bridge.js';
+import { createBridges } from './bridges.js';
+
+/** Gymnasium, TextArena, Reasoning Gym, TextWorld, ScienceWorld, and the user's own. */
+export const python = defineEnvironment<PythonArgs>({
+  name: 'python',
+  description: 'Environments in Python: Gymnasium, TextArena, Reasoning Gym, TextWorld, others.',
+  args: pythonArgs,
+  open: (args) => openBridged(args, { command: args.python, args: ['-u', script()] }),
+});
+
+/** The Python side, which lies beside `src` and `dist`. */
+export function script(): string {
+  const manifest = createRequire(import.meta.url).resolve('@trinity-rft/environment/package.json');
+  return path.join(path.dirname(manifest), 'python', 'bridge.py');
+}
+
+/**
+ * Starts the first process, which finds out what is not installed.
+ * @param program what speaks the protocol of python/bridge.py
+ * @throws EnvironmentError
+ */
+export async function openBridged(args: PythonArgs, program: BridgeOptions): Promise<Environment> {
+  const { kind, name = null, config, processes } = args;
+  const startMs = args.start_timeout * 1000;
+  const params = { kind, name, config, path: path.resolve(args.path) };
+  const bridges = createBridges({ program, processes, params, startMs });
+  const checkStart = createStartCheck(`The ${kind} environment ${name ?? ''}`.trim());
+  let episodes = 0;
+  try {
+    await bridges.some();
+  } catch (error) {
+    bridges.close();
+    throw error;
+  }
+  return {
+    reset: async (start, signal) => {
+      const bridge = await abortable(bridges.some(), signal);
+      const episode = `e${++episodes}`;
+      const call = bridge.call('reset', { episode, seed: start.seed, task: start.row }, startMs);
+      try {
+        const answer = readAs(resetSchema, await abortable(call, signal), kind, 'reset');
+        if (args.check_starts) checkStart(start, answer.observation);
+        return bridgedEpisode(bridge, episode, answer, args);
+      } catch (error) {
+        forget(bridge, episode);
+        throw error;
+      }
+    },
+    close: async () => bridges.close(),
+  };
+}
+
+const resetSchema = z.object({
+  observation: z.string(),
+  info: z.object({ instructions: z.string().optional() }).default({}),
+});
+const stepSchema = z.object({
+  observation: z.string(),
+  reward: z.number().nullish(),
+  done: z.boolean(),
+  info: z
+    .object({ refused: z.boolean().optional(), truncated: z.boolean().optional() })
+    .default({}),
+});
+
+/** @throws EnvironmentError */
+function readAs<T>(schema: z.ZodType<T>, answer: unknown, kind: string, method: string): T {
+  const read = schema.safeParse(answer);
+  if (read.success) return read.data;
+  throw broken(
+    'ENVIRONMENT_ANSWER',
+    `The ${kind} environment answered "${method}" with what is none of an observation (a text), reward (a number) and done: ${z.prettifyError(read.error)}`,
+  );
+}
+
+function bridgedEpisode(
+  bridge: Bridge,
+  episode: string,
+  { observation, info }: z.infer<typeof resetSchema>,
+  { kind, instructions = info.instructions, timeout }: PythonArgs,
+): Episode {
+  const ms = timeout * 1000;
+  let [isOpen, hasReward] = [true, false];
+  return {
+    observation,
+    instructions,
+    step: async (action, signal) => {
+      if (action.type === 'tool') return { observation: noTools, done: false, refused: true };
+      const call = bridge.call('step', { episode, action: action.text }, ms);
+      const result = readAs(stepSchema, await abortable(call, signal), kind, 'step');
+      const reward = result.reward ?? undefined;
+      hasReward ||= reward !== undefined;
+      if (result.done && !hasReward) throw noVerdict(kind);
+      return { observation: result.observation, reward, done: result.done, ...flags(result.info) };
+    },
+    close: async () => {
+      if (isOpen) forget(bridge, episode);
+      isOpen = false;
+    },
+  };
+}
+
+/** Whether the process still lives does not matter: it holds the episode. */
+function forget(bridge: Bridge, episode: string): void {
+  bridge.call('close', { episode }, closeMs).catch(() => undefined);
+}
+
+const closeMs = 60_000;
+
+const noTools = 'There are no tools here: write the action.';
+
+const flags = ({ refused, truncated }: z.infer<typeof stepSchema>['info']) => ({
+  refused,
+  truncated,
+});
+
+const noVerdict = (kind: string) =>
+  broken('ENVIRONMENT_NO_VERDICT', `The ${kind} environment ended an episode without a reward.`);

@@ -1,0 +1,168 @@
+/** Servers of npm over stdio, one over HTTP, and one that breaks. */
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { silentLogger } from '@trinity-rft/core/internal';
+import { expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { mcpEnvironment, type McpEnd } from '../../src/drivers/mcp/mcp-environment.js';
+import { mcp } from '../../src/drivers/mcp/mcp.js';
+import type { Action, EnvironmentDefinition, Episode } from '../../src/index.js';
+
+const { signal } = new AbortController();
+const resolve = (name: string): string => createRequire(import.meta.url).resolve(name);
+const node = process.execPath;
+const call = (name: string, args: Record<string, unknown> = {}): Action => ({
+  type: 'tool',
+  name,
+  arguments: args,
+});
+const say = (text: string): Action => ({ type: 'text', text });
+
+async function begin(
+  definition: EnvironmentDefinition,
+  args: Record<string, unknown>,
+  row: Record<string, unknown>,
+): Promise<Episode> {
+  const environment = await definition.open(args, { logger: silentLogger, signal });
+  const episode = await environment.reset({ row, seed: 1 }, signal);
+  onTestFinished(() => episode.close());
+  return episode;
+}
+
+const filesystem = {
+  command: node,
+  args: [resolve('@modelcontextprotocol/server-filesystem/dist/index.js'), '{folder}'],
+};
+
+it('moves files with the filesystem server, graded by the folder', async () => {
+  const row = {
+    prompt: 'Move a.txt into the folder done.',
+    files: { 'a.txt': 'hello', 'done/b.txt': 'there' },
+    expected_files: { 'a.txt': null, 'done/a.txt': 'hello', 'done/b.txt': 'there' },
+  };
+  const args = { ...filesystem, tools: ['move_file', 'list_directory'] };
+  const play = async (actions: readonly Action[]): Promise<readonly unknown[]> => {
+    const episode = await begin(mcp, args, row);
+    expect(episode.observation).toBe('Move a.txt into the folder done.');
+    expect(episode.tools?.map((tool) => tool.function.name)).toEqual([
+      'list_directory',
+      'move_file',
+    ]);
+    const seen: unknown[] = [];
+    for (const action of actions) seen.push(await episode.step(action, signal));
+    await episode.close();
+    return seen;
+  };
+  const [source, destination] = ['/workspace/a.txt', '/workspace/done/a.txt'];
+  const [, outside, hidden, moved, end] = await play([
+    call('list_directory', { path: '/workspace' }),
+    call('list_directory', { path: '/etc' }),
+    call('write_file', { path: '/workspace/x', content: '' }),
+    call('move_file', { source, destination }),
+    say('Moved.'),
+  ]);
+  expect(outside).toMatchObject({
+    refused: true,
+    observation: /outside.*\/etc not in \/workspace/,
+  });
+  expect(hidden).toMatchObject({ refused: true, observation: /no tool "write_file"/ });
+  expect(moved).toMatchObject({ refused: false, observation: /moved \/workspace\/a.txt/ });
+  expect(end).toMatchObject({ done: true, reward: 1 });
+  const [lazy] = await play([say('Moved.')]);
+  expect(lazy).toMatchObject({ done: true, reward: 0 });
+});
+
+it('notes a fact with the memory server, graded by a function over the end', async () => {
+  const ends: McpEnd[] = [];
+  const remember = mcpEnvironment({
+    name: 'remember',
+    description: 'Note what was said.',
+    server: ({ folder }) => ({
+      command: node,
+      args: [resolve('@modelcontextprotocol/server-memory/dist/index.js')],
+      env: { MEMORY_FILE_PATH: `${folder}/memory.json` },
+    }),
+    reward: (end) => {
+      ends.push(end);
+      return end.calls.filter(({ name, refused }) => name === 'create_entities' && !refused).length;
+    },
+  });
+  const episode = await begin(remember, {}, { prompt: 'Ada likes tea.' });
+  const bad = await episode.step(call('create_entities', { entities: 'Ada' }), signal);
+  expect(bad).toMatchObject({ refused: true, observation: /array/ });
+  const entities = [{ name: 'Ada', entityType: 'person', observations: ['likes tea'] }];
+  await episode.step(call('create_entities', { entities }), signal);
+  expect(await episode.grade?.(signal)).toBe(1);
+  const { folder = '', answer } = ends[0] ?? {};
+  expect(answer).toBeUndefined();
+  expect(existsSync(`${folder}/memory.json`)).toBe(true);
+  await episode.close();
+  expect(existsSync(folder)).toBe(false);
+});
+
+it('plays over HTTP', async () => {
+  const server = createServer((request, response) => {
+    const mcpServer = new McpServer({ name: 'http', version: '1' });
+    mcpServer.registerTool('double', { inputSchema: { n: z.number() } }, ({ n }) => ({
+      content: [{ type: 'text', text: String(2 * n) }],
+    }));
+    const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
+    void mcpServer.connect(transport).then(() => transport.handleRequest(request, response));
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  const episode = await begin(mcp, { url }, { prompt: 'Double 21.', expected_answer: '42' });
+  expect(await episode.step(call('double', { n: 21 }), signal)).toMatchObject({
+    observation: '42',
+  });
+  expect(await episode.step(say('42'), signal)).toMatchObject({ done: true, reward: 1 });
+});
+
+it('breaks the episode, not the reward, when a server dies, hangs or does not start, or the grader fails', async () => {
+  const faulty = (timeout?: number): EnvironmentDefinition =>
+    mcpEnvironment({
+      name: 'faulty',
+      description: 'Breaks.',
+      server: () => ({
+        command: node,
+        args: [fileURLToPath(new URL('faulty-server.mjs', import.meta.url))],
+      }),
+      reward: ({ row }) => {
+        if (row['grade'] === 'throw') throw new Error('no database');
+        return Number.NaN;
+      },
+      timeout,
+    });
+  const stepOf = async (row: object, action: Action, timeout?: number): Promise<unknown> =>
+    (await begin(faulty(timeout), {}, { ...row }))
+      .step(action, signal)
+      .catch((error: unknown) => error);
+  const n = { n: 1 };
+  expect(await stepOf({}, call('die', n))).toMatchObject({
+    code: 'ENVIRONMENT_SERVER',
+    message: /"die".*out of memory/,
+  });
+  expect(await stepOf({}, call('hang', n), 0.3)).toMatchObject({
+    code: 'ENVIRONMENT_SERVER',
+    message: /"hang".*timed out/,
+  });
+  expect(await stepOf({}, say('done'))).toMatchObject({
+    code: 'ENVIRONMENT_NO_VERDICT',
+    message: /NaN/,
+  });
+  expect(await stepOf({ grade: 'throw' }, say('done'))).toMatchObject({ message: /no database/ });
+  const row = { prompt: 'x', expected_answer: 'y' };
+  const gone = begin(mcp, { command: 'no-such-server' }, row);
+  await expect(gone).rejects.toMatchObject({
+    code: 'ENVIRONMENT_START_FAILED',
+    message: /no-such-server/,
+  });
+  await expect(begin(mcp, filesystem, { prompt: 'x' })).rejects.toThrow(/expects nothing/);
+  expect(mcp.checkArgs({})).toMatchObject([{ message: /command of a server or its url/ }]);
+});

@@ -1,0 +1,133 @@
+/** The bridge against a stand-in, and its Python side with a world of the standard library. */
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { EnvironmentError } from '@trinity-rft/core';
+import { silentLogger } from '@trinity-rft/core/internal';
+import { afterEach, describe, expect, it } from 'vitest';
+import { pythonArgs } from '../../src/drivers/python/args.js';
+import { openBridged, python } from '../../src/drivers/python/python.js';
+import type { Action, Environment } from '../../src/index.js';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const { signal } = new AbortController();
+const context = { logger: silentLogger, signal };
+const text = (action: string): Action => ({ type: 'text', text: action });
+const open: Environment[] = [];
+afterEach(async () => {
+  for (const environment of open.splice(0)) await environment.close();
+});
+
+async function standIn(args: Record<string, unknown> = {}): Promise<Environment> {
+  const program = { command: process.execPath, args: [`${here}stand-in.mjs`] };
+  const environment = await openBridged(pythonArgs.parse({ kind: 'a:b', ...args }), program);
+  open.push(environment);
+  return environment;
+}
+
+const faults: Readonly<Record<string, [string, RegExp]>> = {
+  hang: ['ENVIRONMENT_DEADLINE', /did not answer "step" within 1 s/],
+  die: ['ENVIRONMENT_CLOSED', /ended \(3\).*out of luck/],
+  garbage: ['ENVIRONMENT_ANSWER', /Loading/],
+  truncate: ['ENVIRONMENT_ANSWER', /"obser/],
+  raise: ['ENVIRONMENT_RAISED', /KeyError: 'x'/],
+  'wrong id': ['ENVIRONMENT_ORDER', /answered request 2 while 3/],
+  'no verdict': ['ENVIRONMENT_NO_VERDICT', /without a reward/],
+  'no number': ['ENVIRONMENT_ANSWER', /reward/],
+};
+
+describe('a process that breaks', () => {
+  it.each(Object.keys(faults))(
+    '%s: the episode fails, and the next one is played',
+    async (fault) => {
+      const environment = await standIn({ timeout: fault === 'hang' ? 1 : 20 });
+      const [code, message] = faults[fault] ?? [];
+      const episode = await environment.reset({ row: { fault }, seed: 1 }, signal);
+      const error: unknown = await episode
+        .step(text('x'), signal)
+        .catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(EnvironmentError);
+      expect(error).toMatchObject({ code, message });
+      await episode.close();
+      const next = await environment.reset({ row: {}, seed: 1 }, signal);
+      expect(await next.step(text('x'), signal)).toMatchObject({ reward: 1, done: true });
+    },
+  );
+
+  it('that answers twice is found out at the next request, of whichever episode', async () => {
+    const environment = await standIn();
+    const episode = await environment.reset({ row: { fault: 'twice' }, seed: 1 }, signal);
+    const other = await environment.reset({ row: {}, seed: 2 }, signal);
+    const answers = await Promise.allSettled([
+      episode.step(text('x'), signal),
+      other.step(text('y'), signal),
+    ]);
+    expect(answers).toMatchObject([
+      { status: 'fulfilled', value: { observation: 'x' } },
+      { status: 'rejected', reason: { code: 'ENVIRONMENT_ORDER' } },
+    ]);
+  });
+
+  it('keeps its episodes when one of them is cancelled', async () => {
+    const environment = await standIn();
+    const run = new AbortController();
+    const hanging = await environment.reset({ row: {}, seed: 1 }, signal);
+    const other = await environment.reset({ row: {}, seed: 2 }, signal);
+    const step = hanging.step(text('x'), run.signal);
+    run.abort();
+    await expect(step).rejects.toMatchObject({ reason: 'aborted' });
+    expect(await other.step(text('y'), signal)).toMatchObject({ observation: 'y' });
+  });
+
+  it('is noticed when equal starts differ', async () => {
+    const environment = await standIn({ processes: 2 });
+    const row = { showPid: true };
+    const resets = [1, 1].map((seed) => environment.reset({ row, seed }, signal));
+    await expect(Promise.all(resets)).rejects.toMatchObject({ code: 'ENVIRONMENT_START' });
+  });
+});
+
+const hasPython = ((): boolean => {
+  try {
+    execFileSync('python3', ['--version']);
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+describe.skipIf(!hasPython)('a world in Python', () => {
+  it('is played: instructions, hints, a refusal, the reward; what it prints does no harm', async () => {
+    const args = { kind: 'toy:Guess', path: here, config: { most: 3 } };
+    const environment = await python.open(args, context);
+    open.push(environment);
+    const episode = await environment.reset({ row: { how: 'Say a digit.' }, seed: 5 }, signal);
+    expect(episode).toMatchObject({
+      observation: 'Guess a number from 0 to 3.',
+      instructions: 'Say a digit.',
+    });
+    expect(await episode.step(text('nine'), signal)).toMatchObject({ refused: true, done: false });
+    const rewards: unknown[] = [];
+    for (let guess = 0, done = false; !done; guess++) {
+      const result = await episode.step(text(String(guess)), signal);
+      rewards.push(result.reward);
+      done = result.done;
+    }
+    expect(rewards.at(-1)).toBe(1);
+    await episode.close();
+    const next = await environment.reset({ row: {}, seed: 5 }, signal);
+    expect(await next.step(text('99'), signal)).toMatchObject({
+      done: true,
+      truncated: true,
+      reward: 0,
+    });
+  });
+
+  it('says what is missing', async () => {
+    const noModule = python.open({ kind: 'nowhere:make', path: here }, context);
+    const noProgram = python.open({ kind: 'toy:Guess', python: 'no-such-python' }, context);
+    await Promise.allSettled([noModule, noProgram]);
+    await expect(noModule).rejects.toThrow(/No module named 'nowhere'.*pip/);
+    await expect(noProgram).rejects.toThrow(/no-such-python.*cannot be started.*ENOENT/);
+    expect(python.checkArgs({ kind: 'toy' })).toMatchObject([{ message: /MODULE:FUNCTION/ }]);
+  });
+});

@@ -1,0 +1,23 @@
+"""A world of the user's own: guess a number, with hints. It prints, as libraries do."""
+
+import random
+
+
+class Guess:
+    def __init__(self, most=9):
+        self.most = most
+
+    def reset(self, seed, task):
+        print("a word to standard output")
+        self.number = random.Random(seed).randint(0, self.most)
+        return "Guess a number from 0 to {}.".format(self.most), {"instructions": task.get("how", "Guess.")}
+
+    def step(self, action):
+        print("another")
+        if not action.strip().isdigit():
+            return "That is no number.", None, False, {"refused": True}
+        if int(action) == self.number:
+            return "Right.", 1, True
+        if int(action) > self.most:
+            return "Far off.", 0, False, True, {}
+        return "Too low." if int(action) < self.number else "Too high.", 0.0, False
