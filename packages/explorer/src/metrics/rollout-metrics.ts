@@ -35,6 +35,10 @@ export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: 
     'rollout/runs/failure_rewarded': runs.filter((run) => isOk(run) && run.failure).length,
     'rollout/runs/retried': outcomes.reduce((sum, outcome) => sum + outcome.retries, 0),
     'rollout/attempts/timed_out': outcomes.reduce((sum, outcome) => sum + outcome.timeouts, 0),
+    'rollout/attempts/environment_failed': outcomes.reduce(
+      (sum, { environmentFailures = 0 }) => sum + environmentFailures,
+      0,
+    ),
     ...(identical !== undefined && { 'rollout/identical_group_share': identical }),
     ...gatherMetrics(perTask, 'rollout'),
   };

@@ -9,8 +9,9 @@ import {
 import { CancelledError } from '@trinity-rft/core/internal';
 
 /**
- * `environment_failed`: the environment broke, whatever the policy did in it. `service_failed`: a tool or service that the agent called, not the agent. `cancelled`: the explore
- * step did not wait for the run.
+ * `environment_failed`: the environment broke, whatever the policy did in it. `service_failed`: a tool
+ * or service that the agent called, not the agent. `cancelled`: the explore step did not wait for the
+ * run.
  */
 export type FailureKind =
   | 'failed'

@@ -33,13 +33,21 @@ interface OutcomeJson {
   readonly runs: readonly RunJson[];
   readonly retries: number;
   readonly timeouts: number;
+  readonly environmentFailures?: number;
   readonly isCutOff?: boolean;
   readonly seconds: number;
 }
 
 export function toTaskResult({ task, runs, ...counts }: TaskOutcome): TaskResult {
-  const { retries, timeouts, isCutOff, seconds } = counts;
-  const outcome: OutcomeJson = { runs: runs.map(runJson), retries, timeouts, isCutOff, seconds };
+  const { retries, timeouts, environmentFailures, isCutOff, seconds } = counts;
+  const outcome: OutcomeJson = {
+    runs: runs.map(runJson),
+    retries,
+    timeouts,
+    environmentFailures,
+    isCutOff,
+    seconds,
+  };
   return {
     experiences: runs.flatMap((run) => (run.status === 'ok' ? run.experiences : [])),
     outcome: outcome as unknown as JsonState,

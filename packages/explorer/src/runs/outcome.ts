@@ -28,6 +28,8 @@ export interface TaskOutcome {
   readonly retries: number;
   /** Attempts that reached their deadline. */
   readonly timeouts: number;
+  /** Attempts that the environment ended by failing. @default 0 */
+  readonly environmentFailures?: number;
   /** How long its attempts took, for the limit of later ones. @default nothing is known */
   readonly attempts?: readonly AttemptTime[];
   /** The explore step did not wait for the runs that have the kind `cancelled`. @default false */

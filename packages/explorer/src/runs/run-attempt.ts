@@ -22,6 +22,7 @@ import {
   type Failure,
   type FailureKind,
 } from './classify-failure.js';
+import type { EnvironmentFailures } from './environment-circuits.js';
 import { inRun } from './current-run.js';
 import { finishRuns, type RunRange } from './finish-runs.js';
 import type { SuccessfulRun } from './outcome.js';
@@ -43,6 +44,8 @@ export interface RunSettings {
    * gives no experiences
    */
   readonly failureReward?: number;
+  /** @default 8 retries, a pause after 8 failures in a row, half an hour */
+  readonly environmentFailures?: EnvironmentFailures;
 }
 
 /**
@@ -66,7 +69,10 @@ export interface AttemptKey {
   readonly run: number;
   /** Runs that the attempt makes. @default 1 */
   readonly count?: number;
-  /** From 0. */
+  /**
+   * From 0. One that follows a failure of the environment has the number of the one that failed, so
+   * that the run is what it would have been.
+   */
   readonly attempt: number;
   /** Aborts when the attempt is over, however it ended. */
   readonly signal: AbortSignal;

@@ -1,9 +1,17 @@
 /** All runs of a task: failed ones are retried, and the last failure is part of the outcome. */
-import { TrinityError, type Task } from '@trinity-rft/core';
-import { classifyFailure, isWorthRetrying } from './classify-failure.js';
+import { EnvironmentError, TrinityError, type Task } from '@trinity-rft/core';
+import { classifyFailure, isWorthRetrying, type FailureKind } from './classify-failure.js';
+import {
+  defaultEnvironmentFailures,
+  environmentBackOffMs,
+  type Admission,
+  type Answer,
+  type EnvironmentCircuit,
+} from './environment-circuits.js';
 import type { RunRange } from './finish-runs.js';
 import type { AttemptTime, RunOutcome, TaskOutcome } from './outcome.js';
 import {
+  assertNotStopped,
   reportFailure,
   runAttempt,
   type Attempt,
@@ -20,6 +28,8 @@ export interface RunTaskOptions extends AttemptOptions {
    * cancelled, those that have ended keep their outcomes. @default never
    */
   readonly cutOff?: AbortSignal;
+  /** That of the environment of that name. @default each run finds out by itself */
+  readonly circuits?: (environment: string) => EnvironmentCircuit;
 }
 
 /**
@@ -43,6 +53,7 @@ export async function runTask(task: Task, options: RunTaskOptions): Promise<Task
       task,
       runs,
       retries: results.reduce((sum, result) => sum + result.retries, 0),
+      environmentFailures: results.reduce((sum, each) => sum + each.environmentFailures, 0),
       timeouts: attempts.filter(({ isLate }) => isLate).length,
       attempts,
       isCutOff: runs.some((run) => run.status === 'failed' && run.kind === 'cancelled'),
@@ -60,6 +71,7 @@ interface RunOptions extends RunTaskOptions {
 interface RunsOfRange {
   readonly runs: readonly RunOutcome[];
   readonly retries: number;
+  readonly environmentFailures: number;
   readonly attempts: readonly AttemptTime[];
 }
 
@@ -68,46 +80,143 @@ async function runWithRetries(
   range: RunRange,
   options: RunOptions,
 ): Promise<RunsOfRange> {
-  const { maxRetryTimes } = options.settings;
-  const { logger } = options.runtime;
-  const attempts: AttemptTime[] = [];
-  for (let number = 0; ; number++) {
-    const attempt: Attempt = { task, range, attempt: number };
-    const result = await attemptUntilEnd(attempt, options);
-    attempts.push(...timesOf(result));
-    if (result.status === 'ok') return { runs: result.runs, retries: number, attempts };
-    const { error, kind, seconds } = result;
-    const mayRetry = number < maxRetryTimes && !options.end.signal.aborted;
-    const retry = mayRetry && isWorthRetrying(error);
-    if (kind !== 'cancelled')
-      reportFailure(attempt, { error, consequence: retry ? 'will be retried' : undefined, logger });
-    if (retry) continue;
-    const runs = Array.from({ length: range.count }, (_, i): RunOutcome => {
-      return { status: 'failed', run: range.firstRun + i, kind, error, seconds };
-    });
-    return { runs, retries: number, attempts };
+  const retries = new Retries(task, range, options);
+  for (;;) {
+    const result = await attemptUntilEnd(retries.next(), options);
+    if (result === 'put off') continue;
+    const runs = await retries.after(result);
+    if (runs) return runs;
   }
 }
 
+/** How often a run was tried, and whether it is tried again. */
+class Retries {
+  readonly task: Task;
+  readonly range: RunRange;
+  readonly options: RunOptions;
+  readonly #times: AttemptTime[] = [];
+  /** Of its own, or of a service. */
+  #failures = 0;
+  #environmentFailures = 0;
+
+  constructor(task: Task, range: RunRange, options: RunOptions) {
+    this.task = task;
+    this.range = range;
+    this.options = options;
+  }
+
+  next(): Attempt {
+    return { task: this.task, range: this.range, attempt: this.#failures };
+  }
+
+  /** The runs if it is not tried again. */
+  async after(result: AttemptResult): Promise<RunsOfRange | undefined> {
+    this.#times.push(...timesOf(result));
+    if (result.status === 'ok') return this.#end(result.runs);
+    const { error, kind, seconds } = result;
+    const attempt = this.next();
+    const retry = this.#mayRetry(result);
+    const { logger } = this.options.runtime;
+    if (kind !== 'cancelled')
+      reportFailure(attempt, { error, consequence: retry ? 'will be retried' : undefined, logger });
+    if (kind === 'environment_failed') this.#environmentFailures++;
+    else if (retry) this.#failures++;
+    if (retry) return this.#backOff(kind);
+    const { firstRun, count } = this.range;
+    const runs = Array.from({ length: count }, (_, i): RunOutcome => {
+      return { status: 'failed', run: firstRun + i, kind, error, seconds };
+    });
+    return this.#end(runs);
+  }
+
+  #mayRetry({ error, kind }: Extract<AttemptResult, { readonly status: 'failed' }>): boolean {
+    const { settings, end } = this.options;
+    const { maxRetryTimes } = settings.environmentFailures ?? defaultEnvironmentFailures;
+    const mayRetry =
+      kind === 'environment_failed'
+        ? this.#isPaused() || this.#environmentFailures < maxRetryTimes
+        : this.#failures < settings.maxRetryTimes;
+    return mayRetry && !end.signal.aborted && isWorthRetrying(error);
+  }
+
+  /** It fails for others too, so this run has to wait like them. */
+  #isPaused(): boolean {
+    return circuitOf(this.task, this.options)?.isPaused() ?? false;
+  }
+
+  async #backOff(kind: FailureKind): Promise<undefined> {
+    if (kind !== 'environment_failed' || this.#isPaused()) return;
+    const ms = environmentBackOffMs(this.#environmentFailures);
+    const { runtime, end, signal } = this.options;
+    // What aborts it is told by the next attempt.
+    if (ms > 0)
+      await runtime.clock.sleep(ms, AbortSignal.any([signal, end.signal])).catch(() => undefined);
+  }
+
+  #end(runs: readonly RunOutcome[]): RunsOfRange {
+    const environmentFailures = this.#environmentFailures;
+    const retries = this.#failures + environmentFailures;
+    return { runs, retries, environmentFailures, attempts: this.#times };
+  }
+}
+
+const circuitOf = (
+  { workflow, workflowArgs }: Task,
+  { definition, circuits }: RunOptions,
+): EnvironmentCircuit | undefined => circuits?.(definition.environment?.(workflowArgs) ?? workflow);
+
 /** The end of the task also ends an attempt that has not begun. */
-async function attemptUntilEnd(attempt: Attempt, options: RunOptions): Promise<AttemptResult> {
+async function attemptUntilEnd(
+  attempt: Attempt,
+  options: RunOptions,
+): Promise<AttemptResult | 'put off'> {
   const { end, limit, runtime, signal } = options;
   let begun: number | undefined;
-  const result = limit(() => {
-    end.signal.throwIfAborted();
-    begun = runtime.clock.now();
-    end.begin();
-    return runAttempt(attempt, { ...options, taskEnd: end.signal });
-  });
+  const { task } = attempt;
+  const either = AbortSignal.any([signal, end.signal]);
   try {
-    return await untilAborted(result, end.signal);
+    const admission = await circuitOf(task, options)?.enter(
+      `${task.batchId}/${task.taskId}`,
+      either,
+    );
+    const work = limit(() =>
+      admitted(admission, () => {
+        end.signal.throwIfAborted();
+        begun = runtime.clock.now();
+        end.begin();
+        return runAttempt(attempt, { ...options, taskEnd: end.signal });
+      }),
+    );
+    return await untilAborted(work, end.signal);
   } catch (error) {
+    assertNotStopped(signal);
     if (!end.signal.aborted || signal.aborted) throw error;
     const spent = { elapsedMs: 0, longestPauseMs: 0 };
     const failure = classifyFailure(error, attempt.task.workflow, spent);
     const seconds = begun === undefined ? 0 : (runtime.clock.now() - begun) / 1000;
     return { status: 'failed', ...failure, seconds };
   }
+}
+
+/** Its turn may come after others have found that the environment fails. */
+async function admitted(
+  admission: Admission | undefined,
+  work: () => Promise<AttemptResult>,
+): Promise<AttemptResult | 'put off'> {
+  let answer: Answer = 'unknown';
+  try {
+    if (admission?.isCurrent() === false) return 'put off';
+    const result = await work();
+    answer = answerOf(result);
+    return result;
+  } finally {
+    admission?.end(answer);
+  }
+}
+
+function answerOf(result: AttemptResult): Answer {
+  if (result.status === 'ok') return 'answered';
+  return result.error instanceof EnvironmentError ? result.error : 'unknown';
 }
 
 function timesOf(result: AttemptResult): readonly AttemptTime[] {

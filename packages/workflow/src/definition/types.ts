@@ -115,6 +115,11 @@ export interface WorkflowDefinition {
    * @throws TaskError when there are fewer tasks than wanted
    */
   readonly tasks?: (args: AnyArgs, range: TaskRange) => readonly RawTask[] | undefined;
+  /**
+   * What it plays in with these arguments: when that fails again and again, all runs in it wait.
+   * @default the name of the workflow
+   */
+  readonly environment?: (args: AnyArgs) => string;
   /** An instance can be reused for other tasks. */
   readonly canReset: boolean;
   /** One call of `run` performs all runs of a group. */

@@ -1,0 +1,195 @@
+/** An environment that fails again and again is left alone until it answers; its runs wait. */
+import { describeError, EnvironmentError, type Clock, type Logger } from '@trinity-rft/core';
+
+/** By the names of a configuration's section `explorer.environment_failures`. */
+export interface EnvironmentFailures {
+  /** Further attempts of a run whose environment fails while it does not fail for others. */
+  readonly maxRetryTimes: number;
+  /** Failures in a row, of at least two tasks, after which the runs wait. */
+  readonly maxInRow: number;
+  /** How long they wait before the run ends. */
+  readonly maxWaitMs: number;
+}
+
+export const defaultEnvironmentFailures: EnvironmentFailures = {
+  maxRetryTimes: 8,
+  maxInRow: 8,
+  maxWaitMs: 1_800_000,
+};
+
+/** Says that runs wait, until the returned function is called. */
+export type OnPause = (what: string) => () => void;
+
+export interface CircuitOptions {
+  readonly settings: EnvironmentFailures;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** @default only the log knows */
+  readonly onPause?: OnPause;
+}
+
+/**
+ * What became of an attempt: `answered` when it succeeded, `unknown` when it ended for another reason.
+ */
+export type Answer = 'answered' | 'unknown' | EnvironmentError;
+
+/** An attempt that may begin. */
+export interface Admission {
+  /** False: others have found in the meantime that the environment fails. */
+  isCurrent(): boolean;
+  /** To be called once, when the attempt has ended. */
+  end(answer: Answer): void;
+}
+
+export interface EnvironmentCircuit {
+  /**
+   * Resolves when an attempt may begin: at once, or when it is its turn to find out whether the
+   * environment answers again.
+   * @param task the same for all runs of a task
+   * @throws EnvironmentError `ENVIRONMENT_DOWN` when it has failed for too long; the signal's reason
+   */
+  enter(task: string, signal: AbortSignal): Promise<Admission>;
+  /** Attempts wait now. */
+  isPaused(): boolean;
+}
+
+/** One circuit for each environment; all tasks of a process share them. */
+export function createEnvironmentCircuits(
+  options: CircuitOptions,
+): (environment: string) => EnvironmentCircuit {
+  const circuits = new Map<string, EnvironmentCircuit>();
+  return (environment) => {
+    const known = circuits.get(environment) ?? new Circuit(environment, options);
+    circuits.set(environment, known);
+    return known;
+  };
+}
+
+const firstProbeMs = 1000;
+const longestProbeMs = 60_000;
+
+/** While runs wait. */
+interface Pause {
+  readonly since: number;
+  readonly end: () => void;
+  probeAt: number;
+  backOffMs: number;
+  isProbed: boolean;
+}
+
+class Circuit implements EnvironmentCircuit {
+  readonly #environment: string;
+  readonly #options: CircuitOptions;
+  readonly #tasks = new Set<string>();
+  #inRow = 0;
+  #lastError: EnvironmentError | undefined;
+  #pause: Pause | undefined;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(environment: string, options: CircuitOptions) {
+    this.#environment = environment;
+    this.#options = options;
+  }
+
+  async enter(task: string, signal: AbortSignal): Promise<Admission> {
+    for (;;) {
+      signal.throwIfAborted();
+      const pause = this.#pause;
+      if (pause === undefined) return this.#admit(task, undefined);
+      const now = this.#options.clock.now();
+      const { maxWaitMs } = this.#options.settings;
+      if (now >= pause.since + maxWaitMs) throw this.#down();
+      if (!pause.isProbed && now >= pause.probeAt) return this.#admit(task, pause);
+      const until = pause.isProbed ? Infinity : pause.probeAt;
+      await this.#wait(Math.min(until, pause.since + maxWaitMs) - now, signal);
+    }
+  }
+
+  isPaused(): boolean {
+    return this.#pause !== undefined;
+  }
+
+  #admit(task: string, probed: Pause | undefined): Admission {
+    if (probed) probed.isProbed = true;
+    return {
+      isCurrent: () => this.#pause === probed,
+      end: (answer) => {
+        if (probed && probed === this.#pause) this.#probed(probed, answer);
+        if (answer === 'answered') this.#close();
+        else if (answer !== 'unknown') this.#count(task, answer);
+      },
+    };
+  }
+
+  #probed(pause: Pause, answer: Answer): void {
+    if (answer instanceof EnvironmentError)
+      pause.backOffMs = Math.min(2 * pause.backOffMs, longestProbeMs);
+    pause.probeAt = this.#options.clock.now() + pause.backOffMs;
+    pause.isProbed = false;
+    this.#tell();
+  }
+
+  #count(task: string, error: EnvironmentError): void {
+    this.#inRow++;
+    this.#tasks.add(task);
+    this.#lastError = error;
+    const { settings, clock, logger, onPause } = this.#options;
+    if (this.#pause || this.#inRow < settings.maxInRow || this.#tasks.size < 2) return;
+    const cause = describeError(error);
+    logger.warn(
+      `Environment "${this.#environment}" failed ${this.#inRow} times in a row, so its runs wait until it answers, at most ${settings.maxWaitMs / 1000} s: ${cause}`,
+    );
+    this.#pause = {
+      since: clock.now(),
+      end: onPause?.(`environment "${this.#environment}", which fails: ${cause}`) ?? nothing,
+      probeAt: clock.now() + firstProbeMs,
+      backOffMs: firstProbeMs,
+      isProbed: false,
+    };
+  }
+
+  #close(): void {
+    this.#inRow = 0;
+    this.#tasks.clear();
+    if (!this.#pause) return;
+    this.#pause.end();
+    const seconds = (this.#options.clock.now() - this.#pause.since) / 1000;
+    this.#pause = undefined;
+    this.#options.logger.info(
+      `Environment "${this.#environment}" answers again after ${seconds.toFixed(1)} s; its runs go on.`,
+    );
+    this.#tell();
+  }
+
+  /** Wakes those that wait, in the order in which they came. */
+  #tell(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const { clock } = this.#options;
+    const due = clock.sleep(ms, AbortSignal.any([signal, over.signal]));
+    due.catch(nothing);
+    try {
+      await Promise.race([due, this.#changed.promise]);
+    } finally {
+      over.abort();
+    }
+  }
+
+  #down(): EnvironmentError {
+    const { maxWaitMs } = this.#options.settings;
+    return new EnvironmentError(
+      `Environment "${this.#environment}" has failed for ${maxWaitMs / 1000} s (explorer.environment_failures.max_wait). Mend it and start the run again: it continues where it was.`,
+      { code: 'ENVIRONMENT_DOWN', cause: this.#lastError },
+    );
+  }
+}
+
+const nothing = (): void => undefined;
+
+/** Before attempt `failures` + 1 of a run whose environment failed, in ms: two tries are free. */
+export const environmentBackOffMs = (failures: number): number =>
+  failures <= 2 ? 0 : Math.min(firstProbeMs * 2 ** (failures - 3), longestProbeMs);
