@@ -63,6 +63,11 @@ const accepted: Readonly<Record<string, Accepted>> = {
   dynamic_timeout: {
     file: { rest: 'explorer:\n  dynamic_timeout: {enable: true, ratio: 2, warmup_min_steps: 3}' },
   },
+  environment_failures: {
+    file: {
+      rest: 'explorer:\n  environment_failures: {max_retry_times: 0, max_in_row: 1, max_wait: 5}',
+    },
+  },
   'dynamic_sampling where nothing drops groups': {
     file: { rest: 'explorer:\n  dynamic_sampling: {enable: true}' },
     warns: ['explorer.dynamic_sampling.enable', 'no operator'],

@@ -345,6 +345,7 @@ export const wrongValues: readonly WrongValue[] = [
   ['explorer.env_vars.A', '[1]', 'got [1], expected text.'],
   ['explorer.over_rollout.ratio', '1', 'got 1, expected a number, at least 0 and below 1.'],
   ['explorer.dynamic_timeout.ratio', '0', 'got 0, expected a number, above 0.'],
+  ['explorer.environment_failures.max_in_row', '0', 'got 0, expected a whole number, at least 1.'],
   ['explorer.dynamic_sampling.max_batches', '0', 'got 0, expected a whole number, at least 1.'],
   ['explorer.max_task_timeout', '0', 'got 0, expected a number, above 0.'],
   ['explorer.max_inflight_batches', '0', 'got 0, expected a whole number, at least 1.'],

@@ -1,15 +1,17 @@
 /** Environments that a configuration names, and the tasks that they generate. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { EngineFactory } from '@trinity-rft/core';
+import { EnvironmentError, type EngineFactory } from '@trinity-rft/core';
 import { defineEnvironment, nativeEnvironment } from '@trinity-rft/environment';
 import { fakeEngine } from '@trinity-rft/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createModel } from '../src/create-model.js';
 import { run } from '../src/run/run.js';
+import { processFileName } from '../src/watch/process-file.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-environments-'));
+const runFolder = path.join(root, 'runs', 'Trinity-RFT', 'dice');
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 beforeAll(async () => {
@@ -26,6 +28,7 @@ const bigrams: EngineFactory = {
 
 const seeds: number[][] = [];
 let isClosed = false;
+let resetFails = (): boolean => false;
 
 /** Ends at once; breaks in every third episode. */
 const dice = defineEnvironment({
@@ -36,18 +39,27 @@ const dice = defineEnvironment({
     let episodes = 0;
     return nativeEnvironment(
       ({ row, seed }) => {
+        if (resetFails()) throw new EnvironmentError('No dice.', { code: 'NO_DICE' });
         seeds.push([Number(row['row']), seed]);
-        const breaks = ++episodes % 3 === 0;
-        const step = () => {
-          if (breaks) throw new Error('the dice fell off the table');
-          return { observation: '', reward: 1, done: true };
-        };
-        return { observation: '1+1=', step };
+        if (++episodes % 3 === 0) throw new Error('the dice fell off the table');
+        return { observation: '1+1=', step: () => ({ observation: '', reward: 1, done: true }) };
       },
       () => void (isClosed = true),
     );
   },
 });
+
+/** Of each explore step, the runs that ended well and those that the environment broke for good. */
+function runCounts(): readonly number[] {
+  const file = path.join(runFolder, 'monitor', 'metrics.jsonl');
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('rollout/runs/ok'))
+    .flatMap((line) => {
+      const { metrics } = JSON.parse(line) as { metrics: Readonly<Record<string, number>> };
+      return [metrics['rollout/runs/ok'] ?? 0, metrics['rollout/runs/environment_failed'] ?? 0];
+    });
+}
 
 const runWith = (taskset: Readonly<Record<string, unknown>>) => {
   const config = {
@@ -76,8 +88,24 @@ it('trains on generated tasks; all runs of a task begin alike; a broken environm
   await expect(runWith({ workflow_args, task_count: 4 })).resolves.toMatchObject({ trainStep: 2 });
   expect(Map.groupBy(seeds, ([row]) => row).size).toBe(4);
   expect(new Set(seeds.map(String)).size).toBe(4);
-  expect(seeds).toHaveLength(16);
+  // Every third failed, and was tried again.
+  expect(seeds).toHaveLength(23);
+  expect(runCounts()).toEqual([8, 0, 8, 0]);
   expect(isClosed).toBe(true);
+});
+
+it('pauses while the environment is down, says so to trinity status, and goes on with every run', async () => {
+  const statusFile = path.join(runFolder, processFileName);
+  let told: string | undefined;
+  resetFails = () => {
+    told ??= /environment \\"dice\\", which fails[^"]*/.exec(readFileSync(statusFile, 'utf8'))?.[0];
+    return told === undefined;
+  };
+  const workflow_args = { environment: 'dice' };
+  rmSync(path.join(root, 'runs'), { recursive: true });
+  await expect(runWith({ workflow_args, task_count: 4 })).resolves.toMatchObject({ trainStep: 2 });
+  expect(told).toContain('No dice.');
+  expect(runCounts()).toEqual([8, 0, 8, 0]);
 });
 
 it.each([

@@ -152,6 +152,27 @@ const explorerShape = {
     },
     'Not waiting for the slowest tasks.',
   ),
+  environment_failures: section(
+    {
+      max_retry_times: field(
+        int({ min: 0 }),
+        8,
+        'Further attempts of a run whose environment fails while it works for other tasks; then the run is dropped and counted.',
+      ),
+      max_in_row: field(
+        int({ min: 1 }),
+        8,
+        'Failures in a row, of at least two tasks, after which all runs in the environment wait until it answers.',
+      ),
+      max_wait: field(
+        float({ above: 0 }),
+        1800,
+        'Seconds that they wait; then the run ends, and can be started again.',
+        as('maxWaitMs', milliseconds),
+      ),
+    },
+    'Extension: environments that break. What they break is never trained on.',
+  ),
   dynamic_timeout: section(
     {
       enable: field(

@@ -31,7 +31,7 @@ export const runsHere = (context: StageContext, parts: RunParts): RunSide => ({
 
 /** What making runs needs, wherever their tasks come from. */
 export function taskRunnerOptions(
-  { stage, runtime, workflows, rewardFns }: StageContext,
+  { stage, runtime, workflows, rewardFns, onPause }: StageContext,
   { createModel }: Pick<RunSide, 'createModel'>,
 ): Omit<TaskRunnerOptions, 'signal'> & Pick<ExplorerOptions, 'settings'> {
   return {
@@ -39,6 +39,7 @@ export function taskRunnerOptions(
     workflow: (name) => workflows.get(name),
     rewardFn: rewardFnFinder(rewardFns),
     createModel,
+    onPause,
     runtime,
   };
 }

@@ -4,6 +4,7 @@ import type { StageConfig } from '@trinity-rft/config';
 import type { TaskOperatorTable } from '@trinity-rft/buffer/internal';
 import type { EngineFactory, MetricSink, Runtime } from '@trinity-rft/core';
 import type { Environments } from '@trinity-rft/environment/internal';
+import type { OnPause } from '@trinity-rft/explorer/internal';
 import type { ResumePoint } from '@trinity-rft/monitor';
 import type { RewardDefinition } from '@trinity-rft/reward';
 import type { Synchronizer } from '@trinity-rft/synchronizer';
@@ -43,6 +44,8 @@ export interface StageContext extends Extensions {
   readonly expectSteps: (total: number | undefined) => void;
   /** Lets `trinity status` see what explorer and trainer wait for. @default nothing sees it */
   readonly watch?: (synchronizer: Synchronizer) => Synchronizer;
+  /** Lets it see that runs wait for their environment. @default only the log says it */
+  readonly onPause?: OnPause;
   /** Lets rewards come by the id of a run alone. @default they need the key of the run */
   readonly rewardKey?: string | undefined;
   /** Mode `serve`. */

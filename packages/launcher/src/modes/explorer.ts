@@ -121,6 +121,11 @@ async function explore(
   const timeLimit = (task: Task): TimeLimit => limits.limit(task);
   const startTask = taskStarter({
     ...side.options,
+    onPause: (what) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      void seat.waitFor({ what, on: undefined }, () => promise);
+      return resolve;
+    },
     timeLimit,
     rewardDeadline: rewardDeadline(stage.explorer, runtime.clock),
     signal,

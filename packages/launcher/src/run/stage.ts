@@ -92,6 +92,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
       },
       expectSteps: (total) => monitor.expectSteps(total),
       watch: watched?.watch,
+      onPause: watched?.onPause,
       say: (line) => {
         runtime.logger.info(line);
         terminal.write(`${line}\n`);

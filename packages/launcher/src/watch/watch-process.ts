@@ -1,10 +1,12 @@
 /** What the synchronizer of a process knows, for its `status.json`. */
+import type { OnPause } from '@trinity-rft/explorer/internal';
 import type { Synchronizer } from '@trinity-rft/synchronizer';
 import { openProcessFile } from './process-file.js';
 
 export interface ProcessWatch {
   /** The same, seen by this watch. */
   readonly watch: (synchronizer: Synchronizer) => Synchronizer;
+  readonly onPause: OnPause;
   close(): void;
 }
 
@@ -42,6 +44,7 @@ export function watchProcess(jobDirectory: string): ProcessWatch {
         inner.setTrainerWaiting(waiting);
       },
     }),
+    onPause: (what) => file.wait('explorer', { what, on: undefined }),
     close: () => file.close(),
   };
 }

@@ -17,6 +17,7 @@ export function environmentWorkflow(environments: Environments): WorkflowDefinit
       const problems = declared.checkArgs?.(args) ?? [];
       return problems.length > 0 ? problems : environmentProblems(args, environments);
     },
+    environment: (args) => String(args['environment']),
     tasks: (args, range) => {
       const { environment, environment_args: given } = environmentArgs.parse(args);
       return environments.find(environment)?.tasks?.(range, given);
