@@ -238,6 +238,61 @@ describe('servers that sample beside the engine', () => {
   });
 });
 
+describe('a model behind an API', () => {
+  const bench = (rest: string): string =>
+    yaml({
+      top: 'mode: bench',
+      buffer:
+        'buffer: {explorer_input: {default_workflow_type: w, eval_tasksets: [{path: ./tasks.jsonl}]}}',
+      rest,
+    });
+  const named = 'external_model_config: {model_name: big}';
+  const chosen = `explorer:\n  rollout_model:\n    engine_type: external\n    ${named}`;
+
+  it('answers where model.external_model or engine_type says so', () => {
+    const env = { baseUrlEnv: 'A_URL', apiKeyEnv: 'OPENAI_API_KEY' };
+    const original = 'external_model: {enable: true, model_name: big, base_url_env: A_URL}';
+    const file = bench('').replace('model_path: ./tiny', `model_path: ./tiny\n  ${original}`);
+    expect(stageOf(cwd, file).external).toEqual({ name: 'big', ...env });
+    const own = `${chosen}\n    base_url: http://a/v1/\n    api_key: k`;
+    expect(stageOf(cwd, bench(own)).external).toMatchObject({
+      name: 'big',
+      baseUrl: 'http://a/v1',
+      apiKey: 'k',
+    });
+    expect(stageOf(cwd, bench('')).external).toBeUndefined();
+  });
+
+  const taught = (type: string): string =>
+    yaml({ algorithm: `algorithm:\n  algorithm_type: ${type}`, rest: chosen });
+
+  it.each(['grpo', 'opmd', 'mix'])('does not teach %s, which reads more than texts', (type) => {
+    expect(problems(cwd, taught('raft'))).toEqual([]);
+    expect(problems(cwd, taught(type))).toContainEqual(
+      expect.objectContaining({
+        key: 'explorer.rollout_model.engine_type',
+        message: expect.stringContaining(`of ${type} learns from those of the sampler`),
+      }),
+    );
+  });
+
+  it.each([
+    ['external_model_config: {}', 'external_model_config.model_name', 'name of the model'],
+    [`${named}\n    base_url: [http://a, http://b]`, 'base_url', 'Give one'],
+    [`${named}\n    base_url: http://u:hidden@a`, 'base_url', 'Move it to api_key'],
+  ])('must be told: %j', (more, key, message) => {
+    const rest = `explorer:\n  rollout_model:\n    engine_type: external\n    ${more}`;
+    const found = problems(cwd, bench(rest));
+    expect(found).toEqual([
+      expect.objectContaining({
+        key: `explorer.rollout_model.${key}`,
+        message: expect.stringContaining(message),
+      }),
+    ]);
+    expect(JSON.stringify(found)).not.toContain('hidden');
+  });
+});
+
 describe('the correction for another sampler', () => {
   const correction = (more: string, type = 'grpo'): string =>
     `algorithm:\n  algorithm_type: ${type}\n  rollout_correction: {${more}}`;

@@ -220,13 +220,16 @@ describe('a real vLLM with whole weights', { tags: ['external'], timeout: 600_00
 describe('a real vLLM with a tokenizer', { tags: ['external'], timeout: 600_000 }, () => {
   it('is compared with the tokenizer of the model, and refused where it differs', async () => {
     const directory = path.join(root, 'digits');
-    await createModel({ directory, tokenizer: { characters: '0123456789+=\n' }, seed: 1 });
+    const tokenizer = { characters: '0123456789+=\n' };
+    // Other sizes of a head are not for vLLM on a processor.
+    const config = { hiddenSize: 64, layers: 2, heads: 2, kvHeads: 1, headDim: 32 };
+    await createModel({ directory, tokenizer, config, seed: 1 });
     const found = await findVllm();
     if (!('python' in found)) throw new Error(found.missing);
     const { python } = found;
-    const server = await startVllm({ python, modelPath: directory, folder: root, maxModelLen: 65 });
+    const server = await startVllm({ python, modelPath: directory, folder: root, maxModelLen: 48 });
     const open = (vocabulary: VocabularySample): Promise<RemoteSampler> =>
-      openSampler({ modelPath: directory, servers: [server], maxModelLen: 64, vocabulary });
+      openSampler({ modelPath: directory, servers: [server], maxModelLen: 32, vocabulary });
     const own = vocabularySample(await loadTokenizer(directory));
     await (await open(own)).close();
     const tokens = own.tokens.map(({ id, text }) => ({ id, text: text.replace('1', '2') }));

@@ -56,6 +56,8 @@ export interface StagePlan {
   readonly model: string;
   /** The server that trains; undefined: the process trains by itself, or does not train. */
   readonly tinker: TinkerServerPlan | undefined;
+  /** The model that answers in place of this one, in words. */
+  readonly external: string | undefined;
   /** The servers that sample. */
   readonly servers: readonly PlannedServer[];
   readonly processes: ProcessesPlan;
@@ -105,6 +107,7 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     ],
     model: model.fromPreviousStage ? 'the last checkpoint of the stage before' : model.modelPath,
     tinker: planTinkerServer(stage, options.env?.['TINKER_BASE_URL']),
+    external: externalText(stage),
     servers: planSamplers(stage),
     processes: planProcesses(stage, options.file ?? 'FILE'),
     steps,
@@ -113,4 +116,11 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     memory: planMemory(stage, diskAt('.')),
     files: planFiles(stage, steps),
   };
+}
+
+function externalText({ external, part }: StageConfig): string | undefined {
+  if (external === undefined || part === 'train') return undefined;
+  const { name, baseUrl, baseUrlEnv, apiKeyEnv, apiKey } = external;
+  const key = apiKey === undefined ? `; its key is in ${apiKeyEnv}` : '';
+  return `${name} at ${baseUrl ?? `the address in ${baseUrlEnv}`}${key}`;
 }

@@ -43,6 +43,7 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
 /** What must run before, with these options at least. */
 const serverRows = (stage: StagePlan): readonly Row[] => [
   ...tinkerRows(stage),
+  ...(stage.external === undefined ? [] : [['answers', stage.external] as const]),
   ...stage.servers.flatMap(({ url, command }): Row[] => [
     ['samples on', `${url}, started with`],
     ['', command],

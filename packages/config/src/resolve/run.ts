@@ -15,6 +15,7 @@ import { deriveTaskPipeline } from './buffer/task-pipeline.js';
 import { deriveSynchronizer } from './synchronizer.js';
 import { checkSampling } from './buffer/sample-strategy.js';
 import { deriveExplorer } from './explorer.js';
+import { deriveExternal } from './external.js';
 import { deriveModel } from './model/model.js';
 import { deriveSampler } from './model/sampler.js';
 import { deriveMonitorArgs } from './monitor.js';
@@ -112,7 +113,8 @@ function deriveStage(given: StageContext, identity: Identity): StageConfig {
   const needs = { model, algorithm, auxiliaryModels, jobDirectory, taskPipeline };
   const buffer = deriveBuffer(context, needs);
   checkNeeds(context, algorithm, auxiliaryModels);
-  const sampler = deriveSampler(context);
+  const external = deriveExternal(context, algorithm);
+  const sampler = external ? undefined : deriveSampler(context);
   checkEngine(context, { engine, algorithm, model, sampler });
   checkSampling(context, algorithm);
   checkDistribution(context, algorithm, { buffer, rolloutModel });
@@ -130,6 +132,7 @@ function deriveStage(given: StageContext, identity: Identity): StageConfig {
     seed,
     engine,
     sampler,
+    external,
     jobDirectory,
     algorithm,
     model,

@@ -109,23 +109,41 @@ const offPolicyLogprobs = [
   [-0.5, -1.5, -0.5, -1.5],
 ].map((logprobs) => Float32Array.from(logprobs));
 
+/** Does the gradient depend on the log-probabilities at sampling? An argument can turn ratios off. */
+const readsRatios = (context: StageContext, algorithm: AlgorithmConfig): boolean =>
+  algorithm.needs.rollouts &&
+  dependsOn(
+    context,
+    algorithm,
+    offPolicyLogprobs.map((oldLogprobs) => ({ oldLogprobs })),
+  );
+
 /**
- * Does the gradient depend on the log-probabilities at sampling? Losses do not declare it, and an
- * argument can turn ratios off, so the loss is evaluated on a small batch.
+ * Is a text learned whoever wrote it, and how probable it was? Which texts are learned may follow
+ * from rewards.
  */
-function readsRatios({ tables }: StageContext, algorithm: AlgorithmConfig): boolean {
-  if (!algorithm.needs.rollouts) return false;
+export const imitates = (context: StageContext, algorithm: AlgorithmConfig): boolean =>
+  algorithm.klPenaltyFn.name === 'none' &&
+  !dependsOn(context, algorithm, [
+    { advantages: Float32Array.of(-1, 0.5, 2, 0) },
+    ...offPolicyLogprobs.map((oldLogprobs) => ({ oldLogprobs })),
+  ]);
+
+/** Losses do not declare what they read, so the loss is evaluated on a small batch. */
+function dependsOn(
+  { tables }: StageContext,
+  algorithm: AlgorithmConfig,
+  changes: readonly Partial<LossInput>[],
+): boolean {
   try {
     const { loss } = createAlgorithm(algorithm, { tables });
-    const onPolicy = loss(probe).gradLogprobs;
-    return offPolicyLogprobs.some((oldLogprobs) =>
-      loss({ ...probe, oldLogprobs }).gradLogprobs.some(
-        (value, index) => value !== onPolicy[index],
-      ),
+    const before = loss(probe).gradLogprobs;
+    return changes.some((change) =>
+      loss({ ...probe, ...change }).gradLogprobs.some((value, index) => value !== before[index]),
     );
   } catch (error) {
     // Parts that do not fit together are reported already. A loss that fails on so little data may
-    // well read ratios.
+    // well read them.
     return !(error instanceof ConfigError);
   }
 }

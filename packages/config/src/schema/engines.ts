@@ -35,7 +35,7 @@ export const trainerType = (engines: EngineFactsTable) =>
 /** Programs that sample beside the engine that trains, at the addresses of `base_url`. */
 export const samplerNames = ['vllm'] as const;
 
-/** `engine_type` of the rollout model, and of auxiliary models, which can be `external`. */
+/** `engine_type` of the rollout model, and of auxiliary models. */
 export const engineType = (table: EngineFactsTable, kind: 'rollout' | 'auxiliary') => {
   const auxiliary = kind === 'auxiliary';
   const engines = auxiliary ? withoutOwnSection(table) : table;
@@ -49,12 +49,12 @@ export const engineType = (table: EngineFactsTable, kind: 'rollout' | 'auxiliary
     defaultEngineName(engines),
     auxiliary
       ? 'What samples. onnx: the embedded engine, also for vllm.'
-      : 'What samples. onnx: the embedded engine; vllm: the servers of base_url, without it the engine that trains; tinker: the server of model.tinker.',
+      : 'What samples. onnx: the embedded engine; vllm: the servers of base_url, without it the engine that trains; tinker: the server of model.tinker; external: a model behind an API.',
     ignored('The embedded engine samples instead.', {
       values: auxiliary ? missing(engines, ['vllm']) : [],
     }),
     notSupported(`${use(engines)}${auxiliary ? ', or give base_url' : ''}.`, {
-      values: missing(engines, ['tinker', ...(auxiliary ? [] : ['external']), 'sglang']),
+      values: missing(engines, ['tinker', 'sglang']),
     }),
     derived,
   );

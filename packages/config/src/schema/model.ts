@@ -1,17 +1,7 @@
 /** The `model` section. */
 import { z } from 'zod';
 import { logprobsPerCall } from './data.js';
-import {
-  derived,
-  field,
-  filledIn,
-  ignored,
-  kept,
-  maybe,
-  notSupported,
-  section,
-  unused,
-} from './fields.js';
+import { derived, field, filledIn, ignored, kept, maybe, notSupported, section } from './fields.js';
 import { dict, flag, float, int, oneOf, text, word } from './scalars.js';
 
 /** Linear layers of a decoder with grouped-query attention and a gated feed-forward block. */
@@ -67,10 +57,16 @@ const lora = z
   })
   .describe('An adapter.');
 
-export const externalModel = (instead: string) =>
+/** @param refused why it cannot be used here; undefined: it can */
+export const externalModel = (refused?: string) =>
   section(
     {
-      enable: field(flag(), false, 'Rollouts through an external API.', notSupported(instead)),
+      enable: field(
+        flag(),
+        false,
+        'A model behind an OpenAI-compatible API answers: in mode bench, and for algorithms that imitate, such as raft.',
+        ...(refused === undefined ? [] : [notSupported(refused)]),
+      ),
       base_url_env: field(
         text(),
         'OPENAI_BASE_URL',
@@ -80,7 +76,7 @@ export const externalModel = (instead: string) =>
       model_name: maybe(text(), 'Name of the model there.'),
     },
     'A model behind an external API.',
-    unused,
+    derived,
   );
 
 export const model = section(
@@ -189,7 +185,7 @@ export const model = section(
       },
       'A server that speaks the Tinker protocol: hosted Tinker, SkyRL. `model_path` is the same model here, for its tokenizer; its weights are not read.',
     ),
-    external_model: externalModel('The embedded engine samples; remove it.'),
+    external_model: externalModel(),
     threads: maybe(
       int({ min: 1, max: 1024 }),
       'Extension. Threads of the embedded engine. Default: the engine decides.',

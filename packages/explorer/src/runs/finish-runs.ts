@@ -42,6 +42,8 @@ export interface FinishOptions {
   /** Runs that the result must cover. */
   readonly range: RunRange;
   readonly model: AgentModel;
+  /** Of every experience. @default nothing */
+  readonly info?: Readonly<Record<string, unknown>>;
   /** When a reward that is pending from now on is given up. @default it may not be pending */
   readonly rewardDeadline?: (delayMs: number | undefined) => number;
 }
@@ -133,7 +135,7 @@ function scored(
 function completed(
   experience: Experience,
   recorded: readonly Experience[],
-  { task, range, rewardDeadline }: FinishOptions,
+  { task, range, info, rewardDeadline }: FinishOptions,
 ): Experience {
   const { reward, eid } = experience;
   if (eid.suffix.includes('/'))
@@ -171,7 +173,7 @@ function completed(
       temperature: source.temperature,
       logprobs: source.logprobs,
     }),
-    info: { ...experience.info, taskset: task.index.taskset, row: task.index.row },
+    info: { ...experience.info, ...info, taskset: task.index.taskset, row: task.index.row },
   });
   if (complete.policyVersion === unknownPolicyVersion) {
     throw invalid(

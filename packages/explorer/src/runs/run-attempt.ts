@@ -55,6 +55,8 @@ export interface RunSettings {
 export interface AttemptModel {
   readonly model: AgentModel;
   readonly auxiliaryModels: ReadonlyMap<string, AgentModel>;
+  /** Belongs to the `info` of every experience of the attempt. @default nothing */
+  readonly info?: Readonly<Record<string, unknown>>;
   /** Metrics of the calls that were made (`forks/…`, `tool_calls`, …). */
   metrics(): Metrics;
   /** A service that a call waits for at this moment; for messages. @default unknown */
@@ -197,7 +199,8 @@ function finish(
   { runtime: { clock }, rewardDeadline }: Pick<AttemptOptions, 'runtime' | 'rewardDeadline'>,
   failure?: Error,
 ): readonly SuccessfulRun[] {
-  const runs = finishRuns(result, { task, range, model: model.model, rewardDeadline });
+  const { info } = model;
+  const runs = finishRuns(result, { task, range, model: model.model, info, rewardDeadline });
   const callMetrics = model.metrics();
   const seconds = (clock.now() - start) / 1000;
   return runs.map((run) => ({

@@ -1,7 +1,8 @@
 /** Mode `bench`: evaluates checkpoints on the evaluation task sets. */
 import { memoryExperienceStore } from '@trinity-rft/buffer';
 import type { ExplorerConfig } from '@trinity-rft/config';
-import { type Engine } from '@trinity-rft/core';
+import type { ChatFormat } from '@trinity-rft/chat';
+import { type Engine, type Sampler } from '@trinity-rft/core';
 import { TaskError } from '@trinity-rft/core/internal';
 import { createExplorer } from '@trinity-rft/explorer';
 import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
@@ -11,7 +12,8 @@ import { openAuxiliaryModels } from '../assembly/models/auxiliary-models.js';
 import { openChatFormat } from '../assembly/models/chat-format.js';
 import { openEndpoint } from '../assembly/models/endpoint.js';
 import { openEngine, unlessEngineFails } from '../assembly/models/engine.js';
-import { disposable } from '../context/disposable.js';
+import { externalSampler } from '../assembly/models/external-model.js';
+import { disposable, type Closable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
 
 /** The model itself counts as the checkpoint of step 0. Metrics are named `bench/<set>/...`. */
@@ -25,12 +27,12 @@ export async function runBench(context: StageContext): Promise<StageResult> {
       'Mode bench has nothing to evaluate. Give buffer.explorer_input.eval_tasksets at least one task set.',
       { code: 'BENCH_NO_TASKS' },
     );
-  await using engine = disposable(await openEngine(context, { reference: false, format }));
+  await using engine = disposable(await openBenched(context, format));
   await using endpoint = disposable(await openEndpoint(context));
   await using auxiliary = disposable(await openAuxiliaryModels(context, endpoint));
   await using store = disposable(memoryExperienceStore());
   const engineFailed = AbortSignal.any([engine.failed, auxiliary.failed]);
-  const { sampler } = engine;
+  const { sampler, targets } = engine;
   const runs = runsHere(context, { sampler, format, auxiliary, endpoint });
   const explorer = createExplorer({
     ...explorerOptions(context, { runs, tasks, sink }),
@@ -38,11 +40,14 @@ export async function runBench(context: StageContext): Promise<StageResult> {
     sync: fixedWeights,
     signal: AbortSignal.any([context.signal, engineFailed]),
   });
-  const targets = await benchTargets(stage.jobDirectory, stage.explorer);
   for (const target of targets) {
     const { step } = target;
-    runtime.logger.info(`Evaluates the weights of step ${step}.`);
-    await adoptTarget(engine, target);
+    runtime.logger.info(
+      stage.external
+        ? `Evaluates "${stage.external.name}" behind its API.`
+        : `Evaluates the weights of step ${step}.`,
+    );
+    await engine.adopt(target);
     const metrics = await unlessEngineFails(engineFailed, () => explorer.evaluate(step, 'bench'));
     sink.write({ role: 'bench', step, metrics });
   }
@@ -58,6 +63,36 @@ const fixedWeights: Parameters<typeof createExplorer>[0]['sync'] = {
   isBoundary: () => false,
   exploreBoundary: () => Promise.resolve({ outcome: 'unchanged', version: 0 }),
 };
+
+/** What is evaluated. */
+interface Benched extends Closable {
+  readonly sampler: Sampler;
+  readonly targets: readonly BenchTarget[];
+  readonly failed: AbortSignal;
+  adopt(target: BenchTarget): Promise<void>;
+}
+
+async function openBenched(context: StageContext, format: ChatFormat): Promise<Benched> {
+  const { stage } = context;
+  if (stage.external)
+    return {
+      sampler: externalSampler(stage),
+      targets: [{ checkpoint: undefined, step: 0 }],
+      failed: new AbortController().signal,
+      adopt: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+    };
+  const targets = await benchTargets(stage.jobDirectory, stage.explorer);
+  const engine = await openEngine(context, { reference: false, format });
+  const { sampler, failed } = engine;
+  return {
+    sampler,
+    targets,
+    failed,
+    adopt: (target) => adoptTarget(engine, target),
+    close: () => engine.close(),
+  };
+}
 
 interface BenchTarget {
   /** Undefined: the weights that the engine was opened with. */

@@ -8,6 +8,7 @@ import {
 } from '@trinity-rft/core';
 import { CancelledError, spansOf, unknownPolicyVersion } from '@trinity-rft/core/internal';
 import { packBatch } from '@trinity-rft/trainer';
+import { isExpert } from '@trinity-rft/trainer/internal';
 import { createComparison, type Recorded } from './compare.js';
 import type { Verification, VerifiedStore, VerifiedVersion } from './report.js';
 import { findTargets, type TargetOptions, type VerifyTarget } from './targets.js';
@@ -127,6 +128,8 @@ function* recordsOf(
 ): Iterable<Recorded> {
   yield* later.get(version) ?? [];
   for (const experience of experiences) {
+    // Nobody knows how probable a demonstration was.
+    if (isExpert(experience)) continue;
     const spans = spansOf(experience);
     for (const other of new Set(spans.map(({ policyVersion }) => policyVersion))) {
       const record = {

@@ -12,6 +12,8 @@ export interface SampledTurn {
   readonly format: Pick<ChatFormat, 'stopTokenIds' | 'toolCallId'>;
   readonly callIndex: number;
   readonly choice: number;
+  /** Log-probabilities are not known; those of the response are 0. @default false */
+  readonly isExternal?: boolean;
 }
 
 /** @throws EngineError when the sequence breaks the contract of samplers */
@@ -23,6 +25,7 @@ export function toChatResponse({
   format,
   callIndex,
   choice,
+  isExternal = false,
 }: SampledTurn): ChatResponse {
   const toolCalls = toToolCalls(turn.toolCalls, { format, callIndex, choice });
   const tokens = new Int32Array(promptIds.length + sequence.tokens.length);
@@ -34,7 +37,9 @@ export function toChatResponse({
     toolCalls,
     tokens,
     promptLength: promptIds.length,
-    logprobs: checkedLogprobs(sequence, format.stopTokenIds),
+    logprobs: isExternal
+      ? new Float32Array(sequence.tokens.length)
+      : checkedLogprobs(sequence, format.stopTokenIds),
     finishReason: finishReason(sequence, toolCalls),
     policyVersion: sequence.policyVersion,
     temperature,

@@ -25,6 +25,7 @@ import {
 } from '@trinity-rft/core/internal';
 import { callsInConversation, toChatResponse, toMessage, toToolCalls } from './chat-response.js';
 import type { Counters } from './counters.js';
+import { askExternal, type Answer, type ExternalModel } from './external.js';
 import type { History, RecordedChoice } from './history.js';
 import {
   resolveSampling,
@@ -37,6 +38,12 @@ import { normalizeTools } from './tool-definitions.js';
 
 export interface GenerateOptions {
   readonly sampler: Sampler;
+  /**
+   * Answers in place of the sampler, in text: log-probabilities are 0, and only training that does
+   * not use them may learn from it.
+   * @default the sampler answers
+   */
+  readonly external?: ExternalModel;
   /** Share one between all rollouts of a model: it holds the caches. */
   readonly format: ChatFormat;
   readonly defaults?: SamplingDefaults;
@@ -129,7 +136,7 @@ interface Rollout {
 }
 
 export function createCalls(options: GenerateOptions, history: History, counters: Counters): Calls {
-  const { sampler, format } = options;
+  const { format } = options;
   const texts = createLongTexts(options);
   const ledger = createLedger(texts.format, { reasoning: options.reasoning ?? 'as-sent' });
   const rollout = { options, ledger, texts, history, counters };
@@ -151,19 +158,10 @@ export function createCalls(options: GenerateOptions, history: History, counters
     throwIfAborted(signal);
     const settings = settingsFor(rollout, request, tools, prompt.ids, calls);
     const callIndex = calls++;
-    const callable = (request.parseTools && tools) || false;
-    const listener = listenerFor(rollout, request, { prompt: prompt.ids, callIndex, callable });
-    const sequences = await sampler.sample(prompt.ids, settings, signal, listener);
+    const asked = { request, conversation, prompt: prompt.ids, settings, callIndex };
+    const answers = await answersOf(rollout, asked);
     throwIfAborted(signal);
-    const choices = sequences.map((sequence, choice): Choice => {
-      const turn =
-        request.plain === undefined
-          ? format.readTurn(sequence.tokens, {
-              tools: callable,
-              stopString: sequence.stopString,
-              promptIds: prompt.ids,
-            })
-          : plainTurn(sequence, format.tokenizer);
+    const choices = answers.map(({ sequence, turn }, choice): Choice => {
       const response = toChatResponse({
         promptIds: prompt.ids,
         sequence,
@@ -172,6 +170,7 @@ export function createCalls(options: GenerateOptions, history: History, counters
         format,
         callIndex,
         choice,
+        isExternal: options.external !== undefined,
       });
       return { response, sequence, malformedToolCalls: turn.malformedToolCalls };
     });
@@ -179,6 +178,36 @@ export function createCalls(options: GenerateOptions, history: History, counters
     return { callIndex, promptIds: prompt.ids, choices, recorded };
   };
   return { generate, countPrompt };
+}
+
+interface AskedCall {
+  readonly request: GenerateRequest;
+  readonly conversation: Conversation;
+  readonly prompt: Int32Array;
+  readonly settings: SamplingOptions;
+  readonly callIndex: number;
+}
+
+async function answersOf(rollout: Rollout, call: AskedCall): Promise<readonly Answer[]> {
+  const { sampler, format, external, enableThinking } = rollout.options;
+  const { request, conversation, prompt, settings, callIndex } = call;
+  const { signal } = request;
+  if (external) {
+    const { policyVersion } = sampler;
+    const question = { ...conversation, enableThinking, settings, policyVersion, signal };
+    return askExternal(external, format, question);
+  }
+  const callable = (request.parseTools && conversation.tools) || false;
+  const listener = listenerFor(rollout, request, { prompt, callIndex, callable });
+  const sequences = await sampler.sample(prompt, settings, signal, listener);
+  return sequences.map((sequence) => {
+    const { tokens, stopString } = sequence;
+    const turn =
+      request.plain === undefined
+        ? format.readTurn(tokens, { tools: callable, stopString, promptIds: prompt })
+        : plainTurn(sequence, format.tokenizer);
+    return { sequence, turn };
+  });
 }
 
 interface Conversation {

@@ -28,8 +28,11 @@ export async function remoteCall<T>(
 }
 
 /** Begins a sentence. */
-export const remoteName = ({ modelPath, baseURL }: RemoteModelOptions): string =>
-  `The auxiliary model "${modelPath}" at ${new URL(baseURL).host}`;
+export const remoteName = ({
+  kind = 'auxiliary',
+  modelPath,
+  baseURL,
+}: RemoteModelOptions): string => `The ${kind} model "${modelPath}" at ${new URL(baseURL).host}`;
 
 /** The first error of ours among an error's causes: clients wrap what their fetch throws. */
 function ownCause(error: unknown): TrinityError | undefined {

@@ -54,6 +54,17 @@ const completion = { choices: [{ index: 0, finish_reason: 'length', message }] }
 const ask = [{ role: 'user' as const, content: 'hi' }];
 
 describe('createRemoteModel', () => {
+  it('uses the other name of max_tokens where the service asks for it', async () => {
+    const message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
+    const { model, seen } = await serve([
+      [400, { error: { message, type: 'invalid_request_error' } }],
+      [200, completion],
+    ]);
+    await model.chat(ask, { maxTokens: 5 });
+    const { body } = seen[1]!;
+    expect(body).toEqual({ model: 'big', messages: ask, max_completion_tokens: 5 });
+  });
+
   it('asks the service with its key and settings, and knows no tokens', async () => {
     const { model, seen } = await serve([[200, completion]], {
       defaults: { temperature: 0.2, maxTokens: 9, topP: 1 },

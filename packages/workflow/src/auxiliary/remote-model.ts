@@ -15,6 +15,8 @@ import { remoteCall } from './remote-call.js';
 import { remoteLogprobs } from './remote-logprobs.js';
 
 export interface RemoteModelOptions {
+  /** What errors call it. @default "auxiliary" */
+  readonly kind?: 'auxiliary' | 'external';
   /** The root of the API, which usually ends with `/v1`. */
   readonly baseURL: string;
   /** A secret: sent to that address, and readable by the workflow through `endpoint()`. */
@@ -98,12 +100,27 @@ async function chat(
   const temperature = call.temperature ?? defaults?.temperature;
   return remoteCall(options, call.signal, async (signal) => {
     const body = { ...toRequest(messages, call, options), temperature };
-    const { choices } = await client.chat.completions.create(body, { signal });
+    const { choices } = await complete(client, body, signal);
     return choices.map((choice) => toResponse(choice, temperature ?? 1));
   });
 }
 
 type CompletionRequest = OpenAI.ChatCompletionCreateParamsNonStreaming;
+
+/** Services whose models reason know `max_tokens` by another name only, and say so. */
+async function complete(
+  client: OpenAI,
+  { max_tokens: limit, ...body }: CompletionRequest,
+  signal: AbortSignal,
+): Promise<OpenAI.ChatCompletion> {
+  try {
+    return await client.chat.completions.create({ ...body, max_tokens: limit }, { signal });
+  } catch (error) {
+    const { status, message } = error as { readonly status?: number; readonly message?: string };
+    if (status !== 400 || !message?.includes('max_completion_tokens')) throw error;
+    return client.chat.completions.create({ ...body, max_completion_tokens: limit }, { signal });
+  }
+}
 
 /**
  * Leaves out fields that equal the defaults of services, so that `top_k`, `min_tokens` and

@@ -82,6 +82,8 @@ export interface StageConfig {
   readonly engine: string;
   /** Samples in its place; undefined: the engine does both. */
   readonly sampler: SamplerConfig | undefined;
+  /** Answers in place of the trained model; undefined: nobody does. */
+  readonly external: ExternalModelConfig | undefined;
   /** Absolute: the run's directory, with `/<stageName>` appended for a named stage. */
   readonly jobDirectory: string;
   readonly algorithm: AlgorithmConfig;
@@ -94,6 +96,18 @@ export interface StageConfig {
   readonly cluster: ClusterConfig;
   readonly monitor: MonitorConfig;
   readonly log: LogConfig;
+}
+
+/** A model behind an OpenAI-compatible API. */
+export interface ExternalModelConfig {
+  /** Its name there. */
+  readonly name: string;
+  /** Undefined: the environment variable `baseUrlEnv` has it. */
+  readonly baseUrl: string | undefined;
+  readonly baseUrlEnv: string;
+  /** Undefined: the environment variable `apiKeyEnv` has it. */
+  readonly apiKey: string | undefined;
+  readonly apiKeyEnv: string;
 }
 
 /** Programs that sample beside the engine that trains. */

@@ -8,6 +8,7 @@ import { createRolloutModel, type EndpointServer, type RecordingModel } from '@t
 import type { StageContext } from '../../context/stage-context.js';
 import type { AuxiliaryModels } from './auxiliary-models.js';
 import { mountedModel } from './endpoint.js';
+import { externalAnswers } from './external-model.js';
 import { modelSettings } from './model-settings.js';
 
 /** With the model's view of what it recorded. */
@@ -28,6 +29,7 @@ export function modelFactory(
 ): (key: AttemptKey) => RecordedAttempt {
   const { rolloutModel, reasoningHistory, constrainedDecoding } = stage.explorer;
   const { defaults, ...settings } = modelSettings(rolloutModel);
+  const answersOf = externalAnswers(stage);
   const shared = {
     ...settings,
     format: parts.format,
@@ -47,10 +49,13 @@ export function modelFactory(
     const runs = task.isEval
       ? undefined
       : { task: `${task.batchId}/${task.taskId}`, firstRun: run, count };
+    const waits = new Set<string>();
+    const external = answersOf(key, waits);
     const model = mountedModel(parts.endpoint, { signal, runs }, (mounted) =>
       createRolloutModel({
         ...shared,
         sampler,
+        external,
         mounted,
         defaults: {
           minTokens: defaults.minTokens,
@@ -63,9 +68,9 @@ export function modelFactory(
         signal,
       }),
     );
-    const waits = new Set<string>();
     return {
       model,
+      info: external && { is_expert: true },
       auxiliaryModels: parts.auxiliary.models(key, waits),
       metrics: () => model.metrics(),
       waitsFor: () => [...waits][0],

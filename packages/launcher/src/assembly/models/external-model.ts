@@ -1,0 +1,66 @@
+/** A model behind an OpenAI-compatible API that answers in place of the trained one. */
+import type { ExternalModelConfig, StageConfig } from '@trinity-rft/config';
+import type { Environment } from '@trinity-rft/buffer/internal';
+import { ConfigError, type Sampler } from '@trinity-rft/core';
+import { InvariantError, knowSecret } from '@trinity-rft/core/internal';
+import type { AttemptKey } from '@trinity-rft/explorer';
+import type { AgentModel } from '@trinity-rft/workflow';
+import { createRemoteModel } from '@trinity-rft/workflow/internal';
+
+/** Services that limit how many calls they take refuse many at first. */
+const maxRetries = 8;
+
+/** Its answer to an attempt; undefined: the trained model makes it. */
+export type ExternalAnswers = (
+  key: Pick<AttemptKey, 'task' | 'signal'>,
+  waits: Set<string>,
+) => AgentModel | undefined;
+
+/**
+ * Evaluations of mode both are made by the model that learns.
+ * @throws ConfigError when the environment lacks its address
+ */
+export function externalAnswers(
+  { external, explorer, mode }: StageConfig,
+  env: Environment = process.env,
+): ExternalAnswers {
+  if (external === undefined) return () => undefined;
+  const { name: modelPath, apiKey = env[external.apiKeyEnv] || 'EMPTY' } = external;
+  const baseURL = addressOf(external, env);
+  if (apiKey !== 'EMPTY') knowSecret(apiKey);
+  return ({ task, signal }, waits) =>
+    task.isEval && mode === 'both'
+      ? undefined
+      : createRemoteModel({
+          kind: 'external',
+          baseURL,
+          apiKey,
+          modelPath,
+          enableThinking: explorer.rolloutModel.enableThinking,
+          timeoutMs: explorer.maxTimeoutMs,
+          maxRetries,
+          signal,
+          waits,
+        });
+}
+
+function addressOf({ baseUrl, baseUrlEnv }: ExternalModelConfig, env: Environment): string {
+  const address = baseUrl ?? env[baseUrlEnv] ?? '';
+  if (/^https?:$/.test(URL.parse(address)?.protocol ?? '')) return address.replace(/\/+$/, '');
+  throw new ConfigError(
+    `The environment variable ${baseUrlEnv} ${address === '' ? 'is not set' : 'is not a URL'}, and it is to hold the address of the model behind an API. Set it to one such as https://api.openai.com/v1, or set explorer.rollout_model.base_url.`,
+    { code: 'EXTERNAL_ADDRESS' },
+  );
+}
+
+const unused = (): Promise<never> =>
+  Promise.reject(
+    new InvariantError('A model behind an API answers, so nothing is sampled or trained here.', {
+      code: 'EXTERNAL_ANSWERS',
+    }),
+  );
+
+/** Where such a model does all of the work: no weights are loaded. */
+export function externalSampler({ model }: StageConfig): Sampler {
+  return { maxModelLen: model.maxModelLen, policyVersion: 0, sample: unused, adopt: unused };
+}

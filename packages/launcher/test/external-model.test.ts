@@ -1,0 +1,117 @@
+/** A model behind an API answers: that of another run, which serves it over HTTP. */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { EngineFactory } from '@trinity-rft/core';
+import { fakeEngine, openFakeEngine } from '@trinity-rft/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ServeAddress } from '../src/context/stage-context.js';
+import { bigramRuns, type BigramRuns } from './support/bigram-runs.js';
+
+const apiKey = 'key-of-the-served-model';
+const stop = new AbortController();
+let runs: BigramRuns;
+let url = '';
+let serving: Promise<unknown> = Promise.resolve();
+/** How many models were opened to train or sample here. */
+let opened = 0;
+
+/** Each has other weights, so the student differs from its teacher. */
+const bigrams: EngineFactory = {
+  name: 'bigrams',
+  capabilities: fakeEngine().capabilities,
+  open: ({ maxModelLen, tokenBytes = [] }) =>
+    openFakeEngine(undefined, { vocabSize: tokenBytes.length, maxModelLen, seed: ++opened }),
+};
+
+beforeAll(async () => {
+  runs = await bigramRuns(8);
+  ({ url } = await new Promise<ServeAddress>((onOpen, reject) => {
+    const options = { engines: [bigrams], signal: stop.signal, serve: { port: 0, apiKey, onOpen } };
+    serving = runs.runWith('teacher', { mode: 'serve' }, options).catch(reject);
+  }));
+  process.env['TEACHER_URL'] = `${url}/v1/`;
+  process.env['TEACHER_KEY'] = apiKey;
+});
+afterAll(async () => {
+  delete process.env['TEACHER_URL'];
+  delete process.env['TEACHER_KEY'];
+  stop.abort();
+  await serving;
+  runs.remove();
+});
+
+const external = {
+  enable: true,
+  base_url_env: 'TEACHER_URL',
+  api_key_env: 'TEACHER_KEY',
+  model_name: 'teacher',
+};
+const model = { model_path: 'model', max_prompt_tokens: 16, max_response_tokens: 4 };
+
+const textOf = (folder: string): string =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(path.join(entry.parentPath, entry.name), 'latin1'))
+    .join('\n');
+
+it('is benchmarked, with no model opened here and its key nowhere', async () => {
+  const before = opened;
+  const taskset = {
+    name: 'sums',
+    path: 'tasks.jsonl',
+    format: { prompt_key: 'question', response_key: 'answer' },
+    default_workflow_type: 'simple_workflow',
+    default_reward_fn_type: 'any_digit',
+  };
+  await runs.runWith(
+    'bench',
+    {
+      mode: 'bench',
+      model: { ...model, external_model: external },
+      buffer: { explorer_input: { eval_tasksets: [taskset] } },
+    },
+    { engines: [bigrams] },
+  );
+  expect(opened).toBe(before);
+  const folder = path.join(runs.root, 'runs', 'Trinity-RFT', 'bench');
+  const files = textOf(folder);
+  expect(files).toContain('"bench/sums/finished_task_count":8');
+  expect(files.includes(apiKey)).toBe(false);
+});
+
+it('teaches an algorithm that imitates', async () => {
+  const { checkpoint = '', trainStep } = await runs.runWith(
+    'student',
+    {
+      model: { ...model, temperature: 0 },
+      explorer: {
+        rollout_model: { engine_type: 'external', external_model_config: external },
+      },
+      algorithm: { algorithm_type: 'raft', repeat_times: 4, optimizer: { lr: 0.5 } },
+    },
+    { engines: [bigrams] },
+  );
+  expect(trainStep).toBe(4);
+  const metrics = readFileSync(path.join(checkpoint, '..', 'monitor', 'metrics.jsonl'), 'utf8');
+  const losses = [...metrics.matchAll(/"actor\/sft_loss":([^,}]+)/g)].map(([, value]) =>
+    Number(value),
+  );
+  expect(losses).toHaveLength(4);
+  expect(losses.at(-1)).toBeLessThan(losses[0]! / 4);
+  expect(metrics).toMatch(/"sample\/expert_count":[1-9]/);
+  expect(metrics).not.toContain('rollout_logprobs_diff');
+});
+
+it('is refused where training needs log-probabilities, and without an address', async () => {
+  const grpo = { model: { ...model, external_model: external } };
+  await expect(runs.runWith('grpo', grpo, { engines: [bigrams] })).rejects.toThrow(
+    /the policy loss "ppo" of grpo learns from those of the sampler. Use algorithm_type: raft/,
+  );
+  const nowhere = {
+    model: { ...model, external_model: { ...external, base_url_env: 'NO_SUCH_VARIABLE' } },
+    algorithm: { algorithm_type: 'raft', repeat_times: 4 },
+  };
+  await expect(runs.runWith('nowhere', nowhere, { engines: [bigrams] })).rejects.toThrow(
+    'The environment variable NO_SUCH_VARIABLE is not set',
+  );
+});

@@ -1,0 +1,96 @@
+/** Answers of a model behind an API: texts, whose tokens are those that the tokenizer here makes. */
+import { encodeConversation, type ChatFormat, type ParsedTurn } from '@trinity-rft/chat';
+import {
+  ModelError,
+  TrinityError,
+  type ChatMessage,
+  type ChatResponse,
+  type ToolDefinition,
+} from '@trinity-rft/core';
+import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/internal';
+import type { AgentModel } from '@trinity-rft/workflow';
+
+/** What answers in place of a sampler. */
+export type ExternalModel = Pick<AgentModel, 'chat'>;
+
+/** One answer, as the tokens and the text of a turn. */
+export interface Answer {
+  readonly sequence: SampledSequence;
+  readonly turn: ParsedTurn;
+}
+
+interface Question {
+  readonly messages: readonly ChatMessage[];
+  readonly tools: readonly ToolDefinition[] | undefined;
+  readonly enableThinking: boolean | undefined;
+  readonly settings: SamplingOptions;
+  readonly policyVersion: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Log-probabilities are not known, so they are NaN.
+ * @throws ModelError, CancelledError
+ */
+export async function askExternal(
+  external: ExternalModel,
+  format: ChatFormat,
+  question: Question,
+): Promise<readonly Answer[]> {
+  const { messages, tools, settings, policyVersion, signal } = question;
+  if (messages.length === 0)
+    throw new ModelError(
+      'This model answers conversations only. Send messages, as to chat completions.',
+      { status: 400, code: 'not_available' },
+    );
+  const { n, temperature, topP, topK, maxTokens, minTokens, stop, topLogprobs } = settings;
+  const responses = await external.chat(messages, {
+    ...{ n, temperature, topP, topK, maxTokens, minTokens, stop, topLogprobs, signal },
+    tools: tools?.map(({ type, function: definition }) => ({ type, function: definition })),
+  });
+  return responses.map((response) => {
+    const tokens = tokensOf(format, question, response);
+    const logprobs = new Float32Array(tokens.length).fill(Number.NaN);
+    const stopReason = response.finishReason === 'length' ? 'length' : 'stop';
+    const sequence = { tokens, logprobs, stopReason, policyVersion } as const;
+    return { sequence, turn: turnOf(response) };
+  });
+}
+
+const turnOf = ({ responseText, reasoningText, toolCalls }: ChatResponse): ParsedTurn => ({
+  text: responseText,
+  reasoning: reasoningText,
+  toolCalls: toolCalls.map((call) => call.function),
+  malformedToolCalls: 0,
+});
+
+/** As the chat template writes the turn, up to its stop token, which a cut turn does not have. */
+function tokensOf(format: ChatFormat, question: Question, response: ChatResponse): Int32Array {
+  const { stopTokenIds } = format;
+  const written = writtenIds(format, question, response);
+  const text = stopTokenIds.includes(written.at(-1) ?? -1) ? written.slice(0, -1) : written;
+  const isCut = response.finishReason === 'length' && text.length > 0;
+  return Int32Array.from(isCut ? text : [...text, ...stopTokenIds.slice(0, 1)]);
+}
+
+function writtenIds(
+  format: ChatFormat,
+  { messages, tools, enableThinking }: Question,
+  { responseText, reasoningText, toolCalls }: ChatResponse,
+): readonly number[] {
+  const answer: ChatMessage = {
+    role: 'assistant',
+    content: responseText,
+    reasoning_content: reasoningText,
+    tool_calls: toolCalls,
+  };
+  try {
+    const whole = { messages: [...messages, answer], tools, enableThinking };
+    const { tokens, promptLength } = encodeConversation(format, whole);
+    return tokens.slice(promptLength);
+  } catch (error) {
+    // Some templates write the turns before an answer in another way.
+    if (!TrinityError.is(error) || error.code !== 'CONVERSATION_REWRITTEN') throw error;
+    return [...format.encode(responseText)];
+  }
+}
