@@ -5,6 +5,7 @@ import { addAlgorithms } from './commands/algorithms.js';
 import { addConfig } from './commands/config.js';
 import { addConvert } from './commands/convert.js';
 import { addDebug } from './commands/debug.js';
+import { addEnv } from './commands/env/env.js';
 import { addInit } from './commands/init.js';
 import { addLog } from './commands/log.js';
 import { addReward } from './commands/reward.js';
@@ -36,6 +37,7 @@ const commands: readonly AddCommand[] = [
   addWhy,
   addPairs,
   addConvert,
+  addEnv,
   addAlgorithms,
   addConfig,
 ];

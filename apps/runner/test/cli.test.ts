@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { main } from '../src/main.js';
+import { mainHere } from './support/main-here.js';
 import { startProduct } from './support/product.js';
 import { runArgs, startTrinity, trinity } from './support/trinity.js';
 import { createWorkspace, evalTasksets, twoStages, type Workspace } from './support/workspace.js';
@@ -10,18 +10,6 @@ let workspace: Workspace;
 beforeAll(async () => {
   workspace = await createWorkspace();
 });
-
-/** A command line in this process. */
-async function mainHere(
-  ...args: readonly string[]
-): Promise<{ readonly exitCode: number; readonly stdout: string; readonly stderr: string }> {
-  const texts = { stdout: '', stderr: '' };
-  const exitCode = await main(args, {
-    out: (text) => void (texts.stdout += text),
-    err: (text) => void (texts.stderr += text),
-  });
-  return { exitCode, ...texts };
-}
 
 describe('trinity', () => {
   it.each<readonly [args: readonly string[], exitCode: number, stdout: RegExp, stderr: RegExp]>([

@@ -11,5 +11,6 @@ export {
   type PlayedTurn,
   playEpisode,
 } from './play/play-episode.js';
+export { type DescribedArg, describeArgs } from './seam/describe-args.js';
 export { isEnvironmentDefinition } from './seam/define.js';
 export { drivers } from './drivers/table.js';

@@ -39,3 +39,10 @@ export { causesOf, type CauseLink, type RunCauses, type WaitChain } from './stat
 export { openStatus, type StatusReader } from './status/read-status.js';
 export { renderCauses, renderStatus } from './status/render-status.js';
 export type { MemberStatus, RunStatus } from './status/run-status.js';
+export { solveTasks, type DemonstrationOptions } from './worlds/demonstrations.js';
+export {
+  listEnvironments,
+  openWorld,
+  type OpenWorld,
+  type WorldOptions,
+} from './worlds/open-world.js';

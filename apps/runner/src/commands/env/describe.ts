@@ -1,0 +1,74 @@
+/** `trinity env list` and `trinity env info`. */
+import type { EnvironmentDefinition } from '@trinity-rft/environment';
+import { describeArgs } from '@trinity-rft/environment/internal';
+import type { AddCommand } from '../../shared/command.js';
+import { exitCodes } from '../../shared/exit-codes.js';
+import { pluginsOf, withPlugins, type PluginOptions } from '../../shared/options.js';
+import { withWorld, worldOf, type WorldArguments } from './options.js';
+
+export const addList: AddCommand = (env, { exitWith, write }) =>
+  void withPlugins(env.command('list'))
+    .description('the environments that workflow_args.environment can name')
+    .action(
+      exitWith(async (given: PluginOptions) => {
+        const { listEnvironments } = await import('@trinity-rft/launcher');
+        const all = await listEnvironments(pluginsOf(given));
+        const width = Math.max(...all.map(({ name }) => name.length));
+        for (const each of all)
+          write(`${each.name.padEnd(width)}  ${each.description}${marksOf(each)}\n`);
+        return exitCodes.done;
+      }),
+    );
+
+const marksOf = ({ tasks, solver }: EnvironmentDefinition): string => {
+  const marks = [tasks && 'generates tasks', solver && 'has a solver'].filter(Boolean);
+  return marks.length === 0 ? '' : ` (${marks.join(', ')})`;
+};
+
+export const addInfo: AddCommand = (env, { exitWith, write }) =>
+  void withWorld(env.command('info <name>'))
+    .description('what an environment takes, how it is played, and how its first task begins')
+    .action(
+      exitWith(async (name: string, given: WorldArguments) => {
+        const { openWorld } = await import('@trinity-rft/launcher');
+        const world = await openWorld(worldOf(name, given));
+        try {
+          const { definition } = world;
+          write(`${definition.name}: ${definition.description}\n\n`);
+          write(`environment_args\n${argsOf(definition)}\n`);
+          write(`${playOf(definition)}\n`);
+          write(yamlOf(definition, world.args));
+          if (definition.tasks === undefined) return exitCodes.done;
+          const [row = {}] = world.tasks('train', 1, 0);
+          const { episode } = await world.begin(row);
+          write(`\nIts first task, ${JSON.stringify(row)}\n`);
+          if (episode.instructions !== undefined) write(`\n${episode.instructions}\n`);
+          write(`\n${episode.observation}\n`);
+          await episode.close();
+          return exitCodes.done;
+        } finally {
+          await world.close();
+        }
+      }),
+    );
+
+/** A line for each argument. */
+function argsOf({ args }: EnvironmentDefinition): string {
+  const described = args === undefined ? undefined : describeArgs(args);
+  if (described === undefined) return '  anything goes\n';
+  const lines = described.map(({ name, text }) => `  ${name}: ${text}\n`);
+  return lines.length === 0 ? '  none\n' : lines.join('');
+}
+
+const playOf = ({ play }: EnvironmentDefinition): string =>
+  `Played in up to ${play.maxTurns ?? 20} turns, actions written as ${play.actionFormat ?? 'the whole answer'}, rewards combined by ${play.reward ?? 'sum'}.\n`;
+
+const yamlOf = ({ name, tasks }: EnvironmentDefinition, args: object): string => `buffer:
+  explorer_input:
+    default_workflow_type: environment_workflow
+    taskset:
+${tasks === undefined ? '      path: tasks.jsonl' : '      storage_type: generated\n      task_count: 256'}
+      workflow_args:
+        environment: ${name}
+        environment_args: ${JSON.stringify(args)}
+`;

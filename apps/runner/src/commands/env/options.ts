@@ -1,0 +1,64 @@
+/** Options that the commands about one environment share. */
+import type { SplitName } from '@trinity-rft/environment';
+import { ConfigError } from '@trinity-rft/core';
+import type { WorldOptions } from '@trinity-rft/launcher';
+import type { Command } from 'commander';
+import { pluginsOf, withPlugins, type PluginOptions } from '../../shared/options.js';
+
+export interface WorldArguments extends PluginOptions {
+  readonly args?: string;
+  readonly timeout: string;
+}
+
+export interface TaskArguments extends WorldArguments {
+  readonly split: string;
+  readonly seed: string;
+}
+
+/** Adds the arguments of the environment, its patience and plugins. */
+export const withWorld = (command: Command): Command =>
+  withPlugins(command)
+    .option('--args <json>', 'its environment_args, such as \'{"level": 1}\'')
+    .option('--timeout <seconds>', 'how long it may take to answer', '60');
+
+/** Adds which generated tasks are meant. */
+export const withTasks = (command: Command): Command =>
+  withWorld(command)
+    .option('--split <name>', 'train or eval, which have no task in common', 'train')
+    .option('--seed <number>', 'another seed makes up other tasks', '0');
+
+/** @throws ConfigError */
+export const worldOf = (name: string, given: WorldArguments): WorldOptions => ({
+  name,
+  args: given.args === undefined ? {} : objectOf('--args', given.args),
+  timeoutMs: 1000 * numberOf('--timeout', given.timeout),
+  ...pluginsOf(given),
+});
+
+/** @throws ConfigError */
+export function objectOf(option: string, text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Readonly<Record<string, unknown>>;
+  } catch {
+    // The same error as for JSON that is no object.
+  }
+  throw invalid(`${option} is ${text}. Expected a JSON object, such as '{"level": 1}'.`);
+}
+
+/** @throws ConfigError */
+export function splitOf({ split }: TaskArguments): SplitName {
+  if (split === 'train' || split === 'eval') return split;
+  throw invalid(`--split is "${split}". Expected train or eval.`);
+}
+
+/** A number of 0 or more. @throws ConfigError */
+export function numberOf(option: string, text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= 0 && Number.isFinite(value)) return value;
+  throw invalid(`${option} is "${text}". Expected a number of 0 or more.`);
+}
+
+const invalid = (message: string): ConfigError =>
+  new ConfigError(message, { code: 'ARGUMENT_INVALID' });

@@ -1,0 +1,58 @@
+/** An episode that a person plays, line by line. */
+import type { Action } from '@trinity-rft/environment';
+import type { GuardedEpisode } from '@trinity-rft/environment/internal';
+import type { Write } from '../../shared/command.js';
+import { objectOf } from './options.js';
+
+/** Each line is an action; an empty one, or the last one, leaves. */
+export async function playByHand(
+  episode: GuardedEpisode,
+  lines: Iterable<string> | AsyncIterable<string>,
+  write: Write,
+): Promise<void> {
+  const { instructions, observation, tools = [] } = episode;
+  if (instructions !== undefined) write(`${instructions}\n\n`);
+  if (tools.length > 0) write(`${toolLines(tools)}\nCall one as NAME {"argument": "value"}.\n\n`);
+  write(`${observation}\n> `);
+  const names = new Set(tools.map((tool) => tool.function.name));
+  let total = 0;
+  for await (const line of lines) {
+    if (line.trim() === '') break;
+    const action = readLine(line, names);
+    if (typeof action === 'string') {
+      write(`${action}\n> `);
+      continue;
+    }
+    const result = await episode.step(action);
+    total += result.reward ?? 0;
+    const earned = result.reward === undefined ? '' : `  [reward ${result.reward}]`;
+    write(`${result.observation}${earned}\n`);
+    if (result.done) {
+      write(`Over after a total reward of ${total}.\n`);
+      return;
+    }
+    write('> ');
+  }
+  const grade = await episode.grade();
+  write(`\nStopped${grade === undefined ? '' : ` in a state that is worth ${grade}`}.\n`);
+}
+
+/** An action, or what is wrong with the line. */
+function readLine(line: string, tools: ReadonlySet<string>): Action | string {
+  const [name = '', ...rest] = line.trim().split(' ');
+  if (!tools.has(name)) return { type: 'text', text: line.trim() };
+  const given = rest.join(' ');
+  try {
+    return { type: 'tool', name, arguments: objectOf(name, given === '' ? '{}' : given) };
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const toolLines = (tools: NonNullable<GuardedEpisode['tools']>): string =>
+  tools
+    .map(
+      ({ function: { name, description = '', parameters } }) =>
+        `${name}  ${description}\n    ${JSON.stringify(parameters?.['properties'] ?? {})}`,
+    )
+    .join('\n');

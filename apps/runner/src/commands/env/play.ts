@@ -1,0 +1,33 @@
+/** `trinity env play`: a person plays an environment in the terminal. */
+import { createInterface } from 'node:readline';
+import type { AddCommand } from '../../shared/command.js';
+import { exitCodes } from '../../shared/exit-codes.js';
+import { playByHand } from './play-by-hand.js';
+import { numberOf, objectOf, splitOf, withTasks, worldOf, type TaskArguments } from './options.js';
+
+interface PlayArguments extends TaskArguments {
+  readonly row?: string;
+}
+
+export const addPlay: AddCommand = (env, { exitWith, write }) =>
+  void withTasks(env.command('play <name>'))
+    .description('play an environment by hand: a line is an action; an empty one ends it')
+    .option('--row <json>', 'a task of your own; by default the first that it generates')
+    .action(
+      exitWith(async (name: string, given: PlayArguments) => {
+        const { openWorld } = await import('@trinity-rft/launcher');
+        const world = await openWorld(worldOf(name, given));
+        try {
+          const row =
+            given.row === undefined
+              ? (world.tasks(splitOf(given), 1, numberOf('--seed', given.seed))[0] ?? {})
+              : objectOf('--row', given.row);
+          const { episode } = await world.begin(row);
+          const lines = createInterface({ input: process.stdin });
+          await playByHand(episode, lines, write).finally(async () => episode.close());
+          return exitCodes.done;
+        } finally {
+          await world.close();
+        }
+      }),
+    );

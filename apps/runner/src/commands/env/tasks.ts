@@ -1,0 +1,79 @@
+/** `trinity env tasks` and `trinity env solve`: what an environment generates, as files. */
+import { writeFile } from 'node:fs/promises';
+import { ConfigError } from '@trinity-rft/core';
+import type { AddCommand, Write } from '../../shared/command.js';
+import { exitCodes } from '../../shared/exit-codes.js';
+import { numberOf, splitOf, withTasks, worldOf, type TaskArguments } from './options.js';
+
+interface CountArguments extends TaskArguments {
+  readonly count: string;
+  readonly out?: string;
+}
+
+export const addTasks: AddCommand = (env, { exitWith, write }) =>
+  void withTasks(env.command('tasks <name>'))
+    .description('write generated tasks as JSON lines')
+    .option('-n, --count <number>', 'how many', '10')
+    .option('-o, --out <file>', 'where; by default on the terminal')
+    .action(
+      exitWith(async (name: string, given: CountArguments) => {
+        const { openWorld } = await import('@trinity-rft/launcher');
+        const world = await openWorld(worldOf(name, given));
+        try {
+          const rows = world.tasks(splitOf(given), countOf(given), seedOf(given));
+          await writeLines(rows, given.out, write);
+          return exitCodes.done;
+        } finally {
+          await world.close();
+        }
+      }),
+    );
+
+export const addSolve: AddCommand = (env, { exitWith, write }) =>
+  void withTasks(env.command('solve <name>'))
+    .description('let the solver play tasks, and write its conversations as rows to imitate (sft)')
+    .option('-n, --count <number>', 'how many', '10')
+    .option('-o, --out <file>', 'where; by default only the result is shown')
+    .action(
+      exitWith(async (name: string, given: CountArguments) => {
+        const { solveTasks } = await import('@trinity-rft/launcher');
+        const lines: { readonly messages: unknown }[] = [];
+        let [reward, steps] = [0, 0];
+        const tasks = { split: splitOf(given), count: countOf(given), seed: seedOf(given) };
+        for await (const each of solveTasks({ ...worldOf(name, given), ...tasks })) {
+          lines.push({ messages: each.messages });
+          reward += each.reward;
+          steps += each.steps;
+        }
+        if (given.out !== undefined) await writeLines(lines, given.out, write);
+        const count = lines.length;
+        write(
+          `${name}: the solver played ${count} tasks, mean reward ${(reward / count).toFixed(3)}, ${(steps / count).toFixed(1)} steps a task\n`,
+        );
+        return exitCodes.done;
+      }),
+    );
+
+async function writeLines(
+  rows: readonly unknown[],
+  file: string | undefined,
+  write: Write,
+): Promise<void> {
+  const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  if (file === undefined) return write(text);
+  await writeFile(file, text).catch((cause: unknown) => {
+    throw new ConfigError(`${file} cannot be written.`, { code: 'OUTPUT_FILE', cause });
+  });
+  write(`${file}: ${rows.length} rows\n`);
+}
+
+const seedOf = ({ seed }: CountArguments): number => numberOf('--seed', seed);
+
+/** @throws ConfigError */
+function countOf({ count }: CountArguments): number {
+  const value = numberOf('--count', count);
+  if (Number.isInteger(value) && value > 0) return value;
+  throw new ConfigError(`--count is "${count}". Expected an integer of at least 1.`, {
+    code: 'ARGUMENT_INVALID',
+  });
+}

@@ -1,0 +1,73 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openWorld } from '@trinity-rft/launcher';
+import { afterAll, expect, it } from 'vitest';
+import { playByHand } from '../src/commands/env/play-by-hand.js';
+import { mainHere } from './support/main-here.js';
+
+const root = mkdtempSync(path.join(tmpdir(), 'trinity-env-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+/** An environment of somebody else, without a solver or tasks. */
+const plugin = path.join(root, 'plugin.mjs');
+writeFileSync(
+  plugin,
+  `import { defineEnvironment, nativeEnvironment } from '@trinity-rft/environment';
+const step = ({ type, text }) => text === 'left'
+  ? { observation: 'a wall', refused: true, done: false }
+  : { observation: 'dark', reward: 0.5, done: type === 'tool' };
+const tools = [{ type: 'function', function: { name: 'leave', parameters: { properties: {} } } }];
+export const cave = defineEnvironment({ name: 'cave', description: 'A cave.',
+  open: () => nativeEnvironment(() => ({ observation: 'dim', tools, step, grade: () => 0.25 })) });
+`,
+);
+
+it('lists environments, those of plugins among them, and describes one', async () => {
+  const { stdout } = await mainHere('env', 'list', '--plugin', plugin);
+  expect(stdout).toMatch(/^cave +A cave\.$/m);
+  expect(stdout).toMatch(/^frozen_lake .*\(generates tasks, has a solver\)$/m);
+  const info = await mainHere('env', 'info', 'frozen_lake', '--args', '{"level": 1}');
+  expect(info.stdout).toMatch(/level: integer from 1 up to 3, default 2/);
+  expect(info.stdout).toMatch(/environment_args: \{"level":1\}/);
+  expect(info.stdout).toMatch(/You stand on a frozen lake/);
+});
+
+it('writes tasks, and conversations of the solver', async () => {
+  const file = path.join(root, 'solved.jsonl');
+  const { stdout } = await mainHere('env', 'solve', 'frozen_lake', '-n', '5', '-o', file);
+  expect(stdout).toMatch(/5 rows\nfrozen_lake: the solver played 5 tasks, mean reward 1\.000/);
+  const [first = ''] = readFileSync(file, 'utf8').split('\n');
+  const { messages } = JSON.parse(first) as { messages: { role: string; content: string }[] };
+  expect(messages.map(({ role }) => role).slice(0, 3)).toEqual(['system', 'user', 'assistant']);
+  expect(messages.at(-1)?.content).toMatch(/^```(?:left|down|right|up)```$/);
+  const rows = await mainHere('env', 'tasks', 'countdown', '-n', '2', '--split', 'eval');
+  expect(rows.stdout.trim().split('\n')).toHaveLength(2);
+});
+
+it.each([
+  [['play', 'cave'], /generates no tasks: its tasks come from a file\. Give one with --row/],
+  [['solve', 'cave'], /has no solver/],
+  [['solve', 'frozen_lake', '--args', '[]'], /--args is \[\]\. Expected a JSON object/],
+  [['tasks', 'frozen_lake', '--args', '{"lvl": 1}'], /lvl: .*no argument "lvl"/],
+  [['tasks', 'frozen_lake', '--split', 'test'], /--split is "test"\. Expected train or eval/],
+  [['tasks', 'frozen_lake', '-n', '0'], /--count is "0"\. Expected an integer of at least 1/],
+])('env %j says what is wrong', async (args, message) => {
+  const { exitCode, stderr } = await mainHere('env', ...args, '--plugin', plugin);
+  expect([exitCode, stderr]).toEqual([2, expect.stringMatching(message)]);
+});
+
+it('is played by hand, with tools too, until it is over or left', async () => {
+  const world = await openWorld({ name: 'cave', plugins: [plugin] });
+  const play = async (...lines: readonly string[]) => {
+    let text = '';
+    const { episode } = await world.begin({});
+    await playByHand(episode, lines, (part) => void (text += part));
+    return text;
+  };
+  expect(await play('left', 'on', 'leave {"how":', 'leave')).toMatch(
+    /leave .*dim\n> a wall\n> dark {2}\[reward 0\.5\]\n> .*Expected a JSON object.*\n> dark.*\nOver after a total reward of 1\.\n$/s,
+  );
+  expect(await play('')).toMatch(/Stopped in a state that is worth 0\.25\.\n$/);
+  await world.close();
+});

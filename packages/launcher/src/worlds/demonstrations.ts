@@ -1,0 +1,41 @@
+/** Conversations in which the solver of an environment plays its tasks. */
+import { demonstrate, type Demonstration } from '@trinity-rft/environment/internal';
+import { ConfigError } from '@trinity-rft/core';
+import type { SplitName } from '@trinity-rft/environment';
+import { openWorld, type WorldOptions } from './open-world.js';
+
+export interface DemonstrationOptions extends WorldOptions {
+  /** @default 'train' */
+  readonly split?: SplitName;
+  readonly count: number;
+  /** Another seed gives other tasks. @default 0 */
+  readonly seed?: number;
+  /** @default that of the environment, or 20 */
+  readonly maxTurns?: number;
+}
+
+/** One for each task, in order. @throws ConfigError when the environment has no solver */
+export async function* solveTasks(options: DemonstrationOptions): AsyncGenerator<Demonstration> {
+  const { name, split = 'train', count, seed = 0 } = options;
+  const world = await openWorld(options);
+  const { definition, args } = world;
+  const { maxTurns = definition.play.maxTurns ?? 20 } = options;
+  try {
+    if (definition.solver === undefined) throw noSolver(name);
+    for (const row of world.tasks(split, count, seed)) {
+      const { episode, seed: start } = await world.begin(row);
+      try {
+        yield await demonstrate(episode, { definition, args, row, seed: start, maxTurns });
+      } finally {
+        await episode.close();
+      }
+    }
+  } finally {
+    await world.close();
+  }
+}
+
+const noSolver = (name: string): ConfigError =>
+  new ConfigError(`Environment "${name}" has no solver. Choose one that has: trinity env list`, {
+    code: 'NO_SOLVER',
+  });

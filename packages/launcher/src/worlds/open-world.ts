@@ -1,0 +1,76 @@
+/** One environment by its name, outside of a run. */
+import { ConfigError, type Logger, type RawTask } from '@trinity-rft/core';
+import { deriveSeed, silentLogger, systemClock, TaskError } from '@trinity-rft/core/internal';
+import type { EnvironmentDefinition, SplitName } from '@trinity-rft/environment';
+import { beginEpisode, type GuardedEpisode } from '@trinity-rft/environment/internal';
+import { loadExtensions, type ExtensionOptions } from '../run/configuration.js';
+
+/** Which environment, and where it may come from. */
+export interface WorldOptions extends Pick<
+  ExtensionOptions,
+  'plugins' | 'pluginDirs' | 'environments' | 'cwd'
+> {
+  readonly name: string;
+  /** Its `environment_args`. @default none */
+  readonly args?: Readonly<Record<string, unknown>>;
+  /** How long it may take to answer, in milliseconds. @default 60_000 */
+  readonly timeoutMs?: number;
+  /** @default silent */
+  readonly logger?: Logger;
+  readonly signal?: AbortSignal;
+}
+
+export interface OpenWorld {
+  readonly definition: EnvironmentDefinition;
+  readonly args: Readonly<Record<string, unknown>>;
+  /** Generated tasks. @throws TaskError when the environment generates none, or not so many */
+  tasks(split: SplitName, count: number, seed: number): readonly RawTask[];
+  /** Begins an episode of a task. @throws EnvironmentError, TaskError */
+  begin(row: RawTask): Promise<{ readonly episode: GuardedEpisode; readonly seed: number }>;
+  close(): Promise<void>;
+}
+
+/** Every environment that a configuration could name, by name. @throws ConfigError for plugins */
+export async function listEnvironments(
+  options: Omit<WorldOptions, 'name'>,
+): Promise<readonly EnvironmentDefinition[]> {
+  const { environments } = await loadExtensions(options);
+  return environments
+    .names()
+    .toSorted()
+    .map((name) => environments.get(name));
+}
+
+/** @throws ConfigError for an unknown name, wrong arguments or plugins; EnvironmentError */
+export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
+  const { name, args = {}, timeoutMs = 60_000, logger = silentLogger } = options;
+  const { signal = new AbortController().signal } = options;
+  const { environments } = await loadExtensions(options);
+  const definition = environments.get(name);
+  const problems = definition.checkArgs(args);
+  if (problems.length > 0)
+    throw new ConfigError(
+      problems.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'),
+      { code: 'ENVIRONMENT_ARGS' },
+    );
+  const environment = await environments.open(name, args, logger);
+  const guard = { name, timeoutMs, clock: systemClock, logger, signal };
+  return {
+    definition,
+    args,
+    tasks: (split, count, seed) =>
+      definition.tasks?.({ split, count, seed }, args) ?? noTasks(name),
+    begin: async (row) => {
+      const seed = deriveSeed(0, 'episode', JSON.stringify(row));
+      return { episode: await beginEpisode(environment, { row, seed }, guard), seed };
+    },
+    close: () => environments.close(),
+  };
+}
+
+function noTasks(name: string): never {
+  throw new TaskError(
+    `Environment "${name}" generates no tasks: its tasks come from a file. Give one with --row.`,
+    { code: 'TASKS_NOT_GENERATED' },
+  );
+}
