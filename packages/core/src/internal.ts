@@ -94,7 +94,7 @@ export type {
   Wait,
   WeightFile,
 } from './run-store.js';
-export { inTransaction } from './sqlite.js';
+export { eachRow, inTransaction } from './sqlite.js';
 export type { DueGroup, LateRewards, PendingGroup, PendingRun } from './late-rewards.js';
 export { isUsableReward, usableReward } from './reward.js';
 export { type LogLevel, silentLogger, sleep, systemClock } from './runtime.js';

@@ -1,6 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { inTransaction } from './sqlite.js';
+import { eachRow, inTransaction } from './sqlite.js';
 
 it('stores all of the work or none of it, and can be used again', () => {
   const database = new DatabaseSync(':memory:');
@@ -16,3 +18,21 @@ it('stores all of the work or none of it, and can be used again', () => {
   expect(database.prepare('SELECT n FROM t').all()).toEqual([{ n: 1 }, { n: 2 }, { n: 4 }]);
   database.close();
 });
+
+it('reads a statement that nobody else holds to its end', () => {
+  const database = new DatabaseSync(':memory:');
+  database.exec('CREATE TABLE t (n INTEGER PRIMARY KEY)');
+  for (let n = 1; n <= 100; n++) database.prepare('INSERT INTO t VALUES (?)').run(n);
+  let sum = 0;
+  for (const { n } of eachRow(database.prepare('SELECT n FROM t WHERE n > ?'), 50)) {
+    collectGarbage();
+    sum += Number(n);
+  }
+  expect(sum).toBe(3775);
+  database.close();
+});
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+}

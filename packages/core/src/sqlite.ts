@@ -26,3 +26,24 @@ function rollBack(database: Database): void {
     // No transaction is open.
   }
 }
+
+/** A `StatementSync`, or its like. */
+interface Statement<Parameter, Row> {
+  iterate(...parameters: readonly Parameter[]): Iterable<Row>;
+}
+
+/**
+ * The rows of a statement, one by one. In Node 22 an iterator does not keep its statement alive: it
+ * fails with "statement has been finalized" when the garbage collector comes by.
+ */
+export function* eachRow<Parameter, Row>(
+  statement: Statement<Parameter, Row>,
+  ...parameters: readonly Parameter[]
+): Generator<Row, void> {
+  const held = [statement];
+  try {
+    yield* statement.iterate(...parameters);
+  } finally {
+    held.pop();
+  }
+}

@@ -3,6 +3,7 @@
  * otherwise be missing without a trace.
  */
 import type { DatabaseSync } from 'node:sqlite';
+import { eachRow } from '@trinity-rft/core/internal';
 import { assertChecksum, damagedStore, usedChecksum } from './checksum.js';
 import type { StateTable } from './state-table.js';
 
@@ -71,7 +72,7 @@ function countRows(database: DatabaseSync): Ledger {
   const rows = database.prepare(
     'SELECT id, train_step AS step, dropped, used_at AS at, checksum FROM used',
   );
-  for (const row of rows.iterate()) {
+  for (const row of eachRow(rows)) {
     const [id, step, late] = [Number(row['id']), Number(row['step']), Number(row['dropped'])];
     const what = `The record that train step ${step} used experience ${id}`;
     const at = row['at'] === null ? null : Number(row['at']);

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience } from '@trinity-rft/core';
-import { BufferError } from '@trinity-rft/core/internal';
+import { BufferError, eachRow } from '@trinity-rft/core/internal';
 import { hasChecksums } from './schema.js';
 import { readStored, storedColumns, storedColumnsOfVersion1 } from './stored-experience.js';
 
@@ -68,10 +68,9 @@ export function readExperiences(path: string): ExperienceReader {
       ),
     experiences: function* (policyVersion) {
       const where = policyVersion === undefined ? '' : 'WHERE policy_version = ?';
-      const rows = statement(`SELECT ${columns} FROM experience ${where} ORDER BY id`).iterate(
-        ...(policyVersion === undefined ? [] : [policyVersion]),
-      );
-      for (const row of rows) yield readStored(row);
+      const rows = statement(`SELECT ${columns} FROM experience ${where} ORDER BY id`);
+      const parameters = policyVersion === undefined ? [] : [policyVersion];
+      for (const row of eachRow(rows, ...parameters)) yield readStored(row);
     },
     rowsAfter: (id, limit) => naming(path, () => after.all(id, limit).map(toRow)),
     ids: () => naming(path, () => ids.all().map((row) => Number(row['id']))),
