@@ -4,7 +4,6 @@ export default defineConfig({
   entry: { index: 'src/index.ts', cli: 'src/cli.ts' },
   format: ['esm'],
   target: 'node22',
-  dts: { entry: ['src/index.ts'] },
   sourcemap: true,
   clean: true,
 });

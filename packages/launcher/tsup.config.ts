@@ -9,7 +9,6 @@ export default defineConfig({
   },
   format: ['esm'],
   target: 'node22',
-  dts: { entry: ['src/index.ts', 'src/internal.ts'] },
   sourcemap: true,
   clean: true,
 });

@@ -10,7 +10,6 @@ export default defineConfig({
   },
   format: ['esm'],
   target: 'node22',
-  dts: true,
   sourcemap: true,
   clean: true,
 });

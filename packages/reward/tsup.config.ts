@@ -5,7 +5,6 @@ export default defineConfig({
   entry: { index: 'src/index.ts', internal: 'src/internal.ts', worker: 'src/checker/worker.ts' },
   format: ['esm'],
   target: 'node22',
-  dts: { entry: ['src/index.ts', 'src/internal.ts'] },
   sourcemap: true,
   clean: true,
 });

@@ -5,7 +5,6 @@ export default defineConfig({
   entry: { index: 'src/index.ts', worker: 'src/turns/worker.ts' },
   format: ['esm'],
   target: 'node22',
-  dts: { entry: 'src/index.ts' },
   sourcemap: true,
   clean: true,
 });
