@@ -1,3 +1,8 @@
+export {
+  checkEnvironment,
+  type CheckOptions,
+  type EnvironmentCheck,
+} from './contract/check-environment.js';
 export type { McpServer } from './drivers/mcp/connection.js';
 export {
   mcpEnvironment,

@@ -66,24 +66,4 @@ describe.each(withTasks)('$name', (definition) => {
     }
     await environment.close();
   });
-
-  it('plays the same episode twice from the same start', async () => {
-    const environment = await open();
-    const row = rowsOf({}, 1)[0] ?? {};
-    const once = async () => {
-      const episode = await environment.reset({ row, seed: 5 }, signal);
-      const solver = definition.solver?.({ row, seed: 5 }, {}) ?? (() => undefined);
-      const played = { ...(await play(episode, solver)), key: episode.stateKey?.() };
-      await episode.close();
-      return { ...played, instructions: episode.instructions, tools: episode.tools };
-    };
-    expect(await once()).toEqual(await once());
-    await environment.close();
-  });
-
-  it('keeps tasks for evaluation apart', () => {
-    const train = new Set(rowsOf({}, 30).map((row) => JSON.stringify(row)));
-    expect(train.size).toBe(30);
-    expect(rowsOf({}, 10, 'eval').filter((row) => train.has(JSON.stringify(row)))).toEqual([]);
-  });
 });

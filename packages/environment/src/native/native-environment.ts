@@ -1,5 +1,5 @@
 /** Worlds in this process: a state, and a synchronous function from action to result. */
-import type { ToolDefinition } from '@trinity-rft/core';
+import { EnvironmentError, type ToolDefinition } from '@trinity-rft/core';
 import type { Action, Environment, Episode, EpisodeStart, StepResult } from '../seam/types.js';
 
 /** One episode of a world in this process. */
@@ -34,13 +34,17 @@ export function nativeEnvironment(
 function episodeOf(world: World): Episode {
   const { observation, instructions, tools } = world;
   let isOpen = true;
+  let isOver = false;
   return {
     observation,
     instructions,
     tools,
     step: async (action, signal) => {
       signal.throwIfAborted();
-      return world.step(action);
+      if (isOver || !isOpen) throw afterTheEnd();
+      const result = world.step(action);
+      isOver = result.done;
+      return result;
     },
     grade: world.grade && (async () => world.grade?.() ?? 0),
     stateKey: world.stateKey && (() => world.stateKey?.() ?? ''),
@@ -50,3 +54,8 @@ function episodeOf(world: World): Episode {
     },
   };
 }
+
+const afterTheEnd = (): EnvironmentError =>
+  new EnvironmentError('A step was asked for after the episode had ended or was closed.', {
+    code: 'EPISODE_OVER',
+  });

@@ -1,0 +1,85 @@
+/** What every environment has to keep to, as checks that can be run on one that a stranger wrote. */
+import { silentLogger } from '@trinity-rft/core/internal';
+import type { RawTask } from '@trinity-rft/core';
+import type { EnvironmentDefinition } from '../seam/define.js';
+import { checks } from './checks.js';
+import { failureOf, inTime, type Subject } from './transcript.js';
+
+export interface EnvironmentCheck {
+  /** As a sentence: `equal starts give equal episodes`. */
+  readonly name: string;
+  /** `skipped`: there was nothing to check. */
+  readonly outcome: 'passed' | 'failed' | 'skipped';
+  /** What is wrong, why it was skipped, or what was found. */
+  readonly detail?: string;
+}
+
+export interface CheckOptions {
+  /** @default none */
+  readonly args?: Readonly<Record<string, unknown>>;
+  /** Rows to play. @default 20 that the environment generates */
+  readonly rows?: readonly RawTask[];
+  /** How long it may take to answer, each time. @default 60_000 */
+  readonly timeoutMs?: number;
+  /** @default never */
+  readonly signal?: AbortSignal;
+  /** Called with each result as it comes. */
+  readonly onCheck?: (check: EnvironmentCheck) => void;
+}
+
+const rowCount = 20;
+
+/**
+ * Opens the environment, plays it, and closes it. Never rejects: what fails is a result.
+ * @returns the results in order; the first failure to open is the only one
+ */
+export async function checkEnvironment(
+  definition: EnvironmentDefinition,
+  { args = {}, timeoutMs = 60_000, onCheck, ...options }: CheckOptions = {},
+): Promise<readonly EnvironmentCheck[]> {
+  const results: EnvironmentCheck[] = [];
+  const add = (check: EnvironmentCheck): void => {
+    results.push(check);
+    onCheck?.(check);
+  };
+  const { signal = new AbortController().signal } = options;
+  let subject: Subject | undefined;
+  const failure = await failureOf(async () => {
+    const open = () => definition.open(args, { logger: silentLogger, signal });
+    const environment = await inTime({ timeoutMs }, open);
+    const range = { split: 'train', count: rowCount, seed: 1 } as const;
+    const rows = options.rows ?? definition.tasks?.(range, args) ?? [{}];
+    subject = { definition, args, environment, rows, timeoutMs, signal };
+  });
+  add(resultOf('opens, and has tasks', failure));
+  if (subject === undefined) return results;
+  for (const [name, check] of Object.entries(checks)) add(await run(name, check, subject));
+  const { environment } = subject;
+  const closing = await failureOf(async () => {
+    await inTime({ timeoutMs }, () => environment.close());
+    await inTime({ timeoutMs }, () => environment.close());
+  });
+  add(resultOf('closes, and closes again', closing));
+  return results;
+}
+
+const resultOf = (name: string, failure: string | undefined): EnvironmentCheck =>
+  failure === undefined
+    ? { name, outcome: 'passed' }
+    : { name, outcome: 'failed', detail: failure };
+
+async function run(
+  name: string,
+  check: (typeof checks)[string],
+  subject: Subject,
+): Promise<EnvironmentCheck> {
+  let found: Awaited<ReturnType<typeof check>> = {};
+  const failure = await failureOf(async () => {
+    found = await check(subject);
+  });
+  if (failure !== undefined) return resultOf(name, failure);
+  if (found.skipped !== undefined) return { name, outcome: 'skipped', detail: found.skipped };
+  return found.failed === undefined
+    ? { name, outcome: 'passed', detail: found.passed }
+    : { name, outcome: 'failed', detail: found.failed };
+}

@@ -1,0 +1,118 @@
+/** Episodes of an environment under test, as data that can be compared. */
+import { describeError, EnvironmentError, type Clock, type RawTask } from '@trinity-rft/core';
+import { silentLogger, systemClock } from '@trinity-rft/core/internal';
+import { beginEpisode, type GuardedEpisode } from '../play/guarded-episode.js';
+import type { EnvironmentDefinition } from '../seam/define.js';
+import type { Action, Environment, EpisodeStart, Solver, StepResult } from '../seam/types.js';
+
+type Args = Readonly<Record<string, unknown>>;
+
+/** An environment that is open for its checks. */
+export interface Subject {
+  readonly definition: EnvironmentDefinition;
+  readonly args: Args;
+  readonly environment: Environment;
+  /** Of training. */
+  readonly rows: readonly RawTask[];
+  /** Each answer has to come within this time. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Transcript {
+  readonly start: Pick<GuardedEpisode, 'observation' | 'instructions' | 'tools'>;
+  readonly steps: readonly (StepResult & { readonly stateKey: string | undefined })[];
+  /** As the environment's defaults combine the rewards. */
+  readonly reward: number;
+  readonly isDone: boolean;
+}
+
+const clock: Pick<Clock, 'after'> = systemClock;
+
+export const begin = (
+  { definition, environment, timeoutMs, signal }: Subject,
+  start: EpisodeStart,
+): Promise<GuardedEpisode> =>
+  beginEpisode(environment, start, {
+    name: definition.name,
+    timeoutMs,
+    clock,
+    logger: silentLogger,
+    signal,
+  });
+
+/** Plays from `start` until the policy gives up, or for as many turns as the environment allows. */
+export async function transcriptOf(
+  subject: Subject,
+  start: EpisodeStart,
+  policy: Solver,
+): Promise<Transcript> {
+  const { maxTurns = 20 } = subject.definition.play;
+  const episode = await begin(subject, start);
+  const { observation, instructions, tools } = episode;
+  const steps: Transcript['steps'][number][] = [];
+  try {
+    let seen = observation;
+    while (steps.length < maxTurns && steps.at(-1)?.done !== true) {
+      const action = policy(seen);
+      if (action === undefined) break;
+      const result = await episode.step(action);
+      seen = result.observation;
+      steps.push({ ...result, stateKey: episode.stateKey() });
+    }
+    const isDone = steps.at(-1)?.done ?? false;
+    const given = steps.flatMap(({ reward }) => reward ?? []);
+    const grade = isDone && given.length > 0 ? undefined : await episode.grade();
+    const rewards = grade === undefined ? given : [...given, grade];
+    const reward = combined(subject.definition, rewards);
+    return { start: { observation, instructions, tools }, steps, reward, isDone };
+  } finally {
+    await episode.close();
+  }
+}
+
+function combined({ play: { reward = 'sum' } }: EnvironmentDefinition, rewards: readonly number[]) {
+  if (rewards.length === 0) return 0;
+  if (reward === 'max') return Math.max(...rewards);
+  return reward === 'last' ? (rewards.at(-1) ?? 0) : rewards.reduce((sum, each) => sum + each, 0);
+}
+
+/** What the environment's solver does; without one, three answers that mean nothing. */
+export const solverOf = ({ definition, args }: Subject, start: EpisodeStart): Solver =>
+  definition.solver?.(start, args) ?? says('', '?', '1');
+
+/** These texts, and no more. */
+export function says(...texts: readonly string[]): Solver {
+  const left = [...texts];
+  return () => {
+    const text = left.shift();
+    return text === undefined ? undefined : ({ type: 'text', text } satisfies Action);
+  };
+}
+
+/** Undefined if it succeeds. */
+export async function failureOf(work: () => Promise<unknown>): Promise<string | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return describeError(error);
+  }
+}
+
+/** Rejects when it takes longer than an answer may take. */
+export async function inTime<T>(
+  { timeoutMs }: Pick<Subject, 'timeoutMs'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const error = new EnvironmentError(`There was no answer within ${timeoutMs / 1000} s.`, {
+    code: 'ENVIRONMENT_TIMEOUT',
+  });
+  const cancel = clock.after(timeoutMs, () => reject(error));
+  try {
+    return await Promise.race([work(), late]);
+  } finally {
+    cancel();
+  }
+}
