@@ -41,8 +41,25 @@ interface Answer {
   readonly saved: string;
   readonly logprobs: readonly number[];
   readonly loaded: readonly (readonly number[])[];
+  /** Of every token; the first has none. */
+  readonly computed: readonly (number | null)[];
+  /** The likeliest tokens with their log-probabilities, for every token. */
+  readonly top: readonly (readonly (readonly [token: number, logprob: number])[] | null)[];
+  /** SDK 0.25 only. */
+  readonly archive?: readonly string[];
+  /** SDK 0.38 only. */
+  readonly gspo?: readonly number[];
   readonly custom?: number;
   readonly rewards: readonly [number, number];
+}
+
+function assertScores({ logprobs, computed, top }: Answer): void {
+  expect([computed[0], top[0]]).toEqual([null, null]);
+  for (const [i, logprob] of logprobs.entries()) {
+    expect(computed[i + 1]).toBeCloseTo(logprob, 4);
+    const text = [4, 5, 6, 7, 8];
+    expect(top[i + 1]?.find(([token]) => token === text[i])?.[1]).toBeCloseTo(logprob, 4);
+  }
 }
 
 const newest = ['tinker==0.38.0', 'torch'];
@@ -67,6 +84,13 @@ describe('the official client', () => {
         expect(answer.importance[i]).toBeCloseTo(-advantage, 4);
       expect(answer.saved).toMatch(/^tinker:\/\/.*\/weights\/state$/);
       expect(answer.loaded).toEqual([answer.logprobs, answer.logprobs]);
+      assertScores(answer);
+      const adapter = ['adapter_config.json', 'adapter_model.safetensors', 'checkpoint_complete'];
+      expect(answer.archive).toEqual(packages === newest ? undefined : adapter);
+      const ratio = Math.exp(0.5);
+      for (const [i, loss] of [-1.2, ratio, -1.2, -1.2, -1.2].entries())
+        expect(answer.gspo?.[i] ?? loss).toBeCloseTo(loss, 4);
+      expect(Object.hasOwn(answer, 'gspo')).toBe(packages === newest);
       const { custom = squares(answer.logprobs) } = answer;
       expect(custom).toBeCloseTo(squares(answer.logprobs), 3);
       expect(Object.hasOwn(answer, 'custom')).toBe(packages === newest);

@@ -1,12 +1,13 @@
 /** Adapters on the embedded engine, trained over HTTP. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { ReadableStream as WebStream } from 'node:stream/web';
 import { createModelFolder, onnxEngine } from '@trinity-rft/engine-onnx';
 import { paths } from '@trinity-rft/tinker-protocol';
-import { list } from 'tar';
+import { extract } from 'tar';
 import { expect, it, onTestFinished } from 'vitest';
 import type { TinkerModel } from '../src/index.js';
 import {
@@ -56,32 +57,56 @@ it('trains adapters of the parts that are named, and samples with them', async (
 
   const { outputs } = await model.pass({ data, forwardOnly: true });
   const saved = await model.call('save_weights_for_sampler', { sampling_session_seq_id: 0 });
-  const { promptLogprobs } = await sample(url, {
+  const scored = await sample(url, {
     sampling_session_id: saved['sampling_session_id'],
     prompt: prompt(1, 5, 2, 7),
     prompt_logprobs: true,
-    sampling_params: { max_tokens: 1, seed: 1 },
+    topk_prompt_logprobs: 20,
+    topk_sample_logprobs: 2,
+    sampling_params: { max_tokens: 1, temperature: 0, seed: 1 },
   });
-  for (const [i, expected] of (outputs[0]?.['logprobs'] ?? []).entries())
-    expect(promptLogprobs?.[i]).toBeCloseTo(expected, 5);
-
-  const { path: address } = await model.call('save_weights_for_sampler', { path: 'final' });
-  const [, run = ''] = /^tinker:\/\/(.+)\/sampler_weights\/final$/.exec(String(address)) ?? [];
+  const { promptLogprobs, topPromptLogprobs, sequences } = scored;
+  expect(promptLogprobs).toHaveLength(4);
+  expect(topPromptLogprobs?.map((top) => top?.length)).toEqual([undefined, 20, 20, 20]);
+  for (const [i, expected] of (outputs[0]?.['logprobs'] ?? []).entries()) {
+    expect(promptLogprobs?.[i + 1]).toBeCloseTo(expected, 5);
+    const found = topPromptLogprobs?.[i + 1]?.find(({ token }) => token === [5, 2, 7][i]);
+    expect(found?.logprob).toBeCloseTo(expected, 4);
+  }
+  expect(sequences[0]?.topLogprobs).toHaveLength(1);
+  expect(sequences[0]?.topLogprobs?.[0]?.[0]?.token).toBe(sequences[0]?.tokens[0]);
+  await model.call('save_weights_for_sampler', { path: 'adapter' });
   const headers = { 'x-api-key': apiKey };
-  const archive = url + paths.archive(run, 'final');
-  const sent = await fetch(archive, { headers, redirect: 'manual' });
-  const download = sent.headers.get('location') ?? '';
-  const answer = await fetch(download);
-  const bytes = new Uint8Array(await answer.arrayBuffer());
-  const names: string[] = [];
-  await pipeline(
-    Readable.from([bytes]),
-    list({ onReadEntry: (entry) => void names.push(entry.path) }),
-  );
-  expect(names).toEqual(['adapter_config.json', 'adapter_model.safetensors']);
-  for (const other of [archive, download.replace('final', 'other'), download.replace(/=./, '=_')])
-    expect((await fetch(other)).status).toBe(401);
-  const final = `${url}${paths.checkpoint(run, 'sampler_weights/final')}`;
+  const place = `${url}/api/v1/training_runs/${model.id}/checkpoints`;
+  for (const id of ['sampler_weights/adapter', 'adapter']) {
+    const redirect = await fetch(`${place}/${id}/archive`, { headers, redirect: 'manual' });
+    const address = redirect.headers.get('location') ?? '';
+    expect(redirect.headers.get('expires')).toBe('Thu, 01 Jan 1970 02:00:00 GMT');
+    const unpacked = mkdtempSync(path.join(modelPath, 'adapter-'));
+    // Without the key, as clients download it.
+    const { status, body } = await fetch(address);
+    expect(status).toBe(200);
+    await pipeline(Readable.fromWeb(body as WebStream), extract({ cwd: unpacked }));
+    expect(readdirSync(unpacked).toSorted()).toEqual([
+      'adapter_config.json',
+      'adapter_model.safetensors',
+      'checkpoint_complete',
+    ]);
+    const engine = await onnxEngine.open({ modelPath, lora: { path: unpacked }, threads: 1 });
+    const row = { tokens: Int32Array.of(1, 5, 2, 7), promptLength: 1, temperature: 1 };
+    expect((await engine.trainer.forward({ rows: [row] })).logprobs).toEqual(
+      outputs[0]?.['logprobs'],
+    );
+    await engine.close();
+    for (const forged of [
+      address.replace('expires=7', 'expires=8'),
+      `${address}x`,
+      `${place}/${id}/archive`,
+    ])
+      expect((await fetch(forged)).status).toBe(401);
+  }
+
+  const final = url + paths.checkpoint(model.id, 'sampler_weights/adapter');
   for (const status of [204, 404])
     expect((await fetch(final, { method: 'DELETE', headers })).status).toBe(status);
 

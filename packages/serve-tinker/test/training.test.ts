@@ -196,9 +196,9 @@ describe('a failed request', () => {
     ],
     [
       'forward_backward',
-      pass([datum(text, { weights })], { lossFn: 'gspo' }),
+      pass([datum(text, { weights })], { lossFn: 'dppo' }),
       422,
-      /loss_fn is "gspo".*dro/,
+      /loss_fn is "dppo".*dro/,
     ],
     [
       'forward_backward',
@@ -236,7 +236,7 @@ describe('a failed request', () => {
     ['asample', { prompt: prompt(1), base_model: 'x', sampling_params: {} }, 400, /has "bigrams"/],
     [
       'asample',
-      { prompt: prompt(1), base_model: 'bigrams', sampling_params: {}, topk_prompt_logprobs: 3 },
+      { prompt: prompt(1), base_model: 'bigrams', sampling_params: {}, topk_prompt_logprobs: 30 },
       422,
       /topk_prompt_logprobs/,
     ],

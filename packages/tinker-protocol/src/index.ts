@@ -31,6 +31,7 @@ export {
 export {
   type SampledTokens,
   type SampleResult,
+  type TopTokens,
   alignPromptLogprobs,
   decodeSampleResult,
   encodeSampleResult,

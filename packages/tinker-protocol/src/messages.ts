@@ -94,6 +94,7 @@ export const requestSchemas = {
     seq_id: z.number().int().nullish(),
     prompt_logprobs: z.boolean().nullish(),
     topk_prompt_logprobs: z.number().int().min(0).nullish(),
+    topk_sample_logprobs: z.number().int().min(0).nullish(),
   }),
   weights_info: z.object({ tinker_path: z.string() }),
 } as const;

@@ -2,10 +2,15 @@
 import { messageCodec } from './schema.js';
 import { floatBytes, int32Bytes, readFloats, readInt32s } from './tensors.js';
 
+/** The likeliest tokens at a position, the likeliest first. */
+export type TopTokens = readonly { readonly token: number; readonly logprob: number }[];
+
 export interface SampledTokens {
   readonly stopReason: 'stop' | 'length';
   readonly tokens: Int32Array;
   readonly logprobs?: Float32Array;
+  /** For every token. */
+  readonly topLogprobs?: readonly TopTokens[];
 }
 
 export interface SampleResult {
@@ -15,47 +20,99 @@ export interface SampleResult {
    * {@link alignPromptLogprobs}.
    */
   readonly promptLogprobs?: Float32Array;
+  /** For every token of the prompt; undefined where nothing comes before. */
+  readonly topPromptLogprobs?: readonly (TopTokens | undefined)[];
+}
+
+interface TopMessage {
+  readonly token_ids?: Uint8Array;
+  readonly logprobs?: Uint8Array;
+  readonly k?: number;
+  readonly length?: number;
 }
 
 interface SequenceMessage {
   readonly stop_reason?: number;
   readonly tokens?: Uint8Array;
   readonly logprobs?: Uint8Array;
+  readonly topk_sampled_logprobs?: TopMessage;
 }
 
 interface ResponseMessage {
   readonly sequences: readonly SequenceMessage[];
   readonly prompt_logprobs?: Uint8Array;
+  readonly topk_prompt_logprobs?: TopMessage;
 }
 
 const responses = messageCodec<ResponseMessage>('SampleResponse');
 
 /** The bytes of a result. */
-export function encodeSampleResult({ sequences, promptLogprobs }: SampleResult): Uint8Array {
-  const message: ResponseMessage = { sequences: sequences.map(sequenceMessage) };
-  if (promptLogprobs === undefined) return responses.encode(message);
-  return responses.encode({ ...message, prompt_logprobs: floatBytes(promptLogprobs) });
+export function encodeSampleResult(result: SampleResult): Uint8Array {
+  const { sequences, promptLogprobs, topPromptLogprobs: top } = result;
+  const message: { -readonly [K in keyof ResponseMessage]: ResponseMessage[K] } = {
+    sequences: sequences.map(sequenceMessage),
+  };
+  if (promptLogprobs !== undefined) message.prompt_logprobs = floatBytes(promptLogprobs);
+  if (top !== undefined) message.topk_prompt_logprobs = topMessage(top);
+  return responses.encode(message);
 }
 
-function sequenceMessage({ stopReason, tokens, logprobs }: SampledTokens): SequenceMessage {
+function sequenceMessage({
+  stopReason,
+  tokens,
+  logprobs,
+  topLogprobs: top,
+}: SampledTokens): SequenceMessage {
   const message: { -readonly [K in keyof SequenceMessage]: SequenceMessage[K] } = {};
   if (stopReason === 'length') message.stop_reason = 1;
   message.tokens = int32Bytes(tokens);
   if (logprobs !== undefined) message.logprobs = floatBytes(logprobs);
+  if (top !== undefined) message.topk_sampled_logprobs = topMessage(top);
   return message;
+}
+
+/** What stands where there is no token. */
+const [noToken, noLogprob] = [0, -99_999];
+
+/** Two matrices, a row for each position. */
+function topMessage(top: readonly (TopTokens | undefined)[]): TopMessage {
+  const k = Math.max(1, ...top.map((row) => row?.length ?? 0));
+  const cells = top.flatMap((row) => Array.from({ length: k }, (_, i) => row?.[i]));
+  return {
+    token_ids: int32Bytes(Int32Array.from(cells, (cell) => cell?.token ?? noToken)),
+    logprobs: floatBytes(Float32Array.from(cells, (cell) => cell?.logprob ?? noLogprob)),
+    k,
+    length: top.length,
+  };
 }
 
 /** @throws Error when the bytes are no such result */
 export function decodeSampleResult(bytes: Uint8Array): SampleResult {
   const message = responses.decode(bytes);
   return {
-    sequences: message.sequences.map(({ stop_reason: reason, tokens, logprobs }) => ({
-      stopReason: reason === 1 ? 'length' : 'stop',
-      tokens: readInt32s(tokens ?? new Uint8Array()),
-      logprobs: logprobs && readFloats(logprobs),
+    sequences: message.sequences.map((sequence) => ({
+      stopReason: sequence.stop_reason === 1 ? 'length' : 'stop',
+      tokens: readInt32s(sequence.tokens ?? new Uint8Array()),
+      logprobs: sequence.logprobs && readFloats(sequence.logprobs),
+      topLogprobs: topOf(sequence.topk_sampled_logprobs)?.map((row) => row ?? []),
     })),
     promptLogprobs: message.prompt_logprobs && readFloats(message.prompt_logprobs),
+    topPromptLogprobs: topOf(message.topk_prompt_logprobs),
   };
+}
+
+function topOf(message: TopMessage | undefined): readonly (TopTokens | undefined)[] | undefined {
+  const { token_ids: ids, logprobs: values, k = 0, length = 0 } = message ?? {};
+  if (ids === undefined || values === undefined) return undefined;
+  const [tokens, logprobs] = [readInt32s(ids), readFloats(values)];
+  return Array.from({ length }, (_, row) => {
+    const cells = Array.from({ length: k }, (_cell, i) => ({
+      token: tokens[row * k + i] ?? noToken,
+      logprob: logprobs[row * k + i] ?? noLogprob,
+    }));
+    const found = cells.filter(({ logprob }) => logprob !== noLogprob);
+    return found.length === 0 ? undefined : found;
+  });
 }
 
 /**

@@ -1,7 +1,10 @@
 """What the official client does against our server, as JSON. Works with SDK 0.25 and 0.38."""
 
+import io
 import json
 import sys
+import tarfile
+import urllib.request
 import warnings
 
 import tinker
@@ -65,8 +68,41 @@ answer["loaded"] = [
     )
 ]
 
+sampler = got(training.save_weights_and_get_sampling_client())
+answer["computed"] = sampler.compute_logprobs(types.ModelInput.from_ints(text)).result()
+scored = sampler.sample(
+    prompt=types.ModelInput.from_ints(text),
+    num_samples=1,
+    sampling_params=types.SamplingParams(max_tokens=1, seed=1),
+    include_prompt_logprobs=True,
+    topk_prompt_logprobs=20,
+).result()
+answer["top"] = scored.topk_prompt_logprobs
+
+named = training.save_weights_for_sampler("adapter").result().path
+rest = service.create_rest_client()
+if hasattr(rest, "get_checkpoint_archive_url_from_tinker_path"):
+    url = rest.get_checkpoint_archive_url_from_tinker_path(named).result().url
+    archive = io.BytesIO(urllib.request.urlopen(url, timeout=60).read())
+    answer["archive"] = sorted(tarfile.open(fileobj=archive).getnames())
+
 if "custom" in sys.argv:
     import torch
+
+    before = logprobs(training)
+    passed = training.forward_backward(
+        [
+            datum(
+                text,
+                logprobs=[value - 0.5 for value in before],
+                advantages=[1.0, -1.0, 1.0, 1.0, 1.0],
+                sequence_ratio_mask=[0.0, 1.0, 1.0, 0.0, 0.0],
+            )
+        ],
+        "gspo",
+        {"clip_low_threshold": 0.8, "clip_high_threshold": 1.2},
+    ).result()
+    answer["gspo"] = list(passed.loss_fn_outputs[0]["elementwise_loss"].data)
 
     def squared(data, values):
         loss = sum((one**2).sum() for one in values)

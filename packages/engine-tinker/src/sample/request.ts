@@ -20,7 +20,7 @@ export interface SampleRequest {
 }
 
 export interface SampleAnswer {
-  readonly sequences: readonly Required<SampledTokens>[];
+  readonly sequences: readonly Required<Omit<SampledTokens, 'topLogprobs'>>[];
   /** Of the prompt's tokens but the first; when asked for. */
   readonly promptLogprobs: Float32Array;
 }
@@ -73,7 +73,7 @@ function checkSequence(
   { tokens, logprobs, stopReason }: SampledTokens,
   index: number,
   { params }: SampleRequest,
-): Required<SampledTokens> {
+): Required<Omit<SampledTokens, 'topLogprobs'>> {
   const place = `sample ${index}`;
   if (logprobs?.length !== tokens.length)
     throw unreadable(

@@ -4,10 +4,11 @@ import { describeError, type Logger } from '@trinity-rft/core';
 import { Hono } from 'hono';
 import { Refusal } from '../refusals/refusal.js';
 import type { Service } from '../service/service.js';
-import { addArchiveRoutes, isSigned } from './archive-routes.js';
+import { addArchiveRoutes, isDownload } from './archive-routes.js';
 import { addCheckpointRoutes } from './checkpoint-routes.js';
 import { addSamplingRoutes } from './sampling-routes.js';
 import { addSessionRoutes } from './session-routes.js';
+import { signedPaths } from './signed-path.js';
 import { addTrainingRoutes } from './training-routes.js';
 
 /** Bytes of a request. */
@@ -21,8 +22,12 @@ export interface AppOptions {
 
 export function createApp({ service, apiKey, logger }: AppOptions): Hono {
   const app = new Hono();
+  const signed = signedPaths();
+  const isOpen = ({ path, url }: { readonly path: string; readonly url: string }): boolean =>
+    path === '/api/v1/healthz' ||
+    (isDownload(path) && signed.isValid(new URL(url), service.runtime.clock.now()));
   app.use(async ({ req }, next) => {
-    if (!isHealth(req.path) && !hasKey(req.raw, apiKey) && !isSigned(req.url, apiKey))
+    if (!isOpen(req) && !hasKey(req.raw, apiKey))
       throw new Refusal(
         401,
         'The key is missing or wrong. Send the key of the server as x-api-key.',
@@ -35,7 +40,7 @@ export function createApp({ service, apiKey, logger }: AppOptions): Hono {
   });
   for (const add of [addSessionRoutes, addTrainingRoutes, addSamplingRoutes, addCheckpointRoutes])
     add(app, service);
-  addArchiveRoutes(app, service, apiKey);
+  addArchiveRoutes(app, service, signed);
   app.notFound((context) => context.json({ detail: 'Not Found' }, 404));
   app.onError((error, context) => {
     if (error instanceof Refusal) return context.json({ detail: error.message }, error.status);
@@ -53,8 +58,6 @@ function assertSize({ headers }: Request): void {
   if (Number(headers.get('content-length') ?? 0) > maxBody)
     throw new Refusal(413, `The body has more than ${limit}. Send fewer data.`);
 }
-
-const isHealth = (path: string): boolean => path === '/api/v1/healthz';
 
 function hasKey({ headers }: Request, apiKey: string): boolean {
   const bearer = /^bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];

@@ -8,6 +8,8 @@ import type { SampleWork } from '../service/sampling.js';
 
 const { shape } = requestSchemas.asample;
 
+const topCount = z.int().min(0).max(20).nullish();
+
 /** Every key that this server follows; of some only the value that changes nothing. */
 export const sampleRequest = z.strictObject({
   ...shape,
@@ -15,8 +17,8 @@ export const sampleRequest = z.strictObject({
     chunks: z.array(z.strictObject(shape.prompt.shape.chunks.element.shape)),
   }),
   sampling_params: z.strictObject(shape.sampling_params.shape),
-  topk_prompt_logprobs: z.literal(0).nullish(),
-  topk_sample_logprobs: z.literal(0).nullish(),
+  topk_prompt_logprobs: topCount,
+  topk_sample_logprobs: topCount,
   prompt_alt_tokens_k: z.literal(0).nullish(),
   target_prompt_logprobs: z.null().optional(),
   prompt_logprobs_last_n: z.null().optional(),
@@ -35,6 +37,7 @@ export function promptOf({ prompt }: SampleRequest): Int32Array {
 export function samplingOptions({
   num_samples: n,
   sampling_params: params,
+  topk_sample_logprobs: topLogprobs,
 }: SampleRequest): SampleWork['options'] {
   const { max_tokens: maxTokens, seed, temperature, top_k: topK, top_p: topP } = params;
   return {
@@ -44,6 +47,7 @@ export function samplingOptions({
     temperature,
     topK,
     topP,
+    topLogprobs: topLogprobs ?? 0,
     ...stopOf(params.stop),
   };
 }

@@ -63,6 +63,7 @@ export function addSamplingRoutes(app: Hono, service: Service): void {
       prompt: promptOf(body),
       options: samplingOptions(body),
       promptLogprobs: body.prompt_logprobs ?? false,
+      topPromptLogprobs: body.topk_prompt_logprobs ?? 0,
     };
     const requestId = service.futures.add(sampled(service, work, signal));
     const ids = Array.from({ length: body.num_samples }, (_, i) => `${requestId}-${i}`);
@@ -94,8 +95,7 @@ async function sampled(
   work: SampleWork,
   signal: AbortSignal,
 ): Promise<FutureResult> {
-  const { sequences, promptLogprobs } = await service.sample(work, signal);
-  return { kind: 'protobuf', bytes: encodeSampleResult({ sequences, promptLogprobs }) };
+  return { kind: 'protobuf', bytes: encodeSampleResult(await service.sample(work, signal)) };
 }
 
 interface SamplePlace {

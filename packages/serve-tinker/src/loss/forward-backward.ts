@@ -76,9 +76,11 @@ function lossesOf(
   const slopes = new Float32Array(logprobs.length);
   for (const [row, { inputs }] of rows.entries()) {
     const columns = Object.entries(inputs);
-    const start = offsets[row] ?? 0;
-    for (let at = start; at < (offsets[row + 1] ?? 0); at++) {
-      const given = Object.fromEntries(columns.map(([name, values]) => [name, values[at - start]]));
+    const [start = 0, end = 0] = offsets.slice(row, row + 2);
+    const shared = { sequence: loss.sequence?.(logprobs.subarray(start, end), inputs) };
+    for (let at = start; at < end; at++) {
+      const own = Object.fromEntries(columns.map(([name, values]) => [name, values[at - start]]));
+      const given = { ...shared, ...own };
       const token = loss.token(logprobs[at] ?? 0, given as Record<string, number>, settings);
       losses[at] = token.loss;
       slopes[at] = token.slope;

@@ -9,7 +9,10 @@ const given = fc.record({
   advantages: fc.double({ min: -2, max: 2, noNaN: true }),
 });
 const settings = { clip_low_threshold: 0.8, clip_high_threshold: 1.2, beta: 0.3 };
-const differentiable = Object.entries(lossFunctions).filter(([name]) => name !== 'cispo');
+/** Of the others, a part counts as a constant. */
+const differentiable = Object.entries(lossFunctions).filter(
+  ([name]) => !['cispo', 'gspo'].includes(name),
+);
 
 describe('losses', () => {
   it.each(differentiable)('%s has the slope of its loss', (_name, { token }) => {
@@ -46,5 +49,23 @@ describe('losses', () => {
     const worse = { logprobs: -2, advantages: -1 };
     expect(ppo?.token(-1, worse, settings).slope).toBeCloseTo(Math.E, 10);
     expect(cispo?.token(-3, worse, settings)).toEqual({ loss: -0.8 * 3, slope: 0.8 });
+  });
+
+  it('give every token of GSPO the ratio of its sequence', () => {
+    const { gspo } = lossFunctions;
+    const inputs = {
+      logprobs: Float32Array.of(-5, -2, -1),
+      advantages: Float32Array.of(0, 1, -2),
+      sequence_ratio_mask: Float32Array.of(0, 1, 1),
+    };
+    const sequence = gspo?.sequence?.(Float32Array.of(-1, -1.9, -1.2), inputs) ?? NaN;
+    expect(sequence).toBeCloseTo(-0.05, 6);
+    const token = (advantages: number, shared: number) =>
+      gspo?.token(0, { advantages, sequence: shared }, settings);
+    const ratio = Math.exp(sequence);
+    expect(token(1, sequence)).toEqual({ loss: -ratio, slope: -ratio });
+    expect(token(-2, sequence)).toEqual({ loss: 2 * ratio, slope: 2 * ratio });
+    expect(token(1, 0.5)).toEqual({ loss: -1.2, slope: 0 });
+    expect(token(-1, -0.5)).toEqual({ loss: 0.8, slope: 0 });
   });
 });

@@ -15,8 +15,13 @@ export interface LossFunction {
   readonly inputs: readonly string[];
   /** Settings with their defaults; undefined: the client has to choose. */
   readonly settings: Readonly<Record<string, number | undefined>>;
+  /** A number that all tokens of a datum share, which `token` finds in its inputs as `sequence`. */
+  readonly sequence?: (logprobs: Float32Array, inputs: Columns) => number;
   readonly token: (logprob: number, inputs: Numbers, settings: Numbers) => TokenLoss;
 }
+
+/** By name, a number for every target. [T] each */
+type Columns = Readonly<Record<string, Float32Array>>;
 
 type Numbers = Readonly<Record<string, number>>;
 
@@ -44,12 +49,19 @@ export const lossFunctions: Readonly<Record<string, LossFunction>> = {
   ppo: {
     inputs: sampled,
     settings: clip,
-    token: (p, { logprobs: q = 0, advantages: a = 0 }, settings) => {
-      const ratio = Math.exp(p - q);
-      const free = ratio * a;
-      const held = clipped(ratio, settings) * a;
-      return { loss: -Math.min(free, held), slope: free <= held ? -free : 0 };
-    },
+    token: (p, { logprobs: q = 0, advantages: a = 0 }, settings) =>
+      clippedLoss(Math.exp(p - q), a, settings),
+  },
+  /**
+   * -min(s A, clip(s) A), with s = exp(mean of p - q over the marked tokens) for all of them, and the
+   * gradient of p for each: GSPO-token, arXiv:2507.18071
+   */
+  gspo: {
+    inputs: [...sampled, 'sequence_ratio_mask'],
+    settings: { clip_low_threshold: undefined, clip_high_threshold: undefined },
+    sequence: meanLogRatio,
+    token: (_, { sequence = 0, advantages: a = 0 }, settings) =>
+      clippedLoss(Math.exp(sequence), a, settings),
   },
   /** -clip(r) p A, with clip(r) as a constant */
   cispo: {
@@ -75,3 +87,18 @@ const clipped = (
   ratio: number,
   { clip_low_threshold: low = 0, clip_high_threshold: high = 0 }: Numbers,
 ): number => Math.min(Math.max(ratio, low), high);
+
+function clippedLoss(ratio: number, advantage: number, settings: Numbers): TokenLoss {
+  const free = ratio * advantage;
+  const held = clipped(ratio, settings) * advantage;
+  return { loss: -Math.min(free, held), slope: free <= held ? -free : 0 };
+}
+
+function meanLogRatio(
+  logprobs: Float32Array,
+  { logprobs: q, sequence_ratio_mask: mask }: Columns,
+): number {
+  const marked = [...logprobs.keys()].filter((i) => (mask?.[i] ?? 0) !== 0);
+  const sum = marked.reduce((total, i) => total + (logprobs[i] ?? 0) - (q?.[i] ?? 0), 0);
+  return marked.length === 0 ? 0 : sum / marked.length;
+}

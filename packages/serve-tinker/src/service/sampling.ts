@@ -1,6 +1,7 @@
 /** Samples from any saved weights, with one engine that changes to those that are asked for. */
-import type { Engine } from '@trinity-rft/core';
+import type { Engine, EngineCapabilities } from '@trinity-rft/core';
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/internal';
+import type { TopTokens } from '@trinity-rft/tinker-protocol';
 import { Refusal } from '../refusals/refusal.js';
 
 export interface SampleWork {
@@ -11,12 +12,16 @@ export interface SampleWork {
   readonly options: Omit<SamplingOptions, 'maxTokens'> & { readonly maxTokens: number | undefined };
   /** Whether the prompt is scored, too. */
   readonly promptLogprobs: boolean;
+  /** How many of the likeliest tokens to tell at each position of the prompt. */
+  readonly topPromptLogprobs: number;
 }
 
 export interface Samples {
   readonly sequences: readonly SampledSequence[];
-  /** Of each prompt token after the first. */
+  /** Of each prompt token; NaN for the first. */
   readonly promptLogprobs: Float32Array | undefined;
+  /** For each prompt token; undefined for the first. */
+  readonly topPromptLogprobs: readonly (TopTokens | undefined)[] | undefined;
 }
 
 export interface Sampling {
@@ -42,20 +47,23 @@ export function createSampling(open: () => Promise<Engine>): Sampling {
     return engine;
   };
   return {
-    sample: async ({ weights, prompt, options, promptLogprobs }, signal) => {
+    sample: async (work, signal) => {
+      const { weights, prompt, options } = work;
       signal.throwIfAborted();
       // Begun within the turn, so with the right weights; the turn does not wait for its end.
       const begun = turn.then(async () => {
-        const { sampler } = await adopt(weights);
+        const { sampler, capabilities } = await adopt(weights);
+        assertPossible(work, capabilities);
         const { maxTokens = sampler.maxModelLen - prompt.length } = options;
         const sequences = sampler.sample(prompt, { ...options, maxTokens }, signal);
-        const scores = promptLogprobs ? scorePrompt(sampler, prompt, signal) : undefined;
-        return { result: Promise.all([sequences, scores]) };
+        const scores = work.promptLogprobs ? scorePrompt(sampler, prompt, signal) : undefined;
+        const top = work.topPromptLogprobs > 0 ? topOfPrompt(sampler, work, signal) : undefined;
+        return { result: Promise.all([sequences, scores, top]) };
       });
       turn = begun.catch(() => undefined);
       const { result } = await begun;
-      const [sequences, scores] = await result;
-      return { sequences, promptLogprobs: scores };
+      const [sequences, promptLogprobs, topPromptLogprobs] = await result;
+      return { sequences, promptLogprobs, topPromptLogprobs };
     },
     close: async () => {
       await turn;
@@ -76,14 +84,39 @@ async function change(
   await sampler.adopt({ kind: 'published' }, version);
 }
 
+function assertPossible(
+  { options, topPromptLogprobs }: SampleWork,
+  { samplingControls }: EngineCapabilities,
+): void {
+  if (samplingControls || Math.max(options.topLogprobs ?? 0, topPromptLogprobs) === 0) return;
+  throw new Refusal(
+    422,
+    'topk_sample_logprobs and topk_prompt_logprobs are not possible: the engine reports no alternatives.',
+  );
+}
+
 async function scorePrompt(
   sampler: Engine['sampler'],
   prompt: Int32Array,
   signal: AbortSignal,
 ): Promise<Float32Array> {
-  if (prompt.length < 2) return new Float32Array();
+  if (prompt.length < 2) return Float32Array.of(NaN);
   const row = { tokens: prompt, promptLength: 1, temperature: 1 };
   const scores = await sampler.score?.(row, signal);
-  if (scores !== undefined) return scores;
+  if (scores !== undefined) return Float32Array.of(NaN, ...scores);
   throw new Refusal(422, 'prompt_logprobs is not possible: the engine does not score text.');
+}
+
+/** The alternatives to a token are those of a sample that follows the tokens before it. */
+async function topOfPrompt(
+  sampler: Engine['sampler'],
+  { prompt, topPromptLogprobs: topLogprobs }: SampleWork,
+  signal: AbortSignal,
+): Promise<readonly (TopTokens | undefined)[]> {
+  const options = { maxTokens: 1, seed: 0, topLogprobs };
+  const later = Array.from({ length: prompt.length - 1 }, async (_, i) => {
+    const [sample] = await sampler.sample(prompt.subarray(0, i + 1), options, signal);
+    return sample?.topLogprobs?.[0];
+  });
+  return [undefined, ...(await Promise.all(later))];
 }

@@ -2,6 +2,7 @@
 import path from 'node:path';
 import type { Engine } from '@trinity-rft/core';
 import type { WeightsKind } from '@trinity-rft/tinker-protocol';
+import { completeAdapter } from './archive.js';
 import type { Checkpoint } from './checkpoints.js';
 import type { Service } from './service.js';
 import type { TrainingRun } from './training-run.js';
@@ -26,6 +27,7 @@ export function saveCheckpoint(
   const info = { runId, kind, name, baseModel: model.name, rank, alpha, targetModules, savedAt };
   const write = async (directory: string): Promise<void> => {
     await trainer.save(directory, { optimizer: false });
+    if (rank > 0) await completeAdapter(directory);
     if (kind === 'weights')
       await trainer.save(path.join(directory, resumeFolder), { optimizer: true });
   };

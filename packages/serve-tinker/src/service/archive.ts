@@ -1,0 +1,34 @@
+/** Adapters as archives: what a client downloads of saved weights. */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { create } from 'tar';
+import { Refusal } from '../refusals/refusal.js';
+import type { Checkpoint } from './checkpoints.js';
+
+/** Where engines leave an adapter, as PEFT writes it. */
+const adapterFolder = 'lora_adapter';
+/** The official client looks for it. */
+const completeFile = 'checkpoint_complete';
+const files = ['adapter_config.json', 'adapter_model.safetensors', completeFile];
+
+/** Notes that the adapter of a checkpoint is whole. */
+export const completeAdapter = (directory: string): Promise<void> =>
+  writeFile(path.join(directory, adapterFolder, completeFile), '');
+
+/** @throws Refusal 404 where all weights were trained */
+export function assertAdapter({ rank, uri }: Checkpoint): void {
+  if (rank > 0) return;
+  throw new Refusal(
+    404,
+    `${uri} has no adapter, because all weights were trained. They lie on the machine of the server, below the folder that it says at its start.`,
+  );
+}
+
+/** A gzipped tar of the folder's files. */
+export const archiveOf = ({ directory }: Checkpoint): ReadableStream =>
+  Readable.toWeb(
+    Readable.from(
+      create({ cwd: path.join(directory, adapterFolder), gzip: true, portable: true }, files),
+    ),
+  ) as ReadableStream;
