@@ -307,3 +307,54 @@ describe('a plan', () => {
     expect(messages(apart)).toEqual([expect.stringMatching(/Start the run with --explorers N/)]);
   });
 });
+
+describe('a plan on a server that charges', () => {
+  const capabilities = {
+    ...engines.onnx.capabilities,
+    entropyGradient: 'none',
+    entropy: false,
+    valueHead: false,
+    ownSection: 'model.tinker',
+  } as const;
+  const names = { engines: { ...engines, tinker: { name: 'tinker', capabilities } } };
+  const planned = (tinker: string, algorithm = 'grpo') => {
+    const file = text
+      .replace('max_model_len: 64', `max_model_len: 64\n  tinker: { enable: true, ${tinker} }`)
+      .replace('algorithm_type: grpo', `algorithm_type: ${algorithm}`);
+    const { config } = parse(cwd, file, names);
+    return planConfig(config, { rows: [{ sums: 100, held_out: 30 }] });
+  };
+  const prices = 'prices: { prefill: 1, sample: 3, train: 2 }';
+
+  it('says what it costs at most', () => {
+    const plan = planned(prices);
+    // 25 steps of 32 runs, and 4 evaluations of 60; 50 train steps of 16 rows of 64 tokens.
+    const calls = 25 * 32 + 4 * 60;
+    const trained = 50 * 16 * 64;
+    const [prefill, sample] = [calls * 32 + 2 * trained, calls * 32];
+    expect(plan.stages[0]?.cost).toEqual({
+      parts: [
+        { kind: 'prefill', tokens: prefill, price: 1 },
+        { kind: 'sample', tokens: sample, price: 3 },
+        { kind: 'train', tokens: trained, price: 2 },
+      ],
+      total: expect.closeTo((prefill + 3 * sample + 2 * trained) / 1e6, 9),
+    });
+    expect(renderPlan(plan)).toMatch(
+      /^ {2}cost +at most \$0\.34, at one call of the model for each run: prefill 0\.136 M tokens at \$1 a million, sample 0\.0333 M tokens at \$3 a million, train 0\.0512 M/m,
+    );
+  });
+
+  it('says nothing without prices, and which price is missing', () => {
+    expect(planned('rank: 4').stages[0]?.cost).toBeUndefined();
+    expect(renderPlan(planned('prices: { train: 2 }'))).toMatch(/\$0\.10,.*without a price/);
+  });
+
+  it('needs memory here for a critic only', () => {
+    expect(renderPlan(planned(prices))).not.toContain('memory');
+    expect(renderPlan(planned(prices, 'ppo'))).toMatch(/^ {2}memory +about .*: .*critic/m);
+    const memory = planned(prices, 'ppo').stages[0]?.memory;
+    expect(memory).toMatchObject({ weights: 0, gradients: 0, keyValueCache: 0 });
+    expect(memory?.critic).toBeGreaterThan(0);
+  });
+});

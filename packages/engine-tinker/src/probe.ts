@@ -128,15 +128,15 @@ async function probeLosses(model: RemoteModel, row: ProbeRow): Promise<ReadonlyS
   const advantages = logprobs.map((_, t) => (t % 2 === 0 ? 1 : -0.5));
   const inputs = { logprobs: oldLogprobs, advantages };
   const isAsExpected = async (name: ServerLoss): Promise<boolean> => {
-    const bounds = name === 'importance_sampling' ? {} : { low: 0.8, high: 1.2 };
+    const loss = { name, low: 0.8, high: 1.2 };
     const pass: Pass = {
       data: [datumOf(row, inputs)],
       lossFn: name,
-      lossConfig: lossConfig(bounds),
+      lossConfig: lossConfig(loss),
       forwardOnly: true,
     };
     const losses = await lossesOf(model, pass);
-    const expected = expectedLosses({ name, advantages, oldLogprobs, ...bounds }, logprobs);
+    const expected = expectedLosses({ ...loss, advantages, oldLogprobs }, logprobs);
     return (
       losses !== undefined &&
       expected.every((value, t) => Math.abs(value - (losses[t] ?? Infinity)) < 1e-3)

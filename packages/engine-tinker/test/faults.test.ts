@@ -1,19 +1,25 @@
 /** What the client does when the server refuses, is busy, is away or answers nonsense. */
-import type { Clock } from '@trinity-rft/core';
+import type { Clock, Sampler } from '@trinity-rft/core';
 import { silentLogger } from '@trinity-rft/core/internal';
 import {
   decodeForwardBackward,
   encodeForwardBackwardResult,
+  encodeSampleResult,
   type ForwardBackwardResult,
+  type SampleResult,
 } from '@trinity-rft/tinker-protocol';
 import { afterEach, describe, expect, it } from 'vitest';
 import { connect } from '../src/http/connection.js';
 import { createCalls } from '../src/remote/calls.js';
 import { createModel, type RemoteModel } from '../src/remote/model.js';
 import { openSession } from '../src/remote/session.js';
+import { holdSampling } from '../src/sample/handle.js';
+import { createSampler } from '../src/sample/sampler.js';
 import { scoreData } from '../src/train/passes.js';
+import { checkRows } from '../src/train/rows.js';
 import {
   scriptedServer,
+  type Answer,
   type Received,
   type Reply,
   type ScriptedServer,
@@ -45,12 +51,12 @@ const verbOf = ({ path }: Received): string => path.split('/').at(-1) ?? '';
 
 /** A model on a server that answers as `answer` says, else as if nothing were wrong. */
 async function modelOn(
-  answer: (verb: string, request: Received) => Reply | 'cut' | undefined,
+  answer: (verb: string, request: Received) => Answer | undefined,
 ): Promise<{ model: RemoteModel; server: ScriptedServer; clock: ReturnType<typeof hurriedClock> }> {
   const server = await scriptedServer((request) => {
     const verb = verbOf(request);
     const reply = answer(verb, request);
-    if (reply === 'cut') return undefined;
+    if (reply === 'cut' || reply === 'silent') return reply;
     if (reply !== undefined) return reply;
     if (verb === 'create_session') return { body: { session_id: 's' } };
     if (verb === 'create_model') return { body: created };
@@ -145,6 +151,7 @@ describe('a result', () => {
     [400, 'Model m not loaded (stale)', 'ENGINE_WORKER_DIED', /forgotten the run/],
     [400, "Loss functions ['gspo'] are not supported", 'TINKER_UNSUPPORTED', /gspo/],
     [401, 'bad key', 'TINKER_FORBIDDEN', /TINKER_API_KEY/],
+    [400, '[Errno 28] No space left on device', 'TINKER_STORAGE', /Free space.*last checkpoint/],
   ])('of %i "%s" is an error of code %s', async (status, detail, code, message) => {
     const { model } = await modelOn((verb, request) =>
       isResultOf(verb, request, 'optim_step') ? { status, body: { detail } } : undefined,
@@ -180,5 +187,93 @@ describe('a result', () => {
       seqId: 1,
       forwardOnly: true,
     });
+  });
+});
+
+describe('a connection that has died silently', () => {
+  const requestTo = async (
+    url: string,
+    place: 'future' | 'submit',
+    repeat: 'always' | 'unsent',
+  ) => {
+    const clock = hurriedClock();
+    const connection = connect({ baseUrl: url, apiKey: undefined, clock, patienceMs: 1000 });
+    const request = { method: 'POST', path: '/x', what: 'try', timeoutMs: 30 } as const;
+    const answer = await connection.send({ ...request, place, repeat });
+    return { answer, ...connection.takeCounts() };
+  };
+  const deadFor = async (times: number): Promise<ScriptedServer> => {
+    let left = times;
+    const server = await scriptedServer(() => (left-- > 0 ? 'silent' : { body: {} }));
+    open.push(() => server.close());
+    return server;
+  };
+
+  it('is a result that is not ready, which is polled for again', async () => {
+    const { url } = await deadFor(1);
+    expect((await requestTo(url, 'future', 'always')).answer).toBeUndefined();
+    expect((await requestTo(url, 'future', 'always')).answer?.status).toBe(200);
+  });
+
+  it('has a request sent again that the server recognises, and no other', async () => {
+    const { url } = await deadFor(1);
+    expect(await requestTo(url, 'submit', 'always')).toMatchObject({ requests: 2, retries: 1 });
+    const other = await deadFor(1);
+    const failed = requestTo(other.url, 'submit', 'unsent');
+    await expect(failed).rejects.toMatchObject({ code: 'ENGINE_WORKER_DIED' });
+    expect(other.received).toHaveLength(1);
+  });
+});
+
+describe('a sample', () => {
+  const samplerOn = async (sequences: SampleResult['sequences']): Promise<Sampler> => {
+    const server = await scriptedServer((request) => {
+      const submitted = verbOf(request) === 'asample';
+      return { body: submitted ? { request_id: 's' } : encodeSampleResult({ sequences }) };
+    });
+    open.push(() => server.close());
+    const clock = hurriedClock();
+    const options = { baseUrl: server.url, apiKey: undefined, clock, patienceMs: 1000 };
+    const handle = holdSampling('session', { logger: silentLogger });
+    return createSampler({
+      calls: createCalls({ connection: connect(options), clock, resultMs: 1000 }),
+      limits: { vocabSize: 8, maxModelLen: 16 },
+      tokenBytes: undefined,
+      weightsOf: () => Promise.resolve(handle),
+      initialWeights: () => Promise.resolve(handle),
+    });
+  };
+  const sequence = (tokens: readonly number[], logprobs: readonly number[]) => ({
+    stopReason: 'length' as const,
+    tokens: Int32Array.from(tokens),
+    logprobs: Float32Array.from(logprobs),
+  });
+
+  it.each([
+    ['with NaN', [sequence([1, 2], [-1, Number.NaN])], /log-probability NaN at token 1/],
+    ['of two lengths', [sequence([1, 2], [-1])], /2 tokens and 1 log-probabilities/],
+    ['that is too long', [sequence([1, 2, 3, 4], [-1, -1, -1, -1])], /more than the 3 asked for/],
+    ['beyond the vocabulary', [sequence([1, 8], [-1, -1])], /sampled the id 8.*ends at 7/],
+    ['in another number', [], /0 samples, expected 1/],
+  ])('%s is named, and concerns its rollout only', async (_, sequences, message) => {
+    const sampler = await samplerOn(sequences);
+    const failed = sampler.sample(Int32Array.of(1), { maxTokens: 3, seed: 1 });
+    await expect(failed).rejects.toMatchObject({
+      code: 'TINKER_ANSWER',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it('is not asked for with ids beyond the vocabulary, and no row is scored', async () => {
+    const sampler = await samplerOn([]);
+    const prompt = Int32Array.of(1, 8);
+    await expect(sampler.sample(prompt, { maxTokens: 3, seed: 1 })).rejects.toThrow(
+      'The prompt holds the id 8 at position 1, and the vocabulary ends at 7.',
+    );
+    const row = { tokens: Int32Array.of(1, 2, -1), promptLength: 1, temperature: 1 };
+    await expect(sampler.score?.(row)).rejects.toThrow('holds the id -1 at position 2');
+    expect(() => checkRows([row], { vocabSize: 8, maxModelLen: 16 })).toThrow(
+      'Row 0 of the batch holds the id -1 at position 2, and the vocabulary ends at 7.',
+    );
   });
 });

@@ -1,32 +1,36 @@
 /** A real SkyRL server beside the embedded engine, on the same weights. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Engine } from '@trinity-rft/core';
-import { createRandom, type TokenBatch } from '@trinity-rft/core/internal';
+import { createRandom, systemClock, type TokenBatch } from '@trinity-rft/core/internal';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { createTinkerEngine } from '@trinity-rft/engine-tinker';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createModel } from '../src/create-model.js';
+import { readCurve } from '@trinity-rft/monitor';
+import { additionTasks, lengths, runAddition, taughtModel, writeRun } from './support/addition.js';
 import { adapterGradient, normWithSharedMatrices } from './support/adapter-gradient.js';
+import { usedSteps } from './support/used-steps.js';
 import { findSkyrl, startSkyrl, type StartedSkyrl } from './support/skyrl.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-skyrl-'));
-const modelPath = path.join(root, 'model');
+let modelPath = '';
 const checkpoint = path.join(root, 'checkpoint');
+let start: (port?: number) => Promise<StartedSkyrl> = () => Promise.reject(new Error(missing));
 let server: StartedSkyrl | undefined;
 let missing = '';
 
 beforeAll(async () => {
-  await createModel({
-    directory: modelPath,
-    tokenizer: { characters: '0123456789+=\n' },
-    initializerRange: 0.2,
-    seed: 5,
-  });
   const found = await findSkyrl();
-  if ('missing' in found) ({ missing } = found);
-  else server = await startSkyrl({ ...found, modelPath, directory: root });
+  if ('missing' in found) {
+    ({ missing } = found);
+    return;
+  }
+  modelPath = await taughtModel(root);
+  start = (port) => startSkyrl({ ...found, modelPath, directory: root, port });
+  server = await start();
 }, 2_400_000);
 afterAll(async () => {
   await server?.stop();
@@ -54,7 +58,7 @@ const batch: TokenBatch = { rows: [rowOf(9, 3), rowOf(5, 1), rowOf(12, 4)] };
 const gradients = Float32Array.from({ length: 18 }, (_, i) => ((i % 5) - 2.2) / 7);
 const still = { learningRate: 0, clipGradNorm: 0, weightDecay: 0 };
 
-async function learn(engine: Engine, steps: number): Promise<void> {
+async function learn(engine: Pick<Engine, 'trainer'>, steps: number): Promise<void> {
   for (let i = 0; i < steps; i++) {
     const pass = await engine.trainer.forward(batch);
     await engine.trainer.backward(pass, { logprobs: pass.logprobs.map(() => -1 / 18) });
@@ -99,12 +103,44 @@ describe('SkyRL 0.4.0', { tags: ['external'], timeout: 600_000 }, () => {
         );
         await gatherGradients(engine);
         const { gradNorm: there } = await engine.trainer.step(still);
+        report('gradient norms here and there', here, there);
         expect(Math.abs(there / here - 1)).toBeLessThan(1e-3);
         expect(here).toBeGreaterThan(0.1);
       } finally {
         await local.close();
       }
     }));
+
+  it.each(['importance_sampling', 'ppo', 'cispo'] as const)(
+    'computes the gradient of %s in one pass as it does in two',
+    (name) =>
+      onServer(async ({ trainer }) => {
+        await learn({ trainer }, 1);
+        const { logprobs: now } = await trainer.forward(batch);
+        const oldLogprobs = now.map((value, t) => value + ((t % 5) - 2) / 4);
+        const expected = { name, advantages: gradients, oldLogprobs, low: 0.8, high: 1.2 };
+        const slopes = gradients.map((A, t) => {
+          const ratio = Math.exp((now[t] ?? 0) - (oldLogprobs[t] ?? 0));
+          const bounded = Math.min(Math.max(ratio, 0.8), 1.2);
+          if (name === 'cispo') return -A * bounded;
+          return name === 'ppo' && A * bounded < A * ratio ? 0 : -A * ratio;
+        });
+        const norms: number[] = [];
+        for (const passes of ['one', 'two'] as const) {
+          await trainer.stats();
+          const pass =
+            passes === 'one'
+              ? await trainer.forwardBackward!(batch, expected)
+              : await trainer.forward(batch);
+          await trainer.backward(pass, { logprobs: slopes });
+          norms.push((await trainer.step(still)).gradNorm);
+        }
+        const [one = 0, two = 0] = norms;
+        report(`gradient norms of ${name} in one pass and in two`, one, two);
+        expect(Math.abs(one / two - 1)).toBeLessThan(1e-4);
+        expect(two).toBeGreaterThan(0.1);
+      }),
+  );
 
   it('continues from a checkpoint in another session', () =>
     onServer(async (engine) => {
@@ -142,3 +178,105 @@ describe('SkyRL 0.4.0', { tags: ['external'], timeout: 600_000 }, () => {
       }
     }));
 });
+
+const trainOnServer = (algorithm: object, steps: number, more: object = {}) => ({
+  mode: 'both',
+  model: {
+    model_path: modelPath,
+    ...lengths,
+    tinker: { enable: true, base_url: server?.url, rank: 8 },
+  },
+  algorithm: {
+    repeat_times: 8,
+    kl_loss_fn: 'none',
+    optimizer: { lr: 4e-3, betas: [0.9, 0.95], weight_decay: 0 },
+    ...algorithm,
+  },
+  buffer: { batch_size: 16, total_steps: steps, explorer_input: additionTasks },
+  explorer: { runner_per_model: 128 },
+  ...more,
+});
+
+/** Figures are of interest where they pass, too. */
+function report(what: string, ...values: readonly number[]): void {
+  const shown = values.map((value) => value.toPrecision(6)).join(', ');
+  process.stdout.write(`${what}: ${shown}\n`);
+}
+
+const folderOf = (name: string): string => path.join(root, 'runs', 'test', name);
+const rewardsOf = (name: string): Promise<readonly number[]> =>
+  readCurve(path.join(folderOf(name), 'monitor', 'metrics.jsonl'), {
+    role: 'explorer',
+    metric: 'rollout/reward/mean',
+  });
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** From the mean of the first four steps of 128 runs each to that of the last four. */
+async function rise(name: string): Promise<number> {
+  const rewards = await rewardsOf(name);
+  const [first, last] = [mean(rewards.slice(0, 4)), mean(rewards.slice(-4))];
+  const variance = (first * (1 - first) + last * (1 - last)) / (4 * 128);
+  const errors = (last - first) / Math.sqrt(variance);
+  report(`reward of ${name} first and last, and the rise in standard errors`, first, last, errors);
+  return errors;
+}
+
+describe('runs on SkyRL 0.4.0', { tags: ['external'], timeout: 1_500_000 }, () => {
+  it('grpo raises the reward of the quickstart', async () => {
+    const changes = trainOnServer({ algorithm_type: 'grpo' }, 14);
+    expect((await runAddition({ root, name: 'grpo', changes })).trainStep).toBe(14);
+    expect(await rise('grpo')).toBeGreaterThan(4);
+  });
+
+  it('ppo raises it too, with its critic here', async () => {
+    const changes = trainOnServer({ algorithm_type: 'ppo' }, 14, {
+      trainer: { trainer_config: { critic: { optim: { lr: 3e-3 } } } },
+    });
+    const { checkpoint: last = '' } = await runAddition({ root, name: 'ppo', changes });
+    expect(existsSync(path.join(last, 'critic', 'model.safetensors'))).toBe(true);
+    expect(await rise('ppo')).toBeGreaterThan(3);
+  });
+
+  it('killed on either side, a run goes on and trains nothing twice', async () => {
+    const name = 'killed';
+    const steps = 4;
+    const changes = trainOnServer({ algorithm_type: 'grpo' }, steps, {
+      trainer: { save_interval: 1 },
+    });
+    const child = spawnRun(writeRun({ root, name, changes }));
+    await checkpointOf(name, 1);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+
+    const interrupted = runAddition({ root, name, changes }).catch((error: unknown) => error);
+    await checkpointOf(name, 2);
+    await server?.stop();
+    server = await start(server?.port);
+    expect(await interrupted).toMatchObject({ code: 'ENGINE_WORKER_DIED' });
+
+    const { trainStep, checkpoint: last = '' } = await runAddition({ root, name, changes });
+    expect(trainStep).toBe(steps);
+    const record = JSON.parse(readFileSync(path.join(last, 'tinker.json'), 'utf8')) as object;
+    expect(record).toMatchObject({ step: steps });
+    const used = usedSteps(path.join(folderOf(name), 'buffer', 'experience_buffer.db'));
+    expect(used).toEqual(Array.from({ length: steps }, (_, i) => [i + 1, 128]));
+  });
+});
+
+const register = path.join(import.meta.dirname, '../../../tools/register-source.mjs');
+
+function spawnRun(configPath: string): ChildProcess {
+  const script = path.join(import.meta.dirname, 'support', 'run-file.ts');
+  const sources = ['--conditions=@trinity-rft/source', `--import=${register}`];
+  return spawn(process.execPath, [...sources, script, configPath, root], { stdio: 'ignore' });
+}
+
+async function checkpointOf(name: string, step: number): Promise<void> {
+  const file = path.join(folderOf(name), `global_step_${step}`, 'tinker.json');
+  const until = Date.now() + 600_000;
+  while (!existsSync(file)) {
+    if (Date.now() > until) throw new Error(`${name} has no checkpoint of step ${step}.`);
+    await systemClock.sleep(100);
+  }
+}

@@ -1,5 +1,5 @@
 /** The client of the Tinker protocol against our server of it: the contract of every engine. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createTinkerEngine } from '@trinity-rft/engine-tinker';
@@ -56,4 +56,20 @@ it('a loss that the server computes takes one pass less', async () => {
   // Each is submitted, and polled for once.
   expect([await requests(false), await requests(true)]).toEqual([6, 4]);
   await engine.close();
+});
+
+it('a wrong key is refused without being said', async () => {
+  const opened = createTinkerEngine({ ...options, apiKey: 'tml-other', baseUrl: server.url });
+  const failed: Error = await opened.then(Promise.reject, (error: Error) => error);
+  expect(failed).toMatchObject({ code: 'TINKER_FORBIDDEN' });
+  expect(failed.message).not.toContain('tml-other');
+});
+
+it('a server whose model knows fewer ids is refused', async () => {
+  const larger = path.join(modelPath, 'larger');
+  mkdirSync(larger);
+  const config = { vocab_size: vocabSize + 1, max_position_embeddings: 65 };
+  writeFileSync(path.join(larger, 'config.json'), JSON.stringify(config));
+  const opened = createTinkerEngine({ ...options, modelPath: larger, baseUrl: server.url });
+  await expect(opened).rejects.toMatchObject({ code: 'TINKER_VOCABULARY' });
 });

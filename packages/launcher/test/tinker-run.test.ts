@@ -2,13 +2,15 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Engine } from '@trinity-rft/core';
 import { readCurve } from '@trinity-rft/monitor';
 import { openTinkerServer, type TinkerServer } from '@trinity-rft/serve-tinker';
 import { fakeEngine, testRuntime } from '@trinity-rft/testing';
 import { defineReward } from '@trinity-rft/workflow';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createModel } from '../src/create-model.js';
 import { run } from '../src/run/run.js';
+import { usedSteps } from './support/used-steps.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-tinker-run-'));
 const apiKey = 'tml-run';
@@ -17,6 +19,36 @@ const characters = '0123456789+=\n';
 const vocabSize = 15;
 let server: TinkerServer;
 
+/** What befalls the server, before it does what a client asks of a model. */
+let fault: (verb: 'step' | 'save') => void = () => undefined;
+const faulty = (engine: Engine): Engine => ({
+  ...engine,
+  trainer: {
+    ...engine.trainer,
+    step: async (options) => {
+      fault('step');
+      return engine.trainer.step(options);
+    },
+    save: async (...options) => {
+      fault('save');
+      return engine.trainer.save(...options);
+    },
+  },
+});
+
+const startServer = (port: number): Promise<TinkerServer> =>
+  openTinkerServer({
+    model: {
+      name: 'bigrams',
+      maxModelLen: 21,
+      open: async () => faulty(fakeEngine({ vocabSize, maxModelLen: 21 })),
+    },
+    directory: path.join(root, 'server'),
+    runtime: testRuntime(),
+    apiKey,
+    port,
+  });
+
 beforeAll(async () => {
   vi.stubEnv('TINKER_API_KEY', apiKey);
   await createModel({ directory: path.join(root, 'model'), tokenizer: { characters }, seed: 1 });
@@ -24,16 +56,7 @@ beforeAll(async () => {
     JSON.stringify({ question, answer: '3' }),
   );
   writeFileSync(path.join(root, 'tasks.jsonl'), rows.join('\n'));
-  server = await openTinkerServer({
-    model: {
-      name: 'bigrams',
-      maxModelLen: 21,
-      open: async () => fakeEngine({ vocabSize, maxModelLen: 21 }),
-    },
-    directory: path.join(root, 'server'),
-    runtime: testRuntime(),
-    apiKey,
-  });
+  server = await startServer(0);
 });
 afterAll(async () => {
   vi.unstubAllEnvs();
@@ -134,3 +157,50 @@ async function foldersWithoutFit(): Promise<{ readonly file: string; readonly ot
   await createModel({ directory: other, tokenizer: { characters: '9876543210+=\n' }, seed: 1 });
   return { file, other };
 }
+
+describe('a run whose server fails', () => {
+  const grpo = {
+    algorithm: { algorithm_type: 'grpo', repeat_times: 2, kl_loss_fn: 'none' },
+    trainer: { save_interval: 1 },
+  };
+  afterEach(() => {
+    fault = () => undefined;
+  });
+
+  const checkpointOf = (name: string, step: number): string =>
+    path.join(root, 'runs', 'Trinity-RFT', name, `global_step_${step}`);
+
+  const expectNothingTwice = async (name: string, steps: number): Promise<void> => {
+    const { trainStep, checkpoint = '', jobDirectory } = await runOnServer(name, steps, grpo);
+    expect(trainStep).toBe(steps);
+    const record = JSON.parse(readFileSync(path.join(checkpoint, 'tinker.json'), 'utf8')) as object;
+    expect(record).toMatchObject({ step: steps });
+    const used = usedSteps(path.join(jobDirectory, 'buffer', 'experience_buffer.db'));
+    expect(used).toEqual(Array.from({ length: steps }, (_, i) => [i + 1, 4]));
+  };
+
+  it('goes on from its last checkpoint on one that was started again', async () => {
+    let restarted: Promise<void> | undefined;
+    fault = (verb) => {
+      if (verb !== 'step' || restarted || !existsSync(checkpointOf('restart', 1))) return;
+      const port = Number(new URL(server.url).port);
+      restarted = server.close().then(async () => void (server = await startServer(port)));
+    };
+    await expect(runOnServer('restart', 3, grpo)).rejects.toMatchObject({
+      code: 'ENGINE_WORKER_DIED',
+    });
+    await restarted;
+    await expectNothingTwice('restart', 3);
+  });
+
+  it('goes on from its last checkpoint when the disk there has space again', async () => {
+    fault = (verb) => {
+      if (verb === 'save' && existsSync(checkpointOf('full', 1)))
+        throw new RangeError('ENOSPC: no space left on device, write');
+    };
+    await expect(runOnServer('full', 3, grpo)).rejects.toThrow(/no space left.*Free space/);
+    expect(existsSync(checkpointOf('full', 2))).toBe(false);
+    fault = () => undefined;
+    await expectNothingTwice('full', 3);
+  });
+});

@@ -10,6 +10,8 @@ export type ErrorAction =
   | 'lost'
   /** The key is missing or wrong, or may not do this. */
   | 'forbidden'
+  /** Its disk is full. */
+  | 'full'
   /** The server cannot do this, such as a loss that its backend lacks. */
   | 'unsupported'
   /** The request itself is wrong: a fault of the client. */
@@ -36,11 +38,16 @@ const actions: Readonly<Record<number, ErrorAction>> = {
  * is what the backend refused.
  */
 export function actionFor(status: number, place: ErrorPlace, detail: string): ErrorAction {
+  if (isDiskFull(detail)) return 'full';
   if (status === 408) return place === 'future' ? 'poll-again' : 'retry';
   if (status === 400) return place === 'future' ? refusedBy(detail) : 'invalid';
   if (status === 422) return isCapability(detail) ? 'unsupported' : 'invalid';
   return actions[status] ?? (status >= 500 ? 'retry' : 'invalid');
 }
+
+/** In the words of the system that the server runs on. */
+export const isDiskFull = (detail: string): boolean =>
+  /no space left|ENOSPC|disk quota exceeded/i.test(detail);
 
 /** SkyRL says so of a model that it had before it was restarted. */
 const refusedBy = (detail: string): ErrorAction =>

@@ -1,4 +1,4 @@
-export { type ErrorAction, type ErrorPlace, actionFor, errorDetail } from './errors.js';
+export { type ErrorAction, type ErrorPlace, actionFor, errorDetail, isDiskFull } from './errors.js';
 export {
   type Datum,
   type ForwardBackwardRequest,
@@ -11,6 +11,7 @@ export {
 export {
   type JsonRequest,
   type JsonVerb,
+  type FailedResult,
   capabilitiesAnswer,
   failedResult,
   loadResult,

@@ -159,6 +159,7 @@ export const tryAgainResult = z.object({
 });
 /** Hosted: the work failed. */
 export const failedResult = z.object({ error: z.string(), category: z.string().nullish() });
+export type FailedResult = z.output<typeof failedResult>;
 
 /** Paths that are not `/api/v1/VERB`, and where those begin. */
 export const paths = {

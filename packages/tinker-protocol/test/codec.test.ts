@@ -119,6 +119,7 @@ describe('answers that are no success', () => {
     [400, 'future', 'unsupported', "Loss functions ['gspo'] are not supported"],
     [400, 'submit', 'invalid', 'LoadWeights is not permitted with seq_id 3'],
     [400, 'future', 'lost', 'Model model_1 not loaded (likely stale request)'],
+    [400, 'future', 'full', '[Errno 28] No space left on device'],
     [409, 'submit', 'invalid', 'Training request sequence number was reused'],
     [404, 'submit', 'lost', "Model 'm' not found"],
     [404, 'future', 'lost', 'Future not found'],

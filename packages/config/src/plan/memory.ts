@@ -6,6 +6,7 @@ import {
   type ModelShape,
 } from '../resolve/model/model-folder.js';
 import type { LoraConfig, StageConfig } from '../resolve/base/resolved.js';
+import { runsElsewhere } from './tinker-server.js';
 
 /** Sizes in MiB. */
 export interface MemoryPlan {
@@ -38,7 +39,7 @@ const engineBudget = 384;
 const logitsBudget = 256;
 
 export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefined {
-  const { model, mode } = stage;
+  const { model } = stage;
   if (!model.isLocal) return undefined;
   const folder = readModelFolder(disk, model.modelPath);
   if (folder.kind === 'problem') return undefined;
@@ -50,15 +51,39 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
     base: (parameters * float) / mebibyte,
     adapter: model.lora && (adapterParameters(model.lora, shape) * float) / mebibyte,
   };
-  const none = { copies: 0, gradients: 0, moments: 0, critic: 0, activations: 0 };
-  const parts = {
+  const parts = runsElsewhere(stage)
+    ? besideServers(stage, disk, sizes)
+    : partsHere(stage, disk, sizes);
+  const total = Object.values(parts).reduce((sum, part) => sum + part, 0);
+  return { parameters, ...parts, total };
+}
+
+type MemoryParts = Omit<MemoryPlan, 'parameters' | 'total'>;
+
+const none = { copies: 0, gradients: 0, moments: 0, critic: 0, activations: 0 };
+
+function partsHere(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
+  const { model, mode } = stage;
+  return {
     weights: sizes.base + (sizes.adapter ?? 0),
     ...(mode === 'bench' ? none : trainingParts(stage, disk, sizes)),
     keyValueCache: mode === 'train' ? 0 : cacheSize(stage, model.maxModelLen, sizes),
     auxiliary: mode === 'train' ? 0 : auxiliary(stage, disk, sizes.budget),
   };
-  const total = Object.values(parts).reduce((sum, part) => sum + part, 0);
-  return { parameters, ...parts, total };
+}
+
+/** The policy is elsewhere: the critic and auxiliary models are here. */
+function besideServers(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
+  const { mode, part, algorithm } = stage;
+  const learns = algorithm.needs.valueHead && mode !== 'bench' && part !== 'explore';
+  return {
+    ...none,
+    weights: 0,
+    critic: learns ? critic(stage, disk) : 0,
+    activations: learns ? activations(stage, sizes.shape, sizes.budget) : 0,
+    keyValueCache: 0,
+    auxiliary: mode === 'train' ? 0 : auxiliary(stage, disk, sizes.budget),
+  };
 }
 
 interface Sizes {

@@ -9,6 +9,7 @@ import type {
   StageConfig,
   TrainBatchConfig,
 } from '../resolve/base/resolved.js';
+import { planCost, type CostPlan } from './cost.js';
 import { planFiles } from './files.js';
 import { planParts, type PlannedPart } from './recipe.js';
 import { planMemory, type MemoryPlan } from './memory.js';
@@ -68,6 +69,8 @@ export interface StagePlan {
   readonly isElsewhere: boolean;
   /** Undefined when the model is not on this disk. */
   readonly memory: MemoryPlan | undefined;
+  /** Undefined without prices, or where the number of steps is not known. */
+  readonly cost: CostPlan | undefined;
   /** Relative to the stage's folder. */
   readonly files: readonly string[];
 }
@@ -114,6 +117,7 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     pipelines: options.pipelines?.[stage.stageIndex] ?? [],
     isElsewhere: runsElsewhere(stage),
     memory: planMemory(stage, diskAt('.')),
+    cost: planCost(stage, steps),
     files: planFiles(stage, steps),
   };
 }

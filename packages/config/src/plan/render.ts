@@ -30,6 +30,7 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
     ...trainerRows(stage),
     ...evalRows(stage),
     ...memoryRows(stage),
+    ...costRows(stage),
     ...algorithmRows(stage),
     ['files', stage.files.join(', ')],
   ];
@@ -133,7 +134,7 @@ function evalRows({ steps }: StagePlan): readonly Row[] {
 }
 
 function memoryRows({ isElsewhere, memory }: StagePlan): readonly Row[] {
-  if (isElsewhere) return [];
+  if (isElsewhere && !memory?.total) return [];
   if (memory === undefined) return [['memory', 'unknown until the model is on this disk']];
   const parts: readonly (readonly [string, number])[] = [
     ['weights', memory.weights],
@@ -152,6 +153,23 @@ function memoryRows({ isElsewhere, memory }: StagePlan): readonly Row[] {
     [
       'memory',
       `about ${mebibytes(memory.total)} for ${(memory.parameters / 1e6).toFixed(1)} M parameters: ${shown.join(', ')}`,
+    ],
+  ];
+}
+
+/** Every text as long as it may be. */
+function costRows({ cost }: StagePlan): readonly Row[] {
+  if (cost === undefined) return [];
+  const parts = cost.parts
+    .filter(({ tokens }) => tokens > 0)
+    .map(({ kind, tokens, price }) => {
+      const each = price === undefined ? 'without a price' : `at $${price} a million`;
+      return `${kind} ${(tokens / 1e6).toPrecision(3)} M tokens ${each}`;
+    });
+  return [
+    [
+      'cost',
+      `at most $${cost.total.toFixed(2)}, at one call of the model for each run: ${parts.join(', ')}`,
     ],
   ];
 }

@@ -182,6 +182,14 @@ export const model = section(
           text(),
           'Extension. The name of the model on the server. Default: the hub id in model_path, else the only model that the server has.',
         ),
+        prices: section(
+          {
+            prefill: maybe(float({ min: 0 }), 'Of tokens that are read.'),
+            sample: maybe(float({ min: 0 }), 'Of tokens that are sampled.'),
+            train: maybe(float({ min: 0 }), 'Of tokens that are trained on.'),
+          },
+          'Extension. What the server charges for a million tokens, in US dollars. `trinity config plan` says with them what a run costs at most.',
+        ),
       },
       'A server that speaks the Tinker protocol: hosted Tinker, SkyRL. `model_path` is the same model here, for its tokenizer; its weights are not read.',
     ),

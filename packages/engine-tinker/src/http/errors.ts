@@ -1,6 +1,6 @@
 /** What is said about a server that refuses or stays away. The key is never part of it. */
 import { EngineError } from '@trinity-rft/core/internal';
-import type { ErrorAction } from '@trinity-rft/tinker-protocol';
+import { isDiskFull, type ErrorAction, type FailedResult } from '@trinity-rft/tinker-protocol';
 
 interface RefusedRequest {
   readonly baseUrl: string;
@@ -15,6 +15,7 @@ const codes: Readonly<Record<ErrorAction, string>> = {
   retry: 'ENGINE_WORKER_DIED',
   lost: 'ENGINE_WORKER_DIED',
   forbidden: 'TINKER_FORBIDDEN',
+  full: 'TINKER_STORAGE',
   unsupported: 'TINKER_UNSUPPORTED',
   invalid: 'TINKER_REJECTED',
 };
@@ -23,6 +24,7 @@ const advice: Readonly<Record<ErrorAction, string>> = {
   'poll-again': 'Try again later',
   retry: 'Look at its log, and start the run again: it continues from its last checkpoint',
   lost: 'It was restarted or has forgotten the run for want of a sign of life. Start the run again: it continues from its last checkpoint',
+  full: 'Free space on its disk, and start the run again: it continues from its last checkpoint',
   forbidden: 'Set the environment variable TINKER_API_KEY to a key that is valid there',
   unsupported: 'The server or its backend cannot do this',
   invalid: 'The request does not suit this server: compare its version with SkyRL 0.4 or SDK 0.38',
@@ -40,6 +42,14 @@ export function answerError({
     `The Tinker server ${withoutSecrets(baseUrl)} answered ${status} when asked to ${what}${reason}. ${advice[action]}.`,
     { code: codes[action], details: { status } },
   );
+}
+
+/** Of work that was accepted, and failed. */
+export function failedError(what: string, { error, category }: FailedResult): EngineError {
+  const reason = `The Tinker server could not ${what}: ${error.replace(/\.$/, '')}.`;
+  if (isDiskFull(error)) return new EngineError(`${reason} ${advice.full}.`, { code: codes.full });
+  const code = category === 'user' ? codes.unsupported : codes.lost;
+  return new EngineError(reason, { code });
 }
 
 /** The run ends with it, and continues from its last checkpoint when it is started again. */

@@ -12,6 +12,7 @@ import {
 } from '@trinity-rft/tinker-protocol';
 import type { ZodType } from 'zod';
 import type { Answer, Connection, Request } from '../http/connection.js';
+import { failedError } from '../http/errors.js';
 
 export interface CallOptions {
   /** What is asked for, for errors: "save the weights". */
@@ -127,11 +128,7 @@ function isPending(answer: Answer, { what }: CallOptions): boolean {
   if (!answer.contentType.startsWith('application/json')) return false;
   const body = jsonOf(answer, what);
   const failed = failedResult.safeParse(body);
-  if (failed.success)
-    throw new EngineError(
-      `The Tinker server could not ${what}: ${failed.data.error.replace(/\.$/, '')}.`,
-      { code: failed.data.category === 'user' ? 'TINKER_UNSUPPORTED' : 'ENGINE_WORKER_DIED' },
-    );
+  if (failed.success) throw failedError(what, failed.data);
   return tryAgainResult.safeParse(body).success;
 }
 

@@ -2,7 +2,7 @@
 import { ModelError, type Sampler } from '@trinity-rft/core';
 import type { SampledSequence, SamplingOptions, TokenRow } from '@trinity-rft/core/internal';
 import pLimit from 'p-limit';
-import type { Calls } from '../remote/calls.js';
+import { unreadable, type Calls } from '../remote/calls.js';
 import { faultOf, type RowLimits } from '../train/rows.js';
 import type { SamplingHandle } from './handle.js';
 import { greedyParams, paramsOf, requestSamples, throwIfAborted } from './request.js';
@@ -60,6 +60,7 @@ export function createSampler(options: SamplerOptions): Sampler {
       const { sequences } = await handle.use(() =>
         places(() => requestSamples(calls, handle, request, signal)),
       );
+      checkSampled(sequences, limits);
       return sequences.map((sequence): SampledSequence => ({
         ...cutAtStop(sequence, options.stop ?? [], tokenBytes ?? []),
         policyVersion: version,
@@ -99,6 +100,20 @@ function checkPrompt(prompt: Int32Array, { maxModelLen, vocabSize }: RowLimits):
       `The prompt holds the id ${prompt[foreign]} at position ${foreign}, and the vocabulary ends at ${vocabSize - 1}.`,
       { status: 400 },
     );
+}
+
+function checkSampled(
+  sequences: readonly { readonly tokens: Int32Array }[],
+  { vocabSize }: RowLimits,
+): void {
+  for (const { tokens } of sequences) {
+    const foreign = tokens.find((id) => id < 0 || id >= vocabSize);
+    if (foreign !== undefined)
+      throw unreadable(
+        'sample',
+        `it sampled the id ${foreign}, and the vocabulary of model.model_path ends at ${vocabSize - 1}`,
+      );
+  }
 }
 
 function checkOptions(

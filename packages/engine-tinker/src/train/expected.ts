@@ -13,11 +13,11 @@ export interface LossTraits {
   readonly losses: ReadonlySet<ServerLoss>;
 }
 
-/** A loss with bounds has both. */
-export const lossConfig = ({ low, high }: Pick<ExpectedLoss, 'low' | 'high'>) =>
-  low === undefined || high === undefined
-    ? undefined
-    : { clip_low_threshold: low, clip_high_threshold: high };
+/** Bounds of the ratio, where the loss has them. */
+export const lossConfig = ({ name, low = 0, high }: Pick<ExpectedLoss, 'name' | 'low' | 'high'>) =>
+  (name === 'ppo' || name === 'cispo') && high !== undefined
+    ? { clip_low_threshold: low, clip_high_threshold: high }
+    : undefined;
 
 /** Where the server divides, cross-entropy is divided by its own weights. */
 export const canCompute = (

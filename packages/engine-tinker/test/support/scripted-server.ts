@@ -23,16 +23,19 @@ export interface ScriptedServer {
   close(): Promise<void>;
 }
 
-/** @param answer Undefined: the connection is cut. */
+/** `silent`: the connection stays open, and nothing comes. */
+export type Answer = Reply | 'cut' | 'silent';
+
 export async function scriptedServer(
-  answer: (request: Received) => Reply | undefined,
+  answer: (request: Received) => Answer,
 ): Promise<ScriptedServer> {
   const received: Received[] = [];
   const reply = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const request = await read(incoming);
     received.push(request);
     const chosen = answer(request);
-    if (chosen === undefined) {
+    if (chosen === 'silent') return;
+    if (chosen === 'cut') {
       outgoing.destroy();
       return;
     }

@@ -18,6 +18,8 @@ export const findSkyrl = (): Promise<Installed> =>
 
 export interface StartedSkyrl {
   readonly url: string;
+  readonly port: number;
+  /** Like `kill -9`. */
   stop(): Promise<void>;
 }
 
@@ -27,10 +29,12 @@ export interface SkyrlOptions {
   readonly modelPath: string;
   /** For its database, checkpoints and log. */
   readonly directory: string;
+  /** @default any that is free */
+  readonly port?: number;
 }
 
 const backend = {
-  max_lora_adapters: 5,
+  max_lora_adapters: 12,
   max_lora_rank: 8,
   train_micro_batch_size: 32,
   sample_max_num_sequences: 64,
@@ -39,7 +43,7 @@ const backend = {
 /** Resolves when its API answers; its engine may start minutes later. It must be started by `uv run`. */
 export async function startSkyrl(options: SkyrlOptions): Promise<StartedSkyrl> {
   const { uv, python, modelPath, directory } = options;
-  const port = await freePort();
+  const port = options.port ?? (await freePort());
   const command = ['run', '--no-project', '--python', python, '-m', 'skyrl.tinker.api'];
   const model = ['--base-model', modelPath, '--backend', 'jax'];
   const settings = ['--backend-config', JSON.stringify(backend)];
@@ -56,12 +60,12 @@ export async function startSkyrl(options: SkyrlOptions): Promise<StartedSkyrl> {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
-  const log = createWriteStream(path.join(directory, 'skyrl.log'));
+  const log = createWriteStream(path.join(directory, 'skyrl.log'), { flags: 'a' });
   child.stdout.pipe(log);
   child.stderr.pipe(log);
   const url = `http://127.0.0.1:${port}`;
   await answers(child, url);
-  return { url, stop: () => end(child) };
+  return { url, port, stop: () => end(child) };
 }
 
 async function answers(child: ChildProcess, url: string): Promise<void> {
