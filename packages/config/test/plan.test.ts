@@ -249,6 +249,18 @@ describe('a plan', () => {
     expect(other?.command).toContain('--host 0.0.0.0 --port 443');
   });
 
+  it('prints how SGLang is started, and that nobody has tried', () => {
+    const file = text.replace(
+      'explorer: {eval_interval: 10}',
+      'explorer: {eval_interval: 10, rollout_model: {engine_type: sglang, base_url: http://gpu:30000, api_key: secret}}',
+    );
+    const rendered = renderPlan(planConfig(parse(cwd, file).config)).replaceAll(cwd, '<cwd>');
+    expect(rendered).toContain('http://gpu:30000 (never run against a real SGLang), started with');
+    expect(rendered).toContain(
+      'python -m sglang.launch_server --model-path <cwd>/tiny --host 0.0.0.0 --port 30000 --context-length 72 --dtype bfloat16 --enable-deterministic-inference --api-key "$SGLANG_API_KEY"',
+    );
+  });
+
   const tinker = { name: 'tinker', capabilities: engines.onnx.capabilities };
   const url = 'postgresql://trinity:hunter2@db.internal/runs';
   const remote = (model: string, more = ''): string =>

@@ -351,13 +351,8 @@ export const wrongValues: readonly WrongValue[] = [
   ['explorer.max_inflight_batches', '0', 'got 0, expected a whole number, at least 1.'],
   [
     'explorer.rollout_model.engine_type',
-    'sglang',
-    'got "sglang", which is not supported. Use onnx.',
-  ],
-  [
-    'explorer.rollout_model.engine_type',
     'llama.cpp',
-    'got "llama.cpp", expected one of onnx, vllm, tinker, external, sglang.',
+    'got "llama.cpp", expected one of onnx, vllm, sglang, tinker, external.',
   ],
   [
     'explorer.rollout_model.max_model_len',

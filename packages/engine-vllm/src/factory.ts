@@ -1,10 +1,25 @@
-/** vLLM as a `SamplerFactory`, which configurations choose by its name. */
+/** Programs that serve models as `SamplerFactory`, which configurations choose by their names. */
 import type { SamplerFactory } from '@trinity-rft/core';
-import { openVllmSampler } from './sampler.js';
+import { sglangServer } from './servers/sglang.js';
+import { openSampler, openVllmSampler } from './sampler.js';
 
 /** The sampler `vllm`: servers that were started with `--enable-scale-out`, version 0.32 or newer. */
 export const vllmSampler: SamplerFactory = {
   name: 'vllm',
   capabilities: { grammar: false },
   open: openVllmSampler,
+};
+
+/** The sampler `sglang`, written from the documentation of SGLang: it was never run against one. */
+export const sglangSampler: SamplerFactory = {
+  name: 'sglang',
+  capabilities: { grammar: false },
+  open: (options) => {
+    options.logger.warn(
+      'Sampling on SGLang follows its documentation and was never run against a real server. Watch training/rollout_logprobs_diff_mean.',
+    );
+    if (options.inFlight === 'continue')
+      options.logger.info('SGLang: texts in progress finish with the weights they began with.');
+    return openSampler(sglangServer, options);
+  },
 };

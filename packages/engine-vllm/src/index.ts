@@ -1,2 +1,2 @@
-export { vllmSampler } from './factory.js';
+export { sglangSampler, vllmSampler } from './factory.js';
 export { openVllmSampler } from './sampler.js';

@@ -1,4 +1,4 @@
-/** A sampler whose work is done by vLLM servers. */
+/** A sampler whose work is done by servers of one program. */
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import {
@@ -19,7 +19,7 @@ import {
   type TokenRow,
   type VersionSpan,
 } from '@trinity-rft/core/internal';
-import { vllmServer } from './servers/calls.js';
+import { vllmServer, type SamplingServer } from './servers/calls.js';
 import { createMember, type Member } from './servers/member.js';
 import { readVocabSize } from './model-config.js';
 import { createPool, type Pool } from './servers/pool.js';
@@ -36,13 +36,22 @@ const textLength = 24;
 /** As no weights were delivered yet. */
 const started: Weights = { version: -1, label: 'default', folder: undefined };
 
-/** Samples on the servers of `options`; all of them must answer. */
-export async function openVllmSampler(options: SamplerOptions): Promise<RemoteSampler> {
+/** Samples on the vLLM servers of `options`; all of them must answer. */
+export const openVllmSampler = (options: SamplerOptions): Promise<RemoteSampler> =>
+  openSampler(vllmServer, options);
+
+type Connect = (address: ServerAddress) => SamplingServer;
+
+/** Samples on the servers of `options`, which `connect` reaches; all of them must answer. */
+export async function openSampler(
+  connect: Connect,
+  options: SamplerOptions,
+): Promise<RemoteSampler> {
   const vocabSize = await readVocabSize(options.modelPath);
   const opened = await Promise.all(
-    options.servers.map((address) => openServer(address, options, vocabSize)),
+    options.servers.map((address) => openServer(connect(address), options, vocabSize)),
   );
-  const maxModelLen = options.maxModelLen ?? Math.min(...opened.map((one) => one.maxModelLen)) - 1;
+  const maxModelLen = options.maxModelLen ?? Math.min(...opened.map((one) => one.maxModelLen));
   const random = createRandom(1);
   const length = Math.min(textLength, maxModelLen);
   const { tolerance, timeoutMs, clock, logger } = options;
@@ -64,11 +73,10 @@ interface OpenedServer {
 }
 
 async function openServer(
-  address: ServerAddress,
+  server: SamplingServer,
   { maxModelLen, vocabulary, lora = false, inFlight = 'finish', clock, logger }: SamplerOptions,
   vocabSize: number,
 ): Promise<OpenedServer> {
-  const server = vllmServer(address);
   const needs = { maxModelLen, vocabSize, vocabulary };
   const until = clock.now() + startPatienceMs;
   for (let isFirst = true; ; isFirst = false) {
@@ -79,22 +87,31 @@ async function openServer(
         logger.debug(`An adapter stays on ${server.url}: ${describeError(error)}`);
       const { name: modelName, hasTokenizer, otherTokens } = facts;
       if (otherTokens !== undefined)
-        logger.info(`The vLLM server ${server.url} cuts texts differently: ${otherTokens}.`);
+        logger.info(
+          `The ${server.dialect.name} server ${server.url} cuts texts differently: ${otherTokens}.`,
+        );
       if (vocabulary && !hasTokenizer)
         logger.info(
-          `The vLLM server ${server.url} was started without a tokenizer, so its vocabulary is not compared.`,
+          `The ${server.dialect.name} server ${server.url} was started without a tokenizer, so its vocabulary is not compared.`,
         );
-      const weights = weightsOnServer({ server, modelName, lora, inFlight, started, onLeftover });
+      const continues = inFlight === 'continue' && server.dialect.continues;
+      const weights = weightsOnServer({
+        ...{ server, modelName, lora, started, onLeftover },
+        inFlight: continues ? 'continue' : 'finish',
+      });
       const member = createMember({ server, weights, hasTokenizer, clock, logger });
-      return { member, maxModelLen: facts.maxModelLen };
+      return { member, maxModelLen: facts.maxModelLen - server.dialect.spareTokens };
     } catch (error) {
       if (error instanceof ConfigError) throw error;
       if (clock.now() > until)
         throw new ConfigError(
-          `The vLLM server ${server.url} did not answer within ${startPatienceMs / 1000} s: ${describeError(error)}. Start it (\`trinity config plan\` prints the command), or correct base_url.`,
+          `The ${server.dialect.name} server ${server.url} did not answer within ${startPatienceMs / 1000} s: ${describeError(error)}. Start it (\`trinity config plan\` prints the command), or correct base_url.`,
           { code: 'SAMPLER_UNREACHABLE', cause: error },
         );
-      if (isFirst) logger.info(`Waits for the vLLM server ${server.url}: ${describeError(error)}`);
+      if (isFirst)
+        logger.info(
+          `Waits for the ${server.dialect.name} server ${server.url}: ${describeError(error)}`,
+        );
       await clock.sleep(startPauseMs);
     }
   }
@@ -130,7 +147,7 @@ function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSamp
     },
     adopt: async (source, version) => {
       if (source.kind === 'published')
-        throw new EngineError('vLLM takes weights from folders only.', { code: 'NOT_PUBLISHED' });
+        throw new EngineError('Servers take weights from folders only.', { code: 'NOT_PUBLISHED' });
       const { directory, probe } = source;
       await assertCheckpoint(directory);
       const label = `trinity-${run}-${++deliveries}-v${version}`;
@@ -187,7 +204,7 @@ function sequenceOf(
 function assertStops({ hasTokenizer, server }: Member, { stop = [] }: SamplingOptions): void {
   if (stop.length === 0 || hasTokenizer) return;
   throw new ModelError(
-    `The vLLM server ${server.url} finds no stop strings, because it was started with --skip-tokenizer-init. Start it without, or send no stop.`,
+    `The ${server.dialect.name} server ${server.url} finds no stop strings, because it was started with --skip-tokenizer-init. Start it without, or send no stop.`,
     { code: 'STOP_UNSUPPORTED', status: 400 },
   );
 }
@@ -222,7 +239,9 @@ function assertRow(
   const wrong = (message: string): ModelError =>
     new ModelError(message, { code: 'ROW_INVALID', status: 400 });
   if (temperature !== 1)
-    throw wrong(`vLLM scores texts at temperature 1 only; got ${temperature}. Set temperature: 1.`);
+    throw wrong(
+      `Servers score texts at temperature 1 only; got ${temperature}. Set temperature: 1.`,
+    );
   if (!Number.isInteger(promptLength) || promptLength < 1 || promptLength >= tokens.length)
     throw wrong(
       `promptLength is ${promptLength} with ${tokens.length} tokens; expected 1 <= promptLength < tokens.length.`,

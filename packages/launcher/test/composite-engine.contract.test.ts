@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Engine } from '@trinity-rft/core';
+import type { Engine, SamplerFactory } from '@trinity-rft/core';
 import { silentLogger, systemClock } from '@trinity-rft/core/internal';
-import { openVllmSampler } from '@trinity-rft/engine-vllm';
+import { sglangSampler, vllmSampler } from '@trinity-rft/engine-vllm';
 import { describeEngine, fakeEngine, openFakeEngine, vllmStandIn } from '@trinity-rft/testing';
 import { afterAll, beforeAll } from 'vitest';
 import { compositeEngine } from '../src/assembly/models/composite-engine.js';
@@ -18,14 +18,20 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 let opened = 0;
 
 /** With two servers. */
-async function openComposite(options: {
+async function openComposite({
+  factory = vllmSampler,
+  ...options
+}: {
+  readonly factory?: SamplerFactory;
   readonly lora: boolean;
   readonly inFlight: 'finish' | 'continue';
 }): Promise<Engine> {
   const open = (folder: string | undefined): Promise<Engine> =>
     openFakeEngine(folder, { vocabSize });
-  const servers = await Promise.all([1, 2].map(() => vllmStandIn({ open, vocabSize })));
-  const sampler = await openVllmSampler({
+  const servers = await Promise.all(
+    [1, 2].map(() => vllmStandIn({ open, vocabSize, maxModelLen: 72 })),
+  );
+  const sampler = await factory.open({
     ...options,
     modelPath,
     servers,
@@ -67,4 +73,15 @@ describeEngine('vLLM with weights that change in flight', {
   ...contract,
   inFlight: 'replaced',
   open: () => openComposite({ lora: false, inFlight: 'continue' }),
+});
+
+describeEngine('SGLang with adapters', {
+  ...contract,
+  open: () => openComposite({ factory: sglangSampler, lora: true, inFlight: 'finish' }),
+});
+
+// SGLang does not say which token is of which weights.
+describeEngine('SGLang with whole weights', {
+  ...contract,
+  open: () => openComposite({ factory: sglangSampler, lora: false, inFlight: 'continue' }),
 });

@@ -77,6 +77,18 @@ it('trains on what the servers sample, with the weights of every step', async ()
   expect(JSON.stringify(metricsOf(checkpoint))).not.toContain('secret');
 });
 
+it('samples on SGLang in the same way, and says that nobody has tried', async () => {
+  const url = servers[0]?.url;
+  const model = { engine_type: 'sglang', base_url: url, api_key: apiKey, dtype: 'float32' };
+  const { checkpoint = '' } = await runWith('sglang', { explorer: { rollout_model: model } });
+  const text = JSON.stringify(metricsOf(checkpoint));
+  const differences = [...text.matchAll(/"training\/rollout_logprobs_diff_max":([^,}]+)/g)];
+  expect(differences).toHaveLength(4);
+  expect(Math.max(...differences.map(([, value]) => Number(value)))).toBeLessThan(1e-5);
+  const log = readFileSync(path.join(checkpoint, '..', 'log', 'trinity.log'), 'utf8');
+  expect(log.match(/never run against a real server/g)).toHaveLength(1);
+});
+
 it('explores in a process of its own, which has no trainer', async () => {
   const sides = await Promise.all([
     runWith('apart', {}, { mode: 'train' }),

@@ -45,8 +45,8 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
 const serverRows = (stage: StagePlan): readonly Row[] => [
   ...tinkerRows(stage),
   ...(stage.external === undefined ? [] : [['answers', stage.external] as const]),
-  ...stage.servers.flatMap(({ url, command }): Row[] => [
-    ['samples on', `${url}, started with`],
+  ...stage.servers.flatMap(({ url, note, command }): Row[] => [
+    ['samples on', `${url}${note}, started with`],
     ['', command],
   ]),
   ...processRows(stage),

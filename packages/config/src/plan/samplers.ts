@@ -4,29 +4,76 @@ import { addressOptions, quoted, servedModel } from './shell.js';
 
 export interface PlannedServer {
   readonly url: string;
+  /** What is to be known of it; may be empty. */
+  readonly note: string;
   readonly command: string;
 }
 
 /** In the order of `base_url`. */
 export function planSamplers(stage: StageConfig): readonly PlannedServer[] {
-  const { sampler, model, mode, part } = stage;
+  const { sampler, mode, part } = stage;
   if (sampler === undefined || mode === 'train' || part === 'train') return [];
+  const { name, servers } = sampler;
+  const { command, note } = programs[name](stage, sampler);
+  const key = ['--api-key', `"$${name.toUpperCase()}_API_KEY"`];
+  return servers.map(({ url, apiKey }) => {
+    const words = apiKey === undefined ? command(url) : [...command(url), ...key];
+    return { url, note, command: words.join(' ') };
+  });
+}
+
+interface Program {
+  readonly command: (url: string) => readonly string[];
+  readonly note: string;
+}
+
+type Planner = (stage: StageConfig, sampler: SamplerConfig) => Program;
+
+const vllm: Planner = (stage, sampler) => {
+  const { model } = stage;
   const rank = adapterRank(stage);
   const lora = rank === undefined ? undefined : adapterOptions(rank);
-  const shared = [
-    // One more than the longest text: vLLM scores a text only where it may add a token.
-    ...['--max-model-len', String(model.maxModelLen + 1), '--enable-scale-out'],
-    ...['--logprobs-mode', 'processed_logprobs', ...startOptions(sampler), ...(lora ?? [])],
-  ];
   const opened = lora ? 'VLLM_ALLOW_RUNTIME_LORA_UPDATING=True' : 'VLLM_SERVER_DEV_MODE=1';
-  return sampler.servers.map(({ url, apiKey }) => ({
-    url,
-    command: [
-      ...[opened, 'vllm serve', quoted(servedModel(model)), ...addressOptions(url), ...shared],
-      ...(apiKey === undefined ? [] : ['--api-key', '"$VLLM_API_KEY"']),
-    ].join(' '),
-  }));
-}
+  return {
+    note: '',
+    command: (url) => [
+      ...[opened, 'vllm serve', quoted(servedModel(model)), ...addressOptions(url)],
+      // One more than the longest text: vLLM scores a text only where it may add a token.
+      ...['--max-model-len', String(model.maxModelLen + 1), '--enable-scale-out'],
+      ...['--logprobs-mode', 'processed_logprobs', ...startOptions(sampler), ...(lora ?? [])],
+    ],
+  };
+};
+
+/** Seeds have an effect only with deterministic inference. */
+const sglang: Planner = (stage, { start }) => {
+  const { model } = stage;
+  const rank = adapterRank(stage);
+  const { dtype, tensorParallelSize, gpuMemoryUtilization } = start;
+  const tensors = tensorParallelSize > 1 ? ['--tp', String(tensorParallelSize)] : [];
+  const memory =
+    gpuMemoryUtilization === vllmMemory
+      ? []
+      : ['--mem-fraction-static', String(gpuMemoryUtilization)];
+  const lora =
+    rank === undefined
+      ? []
+      : [
+          ...['--enable-lora', '--max-loras-per-batch', '2', '--max-lora-rank', String(rank)],
+          ...['--lora-target-modules', ...modules],
+        ];
+  return {
+    note: ' (never run against a real SGLang)',
+    command: (url) => [
+      ...['python -m sglang.launch_server --model-path', quoted(servedModel(model))],
+      ...[...addressOptions(url), '--context-length', String(model.maxModelLen + sglangSpare)],
+      ...['--dtype', dtype, '--enable-deterministic-inference', ...tensors, ...memory, ...lora],
+    ],
+  };
+};
+
+/** SGLang keeps a few positions to itself. */
+const sglangSpare = 8;
 
 function startOptions({ start }: SamplerConfig): readonly string[] {
   const { dtype, tensorParallelSize, gpuMemoryUtilization, enforceEager } = start;
@@ -60,3 +107,5 @@ const adapterOptions = (rank: number | 'RANK'): readonly string[] => [
   // Else vLLM 0.32 adapts the output as well, and ends when a text is scored beside others.
   ...['--lora-target-modules', ...modules],
 ];
+
+const programs: Readonly<Record<SamplerConfig['name'], Planner>> = { vllm, sglang };

@@ -78,10 +78,10 @@ function checkUse(context: StageContext, enable: KeyPath, algorithm: AlgorithmCo
 function checkRivals(context: StageContext, enable: KeyPath): void {
   const { explorer } = context.input;
   const { engine_type: engine, base_url: urls } = explorer.rollout_model;
-  if (engine === 'vllm' && urls !== null)
+  if (engine !== 'external' && urls !== null && context.isSet(...engineKey))
     context.report(
       engineKey,
-      `got "vllm" with base_url, but ${enable.join('.')} is true. Remove one of the two.`,
+      `got "${engine}" with base_url, but ${enable.join('.')} is true. Remove one of the two.`,
     );
   if (explorer.constrained_decoding)
     context.report(

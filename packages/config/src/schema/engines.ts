@@ -33,7 +33,7 @@ export const trainerType = (engines: EngineFactsTable) =>
   );
 
 /** Programs that sample beside the engine that trains, at the addresses of `base_url`. */
-export const samplerNames = ['vllm'] as const;
+export const samplerNames = ['vllm', 'sglang'] as const;
 
 /** `engine_type` of the rollout model, and of auxiliary models. */
 export const engineType = (table: EngineFactsTable, kind: 'rollout' | 'auxiliary') => {
@@ -41,20 +41,20 @@ export const engineType = (table: EngineFactsTable, kind: 'rollout' | 'auxiliary
   const engines = auxiliary ? withoutOwnSection(table) : table;
   const names = [
     ...Object.keys(engines),
-    ...missing(engines, ['vllm', 'tinker', 'external', 'sglang']),
+    ...missing(engines, [...samplerNames, 'tinker', 'external']),
   ] as Names;
   const choice = cast(normalized, z.enum(names), `one of ${names.join(', ')}`);
   return field(
     choice as z.ZodPreprocess<z.ZodEnum<Record<string, string>>>,
     defaultEngineName(engines),
     auxiliary
-      ? 'What samples. onnx: the embedded engine, also for vllm.'
-      : 'What samples. onnx: the embedded engine; vllm: the servers of base_url, without it the engine that trains; tinker: the server of model.tinker; external: a model behind an API.',
+      ? 'What samples. onnx: the embedded engine, also for vllm and sglang.'
+      : 'What samples. onnx: the embedded engine; vllm, sglang: the servers of base_url, without it the engine that trains; sglang was never run against a real server; tinker: the server of model.tinker; external: a model behind an API.',
     ignored('The embedded engine samples instead.', {
-      values: auxiliary ? missing(engines, ['vllm']) : [],
+      values: auxiliary ? missing(engines, samplerNames) : [],
     }),
     notSupported(`${use(engines)}${auxiliary ? ', or give base_url' : ''}.`, {
-      values: missing(engines, ['tinker', 'sglang']),
+      values: missing(engines, ['tinker']),
     }),
     derived,
   );

@@ -165,7 +165,7 @@ export const rolloutModelSection = (engines: EngineFactsTable) =>
       enable_history: field(flag(), false, historyText, unused),
       base_url: maybe(
         oneOrMore(word()),
-        'Extension. Address of a vLLM server, or a list of them; with engine_type: external that of the API, which ends in /v1. Default: the engine that trains samples.',
+        'Extension. Address of a vLLM or SGLang server, or a list of them; with engine_type: external that of the API, which ends in /v1. Default: the engine that trains samples.',
         derived,
       ),
       api_key: field(

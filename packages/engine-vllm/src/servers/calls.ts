@@ -1,4 +1,4 @@
-/** The verbs of one vLLM server. */
+/** The verbs of one server, and those of vLLM. */
 import type { ServerAddress } from '@trinity-rft/core';
 import type { SamplingOptions, TokenRow } from '@trinity-rft/core/internal';
 import { z } from 'zod';
@@ -11,9 +11,28 @@ import {
   type GeneratedChoice,
 } from '../wire/generate.js';
 import { serverCalls } from '../wire/http.js';
+import { readAnswer } from '../wire/read.js';
 
-export interface VllmServer {
+/** What differs between programs that serve models. */
+export interface Dialect {
+  readonly name: string;
+  /** Its option for the longest text. */
+  readonly lengthOption: string;
+  /** How many tokens more than its texts it has to allow. */
+  readonly spareTokens: number;
+  /** Log-probabilities are those after top-k and top-p, which is asked at the start. */
+  readonly renormalises: boolean;
+  /** Texts in progress can go on with other weights, and say which token is of which. */
+  readonly continues: boolean;
+  /** What a server needs that does not take weights. */
+  readonly takesWeights: string;
+  /** What to do about a refusal at the start, by its status. */
+  readonly cures: (vocabSize: number) => Readonly<Record<number, string>>;
+}
+
+export interface SamplingServer {
   readonly url: string;
+  readonly dialect: Dialect;
   health(signal: AbortSignal): Promise<void>;
   /** The model that it was started with. */
   model(signal: AbortSignal): Promise<ServedModel>;
@@ -40,7 +59,7 @@ export interface ServedModel {
   readonly maxModelLen: number;
 }
 
-interface GenerateRequest {
+export interface GenerateRequest {
   readonly model: string;
   readonly prompt: Int32Array;
   readonly options: SamplingOptions;
@@ -53,42 +72,68 @@ interface ReloadOptions {
   readonly inFlight: 'finish' | 'continue';
 }
 
+const scaleOut = `Start it with --enable-scale-out, which opens ${generatePath} (vLLM 0.32 or newer)`;
+
+const vllm: Dialect = {
+  name: 'vLLM',
+  lengthOption: '--max-model-len',
+  // It scores a text only where it may add a token.
+  spareTokens: 1,
+  renormalises: true,
+  continues: true,
+  takesWeights:
+    'be started with VLLM_SERVER_DEV_MODE=1 or, for adapters, VLLM_ALLOW_RUNTIME_LORA_UPDATING=True',
+  cures: (vocabSize) => ({ ...commonCures(vocabSize), 403: scaleOut, 404: scaleOut }),
+};
+
+export const commonCures = (vocabSize: number): Readonly<Record<number, string>> => ({
+  400: `Start it with the model of model_path, which has ${vocabSize} tokens`,
+  401: 'Set api_key to the key that it was started with',
+});
+
 const models = z.object({
   data: z.array(
     z.object({ id: z.string(), parent: z.string().nullish(), max_model_len: z.number().nullish() }),
   ),
 });
 
+/** @throws ServerFault when there is none */
+export function readServedModel(url: string, answer: unknown): ServedModel {
+  const { data } = models.safeParse(answer);
+  const served = data?.data.find(({ parent }) => parent === null || parent === undefined);
+  if (!served) throw new ServerFault('refused', `${url}/v1/models names no model`);
+  return { name: served.id, maxModelLen: served.max_model_len ?? Infinity };
+}
+
 const encoded = z.object({ tokens: z.array(z.number().int()) });
 const decoded = z.object({ prompt: z.string() });
 
-export function vllmServer(address: ServerAddress): VllmServer {
+export function vllmServer(address: ServerAddress): SamplingServer {
   const { url } = address;
   const call = serverCalls(address);
   const generate = (signal: AbortSignal, body: object): Promise<unknown> =>
     call(generatePath, { signal, body });
-  const read = <T>(schema: z.ZodType<T>, answer: unknown, path: string): T => {
-    const { data } = schema.safeParse(answer);
-    if (data !== undefined) return data;
-    throw new ServerFault('broken', `${url}${path} answered what cannot be read`);
-  };
   return {
     url,
+    dialect: vllm,
     health: async (signal) => void (await call('/health', { signal })),
-    model: async (signal) => {
-      const { data } = models.safeParse(await call('/v1/models', { signal }));
-      const served = data?.data.find(({ parent }) => parent === null || parent === undefined);
-      if (!served) throw new ServerFault('refused', `${url}/v1/models names no model`);
-      return { name: served.id, maxModelLen: served.max_model_len ?? Infinity };
-    },
+    model: async (signal) => readServedModel(url, await call('/v1/models', { signal })),
     generate: async ({ model, prompt, options, vocabSize }, signal) => {
       const body = { model, token_ids: [...prompt], sampling_params: samplingParams(options) };
-      return readChoices(await generate(signal, body), { url, options, vocabSize });
+      return readChoices(await generate(signal, body), {
+        url: url + generatePath,
+        options,
+        vocabSize,
+      });
     },
     score: async (model, { tokens, promptLength }, signal) => {
       const sampling_params = { max_tokens: 1, prompt_logprobs: 0, temperature: 0 };
       const body = { model, token_ids: [...tokens], sampling_params };
-      return readScores(await generate(signal, body), { tokens, promptLength, url });
+      return readScores(await generate(signal, body), {
+        tokens,
+        promptLength,
+        url: url + generatePath,
+      });
     },
     loadAdapter: async (name, folder, signal) => {
       const body = { lora_name: name, lora_path: folder };
@@ -121,11 +166,11 @@ export function vllmServer(address: ServerAddress): VllmServer {
     },
     encode: async (model, prompt, signal) => {
       const body = { model, prompt, add_special_tokens: false };
-      return read(encoded, await call('/tokenize', { signal, body }), '/tokenize').tokens;
+      return readAnswer(url, encoded, await call('/tokenize', { signal, body })).tokens;
     },
     decode: async (model, tokens, signal) => {
       const body = { model, tokens };
-      return read(decoded, await call('/detokenize', { signal, body }), '/detokenize').prompt;
+      return readAnswer(url, decoded, await call('/detokenize', { signal, body })).prompt;
     },
   };
 }

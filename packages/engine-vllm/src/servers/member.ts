@@ -1,11 +1,11 @@
 /** One server of a pool: whether it serves, what it is doing, and what was last wrong with it. */
 import type { Clock, Logger } from '@trinity-rft/core';
 import { ServerFault } from '../wire/fault.js';
-import type { VllmServer } from './calls.js';
+import type { SamplingServer } from './calls.js';
 import type { InUse, WeightsOnServer } from './weights.js';
 
 export interface Member {
-  readonly server: VllmServer;
+  readonly server: SamplingServer;
   readonly weights: WeightsOnServer;
   readonly hasTokenizer: boolean;
   /** Why it does not serve; undefined: it does. */
@@ -26,7 +26,7 @@ export interface Member {
 }
 
 export interface MemberOptions {
-  readonly server: VllmServer;
+  readonly server: SamplingServer;
   readonly weights: WeightsOnServer;
   readonly hasTokenizer: boolean;
   readonly clock: Clock;
@@ -52,7 +52,9 @@ export function createMember(options: MemberOptions): Member {
   const takeOut = (what: string): void => {
     if (problem !== undefined) return;
     problem = what;
-    logger.warn(`The vLLM server ${server.url} is left out until it can be used again: ${what}`);
+    logger.warn(
+      `The ${server.dialect.name} server ${server.url} is left out until it can be used again: ${what}`,
+    );
     endCalls(new ServerFault('lost', what));
   };
   const beat = (misses: number): void => {
@@ -107,7 +109,7 @@ export function createMember(options: MemberOptions): Member {
     bringBack: () => {
       problem = undefined;
       busyUntil = 0;
-      logger.info(`The vLLM server ${server.url} is used again.`);
+      logger.info(`The ${server.dialect.name} server ${server.url} is used again.`);
     },
     close: () => {
       stopBeats?.();

@@ -180,7 +180,7 @@ export function createPool(options: PoolOptions): Pool {
           return;
         }
         ({ weights, expected } = before);
-        throw undelivered(next, ends, problems());
+        throw undelivered(next, { members, ends, problems: problems() });
       }),
     close: () => {
       closing.abort(closed());
@@ -214,20 +214,28 @@ const unusable = ({ message }: ServerFault): EngineError =>
 function late(timeoutMs: number, members: readonly Member[], problems: string): ModelError {
   const serves = members.some(({ problem }) => problem === undefined);
   return new ModelError(
-    `No vLLM server answered within ${timeoutMs / 1000} s${serves ? '' : `: ${problems}`}.`,
+    `No ${nameOf(members)} server answered within ${timeoutMs / 1000} s${serves ? '' : `: ${problems}`}.`,
     { code: 'SAMPLER_TIMEOUT', status: serves ? 504 : 503, retryable: true },
   );
 }
 
+interface Attempted {
+  readonly members: readonly Member[];
+  readonly ends: readonly PromiseSettledResult<void>[];
+  readonly problems: string;
+}
+
+const nameOf = ([first]: readonly Member[]): string => first?.server.dialect.name ?? 'known';
+
 function undelivered(
   { version, folder }: Weights,
-  ends: readonly PromiseSettledResult<void>[],
-  problems: string,
+  { members, ends, problems }: Attempted,
 ): SyncError {
+  const needs = members[0]?.server.dialect.takesWeights ?? 'take weights';
   const causes = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
   const why = causes.length > 0 ? causes.map(describeError).join('; ') : problems;
   return new SyncError(
-    `No vLLM server took the weights of version ${version} from ${folder ?? 'its start'}: ${why}. Every server must have the model that is trained (start one anew that another run has changed), be able to read that folder under the same path, and be started with VLLM_SERVER_DEV_MODE=1 or, for adapters, VLLM_ALLOW_RUNTIME_LORA_UPDATING=True.`,
+    `No ${nameOf(members)} server took the weights of version ${version} from ${folder ?? 'its start'}: ${why}. Every server must have the model that is trained (start one anew that another run has changed), be able to read that folder under the same path, and ${needs}.`,
     { code: 'DELIVERY_REFUSED', cause: causes[0] },
   );
 }

@@ -2,8 +2,7 @@
 import { ConfigError } from '@trinity-rft/core';
 import type { VocabularySample } from '@trinity-rft/core/internal';
 import { ServerFault } from '../wire/fault.js';
-import { generatePath } from '../wire/generate.js';
-import type { ServedModel, VllmServer } from './calls.js';
+import type { Dialect, SamplingServer, ServedModel } from './calls.js';
 import { compareVocabulary } from './vocabulary.js';
 
 /** What is known of a server that was started as it must be. */
@@ -26,24 +25,25 @@ interface Needs {
  * not answer
  */
 export async function startedRight(
-  server: VllmServer,
+  server: SamplingServer,
   { maxModelLen, vocabSize, vocabulary }: Needs,
   signal: AbortSignal,
 ): Promise<ServerFacts> {
+  const { lengthOption, spareTokens, renormalises, cures: curesFor } = server.dialect;
   const cures = curesFor(vocabSize);
   const explained = <T>(ask: () => Promise<T>): Promise<T> => explain(server, cures, ask);
   const model = await explained(() => server.model(signal));
-  // One more than the longest text, because vLLM scores a text only if it may add a token.
-  if (maxModelLen !== undefined && model.maxModelLen <= maxModelLen)
+  const needed = (maxModelLen ?? 0) + spareTokens;
+  if (model.maxModelLen < needed)
     throw unfit(
       server,
-      `it takes texts of ${model.maxModelLen} tokens and ${maxModelLen + 1} are needed. Start it with --max-model-len ${maxModelLen + 1}`,
+      `it takes texts of ${model.maxModelLen} tokens and ${needed} are needed. Start it with ${lengthOption} ${needed}`,
     );
   const options = { topK: 1, maxTokens: 1, seed: 1 };
   const prompt = Int32Array.of(vocabSize - 1);
   const request = { model: model.name, prompt, options, vocabSize };
   const [first] = await explained(() => server.generate(request, signal));
-  if (Math.abs(first?.logprobs[0] ?? -Infinity) > 1e-3)
+  if (renormalises && Math.abs(first?.logprobs[0] ?? -Infinity) > 1e-3)
     throw unfit(
       server,
       'its log-probabilities are not those of the distribution that it samples from. Start it with --logprobs-mode processed_logprobs',
@@ -57,9 +57,9 @@ export async function startedRight(
 }
 
 /** What to do about an answer, by its status. */
-type Cures = Readonly<Record<number, string>>;
+type Cures = ReturnType<Dialect['cures']>;
 
-async function explain<T>(server: VllmServer, cures: Cures, ask: () => Promise<T>): Promise<T> {
+async function explain<T>(server: SamplingServer, cures: Cures, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
@@ -69,16 +69,7 @@ async function explain<T>(server: VllmServer, cures: Cures, ask: () => Promise<T
   }
 }
 
-const scaleOut = `Start it with --enable-scale-out, which opens ${generatePath} (vLLM 0.32 or newer)`;
-
-const curesFor = (vocabSize: number): Cures => ({
-  400: `Start it with the model of model_path, which has ${vocabSize} tokens`,
-  401: 'Set api_key to the key that it was started with',
-  403: scaleOut,
-  404: scaleOut,
-});
-
-const unfit = ({ url }: VllmServer, what: string): ConfigError =>
-  new ConfigError(`The vLLM server ${url} cannot be used: ${what.replace(/\.$/, '')}.`, {
+const unfit = ({ url, dialect }: SamplingServer, what: string): ConfigError =>
+  new ConfigError(`The ${dialect.name} server ${url} cannot be used: ${what.replace(/\.$/, '')}.`, {
     code: 'SAMPLER_SERVER_UNFIT',
   });

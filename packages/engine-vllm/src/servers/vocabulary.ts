@@ -1,7 +1,7 @@
 /** Whether a server reads and writes texts with the tokenizer of the run. */
 import { ConfigError } from '@trinity-rft/core';
 import type { VocabularySample } from '@trinity-rft/core/internal';
-import type { VllmServer } from './calls.js';
+import type { SamplingServer } from './calls.js';
 
 /**
  * Compares what ids mean. White space is left out: some tokenizers keep the space before a token on
@@ -10,7 +10,7 @@ import type { VllmServer } from './calls.js';
  * @throws ConfigError naming the first difference; ServerFault where the server does not answer
  */
 export async function compareVocabulary(
-  server: VllmServer,
+  server: SamplingServer,
   model: string,
   { texts, tokens, decode }: VocabularySample,
   signal: AbortSignal,
@@ -54,8 +54,8 @@ function shown(ids: readonly number[], place: number): string {
   return `[${[...before, ...some, ...after].join(', ')}]`;
 }
 
-const unfit = ({ url }: VllmServer, what: string): ConfigError =>
+const unfit = ({ url, dialect }: SamplingServer, what: string): ConfigError =>
   new ConfigError(
-    `The tokenizer of the vLLM server ${url} is not that of model.model_path: ${what}. Start the server with the model of model.model_path, or set model_path to the model that it serves; if its model is the same, start it with --skip-tokenizer-init.`,
+    `The tokenizer of the ${dialect.name} server ${url} is not that of model.model_path: ${what}. Start the server with the model of model.model_path, or set model_path to the model that it serves; if its model is the same, start it with --skip-tokenizer-init.`,
     { code: 'SAMPLER_VOCABULARY' },
   );

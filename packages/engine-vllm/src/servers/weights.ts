@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { DeliveryProbe } from '@trinity-rft/core/internal';
 import { ServerFault } from '../wire/fault.js';
-import type { VllmServer } from './calls.js';
+import type { SamplingServer } from './calls.js';
 
 /** Weights to sample with. */
 export interface Weights {
@@ -32,7 +32,7 @@ export interface WeightsOnServer {
 }
 
 export interface DeliveryOptions {
-  readonly server: VllmServer;
+  readonly server: SamplingServer;
   readonly modelName: string;
   readonly lora: boolean;
   readonly inFlight: 'finish' | 'continue';
@@ -118,7 +118,7 @@ function adaptersOn({ server, modelName, started, onLeftover }: DeliveryOptions)
 const unloadPatienceMs = 60_000;
 
 async function load(
-  server: VllmServer,
+  server: SamplingServer,
   name: string,
   folder: string,
   signal: AbortSignal,
@@ -127,7 +127,7 @@ async function load(
     await server.loadAdapter(name, folder, signal);
   } catch (error) {
     // A load whose answer was lost: nobody else uses the name.
-    const isThere = error instanceof ServerFault && /already been loaded/.test(error.message);
+    const isThere = error instanceof ServerFault && /\balready\b/.test(error.message);
     if (!isThere) throw error;
   }
 }

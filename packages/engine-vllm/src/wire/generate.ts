@@ -3,6 +3,7 @@ import { ModelError } from '@trinity-rft/core';
 import type { SamplingOptions, TokenLogprob } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 import { ServerFault } from './fault.js';
+import { readAnswer } from './read.js';
 
 export const generatePath = '/inference/v1/generate';
 
@@ -77,6 +78,7 @@ export interface GeneratedChoice {
 }
 
 export interface Expected {
+  /** With the path. */
   readonly url: string;
   readonly options: SamplingOptions;
   readonly vocabSize: number;
@@ -88,21 +90,13 @@ export interface Expected {
  */
 export function readChoices(answer: unknown, expected: Expected): readonly GeneratedChoice[] {
   const { url, options } = expected;
-  const wrong = (what: string): ServerFault =>
-    new ServerFault('broken', `${url}${generatePath} answered ${what}`);
-  const { data, error } = generated.safeParse(answer);
-  if (!data) throw wrong(`what cannot be read: ${issueOf(error)}`);
+  const wrong = (what: string): ServerFault => new ServerFault('broken', `${url} answered ${what}`);
+  const data = readAnswer(url, generated, answer);
   const count = options.n ?? 1;
   const choices = data.choices.toSorted((a, b) => a.index - b.index);
   if (choices.length !== count || choices.some(({ index }, i) => index !== i))
     throw wrong(`choices ${choices.map(({ index }) => index).join(', ')}; ${count} were asked for`);
   return choices.map((one) => readChoice(one, expected, wrong));
-}
-
-/** Only where and what: values may be text of the run. */
-function issueOf(error: z.ZodError): string {
-  const [issue] = error.issues;
-  return issue ? `${issue.path.join('.') || 'the whole'}: ${issue.message}` : 'nothing';
 }
 
 function readChoice(
@@ -179,12 +173,7 @@ export function readScores(
   answer: unknown,
   { tokens, promptLength, url }: { tokens: Int32Array; promptLength: number; url: string },
 ): Float32Array {
-  const { data, error } = scored.safeParse(answer);
-  if (!data)
-    throw new ServerFault(
-      'broken',
-      `${url}${generatePath} answered what cannot be read: ${issueOf(error)}`,
-    );
+  const data = readAnswer(url, scored, answer);
   const values = Float32Array.from(
     tokens.subarray(promptLength),
     (token, i) => data.prompt_logprobs[promptLength + i]?.[token]?.logprob ?? Number.NaN,
@@ -193,7 +182,7 @@ export function readScores(
   if (odd >= 0 || data.prompt_logprobs.length !== tokens.length)
     throw new ServerFault(
       'broken',
-      `${url}${generatePath} answered ${data.prompt_logprobs.length} log-probabilities for a text of ${tokens.length} tokens, and ${odd < 0 ? 'all are numbers' : `none for token ${promptLength + odd}`}`,
+      `${url} answered ${data.prompt_logprobs.length} log-probabilities for a text of ${tokens.length} tokens, and ${odd < 0 ? 'all are numbers' : `none for token ${promptLength + odd}`}`,
     );
   return values.map((value) => Math.min(0, value));
 }

@@ -1,10 +1,14 @@
-/** The interface of a vLLM server over HTTP, as far as a run uses it, in front of a small model. */
+/**
+ * The interface of a vLLM server over HTTP, as far as a run uses it, in front of a small model. It
+ * answers as SGLang too.
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Engine } from '@trinity-rft/core';
 import { deriveSeed, type SampledSequence } from '@trinity-rft/core/internal';
+import { sglangRoutes, type Json, type Routes } from './sglang-routes.js';
 
 export interface VllmStandInOptions {
   /** Opens the model that the server is started with, or that of a folder. */
@@ -73,8 +77,6 @@ interface Model {
   readonly engine: Engine;
   readonly label: string;
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 class Refusal extends Error {
   readonly status: number;
@@ -145,7 +147,7 @@ export async function vllmStandIn(options: VllmStandInOptions): Promise<VllmStan
     }
   };
 
-  const routes: Readonly<Record<string, (body: Json, gone: AbortSignal) => unknown>> = {
+  const routes: Routes = {
     '/health': () => '',
     '/version': () => ({ version: '0.32.0' }),
     '/v1/models': () => ({
@@ -198,6 +200,8 @@ export async function vllmStandIn(options: VllmStandInOptions): Promise<VllmStan
     },
   };
 
+  const allRoutes = { ...routes, ...sglangRoutes(routes) };
+
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = request.url ?? '';
     requests.push(url);
@@ -217,7 +221,7 @@ export async function vllmStandIn(options: VllmStandInOptions): Promise<VllmStan
       const key = `Bearer ${options.apiKey}`;
       if (options.apiKey !== undefined && request.headers.authorization !== key)
         throw new Refusal(401, 'Unauthorized');
-      const route = routes[url];
+      const route = allRoutes[url];
       if (!route) throw new Refusal(404, 'Not Found');
       const value = await route(body === '' ? {} : (JSON.parse(body) as Json), gone.signal);
       if (!isFrozen) send(200, value);

@@ -11,12 +11,15 @@ import type {
   TrainEngine,
 } from '@trinity-rft/core';
 import { InvariantError, knowSecret } from '@trinity-rft/core/internal';
-import { vllmSampler } from '@trinity-rft/engine-vllm';
+import { sglangSampler, vllmSampler } from '@trinity-rft/engine-vllm';
 import type { StageContext } from '../../context/stage-context.js';
 import { compositeEngine } from './composite-engine.js';
 import { probeTokens } from './probe.js';
 
-const samplers: Readonly<Record<SamplerConfig['name'], SamplerFactory>> = { vllm: vllmSampler };
+const samplers: Readonly<Record<SamplerConfig['name'], SamplerFactory>> = {
+  vllm: vllmSampler,
+  sglang: sglangSampler,
+};
 
 /** False where nothing is sampled. */
 export const samplesElsewhere = ({ sampler, mode, part }: StageConfig): boolean =>
