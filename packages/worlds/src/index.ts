@@ -1,7 +1,9 @@
 export { builtInEnvironments } from './table.js';
 export { countdown } from './worlds/countdown/definition.js';
+export { emailSearch } from './worlds/email-search/definition.js';
 export { frozenLake } from './worlds/frozen-lake/definition.js';
 export { household } from './worlds/household/definition.js';
+export { intercodeSql } from './worlds/intercode-sql/definition.js';
 export { sudoku } from './worlds/sudoku/definition.js';
 export { toolCall } from './worlds/tool-call/definition.js';
 export { webshop } from './worlds/webshop/definition.js';

@@ -51,6 +51,7 @@ describe.each(withTasks)('$name', (definition) => {
       await episode.close();
     }
     await environment.close();
+    await environment.close();
   });
 
   it('gives no reward to nothing, and refuses it without a change', async () => {

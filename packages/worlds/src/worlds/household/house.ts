@@ -1,6 +1,7 @@
 /** Houses of one room with a task, drawn from a seed. */
 import type { Random } from '@trinity-rft/core';
 import { createRandom } from '@trinity-rft/core/internal';
+import { pick } from '../shared/pick.js';
 import { openable, type Room, rooms, type Treatment, treatments } from './rooms.js';
 
 /** As ALFWorld numbers them, from 1. */
@@ -119,12 +120,6 @@ const surfaces = (receptacles: readonly string[]): readonly string[] => {
 
 /** `mug` of `mug 2`. */
 export const kindOf = (name: string): string => name.replace(/ \d+$/, '');
-
-function pick<T>(items: readonly T[], random: Random): T {
-  const item = items[random.integer(items.length)];
-  if (item === undefined) throw new RangeError('There is nothing to pick from.');
-  return item;
-}
 
 /** What the policy is asked to do. */
 export function sayGoal({ type, object, target }: Goal): string {

@@ -1,0 +1,28 @@
+/** What an answer from the mailbox is worth. */
+
+export interface Findings {
+  /** `I don't know` is undefined. */
+  readonly answer: string | undefined;
+  readonly isRight: boolean;
+  readonly sources: readonly string[];
+  readonly found: ReadonlySet<string>;
+  readonly read: ReadonlySet<string>;
+  /** The message that holds the answer. */
+  readonly gold: string;
+  readonly turns: number;
+  readonly maxTurns: number;
+}
+
+/**
+ * As `email_search_workflow` of Trinity-RFT: about 1 to 2 for a right answer, -1 to -0.7 for a wrong
+ * one, 0 to 0.3 for none.
+ */
+export function rubricScore(findings: Findings): number {
+  const { answer, isRight, sources, found, read, gold, turns, maxTurns } = findings;
+  const isCited = sources.includes(gold);
+  const steps = [found.has(gold), read.has(gold), isCited].filter(Boolean).length / 10;
+  if (answer === undefined) return steps;
+  if (!isRight) return steps - 1;
+  const brevity = sources.length === 0 ? 0 : 0.1 / sources.length;
+  return 1 + (isCited ? 0.3 : 0) + brevity + 0.1 * (1 - turns / maxTurns);
+}

@@ -1,0 +1,95 @@
+/** A small database of a bookshop, generated from a seed, that answers queries and takes no changes. */
+import { DatabaseSync } from 'node:sqlite';
+import type { Random } from '@trinity-rft/core';
+import { createRandom, deriveSeed } from '@trinity-rft/core/internal';
+import { once } from '../shared/once.js';
+import { pick } from '../shared/pick.js';
+
+export interface ReadOnlyDatabase {
+  /** @throws Error with SQLite's message, or why the query is not run */
+  query(sql: string): readonly Readonly<Record<string, unknown>>[];
+  close(): void;
+}
+
+const schema = `CREATE TABLE authors (id INTEGER PRIMARY KEY, name TEXT, country TEXT);
+CREATE TABLE books (id INTEGER PRIMARY KEY, title TEXT, author_id INTEGER, genre TEXT, year INTEGER, price INTEGER);
+CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, city TEXT);
+CREATE TABLE sales (id INTEGER PRIMARY KEY, book_id INTEGER, customer_id INTEGER, quantity INTEGER, day TEXT);`;
+
+const words = (text: string): readonly string[] => text.split(' ');
+export const countries = words('Chile Ghana India Japan Norway Poland');
+export const genres = words('crime fantasy history poetry science travel');
+export const cities = words('Bergen Kyoto Lima Porto Quito Turku');
+const first = words('Ada Ben Cleo Dara Emil Fay Gus Hana Ivo June Kai Lena');
+const last = words('Abel Brook Crane Dorn Ellis Frost Grant Hale');
+const things = words('River Lantern Orchard Winter Harbor Stone Garden Letter Island Mirror');
+
+export function createDatabase(seed: number): ReadOnlyDatabase {
+  const database = new DatabaseSync(':memory:');
+  database.exec(schema);
+  fill(database, createRandom(deriveSeed(seed, 'bookshop')));
+  database.exec('PRAGMA query_only = ON');
+  return {
+    query: (sql) => {
+      const why = refusalOf(sql);
+      if (why !== undefined) throw new RangeError(why);
+      return [...take(database.prepare(sql).iterate(), mostRows)];
+    },
+    close: once(() => database.close()),
+  };
+}
+
+export const schemaText = schema;
+
+function fill(database: DatabaseSync, random: Random): void {
+  const insert = (
+    table: string,
+    count: number,
+    values: (id: number) => readonly (string | number)[],
+  ) => {
+    const marks = values(0)
+      .map(() => '?')
+      .join(', ');
+    const statement = database.prepare(`INSERT INTO ${table} VALUES (?, ${marks})`);
+    for (let id = 1; id <= count; id++) statement.run(id, ...values(id));
+  };
+  const person = () => `${pick(first, random)} ${pick(last, random)}`;
+  insert('authors', 12, () => [person(), pick(countries, random)]);
+  insert('books', 30, (id) => [
+    `The ${pick(things, random)} ${id}`,
+    1 + random.integer(12),
+    pick(genres, random),
+    1980 + random.integer(45),
+    5 + random.integer(40),
+  ]);
+  insert('customers', 20, () => [person(), pick(cities, random)]);
+  insert('sales', 40, () => [
+    1 + random.integer(30),
+    1 + random.integer(20),
+    1 + random.integer(5),
+    `2024-${String(1 + random.integer(12)).padStart(2, '0')}-${String(1 + random.integer(28)).padStart(2, '0')}`,
+  ]);
+}
+
+const mostRows = 200;
+
+/** SQLite cannot be interrupted here, so what may take for ever is not begun. */
+function refusalOf(sql: string): string | undefined {
+  const tables =
+    sql.match(/\b(?:authors|books|customers|sales|sqlite_\w+|pragma_\w+)\b(?!\.)/gi) ?? [];
+  if (sql.length > 2000) return 'A query has at most 2,000 characters.';
+  if (!/^\s*(?:select|with|explain|pragma\s+table_info)\b/i.test(sql))
+    return 'Only queries are possible: SELECT, WITH, EXPLAIN, PRAGMA table_info.';
+  if (/\b(?:recursive|randomblob|zeroblob|printf|format|load_extension)\b/i.test(sql))
+    return 'RECURSIVE and functions that make large values are not possible.';
+  if ((sql.match(/\breplace\s*\(/gi) ?? []).length > 2) return 'At most two calls of replace.';
+  return tables.length > 4 ? 'A query names at most four tables.' : undefined;
+}
+
+function* take<T>(items: Iterable<T>, most: number): Generator<T> {
+  let left = most;
+  for (const item of items) {
+    if (left-- === 0) return;
+    yield item;
+  }
+}

@@ -1,0 +1,102 @@
+import { deriveSeed } from '@trinity-rft/core/internal';
+import {
+  defineEnvironment,
+  nativeEnvironment,
+  rowsOfSplit,
+  type StepResult,
+  type World,
+} from '@trinity-rft/environment';
+import { z } from 'zod';
+import { playing, refuse, textAction } from '../shared/actions.js';
+import { readRow } from '../shared/row.js';
+import { createDatabase, type ReadOnlyDatabase, schemaText } from './database.js';
+import { drawQuestion, type Question } from './questions.js';
+
+const argsSchema = z.strictObject({
+  /** 1: one table, 2: two tables or groups, 3: three tables and subqueries. */
+  level: z.int().min(1).max(3).default(2),
+  database_seed: z.int().min(0).default(0),
+});
+
+const rowSchema = z.object({ query: z.string(), gold: z.string() });
+
+/** Questions to a database, after InterCode's SQL environment (arXiv:2306.14898). */
+export const intercodeSql = defineEnvironment({
+  name: 'intercode_sql',
+  description: 'Explore a database by queries and submit the one that answers a question.',
+  args: argsSchema,
+  play: { maxTurns: 10, actionPattern: '<action>([\\s\\S]*?)</action>', reward: 'sum' },
+  open: ({ database_seed: seed }) => {
+    const database = createDatabase(seed);
+    return nativeEnvironment(
+      ({ row }) => {
+        const { query, gold } = readRow(rowSchema, row, 'intercode_sql');
+        return sqlWorld(database, query, rowSet(database.query(gold)));
+      },
+      () => database.close(),
+    );
+  },
+  tasks: (range, args) => {
+    const database = createDatabase(args.database_seed);
+    const draw = (seed: number) => ({ ...answered(database, args.level, seed) });
+    try {
+      return rowsOfSplit(range, draw, ({ gold }) => String(gold));
+    } finally {
+      database.close();
+    }
+  },
+  solver: ({ row }) => {
+    const { gold } = readRow(rowSchema, row, 'intercode_sql');
+    return playing([textAction(gold), textAction('submit')]);
+  },
+});
+
+/** A question that has an answer: no rows and nothing but nulls are none. */
+function answered(database: ReadOnlyDatabase, level: number, seed: number): Question {
+  for (let attempt = 0; ; attempt++) {
+    const question = drawQuestion(level, deriveSeed(seed, attempt));
+    const values = database.query(question.gold).flatMap(Object.values);
+    if (values.some((value) => value !== null && value !== 0)) return question;
+  }
+}
+
+/** The rows, whatever their order and the names of their columns. */
+const rowSet = (rows: readonly Readonly<Record<string, unknown>>[]): string =>
+  JSON.stringify(rows.map((row) => JSON.stringify(Object.values(row))).toSorted());
+
+function sqlWorld(database: ReadOnlyDatabase, question: string, expected: string): World {
+  let last: string | undefined;
+  const run = (sql: string): StepResult => {
+    try {
+      const rows = database.query(sql);
+      last = rowSet(rows);
+      return { observation: tableText(rows), reward: 0, done: false };
+    } catch (error) {
+      return refuse(`Error: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  };
+  const verdict = () => (last === expected ? 1 : 0);
+  return {
+    instructions: `You answer questions by queries to a SQLite database. Its tables:
+${schemaText}
+Write one query in each step as <action>SELECT ...</action>. When the rows of your last query are the answer, write <action>submit</action>.`,
+    observation: question,
+    step: (action) => {
+      const text = action.type === 'text' ? action.text.trim().replace(/;$/, '') : '';
+      if (text.toLowerCase() === 'submit')
+        return { observation: 'Submitted.', reward: verdict(), done: true };
+      return run(text);
+    },
+    stateKey: () => last ?? '',
+  };
+}
+
+const mostShown = 20;
+
+function tableText(rows: readonly Readonly<Record<string, unknown>>[]): string {
+  const [head] = rows;
+  if (head === undefined) return 'No rows.';
+  const lines = rows.slice(0, mostShown).map((row) => Object.values(row).map(String).join(' | '));
+  const more = rows.length > mostShown ? [`... ${rows.length - mostShown} more rows`] : [];
+  return [Object.keys(head).join(' | '), ...lines, ...more].join('\n');
+}

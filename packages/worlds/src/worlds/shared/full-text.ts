@@ -1,0 +1,36 @@
+/** Full-text search over documents, by FTS5 of SQLite. */
+import { DatabaseSync } from 'node:sqlite';
+import { once } from './once.js';
+
+export interface Document {
+  readonly id: string;
+  readonly text: string;
+}
+
+export interface FullText {
+  /** Ids of documents with all of the words, or with any of them; the best first. */
+  search(words: readonly string[], mode: 'all' | 'any', most: number): readonly string[];
+  close(): void;
+}
+
+/** Words are compared by their stems. */
+export function fullText(documents: readonly Document[]): FullText {
+  const database = new DatabaseSync(':memory:');
+  database.exec("CREATE VIRTUAL TABLE docs USING fts5(id UNINDEXED, text, tokenize = 'porter')");
+  const insert = database.prepare('INSERT INTO docs VALUES (?, ?)');
+  database.exec('BEGIN');
+  for (const { id, text } of documents) insert.run(id, text);
+  database.exec('COMMIT');
+  const select = database.prepare(
+    'SELECT id FROM docs WHERE docs MATCH ? ORDER BY rank, rowid LIMIT ?',
+  );
+  return {
+    search: (words, mode, most) => {
+      const terms = words.flatMap((word) => word.match(/[\p{L}\p{N}]+/gu) ?? []);
+      if (terms.length === 0) return [];
+      const query = terms.map((term) => `"${term}"`).join(mode === 'all' ? ' AND ' : ' OR ');
+      return select.all(query, most).map(({ id }) => String(id));
+    },
+    close: once(() => database.close()),
+  };
+}
