@@ -4,8 +4,10 @@ import { emailSearch } from './worlds/email-search/definition.js';
 import { frozenLake } from './worlds/frozen-lake/definition.js';
 import { household } from './worlds/household/definition.js';
 import { intercodeSql } from './worlds/intercode-sql/definition.js';
+import { learnToAsk } from './worlds/learn-to-ask/definition.js';
 import { sudoku } from './worlds/sudoku/definition.js';
 import { toolCall } from './worlds/tool-call/definition.js';
+import { webSearch } from './worlds/web-search/definition.js';
 import { webshop } from './worlds/webshop/definition.js';
 
 /** The environments that `workflow_args.environment` can name without a plugin. */
@@ -15,7 +17,9 @@ export const builtInEnvironments: readonly EnvironmentDefinition[] = [
   frozenLake,
   household,
   intercodeSql,
+  learnToAsk,
   sudoku,
   toolCall,
+  webSearch,
   webshop,
 ];

@@ -14,7 +14,7 @@ import { createEnvironments, drivers } from '@trinity-rft/environment/internal';
 import { type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { createRewardRegistry, createWorkflowRegistry } from '@trinity-rft/workflow/internal';
 import { builtInEnvironments } from '@trinity-rft/worlds';
-import { environmentWorkflow } from '@trinity-rft/worlds/internal';
+import { environmentWorkflow, worldWorkflows } from '@trinity-rft/worlds/internal';
 import { engineTable } from '../assembly/models/engines.js';
 import type { Extensions } from '../context/stage-context.js';
 import { loadPlugins, type PluginOptions } from '../plugins/load.js';
@@ -73,6 +73,7 @@ export async function loadExtensions(
     environments,
     workflows: createWorkflowRegistry([
       environmentWorkflow(environments),
+      ...worldWorkflows(environments),
       ...plugins.workflows,
       ...workflows,
     ]),

@@ -1,4 +1,5 @@
 import type { RawTask } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
 import {
   defineEnvironment,
   nativeEnvironment,
@@ -22,6 +23,8 @@ const argsSchema = z.strictObject({
   scoring: z.enum(['strict', 'rubric']).default('strict'),
   /** Turns that the rubric reckons with. */
   max_turns: z.int().min(1).default(10),
+  /** Characters of an observation; the rest is cut. */
+  observation_limit: z.int().min(1).default(2000),
 });
 type Args = z.infer<typeof argsSchema>;
 
@@ -81,6 +84,12 @@ const rowOf = (email: Mailbox['emails'][number] | undefined): RawTask => ({
 });
 
 function searchWorld(mailbox: Mailbox, row: Row, args: Args): World {
+  const missing = row.message_ids.find((id) => mailbox.find(id) === undefined);
+  if (missing !== undefined)
+    throw new TaskError(
+      `The mailbox of email_search has no message ${missing}: it is generated, and not that of Enron. Set storage_type: generated.`,
+      { code: 'TASK_ROW' },
+    );
   const found = new Set<string>();
   const read = new Set<string>();
   let turns = 0;
@@ -161,7 +170,8 @@ The mailbox is that of ${row.inbox_address}. Today is ${row.query_date}.`,
     ...world,
     step: (action) => {
       turns++;
-      return world.step(action);
+      const result = world.step(action);
+      return { ...result, observation: result.observation.slice(0, args.observation_limit) };
     },
   };
 }

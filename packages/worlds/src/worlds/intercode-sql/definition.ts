@@ -25,7 +25,7 @@ export const intercodeSql = defineEnvironment({
   name: 'intercode_sql',
   description: 'Explore a database by queries and submit the one that answers a question.',
   args: argsSchema,
-  play: { maxTurns: 10, actionPattern: '<action>([\\s\\S]*?)</action>', reward: 'sum' },
+  play: { maxTurns: 10, actionFormat: '<action>{action}</action>', reward: 'sum' },
   open: ({ database_seed: seed }) => {
     const database = createDatabase(seed);
     return nativeEnvironment(

@@ -1,0 +1,173 @@
+/** Workflows of Trinity-RFT that play one world, by their names and arguments. */
+import type { RawTask, Task } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
+import { z } from 'zod';
+import type { EnvironmentArgs } from './environment-args.js';
+import { type Attempts, oneAttempt, threeTags, twoAttempts } from './raft.js';
+
+export interface NamedWorkflow {
+  readonly name: string;
+  /** Those of the original, and those of the world. */
+  readonly args: z.ZodObject;
+  /** As `environment_workflow` takes them. */
+  readonly play: (args: Readonly<Record<string, unknown>>) => Partial<EnvironmentArgs>;
+  /** The row of the world. @default that of the task set @throws TaskError */
+  readonly rowOf?: (task: Task) => RawTask;
+  /** @default one attempt */
+  readonly attempts?: Attempts;
+}
+
+interface NamedOptions<Shape extends z.ZodRawShape> {
+  readonly name: string;
+  readonly args: Shape;
+  readonly play: (args: z.infer<z.ZodObject<Shape>>) => Partial<EnvironmentArgs>;
+  readonly rowOf?: (task: Task) => RawTask;
+  readonly attempts?: Attempts;
+}
+
+/** Arguments of the world that the original does not have, such as its level. */
+const worldArgs = { environment_args: z.record(z.string(), z.unknown()).default({}) };
+
+function named<Shape extends z.ZodRawShape>(options: NamedOptions<Shape>): NamedWorkflow {
+  const args = z.strictObject({ ...worldArgs, ...options.args });
+  return {
+    name: options.name,
+    args,
+    rowOf: options.rowOf,
+    attempts: options.attempts,
+    play: (given) => {
+      const { environment_args: own, ...rest } = args.parse(given) as z.infer<typeof args> & {
+        readonly environment_args: Readonly<Record<string, unknown>>;
+      };
+      const played = options.play(rest as z.infer<z.ZodObject<Shape>>);
+      return { ...played, environment_args: { ...played.environment_args, ...own } };
+    },
+  };
+}
+
+const count = z.int().min(1);
+
+const frozenLake = named({
+  name: 'frozen_lake_workflow',
+  args: {
+    env_max_steps: count.default(8),
+    agent_max_steps: count.default(10),
+    desc: z.array(z.string()).nullish(),
+    is_slippery: z.boolean().default(false),
+  },
+  play: ({ env_max_steps, agent_max_steps, desc, is_slippery }) => ({
+    environment: 'frozen_lake',
+    environment_args: { env_max_steps, is_slippery, desc: desc ?? undefined },
+    max_turns: agent_max_steps,
+  }),
+});
+
+const sudoku = named({
+  name: 'sudoku_workflow',
+  args: {},
+  play: () => ({ environment: 'sudoku', environment_args: { answer: 'moves' }, max_turns: 20 }),
+});
+
+const webshop = named({
+  name: 'webshop_workflow',
+  args: {},
+  play: () => ({
+    environment: 'webshop',
+    environment_args: { unfinished_reward: -0.1 },
+    max_turns: 15,
+  }),
+  rowOf: ({ rawTask, formatArgs: { promptKey } }) =>
+    'instruction' in rawTask ? rawTask : { session: rawTask['session'] ?? rawTask[promptKey] },
+});
+
+/** Tasks of our own household, not ALFWorld's files. */
+function householdRow({ rawTask, formatArgs: { promptKey } }: Task): RawTask {
+  if ('seed' in rawTask) return rawTask;
+  throw new TaskError(
+    `The row names the game ${JSON.stringify(rawTask[promptKey] ?? rawTask['game_file'])}, which is ALFWorld's. This workflow plays generated households: set storage_type: generated, or play the games through environment_workflow with environment: python.`,
+    { code: 'TASK_ROW' },
+  );
+}
+
+const householdArgs = (steps: number) => ({ max_env_steps: count.default(steps) });
+const playHousehold =
+  (unfinished: number) =>
+  ({ max_env_steps: steps }: { readonly max_env_steps: number }) => ({
+    environment: 'household',
+    environment_args: { unfinished_reward: unfinished },
+    max_turns: steps,
+  });
+
+const alfworld = named({
+  name: 'alfworld_workflow',
+  args: householdArgs(30),
+  play: playHousehold(-0.1),
+  rowOf: householdRow,
+});
+
+const stepWiseAlfworld = named({
+  name: 'step_wise_alfworld_workflow',
+  args: householdArgs(30),
+  play: playHousehold(-0.1),
+  rowOf: householdRow,
+});
+
+const playRaft = (args: { readonly max_env_steps: number }) => ({
+  ...playHousehold(0)(args),
+  action_pattern: threeTags,
+});
+
+const raftAlfworld = named({
+  name: 'RAFT_alfworld_workflow',
+  args: householdArgs(50),
+  play: playRaft,
+  rowOf: householdRow,
+  attempts: oneAttempt,
+});
+
+const raftReflectAlfworld = named({
+  name: 'RAFT_reflect_alfworld_workflow',
+  args: householdArgs(50),
+  play: playRaft,
+  rowOf: householdRow,
+  attempts: twoAttempts,
+});
+
+const learnToAsk = named({
+  name: 'learn2ask_workflow',
+  args: {},
+  play: () => ({
+    environment: 'learn_to_ask',
+    environment_args: { scoring: 'fused' },
+    max_turns: 1,
+  }),
+});
+
+const webSearch = named({
+  name: 'agentscope_v1_react_search_workflow',
+  args: { max_turns: count.default(10) },
+  play: ({ max_turns }) => ({ environment: 'web_search', max_turns }),
+});
+
+const emailSearch = named({
+  name: 'email_search_workflow',
+  args: { max_turns: count.default(10), tool_obs_char_limit: count.default(2000) },
+  play: ({ max_turns, tool_obs_char_limit: observation_limit }) => ({
+    environment: 'email_search',
+    environment_args: { scoring: 'rubric', max_turns, observation_limit },
+    max_turns,
+  }),
+});
+
+export const namedWorkflows: readonly NamedWorkflow[] = [
+  alfworld,
+  emailSearch,
+  frozenLake,
+  learnToAsk,
+  raftAlfworld,
+  raftReflectAlfworld,
+  stepWiseAlfworld,
+  sudoku,
+  webSearch,
+  webshop,
+];

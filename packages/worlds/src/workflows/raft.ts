@@ -1,0 +1,57 @@
+/** Attempts at a household task that are imitated when they succeed: RAFT. */
+import type { Experience } from '@trinity-rft/core';
+import { withFields } from '@trinity-rft/core/internal';
+import { instructions } from '../worlds/household/instructions.js';
+
+/** Plays the task once. */
+export type Attempt = (systemPrompt?: string) => Promise<readonly Experience[]>;
+/** @param given the system prompt of the task set */
+export type Attempts = (attempt: Attempt, given?: string) => Promise<readonly Experience[]>;
+
+/** A thought about tasks of this kind, one about the next step, and the step. */
+export const threeTags =
+  '<experience>\\s*\\S[\\s\\S]*?</experience>[\\s\\S]*?<think>\\s*\\S[\\s\\S]*?</think>[\\s\\S]*?<action>([\\s\\S]*?)</action>';
+
+const ownPrompt = `${instructions}
+Before the command, write what you know about tasks of this kind as <experience>...</experience>, and what you think as <think>...</think>.`;
+
+/** Kept when it succeeds in the format; else nothing of it is trained. */
+export const oneAttempt: Attempts = async (attempt, given = ownPrompt) => {
+  const first = await attempt(given);
+  return isGood(first) ? first : untrained(first);
+};
+
+/** A second attempt, by a policy that sees the first, when that did not succeed. */
+export const twoAttempts: Attempts = async (attempt, given = ownPrompt) => {
+  const first = await attempt(given);
+  if (isGood(first)) return first;
+  const second = await attempt(`${given}\n\n${lookBack(first)}`);
+  const isBetter = rewardOf(second) > rewardOf(first) || second.length < first.length;
+  return isGood(second) && isBetter ? second : untrained(second);
+};
+
+const rewardOf = (turns: readonly Experience[]): number => turns.at(-1)?.reward ?? 0;
+
+/** It reached the goal, each answer has its three parts, and no action came three times in a row. */
+function isGood(turns: readonly Experience[]): boolean {
+  const actions = turns.map(
+    ({ responseText = '' }) => new RegExp(threeTags).exec(responseText)?.[1],
+  );
+  const isStuck = actions.some(
+    (action, turn) => turn >= 2 && action === actions[turn - 1] && action === actions[turn - 2],
+  );
+  return rewardOf(turns) >= 1 && !isStuck && actions.every((action) => action !== undefined);
+}
+
+/** Counted, but without an effect on the policy. */
+const untrained = (turns: readonly Experience[]): readonly Experience[] =>
+  turns.map((turn) =>
+    withFields(turn, { reward: 0, actionMask: new Uint8Array(turn.actionMask.length) }),
+  );
+
+function lookBack(turns: readonly Experience[]): string {
+  const answers = turns.map(({ responseText = '' }, turn) => `${turn + 1}. ${responseText}`);
+  return `You tried this task before and did not finish it. Your answers were:
+${answers.join('\n')}
+Do better: keep what helped as experience, and do not repeat yourself. Do not mention the first attempt.`;
+}

@@ -1,0 +1,51 @@
+/** The workflows of Trinity-RFT that play one world. */
+import type { Experience } from '@trinity-rft/core';
+import type { Environments } from '@trinity-rft/environment/internal';
+import {
+  defineWorkflow,
+  type AnyArgs,
+  type WorkflowContext,
+  type WorkflowDefinition,
+} from '@trinity-rft/workflow';
+import { environmentArgs, environmentProblems } from './environment-args.js';
+import { type NamedWorkflow, namedWorkflows } from './named.js';
+import { playTask } from './play-task.js';
+
+export const worldWorkflows = (environments: Environments): readonly WorkflowDefinition[] =>
+  namedWorkflows.map((named) => worldWorkflow(named, environments));
+
+function worldWorkflow(named: NamedWorkflow, environments: Environments): WorkflowDefinition {
+  const declared = defineWorkflow({
+    name: named.name,
+    args: named.args,
+    run: (context, args) => run(named, context, args, environments),
+  });
+  return {
+    ...declared,
+    checkArgs: (args) => {
+      const problems = declared.checkArgs?.(args) ?? [];
+      return problems.length > 0 ? problems : environmentProblems(named.play(args), environments);
+    },
+    tasks: (args, range) => {
+      const { environment, environment_args: given } = environmentArgs.parse(named.play(args));
+      return environments.find(environment)?.tasks?.(range, given);
+    },
+  };
+}
+
+function run(
+  { play, rowOf, attempts }: NamedWorkflow,
+  context: WorkflowContext,
+  args: AnyArgs,
+  environments: Environments,
+): Promise<readonly Experience[]> {
+  const { task } = context;
+  const rawTask = rowOf?.(task) ?? task.rawTask;
+  const settings = environmentArgs.parse(play(args));
+  const given = task.formatArgs.systemPrompt;
+  const attempt = (systemPrompt = given) => {
+    const formatArgs = { ...task.formatArgs, systemPrompt };
+    return playTask({ ...context, task: { ...task, rawTask, formatArgs } }, settings, environments);
+  };
+  return attempts === undefined ? attempt() : attempts(attempt, given);
+}

@@ -1,0 +1,125 @@
+import { TaskError } from '@trinity-rft/core/internal';
+import {
+  defineEnvironment,
+  nativeEnvironment,
+  rowsOfSplit,
+  type World,
+} from '@trinity-rft/environment';
+import { z } from 'zod';
+import { playing } from '../shared/actions.js';
+import { saysAnswer } from '../shared/answers.js';
+import { type FullText, fullText } from '../shared/full-text.js';
+import { readRow } from '../shared/row.js';
+import { end, tool, toolAction, toolWorld } from '../shared/tool-world.js';
+import { createCorpus, type Page } from './corpus.js';
+import { readFolder } from './read-folder.js';
+
+const argsSchema = z.strictObject({
+  /** 1: 120 pages, the answer on one of them; 2: 600; 3: 600, and two have to be read. */
+  level: z.int().min(1).max(3).default(2),
+  corpus_seed: z.int().min(0).default(0),
+  /** Search the texts of this folder instead; rows then hold a question and its answer. */
+  folder: z.string().optional(),
+});
+type Args = z.infer<typeof argsSchema>;
+
+const corpusOf = ({ level, corpus_seed: seed }: Args) => createCorpus(level === 1 ? 40 : 200, seed);
+
+const rowSchema = z.object({
+  question: z.string(),
+  answer: z.string(),
+  hops: z.array(z.string()).default([]),
+});
+
+/** Questions over a local index in place of a web search. */
+export const webSearch = defineEnvironment({
+  name: 'web_search',
+  description: 'Search and read pages of a local index to answer a question.',
+  args: argsSchema,
+  play: { maxTurns: 10, reward: 'sum' },
+  open: async (args) => {
+    const pages = args.folder === undefined ? corpusOf(args).pages : await readFolder(args.folder);
+    const index = fullText(pages.map(({ id, title, text }) => ({ id, text: `${title} ${text}` })));
+    const byId = new Map(pages.map((page) => [page.id, page]));
+    return nativeEnvironment(
+      ({ row }) => {
+        const { question, answer } = readRow(rowSchema, row, 'web_search');
+        return searchWorld({ index, byId, question, answer });
+      },
+      () => index.close(),
+    );
+  },
+  tasks: (range, args) => {
+    if (args.folder !== undefined) throw rowsNeeded();
+    const questions = corpusOf(args).questions[args.level === 3 ? 1 : 0] ?? [];
+    return rowsOfSplit(
+      range,
+      (seed) => ({ ...questions[seed % questions.length] }),
+      ({ question }) => String(question),
+    );
+  },
+  solver: ({ row }, args) => {
+    const { hops, answer } = readRow(rowSchema, row, 'web_search');
+    const { pages } = corpusOf(args);
+    const steps = hops.flatMap((title) => [
+      toolAction('search', { query: title }),
+      toolAction('open', { id: pages.find((page) => page.title === title)?.id ?? '' }),
+    ]);
+    return playing([...steps, toolAction('answer', { answer })]);
+  },
+});
+
+const rowsNeeded = () =>
+  new TaskError(
+    'With environment_args.folder, web_search does not generate tasks. Write a task set of rows with question and answer.',
+    { code: 'TASK_ROW' },
+  );
+
+interface SearchOptions {
+  readonly index: FullText;
+  readonly byId: ReadonlyMap<string, Page>;
+  readonly question: string;
+  readonly answer: string;
+}
+
+function searchWorld({ index, byId, question, answer }: SearchOptions): World {
+  const opened = new Set<string>();
+  const finish = (given: string) => end(saysAnswer(given, answer) ? 1 : 0);
+  return toolWorld({
+    instructions:
+      'You answer questions by searching and reading pages. When you know the answer, call the tool answer, with the bare answer.',
+    observation: question,
+    tools: [
+      tool({
+        name: 'search',
+        description: 'Finds pages by words: at most five, the best first, each with its beginning.',
+        args: z.object({ query: z.string() }),
+        run: ({ query }) => {
+          const hits = index.search([query], 'any', 5).flatMap((id) => byId.get(id) ?? []);
+          return JSON.stringify(
+            hits.map(({ id, title, text }) => ({ id, title, text: text.slice(0, 40) })),
+          );
+        },
+      }),
+      tool({
+        name: 'open',
+        description: 'Reads a page.',
+        args: z.object({ id: z.string() }),
+        run: ({ id }) => {
+          const page = byId.get(id);
+          if (page === undefined) return `There is no page ${id}.`;
+          opened.add(id);
+          return `${page.title}\n${page.text.slice(0, 4000)}`;
+        },
+      }),
+      tool({
+        name: 'answer',
+        description: 'Gives the answer and ends the task.',
+        args: z.object({ answer: z.string() }),
+        run: (given) => finish(given.answer),
+      }),
+    ],
+    say: finish,
+    stateKey: () => JSON.stringify([...opened].toSorted()),
+  });
+}

@@ -1,0 +1,109 @@
+/** The workflows of Trinity-RFT that play a world, with its solver in place of a policy. */
+import type { Experience, RawTask } from '@trinity-rft/core';
+import type { Action } from '@trinity-rft/environment';
+import { createEnvironments } from '@trinity-rft/environment/internal';
+import { scriptedModel, tryWorkflow, type ScriptedAnswer } from '@trinity-rft/workflow';
+import { expect, it } from 'vitest';
+import { builtInEnvironments } from '../src/index.js';
+import { worldWorkflows } from '../src/internal.js';
+
+const environments = createEnvironments(builtInEnvironments);
+const workflows = worldWorkflows(environments);
+const workflowOf = (name: string) => {
+  const found = workflows.find((each) => each.name === name);
+  if (found === undefined) throw new RangeError(`There is no workflow ${name}.`);
+  return found;
+};
+
+/** What a policy writes that takes these actions. */
+function written(action: Action, format: string): ScriptedAnswer {
+  if (action.type === 'text') return format.replace('{action}', action.text);
+  return { toolCalls: [{ name: action.name, arguments: action.arguments }] };
+}
+
+async function play(
+  name: string,
+  answers: readonly ScriptedAnswer[] | (() => ScriptedAnswer),
+  rawTask: RawTask,
+) {
+  const model = scriptedModel({ answers });
+  const result = await tryWorkflow(workflowOf(name), { model, rawTask });
+  return { model, experiences: result as readonly Experience[] };
+}
+
+/** The actions of the solver of the world that the workflow plays, in its first generated task. */
+function solved(name: string, world: string, args: RawTask) {
+  const workflow = workflowOf(name);
+  expect(workflow.checkArgs?.({})).toEqual([]);
+  const [row = {}] = workflow.tasks?.({}, { split: 'train', count: 1, seed: 5 }) ?? [];
+  const next = environments.get(world).solver?.({ row, seed: 0 }, args) ?? (() => undefined);
+  const actions: Action[] = [];
+  for (let action = next(''); action !== undefined; action = next('')) actions.push(action);
+  return { row, actions };
+}
+
+const raftFormat =
+  '<experience>Look around.</experience><think>Now.</think><action>{action}</action>';
+
+it.each([
+  ['alfworld_workflow', 'household', {}, '<action>{action}</action>', 1],
+  ['step_wise_alfworld_workflow', 'household', {}, '<action>{action}</action>', 1],
+  ['RAFT_alfworld_workflow', 'household', {}, raftFormat, 1],
+  ['RAFT_reflect_alfworld_workflow', 'household', {}, raftFormat, 1],
+  ['sudoku_workflow', 'sudoku', { answer: 'moves' }, '<answer>{action}</answer>', 1],
+  ['email_search_workflow', 'email_search', {}, '', 1.47],
+  ['learn2ask_workflow', 'learn_to_ask', {}, '{action}', 4],
+  ['agentscope_v1_react_search_workflow', 'web_search', {}, '', 1],
+])('plays %s', async (name, world, args, format, reward) => {
+  const { row, actions } = solved(name, world, args);
+  const answers = actions.map((action) => written(action, format));
+  const { experiences } = await play(name, answers, row);
+  expect(experiences.length).toBeGreaterThan(0);
+  expect(experiences.at(-1)?.reward).toBeCloseTo(reward);
+});
+
+it('plays frozen_lake_workflow on rows of Trinity-RFT', async () => {
+  const row = { size: 2, p: 1, seed: 3, index: 0, uid: '3_2_1' };
+  const moves = ['Up', 'Left', 'Down', 'Right', 'Up', 'Left'];
+  const { experiences } = await play(
+    'frozen_lake_workflow',
+    moves.map((move) => `\`\`\`${move}\`\`\``),
+    row,
+  );
+  expect(experiences.at(-1)?.reward).toBe(1);
+});
+
+it('plays webshop_workflow, with -0.1 for leaving without a purchase', async () => {
+  const [row = {}] =
+    workflowOf('webshop_workflow').tasks?.({}, { split: 'train', count: 1, seed: 1 }) ?? [];
+  const { experiences, model } = await play('webshop_workflow', () => 'Hm.', row);
+  expect(experiences.map(({ reward }) => reward)).toEqual(Array.from({ length: 15 }, () => -0.1));
+  expect(model.calls).toHaveLength(15);
+});
+
+it('gives a second attempt that sees the first, and trains nothing of two failures', async () => {
+  const name = 'RAFT_reflect_alfworld_workflow';
+  const { row, actions } = solved(name, 'household', {});
+  const right = actions.map((action) => written(action, raftFormat));
+  const lost = Array.from({ length: 50 }, () => '<action>look</action>');
+  const second = await play(name, [...lost, ...right], row);
+  expect(second.experiences).toHaveLength(right.length);
+  expect(second.experiences.at(-1)?.reward).toBe(1);
+  expect(JSON.stringify(second.model.calls[50]?.messages[0])).toContain('1. <action>look</action>');
+  const failed = await play(name, () => '<action>look</action>', row);
+  expect(failed.experiences.every(({ actionMask }) => actionMask.every((mask) => mask === 0))).toBe(
+    true,
+  );
+});
+
+it("says what to do with rows of ALFWorld's own games", async () => {
+  await expect(play('alfworld_workflow', ['x'], { game_file: '/games/a.tw-pddl' })).rejects.toThrow(
+    /names the game "\/games\/a\.tw-pddl", which is ALFWorld's.*storage_type: generated/,
+  );
+});
+
+it('says which argument is wrong', () => {
+  expect(workflowOf('frozen_lake_workflow').checkArgs?.({ agent_max_steps: 0 })).toHaveLength(1);
+  const wrong = workflowOf('webshop_workflow').checkArgs?.({ environment_args: { level: 9 } });
+  expect(wrong).toMatchObject([{ path: ['environment_args', 'level'] }]);
+});
