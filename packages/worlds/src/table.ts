@@ -5,6 +5,7 @@ import { frozenLake } from './worlds/frozen-lake/definition.js';
 import { household } from './worlds/household/definition.js';
 import { intercodeSql } from './worlds/intercode-sql/definition.js';
 import { learnToAsk } from './worlds/learn-to-ask/definition.js';
+import { retailDesk } from './worlds/retail-desk/definition.js';
 import { sudoku } from './worlds/sudoku/definition.js';
 import { toolCall } from './worlds/tool-call/definition.js';
 import { webSearch } from './worlds/web-search/definition.js';
@@ -18,6 +19,7 @@ export const builtInEnvironments: readonly EnvironmentDefinition[] = [
   household,
   intercodeSql,
   learnToAsk,
+  retailDesk,
   sudoku,
   toolCall,
   webSearch,

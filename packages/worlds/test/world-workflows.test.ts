@@ -1,13 +1,14 @@
 /** The workflows of Trinity-RFT that play a world, with its solver in place of a policy. */
 import type { Experience, RawTask } from '@trinity-rft/core';
+import { defaultFormatArgs } from '@trinity-rft/core/internal';
 import type { Action } from '@trinity-rft/environment';
-import { createEnvironments } from '@trinity-rft/environment/internal';
+import { createEnvironments, drivers } from '@trinity-rft/environment/internal';
 import { scriptedModel, tryWorkflow, type ScriptedAnswer } from '@trinity-rft/workflow';
 import { expect, it } from 'vitest';
 import { builtInEnvironments } from '../src/index.js';
 import { worldWorkflows } from '../src/internal.js';
 
-const environments = createEnvironments(builtInEnvironments);
+const environments = createEnvironments([...drivers, ...builtInEnvironments]);
 const workflows = worldWorkflows(environments);
 const workflowOf = (name: string) => {
   const found = workflows.find((each) => each.name === name);
@@ -81,6 +82,17 @@ it('plays webshop_workflow, with -0.1 for leaving without a purchase', async () 
   expect(model.calls).toHaveLength(15);
 });
 
+it('plays webshop_workflow on sessions, the same goal for the same number', async () => {
+  const first = async (task_id: number) => {
+    const model = scriptedModel({ answers: () => 'Hm.' });
+    const task = { formatArgs: { ...defaultFormatArgs, promptKey: 'task_id' } };
+    await tryWorkflow(workflowOf('webshop_workflow'), { model, rawTask: { task_id }, task });
+    return model.calls[0]?.messages;
+  };
+  expect(await first(7)).toEqual(await first(7));
+  expect(await first(7)).not.toEqual(await first(8));
+});
+
 it('gives a second attempt that sees the first, and trains nothing of two failures', async () => {
   const name = 'RAFT_reflect_alfworld_workflow';
   const { row, actions } = solved(name, 'household', {});
@@ -106,4 +118,11 @@ it('says which argument is wrong', () => {
   expect(workflowOf('frozen_lake_workflow').checkArgs?.({ agent_max_steps: 0 })).toHaveLength(1);
   const wrong = workflowOf('webshop_workflow').checkArgs?.({ environment_args: { level: 9 } });
   expect(wrong).toMatchObject([{ path: ['environment_args', 'level'] }]);
+});
+
+it('reads the rows of sciworld_workflow, and says what is wrong with them', async () => {
+  expect(workflowOf('sciworld_workflow').checkArgs?.({})).toEqual([]);
+  await expect(play('sciworld_workflow', ['x'], { prompt: '{"task_name": 1}' })).rejects.toThrow(
+    /The row of sciworld_workflow is .*format\.prompt_key/,
+  );
 });

@@ -133,6 +133,47 @@ const raftReflectAlfworld = named({
   attempts: twoAttempts,
 });
 
+const jsonOf = <T extends z.ZodType>(schema: T) =>
+  z
+    .string()
+    .transform((text, context) => {
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        context.addIssue('expected JSON');
+        return z.NEVER;
+      }
+    })
+    .pipe(schema);
+
+const sciworldSchema = z.object({ task_name: z.string(), var_num: z.coerce.number().int().min(0) });
+
+/** As Trinity-RFT writes it: JSON in the column of the prompt. */
+function sciworldTask(text: unknown): z.infer<typeof sciworldSchema> {
+  const read = jsonOf(sciworldSchema).safeParse(text);
+  if (read.success) return read.data;
+  throw new TaskError(
+    `The row of sciworld_workflow is ${JSON.stringify(text)}; expected JSON such as {"task_name": "find-living-thing", "var_num": 3} in the column that format.prompt_key names.`,
+    { code: 'TASK_ROW' },
+  );
+}
+
+const sciworld = named({
+  name: 'sciworld_workflow',
+  args: {},
+  play: () => ({
+    environment: 'python',
+    environment_args: { kind: 'scienceworld', name: 'find-living-thing' },
+    max_turns: 30,
+    action_pattern: '<action>([\\s\\S]*?)</action>',
+    reward: 'sum',
+  }),
+  rowOf: ({ rawTask, formatArgs: { promptKey } }) => {
+    const { task_name: name, var_num: variation } = sciworldTask(rawTask[promptKey]);
+    return { name, variation };
+  },
+});
+
 const learnToAsk = named({
   name: 'learn2ask_workflow',
   args: {},
@@ -166,6 +207,7 @@ export const namedWorkflows: readonly NamedWorkflow[] = [
   learnToAsk,
   raftAlfworld,
   raftReflectAlfworld,
+  sciworld,
   stepWiseAlfworld,
   sudoku,
   webSearch,

@@ -4,7 +4,7 @@ import { withFields } from '@trinity-rft/core/internal';
 import { instructions } from '../worlds/household/instructions.js';
 
 /** Plays the task once. */
-export type Attempt = (systemPrompt?: string) => Promise<readonly Experience[]>;
+type Attempt = (systemPrompt?: string) => Promise<readonly Experience[]>;
 /** @param given the system prompt of the task set */
 export type Attempts = (attempt: Attempt, given?: string) => Promise<readonly Experience[]>;
 

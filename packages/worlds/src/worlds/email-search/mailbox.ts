@@ -4,7 +4,7 @@ import { createRandom, deriveSeed } from '@trinity-rft/core/internal';
 import { fullText } from '../shared/full-text.js';
 import { pick } from '../shared/pick.js';
 
-export interface Email {
+interface Email {
   readonly messageId: string;
   /** `YYYY-MM-DD`. */
   readonly date: string;

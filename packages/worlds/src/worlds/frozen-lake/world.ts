@@ -4,7 +4,7 @@ import type { Action, World } from '@trinity-rft/environment';
 import { refuse } from '../shared/actions.js';
 import { type Direction, directions, type Lake, move } from './lake.js';
 
-export const instructions = `You stand on a frozen lake. Walk to the goal without falling into a hole.
+const instructions = `You stand on a frozen lake. Walk to the goal without falling into a hole.
 P is you, G the goal, _ ice, O a hole. Each step goes to the next cell up, down, left or right.
 The reward is 1 at the goal and 0 in a hole. Plan the shortest way.
 Think, then end every answer with one step in triple backticks, such as \`\`\`Up\`\`\`.`;

@@ -6,7 +6,7 @@ import { openable, type Room, rooms, type Treatment, treatments } from './rooms.
 
 /** As ALFWorld numbers them, from 1. */
 export const taskTypes = ['place', 'look', 'clean', 'heat', 'cool', 'two'] as const;
-export type TaskType = (typeof taskTypes)[number];
+type TaskType = (typeof taskTypes)[number];
 
 export interface Goal {
   readonly type: TaskType;

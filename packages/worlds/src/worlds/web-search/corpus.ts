@@ -9,7 +9,7 @@ export interface Page {
   readonly text: string;
 }
 
-export interface Question {
+interface Question {
   readonly question: string;
   readonly answer: string;
   /** What to look for, one page after the other. */

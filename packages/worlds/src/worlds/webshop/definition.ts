@@ -38,7 +38,7 @@ export const webshop = defineEnvironment({
       logger.info('webshop: the catalogue is generated, so scores are not those of WebShop.');
     const shop = await openShop(shopOptions(args));
     return nativeEnvironment(({ row }) =>
-      shopWorld(shop, goalOf(row, shop), args.unfinished_reward),
+      shopWorld(shop, goalOf(row, shop, args), args.unfinished_reward),
     );
   },
   tasks: (range, args) => {
@@ -91,16 +91,18 @@ const goalSchema = z.object({
   instruction: z.string(),
 });
 
-/** Rows hold a goal, or the number of a session as in Trinity-RFT. */
+/** Rows hold a goal, or the number of a session as in Trinity-RFT: of the files, or a goal that it draws. */
 const rowSchema = z.union([goalSchema, z.object({ session: z.coerce.number().int().min(0) })]);
 
-function goalOf(row: RawTask, { goals }: OpenShop): Goal {
+function goalOf(row: RawTask, { goals, products }: OpenShop, args: Args): Goal {
   const goal = readRow(rowSchema, row, 'webshop');
   if (!('session' in goal)) return goal;
+  if (args.data_path === undefined)
+    return drawGoal([...products.values()], levelOf(args), goal.session);
   const found = goals[goal.session];
   if (found !== undefined) return found;
   throw new TaskError(
-    `There is no session ${goal.session} of webshop: ${goals.length === 0 ? 'sessions need environment_args.data_path' : `the files have ${goals.length}`}.`,
+    `There is no session ${goal.session} of webshop: the files have ${goals.length}.`,
     { code: 'TASK_ROW' },
   );
 }

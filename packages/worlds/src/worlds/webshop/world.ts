@@ -5,7 +5,7 @@ import { clickablesOf, richText } from './shop/pages.js';
 import type { Goal, Product } from './shop/product.js';
 import { isPossible, readShopAction, type Shop, type Visit, visitShop } from './shop/session.js';
 
-export const instructions = `You shop online for a customer: find the product that fits the instruction best, choose its options, and buy it.
+const instructions = `You shop online for a customer: find the product that fits the instruction best, choose its options, and buy it.
 Actions:
 search[words] looks for products; it works on pages with a [button] Search [button_].
 click[name] presses a button of the page: a product, an option, a link, or Buy Now, which ends the visit.

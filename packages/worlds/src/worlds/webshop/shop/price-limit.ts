@@ -1,7 +1,7 @@
 import type { Random } from '@trinity-rft/core';
 
 /** Above every price. */
-export const noLimit = 1_000_000;
+const noLimit = 1_000_000;
 
 /** The larger of two of the next four multiples of ten above the price, up to 990. */
 export function priceLimit(price: number, random: Random): number {

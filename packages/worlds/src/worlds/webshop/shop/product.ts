@@ -20,7 +20,7 @@ export interface Product {
   readonly reviews: readonly Review[];
 }
 
-export interface Review {
+interface Review {
   readonly title: string;
   readonly score: string;
   readonly body: string;

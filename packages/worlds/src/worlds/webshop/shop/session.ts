@@ -63,13 +63,15 @@ export const isPossible = (visit: Visit, { name, argument }: ShopAction): boolea
 export function visitShop({ products, index, nouns }: Shop, goal: Goal): Visit {
   let place: Place = { at: 'start' };
   const seen = new Set<string>();
+  /** The page of the place, once it was asked for. */
+  let shown: readonly Part[] | undefined;
 
   const pageParts = (): readonly Part[] => {
     if (place.at === 'start') return startPage(goal.instruction);
     if (place.at === 'results') {
       const found = index.search(place.query, resultCount);
-      const shown = found.slice((place.page - 1) * pageSize, place.page * pageSize);
-      const results = { products: shown, page: place.page, total: found.length, seen };
+      const onPage = found.slice((place.page - 1) * pageSize, place.page * pageSize);
+      const results = { products: onPage, page: place.page, total: found.length, seen };
       return resultsPage(goal.instruction, results);
     }
     const { product, options } = place.item;
@@ -122,9 +124,10 @@ export function visitShop({ products, index, nouns }: Shop, goal: Goal): Visit {
   };
 
   return {
-    parts: pageParts,
+    parts: () => (shown ??= pageParts()),
     hasSearchBar: () => place.at === 'start',
     act: ({ name, argument }) => {
+      shown = undefined;
       if (name === 'click') return click(argument);
       place = { at: 'results', query: argument, page: 1 };
       return undefined;

@@ -1,0 +1,75 @@
+/** What customers want, and the state in which the shop should end. */
+import type { Random } from '@trinity-rft/core';
+import { createRandom } from '@trinity-rft/core/internal';
+import { pick } from '../shared/pick.js';
+import {
+  copyOf,
+  type Customer,
+  drawAddress,
+  drawShop,
+  type Order,
+  type ShopState,
+} from './shop.js';
+
+/** A change that the customer asks for. */
+export type Wish =
+  | { readonly kind: 'cancel'; readonly reason: string }
+  | { readonly kind: 'return' }
+  | { readonly kind: 'move'; readonly address: string };
+
+export interface RetailCase {
+  readonly state: ShopState;
+  readonly customer: Customer;
+  readonly order: Order;
+  readonly wish: Wish;
+  /** The policy allows it. */
+  readonly isAllowed: boolean;
+}
+
+export const cancelReasons = ['no longer needed', 'ordered by mistake'] as const;
+
+const kinds = ['cancel', 'return', 'move'] as const;
+
+/** @param level 1: cancel; 2: return and move too; 3: also what must be denied */
+export function drawCase(level: number, seed: number): RetailCase {
+  const random = createRandom(seed);
+  const state = drawShop(level === 1 ? 4 : 12, random);
+  const customer = pick(state.customers, random);
+  const wish = drawWish(level === 1 ? 'cancel' : pick(kinds, random), random);
+  const isAllowed = level < 3 || random.integer(2) === 0;
+  const allowed = wish.kind === 'return' ? 'delivered' : 'pending';
+  const order = pick(
+    state.orders.filter(
+      (each) => each.customer === customer.id && (each.status === allowed) === isAllowed,
+    ),
+    random,
+  );
+  return { state, customer, order, wish, isAllowed };
+}
+
+function drawWish(kind: (typeof kinds)[number], random: Random): Wish {
+  if (kind === 'cancel') return { kind, reason: pick(cancelReasons, random) };
+  return kind === 'move' ? { kind, address: drawAddress(random) } : { kind };
+}
+
+/** The shop after the wish was granted, if it may be. */
+export function goalOf({ state, order, wish, isAllowed }: RetailCase): ShopState {
+  const goal = copyOf(state);
+  const found = goal.orders.find(({ id }) => id === order.id);
+  if (found !== undefined && isAllowed) grant(found, wish);
+  return goal;
+}
+
+export function grant(order: Order, wish: Wish): void {
+  if (wish.kind === 'cancel') {
+    order.status = 'cancelled';
+    order.reason = wish.reason;
+  } else if (wish.kind === 'return') order.status = 'return requested';
+  else order.address = wish.address;
+}
+
+export const sayWish = ({ order, wish }: RetailCase): string => {
+  if (wish.kind === 'cancel') return `I want to cancel my order ${order.id}.`;
+  if (wish.kind === 'return') return `I want to return everything of my order ${order.id}.`;
+  return `Please send my order ${order.id} to another address.`;
+};
