@@ -1,3 +1,5 @@
+import path from 'node:path';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { defineConfig } from 'vitest/config';
 
 // Packages resolve to each other's sources, so tests need no build. Vitest hands the conditions on
@@ -15,13 +17,27 @@ const tests = [
 /** They change or need to find untouched what a process has once, such as OpenTelemetry's SDK. */
 const alone = ['packages/telemetry/test/*.test.ts'];
 
+/** Whole runs take longest: they begin, so that no worker is left with one in the end. */
+class WholeRunsFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project, moduleId }: TestSpecification): number => {
+      // Between others they would end the shared processes.
+      if (project.name === 'alone') return 0;
+      return /^(apps|examples|tools)\b/.test(path.relative(import.meta.dirname, moduleId)) ? 1 : 2;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
+
 export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     // Child processes, not threads: native addons, worker threads and process.exit behave in them
     // as they do in real use.
     pool: 'forks',
-    maxWorkers: 2,
+    // More than cores, because many tests wait.
+    maxWorkers: 3,
+    sequence: { sequencer: WholeRunsFirst },
     // Worker threads that a test starts load sources through Node itself: `new Worker(new
     // URL('./worker.js', import.meta.url))` works.
     execArgv: [`--import=${new URL('tools/register-source.mjs', import.meta.url).href}`],

@@ -1,46 +1,66 @@
-// Everything that must hold besides the tests, one after the other; all run, whichever fails, and
-// the end says what to look at.
-import { spawnSync } from 'node:child_process';
+// Everything that must hold besides the tests, two at a time; all run, whichever fails, and the end
+// says what to look at.
+import { spawn } from 'node:child_process';
 
 /**
- * Scripts of the root `package.json`, in this order; `after` names the one whose output a script
- * looks at.
+ * Scripts of the root `package.json`, the long ones first. `after` names the one whose output a
+ * script looks at.
  */
-const checks = [
-  { name: 'typecheck' },
-  { name: 'lint' },
-  { name: 'format:check' },
-  { name: 'boundaries' },
-  { name: 'structure' },
-  { name: 'unused' },
-  { name: 'docs:api' },
+const checks: readonly Check[] = [
   { name: 'build' },
-  { name: 'lint:packages', after: 'build' },
+  { name: 'typecheck' },
   { name: 'test:install', after: 'build' },
+  { name: 'lint' },
+  { name: 'docs:api' },
+  { name: 'lint:packages', after: 'build' },
+  { name: 'unused' },
+  { name: 'structure' },
+  { name: 'boundaries' },
+  { name: 'format:check' },
 ];
+
+interface Check {
+  readonly name: string;
+  readonly after?: string;
+}
 
 type Outcome = 'ok' | 'FAILED' | 'not run';
 const outcomes = new Map<string, { readonly outcome: Outcome; readonly seconds: number }>();
+const waiting = [...checks];
 
-for (const { name, after } of checks) {
-  if (after !== undefined && outcomes.get(after)?.outcome !== 'ok') {
-    outcomes.set(name, { outcome: 'not run', seconds: 0 });
-    continue;
-  }
-  console.log(`\n--- pnpm ${name}`);
-  const started = performance.now();
-  const { status } = spawnSync('pnpm', ['run', '--silent', name], {
-    stdio: 'inherit',
-    shell: process.platform === 'win32',
-  });
-  outcomes.set(name, {
-    outcome: status === 0 ? 'ok' : 'FAILED',
-    seconds: (performance.now() - started) / 1000,
-  });
-}
-
+await Promise.all([work(), work()]);
 console.log('');
-for (const [name, { outcome, seconds }] of outcomes) {
+for (const { name } of checks) {
+  const { outcome, seconds } = outcomes.get(name) ?? { outcome: 'not run', seconds: 0 };
   console.log(`${outcome.padEnd(7)} ${seconds.toFixed(1).padStart(6)} s  pnpm ${name}`);
 }
-process.exitCode = [...outcomes.values()].every(({ outcome }) => outcome === 'ok') ? 0 : 1;
+process.exitCode = checks.every(({ name }) => outcomes.get(name)?.outcome === 'ok') ? 0 : 1;
+
+/** Runs what can be run until nothing is left; what comes after a check that failed is left. */
+async function work(): Promise<void> {
+  for (;;) {
+    const next = waiting.findIndex(
+      ({ after }) => after === undefined || outcomes.get(after)?.outcome === 'ok',
+    );
+    const [check] = next === -1 ? [] : waiting.splice(next, 1);
+    if (check === undefined) return;
+    const started = performance.now();
+    const { ok, output } = await run(check.name);
+    const seconds = (performance.now() - started) / 1000;
+    outcomes.set(check.name, { outcome: ok ? 'ok' : 'FAILED', seconds });
+    console.log(`\n--- pnpm ${check.name}\n${output.trimEnd()}`);
+  }
+}
+
+function run(name: string): Promise<{ readonly ok: boolean; readonly output: string }> {
+  const child = spawn('pnpm', ['run', '--silent', name], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    shell: process.platform === 'win32',
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject).once('close', (code) => resolve({ ok: code === 0, output }));
+  });
+}

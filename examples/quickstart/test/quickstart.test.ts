@@ -15,7 +15,7 @@ const mean = (values: readonly number[]): number =>
 
 describe('the quickstart', () => {
   it(
-    'raises the mean reward from at most 0.5 to at least 0.9, and again with an adapter',
+    'raises the mean reward from at most 0.5 to at least 0.9, and with an adapter to at least 0.8 in 50 steps',
     { tags: ['slow'], timeout: 400_000 },
     async () => {
       const folder = await mkdtemp(path.join(tmpdir(), 'quickstart-'));
@@ -42,14 +42,15 @@ describe('the quickstart', () => {
         expect(Number(after)).toBeGreaterThan(Number(before) + 0.03);
 
         const terminal = { write: () => true, isTTY: false, columns: () => 80 };
-        await run({ configPath: path.join(folder, 'lora.yaml'), cwd: folder, terminal });
+        const overrides = { buffer: { total_steps: 50 } };
+        await run({ configPath: path.join(folder, 'lora.yaml'), cwd: folder, terminal, overrides });
         const metrics = path.join(folder, 'runs/Trinity-RFT/quickstart-lora/monitor/metrics.jsonl');
         const rewards = await readCurve(metrics, {
           role: 'explorer',
           metric: 'rollout/reward/mean',
         });
         expect(mean(rewards.slice(0, 5))).toBeLessThanOrEqual(0.5);
-        expect(mean(rewards.slice(-10))).toBeGreaterThanOrEqual(0.9);
+        expect(mean(rewards.slice(-10))).toBeGreaterThanOrEqual(0.8);
       } finally {
         await rm(folder, { recursive: true });
       }

@@ -25,7 +25,7 @@ it('reads a statement that nobody else holds to its end', () => {
   for (let n = 1; n <= 100; n++) database.prepare('INSERT INTO t VALUES (?)').run(n);
   let sum = 0;
   for (const { n } of eachRow(database.prepare('SELECT n FROM t WHERE n > ?'), 50)) {
-    collectGarbage();
+    if (sum === 0) collectGarbage();
     sum += Number(n);
   }
   expect(sum).toBe(3775);
