@@ -9,8 +9,7 @@ import {
   type TraceContext,
 } from '@trinity-rft/telemetry/internal';
 import { type AgentEndpoint } from '@trinity-rft/workflow';
-import { createAgentEndpoint } from '@trinity-rft/workflow/internal';
-import { OpenAI } from 'openai';
+import { createAgentEndpoint, createOpenAIClient } from '@trinity-rft/workflow/internal';
 import { createEndpointHandler } from './http/endpoint-handler.js';
 import { createResponseStore } from './protocols/responses/response-store.js';
 import { toResponse, type AnswerHandler } from './protocols/shared/answer/answer.js';
@@ -130,7 +129,7 @@ function fetchOver(handler: (request: Request) => Promise<Response>): typeof glo
 
 /** Nulls: the openai package would read environment variables for these options. */
 function createClient(endpoint: AgentEndpoint): RolloutClient {
-  const client = new OpenAI({
+  const client = createOpenAIClient({
     ...endpoint.openai(),
     adminAPIKey: null,
     organization: null,

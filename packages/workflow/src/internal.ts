@@ -2,6 +2,7 @@
 export { createRemoteModel } from './auxiliary/remote-model.js';
 export { type EndpointAddress, createAgentEndpoint } from './definition/agent-endpoint.js';
 export { isRewardDefinition, isWorkflowDefinition } from './definition/define.js';
+export { createOpenAIClient } from './definition/openai-client.js';
 export type { Registry } from './definition/registry.js';
 export { createRewardRegistry, createWorkflowRegistry } from './registries.js';
 export { workflowContext } from './scripted/try-workflow.js';

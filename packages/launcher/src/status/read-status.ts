@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
-import { readRunStore, type RunReader } from '@trinity-rft/store';
+import type { RunReader } from '@trinity-rft/store';
 import { readConfiguration, type ConfigurationOptions } from '../run/configuration.js';
 import { ownStoreName, readStorePlace } from '../watch/store-file.js';
 import { readProcessFile } from './read-process-file.js';
@@ -92,6 +92,7 @@ async function storeOf({ url, names }: Place): Promise<RunReader | undefined> {
   const isThere = url.includes('://') || (await stat(url).catch(() => undefined)) !== undefined;
   if (!isThere) return undefined;
   for (const run of names) {
+    const { readRunStore } = await import('@trinity-rft/store');
     const store = await readRunStore({ url, run, patienceMs });
     if (store !== undefined) return store;
   }

@@ -7,8 +7,9 @@ import {
   type ChatResponse,
 } from '@trinity-rft/core';
 import { unknownPolicyVersion, type FinishReason } from '@trinity-rft/core/internal';
-import { OpenAI } from 'openai';
+import type { OpenAI } from 'openai';
 import { createAgentEndpoint } from '../definition/agent-endpoint.js';
+import { createOpenAIClient } from '../definition/openai-client.js';
 import type { AgentModel } from '../definition/types.js';
 import { boundFetch } from './bound-fetch.js';
 import { remoteCall } from './remote-call.js';
@@ -60,7 +61,7 @@ export function createRemoteModel(options: RemoteModelOptions): AgentModel {
   };
   let client: OpenAI | undefined;
   const openaiClient = (): OpenAI =>
-    (client ??= new OpenAI({ ...endpoint.openai(), ...noEnvironment, maxRetries }));
+    (client ??= createOpenAIClient({ ...endpoint.openai(), ...noEnvironment, maxRetries }));
   return {
     modelPath,
     policyVersion: unknownPolicyVersion,

@@ -8,8 +8,9 @@ import {
   type ToolCall,
 } from '@trinity-rft/core';
 import { InvariantError, type Vocabulary } from '@trinity-rft/core/internal';
-import { OpenAI } from 'openai';
+import type { OpenAI } from 'openai';
 import { createAgentEndpoint } from '../definition/agent-endpoint.js';
+import { createOpenAIClient } from '../definition/openai-client.js';
 import type { AgentModel } from '../definition/types.js';
 import { serveCompletions } from './serve-completions.js';
 
@@ -92,7 +93,7 @@ export function scriptedModel({
     model: modelPath,
     fetch: serveCompletions(modelPath, chat),
   });
-  const client = new OpenAI(endpoint.openai());
+  let client: OpenAI | undefined;
   return {
     modelPath,
     policyVersion: 0,
@@ -105,7 +106,7 @@ export function scriptedModel({
         : constantLogprobs(tokens.length - promptLength);
     },
     vocabulary,
-    openaiClient: () => client,
+    openaiClient: () => (client ??= createOpenAIClient(endpoint.openai())),
     endpoint: () => endpoint,
     extractExperiencesFromHistory: ({ clear = true } = {}) => {
       const all = recorded;

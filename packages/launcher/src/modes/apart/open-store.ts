@@ -3,7 +3,6 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from '@trinity-rft/core';
 import type { RunStore } from '@trinity-rft/core/internal';
-import { openRunStore } from '@trinity-rft/store';
 import type { StageContext } from '../../context/stage-context.js';
 import { writeStorePlace } from '../../watch/store-file.js';
 
@@ -25,6 +24,8 @@ export async function openStageStore({ stage, runtime }: StoreContext): Promise<
   await mkdir(jobDirectory, { recursive: true });
   if (!url.includes('://')) await mkdir(path.dirname(url), { recursive: true });
   const onNotice = (text: string): void => runtime.logger.warn(text);
+  // Here and not above: most runs have no such store, and its libraries take long to load.
+  const { openRunStore } = await import('@trinity-rft/store');
   const store = await openRunStore({ url, run, onNotice });
   writeStorePlace(jobDirectory, { url, run });
   return store;
