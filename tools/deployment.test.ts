@@ -6,7 +6,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { describeBlock, listDocuments, readBlocks, type Block } from './readme/blocks.ts';
 import { commandFault } from './readme/commands.ts';
 import { programOf, startedService, type ComposeFile } from './readme/compose.ts';
-import { isConfiguration } from './readme/configurations.ts';
+import { isConfiguration, readConfiguration } from './readme/configurations.ts';
 import { plannedOf, startedBy } from './readme/planned.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -181,6 +181,17 @@ const onPage = (word: string): Block => {
 };
 
 describe('the page on deployment', () => {
+  const configurations = blocks.filter((block) => block.file === page && isConfiguration(block));
+  it.each(named(configurations))(
+    'has a configuration without effects that are lost: %s',
+    (_name, { text }) => {
+      const { warnings } = readConfiguration(root, text, page);
+      // One file serves every process of a run; the command line says which.
+      const aboutOneProcess = /experience_buffer\.path: is where processes of a run meet/;
+      expect(warnings.filter((one) => !aboutOneProcess.test(one))).toEqual([]);
+    },
+  );
+
   it('has manifests that start what the plan says', () => {
     const block = onPage('kubernetes');
     const { servers, databaseImage } = plannedFor(block);

@@ -189,8 +189,9 @@ describe('servers that sample beside the engine', () => {
     const rest = vllm(
       'base_url: [http://a:8000/v1/, http://b:8001]\n    api_key: k\n    dtype: float32\n    tensor_parallel_size: 2',
     );
-    const { sampler: found } = stageOf(cwd, yaml({ rest }), withOther());
-    expect(found).toEqual({
+    const { config, warnings } = parse(cwd, yaml({ rest }), withOther());
+    expect(warnings).toEqual([]);
+    expect(config.stages[0].sampler).toEqual({
       name: 'vllm',
       servers: [
         { url: 'http://a:8000', apiKey: 'k' },
@@ -212,9 +213,15 @@ describe('servers that sample beside the engine', () => {
   });
 
   it('are none where no address is given, which is said', () => {
-    const { config, warnings } = parse(cwd, yaml({ rest: servers('engine_type: vllm') }));
+    const rest = servers('engine_type: vllm\n    dtype: float16\n    enforce_eager: false');
+    const { config, warnings } = parse(cwd, yaml({ rest }));
     expect(config.stages[0].sampler).toBeUndefined();
-    expect(warnings).toEqual([expect.stringContaining('The embedded engine samples instead')]);
+    expect(warnings).toEqual([
+      expect.stringContaining('The embedded engine samples instead'),
+      expect.stringContaining(
+        'dtype: ignored ("float16"). It is for the vLLM servers of base_url.',
+      ),
+    ]);
   });
 
   it.each([

@@ -147,6 +147,24 @@ const commonShape = {
   ),
 };
 
+/** How the servers of `base_url` are started: the plan prints it. */
+const startShape = {
+  tensor_parallel_size: field(int({ min: 1 }), 1, 'GPUs of each vLLM server of base_url.', derived),
+  gpu_memory_utilization: field(
+    float({ above: 0, max: 1 }),
+    0.9,
+    'Share of the GPU that each vLLM server of base_url takes.',
+    derived,
+  ),
+  enforce_eager: field(flag(), false, 'No graphs on the vLLM servers of base_url.', derived),
+  dtype: field(
+    text(),
+    'bfloat16',
+    'Number format of the vLLM servers of base_url; the embedded engine computes in float32.',
+    derived,
+  ),
+};
+
 const historyText = 'Record calls as experiences; every call is recorded here.';
 
 /** `explorer.rollout_model` */
@@ -161,6 +179,7 @@ export const rolloutModelSection = (engines: EngineFactsTable) =>
       name: maybe(text(), 'Name that clients see. Default: the model path.'),
       engine_type: engineType(engines, 'rollout'),
       ...commonShape,
+      ...startShape,
       chat_template: maybe(text(), 'Default: the chat template of the model section.'),
       enable_history: field(flag(), false, historyText, unused),
       base_url: maybe(

@@ -2,6 +2,7 @@
 import type { ServerAddress } from '@trinity-rft/core';
 import { samplerNames } from '../../schema/engines.js';
 import type { KeyPath } from '../../source/node.js';
+import { showValue } from '../../source/secrets.js';
 import type { StageContext } from '../base/context.js';
 import type { SamplerConfig } from '../base/resolved.js';
 
@@ -11,8 +12,31 @@ const at = (key: string): KeyPath => [...section, key];
 /** Rounding of float32 over a whole model, and of the formats with 8 bits or less of precision. */
 const tolerances = { float32: 1e-3, lower: 0.5 } as const;
 
+/** How servers are started, and what they do by themselves. */
+const startDefaults = {
+  tensor_parallel_size: 1,
+  gpu_memory_utilization: 0.9,
+  enforce_eager: false,
+  dtype: 'bfloat16',
+} as const;
+
 /** Undefined: the engine that trains samples as well. */
 export function deriveSampler(context: StageContext): SamplerConfig | undefined {
+  const sampler = readSampler(context);
+  if (sampler === undefined) warnOfStart(context);
+  return sampler;
+}
+
+function warnOfStart(context: StageContext): void {
+  const { rollout_model: input } = context.input.explorer;
+  for (const [key, standard] of Object.entries(startDefaults)) {
+    const value = input[key as keyof typeof startDefaults];
+    if (value === standard) continue;
+    context.warn(at(key), `ignored (${showValue(value)}). It is for the vLLM servers of base_url.`);
+  }
+}
+
+function readSampler(context: StageContext): SamplerConfig | undefined {
   const { rollout_model: input } = context.input.explorer;
   const { engine_type: type, base_url: urls } = input;
   const name = samplerNames.find((known) => known === type);
