@@ -31,49 +31,87 @@ const emptyBoard = (size: number): number[][] =>
 
 /** The first solutions, found by filling the cell with the fewest candidates. */
 export function solutionsOf(board: Board, most: number, random?: Random): Board[] {
+  const size = board.length;
   const grid = board.map((row) => [...row]);
+  const taken = takenDigits(board);
   const found: Board[] = [];
   const fill = (): void => {
-    const cell = narrowest(grid);
+    const cell = narrowest(grid, taken);
     if (cell === undefined) {
       found.push(grid.map((row) => [...row]));
       return;
     }
-    const row = grid[cell.row] ?? [];
-    for (const digit of random?.shuffle(cell.candidates) ?? cell.candidates) {
-      row[cell.column] = digit;
+    const { row, column } = cell;
+    const cells = grid[row] ?? [];
+    const candidates = digitsOf(taken.at(row, column), size);
+    for (const digit of random?.shuffle(candidates) ?? candidates) {
+      cells[column] = digit;
+      taken.toggle(row, column, digit);
       fill();
+      taken.toggle(row, column, digit);
       if (found.length >= most) return;
     }
-    row[cell.column] = 0;
+    cells[column] = 0;
   };
   fill();
   return found;
 }
 
-interface Cell {
-  readonly row: number;
-  readonly column: number;
-  readonly candidates: readonly number[];
+/** The digits of each row, column and block, as bits. */
+interface TakenDigits {
+  at(row: number, column: number): number;
+  toggle(row: number, column: number, digit: number): void;
 }
 
-function narrowest(board: Board): Cell | undefined {
-  let best: Cell | undefined;
+function takenDigits(board: Board): TakenDigits {
+  const size = board.length;
+  const side = Math.sqrt(size);
+  const [rows, columns, blocks] = [0, 1, 2].map(() => new Uint16Array(size)) as [
+    Uint16Array,
+    Uint16Array,
+    Uint16Array,
+  ];
+  const blockOf = (row: number, column: number) =>
+    Math.floor(row / side) * side + Math.floor(column / side);
+  const toggle = (row: number, column: number, digit: number) => {
+    const bit = 1 << digit;
+    const block = blockOf(row, column);
+    rows[row] = (rows[row] ?? 0) ^ bit;
+    columns[column] = (columns[column] ?? 0) ^ bit;
+    blocks[block] = (blocks[block] ?? 0) ^ bit;
+  };
   for (const [row, cells] of board.entries())
-    for (const [column, digit] of cells.entries()) {
-      if (digit !== 0) continue;
-      const candidates = candidatesOf(board, row, column);
-      if (best === undefined || candidates.length < best.candidates.length)
-        best = { row, column, candidates };
-      if (candidates.length <= 1) return best;
+    for (const [column, digit] of cells.entries()) if (digit !== 0) toggle(row, column, digit);
+  return {
+    at: (row, column) =>
+      (rows[row] ?? 0) | (columns[column] ?? 0) | (blocks[blockOf(row, column)] ?? 0),
+    toggle,
+  };
+}
+
+const digitsOf = (taken: number, size: number): readonly number[] =>
+  Array.from({ length: size }, (_, index) => index + 1).filter((digit) => !((taken >> digit) & 1));
+
+function narrowest(board: Board, taken: TakenDigits) {
+  let best: { readonly row: number; readonly column: number } | undefined;
+  let fewest = Infinity;
+  for (let row = 0; row < board.length; row++)
+    for (let column = 0; column < board.length; column++) {
+      if (board[row]?.[column] !== 0) continue;
+      const count = board.length - bitCount(taken.at(row, column));
+      if (count < fewest) {
+        fewest = count;
+        best = { row, column };
+      }
+      if (count <= 1) return best;
     }
   return best;
 }
 
-function candidatesOf(board: Board, row: number, column: number): readonly number[] {
-  let taken = 0;
-  for (const digit of peersOf(board, row, column)) taken |= 1 << digit;
-  return board.flatMap((_, index) => ((taken >> (index + 1)) & 1 ? [] : [index + 1]));
+function bitCount(bits: number): number {
+  let count = 0;
+  for (let rest = bits; rest !== 0; rest &= rest - 1) count++;
+  return count;
 }
 
 /** The digits in the same row, column and block, this cell's not among them. */

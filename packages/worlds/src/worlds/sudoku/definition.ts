@@ -8,7 +8,7 @@ import {
 import { z } from 'zod';
 import { playing, textAction } from '../shared/actions.js';
 import { readRow } from '../shared/row.js';
-import { boardText, drawPuzzle, type Puzzle, solutionsOf } from './board.js';
+import { boardText, drawPuzzle, isConsistent, type Puzzle, solutionsOf } from './board.js';
 import { gridWorld } from './grid-world.js';
 import { movesWorld } from './moves-world.js';
 
@@ -34,7 +34,10 @@ const board = z
   .refine((rows) => [4, 9].includes(rows.length) && rows.every((r) => r.length === rows.length), {
     error: 'expected 4 rows of 4 digits or 9 rows of 9, with 0 for an empty cell',
   });
-const rowSchema = z.object({ puzzle: board, solution: board.optional() });
+const rowSchema = z.object({
+  puzzle: board.refine(isConsistent, 'expected no digit twice in a row, column or block'),
+  solution: board.optional(),
+});
 
 /** The puzzle, after Reasoning Gym's `sudoku` and Trinity-RFT's `sudoku_workflow`. */
 export const sudoku = defineEnvironment({

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { playing } from '../shared/actions.js';
 import { saysAnswer } from '../shared/answers.js';
 import { type FullText, fullText } from '../shared/full-text.js';
+import { rememberLast } from '../shared/remember-last.js';
 import { readRow } from '../shared/row.js';
 import { end, tool, toolAction, toolWorld } from '../shared/tool-world.js';
 import { createCorpus, type Page } from './corpus.js';
@@ -23,7 +24,8 @@ const argsSchema = z.strictObject({
 });
 type Args = z.infer<typeof argsSchema>;
 
-const corpusOf = ({ level, corpus_seed: seed }: Args) => createCorpus(level === 1 ? 40 : 200, seed);
+const corpusFor = rememberLast(createCorpus);
+const corpusOf = ({ level, corpus_seed: seed }: Args) => corpusFor(level === 1 ? 40 : 200, seed);
 
 const rowSchema = z.object({
   question: z.string(),

@@ -2,9 +2,11 @@ import type { RawTask } from '@trinity-rft/core';
 import { TaskError } from '@trinity-rft/core/internal';
 import { defineEnvironment, nativeEnvironment, rowsOfSplit } from '@trinity-rft/environment';
 import { z } from 'zod';
+import { rememberLast } from '../shared/remember-last.js';
 import { readRow } from '../shared/row.js';
 import { drawGoal } from './catalogue/goals.js';
-import { generatedProducts, type OpenShop, openShop, type ShopOptions } from './open-shop.js';
+import { generateProducts } from './catalogue/products.js';
+import { type OpenShop, openShop, type ShopOptions } from './open-shop.js';
 import type { Goal, Product } from './shop/product.js';
 import { shopSolver, shopWorld } from './world.js';
 
@@ -64,15 +66,9 @@ const shopOptions = (args: Args): ShopOptions => ({
   humanGoals: args.human_goals,
 });
 
-/** The catalogue asked for last: tasks and solvers come in large numbers for one. */
-let last: { readonly key: string; readonly products: readonly Product[] } | undefined;
-
-function productsOf(args: Args): readonly Product[] {
-  const options = shopOptions(args);
-  const key = `${options.productCount} ${options.catalogueSeed}`;
-  if (last?.key !== key) last = { key, products: generatedProducts(options) };
-  return last.products;
-}
+const productsFor = rememberLast(generateProducts);
+const productsOf = (args: Args): readonly Product[] =>
+  productsFor(levelOf(args).products, args.catalogue_seed);
 
 const sessionsNeeded = () =>
   new TaskError(

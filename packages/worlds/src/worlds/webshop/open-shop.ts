@@ -24,13 +24,13 @@ export interface OpenShop extends Shop {
 
 export async function openShop(options: ShopOptions): Promise<OpenShop> {
   const { dataPath, humanGoals } = options;
-  if (dataPath === undefined) return shopOf(generatedProducts(options), [], catalogueNouns);
+  if (dataPath === undefined) {
+    const products = generateProducts(options.productCount, options.catalogueSeed);
+    return shopOf(products, [], catalogueNouns);
+  }
   const { products, goals } = await readShopFiles(dataPath, humanGoals);
   return shopOf(products, goals, likelyNouns);
 }
-
-export const generatedProducts = ({ productCount, catalogueSeed }: ShopOptions) =>
-  generateProducts(productCount, catalogueSeed);
 
 const shopOf = (products: readonly Product[], goals: readonly Goal[], nouns: Nouns): OpenShop => ({
   products: new Map(products.map((product) => [product.asin, product])),

@@ -1,0 +1,11 @@
+/** The result for the arguments asked for last: solvers and tasks ask for one thing many times. */
+export function rememberLast<Args extends readonly (string | number)[], T>(
+  make: (...args: Args) => T,
+): (...args: Args) => T {
+  let last: { readonly key: string; readonly made: T } | undefined;
+  return (...args) => {
+    const key = JSON.stringify(args);
+    if (last?.key !== key) last = { key, made: make(...args) };
+    return last.made;
+  };
+}
