@@ -36,6 +36,6 @@ export function addArchiveRoutes(app: Hono, service: Service, signed: SignedPath
 async function checkpointOf({ checkpoints }: Service, { req }: Context): Promise<Checkpoint> {
   const { run, kind = 'sampler_weights', name } = req.param() as Record<string, string>;
   const found = await checkpoints.find(`tinker://${run}/${kind}/${name}`);
-  assertAdapter(found);
+  await assertAdapter(found);
   return found;
 }

@@ -1,5 +1,5 @@
 /** Adapters as archives: what a client downloads of saved weights. */
-import { writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { create } from 'tar';
@@ -12,13 +12,18 @@ const adapterFolder = 'lora_adapter';
 const completeFile = 'checkpoint_complete';
 const files = ['adapter_config.json', 'adapter_model.safetensors', completeFile];
 
-/** Notes that the adapter of a checkpoint is whole. */
-export const completeAdapter = (directory: string): Promise<void> =>
-  writeFile(path.join(directory, adapterFolder, completeFile), '');
+/** Notes that the adapter of a checkpoint is whole. Engines of other kinds may leave none. */
+export async function completeAdapter(directory: string): Promise<void> {
+  const folder = path.join(directory, adapterFolder);
+  if (await isThere(folder)) await writeFile(path.join(folder, completeFile), '');
+}
+
+const isThere = async (place: string): Promise<boolean> =>
+  (await stat(place).catch(() => undefined)) !== undefined;
 
 /** @throws Refusal 404 where all weights were trained */
-export function assertAdapter({ rank, uri }: Checkpoint): void {
-  if (rank > 0) return;
+export async function assertAdapter({ directory, uri }: Checkpoint): Promise<void> {
+  if (await isThere(path.join(directory, adapterFolder, completeFile))) return;
   throw new Refusal(
     404,
     `${uri} has no adapter, because all weights were trained. They lie on the machine of the server, below the folder that it says at its start.`,
