@@ -8,14 +8,14 @@ import {
   type AdamParams,
   type ModelContext,
   type ModelOptions,
-  type Pass,
   type RemoteModel,
 } from './remote/model.js';
 import { holdSampling } from './sample/handle.js';
 import { scoreRow } from './sample/sampler.js';
 import type { SamplingWeights } from './sample/weights.js';
 import type { Normalisation } from './train/gradients.js';
-import { expectedLosses, lossConfig, type LossTraits, type ServerLoss } from './train/expected.js';
+import { probeLosses } from './probe-losses.js';
+import type { LossTraits } from './train/expected.js';
 import { gradNormOf, ignoresClipping } from './train/gradient-norm.js';
 import { runPass, scoreData } from './train/passes.js';
 import { datumOf, type RowLimits } from './train/rows.js';
@@ -116,47 +116,6 @@ async function probeNormalisation(
     `The Tinker server reports the gradient norms ${single} and ${double} for weights of 1 and 2: its gradients are neither sums nor means, so no algorithm would be trained as it is written.`,
     { code: 'TINKER_UNSUPPORTED' },
   );
-}
-
-/**
- * Losses whose values for some tokens are those of the protocol, within the bounds of the ratio and
- * beyond them. Of a server that does not say the loss of each token, none.
- */
-async function probeLosses(model: RemoteModel, row: ProbeRow): Promise<ReadonlySet<ServerLoss>> {
-  const [logprobs = new Float32Array()] = await scoreData(model, [datumOf(row, {})]);
-  const oldLogprobs = logprobs.map((value, t) => value + ((t % 5) - 2) / 4);
-  const advantages = logprobs.map((_, t) => (t % 2 === 0 ? 1 : -0.5));
-  const inputs = { logprobs: oldLogprobs, advantages };
-  const isAsExpected = async (name: ServerLoss): Promise<boolean> => {
-    const loss = { name, low: 0.8, high: 1.2 };
-    const pass: Pass = {
-      data: [datumOf(row, inputs)],
-      lossFn: name,
-      lossConfig: lossConfig(loss),
-      forwardOnly: true,
-    };
-    const losses = await lossesOf(model, pass);
-    const expected = expectedLosses({ ...loss, advantages, oldLogprobs }, logprobs);
-    return (
-      losses !== undefined &&
-      expected.every((value, t) => Math.abs(value - (losses[t] ?? Infinity)) < 1e-3)
-    );
-  };
-  const names = ['importance_sampling', 'ppo', 'cispo'] as const;
-  const found = await Promise.all(names.map(isAsExpected));
-  return new Set(names.filter((_, i) => found[i]));
-}
-
-/** Undefined where the server has no such loss. */
-async function lossesOf(model: RemoteModel, pass: Pass): Promise<ArrayLike<number> | undefined> {
-  try {
-    const { outputs } = await model.pass(pass);
-    return outputs[0]?.['elementwise_loss'];
-  } catch (error) {
-    if (error instanceof EngineError && /^TINKER_(UNSUPPORTED|REJECTED)$/.test(error.code))
-      return undefined;
-    throw error;
-  }
 }
 
 /** Whether a sampling session still samples what was saved once the model has learned. */

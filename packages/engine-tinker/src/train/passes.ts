@@ -6,7 +6,7 @@ import { logprobsOf } from './rows.js';
 
 /** Log-probabilities of the targets of each datum. */
 export async function scoreData(
-  model: RemoteModel,
+  model: Pick<RemoteModel, 'pass'>,
   data: readonly Datum[],
 ): Promise<readonly Float32Array[]> {
   const withWeights = data.map(({ tokens, inputs }) => ({
@@ -18,7 +18,7 @@ export async function scoreData(
 
 /** The requests are on their way when it returns; the results come later. */
 export async function runPass(
-  model: RemoteModel,
+  model: Pick<RemoteModel, 'pass'>,
   { data, ...loss }: GradientPass,
   forwardOnly: boolean,
 ): Promise<readonly Float32Array[]> {
