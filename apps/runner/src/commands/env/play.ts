@@ -24,7 +24,11 @@ export const addPlay: AddCommand = (env, { exitWith, write }) =>
               : objectOf('--row', given.row);
           const { episode } = await world.begin(row);
           const lines = createInterface({ input: process.stdin });
-          await playByHand(episode, lines, write).finally(async () => episode.close());
+          try {
+            await playByHand(episode, lines, write);
+          } finally {
+            await episode.close();
+          }
           return exitCodes.done;
         } finally {
           await world.close();
