@@ -44,6 +44,8 @@ const config: KnipConfig = {
     'examples/*': {
       entry: ['src/*.ts', '{plugins,agent/plugins}/*.ts', 'frameworks/*/train.ts'],
       project: ['{src,plugins,agent,test,frameworks}/**/*.ts'],
+      // The templates of packages/create are tried in one of the examples.
+      ignoreDependencies: ['@trinity-rft/environment'],
     },
   },
   // pnpm removes unused catalog entries itself (cleanupUnusedCatalogs).

@@ -41,7 +41,7 @@ describe('templates', { tags: ['slow'] }, () => {
     writeFileSync(file, text);
     const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
     // A package is built before it is a plugin; its source is the same.
-    const pluginDirs = template === 'workflow-package' ? ['src'] : [];
+    const pluginDirs = template.endsWith('-package') ? ['src'] : [];
     const summary = await run({ configPath: 'train.yaml', cwd, pluginDirs, terminal });
     expect(summary).toMatchObject({ interrupted: false, trainStep: 2 });
     expect(existsSync(join(summary.checkpoint ?? '', 'model.safetensors'))).toBe(true);

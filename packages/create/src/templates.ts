@@ -37,6 +37,11 @@ export const templates: readonly Template[] = [
     description: 'an npm package of workflows and reward functions for others to train with',
     parts: ['base', 'practice', 'workflow-package'],
   },
+  {
+    name: 'environment-package',
+    description: 'an npm package of an environment for others to train in',
+    parts: ['base', 'practice', 'environment-package'],
+  },
 ];
 
 function agent(name: string, description: string): Template {

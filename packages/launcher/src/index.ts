@@ -41,6 +41,7 @@ export { renderCauses, renderStatus } from './status/render-status.js';
 export type { MemberStatus, RunStatus } from './status/run-status.js';
 export { solveTasks, type DemonstrationOptions } from './worlds/demonstrations.js';
 export {
+  findEnvironment,
   listEnvironments,
   openWorld,
   type OpenWorld,

@@ -91,7 +91,7 @@ export interface WorkflowNeeds {
 }
 
 /** Which generated tasks are wanted. */
-export interface TaskRange {
+interface TaskRange {
   readonly split: 'train' | 'eval';
   readonly count: number;
   /** 32-bit, unsigned; another seed gives other tasks of the same split. */

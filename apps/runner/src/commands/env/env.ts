@@ -2,11 +2,14 @@
 import type { AddCommand } from '../../shared/command.js';
 import { addInfo, addList } from './describe.js';
 import { addPlay } from './play.js';
+import { addTest } from './test.js';
 import { addSolve, addTasks } from './tasks.js';
 
 export const addEnv: AddCommand = (program, context) => {
   const env = program
     .command('env')
-    .description('environments: list them, play one by hand, write its tasks, let its solver play');
-  for (const add of [addList, addInfo, addPlay, addTasks, addSolve]) add(env, context);
+    .description(
+      'environments: list them, play one by hand, write its tasks, let its solver play, test it',
+    );
+  for (const add of [addList, addInfo, addPlay, addTasks, addSolve, addTest]) add(env, context);
 };

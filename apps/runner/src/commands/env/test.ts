@@ -1,0 +1,31 @@
+/** `trinity env test`: does an environment keep to what every environment has to? */
+import type { EnvironmentCheck } from '@trinity-rft/environment';
+import type { AddCommand } from '../../shared/command.js';
+import { exitCodes } from '../../shared/exit-codes.js';
+import { withWorld, worldOf, type WorldArguments } from './options.js';
+
+export const addTest: AddCommand = (env, { exitWith, write }) =>
+  void withWorld(env.command('test <name>'))
+    .description('check an environment: equal starts, refusals, deadlines, splits, its solver')
+    .action(
+      exitWith(async (name: string, given: WorldArguments) => {
+        const { findEnvironment } = await import('@trinity-rft/launcher');
+        const { checkEnvironment } = await import('@trinity-rft/environment');
+        const world = worldOf(name, given);
+        const definition = await findEnvironment(world);
+        const onCheck = (check: EnvironmentCheck): void => write(lineOf(check));
+        const checks = await checkEnvironment(definition, { ...world, onCheck });
+        const failed = checks.filter(({ outcome }) => outcome === 'failed').length;
+        write(
+          failed === 0
+            ? `${name} passes.\n`
+            : `${name} fails ${failed} of ${checks.length} checks.\n`,
+        );
+        return failed === 0 ? exitCodes.done : exitCodes.failed;
+      }),
+    );
+
+const marks = { passed: 'ok  ', failed: 'FAIL', skipped: '-   ' } as const;
+
+const lineOf = ({ name, outcome, detail }: EnvironmentCheck): string =>
+  `${marks[outcome]} ${name}${detail === undefined ? '' : `: ${detail}`}\n`;
