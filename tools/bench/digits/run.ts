@@ -1,7 +1,7 @@
 /** The small run that benchmarks of faults disturb: a tiny model, sums to answer, and a reward for digits. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { createModel } from '../../../packages/launcher/src/index.ts';
+import { createModel, type CreateModelOptions } from '../../../packages/launcher/src/index.ts';
 
 export interface DigitsRun {
   /** Of model and tasks, from the configuration's folder. */
@@ -50,9 +50,12 @@ export const digitsRun = ({ data, totalSteps, learningRate, reward }: DigitsRun)
 });
 
 /** Model and tasks, which all runs of `root` share. */
-export async function writeDigitsData(root: string): Promise<void> {
+export async function writeDigitsData(
+  root: string,
+  model: Partial<CreateModelOptions> = {},
+): Promise<void> {
   const tokenizer = { characters: '0123456789+= \nabcdefgh' };
-  await createModel({ directory: path.join(root, 'model'), tokenizer, seed: 1 });
+  await createModel({ directory: path.join(root, 'model'), tokenizer, seed: 1, ...model });
   const sums = Array.from({ length: 60 }, (_, i) => [Math.floor(i / 10), i % 10] as const);
   const rows = sums.map(([a, b]) => ({ question: `${a}+${b}=`, answer: String((a + b) % 10) }));
   const lines = rows.map((row) => `${JSON.stringify(row)}\n`);

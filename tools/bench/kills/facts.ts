@@ -86,13 +86,19 @@ export interface Facts {
 
 /** @param trainer the one that ended the run */
 export async function factsOf(place: RunPlace, trainer: number): Promise<Facts> {
-  const counted = await readStore(storeUrlOf(place), (db) => count(db, place));
-  if (!counted) throw new RangeError(`${place.name} has no store.`);
+  const counted = await countsOf(place);
   const job = jobOf(place, trainer);
   const own = usedRows(path.join(job, 'buffer/experiences.db'));
   const { uses } = await acknowledged(place);
   const ownUses = new Map(own.map(({ uid, trainStep }) => [uid, `${trainStep ?? ''} null`]));
   return { ...counted, noticedLate: noticed(place), uses, ownUses, digest: weightsDigest(job) };
+}
+
+/** What the run's store says alone. */
+export async function countsOf(place: RunPlace): Promise<Pick<Facts, 'counts' | 'late'>> {
+  const counted = await readStore(storeUrlOf(place), (db) => count(db, place));
+  if (!counted) throw new RangeError(`${place.name} has no store.`);
+  return counted;
 }
 
 function noticed(place: RunPlace): number {

@@ -13,7 +13,11 @@ export interface RunPlace {
   readonly name: string;
   /** Of a PostgreSQL database. Undefined: a file of SQLite. */
   readonly postgresUrl: string | undefined;
+  /** Of the run. @default as they are */
+  readonly change?: (sections: Sections) => object;
 }
+
+export type Sections = ReturnType<typeof sectionsOf>;
 
 export const storeUrlOf = ({ root, name, postgresUrl }: RunPlace): string =>
   postgresUrl ?? `sqlite:///${path.join(root, `${name}.db`)}`;
@@ -25,7 +29,7 @@ const checkpointsOf = (trainer: number): string => `machine-${trainer}`;
 export const jobOf = ({ root, name }: RunPlace, trainer: number): string =>
   path.join(root, checkpointsOf(trainer), project, name);
 
-function configOf(place: RunPlace, trainer: number) {
+function sectionsOf(place: RunPlace, trainer: number) {
   const { buffer, ...shared } = digitsRun({
     data: '.',
     totalSteps,
@@ -48,7 +52,8 @@ function configOf(place: RunPlace, trainer: number) {
 /** Writes the configuration with the folder of that trainer. @returns its path */
 export function writeConfig(place: RunPlace, trainer: number): string {
   const file = path.join(place.root, `${place.name}-${trainer}.yaml`);
-  writeFileSync(file, JSON.stringify(configOf(place, trainer)));
+  const sections = sectionsOf(place, trainer);
+  writeFileSync(file, JSON.stringify(place.change?.(sections) ?? sections));
   return file;
 }
 
