@@ -1,0 +1,30 @@
+import { silentLogger } from '@trinity-rft/core/internal';
+import { expect, it } from 'vitest';
+import { learnToAsk } from './definition.js';
+
+const { signal } = new AbortController();
+const open = {
+  messages: [{ role: 'user', content: 'I have a cough.' }],
+  decision_truth: 'continue',
+  info_truth: ['fever'],
+};
+const complete = { ...open, decision_truth: 'stop', info_truth: [] };
+
+async function rewardOf(row: Readonly<Record<string, unknown>>, text: string) {
+  const environment = await learnToAsk.open({ scoring: 'fused' }, { logger: silentLogger, signal });
+  const episode = await environment.reset({ row, seed: 0 }, signal);
+  return (await episode.step({ type: 'text', text }, signal)).reward;
+}
+
+it.each([
+  [open, 'Do you have a fever?', 4],
+  [open, 'Do you have a fever? And do you smoke?', 3],
+  [open, 'Do you smoke?', 2],
+  [open, '<stop />', 0],
+  [open, '', 0],
+  [complete, '<stop />', 4],
+  [complete, 'All is known. <stop />', 3],
+  [complete, 'Do you have a fever?', 0],
+])('scores %j and %j with %d, as Trinity-RFT fuses the parts', async (row, text, reward) => {
+  expect(await rewardOf(row, text)).toBe(reward);
+});

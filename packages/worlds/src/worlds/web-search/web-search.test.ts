@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { silentLogger } from '@trinity-rft/core/internal';
+import { expect, it, onTestFinished } from 'vitest';
+import { webSearch } from './definition.js';
+
+const { signal } = new AbortController();
+const context = { logger: silentLogger, signal };
+
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'web-search-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) writeFileSync(path.join(folder, name), text);
+  return folder;
+}
+
+it('searches the texts of a folder', async () => {
+  const folder = folderWith({
+    'otters.md': 'Sea otters hold hands while they sleep.',
+    'badgers.txt': 'Badgers live in setts.',
+    'notes.json': '{}',
+  });
+  const environment = await webSearch.open({ folder }, context);
+  const row = { question: 'What do otters hold?', answer: 'hands' };
+  const episode = await environment.reset({ row, seed: 0 }, signal);
+  const call = (name: string, given: Readonly<Record<string, unknown>>) =>
+    episode.step({ type: 'tool', name, arguments: given }, signal);
+  expect((await call('search', { query: 'otter sleeping' })).observation).toContain('"otters.md"');
+  expect((await call('open', { id: 'otters.md' })).observation).toContain('hold hands');
+  expect((await call('open', { id: 'x' })).observation).toBe('There is no page x.');
+  expect(await call('answer', { answer: 'Hands.' })).toMatchObject({ reward: 1, done: true });
+  await environment.close();
+});
+
+it('says what is wrong with a folder, and that tasks of it come from a file', async () => {
+  await expect(webSearch.open({ folder: folderWith({}) }, context)).rejects.toThrow(
+    /environment_args\.folder: .* has no files named \*\.txt or \*\.md/,
+  );
+  expect(() => webSearch.tasks?.({ split: 'train', count: 1, seed: 0 }, { folder: 'x' })).toThrow(
+    /rows with question and answer/,
+  );
+});
