@@ -158,12 +158,19 @@ function sciworldTask(text: unknown): z.infer<typeof sciworldSchema> {
   );
 }
 
+const sciworldInstructions = `You do experiments in a world of text, such as: look around, open (door), go to (place), pick up (thing), move (thing) to (place), focus on (thing), use (tool) on (thing), wait.
+Think, then write exactly one command as <action>look around</action>.`;
+
 const sciworld = named({
   name: 'sciworld_workflow',
   args: {},
   play: () => ({
     environment: 'python',
-    environment_args: { kind: 'scienceworld', name: 'find-living-thing' },
+    environment_args: {
+      kind: 'scienceworld',
+      name: 'find-living-thing',
+      instructions: sciworldInstructions,
+    },
     max_turns: 30,
     action_pattern: '<action>([\\s\\S]*?)</action>',
     reward: 'sum',
