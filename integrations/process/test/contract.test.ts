@@ -41,6 +41,8 @@ const createAgent: AgentContract<AgentEndpoint>['createAgent'] = (tools) => {
 describeAgentAdapter('A program with the openai package', {
   ...served,
   createAgent,
+  // Each is a process, which shares no agent object with the others.
+  concurrentRollouts: 12,
   deviations: [
     {
       conversation: 'white space around text and calls',

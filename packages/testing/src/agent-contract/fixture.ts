@@ -56,6 +56,8 @@ export interface AgentContract<Endpoint> {
   readonly createAgent: (tools: readonly AgentTool[]) => AgentUnderTest<Endpoint>;
   /** @default ['whole', 'streamed'] */
   readonly modes?: readonly AgentMode[];
+  /** Rollouts of one agent object at a time. @default 64 */
+  readonly concurrentRollouts?: number;
   /** Known differences of the framework. */
   readonly deviations?: readonly Deviation[];
 }

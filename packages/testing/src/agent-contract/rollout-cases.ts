@@ -6,11 +6,12 @@ import { expectExactRecords } from './conversation-cases.js';
 import type { AgentContract, AgentMode } from './fixture.js';
 import { play, weatherTool } from './play.js';
 
-const rollouts = 64;
 /** Long enough for a slow machine to notice an abort, shorter than any retry loop. */
 const promptlyMs = 10_000;
 
 export function rolloutCases<Endpoint>(contract: AgentContract<Endpoint>, mode: AgentMode): void {
+  const { concurrentRollouts = 64 } = contract;
+
   it('keeps the sampling settings of the run, whatever the agent asks for', async () => {
     const replies = ['Mild.'];
     const plain = await play(contract, { replies, mode });
@@ -53,7 +54,7 @@ export function rolloutCases<Endpoint>(contract: AgentContract<Endpoint>, mode: 
     expect(open).toBe(0);
   });
 
-  it(`keeps ${rollouts} rollouts apart that share one agent object`, async () => {
+  it(`keeps ${concurrentRollouts} rollouts apart that share one agent object`, async () => {
     const agent = contract.createAgent([weatherTool(() => undefined)]);
     const uneven = (k: number) => (inner: Sampler) => {
       const sample: Sampler['sample'] = async (...args) => {
@@ -63,7 +64,7 @@ export function rolloutCases<Endpoint>(contract: AgentContract<Endpoint>, mode: 
       return { ...inner, policyVersion: 0, sample };
     };
     const played = await Promise.all(
-      Array.from({ length: rollouts }, async (_, k) => {
+      Array.from({ length: concurrentRollouts }, async (_, k) => {
         const replies = [
           `<tool_call>\n{"name": "weather", "arguments": {"city": "Town ${k}."}}\n</tool_call>`,
           `Answer ${k}.`,
