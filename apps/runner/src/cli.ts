@@ -5,6 +5,9 @@ await import('@trinity-rft/core').catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
 });
+// Compiled code is kept in the folder for temporary files: the next start is faster.
+const { enableCompileCache } = await import('node:module');
+enableCompileCache();
 if (process.argv[2] === 'serve') {
   const { restartWithServeFlags } = await import('./shared/serve-flags.js');
   restartWithServeFlags();
