@@ -242,11 +242,26 @@ describe('a plan', () => {
       'max_model_len: 64',
       'max_model_len: 64\n  lora_configs: [{lora_rank: 12}]',
     );
+    const whole = servers('').replace('max_model_len: 64', 'max_model_len: 512');
+    const [full] = planConfig(parse(cwd, whole).config).stages[0]?.servers ?? [];
+    expect(full?.command).toMatch(/^VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 .*--max-model-len 513 /);
     const [one, other] = planConfig(parse(cwd, more).config).stages[0]?.servers ?? [];
     const command = one?.command;
     expect(command).toContain('--tensor-parallel-size 4');
     expect(command).toMatch(/^VLLM_ALLOW_RUNTIME_LORA_UPDATING=True .* --max-lora-rank 16 /);
     expect(other?.command).toContain('--host 0.0.0.0 --port 443');
+  });
+
+  it('says which model answers in place of this one', () => {
+    const file = text
+      .replace('algorithm_type: grpo', 'algorithm_type: raft')
+      .replace(
+        'explorer: {eval_interval: 10}',
+        'explorer: {eval_interval: 10, rollout_model: {engine_type: external, external_model_config: {model_name: big}}}',
+      );
+    expect(renderPlan(planConfig(parse(cwd, file).config))).toMatch(
+      /answers +big at the address in OPENAI_BASE_URL; its key is in OPENAI_API_KEY\n/,
+    );
   });
 
   it('prints how SGLang is started, and that nobody has tried', () => {

@@ -222,16 +222,26 @@ describe('a real vLLM with a tokenizer', { tags: ['external'], timeout: 600_000 
     const directory = path.join(root, 'digits');
     const tokenizer = { characters: '0123456789+=\n' };
     // Other sizes of a head are not for vLLM on a processor.
-    const config = { hiddenSize: 64, layers: 2, heads: 2, kvHeads: 1, headDim: 32 };
+    const config = {
+      hiddenSize: 64,
+      layers: 2,
+      heads: 2,
+      kvHeads: 1,
+      headDim: 32,
+      maxPositions: 64,
+    };
     await createModel({ directory, tokenizer, config, seed: 1 });
     const found = await findVllm();
     if (!('python' in found)) throw new Error(found.missing);
     const { python } = found;
-    const server = await startVllm({ python, modelPath: directory, folder: root, maxModelLen: 48 });
+    const server = await startVllm({ python, modelPath: directory, folder: root, maxModelLen: 65 });
     const open = (vocabulary: VocabularySample): Promise<RemoteSampler> =>
-      openSampler({ modelPath: directory, servers: [server], maxModelLen: 32, vocabulary });
+      openSampler({ modelPath: directory, servers: [server], maxModelLen: 64, vocabulary });
     const own = vocabularySample(await loadTokenizer(directory));
-    await (await open(own)).close();
+    const sampler = await open(own);
+    const longest = { tokens: new Int32Array(64).fill(3), promptLength: 1, temperature: 1 };
+    expect(await sampler.score?.(longest)).toHaveLength(63);
+    await sampler.close();
     const tokens = own.tokens.map(({ id, text }) => ({ id, text: text.replace('1', '2') }));
     await expect(open({ ...own, tokens })).rejects.toThrow(/the id \d+ is "2" here and "1" there/);
     const texts = [{ text: '1+2=3', ids: own.texts[0]?.ids ?? [] }];

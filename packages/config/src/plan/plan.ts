@@ -111,7 +111,7 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     model: model.fromPreviousStage ? 'the last checkpoint of the stage before' : model.modelPath,
     tinker: planTinkerServer(stage, options.env?.['TINKER_BASE_URL']),
     external: externalText(stage),
-    servers: planSamplers(stage),
+    servers: planSamplers(stage, diskAt('.')),
     processes: planProcesses(stage, options.file ?? 'FILE'),
     steps,
     pipelines: options.pipelines?.[stage.stageIndex] ?? [],

@@ -1,5 +1,7 @@
 /** The servers that a stage samples on, and the commands that start them. */
-import type { SamplerConfig, StageConfig } from '../resolve/base/resolved.js';
+import type { Disk } from '../resolve/base/disk.js';
+import type { ModelConfig, SamplerConfig, StageConfig } from '../resolve/base/resolved.js';
+import { readModelFolder } from '../resolve/model/model-folder.js';
 import { addressOptions, quoted, servedModel } from './shell.js';
 
 export interface PlannedServer {
@@ -10,11 +12,11 @@ export interface PlannedServer {
 }
 
 /** In the order of `base_url`. */
-export function planSamplers(stage: StageConfig): readonly PlannedServer[] {
+export function planSamplers(stage: StageConfig, disk: Disk): readonly PlannedServer[] {
   const { sampler, mode, part } = stage;
   if (sampler === undefined || mode === 'train' || part === 'train') return [];
   const { name, servers } = sampler;
-  const { command, note } = programs[name](stage, sampler);
+  const { command, note } = programs[name]({ stage, sampler, disk });
   const key = ['--api-key', `"$${name.toUpperCase()}_API_KEY"`];
   return servers.map(({ url, apiKey }) => {
     const words = apiKey === undefined ? command(url) : [...command(url), ...key];
@@ -27,27 +29,46 @@ interface Program {
   readonly note: string;
 }
 
-type Planner = (stage: StageConfig, sampler: SamplerConfig) => Program;
+interface Sampling {
+  readonly stage: StageConfig;
+  readonly sampler: SamplerConfig;
+  readonly disk: Disk;
+}
 
-const vllm: Planner = (stage, sampler) => {
+type Planner = (sampling: Sampling) => Program;
+
+/** What lets a server begin that allows more tokens than the model has positions for. */
+const longer = (variable: string, length: number, { model }: StageConfig, disk: Disk) =>
+  length > positionsOf(model, disk) ? [`${variable}=1`] : [];
+
+/** Infinity where it is not known. */
+function positionsOf({ isLocal, modelPath }: ModelConfig, disk: Disk): number {
+  const folder = isLocal ? readModelFolder(disk, modelPath) : undefined;
+  return (folder?.kind === 'shape' ? folder.shape.maxPositions : undefined) ?? Infinity;
+}
+
+const vllm: Planner = ({ stage, sampler, disk }) => {
   const { model } = stage;
+  // One more than the longest text: vLLM scores a text only where it may add a token.
+  const length = model.maxModelLen + 1;
   const rank = adapterRank(stage);
   const lora = rank === undefined ? undefined : adapterOptions(rank);
   const opened = lora ? 'VLLM_ALLOW_RUNTIME_LORA_UPDATING=True' : 'VLLM_SERVER_DEV_MODE=1';
   return {
     note: '',
     command: (url) => [
+      ...longer('VLLM_ALLOW_LONG_MAX_MODEL_LEN', length, stage, disk),
       ...[opened, 'vllm serve', quoted(servedModel(model)), ...addressOptions(url)],
-      // One more than the longest text: vLLM scores a text only where it may add a token.
-      ...['--max-model-len', String(model.maxModelLen + 1), '--enable-scale-out'],
+      ...['--max-model-len', String(length), '--enable-scale-out'],
       ...['--logprobs-mode', 'processed_logprobs', ...startOptions(sampler), ...(lora ?? [])],
     ],
   };
 };
 
 /** Seeds have an effect only with deterministic inference. */
-const sglang: Planner = (stage, { start }) => {
+const sglang: Planner = ({ stage, sampler: { start }, disk }) => {
   const { model } = stage;
+  const length = model.maxModelLen + sglangSpare;
   const rank = adapterRank(stage);
   const { dtype, tensorParallelSize, gpuMemoryUtilization } = start;
   const tensors = tensorParallelSize > 1 ? ['--tp', String(tensorParallelSize)] : [];
@@ -65,8 +86,9 @@ const sglang: Planner = (stage, { start }) => {
   return {
     note: ' (never run against a real SGLang)',
     command: (url) => [
+      ...longer('SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN', length, stage, disk),
       ...['python -m sglang.launch_server --model-path', quoted(servedModel(model))],
-      ...[...addressOptions(url), '--context-length', String(model.maxModelLen + sglangSpare)],
+      ...[...addressOptions(url), '--context-length', String(length)],
       ...['--dtype', dtype, '--enable-deterministic-inference', ...tensors, ...memory, ...lora],
     ],
   };

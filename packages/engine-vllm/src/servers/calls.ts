@@ -59,7 +59,7 @@ export interface ServedModel {
   readonly maxModelLen: number;
 }
 
-export interface GenerateRequest {
+interface GenerateRequest {
   readonly model: string;
   readonly prompt: Int32Array;
   readonly options: SamplingOptions;

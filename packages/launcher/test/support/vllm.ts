@@ -96,6 +96,8 @@ const environment = (): NodeJS.ProcessEnv => ({
   ...process.env,
   HF_HUB_OFFLINE: '1',
   VLLM_SERVER_DEV_MODE: '1',
+  // Texts as long as the model has positions are scored with room for one token more.
+  VLLM_ALLOW_LONG_MAX_MODEL_LEN: '1',
   VLLM_ALLOW_RUNTIME_LORA_UPDATING: 'True',
   VLLM_CPU_KVCACHE_SPACE: '1',
   VLLM_CPU_OMP_THREADS_BIND: 'nobind',
