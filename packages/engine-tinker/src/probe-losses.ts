@@ -15,7 +15,7 @@ export async function probeLosses(
   row: TokenRow,
 ): Promise<ReadonlySet<ServerLoss>> {
   const [logprobs = new Float32Array()] = await scoreData(model, [datumOf(row, {})]);
-  const oldLogprobs = logprobs.map((value, t) => value + ((t % 5) - 2) / 4);
+  const oldLogprobs = logprobs.map((value, t) => value + ((t % 3) - 1) / 2);
   const advantages = logprobs.map((_, t) => (t % 2 === 0 ? 1 : -0.5));
   const data = [datumOf(row, { logprobs: oldLogprobs, advantages })];
   const isAsExpected = async (name: ServerLoss): Promise<boolean> => {

@@ -9,7 +9,7 @@ export interface CostPlan {
   readonly total: number;
 }
 
-export interface CostPart {
+interface CostPart {
   readonly kind: 'prefill' | 'sample' | 'train';
   readonly tokens: number;
   /** US dollars for a million tokens; undefined: not given, and not part of the total. */

@@ -36,7 +36,7 @@ export function learningCases({ onePass, ...fixture }: EngineFixture): void {
     other: number,
   ): Promise<{ readonly stats: StepStats; readonly after: number[] }> => {
     const { logprobs: now } = await trainer.forward(batch());
-    const oldLogprobs = now.map((value, t) => value + ((t % 5) - 2) / 5);
+    const oldLogprobs = now.map((value, t) => value + ((t % 3) - 1) / 2);
     const advantages = uneven();
     const expected = { name: 'ppo', advantages, oldLogprobs, low: 0.8, high: 1.2 } as const;
     const pass =

@@ -14,7 +14,7 @@ export interface ModelOutputs extends OtherOutputs {
 }
 
 /** What the models beside the policy say. */
-export interface OtherOutputs {
+interface OtherOutputs {
   readonly refLogprobs?: Float32Array;
   readonly critic?: { readonly pass: ValuePass; readonly values: Float32Array };
 }
