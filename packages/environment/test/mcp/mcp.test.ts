@@ -140,7 +140,7 @@ it('breaks the episode, not the reward, when a server dies, hangs or does not st
       timeout,
     });
   const stepOf = async (row: object, action: Action, timeout?: number): Promise<unknown> =>
-    (await begin(faulty(timeout), {}, { ...row }))
+    (await begin(faulty(timeout), {}, { prompt: 'Break.', ...row }))
       .step(action, signal)
       .catch((error: unknown) => error);
   const n = { n: 1 };

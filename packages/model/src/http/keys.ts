@@ -21,9 +21,11 @@ export function digestOf(key: string): string {
 
 /**
  * The keys of a request, from `Authorization: Bearer` and `x-api-key`: none, one, or two that
- * differ.
+ * differ. `x-rollout-key` comes before both, for programs that fill them with a key of their own.
  */
 export function keysOf({ headers }: Request): readonly string[] {
+  const rollout = headers.get('x-rollout-key')?.trim() || undefined;
+  if (rollout !== undefined) return [rollout];
   const bearer = /^bearer +(\S+)$/i.exec(headers.get('authorization')?.trim() ?? '')?.[1];
   const other = headers.get('x-api-key')?.trim() || undefined;
   return [...new Set([bearer, other])].filter((key) => key !== undefined);

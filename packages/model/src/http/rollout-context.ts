@@ -110,6 +110,7 @@ async function send(
   const request = new Request(input, init);
   const redirected = new Request(urlAt(request.url, address.baseURL), request);
   redirected.headers.delete('x-api-key');
+  redirected.headers.delete('x-rollout-key');
   redirected.headers.set('authorization', `Bearer ${address.apiKey}`);
   return address.fetch(redirected);
 }

@@ -76,7 +76,7 @@ describe('a mounted rollout', () => {
     expect(await stream.finalContent()).toBe('one');
   });
 
-  it('is found by its key under any prefix, and by x-api-key', async () => {
+  it('is found by its key under any prefix, by x-api-key, and by x-rollout-key beside a foreign key', async () => {
     const server = await open();
     const seen: string[] = [];
     const handler = (request: Request): Promise<Response> =>
@@ -89,6 +89,8 @@ describe('a mounted rollout', () => {
       expect((await fetch(server.url + path, { headers: { 'x-api-key': apiKey } })).status).toBe(
         200,
       );
+      const headers = { authorization: 'Bearer EMPTY', 'x-rollout-key': apiKey };
+      expect((await fetch(server.url + path, { headers })).status).toBe(200);
     }
     expect(new Set(seen)).toEqual(
       new Set(['/v1/models', '/proxy/v1/models', '/gate/r/a/v1/models']),
@@ -168,6 +170,7 @@ describe('a key', () => {
         [{ authorization: `Bearer ${server.adminKey}` }, /to no open rollout/],
         [{ authorization: `Bearer ${b.apiKey}` }, /to another rollout than the path/],
         [{ authorization: `Bearer ${a.apiKey}`, 'x-api-key': b.apiKey }, /two different keys/],
+        [{ authorization: `Bearer ${a.apiKey}`, 'x-rollout-key': 'rk_wrong' }, /no open rollout/],
       ];
       for (const [headers, message] of cases) {
         const response = await call(a, headers, via);
