@@ -1,0 +1,219 @@
+/** One rollout on an environment server of verifiers: ZeroMQ frames of msgpack. */
+import { decode, encode } from '@msgpack/msgpack';
+import { ConfigError, describeError, EnvironmentError } from '@trinity-rft/core';
+import { CancelledError, systemClock } from '@trinity-rft/core/internal';
+import { z } from 'zod';
+
+export interface RolloutRequest {
+  /** The row, as the taskset dumped it. */
+  readonly taskData: Readonly<Record<string, unknown>>;
+  readonly baseURL: string;
+  readonly apiKey: string;
+  readonly model: string;
+  readonly sampling: Readonly<Record<string, unknown>>;
+}
+
+export interface RolloutOptions {
+  /** `tcp://HOST:PORT` */
+  readonly address: string;
+  /** For an answer to the question whether it is there. */
+  readonly startMs: number;
+  /** For the whole rollout. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface RolloutVerdict {
+  /** Sum of the scores, each by its weight. */
+  readonly reward: number;
+  /** By name. */
+  readonly scores: Readonly<Record<string, number>>;
+}
+
+const setSchema = z.object({
+  rewards: z
+    .record(z.string(), z.object({ score: z.number(), weight: z.number().default(1) }).nullable())
+    .optional(),
+  ok: z.boolean().optional(),
+});
+const deltaSchema = z.object({ trace: z.string(), set: setSchema.optional() });
+const problemSchema = z.looseObject({
+  type: z.string().optional(),
+  message: z.string().optional(),
+});
+const replySchema = z.object({
+  success: z.boolean(),
+  error: z.string().nullish(),
+  head: z
+    .object({ ok: z.boolean().optional(), errors: z.array(problemSchema).default([]) })
+    .nullish(),
+  traces: z.array(z.object({ id: z.string() })).default([]),
+});
+type Reply = z.infer<typeof replySchema>;
+type Rewards = NonNullable<z.infer<typeof setSchema>['rewards']>;
+
+/**
+ * Lets the server run the agent of a task, whose calls go to `baseURL`.
+ * @throws EnvironmentError, CancelledError, ConfigError when zeromq is not installed
+ */
+export async function runRollout(
+  request: RolloutRequest,
+  options: RolloutOptions,
+): Promise<RolloutVerdict> {
+  const { Dealer } = await importZeromq();
+  const socket = new Dealer({ linger: 0 });
+  const client = new Client(socket, options.address);
+  try {
+    socket.connect(options.address);
+    await client.ask('health', {}, { ms: options.startMs, signal: options.signal });
+    return await client.run(request, options);
+  } finally {
+    socket.close();
+  }
+}
+
+async function importZeromq() {
+  try {
+    return await import('zeromq');
+  } catch (cause) {
+    throw new ConfigError(
+      'Environment servers of verifiers need the package zeromq. Install it: npm install zeromq.',
+      { code: 'PACKAGE_MISSING', cause },
+    );
+  }
+}
+
+/** What is used of a ZeroMQ socket. */
+interface Socket {
+  send(frames: (string | Uint8Array)[]): Promise<void>;
+  receive(): Promise<Uint8Array[]>;
+  close(): void;
+}
+
+class Client {
+  readonly #socket: Socket;
+  readonly #address: string;
+  readonly #rewards = new Map<string, Rewards>();
+  readonly #ok = new Map<string, boolean>();
+  #requests = 0;
+
+  constructor(socket: Socket, address: string) {
+    this.#socket = socket;
+    this.#address = address;
+  }
+
+  async run(request: RolloutRequest, { timeoutMs, signal }: RolloutOptions) {
+    const { baseURL, apiKey, model, sampling, taskData } = request;
+    // The server's own key wins in Authorization.
+    const headers = { 'X-Rollout-Key': apiKey };
+    const client = { type: 'eval', base_url: baseURL, api_key_var: 'TRINITY_RFT_NO_KEY', headers };
+    const payload = { task_data: taskData, client, model, sampling };
+    const reply = await this.ask('run', payload, { ms: timeoutMs, signal });
+    return this.#verdict(reply);
+  }
+
+  /** @throws EnvironmentError, CancelledError */
+  async ask(method: string, payload: object, { ms, signal }: { ms: number; signal: AbortSignal }) {
+    const id = `${method}-${++this.#requests}`;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const cancelTimer = systemClock.after(ms, () => reject(this.#silent(method, ms)));
+    const onAbort = (): void => reject(cancelled(signal));
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      signal.throwIfAborted();
+      await Promise.race([this.#socket.send([id, method, encode(payload)]), promise]);
+      return await Promise.race([this.#reply(id), promise]);
+    } catch (error) {
+      // The rollout would go on, and use the model.
+      if (method === 'run')
+        await this.#socket.send([`cancel-${id}`, 'cancel', encode({ request_id: id })]);
+      throw error;
+    } finally {
+      cancelTimer();
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async #reply(id: string): Promise<Reply> {
+    for (;;) {
+      const [replyId, kind, data] = await this.#socket.receive();
+      const isMine = replyId !== undefined && Buffer.from(replyId).toString() === id;
+      if (!isMine || kind === undefined || data === undefined) throw this.#malformed('frames');
+      if (Buffer.from(kind).toString() === 'reply') return this.#read(replySchema, data);
+      this.#note(this.#read(deltaSchema, data));
+    }
+  }
+
+  #note({ trace, set }: z.infer<typeof deltaSchema>): void {
+    if (set?.rewards) this.#rewards.set(trace, { ...this.#rewards.get(trace), ...set.rewards });
+    if (set?.ok !== undefined) this.#ok.set(trace, set.ok);
+  }
+
+  #read<T>(schema: z.ZodType<T>, data: Uint8Array): T {
+    try {
+      return schema.parse(decode(data));
+    } catch (error) {
+      throw this.#malformed(describeError(error), error);
+    }
+  }
+
+  /** `success` alone says only that the server went through with it. */
+  #verdict({ success, error, head, traces }: Reply): RolloutVerdict {
+    if (!success) throw this.#failed(error ?? 'it gave no reason');
+    // There may be errors of attempts that were repeated.
+    const problem = head?.errors.at(-1);
+    const isOk = head?.ok === true && traces.every(({ id }) => this.#ok.get(id) === true);
+    if (!isOk || traces.length === 0)
+      throw this.#failed(problem === undefined ? 'it is not ok' : describeProblem(problem));
+    const scores = traces.flatMap(({ id }) => Object.entries(this.#rewards.get(id) ?? {}));
+    let reward = 0;
+    for (const [name, score] of scores) {
+      if (score === null || !Number.isFinite(score.score)) throw this.#noVerdict(name);
+      reward += score.score * score.weight;
+    }
+    if (scores.length === 0) throw this.#noVerdict('any');
+    const named = scores.map(([name, score]) => [name, score?.score ?? 0] as const);
+    return { reward, scores: Object.fromEntries(named) };
+  }
+
+  #silent(method: string, ms: number): EnvironmentError {
+    const what =
+      method === 'health'
+        ? `No environment server of verifiers answers at ${this.#address} within ${ms / 1000} s. Start it, or correct workflow_args.address.`
+        : `${this.#address} did not end a rollout within ${ms / 1000} s. See the server's log, or raise workflow_args.timeout.`;
+    return new EnvironmentError(what, {
+      code: method === 'health' ? 'ENVIRONMENT_UNREACHABLE' : 'ENVIRONMENT_DEADLINE',
+    });
+  }
+
+  #malformed(what: string, cause?: unknown): EnvironmentError {
+    return new EnvironmentError(
+      `${this.#address} sent what is no answer of an environment server of verifiers 0.4: ${what}.`,
+      { code: 'ENVIRONMENT_ANSWER', cause },
+    );
+  }
+
+  #failed(why: string): EnvironmentError {
+    return new EnvironmentError(
+      `The rollout on ${this.#address} failed: ${why}. See the server's log.`,
+      { code: 'ENVIRONMENT_SERVER' },
+    );
+  }
+
+  #noVerdict(name: string): EnvironmentError {
+    return new EnvironmentError(
+      `The rollout on ${this.#address} ended without ${name === 'any' ? 'a reward' : `the reward "${name}"`}. See the server's log.`,
+      { code: 'ENVIRONMENT_NO_VERDICT' },
+    );
+  }
+}
+
+const describeProblem = (problem: z.infer<typeof problemSchema>): string =>
+  problem.message === undefined
+    ? JSON.stringify(problem)
+    : `${problem.type ?? 'Error'}: ${problem.message}`;
+
+function cancelled({ reason }: AbortSignal): Error {
+  if (reason instanceof CancelledError) return reason;
+  return new CancelledError('The run has ended.', { reason: 'aborted', cause: reason });
+}

@@ -1,0 +1,55 @@
+/** Environments of verifiers as a workflow. */
+import { WorkflowError } from '@trinity-rft/core';
+import { defineWorkflow, type WorkflowContext } from '@trinity-rft/workflow';
+import { z } from 'zod';
+import { runRollout } from './env-server.js';
+
+const seconds = z.number().positive();
+
+const argsSchema = z.strictObject({
+  /** Of the environment server. */
+  address: z
+    .string()
+    .regex(/^tcp:\/\/[^/]+:\d+$/, 'Write tcp://HOST:PORT.')
+    .default('tcp://127.0.0.1:5000'),
+  /** Seconds until the server must say that it is there. */
+  start_timeout: seconds.default(60),
+  /** Seconds for a rollout. */
+  timeout: seconds.default(1800),
+});
+
+/**
+ * A row is a task as its taskset dumps it (`model_dump(mode="json")`). The server runs the agent, which
+ * calls our endpoint, and scores it; the scores become metrics by name.
+ */
+export const verifiersWorkflow = defineWorkflow({
+  name: 'verifiers_workflow',
+  args: argsSchema,
+  run: async (context, { address, start_timeout: start, timeout }) => {
+    const { baseURL, apiKey, model } = context.model.endpoint();
+    if (new URL(baseURL).hostname.endsWith('.invalid')) throw noAddress();
+    const request = { taskData: context.task.rawTask, baseURL, apiKey, model };
+    const options = { address, startMs: start * 1000, timeoutMs: timeout * 1000 };
+    const { reward, scores } = await runRollout(
+      { ...request, sampling: samplingOf(context) },
+      { ...options, signal: context.signal },
+    );
+    const metrics = Object.entries(scores).map(
+      ([name, score]) => [`score/${name}`, score] as const,
+    );
+    return { reward, metrics: Object.fromEntries(metrics) };
+  },
+});
+
+/** Those that OpenAI's API knows. */
+function samplingOf({ task }: WorkflowContext): Readonly<Record<string, unknown>> {
+  const { temperature, topP, maxTokens } = task.rolloutArgs;
+  const sampling = { temperature, top_p: topP, max_tokens: maxTokens };
+  return Object.fromEntries(Object.entries(sampling).filter(([, value]) => value !== undefined));
+}
+
+const noAddress = () =>
+  new WorkflowError(
+    'The model of this run has no HTTP address, which the environment server needs. Mount it with openEndpointServer, as the launcher does.',
+    { code: 'NO_HTTP_ADDRESS' },
+  );
