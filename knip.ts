@@ -33,6 +33,12 @@ const config: KnipConfig = {
     },
     // What it copies is not its own code (nor are the imports that turbo.json there allows).
     'packages/create': { entry: ['test/**/*.ts'], ignore: ['templates/**'] },
+    'packages/environment': {
+      entry: ['test/**/*.{ts,mjs}'],
+      project: ['src/**/*.ts', 'test/**/*.{ts,mjs}'],
+      // Programs, which tests start by their path.
+      ignoreDependencies: ['@modelcontextprotocol/server-.*'],
+    },
     'integrations/*': {
       entry: ['test/**/*.ts'],
       project: ['src/**/*.ts', 'test/**/*.ts'],

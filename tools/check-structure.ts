@@ -86,7 +86,8 @@ function checkPackage(
   }
   expect(has('tsup.config.ts'), 'there is no tsup.config.ts');
   expect(manifest.publishConfig?.['access'] === 'public', 'publishConfig.access is not "public"');
-  const files = has('templates') ? 'dist,templates' : 'dist';
+  const shipped = ['NOTICE', 'dist', 'python', 'templates'];
+  const files = shipped.filter((name) => name === 'dist' || has(name)).join();
   expect(manifest.files?.join() === files, `"files" is not [${files}]`);
   problems.push(...checkExports(manifest));
   if (has('src/index.ts')) {

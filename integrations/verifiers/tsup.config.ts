@@ -4,7 +4,6 @@ export default defineConfig({
   entry: ['src/index.ts'],
   format: ['esm'],
   target: 'node22',
-  dts: true,
   sourcemap: true,
   clean: true,
 });
