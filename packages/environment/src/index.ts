@@ -17,6 +17,7 @@ export {
   type EnvironmentServer,
   type EnvironmentServerOptions,
 } from './drivers/openenv-server/serve.js';
+export { miniwob } from './drivers/miniwob/miniwob.js';
 export { openenv } from './drivers/openenv/openenv.js';
 export { python } from './drivers/python/python.js';
 export { nativeEnvironment, type World } from './native/native-environment.js';

@@ -1,7 +1,8 @@
 /** Environments of other systems, by the name that `workflow_args.environment` has. */
 import type { EnvironmentDefinition } from '../seam/define.js';
 import { mcp } from './mcp/mcp.js';
+import { miniwob } from './miniwob/miniwob.js';
 import { openenv } from './openenv/openenv.js';
 import { python } from './python/python.js';
 
-export const drivers: readonly EnvironmentDefinition[] = [mcp, openenv, python];
+export const drivers: readonly EnvironmentDefinition[] = [mcp, miniwob, openenv, python];

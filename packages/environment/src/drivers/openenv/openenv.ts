@@ -2,6 +2,7 @@
 import type { RawTask, ToolDefinition } from '@trinity-rft/core';
 import { knowSecret, TaskError } from '@trinity-rft/core/internal';
 import { z } from 'zod';
+import { rowsOfSplit } from '../../native/splits.js';
 import { defineEnvironment } from '../../seam/define.js';
 import type { Environment, Episode, EpisodeStart } from '../../seam/types.js';
 import { createStartCheck } from '../shared/starts.js';
@@ -24,6 +25,7 @@ export const openenv = defineEnvironment<OpenenvArgs>({
     const form = await readActionForm(args, { ms: args.start_timeout * 1000, signal });
     return openenvEnvironment(args, form);
   },
+  tasks: (range) => rowsOfSplit(range, (seed) => ({ reset: { seed } }), JSON.stringify),
 });
 
 function openenvEnvironment(args: OpenenvArgs, form: ActionForm): Environment {

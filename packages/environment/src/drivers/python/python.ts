@@ -2,8 +2,9 @@
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { z } from 'zod';
+import { rowsOfSplit } from '../../native/splits.js';
 import { defineEnvironment } from '../../seam/define.js';
-import type { Environment, Episode } from '../../seam/types.js';
+import type { Environment, Episode, EpisodeStart } from '../../seam/types.js';
 import { createStartCheck } from '../shared/starts.js';
 import { abortable, broken } from '../shared/waiting.js';
 import { type PythonArgs, pythonArgs } from './args.js';
@@ -16,6 +17,7 @@ export const python = defineEnvironment<PythonArgs>({
   description: 'Environments in Python: Gymnasium, TextArena, Reasoning Gym, TextWorld, others.',
   args: pythonArgs,
   open: (args) => openBridged(args, { command: args.python, args: ['-u', script()] }),
+  tasks: (range) => rowsOfSplit(range, (seed) => ({ seed }), JSON.stringify),
 });
 
 /** The Python side, which lies beside `src` and `dist`. */
@@ -46,7 +48,7 @@ export async function openBridged(args: PythonArgs, program: BridgeOptions): Pro
     reset: async (start, signal) => {
       const bridge = await abortable(bridges.some(), signal);
       const episode = `e${++episodes}`;
-      const call = bridge.call('reset', { episode, seed: start.seed, task: start.row }, startMs);
+      const call = bridge.call('reset', { episode, seed: seedOf(start), task: start.row }, startMs);
       try {
         const answer = readAs(resetSchema, await abortable(call, signal), kind, 'reset');
         if (args.check_starts) checkStart(start, answer.observation);
@@ -58,6 +60,12 @@ export async function openBridged(args: PythonArgs, program: BridgeOptions): Pro
     },
     close: async () => bridges.close(),
   };
+}
+
+/** A row may have its own, as generated ones do. */
+function seedOf({ row, seed }: EpisodeStart): number {
+  const own = row['seed'];
+  return Number.isSafeInteger(own) ? (own as number) : seed;
 }
 
 const resetSchema = z.object({

@@ -1,0 +1,83 @@
+/** The browser of all episodes; started when it is needed, and again when it has ended. */
+import { existsSync } from 'node:fs';
+import { ConfigError, describeError } from '@trinity-rft/core';
+import type { Browser, Page } from 'playwright-core';
+import { broken } from '../shared/waiting.js';
+
+export interface BrowserHandle {
+  /** A page that reaches no network. @throws EnvironmentError, ConfigError */
+  page(): Promise<Page>;
+  close(): Promise<void>;
+}
+
+const usualPlaces = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+];
+
+export function browserOf(named: string | undefined): BrowserHandle {
+  let launched: Promise<Browser> | undefined;
+
+  async function launch(): Promise<Browser> {
+    const { chromium } = await importPlaywright();
+    const executablePath = findChromium(named);
+    try {
+      return await chromium.launch({ executablePath });
+    } catch (cause) {
+      throw notStarted(executablePath, cause);
+    }
+  }
+
+  async function browser(): Promise<Browser> {
+    const running = await launched?.catch(() => undefined);
+    if (running?.isConnected()) return running;
+    launched = launch();
+    return launched;
+  }
+
+  return {
+    page: async () => {
+      const context = await (await browser()).newContext();
+      await context.setOffline(true);
+      return context.newPage();
+    },
+    close: async () => {
+      const running = await launched?.catch(() => undefined);
+      await running?.close();
+    },
+  };
+}
+
+/** @throws ConfigError */
+async function importPlaywright() {
+  try {
+    return await import('playwright-core');
+  } catch (cause) {
+    throw new ConfigError(
+      'Browser pages need the package playwright-core. Install it: npm install playwright-core.',
+      { code: 'PACKAGE_MISSING', cause },
+    );
+  }
+}
+
+/** @throws ConfigError */
+function findChromium(named: string | undefined): string {
+  const given = named ?? process.env['CHROMIUM_PATH'];
+  const places = given === undefined ? usualPlaces : [given];
+  const found = places.find((place) => existsSync(place));
+  if (found !== undefined) return found;
+  throw new ConfigError(
+    `There is no Chromium at ${places.join(', ')}. Install one (Debian: apt install chromium), and name it in environment_args.chromium.`,
+    { code: 'ENVIRONMENT_ARGS' },
+  );
+}
+
+const notStarted = (program: string, cause: unknown) =>
+  broken(
+    'ENVIRONMENT_START_FAILED',
+    `The browser ${program} did not start: ${describeError(cause)}. Run it by hand.`,
+    cause,
+  );

@@ -1,0 +1,131 @@
+/** Pages of MiniWoB++ in a browser: https://miniwob.farama.org */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ConfigError, describeError, TrinityError } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core/internal';
+import { z } from 'zod';
+import { rowsOfSplit } from '../../native/splits.js';
+import { defineEnvironment } from '../../seam/define.js';
+import type { Environment, Episode, EpisodeStart } from '../../seam/types.js';
+import { createSlots } from '../shared/slots.js';
+import { createStartCheck } from '../shared/starts.js';
+import { broken, within } from '../shared/waiting.js';
+import { type MiniwobArgs, miniwobArgs } from './args.js';
+import { browserOf } from './browser.js';
+import { miniwobEpisode, startTask, type Within } from './episode.js';
+
+/** The policy reads the page as numbered elements and acts by their numbers. */
+export const miniwob = defineEnvironment<MiniwobArgs>({
+  name: 'miniwob',
+  description: 'Web pages of MiniWoB++ in Chromium: click, fill, select, press.',
+  args: miniwobArgs,
+  play: { maxTurns: 10, actionFormat: '```{action}```' },
+  open: (args) => openMiniwob(args),
+  tasks: (range, { task }) => rowsOfSplit(range, (seed) => ({ task, seed }), rowKey),
+});
+
+const rowKey = (row: Readonly<Record<string, unknown>>): string => JSON.stringify(row);
+
+/** @throws ConfigError when the page of the task is not there */
+function openMiniwob(args: MiniwobArgs): Environment {
+  pageOf(args, args.task);
+  const browser = browserOf(args.chromium);
+  const slots = createSlots(args.max_pages);
+  const checkStart = createStartCheck('MiniWoB');
+  const inTime =
+    (ms: number): Within =>
+    (what, work, signal) =>
+      within(
+        { ms, signal },
+        () => late(what, ms),
+        () => failing(what, work),
+      );
+  const [startMs, stepMs] = [args.start_timeout * 1000, args.timeout * 1000];
+
+  async function begin(start: EpisodeStart, free: () => void): Promise<Episode> {
+    const { task = args.task, seed = start.seed } = readRow(start);
+    const address = pageOf(args, task);
+    const page = await browser.page();
+    const end = async (): Promise<void> => {
+      free();
+      await page.context().close();
+    };
+    try {
+      await page.goto(address);
+      const open = { page, task, session: await page.context().newCDPSession(page) };
+      const goal = await startTask(open, seed);
+      const episode = await miniwobEpisode(open, goal, inTime(stepMs), end);
+      checkStart(start, episode.observation);
+      return episode;
+    } catch (error) {
+      await end().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  return {
+    reset: async (start, signal) => {
+      const free = await slots.take({ ms: startMs, signal }, () => late('page', startMs));
+      let begun: Promise<Episode> | undefined;
+      try {
+        const work = () => (begun = begin(start, free));
+        return await inTime(startMs)('reset', work, signal);
+      } catch (error) {
+        // A page that comes too late is closed when it comes.
+        void begun?.then((episode) => episode.close()).catch(() => undefined);
+        free();
+        throw error;
+      }
+    },
+    close: () => browser.close(),
+  };
+}
+
+/** @throws EnvironmentError for whatever is thrown */
+async function failing<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (TrinityError.is(cause)) throw cause;
+    throw broken(
+      'ENVIRONMENT_SERVER',
+      `The browser failed at "${what}": ${describeError(cause)}. It may have been killed, or lack memory.`,
+      cause,
+    );
+  }
+}
+
+const late = (what: string, ms: number) =>
+  broken(
+    'ENVIRONMENT_DEADLINE',
+    `The browser did not end "${what}" within ${ms / 1000} s. Lower environment_args.max_pages, or raise environment_args.${what === 'step' ? 'timeout' : 'start_timeout'}.`,
+  );
+
+/** @throws ConfigError */
+function pageOf({ pages }: MiniwobArgs, task: string): string {
+  const file = path.resolve(pages, 'miniwob', `${task}.html`);
+  if (existsSync(file)) return pathToFileURL(file).href;
+  throw new ConfigError(
+    `There is no page ${file}. environment_args.pages is the folder "html" of the Python package miniwob (pip install miniwob), environment_args.task one of its pages, such as click-button.`,
+    { code: 'ENVIRONMENT_ARGS' },
+  );
+}
+
+const rowSchema = z.object({
+  task: z
+    .string()
+    .regex(/^[\w-]+$/)
+    .optional(),
+  seed: z.int().min(0).optional(),
+});
+
+/** @throws TaskError */
+function readRow({ row }: EpisodeStart): z.infer<typeof rowSchema> {
+  const read = rowSchema.safeParse(row);
+  if (read.success) return read.data;
+  throw new TaskError(
+    `A task of miniwob may have "task", a page, and "seed": ${z.prettifyError(read.error)}`,
+    { code: 'TASK_ROW' },
+  );
+}
