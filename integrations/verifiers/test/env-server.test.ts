@@ -29,7 +29,9 @@ async function standIn(messages: readonly Message[]) {
         await router.send([client ?? '', id ?? '', kind, encode(data)]);
     }
   };
-  void answer();
+  answer().catch((error: unknown) => {
+    if (!router.closed) throw error;
+  });
   return { address: router.lastEndpoint ?? '', requests };
 }
 

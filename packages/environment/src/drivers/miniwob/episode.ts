@@ -67,8 +67,7 @@ export async function miniwobEpisode(
   };
 }
 
-/** @throws EnvironmentError when there is a task but no tree */
-export async function readTree({ session }: OpenPage): Promise<NumberedTree> {
+async function readTree({ session }: OpenPage): Promise<NumberedTree> {
   return numberTree(treeSchema.parse(await session.send('Accessibility.getFullAXTree')).nodes);
 }
 
