@@ -122,6 +122,7 @@ it('plays over HTTP', async () => {
     observation: '42',
   });
   expect(await episode.step(say('42'), signal)).toMatchObject({ done: true, reward: 1 });
+  await expect(episode.step(say('42'), signal)).rejects.toMatchObject({ code: 'ENVIRONMENT_OVER' });
 });
 
 it('breaks the episode, not the reward, when a server dies, hangs or does not start, or the grader fails', async () => {

@@ -6,7 +6,7 @@ import { silentLogger } from '@trinity-rft/core/internal';
 import { afterEach, describe, expect, it } from 'vitest';
 import { pythonArgs } from '../../src/drivers/python/args.js';
 import { openBridged, python } from '../../src/drivers/python/python.js';
-import type { Action, Environment } from '../../src/index.js';
+import { checkEnvironment, type Action, type Environment } from '../../src/index.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const { signal } = new AbortController();
@@ -120,6 +120,11 @@ describe.skipIf(!hasPython)('a world in Python', () => {
       truncated: true,
       reward: 0,
     });
+  });
+
+  it('keeps the contract of environments', async () => {
+    const results = await checkEnvironment(python, { args: { kind: 'toy:Guess', path: here } });
+    expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
   });
 
   it('says what is missing', async () => {

@@ -16,6 +16,7 @@ import {
   type EnvironmentOptions,
 } from '../../seam/define.js';
 import type { Action, Environment, Episode, StepResult } from '../../seam/types.js';
+import { createSlots } from '../shared/slots.js';
 import { broken, within } from '../shared/waiting.js';
 import { connectMcp, type McpConnection, type McpServer } from './connection.js';
 import { folderNames, type FolderNames } from './folder-names.js';
@@ -63,6 +64,8 @@ export interface McpEnvironmentOptions<Args> extends Pick<
   readonly tools?: readonly string[] | ((args: Args) => readonly string[] | undefined);
   /** The verdict over the end: a finite number. What it throws breaks the episode. */
   readonly reward: (end: McpEnd, args: Args) => Promise<number> | number;
+  /** Episodes at once, each with a server; further ones wait. @default 16 */
+  readonly maxServers?: number | ((args: Args) => number);
   /** For the start of a server, in seconds. @default 60 */
   readonly startTimeout?: number;
   /** For a call, and for the reward, in seconds. @default 120 */
@@ -90,9 +93,12 @@ export function mcpEnvironment<Args = Readonly<Record<string, unknown>>>(
 }
 
 function openMcp<Args>(options: McpEnvironmentOptions<Args>, args: Args): Environment {
-  const { server, prepare, startTimeout = 60 } = options;
+  const { server, prepare, startTimeout = 60, maxServers = 16 } = options;
+  const limit = typeof maxServers === 'function' ? maxServers(args) : maxServers;
+  const slots = createSlots(limit);
   return {
     reset: async ({ row, seed }, signal) => {
+      const free = await slots.take({ ms: waitMs, signal }, () => busy(options.name, limit));
       const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'trinity-mcp-')));
       const start: McpStart = { row, seed, folder };
       let connection: McpConnection | undefined;
@@ -101,9 +107,10 @@ function openMcp<Args>(options: McpEnvironmentOptions<Args>, args: Args): Enviro
         const patience = { ms: startTimeout * 1000, signal };
         const observation = promptOf(options, args, start);
         connection = await connectMcp(server(start, args), folder, patience);
-        return mcpEpisode(options, args, { start, observation, connection });
+        return mcpEpisode(options, args, { start, observation, connection, free });
       } catch (error) {
         await end(connection, folder);
+        free();
         throw error;
       }
     },
@@ -116,12 +123,23 @@ interface Begun {
   readonly start: McpStart;
   readonly observation: string;
   readonly connection: McpConnection;
+  /** Lets another episode begin. */
+  readonly free: () => void;
 }
+
+/** For a server that is free, in ms. */
+const waitMs = 600_000;
+
+const busy = (name: string, limit: number) =>
+  broken(
+    'ENVIRONMENT_CAPACITY',
+    `All ${limit} servers of "${name}" were in use for ${waitMs / 1000} s. Raise their number, or lower explorer.runner_per_model.`,
+  );
 
 function mcpEpisode<Args>(
   options: McpEnvironmentOptions<Args>,
   args: Args,
-  { start, observation, connection }: Begun,
+  { start, observation, connection, free }: Begun,
 ): Episode {
   const { instructions, timeout = 120 } = options;
   const names = folderNames(start.folder);
@@ -129,6 +147,7 @@ function mcpEpisode<Args>(
   const allowed = new Set(tools.map((tool) => tool.function.name));
   const calls: McpCall[] = [];
   let closing: Promise<void> | undefined;
+  let isOver = false;
   const patience = (signal: AbortSignal) => ({ ms: timeout * 1000, signal });
 
   const grade = async (answer: string | undefined, signal: AbortSignal): Promise<number> => {
@@ -138,8 +157,11 @@ function mcpEpisode<Args>(
   };
 
   async function step(action: Action, signal: AbortSignal): Promise<StepResult> {
-    if (action.type === 'text')
+    if (isOver) throw over(options.name);
+    if (action.type === 'text') {
+      isOver = true;
       return { observation: '', reward: await grade(action.text, signal), done: true };
+    }
     const { name } = action;
     if (!allowed.has(name))
       return { observation: `There is no tool "${name}".`, done: false, refused: true };
@@ -156,9 +178,12 @@ function mcpEpisode<Args>(
     tools,
     step,
     grade: (signal) => grade(undefined, signal),
-    close: () => (closing ??= end(connection, start.folder)),
+    close: () => (closing ??= end(connection, start.folder).finally(free)),
   };
 }
+
+const over = (name: string) =>
+  broken('ENVIRONMENT_OVER', `A step was asked of "${name}" after the end of the episode.`);
 
 async function end(connection: McpConnection | undefined, folder: string): Promise<void> {
   await connection?.close();

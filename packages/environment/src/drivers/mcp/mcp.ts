@@ -7,16 +7,28 @@ import { mcpEnvironment, type McpEnd, type McpStart } from './mcp-environment.js
 
 const mcpArgs = z
   .strictObject({
-    /** A program that speaks over standard input and output, started for every run. */
-    command: z.string().min(1).optional(),
-    /** `{folder}` is the run's own folder. */
-    args: z.array(z.string()).default([]),
+    command: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('A program that speaks over standard input and output, started for every run.'),
+    args: z.array(z.string()).default([]).describe("{folder} is the run's own folder."),
     env: z.record(z.string(), z.string()).default({}),
-    /** Or a server that speaks streamable HTTP; every run has a session. */
-    url: z.url().optional(),
+    url: z
+      .url()
+      .optional()
+      .describe('Or a server that speaks streamable HTTP; every run has a session.'),
     headers: z.record(z.string(), z.string()).default({}),
-    /** Names of the tools that the policy may call. Default: all. */
-    tools: z.array(z.string()).min(1).optional(),
+    tools: z
+      .array(z.string())
+      .min(1)
+      .optional()
+      .describe('Names of the tools that the policy may call. Default: all.'),
+    max_servers: z
+      .int()
+      .positive()
+      .default(16)
+      .describe('Runs at once, each with a server; further ones wait.'),
   })
   .refine(({ command, url }) => (command === undefined) !== (url === undefined), {
     error: 'Name either the command of a server or its url.',
@@ -28,8 +40,10 @@ const texts = z.record(z.string(), z.string());
 const rowSchema = z.object({
   prompt: z.string(),
   files: texts.default({}),
-  /** null: the file must not exist. */
-  expected_files: z.record(z.string(), z.string().nullable()).default({}),
+  expected_files: z
+    .record(z.string(), z.string().nullable())
+    .default({})
+    .describe('null: the file must not exist.'),
   expected_answer: z.string().optional(),
 });
 type Row = z.infer<typeof rowSchema>;
@@ -55,6 +69,7 @@ export const mcp = mcpEnvironment<McpArgs>({
   },
   prompt: (start) => readRow(start).prompt,
   tools: ({ tools }) => tools,
+  maxServers: ({ max_servers: most }) => most,
   reward: async (end) => {
     const row = readRow(end);
     const isRight = answerIsRight(row, end) && (await filesAreRight(row, end));

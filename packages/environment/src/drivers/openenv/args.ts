@@ -5,29 +5,43 @@ const seconds = z.number().positive();
 const fields = z.record(z.string(), z.json());
 
 export const openenvArgs = z.strictObject({
-  /** `http://HOST:PORT`, as its documentation starts it. */
-  url: z.url({ protocol: /^(https?|wss?)$/, error: 'Write http://HOST:PORT or https://HOST.' }),
-  /** Sent as `Authorization: Bearer`. */
-  api_key: z.string().min(1).optional(),
+  url: z
+    .url({ protocol: /^(https?|wss?)$/, error: 'Write http://HOST:PORT or https://HOST.' })
+    .describe('http://HOST:PORT, as its documentation starts it.'),
+  api_key: z.string().min(1).optional().describe('Sent as Authorization: Bearer.'),
   headers: z.record(z.string(), z.string()).default({}),
-  /** The field of the action that holds the policy's text. Default: the only one that its schema has. */
-  action_field: z.string().min(1).optional(),
-  /** Further fields of every action. */
-  action: fields.default({}),
-  /** Fields of the observation that the policy sees. Default: all but null ones and metadata. */
-  observation_fields: z.array(z.string()).min(1).optional(),
-  /** Sent with every reset; the `reset` object of a task's row is added. */
-  reset: fields.default({}),
-  /** System prompt. */
-  instructions: z.string().optional(),
-  /** Episodes at once; each has a connection. */
-  max_connections: z.int().positive().default(16),
-  /** Seconds for an answer to reset, step or state. */
-  timeout: seconds.default(120),
-  /** Seconds until a server that starts up, or has no capacity left, must have a place. */
-  start_timeout: seconds.default(300),
-  /** Equal tasks and seeds must give equal first observations. */
-  check_starts: z.boolean().default(true),
+  action_field: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "The field of the action that holds the policy's text. Default: the only one that its schema has.",
+    ),
+  action: fields.default({}).describe('Further fields of every action.'),
+  observation_fields: z
+    .array(z.string())
+    .min(1)
+    .optional()
+    .describe(
+      'Fields of the observation that the policy sees. Default: all but null ones and metadata.',
+    ),
+  reset: fields
+    .default({})
+    .describe("Sent with every reset; the reset object of a task's row is added."),
+  instructions: z.string().optional().describe('System prompt.'),
+  max_connections: z
+    .int()
+    .positive()
+    .default(16)
+    .describe('Episodes at once; each has a connection.'),
+  timeout: seconds.default(120).describe('Seconds for an answer to reset, step or state.'),
+  start_timeout: seconds
+    .default(300)
+    .describe('Seconds until a server that starts up, or has no capacity left, must have a place.'),
+  check_starts: z
+    .boolean()
+    .default(true)
+    .describe('Equal tasks and seeds must give equal first observations.'),
 });
 
 export type OpenenvArgs = z.infer<typeof openenvArgs>;

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 import type { Action, Environment, Episode } from '../../seam/types.js';
+import { checkEnvironment } from '../../contract/check-environment.js';
 import { serveEnvironment } from '../openenv-server/serve.js';
 import { box, corridor } from './corridor.fixture.js';
 import { openenv } from './openenv.js';
@@ -65,6 +66,13 @@ describe('against our own server', () => {
       reward: 1,
       done: true,
     });
+  });
+
+  it.each([corridor, box])('keeps the contract of environments: $name', async (definition) => {
+    const args = { url: await served(definition) };
+    const rows = [0, 1, 2].map((index) => ({ split: 'train', index }));
+    const results = await checkEnvironment(openenv, { args, rows });
+    expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
   });
 
   it('opens many episodes at once, and waits where the server has no more places', async () => {
