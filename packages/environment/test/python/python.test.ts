@@ -120,6 +120,7 @@ describe.skipIf(!hasPython)('a world in Python', () => {
       truncated: true,
       reward: 0,
     });
+    await expect(next.step(text('1'), signal)).rejects.toMatchObject({ code: 'ENVIRONMENT_OVER' });
   });
 
   it('keeps the contract of environments', async () => {

@@ -16,6 +16,7 @@ import {
   type EnvironmentOptions,
 } from '../../seam/define.js';
 import type { Action, Environment, Episode, StepResult } from '../../seam/types.js';
+import { endsOnce } from '../shared/over.js';
 import { createSlots } from '../shared/slots.js';
 import { broken, within } from '../shared/waiting.js';
 import { connectMcp, type McpConnection, type McpServer } from './connection.js';
@@ -107,7 +108,8 @@ function openMcp<Args>(options: McpEnvironmentOptions<Args>, args: Args): Enviro
         const patience = { ms: startTimeout * 1000, signal };
         const observation = promptOf(options, args, start);
         connection = await connectMcp(server(start, args), folder, patience);
-        return mcpEpisode(options, args, { start, observation, connection, free });
+        const begun = { start, observation, connection, free };
+        return endsOnce(options.name, mcpEpisode(options, args, begun));
       } catch (error) {
         await end(connection, folder);
         free();
@@ -147,7 +149,6 @@ function mcpEpisode<Args>(
   const allowed = new Set(tools.map((tool) => tool.function.name));
   const calls: McpCall[] = [];
   let closing: Promise<void> | undefined;
-  let isOver = false;
   const patience = (signal: AbortSignal) => ({ ms: timeout * 1000, signal });
 
   const grade = async (answer: string | undefined, signal: AbortSignal): Promise<number> => {
@@ -157,11 +158,8 @@ function mcpEpisode<Args>(
   };
 
   async function step(action: Action, signal: AbortSignal): Promise<StepResult> {
-    if (isOver) throw over(options.name);
-    if (action.type === 'text') {
-      isOver = true;
+    if (action.type === 'text')
       return { observation: '', reward: await grade(action.text, signal), done: true };
-    }
     const { name } = action;
     if (!allowed.has(name))
       return { observation: `There is no tool "${name}".`, done: false, refused: true };
@@ -181,9 +179,6 @@ function mcpEpisode<Args>(
     close: () => (closing ??= end(connection, start.folder).finally(free)),
   };
 }
-
-const over = (name: string) =>
-  broken('ENVIRONMENT_OVER', `A step was asked of "${name}" after the end of the episode.`);
 
 async function end(connection: McpConnection | undefined, folder: string): Promise<void> {
   await connection?.close();

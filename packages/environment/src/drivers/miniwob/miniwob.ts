@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { rowsOfSplit } from '../../native/splits.js';
 import { defineEnvironment } from '../../seam/define.js';
 import type { Environment, Episode, EpisodeStart } from '../../seam/types.js';
+import { endsOnce } from '../shared/over.js';
 import { createSlots } from '../shared/slots.js';
 import { createStartCheck } from '../shared/starts.js';
 import { broken, within } from '../shared/waiting.js';
@@ -57,7 +58,7 @@ function openMiniwob(args: MiniwobArgs): Environment {
       const goal = await startTask(open, seed);
       const episode = await miniwobEpisode(open, goal, inTime(stepMs), end);
       checkStart(start, episode.observation);
-      return episode;
+      return endsOnce(`The page of ${task}`, episode);
     } catch (error) {
       await end().catch(() => undefined);
       throw error;

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { rowsOfSplit } from '../../native/splits.js';
 import { defineEnvironment } from '../../seam/define.js';
 import type { Environment, Episode, EpisodeStart } from '../../seam/types.js';
+import { endsOnce } from '../shared/over.js';
 import { createStartCheck } from '../shared/starts.js';
 import { broken } from '../shared/waiting.js';
 import { type ActionForm, bearer, readActionForm } from './action-form.js';
@@ -43,7 +44,8 @@ function openenvEnvironment(args: OpenenvArgs, form: ActionForm): Environment {
     const observation = promptOf(start.row, renderObservation(fields, args.observation_fields));
     if (args.check_starts) checkStart(start, observation);
     const instructions = args.instructions ?? instructionsOf(fields);
-    return openenvEpisode({ begun, form, args, observation, instructions, tools });
+    const options = { begun, form, args, observation, instructions, tools };
+    return endsOnce(args.url, openenvEpisode(options));
   }
 
   return {

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { rowsOfSplit } from '../../native/splits.js';
 import { defineEnvironment } from '../../seam/define.js';
 import type { Environment, Episode, EpisodeStart } from '../../seam/types.js';
+import { endsOnce } from '../shared/over.js';
 import { createStartCheck } from '../shared/starts.js';
 import { abortable, broken } from '../shared/waiting.js';
 import { type PythonArgs, pythonArgs } from './args.js';
@@ -52,7 +53,7 @@ export async function openBridged(args: PythonArgs, program: BridgeOptions): Pro
       try {
         const answer = readAs(resetSchema, await abortable(call, signal), kind, 'reset');
         if (args.check_starts) checkStart(start, answer.observation);
-        return bridgedEpisode(bridge, episode, answer, args);
+        return endsOnce(`The ${kind} environment`, bridgedEpisode(bridge, episode, answer, args));
       } catch (error) {
         forget(bridge, episode);
         throw error;
