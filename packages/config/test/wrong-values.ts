@@ -237,7 +237,7 @@ export const wrongValues: readonly WrongValue[] = [
   [
     'buffer.explorer_input.taskset.storage_type',
     'csv',
-    'got "csv", expected one of file, sql, queue.',
+    'got "csv", expected one of file, sql, generated, queue.',
   ],
   [
     'buffer.explorer_input.taskset.name',
