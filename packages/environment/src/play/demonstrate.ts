@@ -16,7 +16,7 @@ export interface Demonstration {
   readonly isDone: boolean;
 }
 
-export interface DemonstrateOptions {
+interface DemonstrateOptions {
   readonly definition: EnvironmentDefinition;
   readonly args: Readonly<Record<string, unknown>>;
   readonly row: RawTask;

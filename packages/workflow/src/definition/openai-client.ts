@@ -1,11 +1,12 @@
 /** Clients of the `openai` package, which is loaded when the first one is made. */
 import { createRequire } from 'node:module';
+import type * as openai from 'openai';
 import type { ClientOptions, OpenAI } from 'openai';
 
 // `import()` would make a promise of every client. This is the module that `import 'openai'` gives,
 // so that errors are instances of the classes that a program imports.
-const load = (): typeof import('openai') =>
-  createRequire(import.meta.url)('openai/index.mjs') as typeof import('openai');
+const load = (): typeof openai =>
+  createRequire(import.meta.url)('openai/index.mjs') as typeof openai;
 
 /** Loading takes a tenth of a second, which programs that use no client are spared. */
 export function createOpenAIClient(options: ClientOptions): OpenAI {

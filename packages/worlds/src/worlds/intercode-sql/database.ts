@@ -1,5 +1,5 @@
 /** A small database of a bookshop, generated from a seed, that answers queries and takes no changes. */
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import type { Random } from '@trinity-rft/core';
 import { createRandom, deriveSeed } from '@trinity-rft/core/internal';
 import { once } from '../shared/once.js';
@@ -25,7 +25,8 @@ const last = words('Abel Brook Crane Dorn Ellis Frost Grant Hale');
 const things = words('River Lantern Orchard Winter Harbor Stone Garden Letter Island Mirror');
 
 export function createDatabase(seed: number): ReadOnlyDatabase {
-  const database = new DatabaseSync(':memory:');
+  const sqlite = process.getBuiltinModule('node:sqlite');
+  const database = new sqlite.DatabaseSync(':memory:');
   database.exec(schema);
   fill(database, createRandom(deriveSeed(seed, 'bookshop')));
   database.exec('PRAGMA query_only = ON');

@@ -1,5 +1,4 @@
 /** Full-text search over documents, by FTS5 of SQLite. */
-import { DatabaseSync } from 'node:sqlite';
 import { once } from './once.js';
 
 export interface Document {
@@ -15,7 +14,8 @@ export interface FullText {
 
 /** Words are compared by their stems. */
 export function fullText(documents: readonly Document[]): FullText {
-  const database = new DatabaseSync(':memory:');
+  const sqlite = process.getBuiltinModule('node:sqlite');
+  const database = new sqlite.DatabaseSync(':memory:');
   database.exec("CREATE VIRTUAL TABLE docs USING fts5(id UNINDEXED, text, tokenize = 'porter')");
   const insert = database.prepare('INSERT INTO docs VALUES (?, ?)');
   database.exec('BEGIN');
