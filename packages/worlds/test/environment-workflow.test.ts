@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Experience } from '@trinity-rft/core';
 import { defineEnvironment, nativeEnvironment, type World } from '@trinity-rft/environment';
 import { createEnvironments } from '@trinity-rft/environment/internal';
@@ -143,4 +144,67 @@ it('names an unknown environment, an unknown argument, and generates tasks', () 
   expect(check(wrong)).toMatchObject([{ path: ['environment_args', 'levl'] }]);
   const range = { split: 'eval', count: 3, seed: 1 } as const;
   expect(workflow.tasks?.({ environment: 'frozen_lake' }, range)).toHaveLength(3);
+});
+
+/** A run of half a second whose model hangs after its first answer. */
+function playSlowly(stepMs: number) {
+  const slow = defineEnvironment({
+    name: 'corridor',
+    description: 'Takes its time.',
+    play: { actionFormat: '<{action}>' },
+    open: () => {
+      const own = nativeEnvironment(() => ({ ...corridor(), grade: () => 0.25 }));
+      return {
+        ...own,
+        reset: async (start, signal) => {
+          const episode = await own.reset(start, signal);
+          const step: typeof episode.step = async (action) => {
+            await setTimeout(stepMs);
+            return episode.step(action, signal);
+          };
+          return { ...episode, step };
+        },
+      };
+    },
+  });
+  const model = scriptedModel({ answers: ['<right>', '<right>'] });
+  // Hangs until it is told to stop.
+  const chat: typeof model.chat = async (messages, options) => {
+    if (model.calls.length < 1) return model.chat(messages, options);
+    await setTimeout(20_000, undefined, { signal: options?.signal });
+    return model.chat(messages, options);
+  };
+  return tryWorkflow(environmentWorkflow(createEnvironments([slow])), {
+    model: { ...model, chat },
+    rawTask: {},
+    timeLimitMs: 500,
+    task: { workflowArgs: { environment: 'corridor' } },
+  });
+}
+
+it('grades and trains a run in which the model took all the time', async () => {
+  const experiences = (await playSlowly(0)) as readonly Experience[];
+  expect(rewards(experiences)).toEqual([0.35]);
+  expect(experiences[0]?.metrics).toMatchObject({ out_of_time: 1, truncated: 1 });
+});
+
+it('drops a run in which the environment took it', async () => {
+  await expect(playSlowly(500)).rejects.toMatchObject({ code: 'ENVIRONMENT_SLOW' });
+});
+
+it('closes an episode that begins after its deadline', async () => {
+  const begins = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
+  const late = defineEnvironment({
+    name: 'corridor',
+    description: 'Late.',
+    open: () => {
+      const own = nativeEnvironment(() => ({ ...corridor(), close: () => closed.resolve() }));
+      const { signal } = new AbortController();
+      return { ...own, reset: (start) => begins.promise.then(() => own.reset(start, signal)) };
+    },
+  });
+  await expect(play([], { environment_timeout: 0.02 }, late)).rejects.toThrow(/within 0.02 s/);
+  begins.resolve();
+  await closed.promise;
 });

@@ -27,7 +27,7 @@ export interface Transcript {
   readonly isDone: boolean;
 }
 
-const clock: Pick<Clock, 'after'> = systemClock;
+const clock: Pick<Clock, 'after' | 'now'> = systemClock;
 
 export const begin = (
   { definition, environment, timeoutMs, signal }: Subject,

@@ -14,7 +14,9 @@ export interface GuardOptions {
   readonly name: string;
   /** How long it may take to answer, each time. */
   readonly timeoutMs: number;
-  readonly clock: Pick<Clock, 'after'>;
+  /** How long it may take to become ready. @default it is ready */
+  readonly startTimeoutMs?: number;
+  readonly clock: Pick<Clock, 'after' | 'now'>;
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
@@ -25,19 +27,38 @@ export interface GuardedEpisode extends Pick<Episode, 'observation' | 'instructi
   /** Undefined where the episode has no grade. */
   grade(): Promise<number | undefined>;
   stateKey(): string | undefined;
+  /** How long the environment was waited for, in milliseconds. */
+  waitedMs(): number;
   /** Logs what cannot be closed. */
   close(): Promise<void>;
 }
 
-/** @throws EnvironmentError, TaskError, CancelledError when the signal aborts */
+/**
+ * @param environment what opens it, when it may not be open yet
+ * @throws EnvironmentError, TaskError, CancelledError when the signal aborts
+ */
 export async function beginEpisode(
-  environment: Environment,
+  environment: Environment | Promise<Environment>,
   start: EpisodeStart,
   options: GuardOptions,
 ): Promise<GuardedEpisode> {
-  const ask = <T>(what: string, work: (signal: AbortSignal) => Promise<T>) =>
-    beforeDeadline(what, work, options);
-  const episode = await ask('reset', (signal) => environment.reset(start, signal));
+  const { clock, startTimeoutMs = options.timeoutMs } = options;
+  const ready = await beforeDeadline('the start', () => Promise.resolve(environment), {
+    ...options,
+    timeoutMs: startTimeoutMs,
+    key: 'environment_start_timeout',
+  });
+  let waitedMs = 0;
+  const ask = async <T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const asked = clock.now();
+    try {
+      return await beforeDeadline(what, work, options);
+    } finally {
+      waitedMs += clock.now() - asked;
+    }
+  };
+  const episode = await ask('reset', (signal) => reset(ready, start, { ...options, signal }));
+  const close = (): Promise<void> => closeEpisode(episode, options);
   let isOver = false;
   return {
     observation: episode.observation,
@@ -54,18 +75,40 @@ export async function beginEpisode(
       return finite((await ask('grade', async (signal) => episode.grade?.(signal))) ?? 0, options);
     },
     stateKey: () => episode.stateKey?.(),
-    close: async () => {
-      await ask('close', () => episode.close()).catch((error: unknown) =>
-        options.logger.warn(`An episode could not be closed: ${describeError(error)}`),
-      );
-    },
+    waitedMs: () => waitedMs,
+    close,
   };
+}
+
+/** An episode that comes after its deadline is closed: nobody has it. */
+async function reset(
+  environment: Environment,
+  start: EpisodeStart,
+  options: GuardOptions,
+): Promise<Episode> {
+  const episode = await environment.reset(start, options.signal);
+  if (options.signal.aborted) await closeEpisode(episode, options);
+  return episode;
+}
+
+/** Whether or not the run is stopped. */
+async function closeEpisode(episode: Episode, options: GuardOptions): Promise<void> {
+  const { signal } = new AbortController();
+  await beforeDeadline('close', () => episode.close(), { ...options, signal }).catch(
+    (error: unknown) =>
+      options.logger.warn(`An episode could not be closed: ${describeError(error)}`),
+  );
+}
+
+interface Limit extends GuardOptions {
+  /** Of `workflow_args`. @default 'environment_timeout' */
+  readonly key?: string;
 }
 
 async function beforeDeadline<T>(
   what: string,
   work: (signal: AbortSignal) => Promise<T>,
-  options: GuardOptions,
+  options: Limit,
 ): Promise<T> {
   const { clock, timeoutMs, signal } = options;
   const late = new AbortController();
@@ -101,9 +144,12 @@ function finite(reward: number, options: GuardOptions): number {
   throw broken(options, `gave the reward ${reward}, which is not ${usableReward}`);
 }
 
-const tooLate = (what: string, { name, timeoutMs }: GuardOptions): EnvironmentError =>
+const tooLate = (
+  what: string,
+  { name, timeoutMs, key = 'environment_timeout' }: Limit,
+): EnvironmentError =>
   new EnvironmentError(
-    `Environment "${name}" did not answer ${what} within ${timeoutMs / 1000} s (workflow_args.environment_timeout).`,
+    `Environment "${name}" did not answer ${what} within ${timeoutMs / 1000} s (workflow_args.${key}).`,
     { code: 'ENVIRONMENT_TIMEOUT' },
   );
 

@@ -25,13 +25,23 @@ export interface PlayOptions {
   /** @default that of the episode */
   readonly systemPrompt?: string;
   readonly chat: ChatOptions;
+  /** How long the policy may take. @default as long as it likes */
+  readonly time?: OwnTime;
+}
+
+/** What an episode may take, without the time that is needed to grade it. */
+export interface OwnTime {
+  /** Aborts when it is over. */
+  readonly over: AbortSignal;
+  /** Since the run began. */
+  readonly elapsedMs: () => number;
 }
 
 /**
- * Why the episode ended: the world ended it, or a limit of its own; or the policy used up its turns
- * or its tokens.
+ * Why the episode ended: the world ended it, or a limit of its own; or the policy used up its turns,
+ * its tokens or its time.
  */
-export type EpisodeEnd = 'done' | 'truncated' | 'out_of_turns' | 'out_of_tokens';
+export type EpisodeEnd = 'done' | 'truncated' | 'out_of_turns' | 'out_of_tokens' | 'out_of_time';
 
 export interface PlayedTurn {
   /** Sum of the rewards of its actions. */
@@ -63,14 +73,16 @@ export async function playEpisode(
 ): Promise<PlayedEpisode> {
   const play = new Play(episode, options);
   const turns: PlayedTurn[] = [];
+  let calls = 0;
   let end: EpisodeEnd | undefined;
   while (end === undefined) {
     const stateKey = episode.stateKey();
     const before = play.earned;
     end = await play.turn(model);
+    calls++;
     const experiences = model.extractExperiencesFromHistory();
     if (experiences.length > 0) turns.push({ reward: play.earned - before, stateKey, experiences });
-    if (end === undefined && turns.length >= options.maxTurns) end = 'out_of_turns';
+    if (end === undefined && calls >= options.maxTurns) end = 'out_of_turns';
   }
   const { reward, grade } = await play.verdict(end);
   const last = turns.at(-1);
@@ -104,7 +116,7 @@ class Play {
   /** One call of the model and its actions. Undefined: it goes on. */
   async turn(model: Model): Promise<EpisodeEnd | undefined> {
     const response = await this.#ask(model);
-    if (response === undefined) return 'out_of_tokens';
+    if (typeof response === 'string') return response;
     const tools = this.episode.tools ?? [];
     const { actionPattern, actionHint } = this.options;
     const actions = readActions(response, { actionPattern, actionHint, tools });
@@ -119,19 +131,39 @@ class Play {
     return undefined;
   }
 
-  /** Undefined when the conversation has outgrown the model. */
-  async #ask(model: Model): Promise<ChatResponse | undefined> {
-    const { tools } = this.episode;
+  /** The end when the conversation has outgrown the model, or the time is over. */
+  async #ask(model: Model): Promise<ChatResponse | EpisodeEnd> {
+    const { options, episode } = this;
+    // At the first call it is the task that is too long, or the model that does not answer.
+    const isFirst = !this.#messages.some(({ role }) => role === 'assistant');
+    const outOfTime = isFirst ? undefined : options.time?.over;
+    if (outOfTime?.aborted) return this.#outOfTime();
+    const { tools } = episode;
+    const { signal } = options.chat;
+    const either = outOfTime && signal ? AbortSignal.any([outOfTime, signal]) : signal;
     try {
-      const [response] = await model.chat(this.#messages, { ...this.options.chat, tools });
+      const chat = { ...options.chat, tools, signal: either };
+      const [response] = await model.chat(this.#messages, chat);
       if (response === undefined) throw new InvariantError('The model returned no choice.');
       return response;
     } catch (error) {
+      if (outOfTime?.aborted && signal?.aborted !== true) return this.#outOfTime();
       const isTooLong = error instanceof ModelError && error.code === 'context_length_exceeded';
-      // At the first call it is the task that is too long.
-      if (isTooLong && this.#messages.some(({ role }) => role === 'assistant')) return undefined;
+      if (isTooLong && !isFirst) return 'out_of_tokens';
       throw error;
     }
+  }
+
+  /** @throws EnvironmentError when it was not the policy that took the time */
+  #outOfTime(): EpisodeEnd {
+    const { time } = this.options;
+    const waitedMs = this.episode.waitedMs();
+    const elapsedMs = time?.elapsedMs() ?? Infinity;
+    if (waitedMs < elapsedMs / 2) return 'out_of_time';
+    throw new EnvironmentError(
+      `The run waited ${(waitedMs / 1000).toFixed(1)} of ${(elapsedMs / 1000).toFixed(1)} s for the environment, so it had no time left for the policy (explorer.max_timeout).`,
+      { code: 'ENVIRONMENT_SLOW' },
+    );
   }
 
   async #act(read: ReadAction): Promise<EpisodeEnd | undefined> {
@@ -166,8 +198,10 @@ class Play {
       ...meanMetrics(this.#metrics),
       ...this.#counts,
       turns,
+      truncated: Number(end !== 'done'),
       out_of_turns: Number(end === 'out_of_turns'),
       out_of_tokens: Number(end === 'out_of_tokens'),
+      out_of_time: Number(end === 'out_of_time'),
     };
   }
 }

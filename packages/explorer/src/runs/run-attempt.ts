@@ -178,10 +178,11 @@ interface StartedAttempt extends Attempt {
 
 async function runWorkflow(
   { task, range, model: { model, auxiliaryModels }, signal }: StartedAttempt,
-  { definition, pool, rewardFn, runtime }: AttemptOptions,
+  { definition, pool, rewardFn, runtime, ...limits }: AttemptOptions,
 ): Promise<{ instance: WorkflowInstance; result: WorkflowResult }> {
   const own = { task, model, auxiliaryModels, runId: runId({ task, range }) };
-  const context: WorkflowContext = { ...own, runtime, signal, rewardFn };
+  const timeLimitMs = limitOf(task, limits).ms;
+  const context: WorkflowContext = { ...own, runtime, timeLimitMs, signal, rewardFn };
   const used = definition.canReset ? pool.take(definition) : undefined;
   const instance = used ?? definition.create(context);
   if (used) await used.reset?.(context);
@@ -253,8 +254,8 @@ async function beforeDeadline<T>(
   over: AbortController,
   options: AttemptOptions,
 ): Promise<T> {
-  const { settings, timeLimit, runtime, signal } = options;
-  const { ms, key } = timeLimit?.(task) ?? { ms: settings.maxTimeoutMs, key: 'max_timeout' };
+  const { runtime, signal } = options;
+  const { ms, key } = limitOf(task, options);
   const deadline = runtime.clock.sleep(ms, AbortSignal.any([signal, over.signal])).then(() => {
     const service = model.waitsFor?.();
     const late = `The attempt took longer than ${ms / 1000} s (explorer.${key})`;
@@ -276,6 +277,11 @@ async function beforeDeadline<T>(
   deadline.catch(() => undefined);
   return untilAborted(Promise.race([work, deadline]), options.taskEnd ?? over.signal);
 }
+
+const limitOf = (
+  task: Task,
+  { settings, timeLimit }: Pick<AttemptOptions, 'settings' | 'timeLimit'>,
+): TimeLimit => timeLimit?.(task) ?? { ms: settings.maxTimeoutMs, key: 'max_timeout' };
 
 /** @throws CancelledError when the explorer is being stopped */
 export function assertNotStopped(signal: AbortSignal): void {

@@ -35,6 +35,8 @@ export interface WorkflowContext {
    * there is none
    */
   readonly runId?: string;
+  /** How long this attempt may take, in milliseconds. @default no limit */
+  readonly timeLimitMs?: number;
   /** Aborts when the attempt times out or the run stops. */
   readonly signal: AbortSignal;
 }

@@ -24,6 +24,8 @@ export interface TryOptions {
   readonly task?: Partial<Omit<Task, 'rawTask'>>;
   /** @default silent, with the system clock */
   readonly runtime?: Runtime;
+  /** @default no limit */
+  readonly timeLimitMs?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -35,6 +37,7 @@ export function workflowContext({
   rewardFn,
   task,
   runtime,
+  timeLimitMs,
   signal,
 }: TryOptions): WorkflowContext {
   return {
@@ -43,6 +46,7 @@ export function workflowContext({
     auxiliaryModels: new Map(Object.entries(auxiliaryModels)),
     rewardFn,
     runtime: runtime ?? createRuntime(),
+    timeLimitMs,
     signal: signal ?? new AbortController().signal,
   };
 }

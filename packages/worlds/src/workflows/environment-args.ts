@@ -18,6 +18,7 @@ const playShape = {
   reward: z.enum(['last', 'sum', 'max'], 'expected last, sum or max').optional(),
   reward_threshold: z.number('expected a number').optional(),
   environment_timeout: positive().default(60),
+  environment_start_timeout: positive().default(300),
 };
 
 export const environmentArgs = z.strictObject({

@@ -1,6 +1,6 @@
 /** One run of a task in an environment, as experiences. */
 import type { Experience, RawTask } from '@trinity-rft/core';
-import { withFields } from '@trinity-rft/core/internal';
+import { CancelledError, withFields } from '@trinity-rft/core/internal';
 import {
   beginEpisode,
   playEpisode,
@@ -24,19 +24,39 @@ export async function playTask(
   const { task, model, runtime, signal } = context;
   const { logger, clock } = runtime;
   const name = args.environment;
-  const environment = await environments.open(name, args.environment_args, logger);
+  const environment = environments.open(name, args.environment_args, logger);
   const timeoutMs = args.environment_timeout * 1000;
-  const guard = { name, timeoutMs, clock, logger, signal };
-  const episode = await beginEpisode(environment, startOf(context), guard);
+  const startTimeoutMs = args.environment_start_timeout * 1000;
+  const guard = { name, timeoutMs, startTimeoutMs, clock, logger, signal };
+  const time = ownTime(context);
   try {
-    const { systemPrompt } = task.formatArgs;
-    const { temperature, topP, topK, maxTokens } = task.rolloutArgs;
-    const chat = { temperature, topP, topK, maxTokens, signal };
-    const options = { ...playOptions(args, environments.get(name)), systemPrompt, chat };
-    return experiencesOf(await playEpisode(model, episode, options));
+    const episode = await beginEpisode(environment, startOf(context), guard);
+    try {
+      const { systemPrompt } = task.formatArgs;
+      const { temperature, topP, topK, maxTokens } = task.rolloutArgs;
+      const chat = { temperature, topP, topK, maxTokens, signal };
+      const play = playOptions(args, environments.get(name));
+      const options = { ...play, systemPrompt, chat, time };
+      return experiencesOf(await playEpisode(model, episode, options));
+    } finally {
+      await episode.close();
+    }
   } finally {
-    await episode.close();
+    time.cancel();
   }
+}
+
+/** Of the time of an attempt; the rest is for the grade. */
+const ownShare = 0.9;
+
+function ownTime({ runtime: { clock }, timeLimitMs }: WorkflowContext) {
+  const over = new AbortController();
+  const begun = clock.now();
+  const end = (): void =>
+    over.abort(new CancelledError('The time is over.', { reason: 'timeout' }));
+  const cancel =
+    timeLimitMs === undefined ? () => undefined : clock.after(ownShare * timeLimitMs, end);
+  return { over: over.signal, elapsedMs: () => clock.now() - begun, cancel };
 }
 
 /** The same for all runs of a task, whatever batch it is in: evaluations stay comparable. */
