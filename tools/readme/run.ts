@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { describeBlock, placeOf, type Block } from './blocks.ts';
 
-const patienceMs = 60_000;
+const patienceMs = 300_000;
 
 /**
  * What went wrong with an example; undefined when it ended by itself with exit code 0. `files` are
