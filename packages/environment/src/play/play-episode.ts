@@ -30,7 +30,7 @@ export interface PlayOptions {
 }
 
 /** What an episode may take, without the time that is needed to grade it. */
-export interface OwnTime {
+interface OwnTime {
   /** Aborts when it is over. */
   readonly over: AbortSignal;
   /** Since the run began. */
