@@ -125,6 +125,19 @@ it.each([
   await expect(played).rejects.toThrow(message);
 });
 
+it('counts a state that cannot be told as a broken environment', async () => {
+  const stateKey = () => {
+    throw new TypeError('no state');
+  };
+  await expect(
+    play(
+      ['<right>'],
+      {},
+      world((base) => ({ ...base, stateKey })),
+    ),
+  ).rejects.toThrow(/"corridor" failed at its state key/);
+});
+
 it('gives up waiting for an answer', async () => {
   const hangs = defineEnvironment({
     name: 'corridor',

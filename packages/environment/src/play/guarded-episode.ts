@@ -74,10 +74,18 @@ export async function beginEpisode(
       if (episode.grade === undefined) return undefined;
       return finite((await ask('grade', async (signal) => episode.grade?.(signal))) ?? 0, options);
     },
-    stateKey: () => episode.stateKey?.(),
+    stateKey: () => stateOf(episode, options),
     waitedMs: () => waitedMs,
     close,
   };
+}
+
+function stateOf(episode: Episode, options: GuardOptions): string | undefined {
+  try {
+    return episode.stateKey?.();
+  } catch (error) {
+    throw TrinityError.is(error) ? error : broken(options, 'failed at its state key', error);
+  }
 }
 
 /** An episode that comes after its deadline is closed: nobody has it. */
