@@ -1,3 +1,2 @@
 /** What our own packages share; no promise of stability. */
-export { environmentWorkflow } from './workflows/environment-workflow.js';
-export { worldWorkflows } from './workflows/world-workflows.js';
+export { environmentWorkflow, worldWorkflows } from './workflows/world-workflows.js';

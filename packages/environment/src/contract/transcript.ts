@@ -2,8 +2,10 @@
 import { describeError, EnvironmentError, type Clock, type RawTask } from '@trinity-rft/core';
 import { silentLogger, systemClock } from '@trinity-rft/core/internal';
 import { beginEpisode, type GuardedEpisode } from '../play/guarded-episode.js';
+import { combineRewards } from '../play/rewards.js';
 import type { EnvironmentDefinition } from '../seam/define.js';
 import type { Action, Environment, EpisodeStart, Solver, StepResult } from '../seam/types.js';
+import { within } from '../waiting/within.js';
 
 type Args = Readonly<Record<string, unknown>>;
 
@@ -64,17 +66,11 @@ export async function transcriptOf(
     const given = steps.flatMap(({ reward }) => reward ?? []);
     const grade = isDone && given.length > 0 ? undefined : await episode.grade();
     const rewards = grade === undefined ? given : [...given, grade];
-    const reward = combined(subject.definition, rewards);
+    const reward = combineRewards(subject.definition.play.reward ?? 'sum', rewards);
     return { start: { observation, instructions, tools }, steps, reward, isDone };
   } finally {
     await episode.close();
   }
-}
-
-function combined({ play: { reward = 'sum' } }: EnvironmentDefinition, rewards: readonly number[]) {
-  if (rewards.length === 0) return 0;
-  if (reward === 'max') return Math.max(...rewards);
-  return reward === 'last' ? (rewards.at(-1) ?? 0) : rewards.reduce((sum, each) => sum + each, 0);
 }
 
 /** What the environment's solver does; without one, three answers that mean nothing. */
@@ -100,19 +96,15 @@ export async function failureOf(work: () => Promise<unknown>): Promise<string | 
   }
 }
 
-/** Rejects when it takes longer than an answer may take. */
-export async function inTime<T>(
-  { timeoutMs }: Pick<Subject, 'timeoutMs'>,
+/** Rejects when it takes longer than an answer may take. Whoever stops the checks still has it closed. */
+export const inTime = <T>(
+  { timeoutMs: ms }: Pick<Subject, 'timeoutMs'>,
   work: () => Promise<T>,
-): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const error = new EnvironmentError(`There was no answer within ${timeoutMs / 1000} s.`, {
+): Promise<T> => within({ ms, signal: never }, () => tooLate(ms), work);
+
+const never = new AbortController().signal;
+
+const tooLate = (ms: number): EnvironmentError =>
+  new EnvironmentError(`There was no answer within ${ms / 1000} s.`, {
     code: 'ENVIRONMENT_TIMEOUT',
   });
-  const cancel = clock.after(timeoutMs, () => reject(error));
-  try {
-    return await Promise.race([work(), late]);
-  } finally {
-    cancel();
-  }
-}

@@ -1,5 +1,6 @@
 /** Worlds in this process: a state, and a synchronous function from action to result. */
-import { EnvironmentError, type ToolDefinition } from '@trinity-rft/core';
+import type { ToolDefinition } from '@trinity-rft/core';
+import { endsOnce } from '../seam/ends-once.js';
 import type { Action, Environment, Episode, EpisodeStart, StepResult } from '../seam/types.js';
 
 /** One episode of a world in this process. */
@@ -34,17 +35,13 @@ export function nativeEnvironment(
 function episodeOf(world: World): Episode {
   const { observation, instructions, tools } = world;
   let isOpen = true;
-  let isOver = false;
-  return {
+  return endsOnce('A world', {
     observation,
     instructions,
     tools,
     step: async (action, signal) => {
       signal.throwIfAborted();
-      if (isOver || !isOpen) throw afterTheEnd();
-      const result = world.step(action);
-      isOver = result.done;
-      return result;
+      return world.step(action);
     },
     grade: world.grade && (async () => world.grade?.() ?? 0),
     stateKey: world.stateKey && (() => world.stateKey?.() ?? ''),
@@ -52,10 +49,5 @@ function episodeOf(world: World): Episode {
       if (isOpen) world.close?.();
       isOpen = false;
     },
-  };
-}
-
-const afterTheEnd = (): EnvironmentError =>
-  new EnvironmentError('A step was asked for after the episode had ended or was closed.', {
-    code: 'EPISODE_OVER',
   });
+}

@@ -4,7 +4,7 @@ import type { EnvironmentDefinition } from '../seam/define.js';
 import type { Action, StepResult } from '../seam/types.js';
 import { written } from './action-format.js';
 import type { GuardedEpisode } from './guarded-episode.js';
-import { asMessage, asObservation } from './read-actions.js';
+import { asMessage, asObservation, opening } from './messages.js';
 
 /** An episode of the solver. */
 export interface Demonstration {
@@ -29,13 +29,12 @@ export async function demonstrate(
   episode: GuardedEpisode,
   { definition, args, row, seed, maxTurns }: DemonstrateOptions,
 ): Promise<Demonstration> {
-  const { instructions, observation } = episode;
-  const messages: ChatMessage[] = [
-    ...(instructions === undefined ? [] : [{ role: 'system', content: instructions } as const]),
-    { role: 'user', content: observation },
-  ];
+  const messages = opening(episode);
   const solver = definition.solver?.({ row, seed }, args);
-  let seen: Pick<StepResult, 'observation' | 'done'> = { observation, done: false };
+  let seen: Pick<StepResult, 'observation' | 'done'> = {
+    observation: episode.observation,
+    done: false,
+  };
   let [reward, steps] = [0, 0];
   while (!seen.done && steps < maxTurns) {
     const action = solver?.(seen.observation);

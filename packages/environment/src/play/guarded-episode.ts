@@ -6,15 +6,16 @@ import {
   type Clock,
   type Logger,
 } from '@trinity-rft/core';
-import { isUsableReward, usableReward, CancelledError } from '@trinity-rft/core/internal';
+import { isUsableReward, usableReward } from '@trinity-rft/core/internal';
 import type { Action, Environment, Episode, EpisodeStart, StepResult } from '../seam/types.js';
+import { within } from '../waiting/within.js';
 
 export interface GuardOptions {
   /** As messages name it. */
   readonly name: string;
   /** How long it may take to answer, each time. */
   readonly timeoutMs: number;
-  /** How long it may take to become ready. @default it is ready */
+  /** How long it may take to become ready. @default `timeoutMs` */
   readonly startTimeoutMs?: number;
   readonly clock: Pick<Clock, 'after' | 'now'>;
   readonly logger: Logger;
@@ -59,17 +60,12 @@ export async function beginEpisode(
   };
   const episode = await ask('reset', (signal) => reset(ready, start, { ...options, signal }));
   const close = (): Promise<void> => closeEpisode(episode, options);
-  let isOver = false;
   return {
     observation: episode.observation,
     instructions: episode.instructions,
     tools: episode.tools,
-    step: async (action) => {
-      if (isOver) throw broken(options, 'was asked for a step after the episode was over');
-      const result = checked(await ask('step', (signal) => episode.step(action, signal)), options);
-      isOver = result.done;
-      return result;
-    },
+    step: async (action) =>
+      checked(await ask('step', (signal) => episode.step(action, signal)), options),
     grade: async () => {
       if (episode.grade === undefined) return undefined;
       return finite((await ask('grade', async (signal) => episode.grade?.(signal))) ?? 0, options);
@@ -118,27 +114,14 @@ async function beforeDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
   options: Limit,
 ): Promise<T> {
-  const { clock, timeoutMs, signal } = options;
-  const late = new AbortController();
-  const cancel = clock.after(timeoutMs, () => late.abort(tooLate(what, options)));
-  const either = AbortSignal.any([signal, late.signal]);
+  const { clock, timeoutMs: ms, signal } = options;
   try {
-    return await Promise.race([aborted(either), work(either)]);
+    return await within({ ms, signal, clock }, () => tooLate(what, options), work);
   } catch (error) {
-    if (late.signal.aborted && !signal.aborted) throw late.signal.reason;
-    if (error instanceof CancelledError || signal.aborted || TrinityError.is(error)) throw error;
+    if (signal.aborted || TrinityError.is(error)) throw error;
     throw broken(options, `failed at ${what}`, error);
-  } finally {
-    cancel();
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-  });
 
 function checked(result: StepResult, options: GuardOptions): StepResult {
   if (typeof result?.observation !== 'string' || typeof result.done !== 'boolean')

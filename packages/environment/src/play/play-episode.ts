@@ -11,7 +11,9 @@ import {
 } from '@trinity-rft/core';
 import { InvariantError, meanMetrics } from '@trinity-rft/core/internal';
 import type { GuardedEpisode } from './guarded-episode.js';
-import { asMessage, asObservation, readActions, type ReadAction } from './read-actions.js';
+import { asMessage, asObservation, opening } from './messages.js';
+import { readActions, type ReadAction } from './read-actions.js';
+import { combineRewards, type RewardRule } from './rewards.js';
 
 export interface PlayOptions {
   readonly maxTurns: number;
@@ -19,7 +21,7 @@ export interface PlayOptions {
   readonly actionPattern?: RegExp;
   /** How an action is written, for a model whose text has none. @default the pattern */
   readonly actionHint?: string;
-  readonly reward: 'last' | 'sum' | 'max';
+  readonly reward: RewardRule;
   /** A reward of the episode below it becomes 0. @default none */
   readonly rewardThreshold?: number;
   /** @default that of the episode */
@@ -92,7 +94,7 @@ export async function playEpisode(
 
 /** The state of one conversation. */
 class Play {
-  readonly #messages: ChatMessage[] = [];
+  readonly #messages: ChatMessage[];
   readonly #rewards: number[] = [];
   readonly #metrics: Metrics[] = [];
   readonly #counts = { env_steps: 0, refused: 0 };
@@ -103,9 +105,7 @@ class Play {
   constructor(episode: GuardedEpisode, options: PlayOptions) {
     this.episode = episode;
     this.options = options;
-    const system = options.systemPrompt ?? episode.instructions;
-    if (system !== undefined) this.#messages.push({ role: 'system', content: system });
-    this.#messages.push({ role: 'user', content: episode.observation });
+    this.#messages = opening(episode, options.systemPrompt);
   }
 
   /** Sum of the rewards so far. */
@@ -188,7 +188,7 @@ class Play {
     const grade = asks ? await this.episode.grade() : undefined;
     if (end === 'done' && asks && grade === undefined) throw noVerdict();
     if (grade !== undefined) this.#rewards.push(grade);
-    const reward = combine[this.options.reward](this.#rewards);
+    const reward = combineRewards(this.options.reward, this.#rewards);
     const { rewardThreshold = -Infinity } = this.options;
     return { reward: reward < rewardThreshold ? 0 : reward, grade: grade ?? 0 };
   }
@@ -205,12 +205,6 @@ class Play {
     };
   }
 }
-
-const combine: Readonly<Record<PlayOptions['reward'], (rewards: readonly number[]) => number>> = {
-  last: (rewards) => rewards.at(-1) ?? 0,
-  sum: (rewards) => rewards.reduce((sum, reward) => sum + reward, 0),
-  max: (rewards) => (rewards.length === 0 ? 0 : Math.max(...rewards)),
-};
 
 const noVerdict = (): EnvironmentError =>
   new EnvironmentError('The environment ended the episode without a reward or a grade.', {

@@ -1,5 +1,5 @@
 /** What the model did, as actions of an episode. */
-import type { ChatMessage, ChatResponse, ToolCall, ToolDefinition } from '@trinity-rft/core';
+import type { ChatResponse, ToolCall, ToolDefinition } from '@trinity-rft/core';
 import type { Action } from '../seam/types.js';
 
 /** An action, or what the model is told in its place; with the tool call that asked for it. */
@@ -51,21 +51,3 @@ function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
     return undefined;
   }
 }
-
-/** The answer as the next request repeats it. */
-export const asMessage = ({
-  responseText,
-  reasoningText,
-  toolCalls,
-}: Pick<ChatResponse, 'responseText' | 'reasoningText' | 'toolCalls'>): ChatMessage => ({
-  role: 'assistant',
-  content: responseText,
-  reasoning_content: reasoningText,
-  tool_calls: toolCalls.length > 0 ? toolCalls : undefined,
-});
-
-/** What the environment said, as the model is told. */
-export const asObservation = (observation: string, call: ToolCall | undefined): ChatMessage =>
-  call === undefined
-    ? { role: 'user', content: observation }
-    : { role: 'tool', tool_call_id: call.id, content: observation };

@@ -1,6 +1,6 @@
 /** An episode that is over takes no further steps: an answer to one would be of another episode. */
-import type { Episode } from '../../seam/types.js';
-import { broken } from './waiting.js';
+import { EnvironmentError } from '@trinity-rft/core';
+import type { Episode } from './types.js';
 
 /** @param who as messages name it */
 export function endsOnce(who: string, episode: Episode): Episode {
@@ -8,14 +8,19 @@ export function endsOnce(who: string, episode: Episode): Episode {
   return {
     ...episode,
     step: async (action, signal) => {
-      if (isOver)
-        throw broken(
-          'ENVIRONMENT_OVER',
-          `${who} was asked for a step after the end of an episode.`,
-        );
+      if (isOver) throw afterTheEnd(who);
       const result = await episode.step(action, signal);
       isOver = result.done;
       return result;
     },
+    close: async () => {
+      isOver = true;
+      await episode.close();
+    },
   };
 }
+
+const afterTheEnd = (who: string): EnvironmentError =>
+  new EnvironmentError(`${who} was asked for a step after the end of an episode.`, {
+    code: 'ENVIRONMENT_OVER',
+  });

@@ -1,10 +1,12 @@
 /** Waits with a deadline, and what they throw. */
-import { EnvironmentError } from '@trinity-rft/core';
+import { EnvironmentError, type Clock } from '@trinity-rft/core';
 import { CancelledError, systemClock } from '@trinity-rft/core/internal';
 
 export interface Patience {
   readonly ms: number;
   readonly signal: AbortSignal;
+  /** @default that of the system */
+  readonly clock?: Pick<Clock, 'after'>;
 }
 
 /**
@@ -13,7 +15,7 @@ export interface Patience {
  * @throws CancelledError when `signal` aborts; what `late` returns; what `work` throws
  */
 export async function within<T>(
-  { ms, signal }: Patience,
+  { ms, signal, clock = systemClock }: Patience,
   late: () => EnvironmentError,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -25,7 +27,7 @@ export async function within<T>(
     ended.abort(error);
   };
   const onAbort = (): void => end(cancelled(signal));
-  const cancelTimer = systemClock.after(ms, () => end(late()));
+  const cancelTimer = clock.after(ms, () => end(late()));
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     return await Promise.race([work(ended.signal), promise]);

@@ -3,10 +3,8 @@ import type { ArgProblem } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/internal';
 import type { EnvironmentDefinition } from '@trinity-rft/environment';
 import { patternOf, type Environments, type PlayOptions } from '@trinity-rft/environment/internal';
+import { count, positive } from '@trinity-rft/workflow/internal';
 import { z } from 'zod';
-
-const positive = (expected = 'expected a number above 0') => z.number(expected).positive(expected);
-const count = (expected = 'expected an integer of at least 1') => z.int(expected).min(1, expected);
 
 /** How an episode is played, whatever the environment. */
 const playShape = {

@@ -1,6 +1,7 @@
 /** Workflows of Trinity-RFT that play one world, by their names and arguments. */
 import type { RawTask, Task } from '@trinity-rft/core';
 import { TaskError } from '@trinity-rft/core/internal';
+import { count } from '@trinity-rft/workflow/internal';
 import { z } from 'zod';
 import type { EnvironmentArgs } from './environment-args.js';
 import { type Attempts, oneAttempt, threeTags, twoAttempts } from './raft.js';
@@ -45,13 +46,11 @@ function named<Shape extends z.ZodRawShape>(options: NamedOptions<Shape>): Named
   };
 }
 
-const count = z.int().min(1);
-
 const frozenLake = named({
   name: 'frozen_lake_workflow',
   args: {
-    env_max_steps: count.default(8),
-    agent_max_steps: count.default(10),
+    env_max_steps: count().default(8),
+    agent_max_steps: count().default(10),
     desc: z.array(z.string()).nullish(),
     is_slippery: z.boolean().default(false),
   },
@@ -89,7 +88,7 @@ function householdRow({ rawTask, formatArgs: { promptKey } }: Task): RawTask {
   );
 }
 
-const householdArgs = (steps: number) => ({ max_env_steps: count.default(steps) });
+const householdArgs = (steps: number) => ({ max_env_steps: count().default(steps) });
 const playHousehold =
   (unfinished: number) =>
   ({ max_env_steps: steps }: { readonly max_env_steps: number }) => ({
@@ -193,13 +192,13 @@ const learnToAsk = named({
 
 const webSearch = named({
   name: 'agentscope_v1_react_search_workflow',
-  args: { max_turns: count.default(10) },
+  args: { max_turns: count().default(10) },
   play: ({ max_turns }) => ({ environment: 'web_search', max_turns }),
 });
 
 const emailSearch = named({
   name: 'email_search_workflow',
-  args: { max_turns: count.default(10), tool_obs_char_limit: count.default(2000) },
+  args: { max_turns: count().default(10), tool_obs_char_limit: count().default(2000) },
   play: ({ max_turns, tool_obs_char_limit: observation_limit }) => ({
     environment: 'email_search',
     environment_args: { scoring: 'rubric', max_turns, observation_limit },

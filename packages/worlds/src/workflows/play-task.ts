@@ -8,6 +8,7 @@ import {
   type PlayedEpisode,
 } from '@trinity-rft/environment/internal';
 import type { WorkflowContext } from '@trinity-rft/workflow';
+import { chatOptions } from '@trinity-rft/workflow/internal';
 import { playOptions, type EnvironmentArgs } from './environment-args.js';
 
 /**
@@ -33,8 +34,7 @@ export async function playTask(
     const episode = await beginEpisode(environment, startOf(context), guard);
     try {
       const { systemPrompt } = task.formatArgs;
-      const { temperature, topP, topK, maxTokens } = task.rolloutArgs;
-      const chat = { temperature, topP, topK, maxTokens, signal };
+      const chat = { ...chatOptions(task.rolloutArgs), signal };
       const play = playOptions(args, environments.get(name));
       const options = { ...play, systemPrompt, chat, time };
       return experiencesOf(await playEpisode(model, episode, options));

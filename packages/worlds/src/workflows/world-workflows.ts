@@ -1,4 +1,4 @@
-/** The workflows of Trinity-RFT that play one world. */
+/** Workflows that play environments: any of them, and those of Trinity-RFT, which play one each. */
 import type { Experience } from '@trinity-rft/core';
 import type { Environments } from '@trinity-rft/environment/internal';
 import {
@@ -14,6 +14,13 @@ import { playTask } from './play-task.js';
 export const worldWorkflows = (environments: Environments): readonly WorkflowDefinition[] =>
   namedWorkflows.map((named) => worldWorkflow(named, environments));
 
+/** @param environments those that `workflow_args.environment` can name */
+export const environmentWorkflow = (environments: Environments): WorkflowDefinition =>
+  worldWorkflow(
+    { name: 'environment_workflow', args: environmentArgs, play: (args) => args },
+    environments,
+  );
+
 function worldWorkflow(named: NamedWorkflow, environments: Environments): WorkflowDefinition {
   const declared = defineWorkflow({
     name: named.name,
@@ -26,6 +33,7 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
       const problems = declared.checkArgs?.(args) ?? [];
       return problems.length > 0 ? problems : environmentProblems(named.play(args), environments);
     },
+    environment: (args) => environmentArgs.parse(named.play(args)).environment,
     tasks: (args, range) => {
       const { environment, environment_args: given } = environmentArgs.parse(named.play(args));
       return environments.find(environment)?.tasks?.(range, given);

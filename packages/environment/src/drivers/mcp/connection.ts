@@ -3,7 +3,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import { ConfigError, describeError, type EnvironmentError } from '@trinity-rft/core';
-import { broken, cancelled, type Patience } from '../shared/waiting.js';
+import { broken, cancelled, type Patience } from '../../waiting/within.js';
 
 /** A program that speaks over its standard input and output, or an address. */
 export type McpServer =

@@ -16,9 +16,9 @@ import {
   type EnvironmentOptions,
 } from '../../seam/define.js';
 import type { Action, Environment, Episode, StepResult } from '../../seam/types.js';
-import { endsOnce } from '../shared/over.js';
+import { endsOnce } from '../../seam/ends-once.js';
 import { createSlots } from '../shared/slots.js';
-import { broken, within } from '../shared/waiting.js';
+import { broken, within } from '../../waiting/within.js';
 import { connectMcp, type McpConnection, type McpServer } from './connection.js';
 import { folderNames, type FolderNames } from './folder-names.js';
 

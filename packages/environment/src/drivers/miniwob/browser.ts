@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import type { Browser, Page } from 'playwright-core';
-import { broken } from '../shared/waiting.js';
+import { broken } from '../../waiting/within.js';
 
 export interface BrowserHandle {
   /** A page that reaches no network. @throws EnvironmentError, ConfigError */

@@ -2,7 +2,7 @@
 import type { CDPSession, Page } from 'playwright-core';
 import { z } from 'zod';
 import type { Action, Episode, StepResult } from '../../seam/types.js';
-import { broken } from '../shared/waiting.js';
+import { broken } from '../../waiting/within.js';
 import { type NumberedTree, numberTree, treeSchema } from './accessibility.js';
 import { type Command, instructions, readCommand } from './commands.js';
 

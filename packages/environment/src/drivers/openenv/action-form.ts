@@ -1,7 +1,7 @@
 /** How actions of a server look, by its `GET /schema`. */
 import { ConfigError } from '@trinity-rft/core';
 import { z } from 'zod';
-import { broken, type Patience, shorten, within } from '../shared/waiting.js';
+import { broken, type Patience, shorten, within } from '../../waiting/within.js';
 import type { OpenenvArgs } from './args.js';
 
 /** Tools, or a field that takes the text of the policy. */

@@ -3,7 +3,7 @@
  * at a time, and an answer that nobody waits for means that they are out of step.
  */
 import type { EnvironmentError } from '@trinity-rft/core';
-import { broken, type Patience, shorten, within } from '../shared/waiting.js';
+import { broken, type Patience, shorten, within } from '../../waiting/within.js';
 import { type Answer, answerSchema } from './messages.js';
 
 export interface Connection {

@@ -1,7 +1,7 @@
 /** One episode over a connection. */
 import type { ToolDefinition } from '@trinity-rft/core';
 import type { Action, Episode, StepResult } from '../../seam/types.js';
-import { broken, shorten } from '../shared/waiting.js';
+import { broken, shorten } from '../../waiting/within.js';
 import type { ActionForm } from './action-form.js';
 import type { OpenenvArgs } from './args.js';
 import { type Connection, wrongAnswer } from './connection.js';

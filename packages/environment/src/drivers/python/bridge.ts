@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { describeError, type EnvironmentError } from '@trinity-rft/core';
 import { z } from 'zod';
-import { broken, shorten, within } from '../shared/waiting.js';
+import { broken, shorten, within } from '../../waiting/within.js';
 
 export interface BridgeOptions {
   readonly command: string;

@@ -1,6 +1,6 @@
 /** A limit on how many of something are open at once. */
 import type { EnvironmentError } from '@trinity-rft/core';
-import { type Patience, within } from './waiting.js';
+import { type Patience, within } from '../../waiting/within.js';
 
 export interface Slots {
   /** Waits for a free one. @returns a function that frees it. @throws what `late` returns; CancelledError */

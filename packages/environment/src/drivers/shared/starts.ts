@@ -1,7 +1,7 @@
 /** Groups are compared run by run, so all runs of a task must start from the same state. */
 import { hash } from 'node:crypto';
 import type { EpisodeStart } from '../../seam/types.js';
-import { broken } from './waiting.js';
+import { broken } from '../../waiting/within.js';
 
 /** Starts that are remembered; older ones are forgotten. */
 const remembered = 10_000;

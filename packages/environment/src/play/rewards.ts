@@ -1,0 +1,12 @@
+/** The reward of an episode, from those of its steps and its grade. */
+export type RewardRule = 'last' | 'sum' | 'max';
+
+/** @returns 0 without any */
+export const combineRewards = (rule: RewardRule, rewards: readonly number[]): number =>
+  rules[rule](rewards);
+
+const rules: Readonly<Record<RewardRule, (rewards: readonly number[]) => number>> = {
+  last: (rewards) => rewards.at(-1) ?? 0,
+  sum: (rewards) => rewards.reduce((sum, reward) => sum + reward, 0),
+  max: (rewards) => (rewards.length === 0 ? 0 : Math.max(...rewards)),
+};
