@@ -11,6 +11,7 @@ import { createModel, run } from '../../packages/launcher/src/index.ts';
 import {
   findVllm,
   startVllm,
+  vllmSizes,
   type StartedVllm,
 } from '../../packages/launcher/test/support/vllm.ts';
 import { readCurve } from '../../packages/monitor/src/index.ts';
@@ -21,17 +22,6 @@ const root = mkdtempSync(path.join(tmpdir(), 'trinity-bench-vllm-'));
 const data = path.join(root, 'runs', 'data');
 const model = path.join(data, 'model');
 const quickstart = path.resolve(import.meta.dirname, '../../examples/quickstart/quickstart.yaml');
-
-/** Heads of 32 and an output of its own, because vLLM needs both on a processor. */
-const config = {
-  hiddenSize: 64,
-  layers: 2,
-  heads: 2,
-  kvHeads: 1,
-  headDim: 32,
-  maxPositions: 64,
-  tieEmbeddings: false,
-} as const;
 
 async function learn(name: string, servers: readonly StartedVllm[]): Promise<void> {
   const sampler = {
@@ -91,7 +81,7 @@ try {
     tokenizer: { characters: '0123456789+=\n' },
     initializerRange: 0.2,
     seed,
-    config,
+    config: vllmSizes,
   });
   const shared = { python: found.python, modelPath: model, folder: root, tokenizer: false };
   const started = Array.from({ length: serverCount }, () =>

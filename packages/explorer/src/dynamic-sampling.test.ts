@@ -7,8 +7,8 @@ import {
   type Metrics,
   type Task,
 } from '@trinity-rft/core';
-import { defaultFormatArgs, groupBy, taskKey } from '@trinity-rft/core/internal';
-import { testRuntime } from '@trinity-rft/testing';
+import { groupBy, taskKey } from '@trinity-rft/core/internal';
+import { testRuntime, testTask } from '@trinity-rft/testing';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { expect, it } from 'vitest';
 import type { DynamicSampling } from './dynamic-sampling.js';
@@ -19,19 +19,15 @@ const batchSize = 4;
 const repeatTimes = 2;
 const full = batchSize * repeatTimes;
 
-const taskOf = (batchId: number, taskId: number, row: number): Task => ({
-  taskId,
-  batchId,
-  workflow: 'agent',
-  rawTask: { row },
-  formatArgs: defaultFormatArgs,
-  rolloutArgs: {},
-  workflowArgs: {},
-  rewardFnArgs: {},
-  repeatTimes,
-  isEval: false,
-  index: { taskset: 'set', row },
-});
+const taskOf = (batchId: number, taskId: number, row: number): Task =>
+  testTask({
+    taskId,
+    batchId,
+    workflow: 'agent',
+    rawTask: { row },
+    repeatTimes,
+    index: { taskset: 'set', row },
+  });
 
 /** Rows 0, 1, 2, ... up to `size`. */
 function feedOf(size: number): TaskFeed {

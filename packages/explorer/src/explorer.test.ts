@@ -4,27 +4,20 @@ import {
   type ExperienceStore,
   type Task,
 } from '@trinity-rft/core';
-import { defaultFormatArgs } from '@trinity-rft/core/internal';
-import { testRuntime } from '@trinity-rft/testing';
+import { testRuntime, testTask } from '@trinity-rft/testing';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { describe, expect, it } from 'vitest';
 import { createExplorer } from './explorer.js';
 import type { ExploreSync, TaskFeed } from './explorer-options.js';
 import { exploreStreaming } from './streaming.js';
 
-const taskOf = (step: number): Task => ({
-  taskId: 0,
-  batchId: step,
-  workflow: 'agent',
-  rawTask: {},
-  formatArgs: defaultFormatArgs,
-  rolloutArgs: {},
-  workflowArgs: {},
-  rewardFnArgs: {},
-  repeatTimes: 1,
-  isEval: false,
-  index: { taskset: 'set', row: step },
-});
+const taskOf = (step: number): Task =>
+  testTask({
+    batchId: step,
+    workflow: 'agent',
+    repeatTimes: 1,
+    index: { taskset: 'set', row: step },
+  });
 
 const experience = (): Experience =>
   createExperience({

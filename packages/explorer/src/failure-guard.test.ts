@@ -1,22 +1,11 @@
-import { type ExperienceStore, type Task } from '@trinity-rft/core';
-import { defaultFormatArgs, type JsonState } from '@trinity-rft/core/internal';
+import type { ExperienceStore } from '@trinity-rft/core';
+import type { JsonState } from '@trinity-rft/core/internal';
+import { testTask } from '@trinity-rft/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFailureGuard, type FailureGuard } from './failure-guard.js';
 import type { RunOutcome, TaskOutcome } from './runs/outcome.js';
 
-const task: Task = {
-  taskId: 0,
-  batchId: 1,
-  workflow: 'w',
-  rawTask: {},
-  formatArgs: defaultFormatArgs,
-  rolloutArgs: {},
-  workflowArgs: {},
-  rewardFnArgs: {},
-  repeatTimes: 2,
-  isEval: false,
-  index: { taskset: 'set', row: 0 },
-};
+const task = testTask();
 const ok: RunOutcome = {
   status: 'ok',
   run: 0,

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createModel } from '../src/create-model.js';
 import { run } from '../src/run/run.js';
 import { findSkyrl, startSkyrl, type StartedSkyrl } from './support/skyrl.js';
-import { findVllm, startVllm, type StartedVllm } from './support/vllm.js';
+import { findVllm, startVllm, type StartedVllm, vllmSizes } from './support/vllm.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-composite-'));
 const at = (...names: readonly string[]): string => path.join(root, ...names);
@@ -110,22 +110,12 @@ beforeAll(async () => {
   for (const one of found) if ('missing' in one) missing = one.missing;
   const [foundSkyrl, foundVllm] = found;
   if ('missing' in foundSkyrl || 'missing' in foundVllm) return;
-  // Heads of 32 and an output of its own, because vLLM needs both on a processor.
-  const sizes = {
-    hiddenSize: 64,
-    layers: 2,
-    heads: 2,
-    kvHeads: 1,
-    headDim: 32,
-    maxPositions: 64,
-    tieEmbeddings: false,
-  } as const;
   await createModel({
     directory: at('model'),
     tokenizer: { characters: '0123456789+=\n' },
     initializerRange: 0.2,
     seed: 42,
-    config: sizes,
+    config: vllmSizes,
   });
   const sums = Array.from({ length: 400 }, (_, i) => [Math.floor(i / 20), i % 20] as const);
   const rows = sums.map(([a, b]) => ({ question: `${a}+${b}=`, answer: String(a + b) }));

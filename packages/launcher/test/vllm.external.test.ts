@@ -17,7 +17,7 @@ import { describeEngine } from '@trinity-rft/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { compositeEngine } from '../src/assembly/models/composite-engine.js';
 import { createModel } from '../src/create-model.js';
-import { findVllm, startVllm, type StartedVllm } from './support/vllm.js';
+import { findVllm, startVllm, type StartedVllm, vllmSizes } from './support/vllm.js';
 
 const vocabSize = 64;
 const maxModelLen = 224;
@@ -221,16 +221,7 @@ describe('a real vLLM with a tokenizer', { tags: ['external'], timeout: 600_000 
   it('is compared with the tokenizer of the model, and refused where it differs', async () => {
     const directory = path.join(root, 'digits');
     const tokenizer = { characters: '0123456789+=\n' };
-    // Other sizes of a head are not for vLLM on a processor.
-    const config = {
-      hiddenSize: 64,
-      layers: 2,
-      heads: 2,
-      kvHeads: 1,
-      headDim: 32,
-      maxPositions: 64,
-    };
-    await createModel({ directory, tokenizer, config, seed: 1 });
+    await createModel({ directory, tokenizer, config: vllmSizes, seed: 1 });
     const found = await findVllm();
     if (!('python' in found)) throw new Error(found.missing);
     const { python } = found;

@@ -41,6 +41,7 @@ export type { CreateRunStore, RunStoreUnderTest } from './run-store/fixture.js';
 export { manualClock, type ManualClock } from './runtime/manual-clock.js';
 export { recordingLogger, type LogLine, type RecordingLogger } from './runtime/recording-logger.js';
 export { testRuntime, type TestRuntime } from './runtime/test-runtime.js';
+export { testTask } from './runtime/test-task.js';
 export {
   scriptedSampler,
   type SamplerCall,

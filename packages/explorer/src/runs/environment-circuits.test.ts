@@ -1,6 +1,5 @@
 import { createExperience, EnvironmentError, type Task } from '@trinity-rft/core';
-import { defaultFormatArgs } from '@trinity-rft/core/internal';
-import { testRuntime, type TestRuntime } from '@trinity-rft/testing';
+import { testRuntime, type TestRuntime, testTask } from '@trinity-rft/testing';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { expect, it } from 'vitest';
 import { rolloutMetrics } from '../metrics/rollout-metrics.js';
@@ -17,19 +16,12 @@ const experience = createExperience({
   reward: 1,
 });
 
-const task = (taskId: number, repeatTimes = 2): Task => ({
-  taskId,
-  batchId: 1,
-  workflow: 'w',
-  rawTask: {},
-  formatArgs: defaultFormatArgs,
-  rolloutArgs: {},
-  workflowArgs: {},
-  rewardFnArgs: {},
-  repeatTimes,
-  isEval: false,
-  index: { taskset: 'set', row: taskId },
-});
+const task = (taskId: number, repeatTimes = 2): Task =>
+  testTask({
+    taskId,
+    repeatTimes,
+    index: { taskset: 'set', row: taskId },
+  });
 
 /** Tasks in an environment that fails whenever `isDown` says so. */
 function play(

@@ -5,8 +5,8 @@ import {
   type ExperienceInit,
   type Task,
 } from '@trinity-rft/core';
-import { defaultFormatArgs, EngineError, RewardError } from '@trinity-rft/core/internal';
-import { testRuntime, type TestRuntime } from '@trinity-rft/testing';
+import { EngineError, RewardError } from '@trinity-rft/core/internal';
+import { testRuntime, type TestRuntime, testTask } from '@trinity-rft/testing';
 import {
   defineWorkflow,
   Workflow,
@@ -20,19 +20,12 @@ import type { TaskOutcome } from './outcome.js';
 import { createInstancePool, type AttemptKey, type RunSettings } from './run-attempt.js';
 import { runTask, type RunTaskOptions } from './run-task.js';
 
-const baseTask: Task = {
+const baseTask: Task = testTask({
   taskId: 4,
   batchId: 9,
-  workflow: 'w',
-  rawTask: {},
-  formatArgs: defaultFormatArgs,
-  rolloutArgs: {},
-  workflowArgs: {},
-  rewardFnArgs: {},
   repeatTimes: 3,
-  isEval: false,
   index: { taskset: 'set', row: 1 },
-};
+});
 
 const unscored = (over: Partial<ExperienceInit> = {}): Experience =>
   createExperience({

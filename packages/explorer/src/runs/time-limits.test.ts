@@ -1,25 +1,9 @@
-import type { Task } from '@trinity-rft/core';
-import { defaultFormatArgs } from '@trinity-rft/core/internal';
+import { testTask } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import type { TaskOutcome } from './outcome.js';
 import { createTimeLimits, type DynamicTimeout } from './time-limits.js';
 
-const task = (over: Partial<Task> = {}): Task => ({
-  taskId: 0,
-  batchId: 1,
-  workflow: 'w',
-  rawTask: {},
-  formatArgs: defaultFormatArgs,
-  rolloutArgs: {},
-  workflowArgs: {},
-  rewardFnArgs: {},
-  repeatTimes: 2,
-  isEval: false,
-  index: { taskset: 'set', row: 0 },
-  ...over,
-});
-
-const outcome = (seconds: readonly (number | 'late')[], of = task()): TaskOutcome => ({
+const outcome = (seconds: readonly (number | 'late')[], of = testTask()): TaskOutcome => ({
   task: of,
   runs: [],
   retries: 0,
@@ -41,15 +25,15 @@ describe('the time limit of an attempt', () => {
   it('is a multiple of the time in which nine of ten succeeded, after the warm-up', () => {
     const times = limits();
     times.record([outcome([...nine, 30])]);
-    expect(times.limit(task())).toEqual({ ms: 100_000, key: 'max_timeout' });
+    expect(times.limit(testTask())).toEqual({ ms: 100_000, key: 'max_timeout' });
     times.record([]);
-    expect(times.limit(task())).toEqual({ ms: 27_000, key: 'dynamic_timeout' });
-    expect(times.metrics([task()])).toMatchObject({ 'rollout/attempts/time_limit/mean': 27 });
+    expect(times.limit(testTask())).toEqual({ ms: 27_000, key: 'dynamic_timeout' });
+    expect(times.metrics([testTask()])).toMatchObject({ 'rollout/attempts/time_limit/mean': 27 });
   });
 
   it('is never above the maximum, never one for evaluations, and of each workflow its own', () => {
     const times = limits({ ratio: 50 });
-    const slow = task({ workflow: 'slow' });
+    const slow = testTask({ workflow: 'slow' });
     times.record([
       outcome([...nine, 30]),
       outcome(
@@ -57,20 +41,20 @@ describe('the time limit of an attempt', () => {
         slow,
       ),
     ]);
-    times.record([outcome([1], slow), outcome([0.1, 0.1], task({ isEval: true }))]);
-    expect(times.limit(task()).ms).toBe(100_000);
+    times.record([outcome([1], slow), outcome([0.1, 0.1], testTask({ isEval: true }))]);
+    expect(times.limit(testTask()).ms).toBe(100_000);
     expect(times.limit(slow).ms).toBe(50_000);
     expect(times.limit({ ...slow, isEval: true }).ms).toBe(100_000);
-    expect(times.limit(task({ workflow: 'new' })).ms).toBe(100_000);
+    expect(times.limit(testTask({ workflow: 'new' })).ms).toBe(100_000);
   });
 
   it('is given up when more than a tenth of the attempts reach it', () => {
     const times = limits();
     times.record([outcome([...nine, 'late'])]);
     times.record([]);
-    expect(times.limit(task()).ms).toBe(27_000);
+    expect(times.limit(testTask()).ms).toBe(27_000);
     times.record([outcome(['late'])]);
-    expect(times.limit(task()).ms).toBe(100_000);
+    expect(times.limit(testTask()).ms).toBe(100_000);
   });
 
   it('survives a restart', () => {
@@ -79,7 +63,7 @@ describe('the time limit of an attempt', () => {
     before.record([]);
     const after = limits();
     after.restore(JSON.parse(JSON.stringify(before.state())) as Record<string, unknown>);
-    expect(after.limit(task())).toEqual(before.limit(task()));
+    expect(after.limit(testTask())).toEqual(before.limit(testTask()));
     expect(after.state()).toEqual(before.state());
   });
 
@@ -87,7 +71,7 @@ describe('the time limit of an attempt', () => {
     const off = limits({ enable: false });
     off.record([outcome([...nine, 30])]);
     off.record([]);
-    expect(off.limit(task()).ms).toBe(100_000);
-    expect([off.state(), off.metrics([task()])]).toEqual([undefined, {}]);
+    expect(off.limit(testTask()).ms).toBe(100_000);
+    expect([off.state(), off.metrics([testTask()])]).toEqual([undefined, {}]);
   });
 });

@@ -1,6 +1,5 @@
 import { createExperience, type Task } from '@trinity-rft/core';
-import { defaultFormatArgs } from '@trinity-rft/core/internal';
-import { testRuntime, type TestRuntime } from '@trinity-rft/testing';
+import { testRuntime, type TestRuntime, testTask } from '@trinity-rft/testing';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { describe, expect, it } from 'vitest';
 import { cutOffMetrics, rolloutMetrics } from '../metrics/rollout-metrics.js';
@@ -15,19 +14,13 @@ import {
 } from './wait-for-enough.js';
 
 /** A run of task t, run r ends after `rawTask.seconds[r]`; never, where there is none. */
-const taskOf = (taskId: number, seconds: readonly (number | undefined)[]): Task => ({
-  taskId,
-  batchId: 1,
-  workflow: 'w',
-  rawTask: { seconds },
-  formatArgs: defaultFormatArgs,
-  rolloutArgs: {},
-  workflowArgs: {},
-  rewardFnArgs: {},
-  repeatTimes: seconds.length,
-  isEval: false,
-  index: { taskset: 'set', row: taskId },
-});
+const taskOf = (taskId: number, seconds: readonly (number | undefined)[]): Task =>
+  testTask({
+    taskId,
+    rawTask: { seconds },
+    repeatTimes: seconds.length,
+    index: { taskset: 'set', row: taskId },
+  });
 
 const experience = createExperience({
   tokens: [1, 2],

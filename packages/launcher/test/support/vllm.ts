@@ -9,6 +9,17 @@ import { installOnce } from './uv.js';
 const startPatienceMs = 420_000;
 const release = '0.32.0';
 
+/** Of a small model: heads of 32 and an output of its own, because vLLM needs both on a processor. */
+export const vllmSizes = {
+  hiddenSize: 64,
+  layers: 2,
+  heads: 2,
+  kvHeads: 1,
+  headDim: 32,
+  maxPositions: 64,
+  tieEmbeddings: false,
+} as const;
+
 /** Path of its Python, or why there is none. */
 export type FoundVllm = { readonly python: string } | { readonly missing: string };
 

@@ -1,0 +1,19 @@
+/** A task for tests that do not care about most of it. */
+import type { Task } from '@trinity-rft/core';
+import { defaultFormatArgs } from '@trinity-rft/core/internal';
+
+/** Task 0 of batch 1, row 0 of the task set "set", to be run twice by workflow "w". */
+export const testTask = (over: Partial<Task> = {}): Task => ({
+  taskId: 0,
+  batchId: 1,
+  workflow: 'w',
+  rawTask: {},
+  formatArgs: defaultFormatArgs,
+  rolloutArgs: {},
+  workflowArgs: {},
+  rewardFnArgs: {},
+  repeatTimes: 2,
+  isEval: false,
+  index: { taskset: 'set', row: 0 },
+  ...over,
+});
