@@ -8,6 +8,7 @@ export {
 export type { MemoryPlan } from './plan/memory.js';
 export {
   planConfig,
+  type GraderPlan,
   type PipelinePlan,
   type PlanOptions,
   type RunPlan,

@@ -100,6 +100,7 @@ export { isUsableReward, usableReward } from './reward.js';
 export { type LogLevel, silentLogger, sleep, systemClock } from './runtime.js';
 export { isSecretName, knowSecret, knowSecretsOf, redactText, redacted } from './secrets.js';
 export { parseModelId, type ModelId } from './model-id.js';
+export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';
 export { didYouMean, nearest } from './suggest.js';
 export { type FormatArgs, type RolloutArgs, defaultFormatArgs } from './task.js';
 export { type ExperienceShape, mergeCalls, spansOf } from './trajectory.js';

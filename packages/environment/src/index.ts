@@ -34,6 +34,8 @@ export type {
   Environment,
   Episode,
   EpisodeStart,
+  Judge,
+  JudgeQuestion,
   Solver,
   SplitName,
   StepResult,

@@ -2,11 +2,14 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { planConfig, renderPlan } from '@trinity-rft/config';
 import { EnvironmentError, type EngineFactory } from '@trinity-rft/core';
 import { defineEnvironment, nativeEnvironment } from '@trinity-rft/environment';
 import { fakeEngine } from '@trinity-rft/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createModel } from '../src/create-model.js';
+import { checkFiles } from '../src/run/check-files.js';
+import { readConfiguration } from '../src/run/configuration.js';
 import { run } from '../src/run/run.js';
 import { processFileName } from '../src/watch/process-file.js';
 
@@ -61,12 +64,17 @@ function runCounts(): readonly number[] {
     });
 }
 
+const settings = {
+  name: 'dice',
+  checkpoint_root_dir: 'runs',
+  model: { model_path: 'model', max_prompt_tokens: 16, max_response_tokens: 4 },
+  algorithm: { algorithm_type: 'grpo', repeat_times: 4 },
+  trainer: { trainer_type: 'bigrams' },
+};
+
 const runWith = (taskset: Readonly<Record<string, unknown>>) => {
   const config = {
-    name: 'dice',
-    checkpoint_root_dir: 'runs',
-    model: { model_path: 'model', max_prompt_tokens: 16, max_response_tokens: 4 },
-    algorithm: { algorithm_type: 'grpo', repeat_times: 4 },
+    ...settings,
     explorer: { max_retry_times: 0 },
     buffer: {
       batch_size: 2,
@@ -75,7 +83,6 @@ const runWith = (taskset: Readonly<Record<string, unknown>>) => {
         taskset: { storage_type: 'generated', ...taskset },
       },
     },
-    trainer: { trainer_type: 'bigrams' },
   };
   const configPath = path.join(root, 'dice.yaml');
   writeFileSync(configPath, JSON.stringify(config));
@@ -123,4 +130,43 @@ it.each([
   ],
 ])('refuses %o before it starts', async (taskset, message) => {
   await expect(runWith(taskset)).rejects.toThrow(message);
+});
+
+/** What `trinity config check` warns of, and `trinity config plan` says of the graders. */
+async function checked(taskset: Readonly<Record<string, unknown>>, models: readonly string[]) {
+  const services = { base_url: 'http://127.0.0.1:9/v1', api_key: 'k' };
+  const config = {
+    ...settings,
+    explorer: { auxiliary_models: models.map((name) => ({ name, model_path: name, ...services })) },
+    buffer: {
+      batch_size: 2,
+      explorer_input: { taskset: { storage_type: 'generated', task_count: 4, ...taskset } },
+    },
+  };
+  const configPath = path.join(root, 'judged.yaml');
+  writeFileSync(configPath, JSON.stringify(config));
+  const options = { configPath, cwd: root, engines: [bigrams], env: {} };
+  const { loaded, ...extensions } = await readConfiguration(options);
+  const { signal } = new AbortController();
+  const files = await checkFiles(loaded, extensions, { signal });
+  const plan = renderPlan(planConfig(loaded.config, files));
+  return { warnings: files.warnings, plan: /graded by.*/.exec(plan)?.[0] };
+}
+
+it('says whether a judge or words grade, and which judge is not there', async () => {
+  const email = { name: 'mail', default_workflow_type: 'email_search_workflow' };
+  const { plan, warnings } = await checked(email, []);
+  expect(plan).toMatch(/^graded by +words \(mail\)/);
+  expect(warnings.join()).toMatch(/judged\.yaml:1:.*no judge as in Trinity-RFT.*judge: false/);
+  expect(await checked(email, ['big'])).toMatchObject({
+    plan: expect.stringMatching(/the judge big \(mail\)/) as string,
+    warnings: [],
+  });
+  const named = { ...email, workflow_args: { judge: 'bug' } };
+  await expect(checked(named, ['big'])).rejects.toThrow(
+    /workflow_args\.judge: got "bug", but explorer\.auxiliary_models has big/,
+  );
+  await expect(checked({ ...email, workflow_args: { judge: 0 } }, [])).rejects.toThrow(
+    /explorer\.auxiliary_models is empty/,
+  );
 });

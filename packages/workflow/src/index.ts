@@ -8,6 +8,8 @@ export {
 } from './definition/define.js';
 export type {
   AgentModel,
+  Grader,
+  GraderContext,
   WorkflowContext,
   WorkflowDefinition,
   WorkflowInstance,

@@ -1,5 +1,6 @@
 /** What our own packages share; no promise of stability. */
 export { createRemoteModel } from './auxiliary/remote-model.js';
+export { judgeLimits } from './built-in/judge/judge-settings.js';
 export { chatOptions, count, positive } from './built-in/task-args.js';
 export { type EndpointAddress, createAgentEndpoint } from './definition/agent-endpoint.js';
 export { isRewardDefinition, isWorkflowDefinition } from './definition/define.js';

@@ -52,7 +52,7 @@ it.each([
   ['RAFT_alfworld_workflow', 'household', {}, raftFormat, 1],
   ['RAFT_reflect_alfworld_workflow', 'household', {}, raftFormat, 1],
   ['sudoku_workflow', 'sudoku', { answer: 'moves' }, '<answer>{action}</answer>', 1],
-  ['email_search_workflow', 'email_search', {}, '', 1.47],
+  ['email_search_workflow', 'email_search', {}, '', 2.47],
   ['learn2ask_workflow', 'learn_to_ask', {}, '{action}', 4],
   ['agentscope_v1_react_search_workflow', 'web_search', {}, '', 1],
 ])('plays %s', async (name, world, args, format, reward) => {

@@ -51,8 +51,8 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
         for (const warning of [...loaded.warnings, ...files.warnings]) write(`${warning}\n`);
         const { config: planned, lines } = await downloads(loaded);
         for (const line of lines) write(`${line}\n`);
-        const { rows, pipelines } = files;
-        const options = { rows, pipelines, file, env: process.env };
+        const { rows, pipelines, graders } = files;
+        const options = { rows, pipelines, graders, file, env: process.env };
         write(`${renderPlan(planConfig(planned, options))}\n`);
         return exitCodes.done;
       }),

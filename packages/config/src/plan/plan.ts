@@ -26,6 +26,8 @@ export interface PlanOptions {
   readonly rows?: readonly Readonly<Record<string, number>>[];
   /** For each stage what its task pipeline does. @default unknown */
   readonly pipelines?: readonly (readonly PipelinePlan[])[];
+  /** For each stage who grades. @default unknown */
+  readonly graders?: readonly (readonly GraderPlan[])[];
   /** The configuration, for commands. @default "FILE" */
   readonly file?: string;
   /** Where TINKER_BASE_URL is looked up. @default nowhere */
@@ -42,6 +44,12 @@ export interface PipelinePlan {
   readonly dropped: string;
   /** A model has yet to be asked: `kept` at most. */
   readonly isBound: boolean;
+}
+
+/** Who grades the answers of a task set, in words. */
+export interface GraderPlan {
+  readonly taskset: string;
+  readonly grader: string;
 }
 
 export interface StagePlan {
@@ -65,6 +73,8 @@ export interface StagePlan {
   readonly steps: StepPlan;
   /** One for each task set to learn from, if there is a task pipeline. */
   readonly pipelines: readonly PipelinePlan[];
+  /** One for each task set whose answers a judge or words can grade. */
+  readonly graders: readonly GraderPlan[];
   /** No weights are loaded here. */
   readonly isElsewhere: boolean;
   /** Undefined when the model is not on this disk. */
@@ -115,6 +125,7 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     processes: planProcesses(stage, options.file ?? 'FILE'),
     steps,
     pipelines: options.pipelines?.[stage.stageIndex] ?? [],
+    graders: options.graders?.[stage.stageIndex] ?? [],
     isElsewhere: runsElsewhere(stage),
     memory: planMemory(stage, diskAt('.')),
     cost: planCost(stage, steps),

@@ -26,6 +26,7 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
     ...(stage.part === undefined ? [] : [['process', partTexts[stage.part]] as const]),
     ...serverRows(stage),
     ...pipelineRows(stage),
+    ...stage.graders.map(({ taskset, grader }) => ['graded by', `${grader} (${taskset})`] as const),
     ...explorerRows(stage),
     ...trainerRows(stage),
     ...evalRows(stage),

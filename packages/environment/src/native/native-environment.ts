@@ -1,4 +1,4 @@
-/** Worlds in this process: a state, and a synchronous function from action to result. */
+/** Worlds in this process: a state, and a function from action to result. */
 import type { ToolDefinition } from '@trinity-rft/core';
 import { endsOnce } from '../seam/ends-once.js';
 import type { Action, Environment, Episode, EpisodeStart, StepResult } from '../seam/types.js';
@@ -8,8 +8,8 @@ export interface World {
   readonly observation: string;
   readonly instructions?: string;
   readonly tools?: readonly ToolDefinition[];
-  /** What the policy may not do comes back as `refused`. */
-  step(action: Action): StepResult;
+  /** What the policy may not do comes back as `refused`. A promise only where it asks a judge. */
+  step(action: Action): StepResult | Promise<StepResult>;
   /** See `Episode.grade`. */
   grade?(): number;
   /** See `Episode.stateKey`. */

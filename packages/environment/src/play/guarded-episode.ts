@@ -6,8 +6,20 @@ import {
   type Clock,
   type Logger,
 } from '@trinity-rft/core';
-import { isUsableReward, usableReward } from '@trinity-rft/core/internal';
-import type { Action, Environment, Episode, EpisodeStart, StepResult } from '../seam/types.js';
+import {
+  createStoppableClock,
+  isUsableReward,
+  usableReward,
+  type StoppableClock,
+} from '@trinity-rft/core/internal';
+import type {
+  Action,
+  Environment,
+  Episode,
+  EpisodeStart,
+  Judge,
+  StepResult,
+} from '../seam/types.js';
 import { within } from '../waiting/within.js';
 
 export interface GuardOptions {
@@ -50,15 +62,18 @@ export async function beginEpisode(
     key: 'environment_start_timeout',
   });
   let waitedMs = 0;
+  const ownTime = createStoppableClock(clock);
+  const judge = start.judge && outsideDeadlines(start.judge, ownTime);
   const ask = async <T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     const asked = clock.now();
     try {
-      return await beforeDeadline(what, work, options);
+      return await beforeDeadline(what, work, { ...options, clock: ownTime });
     } finally {
       waitedMs += clock.now() - asked;
     }
   };
-  const episode = await ask('reset', (signal) => reset(ready, start, { ...options, signal }));
+  const from = { ...start, judge };
+  const episode = await ask('reset', (signal) => reset(ready, from, { ...options, signal }));
   const close = (): Promise<void> => closeEpisode(episode, options);
   return {
     observation: episode.observation,
@@ -75,6 +90,18 @@ export async function beginEpisode(
     close,
   };
 }
+
+/** The judge has limits of its own. */
+const outsideDeadlines = (judge: Judge, clock: StoppableClock): Judge => ({
+  ask: async (question) => {
+    const goOn = clock.stop();
+    try {
+      return await judge.ask(question);
+    } finally {
+      goOn();
+    }
+  },
+});
 
 function stateOf(episode: Episode, options: GuardOptions): string | undefined {
   try {

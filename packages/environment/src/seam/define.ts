@@ -36,6 +36,8 @@ export interface EnvironmentOptions<Args> {
    */
   readonly args?: ArgsSchema<Args>;
   readonly play?: PlayDefaults;
+  /** Its rewards come from the judge of the run, `EpisodeStart.judge`, where there is one. @default false */
+  readonly judged?: boolean;
   /** Makes it ready to play: starts servers, loads data. @throws EnvironmentError, ConfigError */
   readonly open: (args: Args, context: EnvironmentContext) => Promise<Environment> | Environment;
   /**
@@ -53,6 +55,7 @@ export interface EnvironmentDefinition {
   readonly name: string;
   readonly description: string;
   readonly play: PlayDefaults;
+  readonly judged: boolean;
   /** The schema of its arguments, if it has one. */
   readonly args?: ArgsSchema;
   /** What is wrong with `environment_args`. */
@@ -79,7 +82,7 @@ const owner: ArgsOwner = {
 export function defineEnvironment<Args = AnyArgs>(
   options: EnvironmentOptions<Args>,
 ): EnvironmentDefinition {
-  const { description, args: schema, play = {}, open, tasks, solver } = options;
+  const { description, args: schema, play = {}, judged = false, open, tasks, solver } = options;
   const read = (given: AnyArgs): Args =>
     schema === undefined ? (given as Args) : readArgsBy(schema, given, owner);
   return {
@@ -87,6 +90,7 @@ export function defineEnvironment<Args = AnyArgs>(
     name: checkName('Environment', options.name),
     description,
     play,
+    judged,
     args: schema,
     checkArgs: (given) => (schema === undefined ? [] : argProblems(schema, given, owner)),
     open: async (given, context) => open(read(given), context),

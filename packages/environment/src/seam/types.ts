@@ -1,5 +1,5 @@
 /** The seam between a policy and the world that it acts in. */
-import type { Metrics, RawTask, ToolDefinition } from '@trinity-rft/core';
+import type { ChatMessage, Metrics, RawTask, ToolDefinition } from '@trinity-rft/core';
 
 /** What the policy does in one step. */
 export type Action = TextAction | ToolAction;
@@ -44,6 +44,25 @@ export interface EpisodeStart {
   readonly row: RawTask;
   /** 32-bit, unsigned; the same for all runs of a task. */
   readonly seed: number;
+  /** For verdicts that words cannot give. @default the run has none, or the definition asks none */
+  readonly judge?: Judge;
+}
+
+/** A model that is not trained, and compares answers. */
+export interface Judge {
+  /**
+   * Waits as long as the judge may take, whatever the deadline of a step is.
+   * @throws EnvironmentError when it cannot be reached or nothing that it answers can be read
+   */
+  ask<T>(question: JudgeQuestion<T>): Promise<T>;
+}
+
+export interface JudgeQuestion<T> {
+  readonly messages: readonly ChatMessage[];
+  /** Returns undefined for an answer that it cannot read. */
+  readonly parse: (answer: string) => T | undefined;
+  /** The form of the answer, for the reminder: `true or false`. */
+  readonly expected: string;
 }
 
 /** One attempt at a task, from a reset to its end. Steps are taken one after the other. */

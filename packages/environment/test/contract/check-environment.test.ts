@@ -4,6 +4,7 @@ import {
   nativeEnvironment,
   type EnvironmentDefinition,
   type EnvironmentOptions,
+  type StepResult,
   type World,
 } from '@trinity-rft/environment';
 import { expect, it } from 'vitest';
@@ -68,10 +69,14 @@ it('passes an environment that keeps to the contract, and says what it found', a
 });
 
 let count = 0;
-const after = (change: (result: ReturnType<World['step']>) => object): Change => {
+const after = (change: (result: StepResult) => object): Change => {
   return (world) => ({
     ...world,
-    step: (action) => ({ ...world.step(action), ...change(world.step(action)) }),
+    step: async (action) => {
+      await world.step(action);
+      const result = await world.step(action);
+      return { ...result, ...change(result) };
+    },
   });
 };
 

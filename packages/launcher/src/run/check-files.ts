@@ -6,6 +6,7 @@
 import type {
   ConfigProblem,
   LoadedConfig,
+  GraderPlan,
   PipelinePlan,
   ProblemAt,
   StageConfig,
@@ -50,6 +51,8 @@ export interface CheckedFiles {
   readonly rows: readonly Readonly<Record<string, number>>[];
   /** For each of these stages: what its task pipeline does. */
   readonly pipelines: readonly (readonly PipelinePlan[])[];
+  /** For each of these stages: who grades the answers of a task set, where there is a choice. */
+  readonly graders: readonly (readonly GraderPlan[])[];
 }
 
 /** @throws ConfigError with every problem that it finds, each with its place in the file */
@@ -62,6 +65,7 @@ export async function checkFiles(
   const warnings: ConfigProblem[] = [];
   const rows: Readonly<Record<string, number>>[] = [];
   const pipelines: PipelinePlan[][] = [];
+  const graders: GraderPlan[][] = [];
   for (const stage of withCachedModels(config).stages.slice(from)) {
     const at = (key: KeyPath, message: string): ConfigProblem =>
       problemAt(stage.stageIndex, key, message);
@@ -77,13 +81,14 @@ export async function checkFiles(
       warn: (key, message) => void warnings.push(at(key, message)),
     };
     rows.push({ ...(await checkTasksets(check)), ...(await checkRows(check)) });
+    graders.push([...gradersOf(check)]);
     await attempt(check, ['buffer', 'trainer_input', 'experience_buffer', 'path'], async () =>
       checkStored(check),
     );
     await checkModels(check);
   }
   if (problems.length > 0) throw configError(problems);
-  return { warnings: [...new Set(warnings.map(renderProblem))], rows, pipelines };
+  return { warnings: [...new Set(warnings.map(renderProblem))], rows, pipelines, graders };
 }
 
 type KeyPath = readonly (string | number)[];
@@ -166,6 +171,23 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
       tasksets.map(({ name }) => counts[name]),
     );
   return counts;
+}
+
+function* gradersOf({ stage, extensions, warn }: Check): Generator<GraderPlan> {
+  const { tasksets, evalTasksets } = stage.buffer.explorerInput;
+  const models = stage.explorer.auxiliaryModels.map(({ name }) => name);
+  for (const [list, sets] of [
+    ['tasksets', tasksets],
+    ['eval_tasksets', evalTasksets],
+  ] as const)
+    for (const [index, { name, workflow = '', workflowArgs, rewardFnArgs }] of sets.entries()) {
+      const definition = extensions.workflows.find(workflow);
+      const grader = definition?.grader?.(workflowArgs, { models, rewardFnArgs });
+      if (grader === undefined) continue;
+      const key = ['buffer', 'explorer_input', list, index, 'workflow_args'];
+      if (grader.warning !== undefined) warn(key, `${workflow} ${grader.warning}`);
+      yield { taskset: name, grader: grader.text };
+    }
 }
 
 /** The task set as its pipeline makes it, as far as that is known without asking a model. */

@@ -90,6 +90,11 @@ export interface WorkflowNeeds {
    * @default no auxiliary model is needed
    */
   readonly auxiliaryModel?: string;
+  /**
+   * The same for a model that the workflow can do without; the argument may be false as well. @default
+   * none
+   */
+  readonly optionalModel?: string;
 }
 
 /** Which generated tasks are wanted. */
@@ -101,6 +106,19 @@ interface TaskRange {
 }
 
 type AnyArgs = Readonly<Record<string, unknown>>;
+
+export interface GraderContext {
+  /** Names of the auxiliary models, in their order. */
+  readonly models: readonly string[];
+  readonly rewardFnArgs: AnyArgs;
+}
+
+export interface Grader {
+  /** For people: `the judge qwen`. */
+  readonly text: string;
+  /** What to tell the user who may have meant another one. @default nothing */
+  readonly warning?: string;
+}
 
 /** A workflow as the registry knows it. */
 export interface WorkflowDefinition {
@@ -122,6 +140,11 @@ export interface WorkflowDefinition {
    * @default the name of the workflow
    */
   readonly environment?: (args: AnyArgs) => string;
+  /**
+   * What decides whether an answer is right, where that depends on the auxiliary models of the run.
+   * @default it does not
+   */
+  readonly grader?: (args: AnyArgs, context: GraderContext) => Grader | undefined;
   /** An instance can be reused for other tasks. */
   readonly canReset: boolean;
   /** One call of `run` performs all runs of a group. */

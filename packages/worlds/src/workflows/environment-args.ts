@@ -5,6 +5,7 @@ import type { EnvironmentDefinition } from '@trinity-rft/environment';
 import { patternOf, type Environments, type PlayOptions } from '@trinity-rft/environment/internal';
 import { count, positive } from '@trinity-rft/workflow/internal';
 import { z } from 'zod';
+import { judgeShape } from './judge.js';
 
 /** How an episode is played, whatever the environment. */
 const playShape = {
@@ -17,6 +18,7 @@ const playShape = {
   reward_threshold: z.number('expected a number').optional(),
   environment_timeout: positive().default(60),
   environment_start_timeout: positive().default(300),
+  ...judgeShape,
 };
 
 export const environmentArgs = z.strictObject({
@@ -46,10 +48,15 @@ export function environmentProblems(
   const definition = environments.find(data.environment);
   if (definition === undefined)
     return [{ path: ['environment'], message: unknown(data.environment, environments.names()) }];
-  return definition
+  const ofArgs = definition
     .checkArgs(data.environment_args)
     .map(({ path, message }) => ({ path: ['environment_args', ...path], message }));
+  const asksNone = !definition.judged && data.judge !== undefined;
+  return asksNone ? [...ofArgs, { path: ['judge'], message: noJudge(data) }] : ofArgs;
 }
+
+const noJudge = ({ environment, judge }: EnvironmentArgs): string =>
+  `got ${JSON.stringify(judge)}, but the environment ${environment} asks no judge. Leave it out.`;
 
 function unknown(name: string, known: readonly string[]): string {
   const similar = didYouMean(name, known);

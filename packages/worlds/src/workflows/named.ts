@@ -4,6 +4,7 @@ import { TaskError } from '@trinity-rft/core/internal';
 import { count } from '@trinity-rft/workflow/internal';
 import { z } from 'zod';
 import type { EnvironmentArgs } from './environment-args.js';
+import { judgeShape } from './judge.js';
 import { type Attempts, oneAttempt, threeTags, twoAttempts } from './raft.js';
 
 export interface NamedWorkflow {
@@ -180,29 +181,42 @@ const sciworld = named({
   },
 });
 
+/** Ra: what is asked; Rs: stop or go on. */
+const scorings: Readonly<Record<string, string>> = { Ra: 'content', Rs: 'decision' };
+
 const learnToAsk = named({
   name: 'learn2ask_workflow',
-  args: {},
-  play: () => ({
+  args: {
+    train_mode: z.enum(['Ra+Rs', 'Ra', 'Rs']).default('Ra+Rs'),
+    fusion_mode: z.string().default('default'),
+    ...judgeShape,
+  },
+  play: ({ train_mode: mode, fusion_mode: fusion, ...judge }) => ({
     environment: 'learn_to_ask',
-    environment_args: { scoring: 'fused' },
+    environment_args: { scoring: scorings[mode] ?? (fusion === 'sum' ? 'sum' : 'fused') },
     max_turns: 1,
+    ...judge,
   }),
 });
 
 const webSearch = named({
   name: 'agentscope_v1_react_search_workflow',
-  args: { max_turns: count().default(10) },
-  play: ({ max_turns }) => ({ environment: 'web_search', max_turns }),
+  args: { max_turns: count().default(10), ...judgeShape },
+  play: (args) => ({ environment: 'web_search', ...args }),
 });
 
 const emailSearch = named({
   name: 'email_search_workflow',
-  args: { max_turns: count().default(10), tool_obs_char_limit: count().default(2000) },
-  play: ({ max_turns, tool_obs_char_limit: observation_limit }) => ({
+  args: {
+    max_turns: count().default(10),
+    tool_obs_char_limit: count().default(2000),
+    ...judgeShape,
+  },
+  play: ({ max_turns, tool_obs_char_limit: observation_limit, ...judge }) => ({
     environment: 'email_search',
     environment_args: { scoring: 'rubric', max_turns, observation_limit },
     max_turns,
+    ...judge,
   }),
 });
 

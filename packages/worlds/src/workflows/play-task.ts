@@ -10,6 +10,7 @@ import {
 import type { WorkflowContext } from '@trinity-rft/workflow';
 import { chatOptions } from '@trinity-rft/workflow/internal';
 import { playOptions, type EnvironmentArgs } from './environment-args.js';
+import { judgeOf } from './judge.js';
 
 /**
  * Plays the task once. Every call of the model becomes an experience with the reward of the episode,
@@ -31,11 +32,14 @@ export async function playTask(
   const guard = { name, timeoutMs, startTimeoutMs, clock, logger, signal };
   const time = ownTime(context);
   try {
-    const episode = await beginEpisode(environment, startOf(context), guard);
+    const definition = environments.get(name);
+    const judge = definition.judged ? judgeOf(context, args) : undefined;
+    const start = { ...startOf(context), judge };
+    const episode = await beginEpisode(environment, start, guard);
     try {
       const { systemPrompt } = task.formatArgs;
       const chat = { ...chatOptions(task.rolloutArgs), signal };
-      const play = playOptions(args, environments.get(name));
+      const play = playOptions(args, definition);
       const options = { ...play, systemPrompt, chat, time };
       return experiencesOf(await playEpisode(model, episode, options));
     } finally {

@@ -8,6 +8,7 @@ import {
   type WorkflowDefinition,
 } from '@trinity-rft/workflow';
 import { environmentArgs, environmentProblems } from './environment-args.js';
+import { choiceOf, graderOf } from './judge.js';
 import { type NamedWorkflow, namedWorkflows } from './named.js';
 import { playTask } from './play-task.js';
 
@@ -25,6 +26,7 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
   const declared = defineWorkflow({
     name: named.name,
     args: named.args,
+    needs: { optionalModel: 'judge' },
     run: (context, args) => run(named, context, args, environments),
   });
   return {
@@ -34,6 +36,13 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
       return problems.length > 0 ? problems : environmentProblems(named.play(args), environments);
     },
     environment: (args) => environmentArgs.parse(named.play(args)).environment,
+    grader: (args, { models, rewardFnArgs }) => {
+      const settings = environmentArgs.parse(named.play(args));
+      const { judged = false } = environments.find(settings.environment) ?? {};
+      const expected = named.name !== 'environment_workflow';
+      const choice = choiceOf(settings, rewardFnArgs);
+      return judged ? graderOf(choice, { models, expected }) : undefined;
+    },
     tasks: (args, range) => {
       const { environment, environment_args: given } = environmentArgs.parse(named.play(args));
       return environments.find(environment)?.tasks?.(range, given);
@@ -49,7 +58,8 @@ function run(
 ): Promise<readonly Experience[]> {
   const { task } = context;
   const rawTask = rowOf?.(task) ?? task.rawTask;
-  const settings = environmentArgs.parse(play(args));
+  const played = environmentArgs.parse(play(args));
+  const settings = { ...played, ...choiceOf(played, task.rewardFnArgs) };
   const given = task.formatArgs.systemPrompt;
   const attempt = (systemPrompt = given) => {
     const formatArgs = { ...task.formatArgs, systemPrompt };

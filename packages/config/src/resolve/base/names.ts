@@ -32,6 +32,8 @@ export interface WorkflowFacts {
     readonly rewardFn?: boolean;
     /** The argument that selects an auxiliary model, by name or position; by default the first. */
     readonly auxiliaryModel?: string;
+    /** The same, where the workflow can do without; the argument may be false as well. */
+    readonly optionalModel?: string;
   };
   /** Generates rows; absent or undefined: it cannot. */
   readonly tasks?: (args: Args, range: TaskRange) => readonly unknown[] | undefined;

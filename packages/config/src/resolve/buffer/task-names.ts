@@ -69,11 +69,14 @@ function checkNeeds(
         [...shared, 'default_reward_fn_type'],
       ],
     );
-  const { auxiliaryModel: arg } = needs;
+  const arg = needs.auxiliaryModel ?? needs.optionalModel;
   if (arg === undefined) return;
   const models: KeyPath = ['explorer', 'auxiliary_models'];
   const names = auxiliaryModels.map((model) => model.name);
-  const which = input.workflow_args[arg] ?? 0;
+  const given = input.workflow_args[arg] ?? undefined;
+  const isWithout = given === undefined || given === false;
+  if (needs.auxiliaryModel === undefined && isWithout) return;
+  const which = given ?? 0;
   const isThere = typeof which === 'string' ? names.includes(which) : Number(which) < names.length;
   if (isThere) return;
   const key = names.length === 0 ? at : [...place, 'workflow_args', arg];

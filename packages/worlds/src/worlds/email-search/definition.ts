@@ -4,6 +4,7 @@ import {
   defineEnvironment,
   nativeEnvironment,
   rowsOfSplit,
+  type Judge,
   type StepResult,
   type World,
 } from '@trinity-rft/environment';
@@ -12,6 +13,7 @@ import { playing } from '../shared/actions.js';
 import { saysAnswer } from '../shared/answers.js';
 import { readRow } from '../shared/row.js';
 import { end, tool, toolAction, toolWorld } from '../shared/tool-world.js';
+import { acceptsAnswer } from './judge.js';
 import { createMailbox, inbox, type Mailbox } from './mailbox.js';
 import { rubricScore } from './score.js';
 
@@ -47,10 +49,12 @@ export const emailSearch = defineEnvironment({
   description: 'Search and read a mailbox to answer a question about it.',
   args: argsSchema,
   play: { maxTurns: 10, reward: 'sum' },
+  judged: true,
   open: (args) => {
     const mailbox = mailboxOf(args);
     return nativeEnvironment(
-      ({ row }) => searchWorld(mailbox, readRow(rowSchema, row, 'email_search'), args),
+      ({ row, judge }) =>
+        searchWorld(mailbox, readRow(rowSchema, row, 'email_search'), { ...args, judge }),
       () => mailbox.close(),
     );
   },
@@ -83,7 +87,11 @@ const rowOf = (email: Mailbox['emails'][number] | undefined): RawTask => ({
   query_date: '2024-12-31',
 });
 
-function searchWorld(mailbox: Mailbox, row: Row, args: Args): World {
+interface Grading extends Args {
+  readonly judge: Judge | undefined;
+}
+
+function searchWorld(mailbox: Mailbox, row: Row, args: Grading): World {
   const missing = row.message_ids.find((id) => mailbox.find(id) === undefined);
   if (missing !== undefined)
     throw new TaskError(
@@ -93,11 +101,24 @@ function searchWorld(mailbox: Mailbox, row: Row, args: Args): World {
   const found = new Set<string>();
   const read = new Set<string>();
   let turns = 0;
-  const finish = (given: string, sources: readonly string[]): StepResult => {
-    const isRight = saysAnswer(given, row.answer);
+  const { judge, scoring } = args;
+  const isAccepted = async (answer: string): Promise<boolean> =>
+    judge === undefined
+      ? saysAnswer(answer, row.answer)
+      : judge.ask(acceptsAnswer({ question: row.question, reference: row.answer, answer }));
+  const finish = async (given: string, sources: readonly string[]): Promise<StepResult> => {
     const answer = given === '' || /^i don'?t know\.?$/i.test(given) ? undefined : given;
+    const isRight = answer !== undefined && (await isAccepted(answer));
+    return end(scoreOf(answer, isRight, sources));
+  };
+  const scoreOf = (
+    answer: string | undefined,
+    isRight: boolean,
+    sources: readonly string[],
+  ): number => {
+    if (scoring === 'strict') return Number(isRight);
     const gold = row.message_ids[0] ?? '';
-    const score = rubricScore({
+    return rubricScore({
       answer,
       isRight,
       sources,
@@ -107,7 +128,6 @@ function searchWorld(mailbox: Mailbox, row: Row, args: Args): World {
       turns,
       maxTurns: args.max_turns,
     });
-    return end(args.scoring === 'strict' ? Number(isRight) : score);
   };
   const world = toolWorld({
     instructions: `You answer questions about a mailbox. Search it and read messages; when you know the answer, call generate_response.
@@ -163,14 +183,14 @@ The mailbox is that of ${row.inbox_address}. Today is ${row.query_date}.`,
       }),
     ],
     say: (text) => finish(text, []),
-    grade: () => (args.scoring === 'strict' ? 0 : (finish('', []).reward ?? 0)),
+    grade: () => scoreOf(undefined, false, []),
     stateKey: () => JSON.stringify([[...found].toSorted(), [...read].toSorted()]),
   });
   return {
     ...world,
-    step: (action) => {
+    step: async (action) => {
       turns++;
-      const result = world.step(action);
+      const result = await world.step(action);
       return { ...result, observation: result.observation.slice(0, args.observation_limit) };
     },
   };

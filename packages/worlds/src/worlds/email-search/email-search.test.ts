@@ -27,7 +27,7 @@ it('finds, reads and answers, and scores by the rubric of Trinity-RFT', async ()
     answer: `It is ${String(answer)}.`,
     sources: ids,
   });
-  expect(result).toMatchObject({ done: true, reward: 1 + 0.3 + 0.1 + 0.1 * 0.7 });
+  expect(result).toMatchObject({ done: true, reward: 2 + 0.3 + 0.1 + 0.1 * 0.7 });
   await environment.close();
 });
 
@@ -56,5 +56,5 @@ it('tells wrong answers, none and right ones apart', () => {
   };
   expect(rubricScore({ ...none, answer: 'x', isRight: false })).toBeCloseTo(-0.9);
   expect(rubricScore({ ...none, answer: undefined, isRight: false })).toBeCloseTo(0.1);
-  expect(rubricScore({ ...none, answer: 'x', isRight: true })).toBeCloseTo(1.05);
+  expect(rubricScore({ ...none, answer: 'x', isRight: true })).toBeCloseTo(2.05);
 });

@@ -14,8 +14,8 @@ export interface Findings {
 }
 
 /**
- * As `email_search_workflow` of Trinity-RFT: about 1 to 2 for a right answer, -1 to -0.7 for a wrong
- * one, 0 to 0.3 for none.
+ * As `email_search_workflow` of Trinity-RFT adds up its parts: 2 to 2.5 for a right answer, -1 to -0.7
+ * for a wrong one. 0 to 0.3 for none.
  */
 export function rubricScore(findings: Findings): number {
   const { answer, isRight, sources, found, read, gold, turns, maxTurns } = findings;
@@ -24,5 +24,5 @@ export function rubricScore(findings: Findings): number {
   if (answer === undefined) return steps;
   if (!isRight) return steps - 1;
   const brevity = sources.length === 0 ? 0 : 0.1 / sources.length;
-  return 1 + (isCited ? 0.3 : 0) + brevity + 0.1 * (1 - turns / maxTurns);
+  return 2 + (isCited ? 0.3 : 0) + brevity + 0.1 * (1 - turns / maxTurns);
 }

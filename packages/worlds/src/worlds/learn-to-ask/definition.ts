@@ -1,20 +1,30 @@
-import { defineEnvironment, nativeEnvironment, rowsOfSplit } from '@trinity-rft/environment';
+import { TaskError } from '@trinity-rft/core/internal';
+import {
+  defineEnvironment,
+  nativeEnvironment,
+  rowsOfSplit,
+  type Judge,
+} from '@trinity-rft/environment';
 import { z } from 'zod';
 import { playing, textAction } from '../shared/actions.js';
 import { readRow } from '../shared/row.js';
+import { gradeQuestion, type QuestionScores } from './judge.js';
 import { drawCase, questionAbout, topicsOf } from './cases.js';
 
 const argsSchema = z.strictObject({
   /** Topics of a case: 1: two, 2: four, 3: six. */
   level: z.int().min(1).max(3).default(2),
-  /** 'strict': 0 to 1; 'fused': 0 to 4, as in Trinity-RFT. */
-  scoring: z.enum(['strict', 'fused']).default('strict'),
+  /**
+   * 'strict': 0 to 1. The others as in Trinity-RFT: 'fused' (0 to 4) and 'sum' (0 to 3) of decision and
+   * question; 'content' (0 to 3): what is asked alone; 'decision' (0 to 4): stop or go on alone.
+   */
+  scoring: z.enum(['strict', 'fused', 'sum', 'content', 'decision']).default('strict'),
 });
 
 const rowSchema = z.object({
   messages: z.array(z.object({ role: z.enum(['user', 'assistant']), content: z.string() })).min(1),
-  decision_truth: z.enum(['continue', 'stop']),
-  info_truth: z.array(z.string()).default([]),
+  decision_truth: z.enum(['continue', 'stop']).default('continue'),
+  info_truth: z.union([z.array(z.string()), z.string().transform((text) => [text])]).default([]),
 });
 type Row = z.infer<typeof rowSchema>;
 
@@ -24,18 +34,21 @@ export const learnToAsk = defineEnvironment({
   description: 'Ask the next useful question of a consultation, or end it when all is known.',
   args: argsSchema,
   play: { maxTurns: 1, reward: 'sum' },
+  judged: true,
   open: ({ scoring }) =>
-    nativeEnvironment(({ row }) => {
+    nativeEnvironment(({ row, judge }) => {
       const consultation = readRow(rowSchema, row, 'learn_to_ask');
+      if (judge === undefined) assertWordsKnow(consultation);
+      const partsOf = partsBy(judge);
       return {
-        instructions,
+        instructions: scoring === 'content' ? asking : `${asking}\n${ending}`,
         observation: transcriptOf(consultation),
-        step: (action) => {
-          const parts = partsOf(action.type === 'text' ? action.text.trim() : '', consultation);
-          const reward = parts.decision * (1 + 2 * parts.content) + parts.format;
+        step: async (action) => {
+          const answer = action.type === 'text' ? action.text.trim() : '';
+          const parts = await partsOf(answer, consultation);
           return {
             observation: 'Noted.',
-            reward: scoring === 'fused' ? reward : reward / 4,
+            reward: rewardOf[scoring](parts),
             done: true,
             metrics: { decision: parts.decision, content: parts.content, format: parts.format },
           };
@@ -59,22 +72,63 @@ export const learnToAsk = defineEnvironment({
   },
 });
 
-const instructions = `You are a doctor's assistant. Read the consultation so far.
-When something that the doctor needs to know is missing, ask one short question about it.
-When all is known, write <stop /> and nothing else.`;
+const asking = `You are a doctor's assistant. Read the consultation so far.
+When something that the doctor needs to know is missing, ask one short question about it.`;
+const ending = 'When all is known, write <stop /> and nothing else.';
 
-const transcriptOf = ({ messages }: Row): string =>
+const transcriptOf = ({ messages }: Pick<Row, 'messages'>): string =>
   messages
     .map(({ role, content }) => `${role === 'user' ? 'patient' : 'doctor'}: ${content}`)
     .join('\n');
 
 /** From 0 to 1 each: stop or go on, what is asked, and in which form. */
-function partsOf(answer: string, { decision_truth: decision, info_truth: missing }: Row) {
-  const stops = answer.includes('<stop />');
-  if (answer === '' || stops !== (decision === 'stop'))
-    return { decision: 0, content: 0, format: 0 };
-  if (stops) return { decision: 1, content: 1, format: answer === '<stop />' ? 1 : 0 };
+interface Parts extends QuestionScores {
+  readonly decision: number;
+}
+
+const fused = ({ decision, content, format }: Parts): number =>
+  decision * (1 + 2 * content) + format;
+
+const rewardOf: Readonly<Record<z.infer<typeof argsSchema>['scoring'], (parts: Parts) => number>> =
+  {
+    strict: (parts) => fused(parts) / 4,
+    fused,
+    sum: ({ decision, content, format }) => decision + content + format,
+    content: ({ content, format }) => 2 * content + format,
+    decision: ({ decision, format }) => 3 * decision + format,
+  };
+
+/** Only a question is worth grading, and only where one was to be asked. */
+const partsBy =
+  (judge: Judge | undefined) =>
+  async (answer: string, row: Row): Promise<Parts> => {
+    const stops = answer.includes('<stop />');
+    if (answer === '' || stops !== (row.decision_truth === 'stop'))
+      return { decision: 0, content: 0, format: 0 };
+    if (stops) return { decision: 1, content: 1, format: answer === '<stop />' ? 1 : 0 };
+    return { decision: 1, ...(await scoresOf(answer, row, judge)) };
+  };
+
+async function scoresOf(
+  answer: string,
+  { messages, info_truth: missing }: Row,
+  judge: Judge | undefined,
+): Promise<QuestionScores> {
+  if (judge !== undefined) {
+    const asked = [...messages, { role: 'assistant' as const, content: answer }];
+    return judge.ask(gradeQuestion(transcriptOf({ messages: asked }), missing));
+  }
   const isUseful = topicsOf(answer).some((topic) => missing.includes(topic));
   const isOneQuestion = answer.split('?').length === 2 && answer.endsWith('?');
-  return { decision: 1, content: isUseful ? 1 : 0, format: isOneQuestion ? 1 : 0 };
+  return { content: isUseful ? 1 : 0, format: isOneQuestion ? 1 : 0 };
+}
+
+/** Words know the topics of generated cases alone. */
+function assertWordsKnow({ decision_truth: decision, info_truth: missing }: Row): void {
+  const other = missing.find((topic) => questionAbout(topic) === '');
+  if (other === undefined || decision === 'stop') return;
+  throw new TaskError(
+    `The info_truth of a row is ${JSON.stringify(other)}. Without a judge, learn_to_ask compares words, and knows those of generated cases alone: set storage_type: generated, or add a judge to explorer.auxiliary_models.`,
+    { code: 'TASK_ROW' },
+  );
 }

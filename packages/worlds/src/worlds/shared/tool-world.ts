@@ -4,9 +4,11 @@ import type { Action, StepResult, World } from '@trinity-rft/environment';
 import { z } from 'zod';
 import { refuse } from './actions.js';
 
+type Result = StepResult | Promise<StepResult>;
+
 export interface WorldTool {
   readonly definition: ToolDefinition;
-  call(args: unknown): StepResult;
+  call(args: unknown): Result;
 }
 
 export interface ToolOptions<Args> {
@@ -14,7 +16,7 @@ export interface ToolOptions<Args> {
   readonly description: string;
   readonly args: z.ZodType<Args>;
   /** A text is an observation without reward. */
-  readonly run: (args: Args) => string | StepResult;
+  readonly run: (args: Args) => string | Result;
 }
 
 /** Arguments that do not fit are refused, with the reason. */
@@ -44,7 +46,7 @@ export const end = (reward: number, observation = 'Done.'): StepResult => ({
 export interface ToolWorldOptions extends Omit<World, 'tools' | 'step'> {
   readonly tools: readonly WorldTool[];
   /** What the policy says without calling a tool. */
-  readonly say: (text: string) => StepResult;
+  readonly say: (text: string) => Result;
 }
 
 export function toolWorld({ tools, say, ...world }: ToolWorldOptions): World {

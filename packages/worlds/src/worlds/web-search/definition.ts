@@ -3,6 +3,7 @@ import {
   defineEnvironment,
   nativeEnvironment,
   rowsOfSplit,
+  type Judge,
   type World,
 } from '@trinity-rft/environment';
 import { z } from 'zod';
@@ -13,6 +14,7 @@ import { rememberLast } from '../shared/remember-last.js';
 import { readRow } from '../shared/row.js';
 import { end, tool, toolAction, toolWorld } from '../shared/tool-world.js';
 import { createCorpus, type Page } from './corpus.js';
+import { agrees } from './judge.js';
 import { readFolder } from './read-folder.js';
 
 const argsSchema = z.strictObject({
@@ -39,14 +41,15 @@ export const webSearch = defineEnvironment({
   description: 'Search and read pages of a local index to answer a question.',
   args: argsSchema,
   play: { maxTurns: 10, reward: 'sum' },
+  judged: true,
   open: async (args) => {
     const pages = args.folder === undefined ? corpusOf(args).pages : await readFolder(args.folder);
     const index = fullText(pages.map(({ id, title, text }) => ({ id, text: `${title} ${text}` })));
     const byId = new Map(pages.map((page) => [page.id, page]));
     return nativeEnvironment(
-      ({ row }) => {
+      ({ row, judge }) => {
         const { question, answer } = readRow(rowSchema, row, 'web_search');
-        return searchWorld({ index, byId, question, answer });
+        return searchWorld({ index, byId, question, answer, judge });
       },
       () => index.close(),
     );
@@ -82,11 +85,19 @@ interface SearchOptions {
   readonly byId: ReadonlyMap<string, Page>;
   readonly question: string;
   readonly answer: string;
+  readonly judge: Judge | undefined;
 }
 
-function searchWorld({ index, byId, question, answer }: SearchOptions): World {
+function searchWorld({ index, byId, question, answer, judge }: SearchOptions): World {
   const opened = new Set<string>();
-  const finish = (given: string) => end(saysAnswer(given, answer) ? 1 : 0);
+  const finish = async (given: string) =>
+    end(
+      Number(
+        judge === undefined || given === ''
+          ? saysAnswer(given, answer)
+          : await judge.ask(agrees({ question, correct: answer, response: given })),
+      ),
+    );
   return toolWorld({
     instructions:
       'You answer questions by searching and reading pages. When you know the answer, call the tool answer, with the bare answer.',

@@ -1,0 +1,35 @@
+import { silentLogger } from '@trinity-rft/core/internal';
+import { manualClock } from '@trinity-rft/testing';
+import { expect, it } from 'vitest';
+import { nativeEnvironment } from '../native/native-environment.js';
+import type { Judge } from '../seam/types.js';
+import { beginEpisode } from './guarded-episode.js';
+
+const clock = manualClock();
+const { signal } = new AbortController();
+const guard = { name: 'quiz', timeoutMs: 60_000, clock, logger: silentLogger, signal };
+const question = { messages: [], parse: Number, expected: 'a number' };
+const say = { type: 'text', text: 'x' } as const;
+
+it('leaves the time of the judge out of the deadline of a step, and counts it as a wait', async () => {
+  const verdict = Promise.withResolvers<number>();
+  const judge = { ask: () => verdict.promise } as unknown as Judge;
+  const environment = nativeEnvironment((start) => ({
+    observation: 'Why?',
+    step: async () => {
+      await start.judge?.ask(question);
+      return new Promise(() => undefined);
+    },
+  }));
+  const episode = await beginEpisode(environment, { row: {}, seed: 0, judge }, guard);
+  let end: unknown;
+  const ended = episode.step(say).catch((error: unknown) => (end = error));
+  await clock.advance(600_000);
+  verdict.resolve(1);
+  await clock.advance(59_999);
+  expect(end).toBeUndefined();
+  await clock.advance(1);
+  await ended;
+  expect(end).toMatchObject({ code: 'ENVIRONMENT_TIMEOUT' });
+  expect(episode.waitedMs()).toBe(660_000);
+});

@@ -1,0 +1,81 @@
+/** The judge of a world, among the auxiliary models of the run. */
+import { EnvironmentError } from '@trinity-rft/core';
+import type { Judge } from '@trinity-rft/environment';
+import {
+  askJudge,
+  auxiliaryModel,
+  type Grader,
+  type GraderContext,
+  type WorkflowContext,
+} from '@trinity-rft/workflow';
+import { judgeLimits } from '@trinity-rft/workflow/internal';
+import { z } from 'zod';
+
+/** `judge`: false for words, else a name or position; by default the first auxiliary model. */
+export const judgeShape = {
+  judge: z
+    .union(
+      [z.string(), z.int().min(0), z.literal(false)],
+      'expected a name or a position in explorer.auxiliary_models, or false',
+    )
+    .optional(),
+  ...judgeLimits,
+};
+
+const judgeSettings = z.object(judgeShape);
+export type JudgeSettings = z.output<typeof judgeSettings>;
+
+type Context = Pick<WorkflowContext, 'auxiliaryModels' | 'runtime' | 'signal'>;
+
+/** Undefined where words decide. @throws ConfigError when there is no model of that name */
+export function judgeOf(context: Context, settings: JudgeSettings): Judge | undefined {
+  const { auxiliaryModels, runtime, signal } = context;
+  const { judge: which = auxiliaryModels.size > 0 ? 0 : false } = settings;
+  if (which === false) return undefined;
+  const judge = auxiliaryModel(auxiliaryModels, which);
+  const limits = {
+    attempts: settings.judge_attempts,
+    timeoutMs: settings.judge_timeout * 1000,
+    clock: runtime.clock,
+    signal,
+  };
+  return {
+    ask: async (question) => {
+      const { value, failure = '' } = await askJudge({ ...question, ...limits, judge });
+      if (value === undefined) throw noVerdict(judge.modelPath, failure);
+      return value;
+    },
+  };
+}
+
+type Choice = Pick<JudgeSettings, 'judge'>;
+
+/** Trinity-RFT's way to say that words decide is `llm_as_a_judge: false`. */
+export const choiceOf = (
+  { judge }: Choice,
+  rewardFnArgs: GraderContext['rewardFnArgs'],
+): Choice => ({
+  judge: rewardFnArgs['llm_as_a_judge'] === false ? false : judge,
+});
+
+/** @param expected Trinity-RFT's workflow of that name has a judge */
+export function graderOf(
+  { judge = 0 }: Choice,
+  { models, expected }: { readonly models: readonly string[]; readonly expected: boolean },
+): Grader {
+  if (judge === false) return { text: 'words' };
+  const named = typeof judge === 'string' ? judge : models[judge];
+  if (named !== undefined) return { text: `the judge ${named}` };
+  return { text: 'words', warning: expected ? noJudge : undefined };
+}
+
+const noJudge =
+  'compares answers by words, because explorer.auxiliary_models has no judge as in Trinity-RFT. Add one, or say that words are meant: workflow_args.judge: false.';
+
+const noVerdict = (name: string, failure: string): EnvironmentError =>
+  new EnvironmentError(
+    `The judge "${name}" of explorer.auxiliary_models gave no verdict: ${failure}.`,
+    {
+      code: 'JUDGE_FAILED',
+    },
+  );
