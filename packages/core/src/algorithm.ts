@@ -197,8 +197,11 @@ export interface Algorithm {
 /** What a strategy needs besides the log-probabilities of the policy. */
 export interface AlgorithmNeeds {
   readonly referenceLogprobs: boolean;
-  /** `value`: for metrics only; `gradient`: the loss differentiates it. */
-  readonly entropy: 'none' | 'value' | 'gradient';
+  /**
+   * `metric`: it is only reported, so that part of the batch will do; `value`: that of every token is
+   * read; `gradient`: the loss differentiates it.
+   */
+  readonly entropy: 'none' | 'metric' | 'value' | 'gradient';
   /** `AdvantageInput.necs`. */
   readonly necs: boolean;
   /** A critic: `ValueLossFn` trains it, `AdvantageInput.values` come from it. */

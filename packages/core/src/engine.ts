@@ -107,6 +107,13 @@ export interface TrainEngine {
    * and adds what differs. Absent where two passes cost no more.
    */
   forwardBackward?(batch: TokenBatch, expected: ExpectedLoss): Promise<ForwardPass>;
+  /**
+   * Whether this engine's own sampler drew the end of `tokens`, prompt and response of one choice, as
+   * `policyVersion`, and {@link forward} would compute to the last bit what it reported: nothing has
+   * changed the weights since, and nothing but the temperature changed the distribution.
+   * @default never
+   */
+  drew?(tokens: Int32Array, policyVersion: number): boolean;
   /** Adds to the accumulated gradient. */
   backward(pass: ForwardPass, gradients: TokenGradients): Promise<void>;
   /** One AdamW update from the accumulated gradient, which is cleared. */

@@ -44,7 +44,7 @@ export const entropyPart = (doc: PartDoc, sampledRowsOnly: boolean): EntropyPart
       const term = { loss: entropyLoss, coefficient: -entropyCoef };
       return {
         needs: {
-          entropy: entropyCoef === 0 ? 'value' : 'gradient',
+          entropy: entropyCoef === 0 ? 'metric' : 'gradient',
           expertMask: sampledRowsOnly,
         },
         open: (input, aggregation) => ({

@@ -73,7 +73,7 @@ describe('createAlgorithm', () => {
     [
       'entropy with coefficient 0',
       { ...ppo, entropyLossFn: { name: 'default' } },
-      { entropy: 'value' },
+      { entropy: 'metric' },
     ],
     [
       'entropy with a coefficient',

@@ -156,7 +156,7 @@ function make<Made, Context extends readonly unknown[]>(
 function mergeNeeds(parts: readonly Partial<AlgorithmNeeds>[]): AlgorithmNeeds {
   const flags = Object.keys(noNeeds).filter(isFlag);
   const merged = flags.map((name) => [name, parts.some((needs) => needs[name] === true)]);
-  const entropy = (['gradient', 'value'] as const).find((level) =>
+  const entropy = (['gradient', 'value', 'metric'] as const).find((level) =>
     parts.some((needs) => needs.entropy === level),
   );
   return { ...noNeeds, ...Object.fromEntries(merged), entropy: entropy ?? 'none' };

@@ -151,9 +151,9 @@ function words(needs: Partial<AlgorithmNeeds>): readonly string[] {
   const entropy =
     needs.entropy === 'gradient'
       ? ['gradient of the entropy']
-      : needs.entropy === 'value'
-        ? ['entropy']
-        : [];
+      : (needs.entropy ?? 'none') === 'none'
+        ? []
+        : ['entropy'];
   return [...flags.map((need) => needWords[need]), ...entropy];
 }
 

@@ -11,6 +11,7 @@ import type { Link } from '@trinity-rft/worker-link';
 import type { EngineFacts, EngineMethods, WorkerOptions } from '../protocol/engine-calls.js';
 import { packBatch, transferables } from '../protocol/packing.js';
 import { planSamplerThreads } from '../sample/sampler-threads.js';
+import { DrawnTexts } from './drawn-texts.js';
 import { SamplerPool } from './sampler-pool.js';
 
 /**
@@ -31,10 +32,11 @@ export async function connectEngine(
     throw error;
   }
   const pool = createPool(link, start, options, facts);
+  const drawn = new DrawnTexts();
   const engine = {
     capabilities: { ...capabilities, referenceModel: options.reference },
-    trainer: remoteTrainer(link, pool),
-    sampler: remoteSampler(pool, facts),
+    trainer: remoteTrainer(link, pool, drawn),
+    sampler: remoteSampler(pool, drawn, facts),
     close: () =>
       pool.close(
         cancelled('The engine was closed before this call was answered.', 'shutdown'),
@@ -60,8 +62,13 @@ function createPool(
   });
 }
 
-function remoteTrainer(link: Link<EngineMethods>, pool: SamplerPool): TrainEngine {
+function remoteTrainer(
+  link: Link<EngineMethods>,
+  pool: SamplerPool,
+  drawn: DrawnTexts,
+): TrainEngine {
   return {
+    drew: (tokens, version) => drawn.has(tokens, version),
     forward: async (batch, options = {}) => {
       const call = { batch: packBatch(batch), options };
       return { batch, ...(await link.call('forward', call, { transfer: transferables(call) })) };
@@ -76,16 +83,29 @@ function remoteTrainer(link: Link<EngineMethods>, pool: SamplerPool): TrainEngin
       };
       await link.call('backward', call, { transfer: transferables(call) });
     },
-    step: (options) => link.call('step', options),
-    publish: () => link.call('publish'),
+    step: (options) => {
+      drawn.trained();
+      return link.call('step', options);
+    },
+    publish: () => {
+      drawn.published();
+      return link.call('publish');
+    },
     save: (directory, { optimizer, merged = true }) =>
       link.call('save', { directory, optimizer, merged }),
-    load: (directory) => link.call('load', { directory }),
+    load: (directory) => {
+      drawn.trained();
+      return link.call('load', { directory });
+    },
     stats: () => pool.stats(),
   };
 }
 
-function remoteSampler(pool: SamplerPool, { maxModelLen }: EngineFacts): Sampler {
+function remoteSampler(
+  pool: SamplerPool,
+  drawn: DrawnTexts,
+  { maxModelLen }: EngineFacts,
+): Sampler {
   let policyVersion = -1;
   return {
     maxModelLen,
@@ -93,9 +113,14 @@ function remoteSampler(pool: SamplerPool, { maxModelLen }: EngineFacts): Sampler
       return policyVersion;
     },
     sample: (prompt, options, signal, onTokens) =>
-      withOwnAbort(signal, (abort) => pool.sample(prompt, options, abort, onTokens)),
+      withOwnAbort(signal, async (abort) => {
+        const sequences = await pool.sample(prompt, options, abort, onTokens);
+        drawn.sampled(prompt, options, sequences);
+        return sequences;
+      }),
     score: (row, signal) => withOwnAbort(signal, (abort) => pool.score(row, abort.signal)),
     adopt: async (source, version) => {
+      drawn.adopted(version, source.kind === 'published');
       await pool.adopt(source, version);
       policyVersion = version;
     },

@@ -45,19 +45,24 @@ export function dataMetrics(
 /** For rollouts the mismatch between sampler and trainer, and the entropy. */
 export function outputMetrics(
   batch: PackedBatch,
-  { currentLogprobs, entropy }: ModelOutputs,
+  outputs: ModelOutputs,
   { rollouts }: Pick<AlgorithmNeeds, 'rollouts'>,
 ): Metrics {
+  const { entropy } = outputs;
   return {
-    ...(rollouts ? mismatchMetrics(currentLogprobs, batch) : {}),
+    ...(rollouts ? mismatchMetrics(outputs, batch) : {}),
     ...(entropy ? entropyMetrics(entropy, batch) : {}),
   };
 }
 
 /**
- * |sampler - trainer| over trained tokens that were sampled, as log-probabilities and as probabilities.
+ * |sampler - trainer| over trained tokens that were sampled and that the trainer computed, as
+ * log-probabilities and as probabilities.
  */
-function mismatchMetrics(logprobs: Float32Array, batch: PackedBatch): Metrics {
+function mismatchMetrics(
+  { currentLogprobs: logprobs, computed }: ModelOutputs,
+  batch: PackedBatch,
+): Metrics {
   const { oldLogprobs } = batch.static;
   const actionMask = batch.sampledMask;
   let count = 0;
@@ -66,7 +71,7 @@ function mismatchMetrics(logprobs: Float32Array, batch: PackedBatch): Metrics {
   let maxProb = 0;
   let sumProb = 0;
   for (let i = 0; i < actionMask.length; i++) {
-    if (!actionMask[i]) continue;
+    if (!actionMask[i] || computed?.[i] === 0) continue;
     const log = Math.abs(logprobs[i]! - oldLogprobs[i]!);
     const prob = Math.abs(Math.exp(logprobs[i]!) - Math.exp(oldLogprobs[i]!));
     count++;

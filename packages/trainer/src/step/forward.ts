@@ -3,12 +3,15 @@ import type { AlgorithmNeeds, TrainEngine, ValueEngine } from '@trinity-rft/core
 import type { ExpectedLoss, ForwardPass, ValuePass } from '@trinity-rft/core/internal';
 import { assertFinite } from './assert-finite.js';
 import type { PackedBatch } from './pack.js';
+import { recordedPass } from './recorded.js';
 import type { Stopwatch } from './stopwatch.js';
 
 /** Per-token numbers are in the layout of the loss, and finite where they are trained on. [N] */
 export interface ModelOutputs extends OtherOutputs {
   readonly pass: ForwardPass;
   readonly currentLogprobs: Float32Array;
+  /** 1 = computed, 0 = as the sampler recorded it. @default all were computed */
+  readonly computed?: Float32Array;
   readonly entropy?: Float32Array;
   readonly necs?: Float32Array;
 }
@@ -23,6 +26,7 @@ export interface ForwardOptions {
   readonly engine: TrainEngine;
   readonly critic?: ValueEngine;
   readonly needs: AlgorithmNeeds;
+  readonly step: number;
   readonly time: Stopwatch;
   /** Given what the other models say: the loss, if it is known before the policy's pass. */
   readonly expected: (others: OtherOutputs) => ExpectedLoss | undefined;
@@ -34,7 +38,7 @@ export interface ForwardOptions {
  */
 export async function forwardBatch(
   batch: PackedBatch,
-  { engine, critic, needs, time, expected }: ForwardOptions,
+  { engine, critic, needs, step, time, expected }: ForwardOptions,
 ): Promise<ModelOutputs> {
   const { tokens } = batch;
   const reference = needs.referenceLogprobs
@@ -46,16 +50,17 @@ export async function forwardBatch(
     critic: valuePass && { pass: valuePass, values: batch.toLoss(valuePass.values) },
   };
   const loss = engine.forwardBackward && expected(others);
-  const pass = await time(
-    'forward',
+  const compute = (): Promise<ForwardPass> =>
     engine.forwardBackward && loss
       ? engine.forwardBackward(tokens, loss)
-      : engine.forward(tokens, { entropy: needs.entropy !== 'none', necs: needs.necs }),
-  );
+      : engine.forward(tokens, { entropy: needs.entropy !== 'none', necs: needs.necs });
+  const recorded = await time('forward', recordedPass(batch, { engine, needs, step }));
+  const pass = recorded?.pass ?? (await time('forward', compute()));
   const outputs: ModelOutputs = {
     ...others,
     pass,
     currentLogprobs: batch.toLoss(pass.logprobs),
+    computed: recorded && batch.toLoss(recorded.computed),
     entropy: pass.entropy && batch.toLoss(pass.entropy),
     necs: pass.necs && batch.toLoss(pass.necs),
   };

@@ -28,6 +28,8 @@ export interface PackedCall {
  */
 export interface PackedBatch {
   readonly tokens: TokenBatch;
+  /** Those rows. */
+  readonly experiences: readonly Experience[];
   /** Rows of the loss. */
   readonly calls: readonly PackedCall[];
   /** Everything of {@link LossInput} that the experiences themselves say. */
@@ -69,6 +71,7 @@ export function packBatch(
   };
   return {
     tokens: { rows: experiences.map(tokenRow) },
+    experiences,
     calls,
     static: {
       offsets: Int32Array.from([0, ...calls.map(({ end }) => end)]),

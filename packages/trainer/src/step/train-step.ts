@@ -84,6 +84,7 @@ async function learn(lease: Lease, options: TrainStepOptions): Promise<TrainStep
     engine,
     critic: critic?.engine,
     needs,
+    step,
     time,
     expected: (others) =>
       trainsActor && algorithm.expectedLoss

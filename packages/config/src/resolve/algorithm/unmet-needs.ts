@@ -34,7 +34,7 @@ const requirements: readonly Requirement[] = [
     keys: ['entropy_loss_fn', 'entropy_loss_fn_args'],
   },
   {
-    isNeeded: ({ entropy }) => entropy === 'value',
+    isNeeded: ({ entropy }) => entropy === 'value' || entropy === 'metric',
     isMet: ({ entropy }) => entropy,
     reason: ['reads the entropy of each token', 'computes none'],
     fix: 'Choose another advantage_fn',

@@ -1,0 +1,52 @@
+/** What the sampler drew with the weights that are being trained. */
+import { hash } from 'node:crypto';
+
+import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/internal';
+
+/** Told of every call of an engine, in their order. */
+export class DrawnTexts {
+  /** The training weights are those that were published last. */
+  #arePublished = false;
+  /** As which the sampler has the training weights. */
+  #version: number | undefined;
+  readonly #digests = new Set<string>();
+
+  published(): void {
+    this.#arePublished = true;
+  }
+
+  /** @param own the weights that were published last */
+  adopted(version: number, own: boolean): void {
+    if (own ? this.#arePublished : version === this.#version)
+      this.#begin(own ? version : undefined);
+  }
+
+  /** The training weights changed. */
+  trained(): void {
+    this.#arePublished = false;
+    this.#begin(undefined);
+  }
+
+  sampled(prompt: Int32Array, options: SamplingOptions, drawn: readonly SampledSequence[]): void {
+    if (!isWholeDistribution(options)) return;
+    for (const { tokens, policyVersion } of drawn)
+      if (policyVersion === this.#version) this.#digests.add(digest([...prompt, ...tokens]));
+  }
+
+  /** See `TrainEngine.drew`. */
+  has(tokens: Int32Array, version: number): boolean {
+    return version === this.#version && this.#digests.has(digest(tokens));
+  }
+
+  #begin(version: number | undefined): void {
+    this.#version = version;
+    this.#digests.clear();
+  }
+}
+
+/** Nothing but the temperature changed the distribution. */
+const isWholeDistribution = ({ topP = 1, topK = -1, minTokens = 0, grammar }: SamplingOptions) =>
+  topP === 1 && topK === -1 && minTokens === 0 && !grammar;
+
+const digest = (tokens: ArrayLike<number>): string =>
+  hash('sha1', new Uint8Array(Int32Array.from(tokens).buffer));

@@ -1,0 +1,108 @@
+/** What the sampler recorded, in place of a forward pass that would compute the same again. */
+import type { AlgorithmNeeds, Experience, TrainEngine } from '@trinity-rft/core';
+import { EngineError, responseLength, uid, type ForwardPass } from '@trinity-rft/core/internal';
+import type { PackedBatch } from './pack.js';
+
+export interface RecordedOptions {
+  readonly engine: TrainEngine;
+  readonly needs: AlgorithmNeeds;
+  /** From 1. */
+  readonly step: number;
+}
+
+/** A pass of which only some rows were computed. */
+export interface RecordedPass {
+  readonly pass: ForwardPass;
+  /** 1 = a response token that was computed, in the layout of the engine. [N] */
+  readonly computed: Float32Array;
+}
+
+/** One row in so many is computed all the same: in the course of the steps, each in its turn. */
+const checkedEvery = 16;
+/** Sampler and trainer of the embedded engine agree to 1e-5 where their kernels sum differently. */
+const tolerance = 1e-4;
+
+/**
+ * The pass of a batch of which the engine would compute what its sampler reported. A sample of the rows is computed and compared;
+ * entropies that are only reported are those of the sample, and their mean elsewhere.
+ * @throws EngineError naming an experience whose log-probabilities differ
+ */
+export async function recordedPass(
+  batch: PackedBatch,
+  { engine, needs, step }: RecordedOptions,
+): Promise<RecordedPass | undefined> {
+  const readsPass = needs.necs || needs.entropy === 'value' || needs.entropy === 'gradient';
+  if (readsPass || !isOwn(batch, engine)) return undefined;
+  const rows = rowsOf(batch);
+  const trained = rows.filter(({ experience }) => experience.actionMask.includes(1));
+  const every = Math.min(checkedEvery, trained.length);
+  const checked = trained.filter((_, i) => i % every === step % every);
+  const found = await engine.forward(
+    { rows: checked.flatMap(({ index }) => batch.tokens.rows[index] ?? []) },
+    { entropy: needs.entropy === 'metric' },
+  );
+  const offsets = Int32Array.from([0, ...rows.map(({ end }) => end)]);
+  const logprobs = new Float32Array(offsets.at(-1) ?? 0);
+  const computed = new Float32Array(logprobs.length);
+  const entropy =
+    found.entropy && new Float32Array(logprobs.length).fill(meanOf(found.entropy, checked));
+  for (const { experience, start } of rows) logprobs.set(experience.logprobs, start);
+  for (const [i, row] of checked.entries()) {
+    const [from, to] = [found.offsets[i], found.offsets[i + 1]];
+    assertSame(row.experience, found.logprobs.subarray(from, to));
+    logprobs.set(found.logprobs.subarray(from, to), row.start);
+    entropy?.set(found.entropy?.subarray(from, to) ?? [], row.start);
+    computed.fill(1, row.start, row.end);
+  }
+  return { pass: { batch: batch.tokens, offsets, logprobs, entropy }, computed };
+}
+
+/** A row of the engine. */
+interface Row {
+  readonly index: number;
+  readonly experience: Experience;
+  /** Its first response token in the layout of the engine. */
+  readonly start: number;
+  readonly end: number;
+}
+
+function rowsOf({ experiences }: PackedBatch): readonly Row[] {
+  let end = 0;
+  return experiences.map((experience, index) => {
+    const start = end;
+    end += responseLength(experience);
+    return { index, experience, start, end };
+  });
+}
+
+/** The engine's sampler drew every trained token with the weights that are being trained. */
+function isOwn({ calls }: PackedBatch, engine: TrainEngine): boolean {
+  return calls.every(({ experience, span: { start, end, policyVersion } }) => {
+    const { tokens, promptLength, actionMask } = experience;
+    return (
+      !actionMask.subarray(start, end).includes(1) ||
+      engine.drew?.(tokens.subarray(0, promptLength + end), policyVersion)
+    );
+  });
+}
+
+/** Over the trained tokens of rows that lie one after the other. */
+function meanOf(numbers: Float32Array, rows: readonly Row[]): number {
+  const mask = rows.flatMap(({ experience }) => [...experience.actionMask]);
+  const trained = numbers.filter((_, i) => mask[i] === 1);
+  return trained.reduce((sum, x) => sum + x, 0) / trained.length;
+}
+
+function assertSame(experience: Experience, computed: Float32Array): void {
+  const { actionMask, logprobs } = experience;
+  const differs = (x: number, i: number): boolean =>
+    actionMask[i] === 1 && !(Math.abs(x - (logprobs[i] ?? NaN)) <= tolerance);
+  const token = computed.findIndex(differs);
+  if (token < 0) return;
+  const name = uid(experience.eid);
+  throw new EngineError(
+    `Response token ${token} of experience ${name} has the log-probability ${logprobs[token]}, but the weights that sampled it give ${computed[token]}; expected at most ${tolerance} between them. ` +
+      'Leave the log-probabilities of model calls as they were recorded; if nothing changed them, please report this.',
+    { code: 'RECORDED_LOGPROBS_DIFFER', details: { uid: name, token } },
+  );
+}
