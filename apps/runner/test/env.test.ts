@@ -41,6 +41,9 @@ it('writes tasks, and conversations of the solver', async () => {
   const { messages } = JSON.parse(first) as { messages: { role: string; content: string }[] };
   expect(messages.map(({ role }) => role).slice(0, 3)).toEqual(['system', 'user', 'assistant']);
   expect(messages.at(-1)?.content).toMatch(/^```(?:left|down|right|up)```$/);
+  await mainHere('env', 'solve', 'tool_call', '-n', '1', '-o', file);
+  const row = JSON.parse(readFileSync(file, 'utf8')) as { tools: { type: string }[] };
+  expect(row.tools[0]?.type).toBe('function');
   const rows = await mainHere('env', 'tasks', 'countdown', '-n', '2', '--split', 'eval');
   expect(rows.stdout.trim().split('\n')).toHaveLength(2);
 });

@@ -1,6 +1,7 @@
 /** One world, one seed: demonstrations, warm-up, training, and the evaluation before and after. */
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { chatTemplates } from '../../../packages/chat/src/index.ts';
 import { createModel, run, solveTasks } from '../../../packages/launcher/src/index.ts';
 import { readCurve } from '../../../packages/monitor/src/index.ts';
 import type { Ground } from './grounds.ts';
@@ -17,94 +18,126 @@ export interface Interval {
 export interface Learned {
   readonly before: Interval;
   readonly after: Interval;
-  /** Of the training, without warm-up and evaluation. */
-  readonly minutes: number;
+  readonly warmup: Cost;
+  readonly training: Cost;
   readonly weights: string;
 }
 
-const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
-const adam = { betas: [0.9, 0.95], weight_decay: 0 };
+export interface Cost {
+  readonly minutes: number;
+  /** Of all cores. */
+  readonly cpuMinutes: number;
+}
 
-export async function learnWorld(
-  root: string,
-  name: string,
-  ground: Ground,
-  seed: number,
-): Promise<Learned> {
-  const directory = path.join(root, `${name.replaceAll(' ', '-')}-${seed}`);
+export interface Place {
+  readonly directory: string;
+  readonly ground: Ground;
+  readonly seed: number;
+  /** Where the progress of a run is written. */
+  readonly write: (text: string) => void;
+}
+
+export async function learnWorld(place: Place): Promise<Learned> {
+  const { directory, ground, seed } = place;
   await mkdir(directory, { recursive: true });
-  const place = { directory, ground, seed };
   const text = await writeDemonstrations(place);
   await createModel({
     directory: path.join(directory, 'model'),
-    tokenizer: { characters: [...new Set(text)].join(''), words: ground.words },
+    tokenizer: {
+      characters: [...new Set(text + printable)].join(''),
+      words: wordsOf(text, ground),
+      chatTemplate: ground.chatTemplate ?? chatTemplates.minimal,
+    },
     config: ground.model,
     seed,
     initializerRange: 0.05,
   });
-  const warm = await stage(place, 'warmup', 'model', warmup(ground));
+  const [warm, warmup] = await timed(() => stage(place, 'warmup', 'model', warmupOf(ground)));
   const before = await score(place, 'before', warm);
-  const start = performance.now();
-  const trained = await stage(place, 'train', warm, training(ground));
-  const minutes = (performance.now() - start) / 60_000;
+  const [trained, training] = await timed(() => stage(place, 'train', warm, trainingOf(ground)));
   const after = await score(place, 'after', trained);
-  return { before, after, minutes, weights: await sizeOf(path.join(directory, 'model')) };
+  const weights = await sizeOf(path.join(directory, 'model'));
+  return { before, after, warmup, training, weights };
 }
 
-interface Place {
-  readonly directory: string;
-  readonly ground: Ground;
-  readonly seed: number;
-}
+const printable = String.fromCodePoint(10, ...Array.from({ length: 95 }, (_, i) => 32 + i));
 
-/** Returns all text that a model may read or write. */
+/** Returns all text that they have. */
 async function writeDemonstrations({ directory, ground, seed }: Place): Promise<string> {
   const lines: string[] = [];
-  const { environment: name, args, demonstrations: count, systemPrompt } = ground;
-  for await (const { messages } of solveTasks({ name, args, count, seed: 1000 + seed })) {
+  const { environment: name, args, systemPrompt, warmup } = ground;
+  const tasks = { name, args, count: warmup.demonstrations, seed: 1000 + seed };
+  for await (const { messages, tools } of solveTasks(tasks)) {
     const shown = messages.map((message) =>
       message.role === 'system' ? { ...message, content: systemPrompt } : message,
     );
-    lines.push(JSON.stringify({ messages: shown }));
+    lines.push(JSON.stringify({ messages: shown, tools }));
   }
   await writeFile(path.join(directory, 'solved.jsonl'), `${lines.join('\n')}\n`);
-  return lines.flatMap((line) => texts(line)).join('');
+  return lines.flatMap((line) => textsOf(JSON.parse(line))).join('\n');
 }
 
-const texts = (line: string): readonly string[] =>
-  (JSON.parse(line) as { messages: { content: string }[] }).messages.map(({ content }) => content);
+/** All strings in it. */
+const textsOf = (value: unknown): readonly string[] => {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
+};
 
-const warmup = ({ warmupSteps }: Ground): Tree => ({
+/** The commonest: every other word is spelled. */
+function wordsOf(text: string, { words, marks = [] }: Ground): readonly string[] {
+  const found = Map.groupBy(text.match(words) ?? [], (word) => word);
+  const common = [...found]
+    .filter(([word, { length }]) => length >= 5 && word.length > 1)
+    .toSorted(([, a], [, b]) => b.length - a.length)
+    .slice(0, 800)
+    .map(([word]) => word);
+  return [...new Set([...marks, ...common])];
+}
+
+const adam = { betas: [0.9, 0.95], weight_decay: 0 };
+
+const warmupOf = ({ warmup: { steps, batch, learningRate } }: Ground): Tree => ({
   mode: 'train',
-  algorithm: { algorithm_type: 'sft', optimizer: { lr: 4e-3, lr_warmup_steps: 20, ...adam } },
+  algorithm: {
+    algorithm_type: 'sft',
+    optimizer: { lr: learningRate, lr_warmup_steps: 10, ...adam },
+  },
   buffer: {
-    train_batch_size: 64,
-    total_steps: warmupSteps,
+    train_batch_size: batch,
+    total_steps: steps,
     trainer_input: {
       experience_buffer: {
         storage_type: 'file',
         path: 'solved.jsonl',
-        format: { prompt_type: 'messages', messages_key: 'messages' },
+        format: {
+          prompt_type: 'messages',
+          messages_key: 'messages',
+          enable_concatenated_multi_turn: true,
+        },
         data_selector: { selector_type: 'shuffle' },
       },
     },
   },
 });
 
-const training = ({ algorithm, steps }: Ground): Tree => ({
+const trainingOf = ({ training: { algorithm, steps, batch, learningRate } }: Ground): Tree => ({
   mode: 'both',
-  algorithm: { ...algorithm, optimizer: { lr: 1e-3, lr_warmup_steps: 5, ...adam } },
-  buffer: { batch_size: 32, total_steps: steps },
+  algorithm: { ...algorithm, optimizer: { lr: learningRate, lr_warmup_steps: 5, ...adam } },
+  buffer: { batch_size: batch, total_steps: steps },
   synchronizer: { sync_method: 'memory', sync_style: 'fixed', sync_interval: 1 },
 });
 
 /** Returns the folder of the last checkpoint. */
-async function stage(
-  { directory, ground, seed }: Place,
-  name: string,
-  modelPath: string,
-  own: Tree,
-): Promise<string> {
+async function stage(place: Place, name: string, modelPath: string, own: Tree): Promise<string> {
+  const { directory, write } = place;
+  const configPath = path.join(directory, `${name}.json`);
+  await writeFile(configPath, JSON.stringify(configOf(place, name, modelPath, own), null, 1));
+  const terminal = { write, isTTY: false, columns: () => 160 };
+  const { checkpoint } = await run({ configPath, cwd: directory, terminal });
+  return checkpoint ?? path.join(directory, 'runs', 'worlds', name);
+}
+
+function configOf({ ground, seed }: Place, name: string, modelPath: string, own: Tree): Tree {
   const format = { system_prompt: ground.systemPrompt };
   const { environment, args: environment_args, workflowArgs } = ground;
   const taskset = {
@@ -114,13 +147,14 @@ async function stage(
   };
   const input = {
     default_workflow_type: 'environment_workflow',
-    taskset: { name: environment, ...taskset, task_count: 2048, task_seed: seed },
+    taskset: { name: environment, ...taskset, task_count: 4096, task_seed: seed },
     eval_tasksets: [
-      { name: 'fresh', ...taskset, task_count: 128, rollout_args: { temperature: 1 } },
+      { name: 'fresh', ...taskset, task_count: 256, rollout_args: { temperature: 1 } },
     ],
   };
   const { buffer = {}, ...rest } = own;
-  const config = {
+  const tools = { enable_auto_tool_choice: true, tool_call_parser: 'hermes' };
+  return {
     project: 'worlds',
     name,
     seed,
@@ -131,13 +165,13 @@ async function stage(
       max_response_tokens: ground.responseTokens,
     },
     buffer: { explorer_input: input, ...(buffer as Tree) },
-    explorer: { runner_per_model: 64, eval_interval: 100_000 },
+    explorer: {
+      runner_per_model: 128,
+      eval_interval: 100_000,
+      rollout_model: ground.chatTemplate === undefined ? {} : tools,
+    },
     ...rest,
   };
-  const configPath = path.join(directory, `${name}.json`);
-  await writeFile(configPath, JSON.stringify(config));
-  const { checkpoint } = await run({ configPath, cwd: directory, terminal });
-  return checkpoint ?? path.join(directory, 'runs', 'worlds', name);
 }
 
 async function score(place: Place, name: string, modelPath: string): Promise<Interval> {
@@ -149,6 +183,14 @@ async function score(place: Place, name: string, modelPath: string): Promise<Int
     return value;
   };
   return { mean: await read(''), low: await read('/ci95_low'), high: await read('/ci95_high') };
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<readonly [T, Cost]> {
+  const [start, cpu] = [performance.now(), process.cpuUsage()];
+  const result = await work();
+  const { user, system } = process.cpuUsage(cpu);
+  const minutes = (performance.now() - start) / 60_000;
+  return [result, { minutes, cpuMinutes: (user + system) / 60_000_000 }];
 }
 
 async function sizeOf(folder: string): Promise<string> {

@@ -1,5 +1,5 @@
 /** Episodes that the solver of an environment plays, as conversations to imitate. */
-import type { ChatMessage, RawTask } from '@trinity-rft/core';
+import type { ChatMessage, RawTask, ToolDefinition } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../seam/define.js';
 import type { Action, StepResult } from '../seam/types.js';
 import { written } from './action-format.js';
@@ -10,6 +10,8 @@ import { asMessage, asObservation, opening } from './messages.js';
 export interface Demonstration {
   /** As a model would have had it, with the system prompt first. */
   readonly messages: readonly ChatMessage[];
+  /** Of the episode; undefined when it has none. */
+  readonly tools: readonly ToolDefinition[] | undefined;
   /** Sum of the rewards. */
   readonly reward: number;
   readonly steps: number;
@@ -29,6 +31,7 @@ export async function demonstrate(
   episode: GuardedEpisode,
   { definition, args, row, seed, maxTurns }: DemonstrateOptions,
 ): Promise<Demonstration> {
+  const { tools } = episode;
   const messages = opening(episode);
   const solver = definition.solver?.({ row, seed }, args);
   let seen: Pick<StepResult, 'observation' | 'done'> = {
@@ -47,7 +50,7 @@ export async function demonstrate(
     seen = result;
     if (!result.done) messages.push(asObservation(result.observation, said.tool_calls?.[0]));
   }
-  return { messages, reward, steps, isDone: seen.done };
+  return { messages, tools, reward, steps, isDone: seen.done };
 }
 
 /** The answer of a model that takes this action. */

@@ -33,3 +33,21 @@ it('refuses tools that do not exist, and ends after the calls that were asked fo
   for (let left = (row?.answers.length ?? 0) - 2; left > 0; left--) await call(name);
   expect(await call(name)).toMatchObject({ done: true, reward: 0 });
 });
+
+it.each([1, 2, 3])('makes requests of level %d up, which the solver fulfils', async (level) => {
+  const { signal } = new AbortController();
+  const args = { level, rows: 'generated' };
+  const environment = await toolCall.open(args, { logger: silentLogger, signal });
+  const rows = toolCall.tasks?.({ split: 'eval', count: 100, seed: 7 }, args) ?? [];
+  expect(new Set(rows.map(({ question }) => question)).size).toBe(100);
+  for (const row of rows) {
+    expect(row['question']).not.toMatch(/[{}]/);
+    const episode = await environment.reset({ row, seed: 0 }, signal);
+    expect(episode.tools).toHaveLength(level === 1 ? 1 : 4);
+    const solver = toolCall.solver?.({ row, seed: 0 }, args) ?? (() => undefined);
+    let reward: number | undefined = 0;
+    for (let action = solver(''); action !== undefined; action = solver(''))
+      ({ reward } = await episode.step(action, signal));
+    expect(reward).toBe(1);
+  }
+});

@@ -37,11 +37,11 @@ export const addSolve: AddCommand = (env, { exitWith, write }) =>
     .action(
       exitWith(async (name: string, given: CountArguments) => {
         const { solveTasks } = await import('@trinity-rft/launcher');
-        const lines: { readonly messages: unknown }[] = [];
+        const lines: { readonly messages: unknown; readonly tools: unknown }[] = [];
         let [reward, steps] = [0, 0];
         const tasks = { split: splitOf(given), count: countOf(given), seed: seedOf(given) };
         for await (const each of solveTasks({ ...worldOf(name, given), ...tasks })) {
-          lines.push({ messages: each.messages });
+          lines.push({ messages: each.messages, tools: each.tools });
           reward += each.reward;
           steps += each.steps;
         }

@@ -12,7 +12,7 @@ import { readCommand } from './commands.js';
 import { drawHouse, type House, sayGoal, taskTypes } from './house.js';
 import { createHousehold, describeRoom } from './household.js';
 import { instructions } from './instructions.js';
-import { planOf } from './solver.js';
+import { experts, planOf } from './solver.js';
 
 const argsSchema = z.strictObject({
   /** 1: few things, and only tasks of type 1; 2: some; 3: many. */
@@ -21,6 +21,8 @@ const argsSchema = z.strictObject({
   task_types: z.array(z.int().min(1).max(6)).min(1).optional(),
   /** The reward of an episode that does not reach its goal. */
   unfinished_reward: z.number().default(0),
+  /** Of whom demonstrations are: who knows where everything is, or who looks place by place. */
+  expert: z.enum(experts).default('planner'),
 });
 type Args = z.infer<typeof argsSchema>;
 
@@ -44,7 +46,7 @@ export const household = defineEnvironment({
       (seed) => ({ seed, level: args.level, task_type: typeOf(args, seed) }),
       (row) => contentOf(houseOf(row)),
     ),
-  solver: ({ row }) => playing(planOf(houseOf(row)).map(textAction)),
+  solver: ({ row }, { expert }) => playing(planOf(houseOf(row), expert).map(textAction)),
 });
 
 const typesOf = ({ level, task_types: given }: Args): readonly number[] =>

@@ -60,6 +60,30 @@ it('reads the commands of ALFWorld and no others', () => {
   expect(readCommand('')).toBeUndefined();
 });
 
+it.each([...taskTypes.entries()])(
+  'shows how to search for what tasks of type %d, %s, need: nothing is taken unseen',
+  async (index) => {
+    const args = { level: 2, task_types: [index + 1], expert: 'search' };
+    const rows = household.tasks?.({ split: 'train', count: 10, seed: 2 }, args) ?? [];
+    const { signal } = new AbortController();
+    const environment = await household.open(args, { logger: silentLogger, signal });
+    for (const row of rows) {
+      const episode = await environment.reset({ row, seed: 0 }, signal);
+      const solver = household.solver?.({ row, seed: 0 }, args) ?? (() => undefined);
+      let seen = '';
+      let reward: number | undefined = 0;
+      for (let action = solver(''); action !== undefined; action = solver('')) {
+        const taken = /^take (.+) from/.exec(action.type === 'text' ? action.text : '')?.[1] ?? '';
+        expect(seen).toContain(taken);
+        const result = await episode.step(action, signal);
+        seen += result.observation;
+        ({ reward } = result);
+      }
+      expect(reward).toBe(1);
+    }
+  },
+);
+
 it.each([...taskTypes.entries()])('draws and solves tasks of type %d, %s', async (index, type) => {
   const args = { level: 3, task_types: [index + 1] };
   const rows = household.tasks?.({ split: 'eval', count: 15, seed: 4 }, args) ?? [];

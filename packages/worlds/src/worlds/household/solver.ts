@@ -1,23 +1,28 @@
-/** The commands that fulfil the task, by somebody who knows where everything is. */
+/** The commands that fulfil the task. */
 import { type House, kindOf } from './house.js';
 import { openable, type Treatment, treatments } from './rooms.js';
 
-export function planOf(house: House): readonly string[] {
+/** `planner` knows where everything is; `search` looks for it, place by place. */
+export const experts = ['planner', 'search'] as const;
+
+export function planOf(house: House, expert: (typeof experts)[number]): readonly string[] {
   const { type, object, target } = house.goal;
   const opened = new Set<string>();
-  const visit = (name: string): readonly string[] => {
+  const visit: Visit = (name) => {
     if (!openable.has(kindOf(name)) || opened.has(name)) return [`go to ${name}`];
     opened.add(name);
     return [`go to ${name}`, `open ${name}`];
   };
+  const find = expert === 'planner' ? visit : searching(house, visit);
   const wanted = [...house.places].filter(([name]) => kindOf(name) === object);
-  const needed = wanted.slice(0, type === 'two' ? 2 : 1);
+  const nearest = expert === 'planner' ? wanted : inOrderOf(house, wanted);
+  const needed = nearest.slice(0, type === 'two' ? 2 : 1);
   const goal = house.receptacles.find((name) => kindOf(name) === target) ?? '';
   const treatment = type in treatments ? (type as Treatment) : undefined;
   const { lamp } = house;
   const all = needed.flatMap(([name, place]) => {
-    const fetched = [...visit(place), `take ${name} from ${place}`];
-    if (lamp !== undefined) return [...fetched, `go to ${lamp.at}`, `use ${lamp.name}`];
+    const fetched = [...find(place), `take ${name} from ${place}`];
+    if (lamp !== undefined) return [...fetched, ...find(lamp.at), `use ${lamp.name}`];
     const appliance = house.receptacles.find(
       (each) => treatment !== undefined && kindOf(each) === treatments[treatment].appliance,
     );
@@ -29,6 +34,22 @@ export function planOf(house: House): readonly string[] {
   });
   return withoutStandingStill(all);
 }
+
+type Visit = (place: string) => readonly string[];
+
+/** Looks at every place before it, in the order in which the room has them. */
+function searching({ receptacles, goal }: House, visit: Visit): Visit {
+  const unseen = receptacles.filter((name) => kindOf(name) !== goal.target);
+  return (place) => {
+    const index = unseen.indexOf(place);
+    return index < 0 ? visit(place) : unseen.splice(0, index + 1).flatMap(visit);
+  };
+}
+
+type Placed = readonly [name: string, place: string];
+
+const inOrderOf = ({ receptacles }: House, things: readonly Placed[]): readonly Placed[] =>
+  things.toSorted(([, a], [, b]) => receptacles.indexOf(a) - receptacles.indexOf(b));
 
 /** Going where one already is does nothing. */
 function withoutStandingStill(commands: readonly string[]): readonly string[] {

@@ -11,6 +11,7 @@ export interface BfclFunction {
   readonly name: string;
   readonly description: string;
   readonly parameters: {
+    readonly type?: string;
     readonly properties: Readonly<Record<string, Parameter>>;
     readonly required: readonly string[];
   };

@@ -5,17 +5,21 @@ import {
   nativeEnvironment,
   rowsOfSplit,
   type StepResult,
+  type TaskRange,
   type World,
 } from '@trinity-rft/environment';
 import { z } from 'zod';
 import { playing, refuse } from '../shared/actions.js';
 import { readRow } from '../shared/row.js';
 import { areRightCalls, type Call } from './check-calls.js';
+import { drawRow } from './generate-rows.js';
 import { rowsOfLevel, type ToolCallRow } from './rows.js';
 
 const argsSchema = z.strictObject({
   /** 1: one function, 2: one of several, 3: several calls. */
   level: z.int().min(1).max(3).default(2),
+  /** 'bfcl': 370 rows of the leaderboard; 'generated': as many requests as wanted, of twelve tools. */
+  rows: z.enum(['bfcl', 'generated']).default('bfcl'),
 });
 
 const parameter = z.looseObject({
@@ -47,16 +51,26 @@ export const toolCall = defineEnvironment({
   args: argsSchema,
   play: { maxTurns: 4, reward: 'sum' },
   open: () => nativeEnvironment(({ row }) => callWorld(readRow(rowSchema, row, 'tool_call'))),
-  tasks: (range, { level }) => {
-    const rows = rowsOfLevel(level);
-    return rowsOfSplit(
-      range,
-      (seed) => ({ ...rows[seed % rows.length] }),
-      ({ id, question }) => `${String(id)} ${String(question)}`,
-    );
-  },
+  tasks: (range, { level, rows }) =>
+    rows === 'generated' ? generated(range, level) : bfcl(range, level),
   solver: ({ row }) => playing(rightCalls(row)),
 });
+
+function bfcl(range: TaskRange, level: number): readonly RawTask[] {
+  const rows = rowsOfLevel(level);
+  return rowsOfSplit(
+    range,
+    (seed) => ({ ...rows[seed % rows.length] }),
+    ({ id, question }) => `${String(id)} ${String(question)}`,
+  );
+}
+
+const generated = (range: TaskRange, level: number): readonly RawTask[] =>
+  rowsOfSplit(
+    range,
+    (seed) => ({ ...drawRow(level, seed) }),
+    ({ question }) => String(question),
+  );
 
 /** Calls are noted, not made. The right number of calls ends the episode. */
 function callWorld({ question, functions, answers }: ToolCallRow): World {
