@@ -48,9 +48,9 @@ export const grounds: Readonly<Record<string, Ground>> = {
     systemPrompt: 'walk',
     model: { ...size, maxPositions: 128 },
     words: /```|up|down|left|right|\nWhat is your next step\?|[A-Z_][ \n]/g,
-    marks: ['You cannot go ', ': the lake ends there.', 'That is no step. Write '].concat(
-      ['No action found. Write one as ```{action}```'],
-    ),
+    marks: ['You cannot go ', ': the lake ends there.', 'That is no step. Write '].concat([
+      'No action found. Write one as ```{action}```',
+    ]),
     promptTokens: 120,
     responseTokens: 8,
     warmup: { demonstrations: 512, steps: 48, batch: 32, learningRate: 4e-3 },
@@ -77,9 +77,10 @@ export const grounds: Readonly<Record<string, Ground>> = {
     systemPrompt: 'call',
     model: { ...size, maxPositions: 128 },
     words: /[A-Za-z_]+|\d+/g,
-    marks: ['<tool_call>{"name": "', '", "arguments": {"', '": "', '": ', '", "', ', "'].concat(
-      ['"}}</tool_call>', '}}</tool_call>'],
-    ),
+    marks: ['<tool_call>{"name": "', '", "arguments": {"', '": "', '": ', '", "', ', "'].concat([
+      '"}}</tool_call>',
+      '}}</tool_call>',
+    ]),
     chatTemplate: `{%- for tool in tools or [] %}{{- tool.function.name + '\\n' }}{%- endfor %}${chatTemplates.minimal}`,
     promptTokens: 84,
     responseTokens: 40,

@@ -26,9 +26,10 @@ export function drawRow(level: number, seed: number): ToolCallRow {
 }
 
 function ask({ name, parameters, requests }: Told, random: Random): Asked {
-  const drawn = Object.entries(parameters).map(
-    ([key, { values }]): readonly [string, Value] => [key, pick(values, random)],
-  );
+  const drawn = Object.entries(parameters).map(([key, { values }]): readonly [string, Value] => [
+    key,
+    pick(values, random),
+  ]);
   const words = drawn.reduce(
     (text, [key, value]) => text.replace(`{${key}}`, String(value)),
     pick(requests, random),
