@@ -46,6 +46,7 @@ describe('redactText', () => {
     ['postgres://me:pw@host/db', 'postgres://me:[redacted]@host/db'],
     ['use sk-abcdefgh12345', 'use [redacted]'],
     ['the key rk_abcdefgh12345 of a run', 'the key [redacted] of a run'],
+    ['/r/a/rk_eyJhIjoxfQ.abcdefghij0123456789/v1', '/r/a/[redacted]/v1'],
     ['adminKey: ak_abcdefgh12345', 'adminKey: [redacted]'],
     ['authorization: Bearer abc', 'authorization: Bearer [redacted]'],
   ])('takes the secret out of %s', (text, expected) => {

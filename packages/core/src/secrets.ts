@@ -42,7 +42,7 @@ export function isSecretName(name: string): boolean {
 
 /** Prefixes of keys issued by model hubs, cloud services and our endpoint; and bearer tokens. */
 const keyLooks =
-  /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|github_pat_|xox[bp]-)[A-Za-z0-9_-]{8,}|AKIA[A-Z0-9]{16}\b)|(?<=\bBearer )[^\s"',]+/g;
+  /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|github_pat_|xox[bp]-)[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{16,})?|AKIA[A-Z0-9]{16}\b)|(?<=\bBearer )[^\s"',]+/g;
 
 /** Shorter ones are words, and replacing them would garble texts. */
 const shortestSecret = 8;

@@ -41,7 +41,7 @@ export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
    * @default an address that only `endpoint().fetch` can reach
    */
   readonly mounted?: Pick<EndpointMount, 'baseURL' | 'apiKey'> &
-    Partial<Pick<EndpointMount, 'fetch'>>;
+    Partial<Pick<EndpointMount, 'fetch' | 'keyedBaseURL'>>;
   /**
    * Called with every call of the endpoint, and awaited before its client gets anything of the
    * answer. An error fails the call.

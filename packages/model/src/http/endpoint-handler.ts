@@ -9,6 +9,7 @@ import { responseRoutes } from '../protocols/responses/route.js';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
 import { createRequestDeduplication } from '../protocols/shared/request-deduplication.js';
 import type { Route, RouteContext } from '../protocols/shared/route.js';
+import { withoutKey } from './keys.js';
 
 export interface EndpointHandlerOptions extends Omit<ResponsesContext, 'deduplication'> {
   /** Ends every call. */
@@ -55,7 +56,7 @@ export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHa
 }
 
 function findRoute(request: Request): Route<ResponsesContext> {
-  const { pathname } = new URL(request.url);
+  const pathname = withoutKey(new URL(request.url).pathname);
   const segments = pathname.replace(/\/+$/, '').split('/');
   const atPath = routes.filter((route) => endsWith(segments, route.segments));
   const found = atPath.find(({ method }) => method === request.method);

@@ -21,15 +21,31 @@ export function digestOf(key: string): string {
 
 /**
  * The keys of a request, from `Authorization: Bearer` and `x-api-key`: none, one, or two that
- * differ. `x-rollout-key` comes before both, for programs that fill them with a key of their own.
+ * differ. `x-rollout-key` and the path come before both, for programs that fill them with a key of
+ * their own.
  */
-export function keysOf({ headers }: Request): readonly string[] {
-  const rollout = headers.get('x-rollout-key')?.trim() || undefined;
-  if (rollout !== undefined) return [rollout];
-  const bearer = /^bearer +(\S+)$/i.exec(headers.get('authorization')?.trim() ?? '')?.[1];
-  const other = headers.get('x-api-key')?.trim() || undefined;
-  return [...new Set([bearer, other])].filter((key) => key !== undefined);
+export function keysOf({ headers, url }: Request): readonly string[] {
+  const header = (name: string) => headers.get(name)?.trim() || undefined;
+  const ofRollout = differing(header('x-rollout-key'), keyInPath(url));
+  if (ofRollout.length > 0) return ofRollout;
+  const bearer = /^bearer +(\S+)$/i.exec(header('authorization') ?? '')?.[1];
+  return differing(bearer, header('x-api-key'));
 }
+
+const differing = (...keys: readonly (string | undefined)[]): readonly string[] =>
+  [...new Set(keys)].filter((key) => key !== undefined);
+
+/** `/<key>/v1` */
+const keySegment = /\/(rk_[\w.-]+)(?=\/v1(?:[/?#]|$))/;
+
+const keyInPath = (url: string): string | undefined => keySegment.exec(url)?.[1];
+
+/** The address at which the key need not be sent. */
+export const withKey = (baseURL: string, apiKey: string): string =>
+  baseURL.replace(/(?=\/v1$)/, `/${apiKey}`);
+
+/** As other addresses of the rollout are, and as messages may show it. */
+export const withoutKey = (path: string): string => path.replace(keySegment, '');
 
 /** Keys that carry text which only their signer can have put there. */
 export interface SignedKeys {

@@ -6,7 +6,7 @@ import { ModelError, type Clock } from '@trinity-rft/core';
 import type { JsonObject } from '../protocols/shared/request/fields.js';
 import { errorResponse } from '../protocols/shared/answer/error-response.js';
 import { readBody } from '../protocols/shared/request/body.js';
-import { createSignedKeys, digestOf, keysOf } from './keys.js';
+import { createSignedKeys, digestOf, keysOf, withoutKey } from './keys.js';
 
 /** Runs of a task that a rollout makes, from `firstRun` on. */
 export interface ScoredRuns {
@@ -63,7 +63,7 @@ export function createRewardRoute({ score, rewardKey, runtime }: RewardRouteOpti
   return {
     keyFor: (rollout, runs) => keys.sign(JSON.stringify({ rollout, runs })),
     answer: (request) => {
-      const { pathname } = new URL(request.url);
+      const pathname = withoutKey(new URL(request.url).pathname);
       const ofAll = rewardDigest !== undefined && /^\/v1\/rewards\/?$/.test(pathname);
       const rollout = /\/r\/([\w-]+)\/v1\/rewards\/?$/.exec(pathname)?.[1];
       if (rollout === undefined && !ofAll) return undefined;

@@ -118,7 +118,7 @@ function onlyKey(request: Request, { keyMissing }: Refusals): string {
   if (key === undefined) throw unauthorized(isContextual(request) ? rolloutUnknown : keyMissing);
   if (second === undefined) return key;
   throw unauthorized(
-    'The request has two different keys, in Authorization and in x-api-key. Expected one. Send either.',
+    'The request has two different keys. Expected one. Send it in Authorization or in x-api-key; or, where those hold a key of the client, in x-rollout-key or in the address.',
   );
 }
 

@@ -97,6 +97,29 @@ describe('a mounted rollout', () => {
     );
   });
 
+  it('is found by the key in its address, whatever key the client sends, and names it nowhere', async () => {
+    const server = await open();
+    const { model } = scripted(['one<|im_end|>', 'two<|im_end|>']);
+    const mount = server.mount({ rollout: 'a', handler: model.handler });
+    const { apiKey, keyedBaseURL, fetch: inside } = mount;
+    expect(keyedBaseURL).toBe(`${server.url}/r/a/${apiKey}/v1`);
+    for (const fetch of [globalThis.fetch, inside])
+      await say(new OpenAI({ baseURL: keyedBaseURL, apiKey: 'EMPTY', fetch, maxRetries: 0 }));
+    expect(model.extractExperiencesFromHistory()).toHaveLength(2);
+    const other = server.mount({ rollout: 'b', handler: model.handler });
+    const refused = [
+      [404, `${keyedBaseURL}/nothing`, {}],
+      [401, `${keyedBaseURL}/models`, { 'x-rollout-key': other.apiKey }],
+      [401, keyedBaseURL.replace('/r/a/', '/r/b/'), {}],
+      [401, `${keyedBaseURL.replace(apiKey, 'rk_wrong')}/models`, {}],
+    ] as const;
+    for (const [status, url, headers] of refused) {
+      const response = await fetch(url, { headers });
+      expect(response.status).toBe(status);
+      expect(await response.text()).not.toContain(apiKey);
+    }
+  });
+
   it('aborts the request of a client that disconnects', async () => {
     const server = await open();
     const gone = Promise.withResolvers<unknown>();

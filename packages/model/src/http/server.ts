@@ -4,7 +4,7 @@ import { CancelledError } from '@trinity-rft/core/internal';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
 import { createCors } from './cors.js';
 import { createApp, dispatch } from './dispatch.js';
-import { newKey, newRolloutId } from './keys.js';
+import { newKey, newRolloutId, withKey } from './keys.js';
 import { defaultLimits, type EndpointLimits } from './limits.js';
 import { closeServer, createNodeServer, listen } from './node-server.js';
 import { rolloutRefusals, type Refusals } from './refusals.js';
@@ -53,6 +53,8 @@ export interface EndpointMount {
   readonly baseURL: string;
   /** Invalid once the rollout is unmounted: 409 for a while, then 401. */
   readonly apiKey: string;
+  /** `http://HOST:PORT/r/<rollout>/<key>/v1`, as secret as the key. */
+  readonly keyedBaseURL: string;
   /** The same endpoint without a socket, with the same check of the key. */
   readonly fetch: typeof globalThis.fetch;
   unmount(): void;
@@ -132,7 +134,8 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
       };
       closers.add(unmount);
       signal?.addEventListener('abort', unmount);
-      return { baseURL: `${url}/r/${rollout}/v1`, apiKey, fetch, unmount };
+      const baseURL = `${url}/r/${rollout}/v1`;
+      return { baseURL, apiKey, keyedBaseURL: withKey(baseURL, apiKey), fetch, unmount };
     },
     close: async () => {
       closed = true;

@@ -9,6 +9,11 @@ export interface EndpointAddress {
   readonly baseURL: string;
   /** Belongs to this run and becomes invalid when the run ends. */
   readonly apiKey: string;
+  /**
+   * The address with the key in it, as secret as the key: for clients that send a key of their own.
+   * Undefined for models of other services, and where there is no HTTP address.
+   */
+  readonly keyedBaseURL?: string | undefined;
   /** Goes into the `model` field of requests, although any other value is accepted too. */
   readonly model: string;
   /** Serves the same endpoint in process, in place of the global `fetch`. */
@@ -78,6 +83,7 @@ const noTimeoutMs = 2 ** 31 - 1;
 export function createAgentEndpoint({
   baseURL,
   apiKey,
+  keyedBaseURL,
   model,
   fetch,
 }: EndpointAddress): AgentEndpoint {
@@ -85,6 +91,7 @@ export function createAgentEndpoint({
   return {
     baseURL,
     apiKey,
+    keyedBaseURL,
     model,
     fetch,
     openai: () => ({ baseURL, apiKey, fetch, maxRetries, timeout: noTimeoutMs }),
