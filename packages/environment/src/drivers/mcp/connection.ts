@@ -29,6 +29,12 @@ export interface McpConnection {
     args: Readonly<Record<string, unknown>>,
     patience: Patience,
   ): Promise<{ readonly text: string; readonly refused: boolean }>;
+  /**
+   * Resolves when every answer has come, and none that nobody waits for: a call that arrived twice has
+   * changed the server's state unseen.
+   * @throws EnvironmentError, CancelledError
+   */
+  settle(patience: Patience): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -45,12 +51,14 @@ export async function connectMcp(
   const name = nameOf(server);
   const client = new sdk.Client({ name: 'trinity-rft', version: '1' });
   const { transport, lastWords } = openTransport(sdk, server, folder);
+  const strays = countStrays(transport);
   const options = { timeout: patience.ms, maxTotalTimeout: patience.ms, signal: patience.signal };
   const close = (): Promise<void> => client.close().catch(() => undefined);
   try {
     await client.connect(transport, options);
     const tools = await listTools(client, options);
-    return { tools, call: caller(sdk, client, name, lastWords), close };
+    const settle = settler(sdk, client, name, strays);
+    return { tools, call: caller(sdk, client, name, lastWords), settle, close };
   } catch (error) {
     await close();
     if (patience.signal.aborted) throw cancelled(patience.signal);
@@ -98,6 +106,45 @@ function openTransport(sdk: Sdk, server: McpServer, folder: string) {
   });
   return { transport: transport as Transport, lastWords: () => words.trim() };
 }
+
+/** Counts answers to what was not asked, or was answered before. */
+function countStrays(transport: Transport): () => number {
+  const asked = new Set<string | number>();
+  let strays = 0;
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) => {
+    if ('method' in message && 'id' in message) asked.add(message.id);
+    return send(message, options);
+  };
+  // The client keeps this handler beside its own.
+  transport.onmessage = (message) => {
+    if ('method' in message || message.id === undefined) return;
+    if (!asked.delete(message.id)) strays++;
+  };
+  return () => strays;
+}
+
+/** Answers over one connection come in order, so that of a ping comes after all others. */
+function settler(
+  { McpError }: Sdk,
+  client: Client,
+  name: string,
+  strays: () => number,
+): McpConnection['settle'] {
+  return async ({ ms, signal }) => {
+    try {
+      await client.ping({ timeout: ms, maxTotalTimeout: ms, signal });
+    } catch (error) {
+      if (signal.aborted) throw cancelled(signal);
+      const isAnswer = error instanceof McpError && error.code === methodNotFound;
+      if (!isAnswer) throw failed(name, 'ping', error, '');
+    }
+    if (strays() > 0) throw outOfOrder(name);
+  };
+}
+
+/** Of JSON-RPC: a server that has no ping answers all the same. */
+const methodNotFound = -32_601;
 
 async function listTools(client: Client, options: object): Promise<readonly Tool[]> {
   const tools: Tool[] = [];
@@ -156,6 +203,12 @@ const notStarted = (name: string, cause: unknown, lastWords: string): Environmen
     'ENVIRONMENT_START_FAILED',
     `The MCP server ${name} did not start: ${describeError(cause)}. Run the command, or open the address, by hand.${said(lastWords)}`,
     cause,
+  );
+
+const outOfOrder = (name: string): EnvironmentError =>
+  broken(
+    'ENVIRONMENT_ORDER',
+    `The MCP server ${name} answered a request twice, so it may have acted twice. See its log, and what stands in between.`,
   );
 
 const failed = (name: string, tool: string, cause: unknown, lastWords: string): EnvironmentError =>

@@ -152,6 +152,7 @@ function mcpEpisode<Args>(
   const patience = (signal: AbortSignal) => ({ ms: timeout * 1000, signal });
 
   const grade = async (answer: string | undefined, signal: AbortSignal): Promise<number> => {
+    if (calls.length > 0) await connection.settle(patience(signal));
     const end = { ...start, calls: [...calls], answer };
     const late = () => noVerdict(options.name, `not within ${timeout} s`);
     return within(patience(signal), late, () => verdict(options, end, args));

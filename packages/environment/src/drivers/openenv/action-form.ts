@@ -43,9 +43,8 @@ async function fetchSchema(
   const late = () =>
     broken('ENVIRONMENT_DEADLINE', `GET ${address} was not answered in ${patience.ms / 1000} s.`);
   return within(patience, late, async (signal) => {
-    const response = await get(address, { ...headers, ...bearer(key) }, signal);
-    const body = await response.text();
-    if (!response.ok) throw refused(address, response.status, body);
+    const { ok, status, body } = await get(address, { ...headers, ...bearer(key) }, signal);
+    if (!ok) throw refused(address, status, body);
     const read = z.string().transform(parseJson).pipe(schemaAnswer).safeParse(body);
     if (read.success) return read.data;
     throw broken(
@@ -60,7 +59,8 @@ export const bearer = (key: string | undefined): Readonly<Record<string, string>
 
 async function get(url: string, headers: Record<string, string>, signal: AbortSignal) {
   try {
-    return await fetch(url, { headers, signal });
+    const response = await fetch(url, { headers, signal });
+    return { ok: response.ok, status: response.status, body: await response.text() };
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
     throw broken(

@@ -1,0 +1,9 @@
+/** In place of a program: its input and output go to the proxy that listens on the port of the first argument. */
+import { connect } from 'node:net';
+
+const [port, ...args] = process.argv.slice(2);
+const socket = connect(Number(port), '127.0.0.1');
+socket.write(`${JSON.stringify(args)}\n`);
+process.stdin.pipe(socket).pipe(process.stdout);
+socket.on('close', () => process.exit(1));
+socket.on('error', () => process.exit(1));
