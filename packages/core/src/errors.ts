@@ -59,7 +59,8 @@ export class WorkflowError extends TrinityError {}
 export class RewardError extends TrinityError {}
 /**
  * An environment, or the server or process behind it, broke: it says nothing about the policy, so the
- * run is dropped, counted and tried again, never trained.
+ * run is tried again, then dropped and counted, never trained. Where an action broke it, `details` has
+ * the number of the `step`, and `action`, a number that equal actions share.
  */
 export class EnvironmentError extends TrinityError {
   override readonly retryable: boolean = true;

@@ -14,6 +14,7 @@ import type {
   RowFeedback,
 } from '@trinity-rft/core/internal';
 import type { DynamicSampling } from './dynamic-sampling.js';
+import type { EnvironmentCircuits } from './runs/environment-circuits.js';
 import type { TaskOutcome } from './runs/outcome.js';
 import type { RunSettings } from './runs/run-attempt.js';
 import type { StartTaskOptions } from './runs/start-task.js';
@@ -46,9 +47,11 @@ export interface ExplorerSettings extends RunSettings {
 /** What making the runs of tasks needs. */
 export interface TaskRunnerOptions extends Omit<
   StartTaskOptions,
-  'settings' | 'timeLimit' | 'onLateResult'
+  'settings' | 'timeLimit' | 'onLateResult' | 'circuits'
 > {
   readonly settings: ExplorerSettings;
+  /** What is known of environments that fail. @default nothing that another explorer found out */
+  readonly circuits?: EnvironmentCircuits;
 }
 
 export interface ExplorerOptions extends TaskRunnerOptions {

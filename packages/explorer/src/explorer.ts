@@ -11,6 +11,7 @@ import { createFailureGuard, type FailureGuard } from './failure-guard.js';
 import { createFeedbackLine, type FeedbackLine } from './feedback.js';
 import { cutOffMetrics, rolloutMetrics } from './metrics/rollout-metrics.js';
 import { exploredOf, type Explored } from './pipeline.js';
+import { createEnvironmentCircuits } from './runs/environment-circuits.js';
 import type { TaskOutcome } from './runs/outcome.js';
 import { assertNotStopped } from './runs/run-attempt.js';
 import { rewardDeadline } from './runs/reward-deadline.js';
@@ -93,9 +94,11 @@ function lateGroups({ lateRewards: rewards, settings, runtime }: ExplorerOptions
 /** At most `concurrency` attempts are in flight, whichever steps and evaluations they belong to. */
 function taskRunner(options: ExplorerOptions, timeLimits: TimeLimits): TaskRunner {
   const { settings, runtime } = options;
+  const circuits = options.circuits ?? createEnvironmentCircuits({ settings, ...runtime });
   let late = 0;
   const startTask = taskStarter({
     ...options,
+    circuits,
     timeLimit: (task) => timeLimits.limit(task),
     onLateResult: () => void late++,
     rewardDeadline: options.lateRewards && rewardDeadline(settings, runtime.clock),
@@ -105,7 +108,7 @@ function taskRunner(options: ExplorerOptions, timeLimits: TimeLimits): TaskRunne
     runTasks: (tasks) => Promise.all(tasks.map((task) => startTask(task).outcome)),
     exploreTasks: async (tasks) => {
       const running = tasks.map(startTask);
-      const outcomes = await waitForEnough(running, overRollout, runtime.clock);
+      const outcomes = await waitForEnough(running, overRollout, circuits.clock);
       return outcomes.map((outcome) => usableOutcome(outcome, overRollout));
     },
     takeLateResults: () => {

@@ -3,7 +3,7 @@ export { keyMetrics } from './metrics/eval-metrics.js';
 export { expectedBestOfDraws } from './metrics/pass-at-n.js';
 export { runPipeline } from './pipeline.js';
 export { currentRun } from './runs/current-run.js';
-export type { OnPause } from './runs/environment-circuits.js';
+export { createEnvironmentCircuits, type OnPause } from './runs/environment-circuits.js';
 export { createPauseMeter } from './runs/pause-meter.js';
 export { taskStarter, type RunningTask } from './runs/start-task.js';
 export { isPending } from './late-groups.js';

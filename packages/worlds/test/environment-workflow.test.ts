@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Experience } from '@trinity-rft/core';
+import { EnvironmentError, type Experience } from '@trinity-rft/core';
 import { defineEnvironment, nativeEnvironment, type World } from '@trinity-rft/environment';
 import { createEnvironments } from '@trinity-rft/environment/internal';
 import { scriptedModel, tryWorkflow, type ScriptedAnswer } from '@trinity-rft/workflow';
@@ -123,6 +123,34 @@ it.each([
   const played = play([answer]);
   await expect(played).rejects.toMatchObject({ name: 'EnvironmentError', code });
   await expect(played).rejects.toThrow(message);
+});
+
+it('says at which action the environment broke, in words and for the explorer to compare', async () => {
+  const errorOf = (...answers: readonly string[]) =>
+    play(answers).then(
+      () => undefined,
+      (error: unknown) => error as EnvironmentError,
+    );
+  const [first, again, later] = await Promise.all([
+    errorOf('<break>'),
+    errorOf('<break>'),
+    errorOf('<right>', '<break>'),
+  ]);
+  expect(first?.message).toBe('Environment "corridor" failed at step 1 (the action "break").');
+  expect(again?.details).toEqual(first?.details);
+  expect(later?.details).toEqual({ ...first?.details, step: 2 });
+  const gone = () => {
+    throw new EnvironmentError('The server is gone.', { code: 'GONE' });
+  };
+  const driven = play(
+    ['<right>'],
+    {},
+    world((base) => ({ ...base, step: gone })),
+  );
+  await expect(driven).rejects.toMatchObject({
+    code: 'GONE',
+    message: 'The server is gone. It was at step 1 (the action "right").',
+  });
 });
 
 it('counts a state that cannot be told as a broken environment', async () => {

@@ -65,7 +65,7 @@ const explorerShape = {
   ),
   max_task_timeout: maybe(
     float({ above: 0 }),
-    'Seconds for all runs of a task together, from its first attempt on, retries included; those that have ended then count. Default: no limit but those of the attempts.',
+    'Seconds for all runs of a task together, from its first attempt on, retries included; those that have ended then count. Waiting for an environment that fails is left out. Default: no limit but those of the attempts.',
     as('maxTaskTimeoutMs', (seconds: number | null) =>
       seconds === null ? undefined : milliseconds(seconds),
     ),
@@ -141,7 +141,7 @@ const explorerShape = {
       wait_after_min: field(
         float({ min: 0 }),
         30,
-        'Seconds of grace for the others once so many have ended.',
+        'Seconds of grace for the others once so many have ended, without those in which runs wait for an environment that fails.',
         as('waitAfterMinMs', milliseconds),
       ),
       return_partial_tasks: field(
@@ -162,7 +162,7 @@ const explorerShape = {
       max_in_row: field(
         int({ min: 1 }),
         8,
-        'Failures in a row, of at least two tasks, after which all runs in the environment wait until it answers.',
+        'Failures in a row after which all runs in the environment wait until it answers: of at least two tasks, or of one while no other was answered.',
       ),
       max_wait: field(
         float({ above: 0 }),

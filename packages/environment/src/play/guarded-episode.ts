@@ -8,6 +8,7 @@ import {
 } from '@trinity-rft/core';
 import {
   createStoppableClock,
+  deriveSeed,
   isUsableReward,
   usableReward,
   type StoppableClock,
@@ -20,7 +21,7 @@ import type {
   Judge,
   StepResult,
 } from '../seam/types.js';
-import { within } from '../waiting/within.js';
+import { shorten, within } from '../waiting/within.js';
 
 export interface GuardOptions {
   /** As messages name it. */
@@ -75,12 +76,17 @@ export async function beginEpisode(
   const from = { ...start, judge };
   const episode = await ask('reset', (signal) => reset(ready, from, { ...options, signal }));
   const close = (): Promise<void> => closeEpisode(episode, options);
+  let steps = 0;
   return {
     observation: episode.observation,
     instructions: episode.instructions,
     tools: episode.tools,
-    step: async (action) =>
-      checked(await ask('step', (signal) => episode.step(action, signal)), options),
+    step: (action) => {
+      const place = placeOf(++steps, action);
+      return atAction(place, async () =>
+        checked(await ask(place.text, (signal) => episode.step(action, signal)), options),
+      );
+    },
     grade: async () => {
       if (episode.grade === undefined) return undefined;
       return finite((await ask('grade', async (signal) => episode.grade?.(signal))) ?? 0, options);
@@ -89,6 +95,34 @@ export async function beginEpisode(
     waitedMs: () => waitedMs,
     close,
   };
+}
+
+/** Where in an episode the environment broke. */
+interface Place {
+  readonly step: number;
+  /** Equal for equal actions. */
+  readonly action: number;
+  readonly text: string;
+}
+
+function placeOf(step: number, action: Action): Place {
+  const written =
+    action.type === 'text' ? action.text : `${action.name}(${JSON.stringify(action.arguments)})`;
+  const text = `step ${step} (the action ${JSON.stringify(shorten(written, 80))})`;
+  return { step, action: deriveSeed(0, written), text };
+}
+
+/** Tells the explorer, which sees whether another attempt breaks at the same place. */
+async function atAction<T>({ step, action, text }: Place, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) throw error;
+    const { code, message, cause, details } = error;
+    const place = message.includes(text) ? '' : ` It was at ${text}.`;
+    const where = { ...details, step, action };
+    throw new EnvironmentError(`${message}${place}`, { code, cause, details: where });
+  }
 }
 
 /** The judge has limits of its own. */

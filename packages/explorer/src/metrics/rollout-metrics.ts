@@ -10,10 +10,11 @@ const failureKinds = [
   'timed_out',
   'prompt_too_long',
   'environment_failed',
+  'environment_crashed',
   'service_failed',
 ] as const;
 
-/** Names under `rollout/`. Failed runs are counted, and left out of means. */
+/** Names under `rollout/`, and `time/wait_environment`. Failed runs are counted, and left out of means. */
 export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: number): Metrics {
   const runs = outcomes.flatMap((outcome) => outcome.runs);
   const perTask = outcomes.map(taskMetrics).filter((metrics) => Object.keys(metrics).length > 0);
@@ -38,6 +39,10 @@ export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: 
     'rollout/attempts/environment_failed': outcomes.reduce(
       (sum, { environmentFailures = 0 }) => sum + environmentFailures,
       0,
+    ),
+    'time/wait_environment': Math.max(
+      0,
+      ...outcomes.map(({ environmentWaitSeconds = 0 }) => environmentWaitSeconds),
     ),
     ...(identical !== undefined && { 'rollout/identical_group_share': identical }),
     ...gatherMetrics(perTask, 'rollout'),

@@ -9,7 +9,8 @@ import {
 import { CancelledError } from '@trinity-rft/core/internal';
 
 /**
- * `environment_failed`: the environment broke, whatever the policy did in it. `service_failed`: a tool
+ * `environment_failed`: the environment broke, whatever the policy did in it. `environment_crashed`: the
+ * same action broke it in several attempts. `service_failed`: a tool
  * or service that the agent called, not the agent. `cancelled`: the explore step did not wait for the
  * run.
  */
@@ -18,6 +19,7 @@ export type FailureKind =
   | 'timed_out'
   | 'prompt_too_long'
   | 'environment_failed'
+  | 'environment_crashed'
   | 'service_failed'
   | 'cancelled';
 

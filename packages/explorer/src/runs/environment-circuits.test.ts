@@ -3,9 +3,11 @@ import { testRuntime, type TestRuntime, testTask } from '@trinity-rft/testing';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { expect, it } from 'vitest';
 import { rolloutMetrics } from '../metrics/rollout-metrics.js';
+import { createEnvironmentCircuits } from './environment-circuits.js';
 import { isOk, type TaskOutcome } from './outcome.js';
 import type { AttemptKey, RunSettings } from './run-attempt.js';
 import { taskStarter } from './start-task.js';
+import { waitForEnough } from './wait-for-enough.js';
 
 const experience = createExperience({
   tokens: [1, 2],
@@ -23,10 +25,13 @@ const task = (taskId: number, repeatTimes = 2): Task =>
     index: { taskset: 'set', row: taskId },
   });
 
-/** Tasks in an environment that fails whenever `isDown` says so. */
+const gone = (details = {}) =>
+  new EnvironmentError('The server is gone.', { code: 'GONE', details });
+
+/** Tasks in an environment that fails whenever `isDown` says so, or throws. */
 function play(
   tasks: readonly Task[],
-  isDown: (runtime: TestRuntime, task: number) => boolean,
+  isDown: (runtime: TestRuntime, task: number) => boolean | Promise<boolean>,
   settings: Partial<RunSettings> = {},
 ) {
   const runtime = testRuntime();
@@ -35,11 +40,18 @@ function play(
   const begun = runtime.clock.now();
   const definition = defineWorkflow({
     name: 'w',
-    run: (context) => {
-      if (isDown(runtime, Number(context.task.taskId)))
-        throw new EnvironmentError('The server is gone.', { code: 'GONE' });
+    run: async (context) => {
+      if (await isDown(runtime, Number(context.task.taskId))) throw gone();
       return [experience];
     },
+  });
+  const circuits = createEnvironmentCircuits({
+    settings,
+    onPause: (what) => {
+      pauses.push(what);
+      return () => pauses.push('over');
+    },
+    ...runtime,
   });
   const start = taskStarter({
     settings: { maxTimeoutMs: 1000, maxRetryTimes: 0, concurrency: 16, ...settings },
@@ -55,14 +67,12 @@ function play(
     },
     workflow: () => definition,
     rewardFn: () => undefined,
-    onPause: (what) => {
-      pauses.push(what);
-      return () => pauses.push('over');
-    },
+    circuits,
     runtime,
     signal: new AbortController().signal,
   });
-  const outcomes = Promise.all(tasks.map((each) => start(each).outcome));
+  const overRollout = { ratio: 0.5, waitAfterMinMs: 30_000, returnPartialTasks: false };
+  const outcomes = waitForEnough(tasks.map(start), overRollout, circuits.clock);
   outcomes.catch(() => undefined);
   const seconds = (): number => (runtime.clock.now() - begun) / 1000;
   return { outcomes, runtime, keys, pauses, seconds };
@@ -128,4 +138,90 @@ it('ends with a clear error when the environment has been down for too long', as
       'Environment "w" has failed for 90 s (explorer.environment_failures.max_wait). Mend it and start the run again: it continues where it was.',
     cause: { code: 'GONE' },
   });
+});
+
+it('waits with the only task of a batch, and names its row when that takes too long', async () => {
+  const settings = { environmentFailures: { maxRetryTimes: 1, maxInRow: 4, maxWaitMs: 90_000 } };
+  let isDown = true;
+  const short = play([task(3)], () => isDown, settings);
+  await short.runtime.clock.advance(60_000);
+  isDown = false;
+  await short.runtime.clock.advance(30_000);
+  expect(kinds(await short.outcomes)).toEqual(['ok', 'ok']);
+  const long = play([task(3)], () => true, settings);
+  await long.runtime.clock.advance(100_000);
+  await expect(long.outcomes).rejects.toThrow(
+    /it continues where it was\. Only row 3 of task set "set" was tried: if it alone breaks/,
+  );
+});
+
+it('stops the clocks of a task while its runs wait, and counts the seconds', async () => {
+  const { outcomes, runtime } = play(
+    [task(0), task(1), task(2)],
+    async ({ clock }, id) => {
+      if (clock.now() < 100_000) return true;
+      // One task is done; the grace for the others is 30 s, and the task may take 50.
+      await clock.sleep(id * 20_000);
+      return false;
+    },
+    {
+      maxTimeoutMs: 1e6,
+      maxTaskTimeoutMs: 50_000,
+      environmentFailures: { maxRetryTimes: 1, maxInRow: 6, maxWaitMs: 1e6 },
+    },
+  );
+  await runtime.clock.advance(300_000);
+  expect(kinds(await outcomes)).toEqual(Array.from({ length: 6 }, () => 'ok'));
+  const [first] = await outcomes;
+  expect(first?.environmentWaitSeconds).toBeGreaterThanOrEqual(100);
+  expect(first?.seconds).toBeLessThan(1);
+  expect(rolloutMetrics(await outcomes, 0)['time/wait_environment']).toBe(
+    first?.environmentWaitSeconds,
+  );
+});
+
+it('knows what other tasks with the same circuits have found out', async () => {
+  const runtime = testRuntime();
+  const settings = { environmentFailures: { maxRetryTimes: 0, maxInRow: 2, maxWaitMs: 1000 } };
+  const { of } = createEnvironmentCircuits({ settings, ...runtime });
+  const { signal } = new AbortController();
+  for (const each of [task(0), task(1)]) {
+    const admission = await of('w').enter(each, signal);
+    admission.end({ error: gone(), isRepeated: false });
+  }
+  expect([of('w').isPaused(), of('other').isPaused()]).toEqual([true, false]);
+});
+
+it('drops a run whose action always breaks the environment, by a name of its own', async () => {
+  const settings = { environmentFailures: { maxRetryTimes: 8, maxInRow: 8, maxWaitMs: 1e6 } };
+  const { outcomes, runtime, keys, pauses } = play(
+    [task(0, 6), task(1, 6)],
+    (_, id) => {
+      if (id === 0) throw gone({ step: 2, action: 77 });
+      return false;
+    },
+    settings,
+  );
+  await runtime.clock.advance(0);
+  const ended = await outcomes;
+  expect(new Set(kinds(ended))).toEqual(new Set(['environment_crashed', 'ok']));
+  expect([keys.length, pauses]).toEqual([6 * 3 + 6, []]);
+  expect(rolloutMetrics(ended, 0)).toMatchObject({
+    'rollout/runs/environment_crashed': 6,
+    'rollout/runs/environment_failed': 0,
+    'rollout/attempts/environment_failed': 18,
+  });
+  expect(runtime.logger.messages('warn').join('\n')).toContain(
+    'is dropped: the same action broke its environment in 3 attempts',
+  );
+});
+
+it('goes on trying a run that breaks the environment at another action each time', async () => {
+  let action = 0;
+  const { outcomes, runtime } = play([task(0, 1), task(1, 1)], (_, id) => {
+    if (id === 0 && action < 6) throw gone({ step: 2, action: action++ });
+    return false;
+  });
+  await runtime.clock.advance(60_000);
+  expect(kinds(await outcomes)).toEqual(['ok', 'ok']);
 });

@@ -1,11 +1,18 @@
 /** An environment that fails again and again is left alone until it answers; its runs wait. */
-import { describeError, EnvironmentError, type Clock, type Logger } from '@trinity-rft/core';
+import {
+  describeError,
+  EnvironmentError,
+  type Clock,
+  type Logger,
+  type Task,
+} from '@trinity-rft/core';
+import { createStoppableClock, type StoppableClock } from '@trinity-rft/core/internal';
 
 /** By the names of a configuration's section `explorer.environment_failures`. */
 export interface EnvironmentFailures {
   /** Further attempts of a run whose environment fails while it does not fail for others. */
   readonly maxRetryTimes: number;
-  /** Failures in a row, of at least two tasks, after which the runs wait. */
+  /** Failures in a row after which the runs wait, unless the environment answers other tasks. */
   readonly maxInRow: number;
   /** How long they wait before the run ends. */
   readonly maxWaitMs: number;
@@ -21,7 +28,7 @@ export const defaultEnvironmentFailures: EnvironmentFailures = {
 export type OnPause = (what: string) => () => void;
 
 export interface CircuitOptions {
-  readonly settings: EnvironmentFailures;
+  readonly settings: { readonly environmentFailures?: EnvironmentFailures };
   readonly clock: Clock;
   readonly logger: Logger;
   /** @default only the log knows */
@@ -31,7 +38,13 @@ export interface CircuitOptions {
 /**
  * What became of an attempt: `answered` when it succeeded, `unknown` when it ended for another reason.
  */
-export type Answer = 'answered' | 'unknown' | EnvironmentError;
+export type Answer = 'answered' | 'unknown' | Breakdown;
+
+interface Breakdown {
+  readonly error: EnvironmentError;
+  /** The attempt before broke the environment by the same action: it is the action, or both. */
+  readonly isRepeated: boolean;
+}
 
 /** An attempt that may begin. */
 export interface Admission {
@@ -42,26 +55,43 @@ export interface Admission {
 }
 
 export interface EnvironmentCircuit {
+  /** The runs of a task begin. @returns to be called when all of them have ended */
+  join(task: Task): () => void;
   /**
    * Resolves when an attempt may begin: at once, or when it is its turn to find out whether the
    * environment answers again.
-   * @param task the same for all runs of a task
    * @throws EnvironmentError `ENVIRONMENT_DOWN` when it has failed for too long; the signal's reason
    */
-  enter(task: string, signal: AbortSignal): Promise<Admission>;
+  enter(task: Task, signal: AbortSignal): Promise<Admission>;
   /** Attempts wait now. */
   isPaused(): boolean;
 }
 
 /** One circuit for each environment; all tasks of a process share them. */
-export function createEnvironmentCircuits(
-  options: CircuitOptions,
-): (environment: string) => EnvironmentCircuit {
+export interface EnvironmentCircuits {
+  of(environment: string): EnvironmentCircuit;
+  /** For limits of tasks: it stands still while runs wait for an environment. */
+  readonly clock: StoppableClock;
+}
+
+export function createEnvironmentCircuits(options: CircuitOptions): EnvironmentCircuits {
   const circuits = new Map<string, EnvironmentCircuit>();
-  return (environment) => {
-    const known = circuits.get(environment) ?? new Circuit(environment, options);
-    circuits.set(environment, known);
-    return known;
+  const clock = createStoppableClock(options.clock);
+  const onPause: OnPause = (what) => {
+    const goOn = clock.stop();
+    const end = options.onPause?.(what);
+    return () => {
+      goOn();
+      end?.();
+    };
+  };
+  return {
+    clock,
+    of: (environment) => {
+      const known = circuits.get(environment) ?? new Circuit(environment, { ...options, onPause });
+      circuits.set(environment, known);
+      return known;
+    },
   };
 }
 
@@ -80,7 +110,10 @@ interface Pause {
 class Circuit implements EnvironmentCircuit {
   readonly #environment: string;
   readonly #options: CircuitOptions;
-  readonly #tasks = new Set<string>();
+  /** Tasks of the failures in a row. */
+  readonly #tasks = new Set<Task>();
+  /** Tasks during which no other one was answered. */
+  readonly #alone = new Set<Task>();
   #inRow = 0;
   #lastError: EnvironmentError | undefined;
   #pause: Pause | undefined;
@@ -91,13 +124,18 @@ class Circuit implements EnvironmentCircuit {
     this.#options = options;
   }
 
-  async enter(task: string, signal: AbortSignal): Promise<Admission> {
+  join(task: Task): () => void {
+    this.#alone.add(task);
+    return () => void this.#alone.delete(task);
+  }
+
+  async enter(task: Task, signal: AbortSignal): Promise<Admission> {
     for (;;) {
       signal.throwIfAborted();
       const pause = this.#pause;
       if (pause === undefined) return this.#admit(task, undefined);
       const now = this.#options.clock.now();
-      const { maxWaitMs } = this.#options.settings;
+      const { maxWaitMs } = this.#settings();
       if (now >= pause.since + maxWaitMs) throw this.#down();
       if (!pause.isProbed && now >= pause.probeAt) return this.#admit(task, pause);
       const until = pause.isProbed ? Infinity : pause.probeAt;
@@ -109,32 +147,37 @@ class Circuit implements EnvironmentCircuit {
     return this.#pause !== undefined;
   }
 
-  #admit(task: string, probed: Pause | undefined): Admission {
+  #settings(): EnvironmentFailures {
+    return this.#options.settings.environmentFailures ?? defaultEnvironmentFailures;
+  }
+
+  #admit(task: Task, probed: Pause | undefined): Admission {
     if (probed) probed.isProbed = true;
     return {
       isCurrent: () => this.#pause === probed,
       end: (answer) => {
         if (probed && probed === this.#pause) this.#probed(probed, answer);
-        if (answer === 'answered') this.#close();
-        else if (answer !== 'unknown') this.#count(task, answer);
+        if (answer === 'answered') this.#answered(task);
+        else if (answer !== 'unknown' && !answer.isRepeated) this.#count(task, answer.error);
       },
     };
   }
 
   #probed(pause: Pause, answer: Answer): void {
-    if (answer instanceof EnvironmentError)
-      pause.backOffMs = Math.min(2 * pause.backOffMs, longestProbeMs);
+    if (typeof answer === 'object') pause.backOffMs = Math.min(2 * pause.backOffMs, longestProbeMs);
     pause.probeAt = this.#options.clock.now() + pause.backOffMs;
     pause.isProbed = false;
     this.#tell();
   }
 
-  #count(task: string, error: EnvironmentError): void {
+  #count(task: Task, error: EnvironmentError): void {
     this.#inRow++;
     this.#tasks.add(task);
     this.#lastError = error;
-    const { settings, clock, logger, onPause } = this.#options;
-    if (this.#pause || this.#inRow < settings.maxInRow || this.#tasks.size < 2) return;
+    const { clock, logger, onPause } = this.#options;
+    const settings = this.#settings();
+    if (this.#pause || this.#inRow < settings.maxInRow) return;
+    if (this.#tasks.size < 2 && !this.#alone.has(task)) return;
     const cause = describeError(error);
     logger.warn(
       `Environment "${this.#environment}" failed ${this.#inRow} times in a row, so its runs wait until it answers, at most ${settings.maxWaitMs / 1000} s: ${cause}`,
@@ -148,7 +191,8 @@ class Circuit implements EnvironmentCircuit {
     };
   }
 
-  #close(): void {
+  #answered(task: Task): void {
+    for (const other of this.#alone) if (other !== task) this.#alone.delete(other);
     this.#inRow = 0;
     this.#tasks.clear();
     if (!this.#pause) return;
@@ -180,9 +224,15 @@ class Circuit implements EnvironmentCircuit {
   }
 
   #down(): EnvironmentError {
-    const { maxWaitMs } = this.#options.settings;
+    const { maxWaitMs } = this.#settings();
+    const [task, ...others] = this.#tasks;
+    const { taskset, row } = task?.index ?? { taskset: '', row: 0 };
+    const hint =
+      others.length === 0
+        ? ` Only row ${row} of task set "${taskset}" was tried: if it alone breaks the environment, take it out.`
+        : '';
     return new EnvironmentError(
-      `Environment "${this.#environment}" has failed for ${maxWaitMs / 1000} s (explorer.environment_failures.max_wait). Mend it and start the run again: it continues where it was.`,
+      `Environment "${this.#environment}" has failed for ${maxWaitMs / 1000} s (explorer.environment_failures.max_wait). Mend it and start the run again: it continues where it was.${hint}`,
       { code: 'ENVIRONMENT_DOWN', cause: this.#lastError },
     );
   }

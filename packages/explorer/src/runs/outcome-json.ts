@@ -34,17 +34,20 @@ interface OutcomeJson {
   readonly retries: number;
   readonly timeouts: number;
   readonly environmentFailures?: number;
+  readonly environmentWaitSeconds?: number;
   readonly isCutOff?: boolean;
   readonly seconds: number;
 }
 
 export function toTaskResult({ task, runs, ...counts }: TaskOutcome): TaskResult {
-  const { retries, timeouts, environmentFailures, isCutOff, seconds } = counts;
+  const { retries, timeouts, environmentFailures, environmentWaitSeconds } = counts;
+  const { isCutOff, seconds } = counts;
   const outcome: OutcomeJson = {
     runs: runs.map(runJson),
     retries,
     timeouts,
     environmentFailures,
+    environmentWaitSeconds,
     isCutOff,
     seconds,
   };

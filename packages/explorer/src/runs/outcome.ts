@@ -30,6 +30,8 @@ export interface TaskOutcome {
   readonly timeouts: number;
   /** Attempts that the environment ended by failing. @default 0 */
   readonly environmentFailures?: number;
+  /** How long its runs waited for an environment that fails; not part of `seconds`. @default 0 */
+  readonly environmentWaitSeconds?: number;
   /** How long its attempts took, for the limit of later ones. @default nothing is known */
   readonly attempts?: readonly AttemptTime[];
   /** The explore step did not wait for the runs that have the kind `cancelled`. @default false */

@@ -114,12 +114,14 @@ export interface Attempt {
 
 export type AttemptResult =
   | { readonly status: 'ok'; readonly runs: readonly SuccessfulRun[] }
-  | {
-      readonly status: 'failed';
-      readonly kind: FailureKind;
-      readonly error: Error;
-      readonly seconds: number;
-    };
+  | FailedAttempt;
+
+export interface FailedAttempt {
+  readonly status: 'failed';
+  readonly kind: FailureKind;
+  readonly error: Error;
+  readonly seconds: number;
+}
 
 /** Rejects only when the explorer itself is stopped. */
 export function runAttempt(attempt: Attempt, options: AttemptOptions): Promise<AttemptResult> {

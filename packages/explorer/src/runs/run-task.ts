@@ -1,5 +1,6 @@
 /** All runs of a task: failed ones are retried, and the last failure is part of the outcome. */
 import { EnvironmentError, TrinityError, type Task } from '@trinity-rft/core';
+import { createStoppableClock } from '@trinity-rft/core/internal';
 import { classifyFailure, isWorthRetrying, type FailureKind } from './classify-failure.js';
 import {
   defaultEnvironmentFailures,
@@ -7,6 +8,7 @@ import {
   type Admission,
   type Answer,
   type EnvironmentCircuit,
+  type EnvironmentCircuits,
 } from './environment-circuits.js';
 import type { RunRange } from './finish-runs.js';
 import type { AttemptTime, RunOutcome, TaskOutcome } from './outcome.js';
@@ -17,7 +19,9 @@ import {
   type Attempt,
   type AttemptOptions,
   type AttemptResult,
+  type FailedAttempt,
 } from './run-attempt.js';
+import { createBreakages } from './breakages.js';
 import { createTaskEnd, untilAborted, type TaskEnd } from './task-end.js';
 
 export interface RunTaskOptions extends AttemptOptions {
@@ -28,8 +32,8 @@ export interface RunTaskOptions extends AttemptOptions {
    * cancelled, those that have ended keep their outcomes. @default never
    */
   readonly cutOff?: AbortSignal;
-  /** That of the environment of that name. @default each run finds out by itself */
-  readonly circuits?: (environment: string) => EnvironmentCircuit;
+  /** @default each run finds out by itself that its environment fails */
+  readonly circuits?: EnvironmentCircuits;
 }
 
 /**
@@ -37,9 +41,12 @@ export interface RunTaskOptions extends AttemptOptions {
  * does is in the outcome.
  */
 export async function runTask(task: Task, options: RunTaskOptions): Promise<TaskOutcome> {
-  const { definition, runtime, settings, cutOff } = options;
-  const start = runtime.clock.now();
-  const end = createTaskEnd({ ...settings, runtime, cutOff });
+  const { definition, settings, cutOff } = options;
+  const clock = options.circuits?.clock ?? createStoppableClock(options.runtime.clock);
+  const start = clock.now();
+  const stoppedBefore = clock.stoppedMs();
+  const end = createTaskEnd({ ...settings, clock, cutOff });
+  const leave = circuitOf(task, options)?.join(task);
   const ranges: readonly RunRange[] = definition.canRepeat
     ? [{ firstRun: 0, count: task.repeatTimes }]
     : Array.from({ length: task.repeatTimes }, (_, run) => ({ firstRun: run, count: 1 }));
@@ -57,15 +64,22 @@ export async function runTask(task: Task, options: RunTaskOptions): Promise<Task
       timeouts: attempts.filter(({ isLate }) => isLate).length,
       attempts,
       isCutOff: runs.some((run) => run.status === 'failed' && run.kind === 'cancelled'),
-      seconds: (runtime.clock.now() - start) / 1000,
+      environmentWaitSeconds: (clock.stoppedMs() - stoppedBefore) / 1000,
+      seconds: (clock.now() - start) / 1000,
     };
   } finally {
+    leave?.();
     end.close();
   }
 }
 
 interface RunOptions extends RunTaskOptions {
   readonly end: TaskEnd;
+}
+
+interface RetryOptions extends RunOptions {
+  /** The attempt before has failed in the same way. */
+  readonly isRepeated: (error: EnvironmentError) => boolean;
 }
 
 interface RunsOfRange {
@@ -82,7 +96,10 @@ async function runWithRetries(
 ): Promise<RunsOfRange> {
   const retries = new Retries(task, range, options);
   for (;;) {
-    const result = await attemptUntilEnd(retries.next(), options);
+    const result = await attemptUntilEnd(retries.next(), {
+      ...options,
+      isRepeated: (error) => retries.isRepeated(error),
+    });
     if (result === 'put off') continue;
     const runs = await retries.after(result);
     if (runs) return runs;
@@ -98,6 +115,7 @@ class Retries {
   /** Of its own, or of a service. */
   #failures = 0;
   #environmentFailures = 0;
+  #breakages = createBreakages();
 
   constructor(task: Task, range: RunRange, options: RunOptions) {
     this.task = task;
@@ -109,17 +127,23 @@ class Retries {
     return { task: this.task, range: this.range, attempt: this.#failures };
   }
 
+  /** See `RetryOptions`. */
+  isRepeated(error: EnvironmentError): boolean {
+    return this.#breakages.isRepeated(error);
+  }
+
   /** The runs if it is not tried again. */
   async after(result: AttemptResult): Promise<RunsOfRange | undefined> {
     this.#times.push(...timesOf(result));
     if (result.status === 'ok') return this.#end(result.runs);
-    const { error, kind, seconds } = result;
+    const { error, seconds } = result;
+    const kind = this.#kindOf(result);
     const attempt = this.next();
-    const retry = this.#mayRetry(result);
+    const retry = this.#mayRetry(error, kind);
     const { logger } = this.options.runtime;
-    if (kind !== 'cancelled')
-      reportFailure(attempt, { error, consequence: retry ? 'will be retried' : undefined, logger });
-    if (kind === 'environment_failed') this.#environmentFailures++;
+    const consequence = retry ? 'will be retried' : this.#consequenceOf(kind);
+    if (kind !== 'cancelled') reportFailure(attempt, { error, consequence, logger });
+    if (result.kind === 'environment_failed') this.#environmentFailures++;
     else if (retry) this.#failures++;
     if (retry) return this.#backOff(kind);
     const { firstRun, count } = this.range;
@@ -129,12 +153,30 @@ class Retries {
     return this.#end(runs);
   }
 
-  #mayRetry({ error, kind }: Extract<AttemptResult, { readonly status: 'failed' }>): boolean {
+  /** `environment_crashed`: not an environment that is down, but an action that it does not bear. */
+  #kindOf({ error, kind }: FailedAttempt): FailureKind {
+    if (kind !== 'environment_failed' || !(error instanceof EnvironmentError)) return kind;
+    const times = this.#breakages.add(error);
+    const enough = Math.max(2, Math.min(3, this.#mostEnvironmentRetries() + 1));
+    return times >= enough && !this.#isPaused() ? 'environment_crashed' : kind;
+  }
+
+  #consequenceOf(kind: FailureKind): string | undefined {
+    if (kind !== 'environment_crashed') return undefined;
+    return `is dropped: the same action broke its environment in ${this.#breakages.inRow()} attempts`;
+  }
+
+  #mostEnvironmentRetries(): number {
+    const { environmentFailures = defaultEnvironmentFailures } = this.options.settings;
+    return environmentFailures.maxRetryTimes;
+  }
+
+  #mayRetry(error: Error, kind: FailureKind): boolean {
     const { settings, end } = this.options;
-    const { maxRetryTimes } = settings.environmentFailures ?? defaultEnvironmentFailures;
+    if (kind === 'environment_crashed') return false;
     const mayRetry =
       kind === 'environment_failed'
-        ? this.#isPaused() || this.#environmentFailures < maxRetryTimes
+        ? this.#isPaused() || this.#environmentFailures < this.#mostEnvironmentRetries()
         : this.#failures < settings.maxRetryTimes;
     return mayRetry && !end.signal.aborted && isWorthRetrying(error);
   }
@@ -162,25 +204,23 @@ class Retries {
 
 const circuitOf = (
   { workflow, workflowArgs }: Task,
-  { definition, circuits }: RunOptions,
-): EnvironmentCircuit | undefined => circuits?.(definition.environment?.(workflowArgs) ?? workflow);
+  { definition, circuits }: Pick<RunTaskOptions, 'definition' | 'circuits'>,
+): EnvironmentCircuit | undefined =>
+  circuits?.of(definition.environment?.(workflowArgs) ?? workflow);
 
 /** The end of the task also ends an attempt that has not begun. */
 async function attemptUntilEnd(
   attempt: Attempt,
-  options: RunOptions,
+  options: RetryOptions,
 ): Promise<AttemptResult | 'put off'> {
   const { end, limit, runtime, signal } = options;
   let begun: number | undefined;
   const { task } = attempt;
   const either = AbortSignal.any([signal, end.signal]);
   try {
-    const admission = await circuitOf(task, options)?.enter(
-      `${task.batchId}/${task.taskId}`,
-      either,
-    );
+    const admission = await circuitOf(task, options)?.enter(task, either);
     const work = limit(() =>
-      admitted(admission, () => {
+      admitted(admission, options, () => {
         end.signal.throwIfAborted();
         begun = runtime.clock.now();
         end.begin();
@@ -201,22 +241,24 @@ async function attemptUntilEnd(
 /** Its turn may come after others have found that the environment fails. */
 async function admitted(
   admission: Admission | undefined,
+  { isRepeated }: RetryOptions,
   work: () => Promise<AttemptResult>,
 ): Promise<AttemptResult | 'put off'> {
   let answer: Answer = 'unknown';
   try {
     if (admission?.isCurrent() === false) return 'put off';
     const result = await work();
-    answer = answerOf(result);
+    answer = answerOf(result, isRepeated);
     return result;
   } finally {
     admission?.end(answer);
   }
 }
 
-function answerOf(result: AttemptResult): Answer {
+function answerOf(result: AttemptResult, isRepeated: RetryOptions['isRepeated']): Answer {
   if (result.status === 'ok') return 'answered';
-  return result.error instanceof EnvironmentError ? result.error : 'unknown';
+  const { error } = result;
+  return error instanceof EnvironmentError ? { error, isRepeated: isRepeated(error) } : 'unknown';
 }
 
 function timesOf(result: AttemptResult): readonly AttemptTime[] {

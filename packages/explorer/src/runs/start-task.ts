@@ -2,11 +2,7 @@
 import type { RewardFn, Runtime, Task } from '@trinity-rft/core';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import pLimit from 'p-limit';
-import {
-  createEnvironmentCircuits,
-  defaultEnvironmentFailures,
-  type OnPause,
-} from './environment-circuits.js';
+import type { EnvironmentCircuits } from './environment-circuits.js';
 import type { TaskOutcome } from './outcome.js';
 import { createInstancePool, type AttemptOptions, type RunSettings } from './run-attempt.js';
 import { runTask } from './run-task.js';
@@ -30,27 +26,18 @@ export interface StartTaskOptions extends Pick<
   readonly settings: RunSettings & { readonly concurrency: number };
   readonly workflow: (name: string) => WorkflowDefinition;
   readonly rewardFn: (task: Task) => RewardFn | undefined;
-  /** Says what the runs wait for. @default only the log says it */
-  readonly onPause?: OnPause;
+  /** What is known of environments that fail. */
+  readonly circuits: EnvironmentCircuits;
   readonly runtime: Runtime;
   readonly signal: AbortSignal;
 }
 
-/**
- * The tasks that it starts share a limit of concurrent attempts, their idle instances, and what is
- * known of environments that fail.
- */
+/** The tasks that it starts share a limit of concurrent attempts, and their idle instances. */
 export function taskStarter(options: StartTaskOptions): StartTask {
   const { settings, createModel, timeLimit, onLateResult, rewardDeadline } = options;
-  const { runtime, signal } = options;
+  const { circuits, runtime, signal } = options;
   const limit = pLimit(settings.concurrency);
   const pool = createInstancePool();
-  const circuits = createEnvironmentCircuits({
-    settings: settings.environmentFailures ?? defaultEnvironmentFailures,
-    clock: runtime.clock,
-    logger: runtime.logger,
-    onPause: options.onPause,
-  });
   const attempts = { settings, createModel, timeLimit, onLateResult, rewardDeadline };
   const shared = { ...attempts, limit, pool, circuits, runtime, signal };
   return (task) => {

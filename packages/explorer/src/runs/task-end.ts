@@ -1,5 +1,5 @@
 /** When the runs of a task are no longer waited for, although some of them have not ended. */
-import type { Runtime } from '@trinity-rft/core';
+import type { Clock } from '@trinity-rft/core';
 import { CancelledError } from '@trinity-rft/core/internal';
 
 export interface TaskEnd {
@@ -16,19 +16,17 @@ export interface TaskEndOptions {
   readonly maxTaskTimeoutMs?: number;
   /** @default never */
   readonly cutOff?: AbortSignal;
-  readonly runtime: Runtime;
+  readonly clock: Pick<Clock, 'after'>;
 }
 
-export function createTaskEnd({ maxTaskTimeoutMs, cutOff, runtime }: TaskEndOptions): TaskEnd {
+export function createTaskEnd({ maxTaskTimeoutMs, cutOff, clock }: TaskEndOptions): TaskEnd {
   const late = new AbortController();
   let cancel: (() => void) | undefined;
   return {
     signal: cutOff ? AbortSignal.any([cutOff, late.signal]) : late.signal,
     begin: () => {
       if (maxTaskTimeoutMs === undefined) return;
-      cancel ??= runtime.clock.after(maxTaskTimeoutMs, () =>
-        late.abort(taskTimeout(maxTaskTimeoutMs)),
-      );
+      cancel ??= clock.after(maxTaskTimeoutMs, () => late.abort(taskTimeout(maxTaskTimeoutMs)));
     },
     close: () => cancel?.(),
   };

@@ -3,6 +3,7 @@ import { testRuntime, type TestRuntime, testTask } from '@trinity-rft/testing';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { describe, expect, it } from 'vitest';
 import { cutOffMetrics, rolloutMetrics } from '../metrics/rollout-metrics.js';
+import { createEnvironmentCircuits } from './environment-circuits.js';
 import type { RunSettings } from './run-attempt.js';
 import { taskStarter } from './start-task.js';
 import {
@@ -45,14 +46,16 @@ function explore(
   const runtime = testRuntime();
   let late = 0;
   let run = 0;
+  const settings = {
+    maxTimeoutMs: 100_000,
+    maxRetryTimes: 1,
+    failureReward: -1,
+    concurrency: 64,
+    ...over,
+  };
   const start = taskStarter({
-    settings: {
-      maxTimeoutMs: 100_000,
-      maxRetryTimes: 1,
-      failureReward: -1,
-      concurrency: 64,
-      ...over,
-    },
+    settings,
+    circuits: createEnvironmentCircuits({ settings, ...runtime }),
     workflow: () =>
       defineWorkflow({
         name: 'w',

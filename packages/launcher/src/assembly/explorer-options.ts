@@ -3,7 +3,7 @@ import { createOperators } from '@trinity-rft/algorithm';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { MetricSink, Sampler } from '@trinity-rft/core';
 import type { DynamicSampling, ExplorerOptions } from '@trinity-rft/explorer';
-import type { TaskRunnerOptions } from '@trinity-rft/explorer/internal';
+import { createEnvironmentCircuits, type TaskRunnerOptions } from '@trinity-rft/explorer/internal';
 import type { EndpointServer } from '@trinity-rft/model';
 import type { StageConfig } from '@trinity-rft/config';
 import type { StageContext } from '../context/stage-context.js';
@@ -33,13 +33,13 @@ export const runsHere = (context: StageContext, parts: RunParts): RunSide => ({
 export function taskRunnerOptions(
   { stage, runtime, workflows, rewardFns, onPause }: StageContext,
   { createModel }: Pick<RunSide, 'createModel'>,
-): Omit<TaskRunnerOptions, 'signal'> & Pick<ExplorerOptions, 'settings'> {
+): Omit<TaskRunnerOptions, 'signal'> & Required<Pick<ExplorerOptions, 'settings' | 'circuits'>> {
   return {
     settings: stage.explorer,
     workflow: (name) => workflows.get(name),
     rewardFn: rewardFnFinder(rewardFns),
     createModel,
-    onPause,
+    circuits: createEnvironmentCircuits({ settings: stage.explorer, onPause, ...runtime }),
     runtime,
   };
 }

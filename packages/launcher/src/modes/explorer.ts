@@ -4,6 +4,7 @@ import { ConfigError, type Task } from '@trinity-rft/core';
 import type { RunStore } from '@trinity-rft/core/internal';
 import type { TaskOutcome } from '@trinity-rft/explorer';
 import {
+  createEnvironmentCircuits,
   createTimeLimits,
   rewardDeadline,
   taskStarter,
@@ -121,11 +122,15 @@ async function explore(
   const timeLimit = (task: Task): TimeLimit => limits.limit(task);
   const startTask = taskStarter({
     ...side.options,
-    onPause: (what) => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      void seat.waitFor({ what, on: undefined }, () => promise);
-      return resolve;
-    },
+    circuits: createEnvironmentCircuits({
+      settings: stage.explorer,
+      onPause: (what) => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        void seat.waitFor({ what, on: undefined }, () => promise);
+        return resolve;
+      },
+      ...runtime,
+    }),
     timeLimit,
     rewardDeadline: rewardDeadline(stage.explorer, runtime.clock),
     signal,
