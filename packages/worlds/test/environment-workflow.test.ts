@@ -1,7 +1,7 @@
-import { setTimeout } from 'node:timers/promises';
 import { EnvironmentError, type Experience } from '@trinity-rft/core';
 import { defineEnvironment, nativeEnvironment, type World } from '@trinity-rft/environment';
 import { createEnvironments } from '@trinity-rft/environment/internal';
+import { testRuntime } from '@trinity-rft/testing';
 import { scriptedModel, tryWorkflow, type ScriptedAnswer } from '@trinity-rft/workflow';
 import { expect, it } from 'vitest';
 import { builtInEnvironments } from '../src/index.js';
@@ -187,40 +187,48 @@ it('names an unknown environment, an unknown argument, and generates tasks', () 
   expect(workflow.tasks?.({ environment: 'frozen_lake' }, range)).toHaveLength(3);
 });
 
-/** A run of half a second whose model hangs after its first answer. */
-function playSlowly(stepMs: number) {
+/** A run of 500 ms: its first step takes `stepMs` of them, and its model hangs after the first answer. */
+async function playSlowly(stepMs: number) {
+  const runtime = testRuntime();
+  const { clock } = runtime;
+  const waits = Promise.withResolvers<void>();
   const slow = defineEnvironment({
     name: 'corridor',
     description: 'Takes its time.',
     play: { actionFormat: '<{action}>' },
-    open: () => {
-      const own = nativeEnvironment(() => ({ ...corridor(), grade: () => 0.25 }));
-      return {
-        ...own,
-        reset: async (start, signal) => {
-          const episode = await own.reset(start, signal);
-          const step: typeof episode.step = async (action) => {
-            await setTimeout(stepMs);
-            return episode.step(action, signal);
-          };
-          return { ...episode, step };
-        },
-      };
-    },
+    open: () =>
+      nativeEnvironment(() => {
+        const own = corridor();
+        const step: World['step'] = async (action) => {
+          if (stepMs > 0) {
+            const over = clock.sleep(stepMs);
+            waits.resolve();
+            await over;
+          }
+          return own.step(action);
+        };
+        return { ...own, step, grade: () => 0.25 };
+      }),
   });
   const model = scriptedModel({ answers: ['<right>', '<right>'] });
-  // Hangs until it is told to stop.
   const chat: typeof model.chat = async (messages, options) => {
     if (model.calls.length < 1) return model.chat(messages, options);
-    await setTimeout(20_000, undefined, { signal: options?.signal });
-    return model.chat(messages, options);
+    waits.resolve();
+    return new Promise((_, reject) => {
+      options?.signal?.addEventListener('abort', () => reject(options.signal?.reason as Error));
+    });
   };
-  return tryWorkflow(environmentWorkflow(createEnvironments([slow])), {
+  const played = tryWorkflow(environmentWorkflow(createEnvironments([slow])), {
     model: { ...model, chat },
     rawTask: {},
+    runtime,
     timeLimitMs: 500,
     task: { workflowArgs: { environment: 'corridor' } },
   });
+  played.catch(() => undefined);
+  await waits.promise;
+  await clock.advance(500);
+  return played;
 }
 
 it('grades and trains a run in which the model took all the time', async () => {

@@ -155,6 +155,7 @@ function completed(
   );
   if (unusable !== undefined)
     throw invalid(task, `returned the reward ${unusable}`, `Return ${usableReward}.`);
+  checkSteps(task, experience.info);
   // A workflow that builds an experience from a response may leave out who sampled it: the recorded
   // call knows.
   const source =
@@ -185,6 +186,28 @@ function completed(
   assertAligned(complete);
   return complete;
 }
+
+/** What algorithms that compare steps read; of another form it would count as if it were not there. */
+function checkSteps(
+  task: Task,
+  { step_reward: reward, env_state_hash: state }: Experience['info'],
+) {
+  if (reward != null && !(typeof reward === 'number' && isUsableReward(reward)))
+    throw invalid(
+      task,
+      `returned the info.step_reward ${shown(reward)}`,
+      `Return ${usableReward}.`,
+    );
+  if (state != null && typeof state !== 'string' && typeof state !== 'number')
+    throw invalid(
+      task,
+      `returned the info.env_state_hash ${shown(state)}`,
+      'Return a text or a number that is equal in equal states, or leave it out.',
+    );
+}
+
+const shown = (value: unknown): string =>
+  typeof value === 'number' ? String(value) : JSON.stringify(value);
 
 function sameTokens(a: Experience, b: Experience): boolean {
   return (

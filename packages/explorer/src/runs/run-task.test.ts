@@ -213,6 +213,16 @@ describe('runTask', () => {
     ],
     ['NaN', () => Number.NaN, 'NaN'],
     ['a reward of Infinity', () => ({ reward: Infinity }), 'Infinity'],
+    [
+      'a step reward that is a text',
+      () => [experience({ info: { step_reward: '0.5' } })],
+      'the info.step_reward "0.5"',
+    ],
+    [
+      'a state that is a list',
+      () => [experience({ info: { step_reward: 0.5, env_state_hash: [3] } })],
+      'the info.env_state_hash [3]',
+    ],
     ['unknown tokens', () => [experience({ policyVersion: -1 })], 'no recorded call produced'],
   ])('treats %s as a failed run', async (_name, run, message) => {
     const { outcome } = start(defineWorkflow({ name: 'w', run: () => run() }), {
