@@ -86,7 +86,7 @@ function checkPackage(
   }
   expect(has('tsup.config.ts'), 'there is no tsup.config.ts');
   expect(manifest.publishConfig?.['access'] === 'public', 'publishConfig.access is not "public"');
-  const shipped = ['NOTICE', 'dist', 'python', 'templates'];
+  const shipped = ['NOTICE', 'data', 'dist', 'python', 'templates'];
   const files = shipped.filter((name) => name === 'dist' || has(name)).join();
   expect(manifest.files?.join() === files, `"files" is not [${files}]`);
   problems.push(...checkExports(manifest));

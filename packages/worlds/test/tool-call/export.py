@@ -1,4 +1,4 @@
-"""Writes rows of BFCL v4 to src/worlds/tool-call/fixtures/bfcl.json, and vectors.json: calls and the verdicts of BFCL's checker.
+"""Writes rows of BFCL v4 to data/bfcl.json, and vectors.json: calls and the verdicts of BFCL's checker.
 
 pip download --no-deps bfcl-eval==2026.3.23; unzip bfcl_eval-*.whl -d bfcl; python export.py bfcl
 """
@@ -122,7 +122,7 @@ def verdict(row, calls):
 
 
 rows = rows_of("simple_python", 150) + rows_of("multiple", 100) + rows_of("parallel", 60) + rows_of("parallel_multiple", 60)
-with open(here / "../../src/worlds/tool-call/fixtures/bfcl.json", "w") as file:
+with open(here / "../../data/bfcl.json", "w") as file:
     lines = ",\n".join(json.dumps(json.dumps(row, ensure_ascii=False), ensure_ascii=False) for row in rows)
     file.write('{\n"source": "Berkeley Function Calling Leaderboard v4, bfcl-eval 2026.3.23",\n"license": "Apache-2.0",\n"rows": [\n' + lines + "\n]\n}\n")
 cases = []

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { ConfigError, describeError, type Logger } from '@trinity-rft/core';
 import { silentLogger } from '@trinity-rft/core/internal';
-import { type WebSocket, WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 import type { Environment } from '../../seam/types.js';
 import { createSession, problem, type Reply, type Session } from './episodes.js';
@@ -66,7 +66,7 @@ export async function serveEnvironment(
     const server = createServer((request, response) => {
       void answer(routes, request, response, isAllowed(apiKey, request));
     });
-    const sockets = acceptSockets(server, { ...options, environment, tasks, signal });
+    const sockets = await acceptSockets(server, { ...options, environment, tasks, signal });
     const actualPort = await listen(server, host, port);
     return {
       url: `http://${host}:${actualPort}`,
@@ -129,8 +129,13 @@ interface SocketOptions extends Pick<EnvironmentServerOptions, 'apiKey' | 'maxCo
   readonly signal: AbortSignal;
 }
 
-function acceptSockets(server: Server, options: SocketOptions): { close(): Promise<void> } {
+async function acceptSockets(
+  server: Server,
+  options: SocketOptions,
+): Promise<{ close(): Promise<void> }> {
   const { apiKey, maxConcurrentEnvs = 256, environment, tasks, signal } = options;
+  // Every run loads this package, and few serve.
+  const { WebSocketServer } = await import('ws');
   const acceptor = new WebSocketServer({ noServer: true, maxPayload });
   const sessions = new Map<WebSocket, Promise<void>>();
   server.on('upgrade', (request, socket, head) => {

@@ -1,5 +1,7 @@
 /** Rows of the Berkeley Function Calling Leaderboard. */
-import bfcl from './fixtures/bfcl.json' with { type: 'json' };
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
 import type { Answer, BfclFunction } from './check-calls.js';
 
 export interface ToolCallRow {
@@ -13,7 +15,15 @@ let parsed: readonly ToolCallRow[] | undefined;
 
 /** Those of a level: 1 one function, 2 one of several, 3 several calls. */
 export function rowsOfLevel(level: number): readonly ToolCallRow[] {
-  parsed ??= bfcl.rows.map((line) => JSON.parse(line) as ToolCallRow);
+  parsed ??= readRows();
   const prefix = ['simple_', 'multiple_', 'parallel_'][level - 1] ?? 'multiple_';
   return parsed.filter(({ id }) => id.startsWith(prefix));
+}
+
+/** From a file beside `src` and `dist`: every run loads this module, and few need half a megabyte of rows. */
+function readRows(): readonly ToolCallRow[] {
+  const manifest = createRequire(import.meta.url).resolve('@trinity-rft/worlds/package.json');
+  const file = path.join(path.dirname(manifest), 'data', 'bfcl.json');
+  const { rows } = JSON.parse(readFileSync(file, 'utf8')) as { readonly rows: readonly string[] };
+  return rows.map((line) => JSON.parse(line) as ToolCallRow);
 }
