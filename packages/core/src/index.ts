@@ -62,4 +62,11 @@ export type { MetricRecord, MetricSink } from './monitor.js';
 export type { Random } from './random.js';
 export type { RewardFn, RewardInput, RewardParts } from './reward.js';
 export { createRuntime, type Clock, type Logger, type Runtime } from './runtime.js';
-export { taskPrompt, taskTruth, type RawTask, type Task } from './task.js';
+export {
+  taskPrompt,
+  taskTruth,
+  type RawTask,
+  type SplitName,
+  type Task,
+  type TaskRange,
+} from './task.js';

@@ -74,3 +74,13 @@ function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
+
+export type SplitName = 'train' | 'eval';
+
+/** Which generated tasks are wanted. */
+export interface TaskRange {
+  readonly split: SplitName;
+  readonly count: number;
+  /** 32-bit, unsigned; another seed gives other tasks of the same split. */
+  readonly seed: number;
+}

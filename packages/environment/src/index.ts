@@ -37,9 +37,8 @@ export type {
   Judge,
   JudgeQuestion,
   Solver,
-  SplitName,
   StepResult,
-  TaskRange,
   TextAction,
   ToolAction,
 } from './seam/types.js';
+export type { SplitName, TaskRange } from '@trinity-rft/core';

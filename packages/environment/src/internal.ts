@@ -1,5 +1,4 @@
 /** What our own packages share; no promise of stability. */
-export { splitOf } from './native/splits.js';
 export { createEnvironments, type Environments } from './open/environments.js';
 export { patternOf } from './play/action-format.js';
 export { type Demonstration, demonstrate } from './play/demonstrate.js';

@@ -1,7 +1,7 @@
 /** The checks themselves. */
 import { isDeepStrictEqual } from 'node:util';
-import type { RawTask } from '@trinity-rft/core';
-import type { Action, EpisodeStart, Solver, SplitName } from '../seam/types.js';
+import type { RawTask, SplitName } from '@trinity-rft/core';
+import type { Action, EpisodeStart, Solver } from '../seam/types.js';
 import {
   begin,
   failureOf,

@@ -1,7 +1,6 @@
 /** Splits of generated tasks: what is in one never occurs in the other. */
-import type { RawTask } from '@trinity-rft/core';
+import type { RawTask, SplitName, TaskRange } from '@trinity-rft/core';
 import { createRandom, deriveSeed, TaskError } from '@trinity-rft/core/internal';
-import type { SplitName, TaskRange } from '../seam/types.js';
 
 /** One of ten tasks is for evaluation. */
 const evalShare = 10;
@@ -34,5 +33,5 @@ export function rowsOfSplit(
 }
 
 /** The split that a task of this content belongs to. */
-export const splitOf = (key: string): SplitName =>
+const splitOf = (key: string): SplitName =>
   deriveSeed(0, key) % evalShare === 0 ? 'eval' : 'train';

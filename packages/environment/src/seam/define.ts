@@ -1,7 +1,7 @@
 /** Declaring environments, and recognising what plugins declare. */
-import type { ArgProblem, ArgsSchema, Logger, RawTask } from '@trinity-rft/core';
+import type { ArgProblem, ArgsSchema, Logger, RawTask, TaskRange } from '@trinity-rft/core';
 import { argProblems, checkName, readArgsBy, type ArgsOwner } from '@trinity-rft/core/internal';
-import type { Environment, EpisodeStart, Solver, TaskRange } from './types.js';
+import type { Environment, EpisodeStart, Solver } from './types.js';
 
 type AnyArgs = Readonly<Record<string, unknown>>;
 

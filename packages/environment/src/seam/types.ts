@@ -99,15 +99,5 @@ export interface Environment {
   close(): Promise<void>;
 }
 
-export type SplitName = 'train' | 'eval';
-
-/** Which generated tasks are wanted. */
-export interface TaskRange {
-  readonly split: SplitName;
-  readonly count: number;
-  /** 32-bit, unsigned; another seed gives other tasks of the same split. */
-  readonly seed: number;
-}
-
 /** Plays one episode well: the next action after each observation, undefined when it gives up. */
 export type Solver = (observation: string) => Action | undefined;

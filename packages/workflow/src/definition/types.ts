@@ -8,6 +8,7 @@ import type {
   RolloutModel,
   Runtime,
   Task,
+  TaskRange,
 } from '@trinity-rft/core';
 import type OpenAI from 'openai';
 import type { AgentEndpoint } from './agent-endpoint.js';
@@ -95,14 +96,6 @@ export interface WorkflowNeeds {
    * none
    */
   readonly optionalModel?: string;
-}
-
-/** Which generated tasks are wanted. */
-interface TaskRange {
-  readonly split: 'train' | 'eval';
-  readonly count: number;
-  /** 32-bit, unsigned; another seed gives other tasks of the same split. */
-  readonly seed: number;
 }
 
 type AnyArgs = Readonly<Record<string, unknown>>;

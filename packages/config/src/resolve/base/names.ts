@@ -1,5 +1,5 @@
 /** Workflows, reward functions and task operators that a file may name, as far as a check has to know them. */
-import type { ArgSpec } from '@trinity-rft/core';
+import type { ArgProblem, ArgSpec, TaskRange } from '@trinity-rft/core';
 
 /** Values by name. The registries of workflows and of reward functions fit. */
 export interface NameTable<Facts> {
@@ -8,21 +8,7 @@ export interface NameTable<Facts> {
   find(name: string): Facts | undefined;
 }
 
-/** One thing that is wrong with `workflow_args`. */
-interface ArgProblem {
-  /** Keys and list indices below `workflow_args`. */
-  readonly path: readonly (string | number)[];
-  readonly message: string;
-}
-
 type Args = Readonly<Record<string, unknown>>;
-
-/** Which generated tasks are wanted. */
-interface TaskRange {
-  readonly split: 'train' | 'eval';
-  readonly count: number;
-  readonly seed: number;
-}
 
 export interface WorkflowFacts {
   /** Absent: anything goes. */

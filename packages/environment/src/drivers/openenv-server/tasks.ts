@@ -1,8 +1,7 @@
 /** The tasks that a server offers by split and index. */
-import type { RawTask } from '@trinity-rft/core';
+import type { RawTask, SplitName } from '@trinity-rft/core';
 import { TaskError } from '@trinity-rft/core/internal';
 import type { EnvironmentDefinition } from '../../seam/define.js';
-import type { SplitName } from '../../seam/types.js';
 
 export interface Tasks {
   readonly count: number;
