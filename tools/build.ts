@@ -13,9 +13,7 @@ type BuildOptions = Parameters<NonNullable<Options['esbuildOptions']>>[0];
 
 const root = join(import.meta.dirname, '..');
 const declarations = join(root, 'node_modules', '.cache', 'declarations');
-const packages = listPackages(root).filter(({ path }) =>
-  existsSync(join(root, path, 'tsup.config.ts')),
-);
+const packages = listPackages(root).filter(({ path }) => !path.startsWith('examples/'));
 
 const started = performance.now();
 const [exitCode] = await Promise.all([runTypeScript(), bundle()]);
@@ -37,14 +35,28 @@ function runTypeScript(): Promise<number> {
   });
 }
 
-/** The JavaScript, as `tsup.config.ts` of each package says. */
+/** For packages whose bundles are their entry points, and nothing else. */
+function plainOptions(folder: string): Options {
+  const entry = ['src/index.ts', 'src/internal.ts'].filter((file) =>
+    existsSync(join(folder, file)),
+  );
+  return { entry, format: ['esm'], target: 'node22', sourcemap: true };
+}
+
+async function optionsOf(folder: string): Promise<readonly Options[]> {
+  const file = join(folder, 'tsup.config.ts');
+  if (!existsSync(file)) return [plainOptions(folder)];
+  const { default: config } = (await import(file)) as ConfigModule;
+  return [config].flat();
+}
+
+/** The JavaScript, as `tsup.config.ts` of a package says where it has one. */
 async function bundle(): Promise<void> {
   for (const { path } of packages) {
     const folder = join(root, path);
     process.chdir(folder);
     rmSync('dist', { recursive: true, force: true });
-    const { default: config } = (await import(join(folder, 'tsup.config.ts'))) as ConfigModule;
-    for (const options of [config].flat()) {
+    for (const options of await optionsOf(folder)) {
       const inFolder = {
         esbuildOptions: (esbuild: BuildOptions) => void (esbuild.absWorkingDir = folder),
       };

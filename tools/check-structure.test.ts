@@ -47,8 +47,7 @@ describe('checkStructure', () => {
     write('packages/core/package.json', JSON.stringify(manifest));
     write('packages/core/turbo.json', JSON.stringify({ extends: ['//'], tags: ['l0'] }));
     write('packages/core/src/index.ts', index);
-    for (const file of ['README.md', 'tsconfig.json', 'tsup.config.ts'])
-      write(`packages/core/${file}`, '');
+    for (const file of ['README.md', 'tsconfig.json']) write(`packages/core/${file}`, '');
   });
   afterEach(() => rmSync(root, { recursive: true }));
 
@@ -107,7 +106,7 @@ describe('checkStructure', () => {
     expect(checkStructure(root)).toEqual([]);
   });
 
-  it.each(['README.md', 'tsup.config.ts', 'tsconfig.json', 'turbo.json', 'src/index.ts'])(
+  it.each(['README.md', 'tsconfig.json', 'turbo.json', 'src/index.ts'])(
     'reports a missing %s',
     (file) => {
       rmSync(join(root, 'packages/core', file));
@@ -148,7 +147,7 @@ describe('checkStructure', () => {
       JSON.stringify({ ...manifest, name: '@trinity-rft/two', version: '0.2.0' }),
     );
     write('packages/two/turbo.json', JSON.stringify({ tags: ['l0'] }));
-    for (const file of ['README.md', 'tsconfig.json', 'tsup.config.ts', 'src/index.ts'])
+    for (const file of ['README.md', 'tsconfig.json', 'src/index.ts'])
       write(`packages/two/${file}`, '');
     expect(checkStructure(root)).toEqual([
       'packages/two: the version is 0.2.0, not 0.1.0 as everywhere',

@@ -84,7 +84,6 @@ function checkPackage(
     expect(manifest.private === true, 'an example is not private');
     return problems;
   }
-  expect(has('tsup.config.ts'), 'there is no tsup.config.ts');
   expect(manifest.publishConfig?.['access'] === 'public', 'publishConfig.access is not "public"');
   const shipped = ['NOTICE', 'data', 'dist', 'python', 'templates'];
   const files = shipped.filter((name) => name === 'dist' || has(name)).join();
