@@ -10,7 +10,13 @@ import { fileURLToPath } from 'node:url';
 import { createRuntime } from '../../packages/core/src/index.ts';
 import { openEndpointServer } from '../../packages/model/src/index.ts';
 import { opening, tools } from './endpoint/conversation.ts';
-import { createPool, load, newConversation, type LoadResult } from './endpoint/load.ts';
+import {
+  createPool,
+  load,
+  newConversation,
+  sendLargePrompts,
+  type LoadResult,
+} from './endpoint/load.ts';
 import { rolloutMaker } from './endpoint/rollouts.ts';
 import type { FromTarget, Place, ToTarget } from './endpoint/target.ts';
 
@@ -29,22 +35,28 @@ interface Measured extends LoadResult {
 }
 
 const bytes = await sampleAnswer();
-const results: Record<'bare' | 'recording' | 'short-pauses', Measured[]> = {
+const kinds = ['bare', 'recording', 'short-pauses', 'large-prompts'] as const;
+const results: Record<(typeof kinds)[number], Measured[]> = {
   bare: [],
   recording: [],
   'short-pauses': [],
+  'large-prompts': [],
 };
 for (let round = 0; round < rounds; round++) {
   results.bare.push(await measure('bare'));
   results.recording.push(await measure('recording'));
-  results['short-pauses'].push(await measure('recording', shortPauses));
+  results['short-pauses'].push(await measure('recording', { flags: shortPauses }));
+  results['large-prompts'].push(await measure('recording', { flags: shortPauses, large: true }));
 }
 report();
 
 /** One target under load. */
 async function measure(
   kind: 'bare' | 'recording',
-  flags: readonly string[] = [],
+  {
+    flags = [],
+    large = false,
+  }: { readonly flags?: readonly string[]; readonly large?: boolean } = {},
 ): Promise<Measured> {
   const execArgv = [...process.execArgv, ...flags];
   const child = fork(
@@ -67,7 +79,11 @@ async function measure(
   const ended = ({ id }: Place): void => tell({ kind: 'ended', id });
   await Promise.race([load({ perSecond, seconds: warmUpSeconds, pool, ended }), usage]);
   tell({ kind: 'begin' });
+  let over = false;
+  const others = large && sendLargePrompts((await pool.take()).place, () => over);
   const result = await load({ perSecond, seconds, pool, ended });
+  over = true;
+  await others;
   tell({ kind: 'stop' });
   const { cpuMs, records } = await usage;
   return { ...result, cpuMsPerTurn: cpuMs / result.latencies.length, records };
@@ -91,7 +107,7 @@ async function sampleAnswer(): Promise<string> {
 }
 
 function report(): void {
-  const rows = (['bare', 'recording', 'short-pauses'] as const).map((kind) => ({
+  const rows = kinds.map((kind) => ({
     bench: 'endpoint',
     server: kind,
     p50Ms: round(best(results[kind], ({ latencies }) => quantile(latencies, 0.5))),

@@ -100,6 +100,15 @@ export async function load({ perSecond, seconds, pool, ended }: LoadOptions): Pr
   };
 }
 
+/** One client's prompts of six megabytes, one after the other, which the others should not feel. */
+export async function sendLargePrompts(place: Place, until: () => boolean): Promise<void> {
+  const agent = new Agent({ keepAlive: true });
+  const content = 'Where is "the order"\nthat I placed on Monday? '.repeat(6e6 / 46);
+  // The model takes shorter ones only: refused when it is tokenized.
+  while (!until()) await complete(agent, place, [{ role: 'user', content }]).catch(() => undefined);
+  agent.destroy();
+}
+
 function complete(
   agent: Agent,
   { baseURL, apiKey }: Place,

@@ -5,6 +5,11 @@ import {
   type EndpointServer,
   type RecordingModel,
 } from '../../../packages/model/src/index.ts';
+import {
+  createBodyThread,
+  createEncoderThread,
+  readBody,
+} from '../../../packages/model/src/internal.ts';
 import type { TurnStore } from '../../../packages/serve/src/index.ts';
 import { answer, benchFormat } from './conversation.ts';
 
@@ -24,11 +29,19 @@ export function rolloutMaker(
   const format = benchFormat();
   const sampler = instantSampler(format.tokenizer.encode(answer));
   const notices = new Set<string>();
+  const [bodies, encoder] = [createBodyThread(), createEncoderThread(format.tokenizer.files)];
+  const parseLongBody: typeof bodies.parse = (body) => bodies.parse(body);
+  const encodeLongText: typeof encoder.encode = (text) => encoder.encode(text);
   return () => {
     const session = runtime.newId('rollout');
     const over = new AbortController();
     const { signal } = over;
-    const mounted = server.mount({ handler: (request) => model.answer(request), signal });
+    // As the server of mode serve.
+    const mounted = server.mount({
+      handler: async (request) =>
+        model.answer(request, await readBody(request, { runtime, parseLongBody }, 'a request')),
+      signal,
+    });
     const model = createRolloutModel({
       sampler,
       format,
@@ -38,6 +51,7 @@ export function rolloutMaker(
       notices,
       mounted,
       signal,
+      encodeLongText,
       ...(turns && {
         onAnswer: ({ id, experiences }) => turns.record({ msgId: id, session, experiences }),
       }),

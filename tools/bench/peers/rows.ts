@@ -4,6 +4,7 @@ import { grpoRows } from './rows/grpo.ts';
 import { loraGrpoRow } from './rows/lora-grpo.ts';
 import { matmulRow } from './rows/matmul.ts';
 import { samplingRows } from './rows/sampling.ts';
+import { startRow } from './rows/start.ts';
 import { trainStepRows } from './rows/train-step.ts';
 
 export const rows: readonly Row[] = [
@@ -12,4 +13,5 @@ export const rows: readonly Row[] = [
   ...trainStepRows,
   ...samplingRows,
   matmulRow,
+  startRow,
 ];

@@ -102,6 +102,10 @@ const cacheOptions = {
   sizeCalculation: (_: unknown, key: string) => key.length + 1,
 };
 
+/** Not worth the key that would tell it apart. */
+const isLong = ({ messages }: PromptInput): boolean =>
+  messages.reduce((sum, { content }) => sum + content.length, 0) > cacheOptions.maxEntrySize;
+
 /** @throws ConfigError when there is no chat template or the name of a parser is unknown */
 export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   const { tokenizer } = options;
@@ -126,7 +130,10 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   return {
     tokenizer,
     stopTokenIds: stopIds(tokenizer, templates.plain),
-    render: (input) => texts.memo(promptKey(input), { context: input }),
+    render: (input) =>
+      isLong(input)
+        ? renderPrompt(templateFor(input), input)
+        : texts.memo(promptKey(input), { context: input }),
     renderWhole: (input) => templateFor(input).render({ ...input, addGenerationPrompt: false }),
     encode: (text) => ids.memo(text),
     readTurn: (tokens, { tools, stopString, promptIds }) => {

@@ -421,6 +421,16 @@ describe('a ledger that puts reasoning back', () => {
     );
   });
 
+  it('follows a conversation through a long text, and tells it from the same text in another role', () => {
+    const run = restoring();
+    const long = 'where? '.repeat(3000);
+    const one = run.say(run.ask([user(long)]), '<think>hm</think>there<|im_end|>');
+    const goesOn = (first: NormalMessage): LedgerPrompt => run.ask([first, bare(one), user('on')]);
+    expect(goesOn(user(long))).toMatchObject({ outcome: 'spliced', restored: 1 });
+    expect(goesOn({ role: 'system', content: long })).toMatchObject({ reused: 0, restored: 0 });
+    expect(goesOn(user(`${long}?`))).toMatchObject({ reused: 0, restored: 0 });
+  });
+
   it('leaves reasoning that was sent, and messages that were never recorded, as they are', () => {
     const run = restoring();
     run.say(run.ask([user('go')]), '<think>hm</think>so<|im_end|>');

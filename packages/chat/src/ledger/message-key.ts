@@ -20,6 +20,16 @@ export function messageKey(message: NormalMessage): string {
   ]);
 }
 
+/** A key of more characters is copied noticeably. */
+const longContent = 16_384;
+
+/** The steps from a place to the one after the message; a long text is a step of its own. */
+export function messageSteps(message: NormalMessage): readonly string[] {
+  const { role, content } = message;
+  if (role === 'assistant' || content.length <= longContent) return [messageKey(message)];
+  return [`long ${messageKey({ ...message, content: '' })}`, content];
+}
+
 function callKey({ id, function: call }: ToolCall): readonly unknown[] {
   return [id, call.name, canonicals.memo(call.arguments)];
 }

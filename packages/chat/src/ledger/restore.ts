@@ -1,7 +1,7 @@
 /** Reasoning that an agent left out of its history, restored from the recorded turns. */
 import { isPrefill } from '../format/prompt.js';
 import type { NormalMessage } from '../messages/messages.js';
-import { messageKey } from './message-key.js';
+import { messageKey, messageSteps } from './message-key.js';
 import { placeAfter, type Turn, type TurnStore } from './turn.js';
 
 export interface Restored {
@@ -22,7 +22,7 @@ export function restoreReasoning(messages: readonly NormalMessage[], turns: Turn
     const reasoning = index < end ? recordedReasoning(message, place.turns) : undefined;
     if (reasoning !== undefined) count++;
     const whole = reasoning === undefined ? message : { ...message, reasoning_content: reasoning };
-    place = placeAfter(place, messageKey(whole));
+    place = messageSteps(whole).reduce(placeAfter, place);
     return whole;
   });
   return { messages: restored, count };

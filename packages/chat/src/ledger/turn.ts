@@ -1,11 +1,11 @@
 /** Recorded turns, and the walk of a conversation along them. */
 import { isPrefill } from '../format/prompt.js';
 import type { NormalMessage } from '../messages/messages.js';
-import { callIds, messageKey } from './message-key.js';
+import { callIds, messageSteps } from './message-key.js';
 
 /** A conversation up to some message; equal conversations of a rollout share one place. */
 export interface Place {
-  /** By the {@link messageKey} of the next message; undefined as long as there is none. */
+  /** By the {@link messageSteps} of the next message; undefined as long as there is none. */
   next: Map<string, Place> | undefined;
   /** Turns that were sampled from exactly the messages before this place. */
   readonly turns: Turn[];
@@ -81,10 +81,10 @@ export function createTurnStore(): TurnStore {
       const points: Point[] = [];
       let place = root;
       messages.forEach((message, index) => {
-        const own = messageKey(message);
+        const steps = messageSteps(message);
         if (message.role === 'assistant' && index < end)
-          points.push({ index, message, messageKey: own, candidates: place.turns });
-        place = placeAfter(place, own);
+          points.push({ index, message, messageKey: steps[0]!, candidates: place.turns });
+        place = steps.reduce(placeAfter, place);
       });
       return { place, points };
     },

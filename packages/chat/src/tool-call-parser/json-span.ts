@@ -65,10 +65,12 @@ export function itemSpans(text: string, at: number): readonly Span[] {
   return spans;
 }
 
+/** Searches for quotes: a request may hold megabytes in one string. */
 function stringEnd(text: string, at: number): number {
-  for (let i = at + 1; i < text.length; i++) {
-    if (text[i] === '\\') i++;
-    else if (text[i] === '"') return i + 1;
+  for (let i = text.indexOf('"', at + 1); i >= 0; i = text.indexOf('"', i + 1)) {
+    let backslashes = 0;
+    while (text[i - 1 - backslashes] === '\\') backslashes++;
+    if (backslashes % 2 === 0) return i + 1;
   }
   return -1;
 }

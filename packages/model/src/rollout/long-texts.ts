@@ -40,6 +40,13 @@ class IdsMissing extends InvariantError {
 export function createLongTexts(options: LongTextOptions): LongTexts {
   const { format, encodeLongText } = options;
   const known = new Map<string, Int32Array>();
+  /** For the second attempt. The messages of a call are an array of its own. */
+  const rendered = new WeakMap<object, string>();
+  const render: ChatFormat['render'] = (input) => {
+    const text = rendered.get(input.messages) ?? format.render(input);
+    if (text.length > longLength) rendered.set(input.messages, text);
+    return text;
+  };
   const encode = (text: string): Int32Array => {
     if (text.length <= longLength) return format.encode(text);
     assertCouldFit(text, options);
@@ -63,7 +70,7 @@ export function createLongTexts(options: LongTextOptions): LongTexts {
       });
     }
   };
-  return { format: { ...format, encode }, attempt };
+  return { format: { ...format, encode, render }, attempt };
 }
 
 /** @throws ModelError 400 when the text has more bytes than the allowed tokens can have */

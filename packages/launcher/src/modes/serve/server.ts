@@ -1,7 +1,7 @@
 /** The server of mode `serve`: opens, runs until it is interrupted, and ends cleanly. */
 import { ModelError } from '@trinity-rft/core';
 import { openEndpointServer, type EndpointServer, type Refusals } from '@trinity-rft/model';
-import { readBody } from '@trinity-rft/model/internal';
+import { createBodyThread, readBody } from '@trinity-rft/model/internal';
 import { createServe, type Commit, type ServeOptions, type TurnStore } from '@trinity-rft/serve';
 import type { StageEngine } from '../../assembly/models/engine.js';
 import type { ServeAddress, StageContext, StageResult } from '../../context/stage-context.js';
@@ -31,13 +31,15 @@ export async function serveUntilInterrupted(
   const { turns, engine, updateWeights } = parts;
   // An earlier process ended within a commit: finish it now, not with the next one.
   if (await turns.unfinishedBatch()) await parts.commit();
+  const bodies = createBodyThread();
+  const parseLongBody: typeof bodies.parse = (body) => bodies.parse(body);
   const serve = createServe({
     turns,
     createHandler: parts.handlers,
     commit: parts.commit,
     policyVersion: () => engine.sampler.policyVersion,
     extraMetrics: parts.extraMetrics,
-    readBody: (request) => readBody(request, { runtime }, 'a request of this API'),
+    readBody: (request) => readBody(request, { runtime, parseLongBody }, 'a request of this API'),
     clock: runtime.clock,
     logger: runtime.logger,
   });
@@ -56,6 +58,7 @@ export async function serveUntilInterrupted(
     await serve.drain(options.drainMs ?? defaultDrainMs);
   } finally {
     await endpoint.close();
+    await bodies.close();
     stop.abort();
     // If it failed, the race above has rejected with the first cause, or `await update` will.
     await update.catch(() => undefined);

@@ -5,7 +5,7 @@ import { ModelError, type Clock } from '@trinity-rft/core';
 import { CancelledError } from '@trinity-rft/core/internal';
 import type { JsonObject } from './fields.js';
 import { jsonErrorPosition } from './json-position.js';
-import { keepToolSources } from './tool-sources.js';
+import { keepToolSources, toolSources, type ToolSource } from './tool-sources.js';
 
 export interface RequestBody {
   readonly value: unknown;
@@ -20,21 +20,55 @@ export interface BodyLimits {
   readonly bodyTimeoutMs?: number;
 }
 
+/** The bytes of a body, and what to say where they are not what is expected. */
+export interface BodyText {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly contentType: string | null;
+  /** What the body should contain. */
+  readonly expected: string;
+}
+
+export interface ParsedBody extends RequestBody {
+  readonly sources: readonly ToolSource[];
+}
+
+export interface ReadBodyOptions extends BodyLimits {
+  readonly runtime: { readonly clock: Clock };
+  /**
+   * Calls {@link parseBody} elsewhere for a body of more than a quarter of a megabyte, since it would
+   * hold up all other calls.
+   * @default it is parsed at once
+   */
+  readonly parseLongBody?: (body: BodyText) => Promise<ParsedBody>;
+}
+
+/** In bytes; parsed within two or three milliseconds. */
+const longBody = 262_144;
+
 /** Tool schemas and arguments nest a few levels; deeper values are an attack or a mistake. */
 const maxDepth = 128;
 
 /** @param expected what the body should contain. @throws ModelError 400, 408, 413 or 415 */
 export async function readBody(
   request: Request,
-  limits: BodyLimits & { readonly runtime: { readonly clock: Clock } },
+  options: ReadBodyOptions,
   expected: string,
 ): Promise<RequestBody> {
-  const { maxBodyBytes = 20_000_000, bodyTimeoutMs = 60_000, runtime } = limits;
+  const { maxBodyBytes = 20_000_000, bodyTimeoutMs = 60_000, runtime, parseLongBody } = options;
   const bytes = await readBytes(request, maxBodyBytes, bodyTimeoutMs, runtime.clock);
-  const value = parse(bytes, request.headers.get('content-type'), expected);
+  const body = { bytes, contentType: request.headers.get('content-type'), expected };
+  const { value, digest, sources } =
+    parseLongBody && bytes.byteLength > longBody ? await parseLongBody(body) : parseBody(body);
+  keepToolSources(value, sources);
+  return { value, digest };
+}
+
+/** @throws ModelError 400 or 415 */
+export function parseBody(body: BodyText): ParsedBody {
+  const { value, sources } = parse(body);
   if (nestsDeeper(value, maxDepth))
-    throw invalidRequest('body', `is nested deeper than ${maxDepth} levels`, expected);
-  return { value, digest: hash('sha256', bytes, 'base64') };
+    throw invalidRequest('body', `is nested deeper than ${maxDepth} levels`, body.expected);
+  return { value, sources, digest: hash('sha256', body.bytes, 'base64') };
 }
 
 async function readBytes(
@@ -42,7 +76,7 @@ async function readBytes(
   maxBytes: number,
   timeoutMs: number,
   clock: Clock,
-): Promise<Uint8Array> {
+): Promise<Uint8Array<ArrayBuffer>> {
   const length = request.headers.get('content-length');
   if (Number(length) > maxBytes) throw tooLarge(maxBytes);
   const { promise: late, reject } = Promise.withResolvers<never>();
@@ -59,7 +93,7 @@ async function readBytes(
   }
 }
 
-const readWhole = async (request: Request): Promise<Uint8Array> =>
+const readWhole = async (request: Request): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await request.arrayBuffer());
 
 /** Stops reading at the limit. @param late rejects when the time is over */
@@ -67,10 +101,10 @@ async function readChunks(
   request: Request,
   maxBytes: number,
   late: Promise<never>,
-): Promise<Uint8Array> {
+): Promise<Uint8Array<ArrayBuffer>> {
   if (!request.body) return new Uint8Array();
-  const reader = (request.body as ReadableStream<Uint8Array>).getReader();
-  const chunks: Uint8Array[] = [];
+  const reader = (request.body as ReadableStream<Uint8Array<ArrayBuffer>>).getReader();
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   try {
     for (let size = 0; ;) {
       const { done, value } = await Promise.race([reader.read(), late]);
@@ -107,16 +141,15 @@ const clientGone = (cause: unknown): CancelledError =>
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-function parse(bytes: Uint8Array, type: string | null, expected: string): unknown {
+function parse({ bytes, contentType, expected }: BodyText): Pick<ParsedBody, 'value' | 'sources'> {
   let text = '';
   try {
     text = utf8.decode(bytes);
-    const body: unknown = JSON.parse(text);
-    keepToolSources(body, text);
-    return body;
+    const value: unknown = JSON.parse(text);
+    return { value, sources: toolSources(value, text) };
   } catch (cause) {
-    if (type !== null && !/json|text\/plain/i.test(type)) {
-      throw invalidRequest('body', `is ${type}`, `${expected} as application/json`, {
+    if (contentType !== null && !/json|text\/plain/i.test(contentType)) {
+      throw invalidRequest('body', `is ${contentType}`, `${expected} as application/json`, {
         status: 415,
         code: 'unsupported_media_type',
         cause,

@@ -5,31 +5,46 @@ import { keepSource } from '../../../rollout/tool-definitions.js';
 /** Numbers that JavaScript may spell differently, and keys that it moves. */
 const respelled = /\d\.\d|\d[eE]|\d{16}|"\d+"\s*:/;
 
-type Tool = Readonly<Record<string, unknown>>;
+/** The text of one tool's schema. */
+export interface ToolSource {
+  /** Where the schema is in the body. */
+  readonly at: readonly (string | number)[];
+  readonly source: string;
+}
 
-/** Remembers the schemas of a body's tools that JavaScript would spell differently. */
-export function keepToolSources(body: unknown, text: string): void {
+/** The schemas of a body's tools that JavaScript would spell differently. */
+export function toolSources(body: unknown, text: string): readonly ToolSource[] {
   const tools: unknown = isRecord(body) ? body['tools'] : undefined;
-  if (!Array.isArray(tools) || tools.length === 0) return;
+  if (!Array.isArray(tools) || tools.length === 0) return [];
   const [start, end] = memberSpans(text, skipSpace(text, 0)).get('tools') ?? [0, 0];
-  if (!respelled.test(text.slice(start, end))) return;
-  itemSpans(text, start).forEach(([at], i) => {
-    const tool: unknown = tools[i];
-    if (isRecord(tool)) keepSchema(tool, text, at);
-  });
+  if (!respelled.test(text.slice(start, end))) return [];
+  return itemSpans(text, start).flatMap(([at], i) =>
+    isRecord(tools[i]) ? schemasOf(text, at, ['tools', i]) : [],
+  );
 }
 
 /** Of a tool of chat completions (inside `function`), of Responses, or of Messages. */
-function keepSchema(tool: Tool, text: string, at: number): void {
+function schemasOf(text: string, at: number, tool: ToolSource['at']): readonly ToolSource[] {
   const outer = memberSpans(text, at);
   const inner = outer.get('function');
-  const definition = inner ? tool['function'] : tool;
+  const definition = inner ? [...tool, 'function'] : tool;
   const spans = inner ? memberSpans(text, inner[0]) : outer;
-  for (const key of ['parameters', 'input_schema']) {
-    const [span, schema] = [spans.get(key), isRecord(definition) ? definition[key] : undefined];
-    if (span && isRecord(schema)) keepSource(schema, text.slice(...span));
+  return ['parameters', 'input_schema'].flatMap((key) => {
+    const span = spans.get(key);
+    return span ? [{ at: [...definition, key], source: text.slice(...span) }] : [];
+  });
+}
+
+/** Remembers them for the prompts that the body asks for. */
+export function keepToolSources(body: unknown, found: readonly ToolSource[]): void {
+  for (const { at, source } of found) {
+    const schema = at.reduce<unknown>(
+      (value, key) => (value as Readonly<Record<string, unknown>> | null)?.[key],
+      body,
+    );
+    if (isRecord(schema)) keepSource(schema, source);
   }
 }
 
-const isRecord = (value: unknown): value is Tool =>
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
