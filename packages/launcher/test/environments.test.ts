@@ -52,17 +52,20 @@ const dice = defineEnvironment({
   },
 });
 
-/** Of each explore step, the runs that ended well and those that the environment broke for good. */
-function runCounts(): readonly number[] {
+/** Of each explore step, below `rollout/`. */
+function metricsOf(names: readonly string[]): readonly (readonly number[])[] {
   const file = path.join(runFolder, 'monitor', 'metrics.jsonl');
   return readFileSync(file, 'utf8')
     .split('\n')
     .filter((line) => line.includes('rollout/runs/ok'))
-    .flatMap((line) => {
+    .map((line) => {
       const { metrics } = JSON.parse(line) as { metrics: Readonly<Record<string, number>> };
-      return [metrics['rollout/runs/ok'] ?? 0, metrics['rollout/runs/environment_failed'] ?? 0];
+      return names.map((name) => metrics[`rollout/${name}`] ?? 0);
     });
 }
+
+/** Of each explore step, the runs that ended well and those that the environment broke for good. */
+const runCounts = (): readonly number[] => metricsOf(['runs/ok', 'runs/environment_failed']).flat();
 
 const settings = {
   name: 'dice',
@@ -72,7 +75,7 @@ const settings = {
   trainer: { trainer_type: 'bigrams' },
 };
 
-const runWith = (taskset: Readonly<Record<string, unknown>>) => {
+const runWith = (taskset: Readonly<Record<string, unknown>>, environments = [dice]) => {
   const config = {
     ...settings,
     explorer: { max_retry_times: 0 },
@@ -87,7 +90,7 @@ const runWith = (taskset: Readonly<Record<string, unknown>>) => {
   const configPath = path.join(root, 'dice.yaml');
   writeFileSync(configPath, JSON.stringify(config));
   const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
-  return run({ configPath, cwd: root, engines: [bigrams], environments: [dice], terminal });
+  return run({ configPath, cwd: root, engines: [bigrams], environments, terminal });
 };
 
 it('trains on generated tasks; all runs of a task begin alike; a broken environment is no reward', async () => {
@@ -130,6 +133,34 @@ it.each([
   ],
 ])('refuses %o before it starts', async (taskset, message) => {
   await expect(runWith(taskset)).rejects.toThrow(message);
+});
+
+/** Its server dies of some answers, every time. */
+const fragile = defineEnvironment({
+  name: 'fragile',
+  description: 'Guess.',
+  tasks: ({ count }) => Array.from({ length: count }, (_, row) => ({ row })),
+  open: () =>
+    nativeEnvironment(() => ({
+      observation: '1+1=',
+      step: (action) => {
+        const text = action.type === 'text' ? action.text : '';
+        if (/^[0-4]/.test(text)) throw new Error('segmentation fault');
+        return { observation: '', reward: 1, done: true };
+      },
+    })),
+});
+
+it('tries an action that breaks its environment three times, and then names it in the log', async () => {
+  rmSync(path.join(root, 'runs'), { recursive: true, force: true });
+  await runWith({ workflow_args: { environment: 'fragile' }, task_count: 4 }, [fragile]);
+  const counts = metricsOf(['runs/ok', 'runs/environment_crashed', 'attempts/environment_failed']);
+  const crashed = counts.map(([, each = 0]) => each);
+  expect(crashed.reduce((sum, each) => sum + each)).toBeGreaterThan(0);
+  expect(counts).toEqual(crashed.map((each) => [8 - each, each, 3 * each]));
+  expect(readFileSync(path.join(runFolder, 'log', 'trinity.log'), 'utf8')).toMatch(
+    /failed and is dropped: the same action broke its environment in 3 attempts: Environment "fragile" failed at step 1 \(the action "[0-4]/,
+  );
 });
 
 /** What `trinity config check` warns of, and `trinity config plan` says of the graders. */
