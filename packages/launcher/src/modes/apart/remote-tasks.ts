@@ -197,19 +197,35 @@ async function untilComplete(
   });
 }
 
-/** Called at every look: once enough tasks are done and the grace has passed, cuts the others off. */
+/**
+ * Called at every look: once enough tasks are done and the grace has passed, cuts the others off. While
+ * an explorer waits for an environment, the grace stands still.
+ */
 function notWaitingForAll(
   { store, seat, clock, overRollout = waitsForAll }: Watch,
   { batch, isEval, tasks }: PlannedBatch,
 ): () => Promise<void> {
   if (isEval || overRollout.ratio === 0) return async () => undefined;
   const enough = enoughTasks(tasks.length, overRollout);
-  let since: number | undefined;
+  let graceMs = 0;
+  let lookedAt: number | undefined;
   return async () => {
-    if (since === undefined && (await store.doneTasks(batch)) >= enough) since = clock.now();
-    if (since === undefined || clock.now() - since < overRollout.waitAfterMinMs) return;
-    await store.cutOff(seat.member, batch);
+    if (lookedAt === undefined && (await store.doneTasks(batch)) < enough) return;
+    const before = lookedAt ?? clock.now();
+    lookedAt = clock.now();
+    if (await waitsForEnvironment(store)) return;
+    graceMs += lookedAt - before;
+    if (graceMs >= overRollout.waitAfterMinMs) await store.cutOff(seat.member, batch);
   };
+}
+
+/** What an explorer waits for outside of the run is an environment. */
+async function waitsForEnvironment(store: Pick<RunStore, 'view'>): Promise<boolean> {
+  const { members } = await store.view();
+  return members.some(
+    ({ role, isAlive, hasLeft, waits }) =>
+      role === 'explorer' && isAlive && !hasLeft && waits.some(({ on }) => on === undefined),
+  );
 }
 
 async function lookAgain(watch: Watch, signal: AbortSignal): Promise<void> {
