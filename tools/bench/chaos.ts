@@ -56,11 +56,11 @@ try {
     const count = (): undefined => {
       messages++;
     };
-    const peace = { inject: count, delayMs: 0, lateMs: 0, deadlineMs: 60_000 };
+    const peace = { inject: count, delayMs: 0, lateMs: 0, deadlineMs: 60_000, startMs: 60_000 };
     await trainIn(root, `${driver}-peace`, driver, peace);
     const { inject, counts, injected } = createInjector(messages);
     const begun = performance.now();
-    const chaos = { inject, delayMs: 50, lateMs: 1500, deadlineMs: 1000 };
+    const chaos = { inject, delayMs: 50, lateMs: 1500, deadlineMs: 1000, startMs: 8000 };
     await trainIn(root, `${driver}-chaos`, driver, chaos);
     const seconds = (performance.now() - begun) / 1000;
     const found = recordOf(root, `${driver}-chaos`);

@@ -102,5 +102,5 @@ export { isSecretName, knowSecret, knowSecretsOf, redactText, redacted } from '.
 export { parseModelId, type ModelId } from './model-id.js';
 export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';
 export { didYouMean, nearest } from './suggest.js';
-export { type FormatArgs, type RolloutArgs, defaultFormatArgs } from './task.js';
+export { type FormatArgs, type RolloutArgs, defaultFormatArgs, fieldOf } from './task.js';
 export { type ExperienceShape, mergeCalls, spansOf } from './trajectory.js';

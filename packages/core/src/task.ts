@@ -62,13 +62,25 @@ export const defaultFormatArgs: FormatArgs = {
 
 /** The prompt text of the task, if the row has one. */
 export function taskPrompt(task: Task): string | undefined {
-  return textOf(task.rawTask[task.formatArgs.promptKey]);
+  return textOf(fieldOf(task.rawTask, task.formatArgs.promptKey));
 }
 
 /** The expected answer of the task, if the row has one. */
 export function taskTruth(task: Task): string | undefined {
-  return textOf(task.rawTask[task.formatArgs.responseKey]);
+  return textOf(fieldOf(task.rawTask, task.formatArgs.responseKey));
 }
+
+/** The value of the column; where there is none of that name, dots lead into it: `reward.truth`. */
+export function fieldOf(row: RawTask, key: string): unknown {
+  if (Object.hasOwn(row, key)) return row[key];
+  let value: unknown = row;
+  for (const part of key.split('.'))
+    value = isRecord(value) && Object.hasOwn(value, part) ? value[part] : undefined;
+  return value;
+}
+
+const isRecord = (value: unknown): value is RawTask =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;

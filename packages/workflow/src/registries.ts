@@ -3,7 +3,10 @@ import { createRewardFn, rewardFnNames, type RewardDefinition } from '@trinity-r
 import { rewardsOfTruth } from '@trinity-rft/reward/internal';
 import {
   agentscopeReactArgs,
+  agentscopeV0Args,
+  runAgentscopeMath,
   runAgentscopeReact,
+  runAgentscopeV0Math,
 } from './built-in/react/agentscope-react-workflow.js';
 import {
   defineWorkflow,
@@ -22,6 +25,7 @@ import {
   RubricJudgeWorkflow,
 } from './built-in/judge/rubric-judge-workflow.js';
 import { MathRulerWorkflow, RulerWorkflow } from './built-in/judge/ruler-workflow.js';
+import { BotsMathBoxedWorkflow } from './built-in/math/bots-math-boxed-workflow.js';
 import { boxedArgs, MathBoxedWorkflow } from './built-in/math/math-boxed-workflow.js';
 import { mathEvalArgs, MathEvalWorkflow } from './built-in/math/math-eval-workflow.js';
 import {
@@ -29,7 +33,7 @@ import {
   trainableRulerArgs,
 } from './built-in/judge/trainable-ruler-workflow.js';
 import { MathWorkflow } from './built-in/math/math-workflow.js';
-import { reactWorkflow } from './built-in/react/react-workflow.js';
+import { reactArgs, reactWorkflow } from './built-in/react/react-workflow.js';
 import { noArgs } from './built-in/task-args.js';
 import { createRegistry, type Registry } from './definition/registry.js';
 import { SimpleWorkflow } from './built-in/single-turn/simple-workflow.js';
@@ -63,6 +67,14 @@ const builtIn: readonly WorkflowDefinition[] = [
     args: boxedArgs,
     needs: graded,
   }),
+  // The second is how a newer version of the same example names it.
+  ...named(
+    [
+      'bots_math_boxed_workflow',
+      'examples.bots.workflow.bots_math_boxed_workflow.BOTSMathBoxedWorkflow',
+    ],
+    { workflow: BotsMathBoxedWorkflow, args: boxedArgs, needs: graded },
+  ),
   // Its rows may have the problem under `question`.
   ...named(['math_eval_workflow', 'async_math_eval_workflow'], {
     workflow: MathEvalWorkflow,
@@ -79,6 +91,16 @@ const builtIn: readonly WorkflowDefinition[] = [
   ...named(['agentscope_react_workflow', 'as_react_workflow'], {
     run: runAgentscopeReact,
     args: agentscopeReactArgs,
+    needs: graded,
+  }),
+  ...named(['agentscope_react_math_workflow'], {
+    run: runAgentscopeMath,
+    args: reactArgs,
+    needs: graded,
+  }),
+  ...named(['agentscope_reactv2_math_workflow'], {
+    run: runAgentscopeV0Math,
+    args: agentscopeV0Args,
     needs: graded,
   }),
   ...named(['rubric_judge_workflow'], {
@@ -121,12 +143,18 @@ function named<Args>(
   return names.map((name) => defineWorkflow<Args>({ name, ...what }));
 }
 
-/** The built-in workflows and those of a run. @throws ConfigError for duplicate names */
+/**
+ * The built-in workflows and those of a run.
+ * @param extend makes more of a built-in one. @default they stay as they are
+ * @throws ConfigError for duplicate names
+ */
 export function createWorkflowRegistry(
   own: readonly WorkflowDefinition[] = [],
+  extend: (builtIn: WorkflowDefinition) => WorkflowDefinition = (same) => same,
 ): Registry<WorkflowDefinition> {
   const registry = createRegistry<WorkflowDefinition>('workflow');
-  for (const definition of [...builtIn, ...own]) registry.register(definition.name, definition);
+  for (const definition of [...builtIn.map(extend), ...own])
+    registry.register(definition.name, definition);
   return registry;
 }
 

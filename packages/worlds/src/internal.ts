@@ -1,2 +1,6 @@
 /** What our own packages share; no promise of stability. */
-export { environmentWorkflow, worldWorkflows } from './workflows/world-workflows.js';
+export {
+  environmentWorkflow,
+  withWorldTypes,
+  worldWorkflows,
+} from './workflows/world-workflows.js';

@@ -49,8 +49,12 @@ const columns = {
     'messages',
     'Supervised data: conversations, or a prompt and a response.',
   ),
-  prompt_key: field(text(), 'prompt', 'Column of the prompt.'),
-  response_key: field(text(), 'response', 'Column of the expected answer.'),
+  prompt_key: field(
+    text(),
+    'prompt',
+    'Column of the prompt; where there is none of that name, dots lead into one, as in extra.question.',
+  ),
+  response_key: field(text(), 'response', 'Column of the expected answer; dots as in prompt_key.'),
   system_prompt_key: maybe(text(), 'Column of a system prompt per row; wins over system_prompt.'),
   system_prompt: maybe(text(), 'System prompt for every row.'),
   messages_key: field(

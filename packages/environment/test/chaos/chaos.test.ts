@@ -58,8 +58,8 @@ function at(position: number, kind: FaultKind): { inject: Injector; injected: ()
 
 /** These are found out by the deadline alone, so theirs is short; for the others time does not matter. */
 const silent: ReadonlySet<FaultKind> = new Set(['hang', 'late', 'corrupt', 'truncate']);
-const patient = { delayMs: 1, lateMs: 1, deadlineMs: 60_000 };
-const hasty = { delayMs: 1, lateMs: 600, deadlineMs: 300 };
+const patient = { delayMs: 1, lateMs: 1, deadlineMs: 60_000, startMs: 60_000 };
+const hasty = { delayMs: 1, lateMs: 600, deadlineMs: 300, startMs: 300 };
 
 interface Outcome {
   readonly kind: FaultKind;

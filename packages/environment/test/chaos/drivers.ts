@@ -36,6 +36,8 @@ export interface Driver {
 export interface DriverOptions extends ChaosOptions {
   /** For each answer. */
   readonly deadlineMs: number;
+  /** For a process or a connection. */
+  readonly startMs: number;
 }
 
 /** By name: opens it. */
@@ -66,8 +68,8 @@ const define = (
 async function openenvDriver(options: DriverOptions): Promise<Driver> {
   const server = await serveEnvironment({ definition: letters });
   const proxy = await socketProxy(server.url, options);
-  const timeout = options.deadlineMs / 1000;
-  const args = { url: proxy.url, timeout, start_timeout: timeout, max_connections: 64 };
+  const limits = { timeout: options.deadlineMs / 1000, start_timeout: options.startMs / 1000 };
+  const args = { url: proxy.url, ...limits, max_connections: 64 };
   return {
     definition: define('openenv', async (context) => {
       const environment = await openenv.open(args, context);
@@ -86,8 +88,9 @@ async function openenvDriver(options: DriverOptions): Promise<Driver> {
 
 async function pythonDriver(options: DriverOptions): Promise<Driver> {
   const proxy = await stdioProxy(() => inProcess(answerAsPython), options);
-  const timeout = options.deadlineMs / 1000;
-  const args = pythonArgs.parse({ kind: 'letters:Letters', timeout, start_timeout: timeout });
+  const start_timeout = options.startMs / 1000;
+  const limits = { timeout: options.deadlineMs / 1000, start_timeout, processes: 16 };
+  const args = pythonArgs.parse({ kind: 'letters:Letters', ...limits });
   return {
     definition: define('python', () => openBridged(args, proxy)),
     close: () => proxy.close(),
@@ -196,7 +199,7 @@ function lettersServer(seed: number): McpServer {
 /** The reward comes from the last state that the server told. */
 function mcpDefinition(
   name: string,
-  { deadlineMs }: DriverOptions,
+  { deadlineMs, startMs }: DriverOptions,
   server: (start: McpStart) => Server,
 ): EnvironmentDefinition {
   const tools = mcpEnvironment({
@@ -205,7 +208,7 @@ function mcpDefinition(
     server,
     prompt: ({ row }) => new Letters(Number(row['seed'])).observation,
     reward: ({ calls }) => (Number(calls.at(-1)?.result) + calls.length) / 20,
-    startTimeout: deadlineMs / 1000,
+    startTimeout: startMs / 1000,
     timeout: deadlineMs / 1000,
     maxServers: 64,
   });

@@ -14,7 +14,7 @@ import { createEnvironments, drivers } from '@trinity-rft/environment/internal';
 import { type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { createRewardRegistry, createWorkflowRegistry } from '@trinity-rft/workflow/internal';
 import { builtInEnvironments } from '@trinity-rft/worlds';
-import { environmentWorkflow, worldWorkflows } from '@trinity-rft/worlds/internal';
+import { environmentWorkflow, withWorldTypes, worldWorkflows } from '@trinity-rft/worlds/internal';
 import { engineTable } from '../assembly/models/engines.js';
 import type { Extensions } from '../context/stage-context.js';
 import { loadPlugins, type PluginOptions } from '../plugins/load.js';
@@ -71,12 +71,15 @@ export async function loadExtensions(
   const definitions = [...plugins.algorithms, ...algorithms];
   return {
     environments,
-    workflows: createWorkflowRegistry([
-      environmentWorkflow(environments),
-      ...worldWorkflows(environments),
-      ...plugins.workflows,
-      ...workflows,
-    ]),
+    workflows: createWorkflowRegistry(
+      [
+        environmentWorkflow(environments),
+        ...worldWorkflows(environments),
+        ...plugins.workflows,
+        ...workflows,
+      ],
+      (builtIn) => withWorldTypes(builtIn, environments),
+    ),
     rewardFns: createRewardRegistry([...plugins.rewardFns, ...rewardFns]),
     taskOperators: taskOperatorTable(plugins.taskOperators),
     algorithms: definitions.length === 0 ? builtInTables : extendTables(builtInTables, definitions),

@@ -1,6 +1,6 @@
 /** The prompt of a task that must have one. */
 import { taskPrompt, type Task } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import { fieldOf, TaskError } from '@trinity-rft/core/internal';
 
 type Row = Pick<Task, 'rawTask' | 'formatArgs' | 'index'>;
 
@@ -12,7 +12,7 @@ export function requirePrompt(task: Task): string {
 }
 
 export function missingPrompt({ index, formatArgs: { promptKey }, rawTask }: Row): TaskError {
-  const isEmpty = Object.hasOwn(rawTask, promptKey);
+  const isEmpty = fieldOf(rawTask, promptKey) !== undefined;
   const keys = Object.keys(rawTask).join(', ') || 'none';
   return new TaskError(
     `Row ${index.row} of task set "${index.taskset}" has ${isEmpty ? 'an empty' : 'no'} "${promptKey}"; ` +

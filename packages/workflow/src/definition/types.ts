@@ -138,6 +138,11 @@ export interface WorkflowDefinition {
    * @default it does not
    */
   readonly grader?: (args: AnyArgs, context: GraderContext) => Grader | undefined;
+  /**
+   * It decides itself what is trained, so that a single run of a task teaches something, too.
+   * @default false
+   */
+  readonly selects?: boolean;
   /** An instance can be reused for other tasks. */
   readonly canReset: boolean;
   /** One call of `run` performs all runs of a group. */

@@ -1,5 +1,5 @@
 /** Workflows of Trinity-RFT that play one world, by their names and arguments. */
-import type { RawTask, Task } from '@trinity-rft/core';
+import { taskPrompt, taskTruth, type RawTask, type Task } from '@trinity-rft/core';
 import { TaskError } from '@trinity-rft/core/internal';
 import { count } from '@trinity-rft/workflow/internal';
 import { z } from 'zod';
@@ -17,6 +17,8 @@ export interface NamedWorkflow {
   readonly rowOf?: (task: Task) => RawTask;
   /** @default one attempt */
   readonly attempts?: Attempts;
+  /** Arguments of the original that mean nothing here, and why. @default none */
+  readonly unused?: Readonly<Record<string, string>>;
 }
 
 interface NamedOptions<Shape extends z.ZodRawShape> {
@@ -25,22 +27,27 @@ interface NamedOptions<Shape extends z.ZodRawShape> {
   readonly play: (args: z.infer<z.ZodObject<Shape>>) => Partial<EnvironmentArgs>;
   readonly rowOf?: (task: Task) => RawTask;
   readonly attempts?: Attempts;
+  readonly unused?: Readonly<Record<string, string>>;
 }
 
 /** Arguments of the world that the original does not have, such as its level. */
 const worldArgs = { environment_args: z.record(z.string(), z.unknown()).default({}) };
 
 function named<Shape extends z.ZodRawShape>(options: NamedOptions<Shape>): NamedWorkflow {
-  const args = z.strictObject({ ...worldArgs, ...options.args });
+  const { name, rowOf, attempts, unused = {} } = options;
+  const ignored = Object.keys(unused).map((key) => [key, z.unknown().optional()] as const);
+  const args = z.strictObject({ ...Object.fromEntries(ignored), ...worldArgs, ...options.args });
   return {
-    name: options.name,
+    name,
     args,
-    rowOf: options.rowOf,
-    attempts: options.attempts,
+    rowOf,
+    attempts,
+    unused,
     play: (given) => {
       const { environment_args: own, ...rest } = args.parse(given) as z.infer<typeof args> & {
         readonly environment_args: Readonly<Record<string, unknown>>;
       };
+      for (const key of Object.keys(unused)) delete (rest as Record<string, unknown>)[key];
       const played = options.play(rest as z.infer<z.ZodObject<Shape>>);
       return { ...played, environment_args: { ...played.environment_args, ...own } };
     },
@@ -55,6 +62,7 @@ const frozenLake = named({
     desc: z.array(z.string()).nullish(),
     is_slippery: z.boolean().default(false),
   },
+  unused: { max_steps: 'Trinity-RFT does not read it either. Set env_max_steps.' },
   play: ({ env_max_steps, agent_max_steps, desc, is_slippery }) => ({
     environment: 'frozen_lake',
     environment_args: { env_max_steps, is_slippery, desc: desc ?? undefined },
@@ -105,12 +113,10 @@ const alfworld = named({
   rowOf: householdRow,
 });
 
-const stepWiseAlfworld = named({
-  name: 'step_wise_alfworld_workflow',
-  args: householdArgs(30),
-  play: playHousehold(-0.1),
-  rowOf: householdRow,
-});
+/** The second is its name in earlier examples. */
+const stepWiseAlfworld = ['step_wise_alfworld_workflow', 'alfworld_workflow_v2'].map((name) =>
+  named({ name, args: householdArgs(30), play: playHousehold(-0.1), rowOf: householdRow }),
+);
 
 const playRaft = (args: { readonly max_env_steps: number }) => ({
   ...playHousehold(0)(args),
@@ -199,10 +205,40 @@ const learnToAsk = named({
   }),
 });
 
+/** Rows of the original have the question and its answer under the keys of the format. */
+const questionRow = (task: Task): RawTask =>
+  'question' in task.rawTask
+    ? task.rawTask
+    : { question: taskPrompt(task), answer: taskTruth(task) };
+
+const ownIndex = 'The pages come from an index of this package, or from environment_args.folder.';
+
 const webSearch = named({
   name: 'agentscope_v1_react_search_workflow',
   args: { max_turns: count().default(10), ...judgeShape },
   play: (args) => ({ environment: 'web_search', ...args }),
+  rowOf: questionRow,
+  unused: { search_client_type: ownIndex },
+});
+
+const browseComp = named({
+  name: 'bcp_simple_react_workflow',
+  args: { max_iterations: count().default(30), ...judgeShape },
+  play: ({ max_iterations: max_turns, ...judge }) => ({
+    environment: 'web_search',
+    max_turns,
+    ...judge,
+  }),
+  rowOf: questionRow,
+  unused: {
+    searcher_type: ownIndex,
+    index_path: ownIndex,
+    browsecomp_path: ownIndex,
+    top_k: 'A search shows five pages.',
+    snippet_max_tokens: 'A search shows the beginning of a page.',
+    include_get_document: 'Pages can always be opened.',
+    max_model_tokens: 'Set model.max_model_len.',
+  },
 });
 
 const emailSearch = named({
@@ -220,15 +256,28 @@ const emailSearch = named({
   }),
 });
 
+/** `agentscope_react_workflow` with `type: email_search`. */
+export const agentscopeEmailSearch = named({
+  name: 'agentscope_react_workflow',
+  args: { type: z.literal('email_search'), max_turns: count().default(10), ...judgeShape },
+  play: ({ type: environment, max_turns, ...judge }) => ({
+    environment,
+    environment_args: { scoring: 'rubric', max_turns },
+    max_turns,
+    ...judge,
+  }),
+});
+
 export const namedWorkflows: readonly NamedWorkflow[] = [
   alfworld,
+  browseComp,
   emailSearch,
   frozenLake,
   learnToAsk,
   raftAlfworld,
   raftReflectAlfworld,
   sciworld,
-  stepWiseAlfworld,
+  ...stepWiseAlfworld,
   sudoku,
   webSearch,
   webshop,

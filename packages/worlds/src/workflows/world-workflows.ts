@@ -1,5 +1,5 @@
 /** Workflows that play environments: any of them, and those of Trinity-RFT, which play one each. */
-import type { Experience } from '@trinity-rft/core';
+import type { Experience, Logger } from '@trinity-rft/core';
 import type { Environments } from '@trinity-rft/environment/internal';
 import {
   defineWorkflow,
@@ -9,7 +9,7 @@ import {
 } from '@trinity-rft/workflow';
 import { environmentArgs, environmentProblems } from './environment-args.js';
 import { choiceOf, graderOf } from './judge.js';
-import { type NamedWorkflow, namedWorkflows } from './named.js';
+import { agentscopeEmailSearch, type NamedWorkflow, namedWorkflows } from './named.js';
 import { playTask } from './play-task.js';
 
 export const worldWorkflows = (environments: Environments): readonly WorkflowDefinition[] =>
@@ -22,12 +22,39 @@ export const environmentWorkflow = (environments: Environments): WorkflowDefinit
     environments,
   );
 
+const typed: ReadonlySet<string> = new Set(['agentscope_react_workflow', 'as_react_workflow']);
+
+/**
+ * Makes the two workflows whose argument `type` names what they play do so in the world of e-mails, too.
+ * @returns others as they are
+ */
+export function withWorldTypes(
+  builtIn: WorkflowDefinition,
+  environments: Environments,
+): WorkflowDefinition {
+  if (!typed.has(builtIn.name)) return builtIn;
+  const world = worldWorkflow(agentscopeEmailSearch, environments);
+  const of = ({ type }: AnyArgs): WorkflowDefinition => (type === 'email_search' ? world : builtIn);
+  return {
+    ...builtIn,
+    checkArgs: (args) => of(args).checkArgs?.(args) ?? [],
+    environment: (args) => of(args).environment?.(args) ?? builtIn.name,
+    grader: (args, context) => of(args).grader?.(args, context),
+    tasks: (args, range) => of(args).tasks?.(args, range),
+    create: (context) => of(context.task.workflowArgs).create(context),
+  };
+}
+
 function worldWorkflow(named: NamedWorkflow, environments: Environments): WorkflowDefinition {
+  const warnOfUnused = createWarning(named);
   const declared = defineWorkflow({
     name: named.name,
     args: named.args,
     needs: { optionalModel: 'judge' },
-    run: (context, args) => run(named, context, args, environments),
+    run: (context, args) => {
+      warnOfUnused(args, context.runtime.logger);
+      return run(named, context, args, environments);
+    },
   });
   return {
     ...declared,
@@ -35,6 +62,7 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
       const problems = declared.checkArgs?.(args) ?? [];
       return problems.length > 0 ? problems : environmentProblems(named.play(args), environments);
     },
+    selects: named.attempts !== undefined,
     environment: (args) => environmentArgs.parse(named.play(args)).environment,
     grader: (args, { models, rewardFnArgs }) => {
       const settings = environmentArgs.parse(named.play(args));
@@ -47,6 +75,21 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
       const { environment, environment_args: given } = environmentArgs.parse(named.play(args));
       return environments.find(environment)?.tasks?.(range, given);
     },
+  };
+}
+
+/** Says once what has no effect. */
+function createWarning({
+  name,
+  unused = {},
+}: NamedWorkflow): (args: AnyArgs, logger: Logger) => void {
+  const said = new Set<string>();
+  return (args, logger) => {
+    for (const [key, why] of Object.entries(unused)) {
+      if (args[key] === undefined || said.has(key)) continue;
+      said.add(key);
+      logger.warn(`workflow_args.${key} has no effect on ${name}: ${why}`);
+    }
   };
 }
 

@@ -123,7 +123,7 @@ function deriveRepeatTimes(
   const { mode, algorithm } = context.input;
   if (preset.schema !== 'experience') return 1;
   const runs = algorithm.repeat_times ?? preset.repeatTimes;
-  if (runs > 1 || !compares || mode === 'bench') return runs;
+  if (runs > 1 || !compares || mode === 'bench' || workflowsSelect(context)) return runs;
   const ownDefault = preset.repeatTimes > 1 ? `; ${preset.repeatTimes} if the key is left out` : '';
   const got =
     algorithm.repeat_times === null
@@ -132,6 +132,13 @@ function deriveRepeatTimes(
   const message = `${got}, but ${algorithm.advantage_fn ?? algorithm.algorithm_type} compares the runs of one task with each other, so it learns nothing from a single run. Use at least 2${ownDefault}.`;
   context.report(['algorithm', 'repeat_times'], message, [typeKey, ['algorithm', 'advantage_fn']]);
   return runs;
+}
+
+/** Whether all workflows of the training decide themselves what is trained. */
+function workflowsSelect({ input, workflows }: StageContext): boolean {
+  const { tasksets, default_workflow_type: shared } = input.buffer.explorer_input;
+  const names = tasksets.map(({ default_workflow_type: own }) => own ?? shared);
+  return names.length > 0 && names.every((name) => workflows?.find(name ?? '')?.selects === true);
 }
 
 /**

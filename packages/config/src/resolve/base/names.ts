@@ -21,6 +21,8 @@ export interface WorkflowFacts {
     /** The same, where the workflow can do without; the argument may be false as well. */
     readonly optionalModel?: string;
   };
+  /** It decides itself what is trained. @default false */
+  readonly selects?: boolean;
   /** Generates rows; absent or undefined: it cannot. */
   readonly tasks?: (args: Args, range: TaskRange) => readonly unknown[] | undefined;
 }

@@ -118,7 +118,12 @@ function keyOf(context: StageContext, place: KeyPath, keys: readonly string[]): 
   return candidates.find((path) => context.isSet(...path)) ?? [...place, own];
 }
 
+/** Trinity-RFT's workflows whose tasks have images. */
+const withImages: ReadonlySet<string> = new Set(['simple_mm_workflow', 'async_simple_mm_workflow']);
+
 function unknown(what: string, name: string, table: NameTable<unknown>): string {
+  if (withImages.has(name))
+    return `got "${name}", whose tasks have images, but models here read text only. Use simple_workflow, and tasks of text.`;
   const known = table.names();
   const similar = didYouMean(name, known);
   const rest = similar === '' ? ` Known: ${known.toSorted().join(', ')}.` : similar;

@@ -8,8 +8,9 @@ const originals = new WeakMap<Value, Value>();
 /** The same numbers in another shape: one node without a copy, also after other reshapes. */
 export function reshape(a: Value, shape: Shape): Value {
   if (sameShape(a.shape, shape)) return a;
-  const original = originals.get(a) ?? a;
-  if (original !== a) return reshape(original, shape);
+  const original = originals.get(a);
+  // A reshape that was given another gradient rule is more than its original.
+  if (original !== undefined && a.source?.inputs[0] === original) return reshape(original, shape);
   const target = reshapeTarget(a, shape);
   const y = withPullback(a.graph.node('Reshape', [a, target], { shape }), [a], (g) => [
     reshape(g, a.shape),

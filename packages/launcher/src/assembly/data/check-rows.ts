@@ -1,7 +1,7 @@
 /** Do the rows of a task set have what its configuration names? */
 import type { TasksetConfig } from '@trinity-rft/config';
 import type { RawTask } from '@trinity-rft/core';
-import { redactText } from '@trinity-rft/core/internal';
+import { fieldOf, redactText } from '@trinity-rft/core/internal';
 import type { Extensions } from '../../context/stage-context.js';
 
 interface RowProblem {
@@ -31,12 +31,12 @@ export function checkRowKeys(
   taskset: TasksetConfig,
   names: Names,
 ): RowFindings {
-  const path = redactText(taskset.path);
+  const path = taskset.path === '' ? 'the generated tasks' : redactText(taskset.path);
   const keys = Object.keys(rows[0] ?? {}).join(', ') || 'none';
   const problems: RowProblem[] = [];
   const warnings: RowProblem[] = [];
   for (const { key, name, needed, optional } of namedKeys(taskset, names)) {
-    const count = rows.filter((row) => hasValue(row[name])).length;
+    const count = rows.filter((row) => hasValue(fieldOf(row, name))).length;
     const place = { key: ['format', key] };
     if (count === 0) {
       const message = `got ${JSON.stringify(name)}, but no row of ${path} has a value there; the keys of its first row are ${keys}. Name the right one.`;

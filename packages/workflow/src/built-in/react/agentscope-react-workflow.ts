@@ -1,15 +1,19 @@
 /**
- * `agentscope_react_workflow`: the ReAct agent of this package with AgentScope's way of answering,
- * which is a call of a tool.
+ * `agentscope_react_workflow` and its siblings: the ReAct agent of this package with AgentScope's way
+ * of answering, which is a call of a tool.
  */
 import { WorkflowError } from '@trinity-rft/core';
 import { z } from 'zod';
 import type { WorkflowContext, WorkflowOutput } from '../../definition/types.js';
-import { agentMetrics, answerTask, reactArgs } from './react-workflow.js';
+import { agentMetrics, answerTask, reactArgs, type ReactDefaults } from './react-workflow.js';
+import { count } from '../task-args.js';
 import type { Tool } from './tool.js';
 
 const systemPrompt = `You are an agent that solves math problems step by step. When you know the answer, call generate_response
 with the final answer inside \\boxed{} as its result.`;
+
+const textPrompt =
+  'You are an agent that solves math problems step by step, with tools. Give the final answer inside \\boxed{}.';
 
 /** Has the name and the field of AgentScope's tool for structured answers. */
 const generateResponse: Tool = {
@@ -39,16 +43,44 @@ export const agentscopeReactArgs = reactArgs.extend({
 });
 
 /** Has no tools by default. The default reward function is `math_boxed_reward`. */
-export async function runAgentscopeReact(
+export const runAgentscopeReact = (
   context: WorkflowContext,
   args: z.output<typeof agentscopeReactArgs>,
-): Promise<WorkflowOutput> {
-  const { answer, score } = await answerTask(context, args, {
-    tools: [],
-    rewardFn: 'math_boxed_reward',
-    systemPrompt,
-    answerTool: generateResponse,
+): Promise<WorkflowOutput> => answered(context, args, { ...boxed, systemPrompt });
+
+/** Calculates where that of Trinity-RFT executes Python. */
+export const runAgentscopeMath = (
+  context: WorkflowContext,
+  args: z.output<typeof reactArgs>,
+): Promise<WorkflowOutput> =>
+  answered(context, args, { ...boxed, systemPrompt, tools: ['calculator'] });
+
+export const agentscopeV0Args = reactArgs.extend({ max_turns: count().default(5) });
+
+/** Its answer is a text, as with the agents of AgentScope 0. */
+export const runAgentscopeV0Math = (
+  context: WorkflowContext,
+  args: z.output<typeof agentscopeV0Args>,
+): Promise<WorkflowOutput> =>
+  answered(context, args, {
+    ...boxed,
+    tools: ['calculator'],
+    systemPrompt: textPrompt,
+    answerTool: undefined,
   });
+
+const boxed = {
+  tools: [],
+  rewardFn: 'math_boxed_reward',
+  answerTool: generateResponse,
+} as const satisfies ReactDefaults;
+
+async function answered(
+  context: WorkflowContext,
+  args: z.output<typeof reactArgs>,
+  defaults: ReactDefaults,
+): Promise<WorkflowOutput> {
+  const { answer, score } = await answerTask(context, args, defaults);
   return {
     reward: score.reward,
     metrics: {

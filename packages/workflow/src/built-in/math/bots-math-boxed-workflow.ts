@@ -1,0 +1,24 @@
+/** `bots_math_boxed_workflow`: boxed answers to prompts that are lists of messages. */
+import type { ChatMessage } from '@trinity-rft/core';
+import { fieldOf, TaskError } from '@trinity-rft/core/internal';
+import { z } from 'zod';
+import { MathBoxedWorkflow } from './math-boxed-workflow.js';
+
+const messagesSchema = z.array(
+  z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }),
+);
+
+/** A list of messages is sent as it is; a text as by `math_boxed_workflow`. */
+export class BotsMathBoxedWorkflow extends MathBoxedWorkflow {
+  protected override messages(): readonly ChatMessage[] {
+    const { rawTask, formatArgs, index } = this.task;
+    const given = fieldOf(rawTask, formatArgs.promptKey);
+    if (!Array.isArray(given)) return super.messages();
+    const read = messagesSchema.safeParse(given);
+    if (read.success) return read.data;
+    throw new TaskError(
+      `Row ${index.row} of task set "${index.taskset}" has under "${formatArgs.promptKey}" a list of what are no messages: ${z.prettifyError(read.error)}`,
+      { code: 'TASK_ROW' },
+    );
+  }
+}
