@@ -1,8 +1,9 @@
 /** Evaluation: every task of the evaluation sets, with the weights in use. */
-import { type Metrics, type Task } from '@trinity-rft/core';
+import { type Metrics, type Runtime, type Task } from '@trinity-rft/core';
 import { prefixMetrics } from '@trinity-rft/core/internal';
 import type { ExplorerOptions } from './explorer-options.js';
 import { evalMetrics } from './metrics/eval-metrics.js';
+import type { FailureKind } from './runs/classify-failure.js';
 import type { TaskOutcome } from './runs/outcome.js';
 
 export interface EvaluationParts extends Pick<
@@ -25,11 +26,29 @@ export async function evaluate(
   let metrics: Metrics = { [`${prefix}/model_version`]: policyVersion() };
   for (const set of evalSets) {
     const outcomes = await runTasks(await set.tasks(step));
+    warnOfBroken(set.name, outcomes, runtime);
     const ofSet = evalMetrics(outcomes, { detailed: detailedStats });
     metrics = { ...metrics, ...prefixMetrics(`${prefix}/${set.name}`, ofSet) };
   }
   return { ...metrics, 'time/eval': (runtime.clock.now() - start) / 1000 };
 }
+
+/** They lower a score that says nothing about the policy then. */
+function warnOfBroken(
+  set: string,
+  outcomes: readonly TaskOutcome[],
+  { logger }: Pick<Runtime, 'logger'>,
+): void {
+  const runs = outcomes.flatMap((outcome) => outcome.runs);
+  const broken = runs.filter((run) => run.status === 'failed' && isOfEnvironment(run.kind));
+  if (broken.length === 0) return;
+  logger.warn(
+    `${broken.length} of ${runs.length} runs of the evaluation "${set}" were broken by their environment, and count as 0.`,
+  );
+}
+
+const isOfEnvironment = (kind: FailureKind): boolean =>
+  kind === 'environment_failed' || kind === 'environment_crashed';
 
 /** True when an evaluation is due after explore step `step`. */
 export function isEvalStep(

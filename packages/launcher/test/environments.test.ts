@@ -1,12 +1,19 @@
 /** Environments that a configuration names, and the tasks that they generate. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { json } from 'node:stream/consumers';
 import { planConfig, renderPlan } from '@trinity-rft/config';
 import { EnvironmentError, type EngineFactory } from '@trinity-rft/core';
-import { defineEnvironment, nativeEnvironment } from '@trinity-rft/environment';
+import {
+  defineEnvironment,
+  nativeEnvironment,
+  type EnvironmentDefinition,
+} from '@trinity-rft/environment';
 import { fakeEngine } from '@trinity-rft/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createModel } from '../src/create-model.js';
 import { checkFiles } from '../src/run/check-files.js';
 import { readConfiguration } from '../src/run/configuration.js';
@@ -67,6 +74,12 @@ function metricsOf(names: readonly string[]): readonly (readonly number[])[] {
 /** Of each explore step, the runs that ended well and those that the environment broke for good. */
 const runCounts = (): readonly number[] => metricsOf(['runs/ok', 'runs/environment_failed']).flat();
 
+interface RunWithOptions {
+  readonly environments?: readonly EnvironmentDefinition[];
+  readonly environment_failures?: unknown;
+  readonly auxiliary_models?: unknown;
+}
+
 const settings = {
   name: 'dice',
   checkpoint_root_dir: 'runs',
@@ -75,10 +88,13 @@ const settings = {
   trainer: { trainer_type: 'bigrams' },
 };
 
-const runWith = (taskset: Readonly<Record<string, unknown>>, environments = [dice]) => {
+const runWith = (
+  taskset: Readonly<Record<string, unknown>>,
+  { environments = [dice], ...explorer }: RunWithOptions = {},
+) => {
   const config = {
     ...settings,
-    explorer: { max_retry_times: 0 },
+    explorer: { max_retry_times: 0, ...explorer },
     buffer: {
       batch_size: 2,
       explorer_input: {
@@ -151,16 +167,62 @@ const fragile = defineEnvironment({
     })),
 });
 
-it('tries an action that breaks its environment three times, and then names it in the log', async () => {
+/** The first two of nine attempts are made at once. */
+const fragileRun = { environments: [fragile], environment_failures: { max_retry_times: 2 } };
+
+it('takes the same action in a retry, and names one that breaks its environment each time', async () => {
   rmSync(path.join(root, 'runs'), { recursive: true, force: true });
-  await runWith({ workflow_args: { environment: 'fragile' }, task_count: 4 }, [fragile]);
+  await runWith({ workflow_args: { environment: 'fragile' }, task_count: 4 }, fragileRun);
   const counts = metricsOf(['runs/ok', 'runs/environment_crashed', 'attempts/environment_failed']);
   const crashed = counts.map(([, each = 0]) => each);
   expect(crashed.reduce((sum, each) => sum + each)).toBeGreaterThan(0);
   expect(counts).toEqual(crashed.map((each) => [8 - each, each, 3 * each]));
   expect(readFileSync(path.join(runFolder, 'log', 'trinity.log'), 'utf8')).toMatch(
-    /failed and is dropped: the same action broke its environment in 3 attempts: Environment "fragile" failed at step 1 \(the action "[0-4]/,
+    /failed and is dropped: the same action broke its environment in 3 attempts in a row: Environment "fragile" failed at step 1 \(the action "[0-4]/,
   );
+});
+
+const judged = defineEnvironment({
+  name: 'judged',
+  description: 'Guess.',
+  judged: true,
+  tasks: ({ count }) => Array.from({ length: count }, (_, row) => ({ row })),
+  open: () =>
+    nativeEnvironment(({ row, judge }) => ({
+      observation: '1+1=',
+      step: async () => {
+        const messages = [{ role: 'user', content: `row ${Number(row['row'])}` }] as const;
+        const expected = 'a number';
+        const parse = (said: string) => (/^[\d.]+$/.test(said) ? Number(said) : undefined);
+        const reward = await judge?.ask({ messages, parse, expected });
+        return { observation: '', reward, done: true };
+      },
+    })),
+});
+
+it('pays what a judge on HTTP says, and trains nothing that it says no number about', async () => {
+  const server = createServer((request, response) => {
+    void json(request).then((body) => {
+      const about = JSON.stringify(body);
+      const message = { role: 'assistant', content: about.includes('row 1') ? 'Hm.' : '0.5' };
+      const choices = [{ index: 0, finish_reason: 'stop', message }];
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ choices }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => (server.closeAllConnections(), void server.close()));
+  const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  rmSync(path.join(root, 'runs'), { recursive: true, force: true });
+  await runWith(
+    { workflow_args: { environment: 'judged', action_pattern: '[^]' }, task_count: 2 },
+    {
+      environments: [judged],
+      environment_failures: { max_retry_times: 0, max_in_row: 100 },
+      auxiliary_models: [{ name: 'big', model_path: 'big', base_url, api_key: 'k' }],
+    },
+  );
+  const names = ['runs/ok', 'runs/environment_failed', 'reward/mean', 'reward/min'];
+  expect(metricsOf(names)).toEqual([[4, 4, 0.5, 0.5]]);
 });
 
 /** What `trinity config check` warns of, and `trinity config plan` says of the graders. */

@@ -162,7 +162,7 @@ const explorerShape = {
       max_in_row: field(
         int({ min: 1 }),
         8,
-        'Failures in a row after which all runs in the environment wait until it answers: of at least two tasks, or of one while no other was answered.',
+        'Failures in a row after which all runs in the environment wait until it answers: of at least two tasks, or of one while no run was answered.',
       ),
       max_wait: field(
         float({ above: 0 }),

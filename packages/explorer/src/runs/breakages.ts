@@ -4,8 +4,9 @@ import type { EnvironmentError } from '@trinity-rft/core';
 export interface Breakages {
   /** The attempt before has broken it by the same action. */
   isRepeated(error: EnvironmentError): boolean;
-  /** The next attempt has failed. @returns in how many attempts in a row the same action broke it */
-  add(error: EnvironmentError): number;
+  /** The next attempt has failed. */
+  add(error: EnvironmentError): void;
+  /** In how many attempts up to now the same action broke it. */
   inRow(): number;
 }
 
@@ -22,7 +23,6 @@ export function createBreakages(): Breakages {
       const action = actionOf(error);
       inRow = isRepeated(error) ? inRow + 1 : Number(action !== undefined);
       last = action;
-      return inRow;
     },
     inRow: () => inRow,
   };

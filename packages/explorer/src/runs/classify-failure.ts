@@ -10,7 +10,7 @@ import { CancelledError } from '@trinity-rft/core/internal';
 
 /**
  * `environment_failed`: the environment broke, whatever the policy did in it. `environment_crashed`: the
- * same action broke it in several attempts. `service_failed`: a tool
+ * same action broke it in its last attempts, three or more. `service_failed`: a tool
  * or service that the agent called, not the agent. `cancelled`: the explore step did not wait for the
  * run.
  */

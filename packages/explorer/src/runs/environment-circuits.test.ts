@@ -32,7 +32,7 @@ const gone = (details = {}) =>
 function play(
   tasks: readonly Task[],
   isDown: (runtime: TestRuntime, task: number) => boolean | Promise<boolean>,
-  settings: Partial<RunSettings> = {},
+  { ratio = 0, ...settings }: Partial<RunSettings> & { readonly ratio?: number } = {},
 ) {
   const runtime = testRuntime();
   const keys: AttemptKey[] = [];
@@ -71,7 +71,7 @@ function play(
     runtime,
     signal: new AbortController().signal,
   });
-  const overRollout = { ratio: 0.5, waitAfterMinMs: 30_000, returnPartialTasks: false };
+  const overRollout = { ratio, waitAfterMinMs: 30_000, returnPartialTasks: false };
   const outcomes = waitForEnough(tasks.map(start), overRollout, circuits.clock);
   outcomes.catch(() => undefined);
   const seconds = (): number => (runtime.clock.now() - begun) / 1000;
@@ -166,6 +166,7 @@ it('stops the clocks of a task while its runs wait, and counts the seconds', asy
     },
     {
       maxTimeoutMs: 1e6,
+      ratio: 0.5,
       maxTaskTimeoutMs: 50_000,
       environmentFailures: { maxRetryTimes: 1, maxInRow: 6, maxWaitMs: 1e6 },
     },
@@ -202,18 +203,38 @@ it('drops a run whose action always breaks the environment, by a name of its own
     },
     settings,
   );
-  await runtime.clock.advance(0);
+  await runtime.clock.advance(120_000);
   const ended = await outcomes;
   expect(new Set(kinds(ended))).toEqual(new Set(['environment_crashed', 'ok']));
-  expect([keys.length, pauses]).toEqual([6 * 3 + 6, []]);
+  expect([keys.length, pauses]).toEqual([6 * 9 + 6, []]);
   expect(rolloutMetrics(ended, 0)).toMatchObject({
     'rollout/runs/environment_crashed': 6,
     'rollout/runs/environment_failed': 0,
-    'rollout/attempts/environment_failed': 18,
+    'rollout/attempts/environment_failed': 54,
   });
   expect(runtime.logger.messages('warn').join('\n')).toContain(
-    'is dropped: the same action broke its environment in 3 attempts',
+    'is dropped: the same action broke its environment in 9 attempts in a row',
   );
+});
+
+it('does not wait for an environment that only two actions break, of all runs', async () => {
+  const { outcomes, runtime, pauses } = play([task(0, 1), task(1, 1), task(2, 1)], (_, id) => {
+    if (id > 0) throw gone({ step: 1, action: id });
+    return false;
+  });
+  await runtime.clock.advance(120_000);
+  expect(kinds(await outcomes)).toEqual(['ok', 'environment_crashed', 'environment_crashed']);
+  expect(pauses).toEqual([]);
+});
+
+it('waits where no run at all gets beyond a step, even if each takes its action again', async () => {
+  const { outcomes, runtime, pauses } = play([task(0, 2)], ({ clock }) => {
+    if (clock.now() < 100_000) throw gone({ step: 1, action: 5 });
+    return false;
+  });
+  await runtime.clock.advance(200_000);
+  expect(kinds(await outcomes)).toEqual(['ok', 'ok']);
+  expect(pauses.at(-1)).toBe('over');
 });
 
 it('goes on trying a run that breaks the environment at another action each time', async () => {

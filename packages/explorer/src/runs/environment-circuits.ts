@@ -12,7 +12,7 @@ import { createStoppableClock, type StoppableClock } from '@trinity-rft/core/int
 export interface EnvironmentFailures {
   /** Further attempts of a run whose environment fails while it does not fail for others. */
   readonly maxRetryTimes: number;
-  /** Failures in a row after which the runs wait, unless the environment answers other tasks. */
+  /** Failures in a row after which the runs wait; of one task alone if no run was answered meanwhile. */
   readonly maxInRow: number;
   /** How long they wait before the run ends. */
   readonly maxWaitMs: number;
@@ -42,7 +42,7 @@ export type Answer = 'answered' | 'unknown' | Breakdown;
 
 interface Breakdown {
   readonly error: EnvironmentError;
-  /** The attempt before broke the environment by the same action: it is the action, or both. */
+  /** The attempt before broke the environment by the same action. */
   readonly isRepeated: boolean;
 }
 
@@ -112,7 +112,7 @@ class Circuit implements EnvironmentCircuit {
   readonly #options: CircuitOptions;
   /** Tasks of the failures in a row. */
   readonly #tasks = new Set<Task>();
-  /** Tasks during which no other one was answered. */
+  /** Tasks during which no run was answered, of no task. */
   readonly #alone = new Set<Task>();
   #inRow = 0;
   #lastError: EnvironmentError | undefined;
@@ -157,8 +157,9 @@ class Circuit implements EnvironmentCircuit {
       isCurrent: () => this.#pause === probed,
       end: (answer) => {
         if (probed && probed === this.#pause) this.#probed(probed, answer);
-        if (answer === 'answered') this.#answered(task);
-        else if (answer !== 'unknown' && !answer.isRepeated) this.#count(task, answer.error);
+        if (answer === 'answered') this.#answered();
+        else if (answer !== 'unknown' && this.#mayBeDown(task, answer))
+          this.#count(task, answer.error);
       },
     };
   }
@@ -168,6 +169,11 @@ class Circuit implements EnvironmentCircuit {
     pause.probeAt = this.#options.clock.now() + pause.backOffMs;
     pause.isProbed = false;
     this.#tell();
+  }
+
+  /** One action that breaks it again and again says little about an environment that answers others. */
+  #mayBeDown(task: Task, { isRepeated }: Breakdown): boolean {
+    return !isRepeated || this.#alone.has(task);
   }
 
   #count(task: Task, error: EnvironmentError): void {
@@ -191,8 +197,8 @@ class Circuit implements EnvironmentCircuit {
     };
   }
 
-  #answered(task: Task): void {
-    for (const other of this.#alone) if (other !== task) this.#alone.delete(other);
+  #answered(): void {
+    this.#alone.clear();
     this.#inRow = 0;
     this.#tasks.clear();
     if (!this.#pause) return;

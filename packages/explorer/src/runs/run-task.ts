@@ -106,6 +106,9 @@ async function runWithRetries(
   }
 }
 
+/** So many attempts must end at one action before it is to blame. */
+const leastBreakages = 3;
+
 /** How often a run was tried, and whether it is tried again. */
 class Retries {
   readonly task: Task;
@@ -137,9 +140,10 @@ class Retries {
     this.#times.push(...timesOf(result));
     if (result.status === 'ok') return this.#end(result.runs);
     const { error, seconds } = result;
-    const kind = this.#kindOf(result);
+    if (error instanceof EnvironmentError) this.#breakages.add(error);
     const attempt = this.next();
-    const retry = this.#mayRetry(error, kind);
+    const retry = this.#mayRetry(result);
+    const kind = retry ? result.kind : this.#endOf(result.kind);
     const { logger } = this.options.runtime;
     const consequence = retry ? 'will be retried' : this.#consequenceOf(kind);
     if (kind !== 'cancelled') reportFailure(attempt, { error, consequence, logger });
@@ -154,29 +158,22 @@ class Retries {
   }
 
   /** `environment_crashed`: not an environment that is down, but an action that it does not bear. */
-  #kindOf({ error, kind }: FailedAttempt): FailureKind {
-    if (kind !== 'environment_failed' || !(error instanceof EnvironmentError)) return kind;
-    const times = this.#breakages.add(error);
-    const enough = Math.max(2, Math.min(3, this.#mostEnvironmentRetries() + 1));
-    return times >= enough && !this.#isPaused() ? 'environment_crashed' : kind;
+  #endOf(kind: FailureKind): FailureKind {
+    const isSame = kind === 'environment_failed' && this.#breakages.inRow() >= leastBreakages;
+    return isSame ? 'environment_crashed' : kind;
   }
 
   #consequenceOf(kind: FailureKind): string | undefined {
     if (kind !== 'environment_crashed') return undefined;
-    return `is dropped: the same action broke its environment in ${this.#breakages.inRow()} attempts`;
+    return `is dropped: the same action broke its environment in ${this.#breakages.inRow()} attempts in a row`;
   }
 
-  #mostEnvironmentRetries(): number {
-    const { environmentFailures = defaultEnvironmentFailures } = this.options.settings;
-    return environmentFailures.maxRetryTimes;
-  }
-
-  #mayRetry(error: Error, kind: FailureKind): boolean {
+  #mayRetry({ error, kind }: FailedAttempt): boolean {
     const { settings, end } = this.options;
-    if (kind === 'environment_crashed') return false;
+    const { maxRetryTimes } = settings.environmentFailures ?? defaultEnvironmentFailures;
     const mayRetry =
       kind === 'environment_failed'
-        ? this.#isPaused() || this.#environmentFailures < this.#mostEnvironmentRetries()
+        ? this.#isPaused() || this.#environmentFailures < maxRetryTimes
         : this.#failures < settings.maxRetryTimes;
     return mayRetry && !end.signal.aborted && isWorthRetrying(error);
   }
