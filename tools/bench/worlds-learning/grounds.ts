@@ -26,7 +26,8 @@ export interface Ground {
   readonly chatTemplate?: string;
   readonly promptTokens: number;
   readonly responseTokens: number;
-  readonly warmup: Stage & { readonly demonstrations: number };
+  /** In rounds of so many steps, until the mean reward has reached `until`. */
+  readonly warmup: Stage & { readonly demonstrations: number; readonly until: number };
   readonly training: Stage & { readonly algorithm: Tree };
 }
 
@@ -40,22 +41,32 @@ interface Stage {
 const size = { hiddenSize: 64, layers: 3, heads: 4, kvHeads: 2, headDim: 16 };
 const grpo = { algorithm_type: 'grpo', repeat_times: 8, kl_loss_fn: 'none' };
 
+const lake: Ground = {
+  environment: 'frozen_lake',
+  args: { level: 1 },
+  workflowArgs: { max_turns: 6 },
+  systemPrompt: 'walk',
+  model: { ...size, maxPositions: 128 },
+  words: /```|up|down|left|right|What is your next step\?|[A-Z_] [A-Z_] [A-Z_]\n/g,
+  marks: ['You cannot go ', ': the lake ends there.', 'That is no step. Write '].concat([
+    'No action found. Write one as ```{action}```',
+  ]),
+  promptTokens: 120,
+  responseTokens: 8,
+  warmup: { demonstrations: 2048, steps: 10, batch: 32, learningRate: 4e-3, until: 0.3 },
+  training: { steps: 150, batch: 16, learningRate: 1e-3, algorithm: grpo },
+};
+
+/** The same start, another algorithm. */
+const by = (algorithm_type: string, ground: Ground): Ground => ({
+  ...ground,
+  training: { ...ground.training, algorithm: { ...grpo, algorithm_type } },
+});
+
 export const grounds: Readonly<Record<string, Ground>> = {
-  frozen_lake: {
-    environment: 'frozen_lake',
-    args: { level: 1 },
-    workflowArgs: { max_turns: 6 },
-    systemPrompt: 'walk',
-    model: { ...size, maxPositions: 128 },
-    words: /```|up|down|left|right|\nWhat is your next step\?|[A-Z_][ \n]/g,
-    marks: ['You cannot go ', ': the lake ends there.', 'That is no step. Write '].concat([
-      'No action found. Write one as ```{action}```',
-    ]),
-    promptTokens: 120,
-    responseTokens: 8,
-    warmup: { demonstrations: 512, steps: 48, batch: 32, learningRate: 4e-3 },
-    training: { steps: 80, batch: 16, learningRate: 1e-3, algorithm: grpo },
-  },
+  frozen_lake: lake,
+  'frozen_lake gigpo': by('gigpo', lake),
+  'frozen_lake multi_step_grpo': by('multi_step_grpo', lake),
   household: {
     environment: 'household',
     args: { level: 1, expert: 'search' },
@@ -63,12 +74,12 @@ export const grounds: Readonly<Record<string, Ground>> = {
     systemPrompt: 'tidy',
     model: { ...size, maxPositions: 256 },
     words:
-      /<\/?action>|You are in the middle of a room\. You see a|\nYour task is to: put some|\. (In|On) the|, you see a|, you see nothing\.|You (arrive at|open|pick up) the|\. The| is closed\.|, (and )?a| ?(go|take|put|open)\b( to)?| (from|in\/on|in)\b| ?[a-z]+ \d| [a-z]{3,}/g,
+      /<\/?action>|You are in the middle of a room\. You see a|\nYour task is to: put some|\. (In|On) the|, you see a|, you see nothing\.|You (arrive at|open|pick up) the|\. The| is closed\.|, (and )?a| ?(go|take|put|open)\b( to)?| (from|in\/on|in)\b| [a-z]{3,}| \d/g,
     marks: ['Nothing happens.', 'No action found. Write one as <action>{action}</action>'],
     promptTokens: 240,
     responseTokens: 12,
-    warmup: { demonstrations: 2048, steps: 200, batch: 32, learningRate: 4e-3 },
-    training: { steps: 60, batch: 16, learningRate: 1e-3, algorithm: grpo },
+    warmup: { demonstrations: 2048, steps: 25, batch: 32, learningRate: 4e-3, until: 0.12 },
+    training: { steps: 100, batch: 16, learningRate: 1e-3, algorithm: grpo },
   },
   tool_call: {
     environment: 'tool_call',
@@ -84,7 +95,7 @@ export const grounds: Readonly<Record<string, Ground>> = {
     chatTemplate: `{%- for tool in tools or [] %}{{- tool.function.name + '\\n' }}{%- endfor %}${chatTemplates.minimal}`,
     promptTokens: 84,
     responseTokens: 40,
-    warmup: { demonstrations: 2048, steps: 150, batch: 64, learningRate: 4e-3 },
+    warmup: { demonstrations: 2048, steps: 10, batch: 64, learningRate: 4e-3, until: 0.15 },
     training: { steps: 150, batch: 32, learningRate: 1e-3, algorithm: grpo },
   },
   webshop: {
@@ -97,7 +108,7 @@ export const grounds: Readonly<Record<string, Ground>> = {
       /<action>(search|click)\[|\]<\/action>|B0[A-Z0-9]{8}|\[(clicked )?button\] | \[(clicked )?button_\]\n*|(WebShop\n)?Instruction:\n|Back to Search|Next >|< Prev|\n*Page \d+ \(Total results: \d+\)|Buy Now|You have clicked |Price: |Rating: [\d.]+|, Series \d+|\$[\d.]+\n*|,? and price lower than| [\d.]+ dollars| ?[A-Za-z]{2,}| \d+/g,
     promptTokens: 720,
     responseTokens: 40,
-    warmup: { demonstrations: 512, steps: 150, batch: 16, learningRate: 4e-3 },
+    warmup: { demonstrations: 1024, steps: 25, batch: 16, learningRate: 4e-3, until: 0.15 },
     training: { steps: 60, batch: 16, learningRate: 1e-3, algorithm: grpo },
   },
   countdown: {
@@ -108,7 +119,7 @@ export const grounds: Readonly<Record<string, Ground>> = {
     words: /<\/?answer>|[A-Z][a-z]+: |\d+/g,
     promptTokens: 64,
     responseTokens: 30,
-    warmup: { demonstrations: 8192, steps: 256, batch: 64, learningRate: 4e-3 },
+    warmup: { demonstrations: 8192, steps: 128, batch: 64, learningRate: 4e-3, until: 0.08 },
     training: { steps: 300, batch: 32, learningRate: 1e-3, algorithm: grpo },
   },
 };

@@ -52,13 +52,25 @@ export async function learnWorld(place: Place): Promise<Learned> {
     seed,
     initializerRange: 0.05,
   });
-  const [warm, warmup] = await timed(() => stage(place, 'warmup', 'model', warmupOf(ground)));
-  const before = await score(place, 'before', warm);
+  const [{ warm, before }, warmup] = await timed(() => warmUp(place));
   const [trained, training] = await timed(() => stage(place, 'train', warm, trainingOf(ground)));
   const after = await score(place, 'after', trained);
   const weights = await sizeOf(path.join(directory, 'model'));
   return { before, after, warmup, training, weights };
 }
+
+/** Every round goes on from the one before. */
+async function warmUp(place: Place): Promise<{ readonly warm: string; readonly before: Interval }> {
+  let warm = 'model';
+  for (let round = 1; ; round++) {
+    const own = { ...warmupOf(place.ground), seed: 1000 * place.seed + round };
+    warm = await stage(place, `warmup-${round}`, warm, own);
+    const before = await score(place, `before-${round}`, warm);
+    if (before.mean >= place.ground.warmup.until || round === mostRounds) return { warm, before };
+  }
+}
+
+const mostRounds = 40;
 
 const printable = String.fromCodePoint(10, ...Array.from({ length: 95 }, (_, i) => 32 + i));
 
@@ -147,7 +159,7 @@ function configOf({ ground, seed }: Place, name: string, modelPath: string, own:
   };
   const input = {
     default_workflow_type: 'environment_workflow',
-    taskset: { name: environment, ...taskset, task_count: 4096, task_seed: seed },
+    taskset: { name: environment, ...taskset, task_count: 2048, task_seed: seed },
     eval_tasksets: [
       { name: 'fresh', ...taskset, task_count: 256, rollout_args: { temperature: 1 } },
     ],
@@ -168,6 +180,8 @@ function configOf({ ground, seed }: Place, name: string, modelPath: string, own:
     explorer: {
       runner_per_model: 128,
       eval_interval: 100_000,
+      // Turns continue each other: what they share is trained once.
+      experience_shape: 'trajectory',
       rollout_model: ground.chatTemplate === undefined ? {} : tools,
     },
     ...rest,
