@@ -29,4 +29,13 @@ describe('prompt and truth of a task', () => {
       taskPrompt(task({})),
     ]).toEqual(['2', '{"target":98}', undefined, undefined]);
   });
+
+  it('lie below columns where the key has dots and no column has its name', () => {
+    const nested = task({ extra: { truth: '2', 'a.b': '3' }, 'extra.plain': '4' });
+    const truthAt = (responseKey: string) =>
+      taskTruth({ ...nested, formatArgs: { ...nested.formatArgs, responseKey } });
+    expect(
+      ['extra.truth', 'extra.plain', 'extra.a.b', 'extra.none', 'none.truth'].map(truthAt),
+    ).toEqual(['2', '4', undefined, undefined, undefined]);
+  });
 });
