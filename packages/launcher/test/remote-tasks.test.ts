@@ -37,13 +37,12 @@ it('does not count seconds in which an explorer waits for an environment as grac
     lookEveryMs: 1000,
   });
   const task = (taskId: number) => testTask({ taskId, batchId: 1, repeatTimes: 1 });
-  const stop = new AbortController();
-  const all = run([task(0), task(1)], stop.signal);
-  all.catch(() => undefined);
+  const { signal } = new AbortController();
+  const all = run([task(0), task(1)], signal);
   await expect.poll(() => looks.length).toBe(1);
-  const [first] = await store.lease(explorer, { count: 2, maxStep: Infinity });
-  if (first === undefined) throw new RangeError('There is no task.');
-  const outcome = { runs: [], retries: 0, timeouts: 0, seconds: 1 };
+  const [first, second] = await store.lease(explorer, { count: 2, maxStep: Infinity });
+  if (first === undefined || second === undefined) throw new RangeError('There is no task.');
+  const outcome = { runs: [], retries: 0, timeouts: 0, seconds: 1, environmentWaitSeconds: 3600 };
   await store.complete(explorer, first, toTaskResult({ task: task(0), ...outcome }));
   expect(await look(0)).toBe(0);
   expect(await look(20)).toBe(0);
@@ -52,5 +51,7 @@ it('does not count seconds in which an explorer waits for an environment as grac
   await says([]);
   expect(await look(5)).toBe(0);
   expect(await look(5)).toBe(1);
-  stop.abort();
+  await store.complete(explorer, second, toTaskResult({ task: task(1), ...outcome }));
+  looks.splice(0).forEach((next) => next());
+  expect(await all).toMatchObject([{ environmentWaitSeconds: 3600 }, { seconds: 1 }]);
 });
