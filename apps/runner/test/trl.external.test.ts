@@ -92,7 +92,7 @@ describe("TRL's environment factory", { tags: ['external'], timeout: 1_800_000 }
       const { played, log, moved } = await runPython<Answer>(python.program, args);
       const here = await Promise.all(played.map(rewardsHere));
       expect(played.map(({ rewards }) => rewards.map((reward) => reward ?? 0))).toEqual(here);
-      expect(played.map(({ index }) => index).toSorted()).toEqual(indices);
+      expect(played.map(({ index }) => index).toSorted((a, b) => a - b)).toEqual(indices);
       const rewards = here.map(sum);
       expect(new Set(rewards)).toEqual(new Set([0, 1]));
       expect(log['reward']).toBeCloseTo(sum(rewards) / rewards.length, 6);

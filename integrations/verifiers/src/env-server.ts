@@ -36,10 +36,14 @@ const setSchema = z.object({
     .optional(),
   ok: z.boolean().optional(),
 });
-const deltaSchema = z.object({ trace: z.string(), set: setSchema.optional() });
 const problemSchema = z.looseObject({
   type: z.string().optional(),
   message: z.string().optional(),
+});
+const deltaSchema = z.object({
+  trace: z.string(),
+  set: setSchema.optional(),
+  errors: z.array(problemSchema).default([]),
 });
 const replySchema = z.object({
   success: z.boolean(),
@@ -49,6 +53,7 @@ const replySchema = z.object({
     .nullish(),
   traces: z.array(z.object({ id: z.string() })).default([]),
 });
+type Problem = z.infer<typeof problemSchema>;
 type Reply = z.infer<typeof replySchema>;
 type Rewards = NonNullable<z.infer<typeof setSchema>['rewards']>;
 
@@ -95,6 +100,8 @@ class Client {
   readonly #address: string;
   readonly #rewards = new Map<string, Rewards>();
   readonly #ok = new Map<string, boolean>();
+  /** There may be errors of attempts that were repeated. */
+  readonly #errors: Problem[] = [];
   #requests = 0;
 
   constructor(socket: Socket, address: string) {
@@ -144,7 +151,8 @@ class Client {
     }
   }
 
-  #note({ trace, set }: z.infer<typeof deltaSchema>): void {
+  #note({ trace, set, errors }: z.infer<typeof deltaSchema>): void {
+    this.#errors.push(...errors);
     if (set?.rewards) this.#rewards.set(trace, { ...this.#rewards.get(trace), ...set.rewards });
     if (set?.ok !== undefined) this.#ok.set(trace, set.ok);
   }
@@ -160,8 +168,7 @@ class Client {
   /** `success` alone says only that the server went through with it. */
   #verdict({ success, error, head, traces }: Reply): RolloutVerdict {
     if (!success) throw this.#failed(error ?? 'it gave no reason');
-    // There may be errors of attempts that were repeated.
-    const problem = head?.errors.at(-1);
+    const problem = this.#errors.at(-1) ?? head?.errors.at(-1);
     const isOk = head?.ok === true && traces.every(({ id }) => this.#ok.get(id) === true);
     if (!isOk || traces.length === 0)
       throw this.#failed(problem === undefined ? 'it is not ok' : describeProblem(problem));
@@ -208,7 +215,7 @@ class Client {
   }
 }
 
-const describeProblem = (problem: z.infer<typeof problemSchema>): string =>
+const describeProblem = (problem: Problem): string =>
   problem.message === undefined
     ? JSON.stringify(problem)
     : `${problem.type ?? 'Error'}: ${problem.message}`;

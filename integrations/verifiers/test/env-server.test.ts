@@ -73,6 +73,14 @@ const faults: Readonly<Record<string, [RegExp, readonly Message[]]>> = {
     /TaskError: the grader broke/,
     [scored({ right: null }, false), ended({ ok: false, errors: [problem] })],
   ],
+  'the grader of an agent raises': [
+    /TaskError: the grader broke/,
+    [
+      scored({ right: null }, false),
+      ['delta', { trace, errors: [problem] }],
+      ended({ ok: false, errors: [] }),
+    ],
+  ],
   'a score is missing': [/without the reward "right"/, [scored({ right: null }), ended()]],
   'there are no scores': [/without a reward/, [scored({}), ended()]],
   'the deltas of a trace are lost': [/it is not ok/, [ended()]],

@@ -19,6 +19,8 @@ export interface CheckOptions {
   readonly args?: Readonly<Record<string, unknown>>;
   /** Rows to play. @default 20 that the environment generates */
   readonly rows?: readonly RawTask[];
+  /** Fewer where each is a process. @default 100 */
+  readonly episodesAtOnce?: number;
   /** How long it may take to answer, each time. @default 60_000 */
   readonly timeoutMs?: number;
   /** @default never */
@@ -35,7 +37,7 @@ const rowCount = 20;
  */
 export async function checkEnvironment(
   definition: EnvironmentDefinition,
-  { args = {}, timeoutMs = 60_000, onCheck, ...options }: CheckOptions = {},
+  { args = {}, episodesAtOnce = 100, timeoutMs = 60_000, onCheck, ...options }: CheckOptions = {},
 ): Promise<readonly EnvironmentCheck[]> {
   const results: EnvironmentCheck[] = [];
   const add = (check: EnvironmentCheck): void => {
@@ -49,7 +51,7 @@ export async function checkEnvironment(
     const environment = await inTime({ timeoutMs }, open);
     const range = { split: 'train', count: rowCount, seed: 1 } as const;
     const rows = options.rows ?? definition.tasks?.(range, args) ?? [{}];
-    subject = { definition, args, environment, rows, timeoutMs, signal };
+    subject = { definition, args, environment, rows, episodesAtOnce, timeoutMs, signal };
   });
   add(resultOf('opens, and has tasks', failure));
   if (subject === undefined) return results;

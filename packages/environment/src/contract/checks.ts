@@ -143,8 +143,6 @@ const stopsWhenTold: Check = async (subject) => {
   return failure === undefined ? { failed: 'it begins an episode although it was stopped' } : {};
 };
 
-const manyAtOnce = 100;
-
 /** Three steps are enough to get in the way of others. */
 function briefly(policy: Solver): Solver {
   let left = 3;
@@ -155,10 +153,10 @@ const manyEpisodes: Check = async (subject) => {
   const [first = { row: {}, seed: 0 }] = startsOf(subject, 1);
   const play = () => transcriptOf(subject, first, briefly(solverOf(subject, first)));
   const alone = await play();
-  const together = await Promise.all(Array.from({ length: manyAtOnce }, play));
+  const together = await Promise.all(Array.from({ length: subject.episodesAtOnce }, play));
   const other = together.find((each) => !isDeepStrictEqual(each, alone));
   return other === undefined
-    ? { passed: `${manyAtOnce} episodes` }
+    ? { passed: `${subject.episodesAtOnce} episodes` }
     : { failed: `an episode beside others differs from one alone: ${differing(alone, other)}` };
 };
 

@@ -16,6 +16,7 @@ export interface Subject {
   readonly environment: Environment;
   /** Of training. */
   readonly rows: readonly RawTask[];
+  readonly episodesAtOnce: number;
   /** Each answer has to come within this time. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;

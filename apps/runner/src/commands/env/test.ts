@@ -2,19 +2,25 @@
 import type { EnvironmentCheck } from '@trinity-rft/environment';
 import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
-import { withWorld, worldOf, type WorldArguments } from './options.js';
+import { numberOf, withWorld, worldOf, type WorldArguments } from './options.js';
+
+interface TestArguments extends WorldArguments {
+  readonly atOnce: string;
+}
 
 export const addTest: AddCommand = (env, { exitWith, write }) =>
   void withWorld(env.command('test <name>'))
     .description('check an environment: equal starts, refusals, deadlines, splits, its solver')
+    .option('--at-once <number>', 'episodes open at once; fewer where each is a process', '100')
     .action(
-      exitWith(async (name: string, given: WorldArguments) => {
+      exitWith(async (name: string, given: TestArguments) => {
         const { findEnvironment } = await import('@trinity-rft/launcher');
         const { checkEnvironment } = await import('@trinity-rft/environment');
         const world = worldOf(name, given);
         const definition = await findEnvironment(world);
         const onCheck = (check: EnvironmentCheck): void => write(lineOf(check));
-        const checks = await checkEnvironment(definition, { ...world, onCheck });
+        const episodesAtOnce = numberOf('--at-once', given.atOnce);
+        const checks = await checkEnvironment(definition, { ...world, episodesAtOnce, onCheck });
         const failed = checks.filter(({ outcome }) => outcome === 'failed').length;
         write(
           failed === 0
