@@ -66,6 +66,7 @@ for (const row of chosen) {
   results.push(result);
   await writeFile(values.out, `${JSON.stringify({ machine: machine(), results }, null, 2)}\n`);
 }
+if (results.some(({ missing }) => missing.length > 0)) process.exitCode = 1;
 console.log(`\n${table(results)}\n\nwritten to ${path.resolve(values.out)}`);
 
 function build(): void {

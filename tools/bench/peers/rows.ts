@@ -1,6 +1,6 @@
 /** The rows of `pnpm bench peers`. To add one, write it in `rows/`. */
 import type { Row } from './row.ts';
-import { grpoRows } from './rows/grpo.ts';
+import { grpoRows, overlapRows } from './rows/grpo.ts';
 import { loraGrpoRow } from './rows/lora-grpo.ts';
 import { matmulRow } from './rows/matmul.ts';
 import { samplingRows } from './rows/sampling.ts';
@@ -13,5 +13,6 @@ export const rows: readonly Row[] = [
   ...trainStepRows,
   ...samplingRows,
   matmulRow,
+  ...overlapRows,
   startRow,
 ];

@@ -25,6 +25,11 @@ interface Size {
   readonly warmup: { readonly steps: number; readonly learningRate: number };
 }
 
+interface Sync {
+  readonly name: string;
+  readonly synchronizer: Readonly<Record<string, unknown>>;
+}
+
 const shape = { heads: 4, kvHeads: 2, maxPositions: 64 };
 const sizes: readonly Size[] = [
   {
@@ -57,24 +62,61 @@ const project = 'peers';
 const keys = { prompt_key: 'question', response_key: 'answer' };
 const silent = { write: () => undefined, isTTY: false, columns: () => 80 };
 
+/** Each step is trained on before the next one is sampled. */
+const onPolicy: Sync = {
+  name: 'trinity',
+  synchronizer: { sync_method: 'memory', sync_style: 'fixed', sync_interval: 1 },
+};
+/** A step is sampled while the one before is trained on. */
+const overlapped: Sync = {
+  name: 'fully_async',
+  synchronizer: { sync_method: 'memory', sync_style: 'fully_async', max_staleness: 1 },
+};
+
 export const grpoRows: readonly Row[] = sizes.map((size) => ({
   name: `grpo-${size.name}`,
-  job: `GRPO ${size.steps} steps, ${tasks} × ${runsOfTask}, ${size.name} weights`,
+  job: jobOf(size),
   prepare: async (place) => {
     const warm = await warmedUp(size, place.cache);
-    return { ours: await ours(size, warm, place), peers: trl(size, warm, place) };
+    return { ours: await ours(size, onPolicy, warm, place), peers: trl(size, warm, place) };
   },
 }));
 
-async function ours(size: Size, warm: string, { folder, repeats }: Place): Promise<Side> {
-  const config = (repeat: number): string => path.join(folder, `${repeat}.json`);
-  for (let repeat = 0; repeat < repeats; repeat++)
-    await writeFile(config(repeat), JSON.stringify(reinforcement(size, warm, folder, repeat)));
+/** What sampling beside training gains where a staleness of one step is allowed. */
+export const overlapRows: readonly Row[] = sizes.map((size) => ({
+  name: `overlap-${size.name}`,
+  job: `${jobOf(size)}, staleness 1 beside none`,
+  prepare: async (place) => {
+    const warm = await warmedUp(size, place.cache);
+    return {
+      ours: await ours(size, overlapped, warm, place),
+      peers: [await ours(size, onPolicy, warm, place)],
+    };
+  },
+}));
+
+function jobOf({ name, steps }: Size): string {
+  return `GRPO ${steps} steps, ${tasks} × ${runsOfTask}, ${name} weights`;
+}
+
+async function ours(
+  size: Size,
+  sync: Sync,
+  warm: string,
+  { folder, repeats }: Place,
+): Promise<Side> {
+  const nameOf = (repeat: number): string => `${sync.name}-${repeat}`;
+  const config = (repeat: number): string => path.join(folder, `${nameOf(repeat)}.json`);
+  for (let repeat = 0; repeat < repeats; repeat++) {
+    const { synchronizer } = sync;
+    const run = reinforcement(size, warm, { ...common(nameOf(repeat), folder), synchronizer });
+    await writeFile(config(repeat), JSON.stringify({ ...run, seed: seed + repeat }));
+  }
   return {
-    name: 'trinity',
+    name: sync.name,
     command: (repeat) => trinity('run', config(repeat)),
     read: async (_, repeat) => {
-      const file = path.join(folder, 'runs', project, `grpo-${repeat}`, 'monitor/metrics.jsonl');
+      const file = path.join(folder, 'runs', project, nameOf(repeat), 'monitor/metrics.jsonl');
       const rewards = await readCurve(file, { role: 'explorer', metric: 'rollout/reward/mean' });
       const parts = { 'first reward': mean(rewards.slice(0, 5)), reward: mean(rewards.slice(-5)) };
       return { parts };
@@ -112,12 +154,15 @@ async function warmedUp({ name, warmup, ...size }: Size, cache: string): Promise
   return folder;
 }
 
-const common = (name: string, folder: string, model: string) => ({
+const common = (name: string, folder: string) => ({
   project,
   name,
   checkpoint_root_dir: path.join(folder, 'runs'),
-  model: { model_path: model, max_prompt_tokens: 16, max_response_tokens: responseTokens },
-  synchronizer: { sync_method: 'memory', sync_style: 'fixed', sync_interval: 1 },
+});
+const modelAt = (model_path: string) => ({
+  model_path,
+  max_prompt_tokens: 16,
+  max_response_tokens: responseTokens,
 });
 const adam = (lr: number, lr_warmup_steps: number) => ({
   lr,
@@ -128,7 +173,8 @@ const adam = (lr: number, lr_warmup_steps: number) => ({
 const tasksFrom = (file: string) => ({ path: file, data_selector: { selector_type: 'shuffle' } });
 
 const supervised = ({ steps, learningRate }: Size['warmup'], folder: string) => ({
-  ...common('warmup', folder, path.join(folder, 'start')),
+  ...common('warmup', folder),
+  model: modelAt(path.join(folder, 'start')),
   mode: 'train',
   seed,
   algorithm: { algorithm_type: 'sft', optimizer: adam(learningRate, 30) },
@@ -146,15 +192,10 @@ const supervised = ({ steps, learningRate }: Size['warmup'], folder: string) => 
   },
 });
 
-const reinforcement = (
-  { steps, learningRate }: Size,
-  warm: string,
-  folder: string,
-  repeat: number,
-) => ({
-  ...common(`grpo-${repeat}`, folder, path.join(warm, 'model')),
+const reinforcement = ({ steps, learningRate }: Size, warm: string, base: object) => ({
+  ...base,
+  model: modelAt(path.join(warm, 'model')),
   mode: 'both',
-  seed: seed + repeat,
   algorithm: {
     algorithm_type: 'grpo',
     repeat_times: runsOfTask,
