@@ -21,6 +21,7 @@ const config: KnipConfig = {
         'tools/packages/*.mjs',
         'tools/bench/*.ts',
         'tools/bench/*/*.ts',
+        'tools/bench/*/ours/*.ts',
         'tools/bench/*/plugins/*.ts',
       ],
       project: ['tools/**/*.{ts,mjs}', '*.ts'],

@@ -44,7 +44,7 @@ describe('createBodyThread', () => {
   });
 
   it('gets long bodies only', async () => {
-    const counted = vi.fn(parse);
+    const counted = vi.fn<typeof parse>(parse);
     await read('{"text": "short"}', counted);
     expect(counted).not.toHaveBeenCalled();
   });
