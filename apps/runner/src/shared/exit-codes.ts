@@ -1,8 +1,16 @@
-/** Exit codes of the process: 0 done, 1 a failure, 2 a mistake of the user, 130 interrupted. */
-import { ConfigError, describeError } from '@trinity-rft/core';
+/** Exit codes of the process. */
+import { ConfigError, describeError, EnvironmentError } from '@trinity-rft/core';
 import { redactText, TaskError } from '@trinity-rft/core/internal';
 
-export const exitCodes = { done: 0, failed: 1, userError: 2, interrupted: 130 } as const;
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  /** A mistake of the user. */
+  userError: 2,
+  /** An environment failed for as long as its runs may wait. */
+  environmentDown: 3,
+  interrupted: 130,
+} as const;
 
 export interface Failure {
   readonly exitCode: number;
@@ -13,5 +21,7 @@ export interface Failure {
 export function toFailure(error: unknown): Failure {
   if (error instanceof ConfigError || error instanceof TaskError)
     return { exitCode: exitCodes.userError, message: redactText(error.message) };
-  return { exitCode: exitCodes.failed, message: redactText(describeError(error)) };
+  const isDown = error instanceof EnvironmentError && error.code === 'ENVIRONMENT_DOWN';
+  const exitCode = isDown ? exitCodes.environmentDown : exitCodes.failed;
+  return { exitCode, message: redactText(describeError(error)) };
 }

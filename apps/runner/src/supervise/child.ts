@@ -44,8 +44,7 @@ export function startChild(options: ChildOptions): Child {
         current = child;
       });
       if (Date.now() - start > healthyMs) restarts = 0;
-      const isFinal = code === exitCodes.done || code === exitCodes.userError || stopping;
-      if (isFinal || restarts >= maxRestarts)
+      if (stopping || isFinal(code) || restarts >= maxRestarts)
         return { name: options.name, exitCode: code, output: lines.text() };
       const pauseMs = firstPauseMs * 2 ** restarts;
       options.onRestart(`${options.name} ${reason}; it starts again in ${pauseMs / 1000} s.`);
@@ -67,6 +66,10 @@ export function startChild(options: ChildOptions): Child {
     },
   };
 }
+
+/** Starting again would not help, or, where an environment is down, wait for it without end. */
+const isFinal = (code: number): boolean =>
+  code === exitCodes.done || code === exitCodes.userError || code === exitCodes.environmentDown;
 
 const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

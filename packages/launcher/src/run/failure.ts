@@ -1,5 +1,5 @@
 /** What a failed run leaves behind, and errors that no code handles. */
-import { writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
 import { CancelledError, readableThrown, redactText } from '@trinity-rft/core/internal';
@@ -38,6 +38,27 @@ export async function writeFailure(directory: string, error: unknown): Promise<v
     () => undefined,
   );
 }
+
+/** The messages of the newest {@link writeFailure} of a run or of one of its stages, if there is one. */
+export async function readFailure(jobDirectory: string): Promise<string | undefined> {
+  const inside = await readdir(jobDirectory).catch(() => []);
+  const files = ['.', ...inside].map((name) => path.join(jobDirectory, name, failureFile));
+  const found = await Promise.all(
+    files.map(async (file) => ({ file, at: (await stat(file).catch(() => undefined))?.mtimeMs })),
+  );
+  const newest = found
+    .filter(({ at }) => at !== undefined)
+    .toSorted((a, b) => (b.at ?? 0) - (a.at ?? 0))[0];
+  return newest && messagesIn(await readFile(newest.file, 'utf8'));
+}
+
+/** Without the places in the code. */
+const messagesIn = (stacks: string): string =>
+  stacks
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('at '))
+    .join(' ');
 
 const mostCauses = 8;
 

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { MemberRole, MemberView } from '@trinity-rft/core/internal';
+import { readFailure } from '../run/failure.js';
 import { processFileName, type ProcessBeat } from '../watch/process-file.js';
 import { processState } from './process-state.js';
 import { membersOf, type RunStatus } from './run-status.js';
@@ -12,12 +13,16 @@ import { membersOf, type RunStatus } from './run-status.js';
 export async function readProcessFile(jobDirectory: string): Promise<RunStatus> {
   const file = path.join(jobDirectory, processFileName);
   const text = await readFile(file, 'utf8').catch(() => undefined);
-  if (text === undefined)
-    throw new ConfigError(
-      `No process makes the run in ${jobDirectory}. Start it with "trinity run"; "trinity log" shows what happened in it.`,
-      { code: 'RUN_NOT_STARTED' },
-    );
+  if (text === undefined) throw notStarted(jobDirectory, await readFailure(jobDirectory));
   return beatStatus(JSON.parse(text) as ProcessBeat);
+}
+
+function notStarted(jobDirectory: string, failure: string | undefined): ConfigError {
+  const end = failure === undefined ? '' : ` It failed last time: ${failure}`;
+  return new ConfigError(
+    `No process makes the run in ${jobDirectory}. Start it with "trinity run"; "trinity log" shows what happened in it.${end}`,
+    { code: 'RUN_NOT_STARTED' },
+  );
 }
 
 /** The two halves as members of the run. */

@@ -66,7 +66,8 @@ async function placeOf(
   if (found.isDirectory()) return placeOfFolder(place);
   const { loaded } = await readConfiguration({ ...options, configPath: place, checkNames: false });
   const stage = loaded.config.stages.at(-1) ?? loaded.config.stages[0];
-  const { jobDirectory, runStore, project, group, name } = stage;
+  const { runStore, project, group, name } = stage;
+  const { jobDirectory } = loaded.config;
   return { jobDirectory, url: runStore, names: [path.posix.join(project, group, name)] };
 }
 

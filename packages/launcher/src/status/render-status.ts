@@ -102,7 +102,7 @@ function linkLine(link: CauseLink, depth: number): string {
 }
 
 function describe({ member, role, state }: CauseLink): string {
-  if (state === 'outside') return 'something outside the run';
+  if (state === 'outside') return 'CAUSE: outside the run';
   if (state === 'missing' || member === undefined)
     return `CAUSE: there is no ${role}. Start one: trinity run FILE with mode: ${role === 'trainer' ? 'train' : 'explore'}`;
   const who = `${member.name === role ? role : `${role} ${member.name}`} (process ${member.pid} on ${member.host})`;

@@ -18,6 +18,12 @@ export function watchProcess(jobDirectory: string): ProcessWatch {
   return {
     watch: (inner) => ({
       ...inner,
+      start: async (at) => {
+        progress.exploreStep = at.exploredUpTo ?? 0;
+        progress.trainStep = at.trainStep;
+        progress.version = at.explorerVersion;
+        await inner.start(at);
+      },
       exploreBoundary: async (step, signal) => {
         const what = `its turn after explore step ${step}`;
         const end = file.wait('explorer', { what, on: 'trainer' });
