@@ -27,6 +27,7 @@ it('lists environments, those of plugins among them, and describes one', async (
   const { stdout } = await mainHere('env', 'list', '--plugin', plugin);
   expect(stdout).toMatch(/^cave +A cave\.$/m);
   expect(stdout).toMatch(/^frozen_lake .*\(generates tasks, has a solver\)$/m);
+  expect(stdout).toMatch(/^email_search .*, asks a judge, if there is one\)$/m);
   const info = await mainHere('env', 'info', 'frozen_lake', '--args', '{"level": 1}');
   expect(info.stdout).toMatch(/level: integer from 1 up to 3, default 2/);
   expect(info.stdout).toMatch(/environment_args: \{"level":1\}/);

@@ -20,8 +20,12 @@ export const addList: AddCommand = (env, { exitWith, write }) =>
       }),
     );
 
-const marksOf = ({ tasks, solver }: EnvironmentDefinition): string => {
-  const marks = [tasks && 'generates tasks', solver && 'has a solver'].filter(Boolean);
+const marksOf = ({ tasks, solver, judged }: EnvironmentDefinition): string => {
+  const marks = [
+    tasks && 'generates tasks',
+    solver && 'has a solver',
+    judged && 'asks a judge, if there is one',
+  ].filter(Boolean);
   return marks.length === 0 ? '' : ` (${marks.join(', ')})`;
 };
 
