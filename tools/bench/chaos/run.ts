@@ -7,10 +7,10 @@ import { drivers, type DriverOptions } from '../../../packages/environment/test/
 import { run } from '../../../packages/launcher/src/index.ts';
 import { digitsRun } from '../digits/run.ts';
 
-const totalSteps = 8;
+const totalSteps = 12;
 const project = 'chaos';
 
-/** Ends within ten minutes, or rejects. */
+/** Ends within twenty minutes, or rejects. */
 export async function trainIn(
   root: string,
   name: string,
@@ -25,7 +25,7 @@ export async function trainIn(
   writeFileSync(configPath, JSON.stringify(configOf(name, driven.definition.name)));
   const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
   try {
-    const signal = AbortSignal.timeout(600_000);
+    const signal = AbortSignal.timeout(1_200_000);
     await run({
       configPath,
       cwd: folder,
@@ -69,7 +69,7 @@ function configOf(name: string, environment: string) {
     explorer: {
       eval_on_startup: false,
       runner_per_model: 16,
-      environment_failures: { max_retry_times: 100, max_wait: 120 },
+      environment_failures: { max_retry_times: 100, max_wait: 900 },
     },
     trainer: { save_interval: totalSteps },
   };

@@ -3,7 +3,7 @@ import type { AlgorithmNeeds, TrainEngine, ValueEngine } from '@trinity-rft/core
 import type { ExpectedLoss, ForwardPass, ValuePass } from '@trinity-rft/core/internal';
 import { assertFinite } from './assert-finite.js';
 import type { PackedBatch } from './pack.js';
-import { recordedPass } from './recorded.js';
+import { recordedPass, sampledEntropy } from './recorded.js';
 import type { Stopwatch } from './stopwatch.js';
 
 /** Per-token numbers are in the layout of the loss, and finite where they are trained on. [N] */
@@ -56,12 +56,13 @@ export async function forwardBatch(
       : engine.forward(tokens, { entropy: needs.entropy !== 'none', necs: needs.necs });
   const recorded = await time('forward', recordedPass(batch, { engine, needs, step }));
   const pass = recorded?.pass ?? (await time('forward', compute()));
+  const entropy = recorded ? pass.entropy : sampledEntropy(batch, pass, { engine, needs, step });
   const outputs: ModelOutputs = {
     ...others,
     pass,
     currentLogprobs: batch.toLoss(pass.logprobs),
     computed: recorded && batch.toLoss(recorded.computed),
-    entropy: pass.entropy && batch.toLoss(pass.entropy),
+    entropy: entropy && batch.toLoss(entropy),
     necs: pass.necs && batch.toLoss(pass.necs),
   };
   assertOutputs(batch, outputs);

@@ -34,9 +34,7 @@ export async function recordedPass(
   const readsPass = needs.necs || needs.entropy === 'value' || needs.entropy === 'gradient';
   if (readsPass || !isOwn(batch, engine)) return undefined;
   const rows = rowsOf(batch);
-  const trained = rows.filter(({ experience }) => experience.actionMask.includes(1));
-  const every = Math.min(checkedEvery, trained.length);
-  const checked = trained.filter((_, i) => i % every === step % every);
+  const checked = sampleOf(rows, step);
   const found = await engine.forward(
     { rows: checked.flatMap(({ index }) => batch.tokens.rows[index] ?? []) },
     { entropy: needs.entropy === 'metric' },
@@ -44,17 +42,31 @@ export async function recordedPass(
   const offsets = Int32Array.from([0, ...rows.map(({ end }) => end)]);
   const logprobs = new Float32Array(offsets.at(-1) ?? 0);
   const computed = new Float32Array(logprobs.length);
-  const entropy =
-    found.entropy && new Float32Array(logprobs.length).fill(meanOf(found.entropy, checked));
+  const entropy = found.entropy && spread(found.entropy, { rows, sample: checked });
   for (const { experience, start } of rows) logprobs.set(experience.logprobs, start);
   for (const [i, row] of checked.entries()) {
     const [from, to] = [found.offsets[i], found.offsets[i + 1]];
     assertSame(row.experience, found.logprobs.subarray(from, to));
     logprobs.set(found.logprobs.subarray(from, to), row.start);
-    entropy?.set(found.entropy?.subarray(from, to) ?? [], row.start);
     computed.fill(1, row.start, row.end);
   }
   return { pass: { batch: batch.tokens, offsets, logprobs, entropy }, computed };
+}
+
+/**
+ * Entropies that are only reported, of a pass over all rows: also those of the sample, so that a run
+ * reports the same numbers whether its process knows what was drawn or not.
+ */
+export function sampledEntropy(
+  batch: PackedBatch,
+  { entropy }: ForwardPass,
+  { engine, needs, step }: RecordedOptions,
+): Float32Array | undefined {
+  if (!entropy || !engine.drew || needs.entropy !== 'metric') return entropy;
+  const rows = rowsOf(batch);
+  const sample = sampleOf(rows, step);
+  const found = sample.flatMap(({ start, end }) => [...entropy.subarray(start, end)]);
+  return spread(Float32Array.from(found), { rows, sample });
 }
 
 /** A row of the engine. */
@@ -75,6 +87,12 @@ function rowsOf({ experiences }: PackedBatch): readonly Row[] {
   });
 }
 
+function sampleOf(rows: readonly Row[], step: number): readonly Row[] {
+  const trained = rows.filter(({ experience }) => experience.actionMask.includes(1));
+  const every = Math.min(checkedEvery, trained.length);
+  return trained.filter((_, i) => i % every === step % every);
+}
+
 /** The engine's sampler drew every trained token with the weights that are being trained. */
 function isOwn({ calls }: PackedBatch, engine: TrainEngine): boolean {
   return calls.every(({ experience, span: { start, end, policyVersion } }) => {
@@ -84,6 +102,17 @@ function isOwn({ calls }: PackedBatch, engine: TrainEngine): boolean {
       engine.drew?.(tokens.subarray(0, promptLength + end), policyVersion)
     );
   });
+}
+
+/** Numbers of the sample, one row after the other, in their places, and their mean elsewhere. [N] */
+function spread(
+  numbers: Float32Array,
+  { rows, sample }: { readonly rows: readonly Row[]; readonly sample: readonly Row[] },
+): Float32Array {
+  const all = new Float32Array(rows.at(-1)?.end ?? 0).fill(meanOf(numbers, sample));
+  let at = 0;
+  for (const { start, end } of sample) all.set(numbers.subarray(at, (at += end - start)), start);
+  return all;
 }
 
 /** Over the trained tokens of rows that lie one after the other. */
