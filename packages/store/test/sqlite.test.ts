@@ -82,6 +82,15 @@ describe('a run store in SQLite', () => {
     },
   );
 
+  it('finishes what it was told to write when it is closed', async () => {
+    const store = await opened();
+    const member = await planned(store, 1);
+    const state = { waits: [], version: 0, facts: {} };
+    const beats = Array.from({ length: 20 }, () => store.beat(member, state));
+    await store.close();
+    await expect(Promise.all(beats)).resolves.toHaveLength(20);
+  });
+
   it('refuses what was changed on the disk', async () => {
     const store = await opened();
     const trainer = await planned(store, 1);

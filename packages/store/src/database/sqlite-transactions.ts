@@ -33,12 +33,26 @@ export interface TransactionOptions {
   readonly onNotice?: (text: string) => void;
 }
 
+interface SqliteTransactions extends Pick<RunDatabase, 'write' | 'read'> {
+  /** Resolves when every transaction has ended. */
+  readonly idle: () => Promise<void>;
+}
+
 export function sqliteTransactions(
   database: Kysely<Tables>,
   options: TransactionOptions,
-): Pick<RunDatabase, 'write' | 'read'> {
+): SqliteTransactions {
   const queue: Job[] = [];
+  const open = new Set<Promise<unknown>>();
   let isFlushing = false;
+  const follow = async <T>(work: Promise<T>): Promise<T> => {
+    open.add(work);
+    try {
+      return await work;
+    } finally {
+      open.delete(work);
+    }
+  };
   const flush = async (): Promise<void> => {
     isFlushing = true;
     while (queue.length > 0) {
@@ -54,21 +68,28 @@ export function sqliteTransactions(
   };
   return {
     write: <T>(what: string, work: Work<T>, given: WriteOptions<T> = {}) =>
-      new Promise<T>((resolve, reject) => {
-        queue.push({ what, work, options: given, resolve, reject } as Job);
-        if (!isFlushing) void flush();
-      }),
+      follow(
+        new Promise<T>((resolve, reject) => {
+          queue.push({ what, work, options: given, resolve, reject } as Job);
+          if (!isFlushing) void flush();
+        }),
+      ),
     read: (what, work) =>
-      database.connection().execute(async (connection) => {
-        await begin(connection, 'BEGIN', options);
-        try {
-          return await work(connection);
-        } catch (cause) {
-          throw storageError(options.place, what, cause);
-        } finally {
-          await rollBack(connection);
-        }
-      }),
+      follow(
+        database.connection().execute(async (connection) => {
+          await begin(connection, 'BEGIN', options);
+          try {
+            return await work(connection);
+          } catch (cause) {
+            throw storageError(options.place, what, cause);
+          } finally {
+            await rollBack(connection);
+          }
+        }),
+      ),
+    idle: async () => {
+      while (open.size > 0) await Promise.allSettled(open);
+    },
   };
 }
 

@@ -82,7 +82,7 @@ async function prepared(database: DatabaseSync, parts: Parts): Promise<RunDataba
   const kysely = new Kysely<Tables>({
     dialect: new SqliteDialect({ database: sqliteAdapter(database) }),
   });
-  const transactions = sqliteTransactions(kysely, { ...parts, ring: bell.ring });
+  const { idle, ...transactions } = sqliteTransactions(kysely, { ...parts, ring: bell.ring });
   if (isReader)
     await transactions.read('look for its tables', (db) => assertSchema(db, 'sqlite', place));
   else
@@ -104,6 +104,7 @@ async function prepared(database: DatabaseSync, parts: Parts): Promise<RunDataba
     listen: bell.listen,
     close: async () => {
       bell.close();
+      await idle();
       await kysely.destroy();
     },
   };
