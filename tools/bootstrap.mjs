@@ -85,6 +85,7 @@ async function test() {
     return tested || 1;
   }
   for (const line of counts.skippedTests) console.log(`skipped: ${line}`);
+  for (const line of counts.failedTests) console.log(`failed: ${line}`);
   console.log(
     `\n${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`,
   );
@@ -288,18 +289,32 @@ function readCounts(file) {
     failed: report.numFailedTests + broken.length,
     skipped: report.numPendingTests + report.numTodoTests,
     skippedTests: report.testResults.flatMap(skippedIn),
+    failedTests: report.testResults.flatMap(failedIn),
   };
 }
 
-/** `packages/x/test/y.test.ts: name of the test (external)`, a line for each. */
+/** `packages/x/test/y.test.ts: name of the test`; those that only their file runs, by their number. */
 function skippedIn({ name, assertionResults }) {
-  return assertionResults
-    .filter(({ status }) => !['passed', 'failed'].includes(status))
-    .map(({ fullName, tags = [] }) => {
-      const tagged = tags.includes('external') ? ' (external: run it by its file)' : '';
-      return `${relative(root, name)}: ${fullName}${tagged}`;
-    });
+  const skipped = assertionResults.filter(({ status }) => !['passed', 'failed'].includes(status));
+  const isExternal = ({ tags = [] }) => tags.includes('external');
+  const file = relative(root, name);
+  const lines = skipped.filter((test) => !isExternal(test)).map(lineOf(file));
+  const external = skipped.filter(isExternal).length;
+  if (external > 0) lines.push(`${file}: ${external} (external: run it by its file)`);
+  return lines;
 }
+
+/** A line for each; of a file that could not be loaded, the file. */
+function failedIn({ name, status, assertionResults }) {
+  const file = relative(root, name);
+  const failed = assertionResults.filter((test) => test.status === 'failed');
+  return status === 'failed' && failed.length === 0 ? [file] : failed.map(lineOf(file));
+}
+
+const lineOf =
+  (file) =>
+  ({ fullName }) =>
+    `${file}: ${fullName}`;
 
 function readJson(file) {
   try {

@@ -1,125 +1,23 @@
 // The examples of Trinity-RFT that play in a world: checked as they are, and two train steps with a tiny model.
 import path from 'node:path';
-import { createModel } from '@trinity-rft/launcher';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { main } from '../../src/main.js';
 import { runHere } from '../support/run-here.js';
 import { metricLines } from '../support/run-record.js';
-import { createWorkspace, type Tree, type Workspace } from '../support/workspace.js';
+import type { Tree, Workspace } from '../support/workspace.js';
 import { examples } from './examples.js';
-
-/** A row that has every column of these files. */
-const row = {
-  question: '1+1=',
-  problem: '1+1=',
-  query: '1+1=',
-  answer: '#### 2',
-  prompt: [{ role: 'user', content: '1+1=' }],
-  solution: '2',
-  reward_model: { ground_truth: '2' },
-  'qwen2.5_7b_pass_rate': 0.5,
-  qwen3_30b_pass_rate: 0.5,
-  game_file: 'game.tw-pddl',
-  task_desc: 'Put a cup on the table.',
-  messages: [{ role: 'user', content: 'I have a headache.' }],
-  action_truth: 'continue',
-};
+import { createOriginalWorkspace, small } from './small.js';
 
 let workspace: Workspace;
 beforeAll(async () => {
-  workspace = await createWorkspace();
-  workspace.write('rows.jsonl', `${JSON.stringify(row)}\n`.repeat(100));
-  const target = JSON.stringify({ target: 3, numbers: [1, 2] });
-  workspace.write('countdown.jsonl', `${JSON.stringify({ ...row, answer: target })}\n`.repeat(4));
-  const printable = Array.from({ length: 95 }, (_, i) => String.fromCodePoint(32 + i)).join('');
-  await createModel({
-    directory: path.join(workspace.root, 'long'),
-    tokenizer: { characters: `${printable}\n` },
-    config: { hiddenSize: 16, layers: 1, heads: 1, kvHeads: 1, headDim: 16, maxPositions: 81_920 },
-    seed: 1,
-  });
+  workspace = await createOriginalWorkspace();
 });
 
 const write = (name: string, tree: Tree): string =>
   workspace.write(`${name.replaceAll(/\W/g, '-')}.json`, JSON.stringify(tree));
 
-/** Here the world is in Python. */
+/** The world is in Python: see original.external.test.ts. */
 const python: ReadonlySet<string> = new Set(['grpo_sciworld/sciworld.yaml']);
-/** Files of questions; elsewhere the world generates the tasks. */
-const questions: Readonly<Record<string, string>> = {
-  'bots/bots.yaml': 'rows.jsonl',
-  'bots/random.yaml': 'rows.jsonl',
-  'agentscope_tool_react/agentscope_tool_react_gsm8k.yaml': 'rows.jsonl',
-  'agentscope_tool_react/agentscope_tool_react_dapo.yaml': 'rows.jsonl',
-  'agentscope_react/gsm8k.yaml': 'rows.jsonl',
-  'ppo_countdown/countdown.yaml': 'countdown.jsonl',
-};
-/** What limits the turns of a workflow, whose own limit is too high for a test. */
-const brief: readonly (readonly [workflow: RegExp, args: Tree])[] = [
-  [/alfworld/, { max_env_steps: 2 }],
-  [/frozen_lake/, { agent_max_steps: 2 }],
-  [/bcp/, { max_iterations: 2 }],
-  [/agentscope|as_react/, { max_turns: 2 }],
-];
-
-interface Buffer {
-  readonly explorer_input: Tree & {
-    readonly taskset: Tree;
-    readonly default_workflow_type?: string;
-  };
-  readonly trainer_input?: Tree;
-}
-
-/** Sizes, data and the model are of a test; without a judge, words decide. */
-function small(name: string, example: Tree): Tree {
-  const { project, algorithm, explorer, synchronizer, data_processor, trainer } = example;
-  const { explorer_input: input, trainer_input } = example['buffer'] as Buffer;
-  const { path: _path, split: _split, subset_name: _subset, format, ...taskset } = input.taskset;
-  const file = questions[name];
-  const hasColumns = file !== undefined || name.includes('email');
-  const data = {
-    ...(file === undefined
-      ? { storage_type: 'generated', task_count: 4 }
-      : { storage_type: 'file', path: file }),
-    format: hasColumns ? format : {},
-  };
-  const workflow = input.default_workflow_type ?? '';
-  const workflow_args = {
-    ...(taskset['workflow_args'] as Tree | undefined),
-    ...brief.find(([pattern]) => pattern.test(workflow))?.[1],
-  };
-  return {
-    project,
-    name: 'small',
-    checkpoint_root_dir: `runs/${name}`,
-    mode: 'both',
-    // A model that knows nothing has groups of equal rewards, which must not be filtered out.
-    algorithm: { ...(algorithm as Tree), repeat_times: 2, advantage_fn_args: {} },
-    model: { model_path: 'long', max_prompt_tokens: 8000, max_response_tokens: 4, threads: 1 },
-    buffer: {
-      batch_size: 2,
-      train_batch_size: 4,
-      total_steps: 2,
-      explorer_input: {
-        ...input,
-        taskset: { ...taskset, ...data, workflow_args },
-        eval_tasksets: [],
-      },
-      trainer_input,
-    },
-    data_processor,
-    explorer: {
-      ...(explorer as Tree),
-      auxiliary_models: [],
-      eval_on_startup: false,
-      eval_interval: 0,
-    },
-    synchronizer: { ...(synchronizer as Tree), sync_interval: 1 },
-    trainer,
-    monitor: { monitor_type: [] },
-  };
-}
-
 describe('an example of Trinity-RFT', () => {
   const all = Object.entries(examples);
 
