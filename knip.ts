@@ -48,6 +48,10 @@ const config: KnipConfig = {
       entry: ['test/**/*.ts'],
       project: ['src/**/*.ts', 'test/**/*.ts'],
     },
+    'apps/studio': {
+      entry: ['page/main.tsx', 'test/**/*.ts'],
+      project: ['src/**/*.ts', 'page/**/*.{ts,tsx}', 'test/**/*.ts'],
+    },
     'examples/*': {
       entry: ['src/*.ts', '{plugins,agent/plugins}/*.ts', 'frameworks/*/train.ts'],
       project: ['{src,plugins,agent,test,frameworks}/**/*.ts'],

@@ -2,12 +2,17 @@
 // one run of each for every package takes five times as long.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build, type Options } from 'tsup';
 import { listPackages, type WorkspacePackage } from './workspace.ts';
 
 interface ConfigModule {
   readonly default: Options | Options[];
+}
+interface ViteModule {
+  readonly build: (options: { configFile: string; logLevel: 'warn' }) => Promise<unknown>;
 }
 type BuildOptions = Parameters<NonNullable<Options['esbuildOptions']>>[0];
 
@@ -62,7 +67,18 @@ async function bundle(): Promise<void> {
       };
       await build({ ...options, ...inFolder, config: false, clean: false, silent: true });
     }
+    if (existsSync(join(folder, 'vite.config.ts'))) await buildPage(folder);
   }
+}
+
+/** What a browser loads, as `vite.config.ts` says. */
+async function buildPage(folder: string): Promise<void> {
+  const vite = createRequire(join(folder, 'package.json')).resolve('vite');
+  const { build: buildWithVite } = (await import(pathToFileURL(vite).href)) as ViteModule;
+  await buildWithVite({
+    configFile: join(folder, 'vite.config.ts'),
+    logLevel: 'warn',
+  });
 }
 
 /** Those that the exported modules are made of. */

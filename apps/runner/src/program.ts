@@ -14,7 +14,7 @@ import { addRun } from './commands/run.js';
 import { addServe } from './commands/serve.js';
 import { addStatus, addWhy } from './commands/status.js';
 import { addVerify } from './commands/verify.js';
-import { addView } from './commands/view.js';
+import { addStudio, addView } from './commands/studio.js';
 import type { AddCommand, CommandContext } from './shared/command.js';
 
 /** Where the command line writes. */
@@ -30,6 +30,7 @@ const commands: readonly AddCommand[] = [
   addServe,
   addVerify,
   addDebug,
+  addStudio,
   addView,
   addReward,
   addLog,

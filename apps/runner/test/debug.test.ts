@@ -11,7 +11,7 @@ import {
   type WorkflowDebugReport,
 } from '@trinity-rft/launcher';
 import { debugFiles } from '@trinity-rft/launcher/internal';
-import { openViewer } from '@trinity-rft/viewer';
+import { openStudio } from '@trinity-rft/studio-api';
 import { OpenAI } from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../src/main.js';
@@ -339,15 +339,17 @@ describe('the commands that go on until Ctrl-C', () => {
       expect(existsSync(output('debug_output/inference_model.json'))).toBe(false);
       const viewing = startTrinity(place, ['debug', '-c', 'forking.yaml', '-m', 'viewer']);
       const url = await printed(viewing, /(http:\S+)/);
-      const headers = { authorization: `Bearer ${url.split('key=')[1]!}` };
-      const rows = await fetch(new URL('api/stores/0/rows', url), { headers });
+      const shown = new URLSearchParams(new URL(url).hash.slice(1));
+      const headers = { authorization: `Bearer ${shown.get('key')}` };
+      const rollouts = `api/runs/${encodeURIComponent(shown.get('run') ?? '')}/rollouts`;
+      const rows = await fetch(new URL(rollouts, url), { headers });
       expect(await rows.json()).toMatchObject({
         total: 2,
         rows: [{ uid: 'debug/0/0/0/0', reward: 0.5 }, { fork: 'text_edited' }],
       });
-      const detail = (await (
-        await fetch(new URL('api/stores/0/rows/1', url), { headers })
-      ).json()) as { tokens: { text: string }[] };
+      const detail = (await (await fetch(new URL(`${rollouts}/1`, url), { headers })).json()) as {
+        tokens: { text: string }[];
+      };
       expect(detail.tokens.map(({ text }) => text).join('')).toContain('0+0=');
       viewing.child.kill('SIGINT');
       expect(await viewing.ended).toMatchObject({ exitCode: 0 });
@@ -363,17 +365,20 @@ describe('the commands that go on until Ctrl-C', () => {
       })
       .toBe(true);
     const places = await findRecords(long, { cwd: workspace.root, env: {} });
-    const viewer = await openViewer({ stores: places });
+    const { database } = places[0]!;
+    const folder = path.dirname(path.dirname(database));
+    const studio = await openStudio({ runs: folder });
+    const id = encodeURIComponent(path.basename(folder));
     const total = async (): Promise<number> => {
-      const rows = await fetch(new URL('api/stores/0/rows', viewer.url), {
-        headers: { authorization: `Bearer ${viewer.key}` },
+      const rows = await fetch(new URL(`api/runs/${id}/rollouts`, studio.url), {
+        headers: { authorization: `Bearer ${studio.key}` },
       });
       return ((await rows.json()) as { total: number }).total;
     };
     await expect.poll(total, { timeout: 60_000 }).toBeGreaterThan(0);
     const before = await total();
     await expect.poll(total, { timeout: 60_000 }).toBeGreaterThan(before);
-    await viewer.close();
+    await studio.close();
     run.child.kill('SIGINT');
     expect(await run.ended).toMatchObject({ exitCode: 130 });
   });

@@ -18,7 +18,7 @@ import {
   type FileOptions,
   type PluginOptions,
 } from '../shared/options.js';
-import { viewRecords } from './view.js';
+import { viewRecords } from './studio.js';
 
 interface DebugArguments extends FileOptions, PluginOptions {
   readonly module: string;

@@ -70,6 +70,8 @@ describe('readExperiences', () => {
     expect(reader.rowsAfter(3, 2)).toEqual([]);
     await store.put([experience(3, 1)]);
     expect(reader.rowsAfter(3, 2)).toEqual([{ id: 4, experience: experience(3, 1) }]);
+    expect(reader.count()).toBe(4);
+    expect(reader.rowsFrom(1, 2, true).map(({ id }) => id)).toEqual([3, 2]);
     expect(reader.row(4)).toEqual({ id: 4, experience: experience(3, 1) });
     expect(reader.row(5)).toBeUndefined();
     for (const step of [1, 2]) {
@@ -80,6 +82,8 @@ describe('readExperiences', () => {
       [1, 2].map((id) => ({ id, trainStep: id, dropped: false })),
     );
     expect(reader.usedSince(2)).toEqual([{ id: 2, trainStep: 2, dropped: false }]);
+    expect(reader.lastUse(2)).toEqual({ trainStep: 2, dropped: false });
+    expect(reader.lastUse(3)).toBeUndefined();
     reader.close();
     await store.close();
   });

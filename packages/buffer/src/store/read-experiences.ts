@@ -25,12 +25,18 @@ export interface ExperienceReader {
   rowsAfter(id: number, limit: number): readonly ExperienceRow[];
   /** Ids of all rows, in the order in which they were stored. */
   ids(): readonly number[];
+  /** Rows in the store. */
+  count(): number;
+  /** Rows of a page: `limit` of them after the first `offset`. */
+  rowsFrom(offset: number, limit: number, newestFirst: boolean): readonly ExperienceRow[];
   /** Undefined when there is no such row. */
   row(id: number): ExperienceRow | undefined;
   /** Experiences that train steps from `trainStep` on have used up, and which step did. */
   usedSince(
     trainStep: number,
   ): readonly { readonly id: number; readonly trainStep: number; readonly dropped: boolean }[];
+  /** The latest train step that used a row; undefined where none has. */
+  lastUse(id: number): { readonly trainStep: number; readonly dropped: boolean } | undefined;
   close(): void;
 }
 
@@ -57,6 +63,13 @@ export function readExperiences(path: string): ExperienceReader {
     : storedColumnsOfVersion1;
   const after = statement(`SELECT ${columns} FROM experience WHERE id > ? ORDER BY id LIMIT ?`);
   const ids = statement('SELECT id FROM experience ORDER BY id');
+  const count = statement('SELECT count(*) AS count FROM experience');
+  const page = (order: string): ReturnType<typeof statement> =>
+    statement(`SELECT ${columns} FROM experience ORDER BY id ${order} LIMIT ? OFFSET ?`);
+  const [oldest, newest] = [page('ASC'), page('DESC')];
+  const lastUse = statement(
+    'SELECT train_step, dropped FROM used WHERE id = ? ORDER BY train_step DESC LIMIT 1',
+  );
   const one = statement(`SELECT ${columns} FROM experience WHERE id = ?`);
   const used = statement('SELECT id, train_step, dropped FROM used WHERE train_step >= ?');
   return {
@@ -74,6 +87,14 @@ export function readExperiences(path: string): ExperienceReader {
     },
     rowsAfter: (id, limit) => naming(path, () => after.all(id, limit).map(toRow)),
     ids: () => naming(path, () => ids.all().map((row) => Number(row['id']))),
+    count: () => naming(path, () => Number(count.get()?.['count'] ?? 0)),
+    rowsFrom: (offset, limit, newestFirst) =>
+      naming(path, () => (newestFirst ? newest : oldest).all(limit, offset).map(toRow)),
+    lastUse: (id) =>
+      naming(path, () => {
+        const use = lastUse.get(id);
+        return use && { trainStep: Number(use['train_step']), dropped: use['dropped'] === 1 };
+      }),
     row: (id) =>
       naming(path, () => {
         const found = one.get(id);

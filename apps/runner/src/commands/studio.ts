@@ -1,0 +1,112 @@
+/** `trinity studio` and `trinity view`: a local page over runs, also while they go on. */
+import path from 'node:path';
+import { stat } from 'node:fs/promises';
+import { ConfigError } from '@trinity-rft/core';
+import type { RunPlace } from '@trinity-rft/studio-api';
+import type { AddCommand, Write } from '../shared/command.js';
+import { exitCodes } from '../shared/exit-codes.js';
+import { untilInterrupted } from '../shared/interrupt.js';
+import { pluginsOf, portOf, withPlugins, type PluginOptions } from '../shared/options.js';
+
+interface StudioArguments {
+  readonly port?: string;
+}
+
+interface ViewArguments extends PluginOptions, StudioArguments {
+  /** Folder of the model with the tokenizer, if it is not found automatically. */
+  readonly tokenizer?: string;
+}
+
+export const addStudio: AddCommand = (program, { exitWith, write }) =>
+  void program
+    .command('studio [folder]')
+    .description('a local page over all runs of a folder: states, curves, rollouts, as they go on')
+    .option('-p, --port <number>', '0 = any free port', '0')
+    .addHelpText(
+      'after',
+      '\n[folder] is looked through to a depth of six; the current one if absent.',
+    )
+    .action(
+      exitWith(async (folder: string | undefined, given: StudioArguments) => {
+        const root = path.resolve(folder ?? '.');
+        const found = await stat(root).catch(() => undefined);
+        if (found?.isDirectory() !== true)
+          throw new ConfigError(
+            `There is no folder ${root}. Name a folder with runs; "trinity view" opens a configuration or a database.`,
+            { code: 'RUN_MISSING' },
+          );
+        return serveStudio(root, {}, given, write);
+      }),
+    );
+
+export const addView: AddCommand = (program, { exitWith, write }) =>
+  void withPlugins(program.command('view <run>'))
+    .description('the rollouts of one run in the studio, also while the run is in progress')
+    .option('-p, --port <number>', '0 = any free port', '0')
+    .option(
+      '--tokenizer <folder>',
+      'model folder with the tokenizer of the records; found automatically if the run is complete',
+    )
+    .addHelpText('after', '\n<run> is a configuration, the folder of a run, or a database (.db).')
+    .action(exitWith((run: string, given: ViewArguments) => viewRecords(run, given, write)));
+
+/** Serves the rollouts of one run until Ctrl-C. */
+export async function viewRecords(
+  run: string,
+  given: ViewArguments,
+  write: Write,
+): Promise<number> {
+  const { findRecords } = await import('@trinity-rft/launcher');
+  const found = await findRecords(run, pluginsOf(given));
+  const places = found.map(({ database, modelFolder }): RunPlace => {
+    const holder = path.dirname(database);
+    const folder = path.basename(holder) === 'buffer' ? path.dirname(holder) : holder;
+    const metricsFile = path.join(folder, 'monitor', 'metrics.jsonl');
+    return {
+      id: database,
+      folder,
+      metricsFile,
+      database,
+      modelFolder: given.tokenizer ?? modelFolder,
+    };
+  });
+  const query = { page: 'rollouts', run: places[0]?.id ?? '' };
+  return serveStudio(places, query, given, write);
+}
+
+/** Until Ctrl-C. @param query the page that the printed address opens */
+async function serveStudio(
+  runs: string | readonly RunPlace[],
+  query: Readonly<Record<string, string>>,
+  { port }: StudioArguments,
+  write: Write,
+): Promise<number> {
+  const [{ pageFolder }, { openStudio }] = await Promise.all([
+    import('@trinity-rft/studio'),
+    import('@trinity-rft/studio-api'),
+  ]);
+  const key = keyOf(process.env[keyVariable]);
+  const studio = await openStudio({ runs, page: pageFolder(), port: portOf(port), key });
+  try {
+    const names = typeof runs === 'string' ? runs : runs.map(({ id }) => id).join('\n');
+    const page = Object.keys(query).length === 0 ? '' : `&${new URLSearchParams(query).toString()}`;
+    write(`${names}\n\nOpen ${studio.url}${page}\nPress Ctrl-C to stop.\n`);
+    await untilInterrupted();
+  } finally {
+    await studio.close();
+  }
+  return exitCodes.done;
+}
+
+/** A key of one's own outlives the process, so that an open page finds the next one. */
+const keyVariable = 'TRINITY_STUDIO_KEY';
+const shortestKey = 16;
+
+function keyOf(given: string | undefined): string | undefined {
+  if (given === undefined || given === '') return undefined;
+  if (given.length >= shortestKey) return given;
+  throw new ConfigError(
+    `${keyVariable} has ${given.length} characters. Expected at least ${shortestKey}, or none for a random key.`,
+    { code: 'ARGUMENT_INVALID' },
+  );
+}

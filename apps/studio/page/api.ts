@@ -1,0 +1,82 @@
+/** Requests to the server, and its events. */
+import type { RunEvent } from '@trinity-rft/studio-api/interface';
+import { createParser } from 'eventsource-parser';
+
+const storageName = 'trinity-studio-key';
+
+/** Of the address, kept for reloads of this tab, and then removed from the address. */
+function takeKey(): string {
+  const given = new URLSearchParams(location.hash.slice(1)).get('key');
+  if (given === null) return sessionStorage.getItem(storageName) ?? '';
+  sessionStorage.setItem(storageName, given);
+  const rest = new URLSearchParams(location.hash.slice(1));
+  rest.delete('key');
+  history.replaceState(null, '', `#${rest.toString()}`);
+  return given;
+}
+
+export const key = takeKey();
+const headers = { authorization: `Bearer ${key}` };
+
+async function request(path: string, signal?: AbortSignal): Promise<Response> {
+  const response = await fetch(`api/${path}`, { headers, signal: signal ?? null });
+  if (response.ok) return response;
+  const { error } = (await response.json()) as { readonly error?: string };
+  throw new Error(error ?? `Status ${response.status}`);
+}
+
+export const ask = async <T>(path: string, signal?: AbortSignal): Promise<T> =>
+  (await request(path, signal)).json() as Promise<T>;
+
+export const runPath = (
+  run: string,
+  rest: string,
+  query: Readonly<Record<string, string | number | undefined>> = {},
+): string => {
+  const given = Object.entries(query)
+    .filter(([, value]) => value !== undefined && value !== '')
+    .map(([name, value]) => [name, String(value)] as [string, string]);
+  return `runs/${encodeURIComponent(run)}/${rest}?${new URLSearchParams(given).toString()}`;
+};
+
+/** A file of the server, as the browser saves one. */
+export async function save(path: string, name: string): Promise<void> {
+  const address = URL.createObjectURL(await (await request(path)).blob());
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(address);
+}
+
+const againMs = 500;
+
+/** Calls back with every event until the page is closed; connects again where the connection ends. */
+export async function followRuns(
+  onEvent: (event: RunEvent) => void,
+  onState: (isConnected: boolean, problem?: string) => void,
+): Promise<never> {
+  for (;;) {
+    let problem: string | undefined;
+    try {
+      await readEvents(onEvent, onState);
+    } catch (error) {
+      problem = error instanceof Error ? error.message : String(error);
+    }
+    onState(false, problem);
+    await new Promise((resolve) => setTimeout(resolve, againMs));
+  }
+}
+
+async function readEvents(
+  onEvent: (event: RunEvent) => void,
+  onState: (isConnected: boolean) => void,
+): Promise<void> {
+  const { body } = await request('events');
+  if (!body) return;
+  onState(true);
+  const parser = createParser({
+    onEvent: ({ data }) => onEvent(JSON.parse(data) as RunEvent),
+  });
+  for await (const text of body.pipeThrough(new TextDecoderStream())) parser.feed(text);
+}

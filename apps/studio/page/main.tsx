@@ -1,0 +1,81 @@
+/** The page: its frame, and which part is shown. */
+import type { RunSummary } from '@trinity-rft/studio-api/interface';
+import { render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { followRuns, key } from './api.js';
+import { Curves } from './pages/curves.js';
+import { Rollouts } from './pages/rollouts.js';
+import { Runs } from './pages/runs.js';
+import { addressOf, pageNames, usePlace } from './place.js';
+import './style.css';
+import { texts } from './texts.js';
+
+interface Live {
+  readonly runs: readonly RunSummary[] | undefined;
+  readonly status: string;
+}
+
+function useRuns(): Live {
+  const [runs, setRuns] = useState<Live['runs']>();
+  const [status, setStatus] = useState<string>(texts.connecting);
+  useEffect(() => {
+    if (key === '') return setStatus(texts.noKey);
+    void followRuns(
+      ({ runs: changed, gone }) =>
+        setRuns((before = []) => {
+          const away = new Set([...gone, ...changed.map(({ id }) => id)]);
+          return [...changed, ...before.filter(({ id }) => !away.has(id))].toSorted(
+            (a, b) => b.changedAt - a.changedAt,
+          );
+        }),
+      (isConnected, problem) =>
+        setStatus(isConnected ? texts.live : `${texts.reconnecting} ${problem ?? ''}`),
+    );
+    return undefined;
+  }, []);
+  return { runs, status };
+}
+
+function App() {
+  const place = usePlace();
+  const { runs, status } = useRuns();
+  const run = runs?.find(({ id }) => id === place.runs[0]);
+  return (
+    <>
+      <a class="skip" href="#main" onClick={focusMain}>
+        {texts.skip}
+      </a>
+      <header>
+        <h1>{texts.title}</h1>
+        <nav aria-label={texts.title}>
+          {pageNames.map((page) => (
+            <a
+              key={page}
+              href={addressOf({ ...place, page })}
+              aria-current={page === place.page ? 'page' : undefined}
+            >
+              {texts.pages[page]}
+            </a>
+          ))}
+        </nav>
+        <span class="place">{place.runs.join(', ')}</span>
+        <output role="status" class={status === texts.live ? 'live' : 'problem'}>
+          {status}
+        </output>
+      </header>
+      <main id="main" tabIndex={-1}>
+        {place.page === 'runs' && <Runs runs={runs} place={place} />}
+        {place.page === 'curves' && <Curves runs={runs ?? []} place={place} />}
+        {place.page === 'rollouts' && <Rollouts key={place.runs[0]} run={run} place={place} />}
+      </main>
+    </>
+  );
+}
+
+function focusMain(event: Event): void {
+  event.preventDefault();
+  document.querySelector('main')?.focus();
+}
+
+const root = document.querySelector('#app');
+if (root) render(<App />, root);

@@ -1,0 +1,64 @@
+/** What metrics mean, from the tables of docs/reference/metrics.md, which is bundled with the page. */
+
+/** Text of the document: see vite.config.ts. */
+declare const metricsDocument: string;
+
+export interface MetricHelp {
+  readonly group: string;
+  readonly text: string;
+  readonly unit: string;
+}
+
+interface Entry extends MetricHelp {
+  readonly pattern: RegExp;
+}
+
+function readSection(section: string): readonly Entry[] {
+  const [title = '', ...lines] = section.split('\n');
+  const group = title.replaceAll('`', '');
+  const prefix = /`([^`]+\/)`/.exec(title)?.[1] ?? '';
+  const [heading, , ...rows] = lines.filter((line) => line.startsWith('|')).map(cellsOf);
+  const columns = heading ?? [];
+  const at = (row: readonly string[], name: string): string => row[columns.indexOf(name)] ?? '';
+  return rows.flatMap((row) =>
+    [...(row[0] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => ({
+      group,
+      text: at(row, 'What').replaceAll('`', ''),
+      unit: at(row, 'Unit'),
+      pattern: patternOf(name, prefix),
+    })),
+  );
+}
+
+const cellsOf = (line: string): readonly string[] =>
+  line
+    .split(/(?<!\\)\|/)
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+
+/** `{a,b}` names alternatives, `...` and `*` any ending, words in capitals any name. */
+function patternOf(name: string, prefix: string): RegExp {
+  const source = name
+    .replaceAll(/[.+?^$()[\]\\]/g, String.raw`\$&`)
+    .replaceAll(/\{([^}]+)\}/g, (_, names: string) => `(?:${names.replaceAll(',', '|')})`)
+    .replaceAll(String.raw`\.\.\.`, '.*')
+    .replaceAll('*', '.*')
+    .replaceAll(/\b[A-Z]{3,}\b/g, '[^/]+');
+  return new RegExp(`^(?:${prefix})?${source}(?:/(?:mean|max|min|std))?$`);
+}
+
+// After the functions that it calls.
+const entries = metricsDocument.split(/^## /m).slice(1).flatMap(readSection);
+const noHelp: MetricHelp = { group: '', text: '', unit: '' };
+
+/** The most precise explanation: the one whose pattern is longest. */
+export function helpOf(name: string): MetricHelp {
+  const plain = name.replace(/@\d+/, '').replace(/\/ci95_(?:low|high)$/, '');
+  const found = entries
+    .filter(({ pattern }) => pattern.test(plain))
+    .toSorted((a, b) => b.pattern.source.length - a.pattern.source.length)[0];
+  return found ?? noHelp;
+}
+
+/** Of a metric: the section that explains it, else the first part of its name. */
+export const groupOf = (name: string): string => helpOf(name).group || (name.split('/')[0] ?? name);

@@ -1,0 +1,19 @@
+/** Numbers and times as text. */
+
+/** Up to five significant digits; empty where there is none. */
+export const numberText = (value: number | null | undefined): string =>
+  value === undefined || value === null ? '' : String(Number(value.toPrecision(5)));
+
+const units = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+  ['second', 1],
+] as const;
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+export function agoText(milliseconds: number): string {
+  const seconds = Math.max(0, (Date.now() - milliseconds) / 1000);
+  const [unit, size] = units.find(([, each]) => seconds >= each) ?? units[3];
+  return relative.format(-Math.floor(seconds / size), unit);
+}

@@ -1,0 +1,186 @@
+import { appendFileSync } from 'node:fs';
+import axe from 'axe-core';
+import puppeteer, { type Browser, type Page } from 'puppeteer-core';
+import { openStudio } from '@trinity-rft/studio-api';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findChromium } from './chromium.js';
+import { buildPage, openWorkbench, saying, type Workbench } from './support.js';
+
+const chromium = await findChromium();
+const reason = chromium === undefined ? ' (no Chromium: set CHROMIUM_PATH or install one)' : '';
+
+/** Generous, since other work may share the machine. */
+const timeout = 120_000;
+
+/** What a model could write, everywhere text is recorded. */
+const attack =
+  '<script>steal()</script><img src=x onerror="steal()"><svg onload=steal()></svg>"\'><b id=injected>';
+
+const sums = Array.from({ length: 600 }, (_, i) =>
+  saying(`${i}+1=`, `${i + 1} is it`, {
+    eid: { batch: 1, task: Math.floor(i / 4), run: i % 4 },
+    reward: i / 600,
+    info: { finishReason: 'stop' },
+  }),
+);
+const hostile = saying('do this', attack, {
+  eid: { batch: 9, task: attack, suffix: '0' },
+  reward: 2,
+  promptText: attack,
+  metrics: { [attack]: 1 },
+  info: { finishReason: attack, fork: attack, [attack]: attack },
+});
+
+const line = (step: number, reward: number): string =>
+  `${JSON.stringify({ role: 'explorer', step, metrics: { 'rollout/reward/mean': reward, [attack]: step }, timing: {} })}\n`;
+
+describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () => {
+  let browser: Browser;
+  let built: string;
+  let bench: Workbench;
+  /** Of a file system, so without the slash that ends a name there. */
+  const name = `run ${attack.replaceAll('/', '')}`;
+
+  beforeAll(async () => {
+    const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'];
+    browser = await puppeteer.launch({ executablePath: chromium!, args });
+    built = await buildPage();
+    bench = await openWorkbench(built, name, [...sums, hostile], line(1, 0.25) + line(2, 0.5));
+  }, 120_000);
+  afterAll(() => browser?.close());
+
+  /** A page that knows of everything that went wrong or asked for something. */
+  async function open(url = bench.studio.url) {
+    const page = await browser.newPage();
+    page.setDefaultTimeout(timeout);
+    const [problems, asked]: [string[], string[]] = [[], []];
+    page.on('pageerror', (error) => problems.push(String(error)));
+    page.on('dialog', (dialog) => {
+      problems.push(dialog.message());
+      void dialog.dismiss();
+    });
+    page.on('request', (request) => asked.push(request.url()));
+    await page.evaluateOnNewDocument(
+      'globalThis.stolen = 0; globalThis.steal = () => { globalThis.stolen++; }',
+    );
+    await page.goto(url);
+    await page.waitForSelector('main');
+    return { page, problems, asked };
+  }
+
+  const text = (page: Page, selector: string): Promise<string> =>
+    page.$eval(selector, (element) => element.textContent ?? '');
+  const says = (page: Page, selector: string, wanted: string) =>
+    page.waitForFunction(
+      `document.querySelector(${JSON.stringify(selector)})?.textContent.includes(${JSON.stringify(wanted)})`,
+    );
+  const to = async (page: Page, place: number): Promise<void> => {
+    await page.click(`header nav a:nth-child(${place})`);
+  };
+
+  async function seriousViolations(page: Page): Promise<readonly string[]> {
+    await page.evaluate(axe.source);
+    const found = (await page.evaluate('axe.run()')) as {
+      violations: { id: string; impact: string; nodes: { html: string }[] }[];
+    };
+    return found.violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  }
+
+  it('shows every page without harm from what was recorded', { timeout }, async () => {
+    const { page, problems, asked } = await open();
+    for (const scheme of ['light', 'dark']) {
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+      await to(page, 1);
+      await says(page, 'tbody th', name);
+      expect(await seriousViolations(page)).toEqual([]);
+      await page.click('tbody th a');
+      await page.waitForSelector('.chart canvas');
+      await says(page, '.metrics', attack);
+      expect(await text(page, 'h2')).toBe('rollout/reward/mean');
+      expect(await text(page, 'h2 + p')).toContain('mean over the runs of a task');
+      expect(await seriousViolations(page)).toEqual([]);
+      await to(page, 3);
+      await says(page, '.body .row', attack);
+      await page.click('.body .row');
+      await says(page, '.tokens', `do this${attack}`);
+      await says(page, '.facts:last-of-type', attack);
+      expect(await seriousViolations(page)).toEqual([]);
+      await page.setViewport({ width: 500, height: 900 });
+    }
+    expect(await page.evaluate('globalThis.stolen')).toBe(0);
+    expect(await page.$$('#injected, #app script, #app img')).toEqual([]);
+    const { origin } = new URL(bench.studio.url);
+    expect(asked.filter((url) => !url.startsWith(`${origin}/`))).toEqual([]);
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it('would stop a script even if text became HTML', { timeout }, async () => {
+    const { page } = await open();
+    const refused = await page.evaluate(
+      `(() => { try { document.body.innerHTML = ${JSON.stringify(attack)}; return ''; } catch (error) { return error.name; } })()`,
+    );
+    expect(refused).toBe('TypeError');
+    expect(await page.evaluate('globalThis.stolen')).toBe(0);
+    await page.close();
+  });
+
+  it('filters, sorts and scrolls through rollouts, also by keyboard', { timeout }, async () => {
+    const { page, problems } = await open();
+    await page.click('tbody td:nth-last-child(2) a');
+    await page.waitForSelector('.body .row');
+    // Rows far below come as they are scrolled to.
+    await page.$eval('.rows', (rows) => (rows.scrollTop = rows.scrollHeight));
+    await says(page, '.body', '1/0/0/0/');
+    await page.type('input[name=text]', '421 IS');
+    await page.keyboard.press('Enter');
+    await says(page, '.body .row', '1/105/0/0/');
+    await page.focus('.body .row');
+    await page.keyboard.press('Enter');
+    await says(page, '.tokens', '420+1=421 is it');
+    const title = await page.$eval('.token.sampled:nth-child(8)', (token) =>
+      token.getAttribute('title'),
+    );
+    expect(title).toContain('logprob -0.25, probability 0.7788');
+    await page.select('.columns section:nth-child(2) select', 'mask');
+    expect(
+      await page.$eval('.token.sampled', (token) => token.style.getPropertyValue('--heat')),
+    ).toBe('hsl(210 80% 50%)');
+    // The group of the task, best first.
+    await page.click('p.controls button');
+    await says(page, '.body .row', '1/105/3/0/');
+    expect(await page.$$('.body .row')).toHaveLength(4);
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it('shows what a run adds, and finds the server again', { timeout }, async () => {
+    const own = await openWorkbench(built, 'live', [saying('a', 'b')], line(1, 0.25));
+    const { page, problems } = await open(own.studio.url);
+    await says(page, 'tbody', '0.25');
+    appendFileSync(own.metricsFile, line(2, 0.75));
+    await own.store.put([saying('c', 'd', { eid: { step: 1 } })]);
+    await says(page, 'tbody', '0.75');
+    await says(page, 'tbody td:nth-last-child(2)', '2');
+    const { port } = new URL(own.studio.url);
+    await own.studio.close();
+    await says(page, 'output', 'Connection lost');
+    const { key } = own.studio;
+    const again = await openStudio({ runs: own.root, page: built, port: Number(port), key });
+    appendFileSync(own.metricsFile, line(3, 0.875));
+    await says(page, 'tbody', '0.875');
+    expect(await text(page, 'output')).toBe('Live');
+    expect(problems).toEqual([]);
+    await page.close();
+    await again.close();
+  });
+
+  it('says what to do without the key', { timeout }, async () => {
+    const { page } = await open(new URL('/', bench.studio.url).href);
+    await says(page, 'output', 'Open the complete address');
+    expect(await page.$$('tbody tr')).toEqual([]);
+    await page.close();
+  });
+});

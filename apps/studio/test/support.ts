@@ -1,0 +1,93 @@
+/** A folder with a run, the built page over it, and a browser to look at it with. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { sqliteExperienceStore } from '@trinity-rft/buffer';
+import {
+  buildCharTokenizer,
+  chatTemplates,
+  createTokenizer,
+  writeTokenizerFiles,
+} from '@trinity-rft/chat';
+import {
+  createExperience,
+  type Experience,
+  type ExperienceInit,
+  type ExperienceStore,
+} from '@trinity-rft/core';
+import { openStudio, type Studio } from '@trinity-rft/studio-api';
+import { build } from 'vite';
+import { afterAll } from 'vitest';
+
+const files = buildCharTokenizer({
+  characters: ' \n_abcdefghijklmnopqrstuvwxyz0123456789+=<>/()"\'&;:.!ABCDEFGHIJKLMNOPQRSTUVWXYZ',
+  eosToken: '<|im_end|>',
+  chatTemplate: chatTemplates.minimal,
+});
+const tokenizer = createTokenizer(files);
+
+const undo: (() => Promise<void> | void)[] = [];
+afterAll(async () => {
+  for (const step of undo.toReversed()) await step();
+});
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'trinity-studio-'));
+  undo.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Builds the page from its sources, and returns its folder. */
+export async function buildPage(): Promise<string> {
+  const outDir = temporaryFolder();
+  const configFile = path.join(import.meta.dirname, '../vite.config.ts');
+  await build({ configFile, build: { outDir }, logLevel: 'error' });
+  return outDir;
+}
+
+export interface Workbench {
+  /** The folder that is served. */
+  readonly root: string;
+  readonly store: ExperienceStore;
+  readonly studio: Studio;
+  readonly metricsFile: string;
+}
+
+/** A run named `run` with these experiences and lines of metrics. */
+export async function openWorkbench(
+  page: string,
+  run: string,
+  rows: readonly Experience[],
+  metrics: string,
+): Promise<Workbench> {
+  const root = temporaryFolder();
+  const folder = path.join(root, run);
+  for (const name of ['buffer', 'monitor']) mkdirSync(path.join(folder, name), { recursive: true });
+  await writeTokenizerFiles(path.join(folder, 'global_step_1'), files);
+  const metricsFile = path.join(folder, 'monitor', 'metrics.jsonl');
+  writeFileSync(metricsFile, metrics);
+  const store = sqliteExperienceStore({ path: path.join(folder, 'buffer', 'store.db') });
+  undo.push(() => store.close());
+  await store.put(rows);
+  const studio = await openStudio({ runs: root, page });
+  undo.push(() => studio.close());
+  return { root, store, studio, metricsFile };
+}
+
+/** An experience that says `prompt` and then `response`. */
+export function saying(
+  prompt: string,
+  response: string,
+  more: Partial<ExperienceInit> = {},
+): Experience {
+  const [before, after] = [tokenizer.encode(prompt), tokenizer.encode(response)];
+  return createExperience({
+    tokens: [...before, ...after],
+    promptLength: before.length,
+    logprobs: Array.from(after, (_, i) => -i / 4),
+    policyVersion: 0,
+    temperature: 1,
+    responseText: response,
+    ...more,
+  });
+}

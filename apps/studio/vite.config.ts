@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineConfig } from 'vite';
+
+/** What metrics mean. */
+const metrics = join(import.meta.dirname, '../../docs/reference/metrics.md');
+
+export default defineConfig({
+  root: join(import.meta.dirname, 'page'),
+  base: './',
+  define: { metricsDocument: JSON.stringify(readFileSync(metrics, 'utf8')) },
+  build: {
+    outDir: join(import.meta.dirname, 'dist/page'),
+    emptyOutDir: true,
+    modulePreload: false,
+    // Everything is a file of this server: its policy allows no data addresses.
+    assetsInlineLimit: 0,
+  },
+  // The base has settings for Node that a page does not need.
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+});

@@ -1,0 +1,2 @@
+export type { RunPlace } from './runs/place.js';
+export { openStudio, type Studio, type StudioOptions } from './studio.js';

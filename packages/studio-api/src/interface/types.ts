@@ -1,0 +1,13 @@
+/** Types of what the interface answers. */
+import type { z } from 'zod';
+import type * as schemas from './schemas.js';
+
+export type RunSummary = z.infer<typeof schemas.runSummary>;
+export type MetricInfo = z.infer<typeof schemas.metricInfo>;
+export type Curve = z.infer<typeof schemas.curve>;
+export type RolloutRow = z.infer<typeof schemas.rolloutRow>;
+export type ListedRollout = z.infer<typeof schemas.listedRollout>;
+export type RolloutPage = z.infer<typeof schemas.rolloutPage>;
+export type RolloutDetail = z.infer<typeof schemas.rolloutDetail>;
+export type TokenDetail = z.infer<typeof schemas.tokenDetail>;
+export type RunEvent = z.infer<typeof schemas.runEvent>;

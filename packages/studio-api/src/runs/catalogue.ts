@@ -1,0 +1,103 @@
+/** All runs that are served, and what changes in them. */
+import { createRun, type Run } from './run.js';
+import { findRuns, type RunPlace } from './place.js';
+import type { RunEvent, RunSummary } from '../interface/types.js';
+
+export interface Catalogue {
+  run(id: string): Run | undefined;
+  /** The one that changed last first. */
+  summaries(): Promise<readonly RunSummary[]>;
+  /**
+   * Calls back with what has changed, at once with all runs. Returns what ends it. The folders are
+   * looked at only while somebody follows.
+   */
+  follow(onChange: (event: RunEvent) => void): () => void;
+  close(): void;
+}
+
+/** Steps are to be on the page within a second. */
+const lookMs = 400;
+/** Runs appear and disappear more rarely than they change. */
+const findEveryLooks = 5;
+
+/** @param root a folder to look for runs in, or the places of known ones */
+export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
+  const runs = new Map<string, Run>();
+  const followers = new Set<(event: RunEvent) => void>();
+  let known = new Map<string, string>();
+  let timer: NodeJS.Timeout | undefined;
+  let looks = 0;
+  let isClosed = false;
+
+  const find = async (): Promise<readonly string[]> => {
+    const places = typeof root === 'string' ? await findRuns(root) : root;
+    const ids = new Set(places.map(({ id }) => id));
+    const gone = [...runs.keys()].filter((id) => !ids.has(id));
+    for (const id of gone) {
+      runs.get(id)?.close();
+      runs.delete(id);
+    }
+    for (const place of places) {
+      const before = runs.get(place.id);
+      if (before?.place.database === place.database && before !== undefined) continue;
+      before?.close();
+      runs.set(place.id, createRun(place));
+    }
+    return gone;
+  };
+
+  const summaries = async (): Promise<readonly RunSummary[]> => {
+    const all: RunSummary[] = [];
+    for (const run of runs.values()) all.push(await run.summary());
+    return all.toSorted((a, b) => b.changedAt - a.changedAt);
+  };
+
+  const look = async (): Promise<void> => {
+    const gone = looks++ % findEveryLooks === 0 ? await find() : [];
+    const all = await summaries();
+    const texts = new Map(all.map((summary) => [summary.id, JSON.stringify(summary)]));
+    const changed = all.filter(({ id }) => texts.get(id) !== known.get(id));
+    known = texts;
+    if (changed.length + gone.length === 0) return;
+    for (const tell of followers) tell({ runs: [...changed], gone: [...gone] });
+  };
+
+  const again = (): void => {
+    timer = setTimeout(() => {
+      // A folder that cannot be read now is read the next time.
+      void look()
+        .catch(() => undefined)
+        .finally(() => {
+          if (followers.size > 0 && !isClosed) again();
+          else timer = undefined;
+        });
+    }, lookMs);
+  };
+
+  return {
+    run: (id) => runs.get(id),
+    summaries: async () => {
+      await find();
+      return summaries();
+    },
+    follow: (onChange) => {
+      const begin = async (): Promise<void> => {
+        await find();
+        onChange({ runs: [...(await summaries())], gone: [] });
+        followers.add(onChange);
+        if (timer === undefined && !isClosed) again();
+      };
+      let isOver = false;
+      void begin().finally(() => isOver && followers.delete(onChange));
+      return () => {
+        isOver = true;
+        followers.delete(onChange);
+      };
+    },
+    close: () => {
+      isClosed = true;
+      clearTimeout(timer);
+      for (const run of runs.values()) run.close();
+    },
+  };
+}

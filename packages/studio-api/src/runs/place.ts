@@ -1,0 +1,77 @@
+/** Folders of runs below a folder. */
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+
+/** Where the parts of one run are. A run of several stages has one place for each. */
+export interface RunPlace {
+  /** Unique; the path below the folder that is served. */
+  readonly id: string;
+  readonly folder: string;
+  readonly metricsFile: string;
+  /** SQLite file of its experiences. */
+  readonly database?: string;
+  /** Model folder with the tokenizer of its records; looked for in its checkpoints if absent. */
+  readonly modelFolder?: string;
+}
+
+const deepest = 6;
+const most = 2000;
+const skipped = /^(?:node_modules|\..*|global_step_.*|tensorboard)$/;
+
+/** In no order. Symbolic links are not followed: a run does not make any. */
+export async function findRuns(root: string): Promise<readonly RunPlace[]> {
+  const found: RunPlace[] = [];
+  const look = async (folder: string, depth: number): Promise<void> => {
+    if (found.length >= most) return;
+    const place = await placeOf(root, folder);
+    if (place) found.push(place);
+    if (depth === deepest) return;
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    for (const entry of entries)
+      if (entry.isDirectory() && !skipped.test(entry.name))
+        await look(path.join(folder, entry.name), depth + 1);
+  };
+  await look(root, 0);
+  return found;
+}
+
+/** Undefined if the folder is not that of a run. */
+async function placeOf(root: string, folder: string): Promise<RunPlace | undefined> {
+  const metricsFile = path.join(folder, 'monitor', 'metrics.jsonl');
+  const database = await databaseOf(folder);
+  if (database === undefined && !(await isThere(metricsFile))) return undefined;
+  const below = path.relative(root, folder).split(path.sep).join('/');
+  return { id: below === '' ? path.basename(folder) : below, folder, metricsFile, database };
+}
+
+async function databaseOf(folder: string): Promise<string | undefined> {
+  const debug = path.join(folder, 'experiences.db');
+  if (await isThere(debug)) return debug;
+  const names = await readdir(path.join(folder, 'buffer')).catch(() => []);
+  const name = names.find((each) => each.endsWith('.db'));
+  return name === undefined ? undefined : path.join(folder, 'buffer', name);
+}
+
+const isThere = (file: string): Promise<boolean> =>
+  stat(file).then(
+    () => true,
+    () => false,
+  );
+
+/** The newest checkpoint that has a tokenizer. */
+export async function tokenizerFolder({
+  folder,
+  modelFolder,
+}: RunPlace): Promise<string | undefined> {
+  if (modelFolder !== undefined) return modelFolder;
+  const names = await readdir(folder).catch(() => []);
+  const steps = names
+    .flatMap((name) => /^global_step_(\d+)$/.exec(name)?.[1] ?? [])
+    .map(Number)
+    .toSorted((a, b) => b - a);
+  for (const step of steps) {
+    const checkpoint = path.join(folder, `global_step_${step}`);
+    if (await isThere(path.join(checkpoint, 'tokenizer.json'))) return checkpoint;
+  }
+  return undefined;
+}

@@ -1,0 +1,98 @@
+/** Whether a run is in progress, and how it ended, from the files of its folder. */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { RunSummary } from '../interface/types.js';
+
+export interface RunState {
+  readonly state: RunSummary['state'];
+  readonly pid?: number;
+  readonly failure?: string;
+  /** When one of its files was last written. */
+  readonly changedAt: number;
+}
+
+/** Of a run whose processes are on other machines: they write this often while they work. */
+const recentMs = 15_000;
+
+/** @param files whose change is a sign of life */
+export async function stateOf(folder: string, files: readonly string[]): Promise<RunState> {
+  const times = await Promise.all(files.map(changedAt));
+  const changed = Math.max(0, ...times);
+  const failure = await firstLine(path.join(folder, 'failure.txt'));
+  const parent = path.dirname(folder);
+  // The files of a process are in the folder of the run, of which a stage is a subfolder.
+  const job = (await isThere(path.join(folder, 'stage_meta.json'))) ? folder : parent;
+  const pid = await runningPid(job);
+  const isLatest = job === folder || (await isLatestStage(job, folder));
+  const common = { failure, changedAt: changed };
+  if (pid !== undefined && isLatest)
+    return { ...common, state: 'running', pid, failure: undefined };
+  if (!isLatest) return { ...common, state: 'finished' };
+  if (failure !== undefined) return { ...common, state: 'failed' };
+  if (Date.now() - changed < recentMs && (await isThere(path.join(job, 'run.db'))))
+    return { ...common, state: 'running' };
+  return { ...common, state: await endOf(job) };
+}
+
+/** `stage_meta.json` counts the stages that are done. */
+async function endOf(job: string): Promise<RunState['state']> {
+  try {
+    const text = await readFile(path.join(job, 'stage_meta.json'), 'utf8');
+    const { latest_stage: done } = JSON.parse(text) as { readonly latest_stage: number };
+    return done > 0 ? 'finished' : 'stopped';
+  } catch {
+    return 'unknown';
+  }
+}
+
+/** Stages run one after the other; the log of each begins with it. */
+async function isLatestStage(job: string, folder: string): Promise<boolean> {
+  const entries = await readdir(job, { withFileTypes: true }).catch(() => []);
+  const begun = await Promise.all(
+    entries
+      .filter((entry) => entry.isDirectory())
+      .map(async ({ name }) => {
+        const stage = path.join(job, name);
+        return { stage, at: await birth(path.join(stage, 'log', 'trinity.log')) };
+      }),
+  );
+  return begun.toSorted((a, b) => b.at - a.at)[0]?.stage === folder;
+}
+
+const birth = (file: string): Promise<number> =>
+  stat(file).then(
+    ({ birthtimeMs }) => birthtimeMs,
+    () => 0,
+  );
+
+/** An empty file says nothing: reading a database makes an empty log beside it. */
+const changedAt = (file: string): Promise<number> =>
+  stat(file).then(
+    ({ mtimeMs, size }) => (size === 0 ? 0 : mtimeMs),
+    () => 0,
+  );
+
+const isThere = async (file: string): Promise<boolean> => (await changedAt(file)) > 0;
+
+async function firstLine(file: string): Promise<string | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  return text?.split('\n')[0];
+}
+
+async function runningPid(job: string): Promise<number | undefined> {
+  for (const role of ['run', 'serve']) {
+    const text = await readFile(path.join(job, `${role}.pid`), 'utf8').catch(() => '');
+    const pid = Number(text.trim());
+    if (pid > 0 && isAlive(pid)) return pid;
+  }
+  return undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
