@@ -62,8 +62,12 @@ export interface Lease {
   readonly stale?: readonly string[];
   /** Uids that may be trained on again. @default none */
   readonly reusable?: readonly string[];
-  /** The optimizer step `trainStep` consumed them. */
-  acknowledge(trainStep: number): Promise<void>;
+  /**
+   * The optimizer step `trainStep` consumed them.
+   * @param advantages where that step has computed them: one array per experience, one entry per
+   * response token, NaN where it was not trained on. Files keep them, for people to read.
+   */
+  acknowledge(trainStep: number, advantages?: readonly Float32Array[]): Promise<void>;
   /** Returns them to their old place in the queue. */
   release(): Promise<void>;
 }

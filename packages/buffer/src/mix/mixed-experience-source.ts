@@ -58,10 +58,10 @@ function mixedLease(own: Lease, expert: Lease): Lease {
   return {
     experiences: [...own.experiences, ...expert.experiences.map(asExpert)],
     metrics: { ...own.metrics, ...expertMetrics(expert) },
-    acknowledge: async (trainStep) => {
+    acknowledge: async (trainStep, advantages) => {
       // The experts' part only checks the step; the other part is durable.
       await expert.acknowledge(trainStep);
-      await own.acknowledge(trainStep);
+      await own.acknowledge(trainStep, advantages?.slice(0, own.experiences.length));
     },
     release: async () => {
       await expert.release();

@@ -186,11 +186,11 @@ function openLease(store: StoreState, grant: Grant): Lease {
     metrics: { ...leaseMetrics(experiences, stale.length), ...reuseMetrics(store, grant) },
     stale: stale.map(uidOf),
     reusable: reuse && used.filter((row) => (row.uses ?? 0) + 1 < reuse.maxUses).map(uidOf),
-    acknowledge: async (trainStep) => {
+    acknowledge: async (trainStep, advantages) => {
       assertOpen(store, 'acknowledge');
       if (lease.state !== 'open') throw leaseEndedError(lease.state);
       assertTrainStep(trainStep);
-      const use = useOf(store, grant, trainStep);
+      const use = useOf(store, grant, { trainStep, advantages });
       store.trainStep = Math.max(trainStep, store.trainStep);
       end('acknowledged');
       queue.settle(grant, use);
@@ -232,8 +232,12 @@ function leaseMetrics(experiences: readonly Experience[], stale: number): Metric
 }
 
 /** Records the use; one that is made again has its record already. */
-function useOf({ driver, reuse }: StoreState, grant: Grant, trainStep: number): Use {
-  const use = { trainStep, at: reuse?.clock.now() ?? 0 };
+function useOf(
+  { driver, reuse }: StoreState,
+  grant: Grant,
+  { trainStep, advantages }: Omit<Use, 'at'>,
+): Use {
+  const use = { trainStep, advantages, at: reuse?.clock.now() ?? 0 };
   const { recordedStep } = grant;
   if (recordedStep === undefined) driver.settle(grant, use);
   else if (recordedStep !== trainStep) throw otherStepError(trainStep, recordedStep);

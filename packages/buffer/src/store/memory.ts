@@ -51,9 +51,9 @@ export function memoryRows(): RowDriver {
       return rows.slice(first);
     },
     read: (wanted) => wanted.map(({ id }) => rowOf(id).experience),
-    settle: ({ used, stale }, use) => {
-      for (const { id } of used) uses.push({ ...use, id: rowOf(id).id, dropped: false });
-      for (const { id } of stale) uses.push({ ...use, id: rowOf(id).id, dropped: true });
+    settle: ({ used, stale }, { trainStep, at }) => {
+      for (const { id } of used) uses.push({ trainStep, at, id: rowOf(id).id, dropped: false });
+      for (const { id } of stale) uses.push({ trainStep, at, id: rowOf(id).id, dropped: true });
     },
     unsettle: (trainStep) => {
       uses = uses.filter((use) => use.trainStep <= trainStep);

@@ -88,6 +88,37 @@ describe('readExperiences', () => {
     await store.close();
   });
 
+  it('reads the advantages that train steps have used, for as long as the step counts', async () => {
+    const file = path.join(root, 'advantages.db');
+    const store = sqliteExperienceStore({ path: file });
+    await store.put([experience(0, 0), experience(1, 0), experience(2, 0)]);
+    const lease = await store.take(3);
+    const given = [
+      [0.5, 0.5],
+      [NaN, -2],
+      [1, 2],
+    ].map((values) => Float32Array.from(values));
+    await lease!.acknowledge(1, given);
+    const reader = readExperiences(file);
+    const use = { trainStep: 1, dropped: false };
+    expect(reader.usedSince(1)).toEqual([
+      { ...use, id: 1, advantage: 0.5 },
+      { ...use, id: 2, advantage: -2 },
+      { ...use, id: 3, advantage: 1.5 },
+    ]);
+    // All trained tokens of the first two have one advantage.
+    expect([1, 2].map((id) => reader.uses(id)[0]?.tokenAdvantages)).toEqual([undefined, undefined]);
+    expect(reader.uses(3)).toEqual([{ ...use, id: 3, advantage: 1.5, tokenAdvantages: given[2] }]);
+    await store.rollback(0);
+    expect(reader.usedSince(0)).toEqual([]);
+    const again = await store.take(3);
+    await again!.acknowledge(1, given);
+    await store.prune(1);
+    expect(reader.uses(3)).toEqual([]);
+    reader.close();
+    await store.close();
+  });
+
   it('rejects a file that is not a store', () => {
     const file = path.join(root, 'text.db');
     writeFileSync(file, 'not a database, but long enough to be looked at as one'.repeat(20));

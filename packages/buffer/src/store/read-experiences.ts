@@ -3,11 +3,12 @@ import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience } from '@trinity-rft/core';
 import { BufferError, eachRow } from '@trinity-rft/core/internal';
+import { useReader, type UseReader } from './read-uses.js';
 import { hasChecksums } from './schema.js';
 import { readStored, storedColumns, storedColumnsOfVersion1 } from './stored-experience.js';
 
 /** A store, opened for reading; a run that writes to it is not disturbed. */
-export interface ExperienceReader {
+export interface ExperienceReader extends UseReader {
   /**
    * Policy versions of what is stored, ascending, and how many experiences each has. For merged
    * calls, that of the oldest call.
@@ -31,10 +32,6 @@ export interface ExperienceReader {
   rowsFrom(offset: number, limit: number, newestFirst: boolean): readonly ExperienceRow[];
   /** Undefined when there is no such row. */
   row(id: number): ExperienceRow | undefined;
-  /** Experiences that train steps from `trainStep` on have used up, and which step did. */
-  usedSince(
-    trainStep: number,
-  ): readonly { readonly id: number; readonly trainStep: number; readonly dropped: boolean }[];
   /** The latest train step that used a row; undefined where none has. */
   lastUse(id: number): { readonly trainStep: number; readonly dropped: boolean } | undefined;
   close(): void;
@@ -71,7 +68,7 @@ export function readExperiences(path: string): ExperienceReader {
     'SELECT train_step, dropped FROM used WHERE id = ? ORDER BY train_step DESC LIMIT 1',
   );
   const one = statement(`SELECT ${columns} FROM experience WHERE id = ?`);
-  const used = statement('SELECT id, train_step, dropped FROM used WHERE train_step >= ?');
+  const used = naming(path, () => useReader(database));
   return {
     versions: () =>
       naming(path, () =>
@@ -100,14 +97,8 @@ export function readExperiences(path: string): ExperienceReader {
         const found = one.get(id);
         return found && toRow(found);
       }),
-    usedSince: (trainStep) =>
-      naming(path, () =>
-        used.all(trainStep).map((row) => ({
-          id: Number(row['id']),
-          trainStep: Number(row['train_step']),
-          dropped: row['dropped'] === 1,
-        })),
-      ),
+    usedSince: (trainStep) => naming(path, () => used.usedSince(trainStep)),
+    uses: (id) => naming(path, () => used.uses(id)),
     close: () => database.close(),
   };
 }

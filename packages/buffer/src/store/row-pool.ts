@@ -44,6 +44,8 @@ export interface Use {
   readonly trainStep: number;
   /** Milliseconds since the epoch. */
   readonly at: number;
+  /** In the order of the batch, see `Lease.acknowledge`. */
+  readonly advantages?: readonly Float32Array[];
 }
 
 /** What a train step used up, in the order of its batch. */

@@ -5,7 +5,7 @@ import { createLedger } from './ledger.js';
 import { stateTable } from './state-table.js';
 
 /** Increased when programs that read the old tables cannot read the new ones. */
-const schemaVersion = 3;
+const schemaVersion = 4;
 /** "TRXB" in the file header: distinguishes our files from other databases. */
 const applicationId = 0x54525842;
 
@@ -40,6 +40,10 @@ export function prepareSchema(database: DatabaseSync, path: string): void {
 /** True when rows have a column for their checksum. */
 export const hasChecksums = (database: DatabaseSync): boolean =>
   pragma(database, 'user_version') >= 2;
+
+/** True when records of train steps have advantages. */
+export const hasAdvantages = (database: DatabaseSync): boolean =>
+  pragma(database, 'user_version') >= 4;
 
 /** `used` is a separate table so that an acknowledgement does not rewrite the experience. */
 const createSchema = `
@@ -83,8 +87,24 @@ const useSeveralTimes = `
   DROP TABLE used_once;
 `;
 
+/**
+ * What a step computed the advantage of an experience to be: the mean over the tokens that it
+ * trained, and a number for each token only where they differ. They go with the record of the use.
+ */
+const keepAdvantages = `
+  ALTER TABLE used ADD COLUMN advantage REAL;
+  CREATE TABLE token_advantage (
+    id INTEGER NOT NULL,
+    train_step INTEGER NOT NULL,
+    -- 32-bit floats, one per response token.
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (id, train_step),
+    FOREIGN KEY (id, train_step) REFERENCES used (id, train_step) ON DELETE CASCADE
+  ) WITHOUT ROWID;
+`;
+
 /** From each version to the next. */
-const migrations = [createSchema, addChecksums, useSeveralTimes];
+const migrations = [createSchema, addChecksums, useSeveralTimes, keepAdvantages];
 
 function pragma(database: DatabaseSync, name: string): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);

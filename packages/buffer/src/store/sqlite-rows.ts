@@ -19,6 +19,7 @@ import { checkLedger, readLedger, writeLedger } from './ledger.js';
 import { openedFile } from './opened-file.js';
 import { recordedSteps } from './recorded-steps.js';
 import type { RowDriver, StoredRow } from './row-driver.js';
+import { storedAdvantage } from './stored-advantage.js';
 import { stateTable } from './state-table.js';
 import { readStored, storedColumns } from './stored-experience.js';
 
@@ -64,12 +65,18 @@ export function sqliteRows(
       });
     },
     read: (rows) => rows.map(({ id }) => readRow(sql, id)),
-    settle: ({ used, stale }, { trainStep, at }) =>
+    settle: ({ used, stale }, { trainStep, at, advantages }) =>
       transact('record a train step', () => {
-        const record = ({ id }: StoredRow, late: number): void =>
-          void sql.settle.run(trainStep, late, id, at, usedChecksum(id, trainStep, late, at));
-        for (const row of used) record(row, 0);
-        for (const row of stale) record(row, 1);
+        const record = ({ id }: StoredRow, late: number, mean: number | null): void => {
+          const checksum = usedChecksum(id, trainStep, late, at);
+          sql.settle.run(trainStep, late, id, at, checksum, mean);
+        };
+        for (const [i, row] of used.entries()) {
+          const { mean, tokens } = storedAdvantage(advantages?.[i]);
+          record(row, 0, mean);
+          if (tokens) sql.tokenAdvantage.run(row.id, trainStep, tokens);
+        }
+        for (const row of stale) record(row, 1, null);
         const ledger = readLedger(state);
         writeLedger(state, {
           ...ledger,
@@ -223,7 +230,10 @@ function prepareStatements(database: DatabaseSync) {
     ),
     read: database.prepare(`SELECT ${storedColumns} FROM experience WHERE id = ?`),
     settle: database.prepare(
-      'INSERT INTO used (train_step, dropped, id, used_at, checksum) VALUES (?, ?, ?, ?, ?)',
+      'INSERT INTO used (train_step, dropped, id, used_at, checksum, advantage) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
+    tokenAdvantage: database.prepare(
+      'INSERT INTO token_advantage (id, train_step, bytes) VALUES (?, ?, ?)',
     ),
     lastStep: database.prepare('SELECT coalesce(max(train_step), 0) AS step FROM used'),
     lateAfter: database.prepare(

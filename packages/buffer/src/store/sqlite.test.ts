@@ -40,7 +40,7 @@ it('rejects a store from a newer version', async () => {
   await sqliteExperienceStore({ path }).close();
   edit('PRAGMA user_version = 99');
   expect(() => sqliteExperienceStore({ path })).toThrow(
-    /schema version 99; this program reads up to 3/,
+    /schema version 99; this program reads up to 4/,
   );
 });
 

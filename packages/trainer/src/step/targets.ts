@@ -3,6 +3,7 @@ import { runKey, type Eid, type Metrics } from '@trinity-rft/core';
 import {
   InvariantError,
   prefixMetrics,
+  responseLength,
   taskKey,
   type AdvantageInput,
   type AdvantageOutput,
@@ -71,6 +72,31 @@ export function targetsOf(
     state: penalty ? { klCoefficient: penalty.nextCoefficient } : state,
     metrics: prefixMetrics('critic', { ...penalty?.metrics, ...computed.metrics }),
   };
+}
+
+/**
+ * One array per experience of the batch, NaN where a token was not trained on. Undefined where the
+ * experiences bring their advantages.
+ */
+export function usedAdvantages(
+  batch: PackedBatch,
+  { advantages, actionMask, returns }: Targets,
+): readonly Float32Array[] | undefined {
+  if (!returns) return undefined;
+  const own = new Map(
+    batch.experiences.map((experience) => [
+      experience,
+      new Float32Array(responseLength(experience)).fill(Number.NaN),
+    ]),
+  );
+  for (const { experience, span, start, end } of batch.calls) {
+    const used = own.get(experience)?.subarray(span.start, span.end);
+    used?.set(advantages.subarray(start, end));
+    used?.forEach((_, i) => {
+      if (actionMask[start + i] !== 1) used[i] = Number.NaN;
+    });
+  }
+  return [...own.values()];
 }
 
 /** Rows of experts are masked: no advantages are computed for demonstrations. */

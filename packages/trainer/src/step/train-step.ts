@@ -19,7 +19,7 @@ import { packBatch } from './pack.js';
 import { requirementsOf } from './requirements.js';
 import { stopwatch } from './stopwatch.js';
 import { targetMetrics } from './target-metrics.js';
-import { targetsOf, type TrainerState } from './targets.js';
+import { targetsOf, usedAdvantages, type TrainerState } from './targets.js';
 import { updateActor, updateCritic } from './updates.js';
 
 export interface TrainStepOptions {
@@ -103,7 +103,7 @@ async function learn(lease: Lease, options: TrainStepOptions): Promise<TrainStep
     critic && value
       ? await updateCritic(critic.engine, { ...done, loss: value, optimizer: critic.optimizer })
       : {};
-  await lease.acknowledge(step);
+  await lease.acknowledge(step, trainsActor ? usedAdvantages(batch, targets) : undefined);
 
   const metrics = {
     ...counts,

@@ -126,16 +126,16 @@ async function restore(shared: Shared): Promise<void> {
 function sharedLease(shared: Shared, lease: Lease): Lease {
   return {
     ...lease,
-    acknowledge: async (trainStep) => {
+    acknowledge: async (trainStep, advantages) => {
       const before = shared.records.get(trainStep);
       if (before) {
         assertSame(before, uidsOf(lease.experiences));
-        return lease.acknowledge(trainStep);
+        return lease.acknowledge(trainStep, advantages);
       }
       // A batch of a replay buffer is made again only if its own store has it on record.
-      if (lease.reusable) await lease.acknowledge(trainStep);
+      if (lease.reusable) await lease.acknowledge(trainStep, advantages);
       await record(shared, lease, trainStep);
-      if (!lease.reusable) await lease.acknowledge(trainStep);
+      if (!lease.reusable) await lease.acknowledge(trainStep, advantages);
     },
   };
 }

@@ -1,0 +1,56 @@
+/** What train steps have done with experiences: read from a store that another process may own. */
+import type { DatabaseSync } from 'node:sqlite';
+import { hasAdvantages } from './schema.js';
+import { readTokenAdvantages } from './stored-advantage.js';
+
+/** A train step that used an experience. */
+export interface ExperienceUse {
+  readonly id: number;
+  readonly trainStep: number;
+  /** It was too old, or one too many, and not trained on. */
+  readonly dropped: boolean;
+  /**
+   * Mean over the tokens that the step trained. Absent where the step computed none: then those that
+   * the experience has were used.
+   */
+  readonly advantage?: number;
+  /** One per response token, NaN where it was not trained on; only from `uses`. */
+  readonly tokenAdvantages?: Float32Array;
+}
+
+export interface UseReader {
+  /** Of train steps from `trainStep` on, in the order in which they were recorded. */
+  usedSince(trainStep: number): readonly ExperienceUse[];
+  /** Of one experience, oldest first. */
+  uses(id: number): readonly ExperienceUse[];
+}
+
+export function useReader(database: DatabaseSync): UseReader {
+  const advantages = hasAdvantages(database);
+  const columns = `id, train_step, dropped, ${advantages ? '' : 'NULL AS '}advantage`;
+  const since = database.prepare(`SELECT ${columns} FROM used WHERE train_step >= ?`);
+  const of = database.prepare(`SELECT ${columns} FROM used WHERE id = ? ORDER BY train_step`);
+  const tokens = advantages
+    ? database.prepare('SELECT bytes FROM token_advantage WHERE id = ? AND train_step = ?')
+    : undefined;
+  const withTokens = (use: ExperienceUse): ExperienceUse => {
+    const bytes = tokens?.get(use.id, use.trainStep)?.['bytes'];
+    return bytes instanceof Uint8Array
+      ? { ...use, tokenAdvantages: readTokenAdvantages(bytes) }
+      : use;
+  };
+  return {
+    usedSince: (trainStep) => since.all(trainStep).map(toUse),
+    uses: (id) => of.all(id).map(toUse).map(withTokens),
+  };
+}
+
+function toUse(row: Readonly<Record<string, unknown>>): ExperienceUse {
+  const { advantage } = row;
+  const use = {
+    id: Number(row['id']),
+    trainStep: Number(row['train_step']),
+    dropped: row['dropped'] === 1,
+  };
+  return typeof advantage === 'number' ? { ...use, advantage } : use;
+}
