@@ -3,10 +3,8 @@ import type { RunSummary } from '@trinity-rft/studio-api/interface';
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { followRuns, key } from './api.js';
-import { Curves } from './pages/curves.js';
-import { Rollouts } from './pages/rollouts.js';
-import { Runs } from './pages/runs.js';
-import { addressOf, pageNames, usePlace } from './place.js';
+import { pages } from './pages.js';
+import { addressOf, usePlace } from './place.js';
 import './style.css';
 import { texts } from './texts.js';
 
@@ -40,6 +38,7 @@ function App() {
   const place = usePlace();
   const { runs, status } = useRuns();
   const run = runs?.find(({ id }) => id === place.runs[0]);
+  const { name: shown, Page } = pages.find(({ name }) => name === place.page) ?? pages[0];
   return (
     <>
       <a class="skip" href="#main" onClick={focusMain}>
@@ -48,13 +47,13 @@ function App() {
       <header>
         <h1>{texts.title}</h1>
         <nav aria-label={texts.title}>
-          {pageNames.map((page) => (
+          {pages.map(({ name }) => (
             <a
-              key={page}
-              href={addressOf({ ...place, page })}
-              aria-current={page === place.page ? 'page' : undefined}
+              key={name}
+              href={addressOf(name, place.runs)}
+              aria-current={name === shown ? 'page' : undefined}
             >
-              {texts.pages[page]}
+              {texts.pages[name]}
             </a>
           ))}
         </nav>
@@ -64,9 +63,7 @@ function App() {
         </output>
       </header>
       <main id="main" tabIndex={-1}>
-        {place.page === 'runs' && <Runs runs={runs} place={place} />}
-        {place.page === 'curves' && <Curves runs={runs ?? []} place={place} />}
-        {place.page === 'rollouts' && <Rollouts key={place.runs[0]} run={run} place={place} />}
+        <Page key={`${shown} ${place.runs[0]}`} runs={runs} run={run} place={place} />
       </main>
     </>
   );

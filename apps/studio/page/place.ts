@@ -1,30 +1,44 @@
 /** Which page is shown, of which runs: the part of the address after `#`. */
+import type { RunSummary } from '@trinity-rft/studio-api/interface';
 import { useEffect, useState } from 'preact/hooks';
 
-export const pageNames = ['runs', 'curves', 'rollouts'] as const;
-type PageName = (typeof pageNames)[number];
-
 export interface Place {
-  readonly page: PageName;
+  readonly page: string;
   /** The first one is the run that pages of one run show. */
   readonly runs: readonly string[];
-  readonly metric: string;
+  /** What the page itself keeps in its address. */
+  readonly query: Readonly<Record<string, string>>;
 }
+
+/** What every page gets. */
+export interface PageProps {
+  readonly place: Place;
+  /** All; undefined until the server has told them. */
+  readonly runs: readonly RunSummary[] | undefined;
+  /** The first one of the address. */
+  readonly run: RunSummary | undefined;
+}
+
+const ours = new Set(['page', 'run']);
 
 function readPlace(): Place {
   const given = new URLSearchParams(location.hash.slice(1));
   return {
-    page: pageNames.find((name) => name === given.get('page')) ?? 'runs',
+    page: given.get('page') ?? '',
     runs: given.getAll('run'),
-    metric: given.get('metric') ?? '',
+    query: Object.fromEntries([...given].filter(([name]) => !ours.has(name))),
   };
 }
 
-export function addressOf({ page, runs, metric }: Place): string {
-  const query = new URLSearchParams({ page });
-  for (const run of runs) query.append('run', run);
-  if (metric !== '') query.set('metric', metric);
-  return `#${query.toString()}`;
+export function addressOf(
+  page: string,
+  runs: readonly string[],
+  query: Place['query'] = {},
+): string {
+  const parts = new URLSearchParams({ page });
+  for (const run of runs) parts.append('run', run);
+  for (const [name, value] of Object.entries(query)) if (value !== '') parts.set(name, value);
+  return `#${parts.toString()}`;
 }
 
 export function usePlace(): Place {

@@ -1,4 +1,11 @@
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { request } from 'node:http';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -165,6 +172,31 @@ describe('the server', () => {
       expect(policy).toContain("default-src 'none'; script-src 'self'");
       expect(policy).not.toMatch(/unsafe|\*|https?:/);
     }
+  });
+});
+
+describe('notes of a run', () => {
+  const notes = { tags: ['baseline', '<script>'], note: 'Longer answers from step 3 on.' };
+
+  it('are written into its folder, by an action with the key only', async () => {
+    const { root, studio, api } = await openWorkbench([saying('a', 'b')]);
+    const act = (name: string, body: unknown, key = studio.key) =>
+      fetch(new URL(`api/actions/${name}`, studio.url), {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}` },
+        body: JSON.stringify(body),
+      });
+    const place = `${run}/notes`;
+    const file = path.join(root, runId, 'notes.json');
+    expect((await act(place, notes, 'x')).status).toBe(401);
+    expect((await act('runs/..%2F..%2Fetc/notes', notes)).status).toBe(404);
+    const refused = await act(place, { tags: [''], note: '' });
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ error: expect.stringContaining('tags.0') });
+    expect(existsSync(file)).toBe(false);
+    expect((await act(place, notes)).status).toBe(200);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(notes);
+    expect((await api('runs')).body).toMatchObject([{ id: runId, notes }]);
   });
 });
 

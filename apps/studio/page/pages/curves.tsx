@@ -1,27 +1,22 @@
 /** Metrics over steps. */
-import type { Curve, MetricInfo, RunSummary } from '@trinity-rft/studio-api/interface';
+import type { Curve, MetricInfo } from '@trinity-rft/studio-api/interface';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ask, runPath, save } from '../api.js';
 import { groupOf, helpOf } from '../metric-help.js';
 import { numberText } from '../numbers.js';
 import { Chart } from '../parts/chart.js';
-import { addressOf, type Place } from '../place.js';
+import { addressOf, type PageProps, type Place } from '../place.js';
 import { texts } from '../texts.js';
 
 const { curves: words } = texts;
 
-interface CurvesProps {
-  readonly runs: readonly RunSummary[];
-  readonly place: Place;
-}
-
 const firstMetric = 'explorer rollout/reward/mean';
 
-export function Curves({ runs, place }: CurvesProps) {
+export function Curves({ runs = [], place }: PageProps) {
   const shown = runs.filter(({ id }) => place.runs.includes(id));
   const version = shown.map(({ changedAt }) => changedAt).join();
   const metrics = useMetrics(place.runs, version);
-  const wanted = place.metric || firstMetric;
+  const wanted = place.query['metric'] ?? firstMetric;
   const metric = metrics.find((each) => keyOf(each) === wanted) ?? metrics[0];
   if (place.runs.length === 0) return <p>{words.choose}</p>;
   if (!metric) return <p>{words.none}</p>;
@@ -87,7 +82,7 @@ function MetricList({ metrics, chosen, place }: MetricListProps) {
             {list.map((metric) => (
               <li key={keyOf(metric)}>
                 <a
-                  href={addressOf({ ...place, metric: keyOf(metric) })}
+                  href={addressOf('curves', place.runs, { metric: keyOf(metric) })}
                   aria-current={metric === chosen ? 'true' : undefined}
                 >
                   {metric.name}

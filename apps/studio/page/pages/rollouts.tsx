@@ -1,29 +1,19 @@
 /** Recorded rollouts of one run. */
-import type {
-  ListedRollout,
-  RolloutDetail,
-  RolloutPage,
-  RunSummary,
-} from '@trinity-rft/studio-api/interface';
+import type { ListedRollout, RolloutDetail, RolloutPage } from '@trinity-rft/studio-api/interface';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import { numberText } from '../numbers.js';
 import { RolloutView, type RelativesFilter } from '../parts/rollout-view.js';
 import { useVirtualRows } from '../parts/virtual-rows.js';
-import type { Place } from '../place.js';
+import type { PageProps } from '../place.js';
 import { texts } from '../texts.js';
 
 const { rollouts: words } = texts;
 
-interface RolloutsProps {
-  readonly run: RunSummary | undefined;
-  readonly place: Place;
-}
-
 type Filter = Readonly<Record<string, string>>;
 const newestFirst: Filter = { sort: 'id', descending: 'true' };
 
-export function Rollouts({ run, place }: RolloutsProps) {
+export function Rollouts({ run, place }: PageProps) {
   const [filter, setFilter] = useState(newestFirst);
   const [chosen, setChosen] = useState<number>();
   const [id] = place.runs;

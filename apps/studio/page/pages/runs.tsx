@@ -3,17 +3,12 @@ import type { RunSummary } from '@trinity-rft/studio-api/interface';
 import { useState } from 'preact/hooks';
 import { agoText, numberText } from '../numbers.js';
 import { Sparkline } from '../parts/sparkline.js';
-import { addressOf, type Place } from '../place.js';
+import { addressOf, type PageProps } from '../place.js';
 import { texts } from '../texts.js';
 
 const { runs: words } = texts;
 
-interface RunsProps {
-  readonly runs: readonly RunSummary[] | undefined;
-  readonly place: Place;
-}
-
-export function Runs({ runs, place }: RunsProps) {
+export function Runs({ runs, place }: PageProps) {
   const [picked, setPicked] = useState<readonly string[]>(place.runs);
   const pick = (id: string): void =>
     setPicked((before) =>
@@ -25,7 +20,7 @@ export function Runs({ runs, place }: RunsProps) {
       <p class="about">{words.about}</p>
       {picked.length > 1 && (
         <p>
-          <a class="button" href={addressOf({ ...place, page: 'curves', runs: picked })}>
+          <a class="button" href={addressOf('curves', picked)}>
             {words.compare}
           </a>
         </p>
@@ -60,7 +55,6 @@ interface RunRowProps {
 
 function RunRow({ run, isPicked, onPick }: RunRowProps) {
   const { id, state, exploreStep, trainStep, version, reward, sparkline, rollouts } = run;
-  const here = { runs: [id], metric: '' };
   return (
     <tr>
       <td>
@@ -72,7 +66,7 @@ function RunRow({ run, isPicked, onPick }: RunRowProps) {
         />
       </td>
       <th scope="row">
-        <a href={addressOf({ ...here, page: 'curves' })}>{id}</a>
+        <a href={addressOf('curves', [id])}>{id}</a>
       </th>
       <td>
         <span class={`state ${state}`}>{words.states[state]}</span>
@@ -87,7 +81,7 @@ function RunRow({ run, isPicked, onPick }: RunRowProps) {
       </td>
       <td>
         {rollouts !== undefined && (
-          <a href={addressOf({ ...here, page: 'rollouts' })}>
+          <a href={addressOf('rollouts', [id])}>
             {rollouts}
             <span class="hidden"> {texts.pages.rollouts}</span>
           </a>

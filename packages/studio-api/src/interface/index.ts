@@ -6,6 +6,7 @@ export type {
   RolloutPage,
   RolloutRow,
   RunEvent,
+  RunNotes,
   RunSummary,
   TokenDetail,
 } from './types.js';

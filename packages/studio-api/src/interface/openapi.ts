@@ -1,34 +1,28 @@
 /** The interface as an OpenAPI document. */
 import { z } from 'zod';
-import { routes, type Route } from './routes.js';
-import { problem } from './schemas.js';
+import { problem, type Action, type Route } from './route.js';
+import { actions, routes } from './routes.js';
 
 /** What `openapi.json` of this package holds. */
 export function openApi(): unknown {
-  const table: Readonly<Record<string, Route>> = routes;
   return {
     openapi: '3.1.0',
     info: {
       title: 'Runs of Trinity-RFT',
       version: '1',
       description:
-        'Read-only, on loopback. Every request needs `Authorization: Bearer KEY`, with the key that `trinity studio` prints.',
+        'On loopback. Every request needs `Authorization: Bearer KEY`, with the key that `trinity studio` prints.',
     },
     components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
     security: [{ key: [] }],
-    paths: Object.fromEntries(
-      Object.entries(table).map(([path, route]) => [path, { get: operation(path, route) }]),
-    ),
+    paths: Object.fromEntries([
+      ...Object.entries(routes).map(([path, route]) => [path, { get: reading(path, route) }]),
+      ...Object.entries(actions).map(([path, action]) => [path, { post: acting(path, action) }]),
+    ]),
   };
 }
 
-function operation(path: string, { summary, query, answer, type = 'application/json' }: Route) {
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: name === 'id' ? 'integer' : 'string' },
-  }));
+function reading(path: string, { summary, query, answer, type }: Route) {
   const inQuery = Object.entries(query).map(([name, schema]) => ({
     name,
     in: 'query',
@@ -37,16 +31,37 @@ function operation(path: string, { summary, query, answer, type = 'application/j
   }));
   return {
     summary,
-    parameters: [...inPath, ...inQuery],
-    responses: {
-      200: { description: summary, content: { [type]: { schema: jsonSchema(answer) } } },
-      default: {
-        description: 'What is wrong: 401 without the key, 403 for a foreign host, 404, 500.',
-        content: { 'application/json': { schema: jsonSchema(problem) } },
-      },
-    },
+    parameters: [...inPath(path), ...inQuery],
+    responses: responses(summary, answer, type),
   };
 }
+
+function acting(path: string, { summary, body, answer }: Action) {
+  return {
+    summary,
+    parameters: inPath(path),
+    requestBody: { required: true, content: { [json]: { schema: jsonSchema(body) } } },
+    responses: responses(summary, answer),
+  };
+}
+
+const json = 'application/json';
+
+const inPath = (path: string) =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: name === 'id' ? 'integer' : 'string' },
+  }));
+
+const responses = (summary: string, answer: z.ZodType, type = json) => ({
+  200: { description: summary, content: { [type]: { schema: jsonSchema(answer) } } },
+  default: {
+    description: 'What is wrong: 400, 401 without the key, 403 for a foreign host, 404, 500.',
+    content: { [json]: { schema: jsonSchema(problem) } },
+  },
+});
 
 function jsonSchema(schema: z.ZodType): unknown {
   const { $schema: _, ...rest } = z.toJSONSchema(schema) as Record<string, unknown>;

@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type * as schemas from './schemas.js';
 
+export type RunNotes = z.infer<typeof schemas.runNotes>;
 export type RunSummary = z.infer<typeof schemas.runSummary>;
 export type MetricInfo = z.infer<typeof schemas.metricInfo>;
 export type Curve = z.infer<typeof schemas.curve>;

@@ -1,5 +1,5 @@
 /** Which rows to show: filter, order and page. */
-import { sortKeys } from '../interface/routes.js';
+import { sortKeys } from '../interface/rollouts.js';
 import type { RolloutRow } from '../interface/types.js';
 
 /** An absent filter matches every row. */

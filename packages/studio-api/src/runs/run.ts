@@ -3,6 +3,7 @@ import { createMetricFile, type MetricFile } from '../metrics/metric-file.js';
 import { finite, sparklineOf } from '../metrics/curve.js';
 import type { MetricInfo, RunSummary } from '../interface/types.js';
 import { openRollouts, type Rollouts } from '../rollouts/rollouts.js';
+import { readNotes } from './notes.js';
 import { tokenizerFolder, type RunPlace } from './place.js';
 import { stateOf } from './state.js';
 
@@ -54,6 +55,7 @@ export function createRun(place: RunPlace): Run {
         ...progressOf(metrics),
         rollouts: recorded?.count(),
         hasMetrics: metrics.roles.size > 0,
+        notes: await readNotes(place.folder),
       };
     },
     metricList: () => listOf(metrics),

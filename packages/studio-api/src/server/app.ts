@@ -1,14 +1,20 @@
-/** The server's routes: a page without data, and an interface that needs the key. */
+/** The server: a page without data, and an interface that needs the key. */
 import { timingSafeEqual } from 'node:crypto';
 import { describeError } from '@trinity-rft/core';
 import { Hono, type Context } from 'hono';
-import { streamSSE } from 'hono/streaming';
+import { bodyLimit } from 'hono/body-limit';
 import { openApi } from '../interface/openapi.js';
-import { curveOf, csvOf } from '../metrics/curve.js';
-import { parseQuery } from '../rollouts/query.js';
 import type { Catalogue } from '../runs/catalogue.js';
-import type { Run } from '../runs/run.js';
+import { createApi, notFound, type AddRoutes } from './api.js';
+import { addMetrics } from './metrics.js';
 import type { PageFile } from './page-files.js';
+import { addRollouts } from './rollouts.js';
+import { addRuns } from './runs.js';
+
+/** In bytes. */
+const largestBody = 1 << 20;
+
+const parts: readonly AddRoutes[] = [addRuns, addMetrics, addRollouts];
 
 /**
  * Scripts and styles only from this server, connections only to it, and no text becomes HTML: text
@@ -51,9 +57,9 @@ export function createApp({ catalogue, page, key, hosts }: AppOptions): Hono {
     sameKey(context.req.header('authorization'), key) ? next() : context.json(noKey, 401),
   );
   app.get('/api/openapi.json', (context) => context.json(openApi() as object));
-  app.get('/api/runs', async (context) => context.json(await catalogue.summaries()));
-  app.get('/api/events', (context) => streamEvents(context, catalogue));
-  addRun(app, catalogue);
+  app.use('/api/actions/*', bodyLimit({ maxSize: largestBody }));
+  const api = createApi(app, catalogue);
+  for (const add of parts) add(api);
   app.get('/*', (context) => {
     const file = page.get(context.req.path === '/' ? '/index.html' : context.req.path);
     if (!file) return context.json(notFound, 404);
@@ -64,83 +70,6 @@ export function createApp({ catalogue, page, key, hosts }: AppOptions): Hono {
   return app;
 }
 
-/** What belongs to one run. Its id may hold slashes, encoded. */
-function addRun(app: Hono, catalogue: Catalogue): void {
-  const get = (
-    path: string,
-    answer: (run: Run, context: Context) => Response | Promise<Response>,
-  ): void =>
-    void app.get(`/api/runs/:run/${path}`, async (context) => {
-      // After a restart of the server, a page may ask before anything was listed.
-      const id = context.req.param('run');
-      if (catalogue.run(id) === undefined) await catalogue.summaries();
-      const run = catalogue.run(id);
-      return run ? answer(run, context) : context.json(notFound, 404);
-    });
-
-  get('metrics', async (run, context) => {
-    await run.metrics.catchUp();
-    return context.json(run.metricList());
-  });
-  get('curve', async (run, context) => {
-    const found = await metricOf(run, context);
-    if (!found) return context.json(notFound, 404);
-    return context.json(curveOf(found.role, found.table, found.column, rangeOf(context)));
-  });
-  get('curve.csv', async (run, context) => {
-    const found = await metricOf(run, context);
-    if (!found) return context.json(notFound, 404);
-    return context.body(csvOf(found.table, found.column), 200, {
-      'content-type': 'text/csv; charset=utf-8',
-      'content-disposition': 'attachment; filename="curve.csv"',
-    });
-  });
-  get('rollouts', async (run, context) => {
-    const rollouts = await run.rollouts();
-    if (!rollouts) return context.json({ rows: [], matching: 0, total: 0 });
-    return context.json(await rollouts.page(parseQuery(context.req.query())));
-  });
-  get('rollouts/:id', async (run, context) => {
-    const rollouts = await run.rollouts();
-    const detail = rollouts?.detail(Number(context.req.param('id')));
-    return detail ? context.json(detail) : context.json(notFound, 404);
-  });
-}
-
-async function metricOf(run: Run, context: Context) {
-  await run.metrics.catchUp();
-  const { role = '', name = '' } = context.req.query();
-  const table = run.metrics.roles.get(role);
-  const column = table?.metrics.get(name);
-  return table && column && { role, table, column };
-}
-
-function rangeOf(context: Context): { from?: number; to?: number; points: number } {
-  const number = (name: string): number | undefined => {
-    const text = context.req.query(name);
-    const value = text === undefined || text === '' ? Number.NaN : Number(text);
-    return Number.isFinite(value) ? value : undefined;
-  };
-  const points = Math.min(10_000, Math.max(2, Math.trunc(number('points') ?? 1000)));
-  return { from: number('from'), to: number('to'), points };
-}
-
-/** A comment keeps the connection known to be alive. */
-const aliveMs = 10_000;
-
-function streamEvents(context: Context, catalogue: Catalogue): Response {
-  return streamSSE(context, async (stream) => {
-    const unfollow = catalogue.follow((event) => {
-      void stream.writeSSE({ event: 'runs', data: JSON.stringify(event) });
-    });
-    const alive = setInterval(() => void stream.write(': alive\n\n'), aliveMs);
-    await new Promise<void>((resolve) => stream.onAbort(resolve));
-    clearInterval(alive);
-    unfollow();
-  });
-}
-
-const notFound = { error: 'Not found.' };
 const noKey = {
   error:
     'The key is missing or wrong. Open the complete printed address, including the part after #.',

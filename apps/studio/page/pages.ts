@@ -1,0 +1,18 @@
+/** The pages, in the order of the navigation. The texts of one are in `texts.ts`, under its name. */
+import type { ComponentType } from 'preact';
+import { Curves } from './pages/curves.js';
+import { Rollouts } from './pages/rollouts.js';
+import { Runs } from './pages/runs.js';
+import type { PageProps } from './place.js';
+import type { texts } from './texts.js';
+
+interface Page {
+  readonly name: keyof typeof texts.pages;
+  readonly Page: ComponentType<PageProps>;
+}
+
+export const pages: readonly [Page, ...Page[]] = [
+  { name: 'runs', Page: Runs },
+  { name: 'curves', Page: Curves },
+  { name: 'rollouts', Page: Rollouts },
+];

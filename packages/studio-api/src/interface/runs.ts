@@ -1,0 +1,55 @@
+/** Runs, and what changes in them. */
+import { z } from 'zod';
+import { count, numberOrNull, type Actions, type Routes } from './route.js';
+
+export const runNotes = z.object({
+  tags: z.array(z.string().trim().min(1).max(50)).max(20),
+  note: z.string().max(10_000),
+});
+
+export const runSummary = z.object({
+  id: z.string().describe('The path of its folder below the folder that is served.'),
+  folder: z.string(),
+  state: z
+    .enum(['running', 'finished', 'stopped', 'failed', 'unknown'])
+    .describe('`unknown`: nothing in the folder says how it ended.'),
+  pid: z.int().optional().describe('The process that makes it now, on this machine.'),
+  exploreStep: count.optional(),
+  trainStep: count.optional(),
+  version: z.int().optional().describe('Of the weights that explore.'),
+  reward: z.number().optional().describe('Mean reward of the latest explore step.'),
+  sparkline: z.array(numberOrNull).describe('Mean rewards from the first step to the latest.'),
+  changedAt: z.number().describe('When something was last written, in milliseconds since 1970.'),
+  secondsPerStep: z.number().optional().describe('Mean over the latest train steps.'),
+  failure: z.string().optional().describe('First line of failure.txt.'),
+  rollouts: count.optional().describe('Recorded experiences; absent without a store.'),
+  hasMetrics: z.boolean(),
+  notes: runNotes.describe('From notes.json beside its files.'),
+});
+
+export const runEvent = z.object({
+  runs: z.array(runSummary).describe('Those that changed; all of them in the first event.'),
+  gone: z.array(z.string()).describe('Ids of runs whose folders are not there any more.'),
+});
+
+export const runRoutes = {
+  '/api/runs': {
+    summary: 'All runs, the one that changed last first.',
+    query: {},
+    answer: z.array(runSummary),
+  },
+  '/api/events': {
+    summary: 'Runs as they change: server-sent events, the data of each as JSON.',
+    query: {},
+    answer: runEvent,
+    type: 'text/event-stream',
+  },
+} satisfies Routes;
+
+export const runActions = {
+  '/api/actions/runs/{run}/notes': {
+    summary: 'Replaces tags and note of a run: notes.json in its folder.',
+    body: runNotes,
+    answer: runNotes,
+  },
+} satisfies Actions;

@@ -1,0 +1,24 @@
+/** What people note about a run: the only file that the studio writes, and only when told to. */
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { runNotes } from '../interface/runs.js';
+import type { RunNotes } from '../interface/types.js';
+
+const fileName = 'notes.json';
+
+/** None if there are none, or if somebody wrote something else into the file. */
+export async function readNotes(folder: string): Promise<RunNotes> {
+  const text = await readFile(path.join(folder, fileName), 'utf8').catch(() => '{}');
+  try {
+    return runNotes.parse(JSON.parse(text));
+  } catch {
+    return { tags: [], note: '' };
+  }
+}
+
+export async function writeNotes(folder: string, notes: RunNotes): Promise<void> {
+  const file = path.join(folder, fileName);
+  const draft = `${file}.${process.pid}.tmp`;
+  await writeFile(draft, `${JSON.stringify(notes, null, 2)}\n`);
+  await rename(draft, file);
+}

@@ -1,0 +1,56 @@
+/** How the parts of the interface add their routes. */
+import type { Context, Hono } from 'hono';
+import type { z } from 'zod';
+import type { Catalogue } from '../runs/catalogue.js';
+import type { Run } from '../runs/run.js';
+
+type Answer = Response | Promise<Response>;
+
+export interface Api {
+  readonly catalogue: Catalogue;
+  /** Reads, below `/api/`. */
+  get(path: string, answer: (context: Context) => Answer): void;
+  /** Reads, below `/api/runs/ID/`. */
+  ofRun(path: string, answer: (run: Run, context: Context) => Answer): void;
+  /** Changes something, below `/api/actions/`; the body has been checked. */
+  act<T>(path: string, body: z.ZodType<T>, answer: (given: T, context: Context) => Answer): void;
+  /** Changes something, below `/api/actions/runs/ID/`. */
+  actOnRun<T>(path: string, body: z.ZodType<T>, answer: (run: Run, given: T) => Answer): void;
+}
+
+export type AddRoutes = (api: Api) => void;
+
+export const notFound = { error: 'Not found.' };
+
+export function createApi(app: Hono, catalogue: Catalogue): Api {
+  /** Of the path; its id may hold slashes, encoded. */
+  const runOf = async (context: Context): Promise<Run | undefined> => {
+    const id = context.req.param('run') ?? '';
+    // After a restart of the server, a page may ask before anything was listed.
+    if (catalogue.run(id) === undefined) await catalogue.summaries();
+    return catalogue.run(id);
+  };
+  const act: Api['act'] = (path, body, answer) =>
+    void app.post(`/api/actions/${path}`, async (context) => {
+      const given = body.safeParse(await context.req.json().catch(() => undefined));
+      if (given.success) return answer(given.data, context);
+      const [issue] = given.error.issues;
+      const place = issue?.path.join('.') || 'the body';
+      return context.json({ error: `In ${place}: ${issue?.message ?? 'not valid'}.` }, 400);
+    });
+  return {
+    catalogue,
+    get: (path, answer) => void app.get(`/api/${path}`, answer),
+    ofRun: (path, answer) =>
+      void app.get(`/api/runs/:run/${path}`, async (context) => {
+        const run = await runOf(context);
+        return run ? answer(run, context) : context.json(notFound, 404);
+      }),
+    act,
+    actOnRun: (path, body, answer) =>
+      act(`runs/:run/${path}`, body, async (given, context) => {
+        const run = await runOf(context);
+        return run ? answer(run, given) : context.json(notFound, 404);
+      }),
+  };
+}

@@ -1,0 +1,31 @@
+/** Runs, and events of what changes in them. */
+import type { Context } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import { runNotes } from '../interface/runs.js';
+import type { Catalogue } from '../runs/catalogue.js';
+import { writeNotes } from '../runs/notes.js';
+import type { AddRoutes } from './api.js';
+
+export const addRuns: AddRoutes = (api) => {
+  api.get('runs', async (context) => context.json(await api.catalogue.summaries()));
+  api.get('events', (context) => streamEvents(context, api.catalogue));
+  api.actOnRun('notes', runNotes, async ({ place }, given) => {
+    await writeNotes(place.folder, given);
+    return Response.json(given);
+  });
+};
+
+/** A comment keeps the connection known to be alive. */
+const aliveMs = 10_000;
+
+function streamEvents(context: Context, catalogue: Catalogue): Response {
+  return streamSSE(context, async (stream) => {
+    const unfollow = catalogue.follow((event) => {
+      void stream.writeSSE({ event: 'runs', data: JSON.stringify(event) });
+    });
+    const alive = setInterval(() => void stream.write(': alive\n\n'), aliveMs);
+    await new Promise<void>((resolve) => stream.onAbort(resolve));
+    clearInterval(alive);
+    unfollow();
+  });
+}
