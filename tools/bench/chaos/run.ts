@@ -69,7 +69,7 @@ function configOf(name: string, environment: string) {
     explorer: {
       eval_on_startup: false,
       runner_per_model: 16,
-      environment_failures: { max_retry_times: 100, max_wait: 900 },
+      environment_failures: { max_retry_times: 30, max_wait: 900 },
     },
     trainer: { save_interval: totalSteps },
   };

@@ -196,6 +196,8 @@ function lettersServer(seed: number): McpServer {
   return server;
 }
 
+const firstState = ({ row }: McpStart): string => new Letters(Number(row['seed'])).observation;
+
 /** The reward comes from the last state that the server told. */
 function mcpDefinition(
   name: string,
@@ -206,8 +208,8 @@ function mcpDefinition(
     name: 'letters',
     description: letters.description,
     server,
-    prompt: ({ row }) => new Letters(Number(row['seed'])).observation,
-    reward: ({ calls }) => (Number(calls.at(-1)?.result) + calls.length) / 20,
+    prompt: firstState,
+    reward: (end) => (Number(end.calls.at(-1)?.result ?? firstState(end)) + end.calls.length) / 20,
     startTimeout: startMs / 1000,
     timeout: deadlineMs / 1000,
     maxServers: 64,
