@@ -31,6 +31,8 @@ export {
   type ExperienceReader,
   type ExperienceRow,
 } from './store/read-experiences.js';
+export type { ExperienceHead, IdOrder } from './store/read-heads.js';
+export type { ExperienceUse } from './store/read-uses.js';
 export {
   sqliteExperienceStore,
   hasHadWriter,

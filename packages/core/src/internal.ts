@@ -10,7 +10,7 @@ export type {
 export { pickRow, readArgs } from './args.js';
 export { argProblems, type ArgsOwner, readArgsBy } from './args-schema.js';
 export type { BatchUnit, JsonState, RowFeedback, TakeFilter, TaskRow } from './buffer.js';
-export { decodeExperience, encodeExperience } from './codec.js';
+export { decodeExperience, decodeFields, encodeExperience } from './codec.js';
 export { emptyEid, groupBy, stepKey, taskKey, uid } from './eid.js';
 export type {
   ExpectedLoss,

@@ -19,14 +19,15 @@ import { afterAll } from 'vitest';
 import { openStudio, type Studio } from '../src/index.js';
 
 const files = buildCharTokenizer({
-  characters: ' \n_abcdefghijklmnopqrstuvwxyz0123456789+=<>/()"\'&;:.!ABCDEFGHIJKLMNOPQRSTUVWXYZ',
+  characters:
+    ' \n_abcdefghijklmnopqrstuvwxyz0123456789+*?{}\u00fc\u00dc=<>/()"\'&;:.!ABCDEFGHIJKLMNOPQRSTUVWXYZ',
   eosToken: '<|im_end|>',
   chatTemplate: chatTemplates.minimal,
 });
 /** Of the run, in a folder below the one that is served. */
 export const runId = 'project/first';
 
-const tokenizer = createTokenizer(files);
+export const tokenizer = createTokenizer(files);
 
 export interface Workbench {
   readonly store: ExperienceStore;

@@ -71,7 +71,20 @@ describe('readExperiences', () => {
     await store.put([experience(3, 1)]);
     expect(reader.rowsAfter(3, 2)).toEqual([{ id: 4, experience: experience(3, 1) }]);
     expect(reader.count()).toBe(4);
-    expect(reader.rowsFrom(1, 2, true).map(({ id }) => id)).toEqual([3, 2]);
+    expect(reader.newestId()).toBe(4);
+    expect(reader.idsFrom(1, 2, { newestFirst: true })).toEqual([3, 2]);
+    expect(reader.idsFrom(0, 9, { newestFirst: false, upTo: 2 })).toEqual([1, 2]);
+    expect(reader.idsOf('1/0/0/')).toEqual([1, 2, 3, 4]);
+    expect(reader.idsOf('1/0/0/2/')).toEqual([3]);
+    expect(reader.headsAfter(3, 9)).toMatchObject([
+      {
+        id: 4,
+        eid: { step: 3 },
+        promptLength: 1,
+        policyVersion: 1,
+        tokens: Int32Array.of(1, 2, 3),
+      },
+    ]);
     expect(reader.row(4)).toEqual({ id: 4, experience: experience(3, 1) });
     expect(reader.row(5)).toBeUndefined();
     for (const step of [1, 2]) {
@@ -82,8 +95,11 @@ describe('readExperiences', () => {
       [1, 2].map((id) => ({ id, trainStep: id, dropped: false })),
     );
     expect(reader.usedSince(2)).toEqual([{ id: 2, trainStep: 2, dropped: false }]);
-    expect(reader.lastUse(2)).toEqual({ trainStep: 2, dropped: false });
-    expect(reader.lastUse(3)).toBeUndefined();
+    // With what was deleted, ids have gaps.
+    await store.prune(2);
+    expect(reader.count()).toBe(2);
+    expect(reader.idsFrom(0, 9, { newestFirst: true })).toEqual([4, 3]);
+    expect(reader.idsFrom(1, 9, { newestFirst: false, upTo: 4 })).toEqual([4]);
     reader.close();
     await store.close();
   });
@@ -106,6 +122,7 @@ describe('readExperiences', () => {
       { ...use, id: 2, advantage: -2 },
       { ...use, id: 3, advantage: 1.5 },
     ]);
+    expect(reader.usesAfter(1, 1)).toEqual([{ ...use, id: 2, advantage: -2, place: 2 }]);
     // All trained tokens of the first two have one advantage.
     expect([1, 2].map((id) => reader.uses(id)[0]?.tokenAdvantages)).toEqual([undefined, undefined]);
     expect(reader.uses(3)).toEqual([{ ...use, id: 3, advantage: 1.5, tokenAdvantages: given[2] }]);

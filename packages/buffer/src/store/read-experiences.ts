@@ -3,12 +3,13 @@ import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience } from '@trinity-rft/core';
 import { BufferError, eachRow } from '@trinity-rft/core/internal';
+import { headReader, type HeadReader } from './read-heads.js';
 import { useReader, type UseReader } from './read-uses.js';
 import { hasChecksums } from './schema.js';
 import { readStored, storedColumns, storedColumnsOfVersion1 } from './stored-experience.js';
 
 /** A store, opened for reading; a run that writes to it is not disturbed. */
-export interface ExperienceReader extends UseReader {
+export interface ExperienceReader extends UseReader, HeadReader {
   /**
    * Policy versions of what is stored, ascending, and how many experiences each has. For merged
    * calls, that of the oldest call.
@@ -26,14 +27,8 @@ export interface ExperienceReader extends UseReader {
   rowsAfter(id: number, limit: number): readonly ExperienceRow[];
   /** Ids of all rows, in the order in which they were stored. */
   ids(): readonly number[];
-  /** Rows in the store. */
-  count(): number;
-  /** Rows of a page: `limit` of them after the first `offset`. */
-  rowsFrom(offset: number, limit: number, newestFirst: boolean): readonly ExperienceRow[];
   /** Undefined when there is no such row. */
   row(id: number): ExperienceRow | undefined;
-  /** The latest train step that used a row; undefined where none has. */
-  lastUse(id: number): { readonly trainStep: number; readonly dropped: boolean } | undefined;
   close(): void;
 }
 
@@ -60,15 +55,9 @@ export function readExperiences(path: string): ExperienceReader {
     : storedColumnsOfVersion1;
   const after = statement(`SELECT ${columns} FROM experience WHERE id > ? ORDER BY id LIMIT ?`);
   const ids = statement('SELECT id FROM experience ORDER BY id');
-  const count = statement('SELECT count(*) AS count FROM experience');
-  const page = (order: string): ReturnType<typeof statement> =>
-    statement(`SELECT ${columns} FROM experience ORDER BY id ${order} LIMIT ? OFFSET ?`);
-  const [oldest, newest] = [page('ASC'), page('DESC')];
-  const lastUse = statement(
-    'SELECT train_step, dropped FROM used WHERE id = ? ORDER BY train_step DESC LIMIT 1',
-  );
   const one = statement(`SELECT ${columns} FROM experience WHERE id = ?`);
   const used = naming(path, () => useReader(database));
+  const heads = naming(path, () => headReader(database));
   return {
     versions: () =>
       naming(path, () =>
@@ -84,20 +73,19 @@ export function readExperiences(path: string): ExperienceReader {
     },
     rowsAfter: (id, limit) => naming(path, () => after.all(id, limit).map(toRow)),
     ids: () => naming(path, () => ids.all().map((row) => Number(row['id']))),
-    count: () => naming(path, () => Number(count.get()?.['count'] ?? 0)),
-    rowsFrom: (offset, limit, newestFirst) =>
-      naming(path, () => (newestFirst ? newest : oldest).all(limit, offset).map(toRow)),
-    lastUse: (id) =>
-      naming(path, () => {
-        const use = lastUse.get(id);
-        return use && { trainStep: Number(use['train_step']), dropped: use['dropped'] === 1 };
-      }),
+    count: () => naming(path, () => heads.count()),
+    newestId: () => naming(path, () => heads.newestId()),
+    idsFrom: (...args) => naming(path, () => heads.idsFrom(...args)),
+    idsOf: (prefix) => naming(path, () => heads.idsOf(prefix)),
+    headsAfter: (id, limit) => naming(path, () => heads.headsAfter(id, limit)),
+    bytesOf: (id) => naming(path, () => heads.bytesOf(id)),
     row: (id) =>
       naming(path, () => {
         const found = one.get(id);
         return found && toRow(found);
       }),
     usedSince: (trainStep) => naming(path, () => used.usedSince(trainStep)),
+    usesAfter: (place, limit) => naming(path, () => used.usesAfter(place, limit)),
     uses: (id) => naming(path, () => used.uses(id)),
     close: () => database.close(),
   };

@@ -18,9 +18,16 @@ export interface ExperienceUse {
   readonly tokenAdvantages?: Float32Array;
 }
 
+/** With its place among all that were recorded, from 1. */
+export interface PlacedUse extends ExperienceUse {
+  readonly place: number;
+}
+
 export interface UseReader {
   /** Of train steps from `trainStep` on, in the order in which they were recorded. */
   usedSince(trainStep: number): readonly ExperienceUse[];
+  /** Those recorded after the one in this place, for reading very many in pieces. */
+  usesAfter(place: number, limit: number): readonly PlacedUse[];
   /** Of one experience, oldest first. */
   uses(id: number): readonly ExperienceUse[];
 }
@@ -29,6 +36,9 @@ export function useReader(database: DatabaseSync): UseReader {
   const advantages = hasAdvantages(database);
   const columns = `id, train_step, dropped, ${advantages ? '' : 'NULL AS '}advantage`;
   const since = database.prepare(`SELECT ${columns} FROM used WHERE train_step >= ?`);
+  const after = database.prepare(
+    `SELECT rowid AS place, ${columns} FROM used WHERE rowid > ? ORDER BY rowid LIMIT ?`,
+  );
   const of = database.prepare(`SELECT ${columns} FROM used WHERE id = ? ORDER BY train_step`);
   const tokens = advantages
     ? database.prepare('SELECT bytes FROM token_advantage WHERE id = ? AND train_step = ?')
@@ -41,6 +51,8 @@ export function useReader(database: DatabaseSync): UseReader {
   };
   return {
     usedSince: (trainStep) => since.all(trainStep).map(toUse),
+    usesAfter: (place, limit) =>
+      after.all(place, limit).map((row) => ({ ...toUse(row), place: Number(row['place']) })),
     uses: (id) => of.all(id).map(toUse).map(withTokens),
   };
 }

@@ -1,4 +1,11 @@
+export { lastSaid, textBlocks, type BlockKind, type TextBlock } from './text-blocks.js';
 export type {
+  Attempt,
+  Conversation,
+  Group,
+  RecordedCall,
+  Segment,
+  TaskHistory,
   Curve,
   ListedRollout,
   MetricInfo,

@@ -1,24 +1,36 @@
 /** One experience in full, as plain data for the page. */
+import type { ExperienceUse } from '@trinity-rft/buffer';
 import { type Tokenizer } from '@trinity-rft/chat';
 import { tokenTexts } from '@trinity-rft/chat/internal';
 import type { Experience } from '@trinity-rft/core';
 import type { RolloutDetail, TokenDetail } from '../interface/types.js';
-import { headOf } from './head.js';
+import { headOf, problemOf } from './head.js';
+import { advantagesOf, type UsedAdvantages } from './store.js';
+
+export interface DetailParts {
+  readonly uses: readonly ExperienceUse[];
+  readonly tokenizer: Tokenizer | undefined;
+}
 
 export function detailOf(
   id: number,
   experience: Experience,
-  tokenizer: Tokenizer | undefined,
+  { uses, tokenizer }: DetailParts,
 ): RolloutDetail {
   const { promptLength, temperature, promptText, responseText, spans, metrics, info } = experience;
+  const advantages = advantagesOf(experience, uses);
   return {
     ...headOf(id, experience),
+    truncated: experience.truncateStatus,
+    problem: problemOf(experience),
     promptLength,
     temperature,
     promptText,
     responseText,
-    tokens: [...tokensOf(experience, tokenizer)],
+    tokens: [...tokensOf(experience, advantages, tokenizer)],
     spans: spans && [...spans],
+    uses: uses.map(({ trainStep, dropped, advantage }) => ({ trainStep, dropped, advantage })),
+    advantagesOf: advantages.of,
     metrics,
     info,
   };
@@ -26,9 +38,10 @@ export function detailOf(
 
 function tokensOf(
   experience: Experience,
+  { values: advantages }: UsedAdvantages,
   tokenizer: Tokenizer | undefined,
 ): readonly TokenDetail[] {
-  const { tokens, promptLength, actionMask, logprobs, advantages, tokenRewards } = experience;
+  const { tokens, promptLength, actionMask, logprobs, tokenRewards } = experience;
   const texts = tokenizer && tokenTexts(tokenizer, tokens);
   return Array.from(tokens, (token, i): TokenDetail => {
     const text = texts?.[i] ?? null;
@@ -39,41 +52,12 @@ function tokensOf(
       text,
       mask: actionMask[at],
       logprob: actionMask[at] === 1 ? logprobs[at] : undefined,
-      advantage: advantages?.[at],
+      advantage: finite(advantages?.[at]),
       tokenReward: tokenRewards?.[at],
+      teacherLogprob: experience.teacherLogprobs?.[at],
     };
   });
 }
 
-/** The text of an experience in which a search looks, in lower case. */
-export function searchText(experience: Experience, tokenizer: Tokenizer | undefined): string {
-  const { promptText = '', responseText = '', tokens } = experience;
-  const text = tokenizer ? tokenTexts(tokenizer, tokens).join('') : '';
-  return `${promptText}\n${responseText}\n${text}`.toLowerCase();
-}
-
-const previewLength = 240;
-
-/** The end of the prompt: that of a conversation is what the model was asked last. */
-export function questionOf(
-  { promptText, tokens, promptLength }: Experience,
-  tokenizer: Tokenizer | undefined,
-): string {
-  const text = promptText ?? textOf(tokens.subarray(0, promptLength), tokenizer);
-  return text.trim().slice(-previewLength);
-}
-
-/** The beginning of the response. */
-export function answerOf(
-  { responseText, tokens, promptLength }: Experience,
-  tokenizer: Tokenizer | undefined,
-): string {
-  const text =
-    responseText === undefined || responseText === ''
-      ? textOf(tokens.subarray(promptLength, promptLength + previewLength), tokenizer)
-      : responseText;
-  return text.trim().slice(0, previewLength);
-}
-
-const textOf = (tokens: Int32Array, tokenizer: Tokenizer | undefined): string =>
-  tokenizer ? tokenTexts(tokenizer, tokens).join('') : '';
+const finite = (value: number | undefined): number | undefined =>
+  value === undefined || Number.isNaN(value) ? undefined : value;

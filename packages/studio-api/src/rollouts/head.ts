@@ -1,15 +1,24 @@
 /** What the list and the details of an experience both show. */
+import type { ExperienceHead } from '@trinity-rft/buffer';
 import { type Experience } from '@trinity-rft/core';
 import { uid } from '@trinity-rft/core/internal';
-import type { RolloutDetail } from '../interface/types.js';
+import type { RolloutRow } from '../interface/types.js';
+
+export type HeadFields = Pick<
+  RolloutRow,
+  'id' | 'uid' | 'batch' | 'task' | 'run' | 'reward' | 'policyVersion' | 'taskset' | 'row'
+>;
 
 export function headOf(
   id: number,
-  { eid, reward, policyVersion, truncateStatus }: Experience,
-): Pick<
-  RolloutDetail,
-  'id' | 'uid' | 'batch' | 'task' | 'run' | 'reward' | 'policyVersion' | 'truncated'
-> {
+  {
+    eid,
+    reward,
+    policyVersion,
+    info,
+  }: Pick<Experience, 'eid' | 'reward' | 'policyVersion' | 'info'>,
+): HeadFields {
+  const { taskset, row } = info;
   return {
     id,
     uid: uid(eid),
@@ -18,6 +27,48 @@ export function headOf(
     run: eid.run,
     reward,
     policyVersion,
-    truncated: truncateStatus,
+    taskset: typeof taskset === 'string' ? taskset : undefined,
+    row: typeof row === 'number' && Number.isInteger(row) ? row : undefined,
   };
 }
+
+/** A row of the list, but for what train steps have done with it. */
+export function summaryOf(head: ExperienceHead, toolCalls: number): RolloutRow {
+  const { eid, promptLength, tokens, actionMask, info, truncateStatus } = head;
+  return {
+    ...headOf(head.id, head),
+    step: eid.step,
+    calls: head.spans?.length ?? 1,
+    advantage: head.advantage,
+    promptTokens: promptLength,
+    responseTokens: tokens.length - promptLength,
+    trainedTokens: actionMask.reduce((sum, bit) => sum + bit, 0),
+    toolCalls,
+    finishReason: textOf(info['finishReason']),
+    truncated: truncateStatus,
+    fork: textOf(info['fork']),
+    problem: problemOf(head),
+  };
+}
+
+/** What went wrong, as far as the record says. */
+export function problemOf({
+  info,
+  truncateStatus,
+}: Pick<ExperienceHead, 'info' | 'truncateStatus'>): string | undefined {
+  const fault = info['fault'];
+  if (fault !== undefined && fault !== null)
+    return `fault: ${(typeof fault === 'string' ? fault : JSON.stringify(fault)).slice(0, 200)}`;
+  if (truncateStatus !== undefined) return truncateStatus;
+  return info['finishReason'] === 'length' ? 'response_truncated' : undefined;
+}
+
+export const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined;
+
+/** `batch/task/run`, as logs name it. */
+export const runNameOf = ({
+  batch,
+  task,
+  run,
+}: Pick<RolloutRow, 'batch' | 'task' | 'run'>): string => `${batch}/${task}/${run}`;

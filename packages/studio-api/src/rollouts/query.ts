@@ -1,27 +1,40 @@
-/** Which rows to show: filter, order and page. */
-import { sortKeys } from '../interface/rollouts.js';
-import type { RolloutRow } from '../interface/types.js';
+/** Which rows to show: filter, order and page, of the query string. */
+import { rangeKeys, sortKeys } from '../interface/rollouts.js';
 
-/** An absent filter matches every row. */
-export interface RowQuery {
+type RangeKey = (typeof rangeKeys)[number];
+export type SortKey = (typeof sortKeys)[number];
+
+/** An absent bound lets everything pass. */
+export interface Range {
+  readonly key: RangeKey;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** What is absent lets every row pass. */
+export interface RowFilter {
   readonly batch?: string;
   readonly task?: string;
   readonly run?: number;
-  readonly minReward?: number;
-  readonly maxReward?: number;
-  readonly minVersion?: number;
-  readonly maxVersion?: number;
-  /** Part of the text of prompt or response, in any case. */
+  readonly taskset?: string;
+  readonly row?: number;
+  readonly ranges: readonly Range[];
+  /** Only rows with a problem. */
+  readonly hasProblem: boolean;
+  /** Part of what was read or written, in any case. */
   readonly text?: string;
+}
+
+export interface RowQuery extends RowFilter {
   readonly sort: SortKey;
   readonly descending: boolean;
   /** From 0. */
   readonly page: number;
   /** Rows of a page, 1 to 200. */
   readonly size: number;
+  /** Rows with a larger id count as not there, so that pages fit together while a run goes on. */
+  readonly upTo: number;
 }
-
-type SortKey = (typeof sortKeys)[number];
 
 const largestPage = 200;
 
@@ -35,68 +48,50 @@ export function parseQuery(given: Readonly<Record<string, string | undefined>>):
   };
   const whole = (name: string, least: number, most: number, fallback: number): number =>
     Math.min(most, Math.max(least, Math.trunc(number(name) ?? fallback)));
+  const ranges = rangeKeys.flatMap((key): Range[] => {
+    const [least, most] = [number(`min${capital(key)}`), number(`max${capital(key)}`)];
+    if (least === undefined && most === undefined) return [];
+    return [{ key, least: least ?? -Infinity, most: most ?? Infinity }];
+  });
   return {
     batch: text('batch'),
     task: text('task'),
     run: number('run'),
-    minReward: number('minReward'),
-    maxReward: number('maxReward'),
-    minVersion: number('minVersion'),
-    maxVersion: number('maxVersion'),
+    taskset: text('taskset'),
+    row: number('row'),
+    ranges,
+    hasProblem: given['problem'] === 'true',
     text: text('text'),
     sort: sortKeys.find((key) => key === given['sort']) ?? 'id',
     descending: given['descending'] === 'true',
     page: whole('page', 0, Number.MAX_SAFE_INTEGER, 0),
     size: whole('size', 1, largestPage, 50),
+    upTo: number('upTo') ?? Number.MAX_SAFE_INTEGER,
   };
 }
 
-/** Whether a row passes all filters except the text, which is not in the row. */
-export function passes(row: RolloutRow, query: RowQuery): boolean {
-  const { batch, task, run } = query;
-  return (
-    (batch === undefined || row.batch === batch) &&
-    (task === undefined || row.task === task) &&
-    (run === undefined || row.run === run) &&
-    isWithin(row.reward, query.minReward, query.maxReward) &&
-    isWithin(row.policyVersion, query.minVersion, query.maxVersion)
-  );
-}
+const capital = (key: RangeKey): string => {
+  const name = key === 'policyVersion' ? 'version' : key;
+  return name.slice(0, 1).toUpperCase() + name.slice(1);
+};
 
-function isWithin(
-  value: number | undefined,
-  least: number | undefined,
-  most: number | undefined,
-): boolean {
-  if (least === undefined && most === undefined) return true;
-  return value !== undefined && value >= (least ?? -Infinity) && value <= (most ?? Infinity);
-}
+/** Every row, in the order of the store or its reverse: no index is needed. */
+export const isEverything = ({ sort, ...filter }: RowQuery): boolean =>
+  sort === 'id' && isUnfiltered(filter) && filter.text === undefined;
 
-/** Every row, in the order of the store or its reverse. */
-export const isEverything = (query: RowQuery): boolean =>
-  query.sort === 'id' && filterKeys.every((key) => query[key] === undefined);
+export const isUnfiltered = ({
+  batch,
+  task,
+  run,
+  taskset,
+  row,
+  ranges,
+  hasProblem,
+}: Omit<RowFilter, 'text'>): boolean =>
+  [batch, task, run, taskset, row].every((value) => value === undefined) &&
+  ranges.length === 0 &&
+  !hasProblem;
 
-const filterKeys = [
-  'batch',
-  'task',
-  'run',
-  'minReward',
-  'maxReward',
-  'minVersion',
-  'maxVersion',
-  'text',
-] as const;
-
-/** A sorted copy; rows without the value come last, equal rows stay in the order of the store. */
-export function sorted(
-  rows: readonly RolloutRow[],
-  { sort, descending }: Pick<RowQuery, 'sort' | 'descending'>,
-): readonly RolloutRow[] {
-  const sign = descending ? -1 : 1;
-  return rows.toSorted((a, b) => {
-    const [left, right] = [a[sort], b[sort]];
-    if (left === undefined || right === undefined)
-      return Number(left === undefined) - Number(right === undefined);
-    return sign * (left - right) || a.id - b.id;
-  });
-}
+/** Equal for pages of one list. */
+export const listKey = ({ page: _page, size: _size, ...query }: RowQuery): string =>
+  JSON.stringify(query);

@@ -1,89 +1,151 @@
-/** What the list shows of every experience in a store, updated while a run adds more. */
-import type { ExperienceReader } from '@trinity-rft/buffer';
-import { type Experience } from '@trinity-rft/core';
-import { actionCount, responseLength } from '@trinity-rft/core/internal';
-import type { RolloutRow } from '../interface/types.js';
-import { headOf } from './head.js';
+/**
+ * What lists filter and sort by, of every experience in a store: about 70 bytes each, so that a
+ * million fit. It grows while a run adds more.
+ */
+import type { ExperienceHead, ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
+import { BufferError } from '@trinity-rft/core/internal';
+import { doubles, floats, integers, textColumn } from './columns.js';
+import { summaryOf } from './head.js';
+import type { ToolCallCounter } from './tool-calls.js';
 
-export interface RowIndex {
-  /** In the order in which they were stored. Reads the rows added since the last call. */
-  rows(): Promise<readonly RolloutRow[]>;
+const none = -1;
+
+export type RowColumns = ReturnType<typeof createColumns>;
+
+function createColumns() {
+  return {
+    id: integers(),
+    batch: textColumn(),
+    task: textColumn(),
+    run: integers(),
+    step: integers(),
+    reward: doubles(),
+    advantage: floats(),
+    policyVersion: integers(),
+    promptTokens: integers(),
+    responseTokens: integers(),
+    toolCalls: integers(),
+    problem: textColumn(),
+    taskset: textColumn(),
+    row: integers(),
+    /** -1: no train step has used it. */
+    trainStep: integers(),
+    dropped: integers(),
+  };
 }
 
-const chunkSize = 256;
+export interface RowIndex {
+  readonly columns: RowColumns;
+  /** Rows that it has. */
+  size(): number;
+  /** Reads on until all rows are read; concurrent callers share the reading. */
+  catchUp(): Promise<void>;
+  /** Ends reading that is in progress. */
+  close(): void;
+}
 
-/** Every row is read once; concurrent callers share the reading. */
-export function createRowIndex(reader: ExperienceReader): RowIndex {
-  const rows: RolloutRow[] = [];
+/** Each takes a few milliseconds, so that other requests run in between. */
+const chunkSize = 64;
+const usesAtOnce = 512;
+
+export function createRowIndex(
+  reader: ExperienceReader,
+  countToolCalls: () => Promise<ToolCallCounter>,
+): RowIndex {
+  const columns = createColumns();
+  let size = 0;
   let reading: Promise<void> | undefined;
-  let newestTrainStep = 0;
+  let usePlace = 0;
+  let isClosed = false;
+
+  const positionOf = (id: number): number | undefined => findId(columns, size, id);
+
+  const pause = async (): Promise<void> => {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (isClosed) throw closedError();
+  };
 
   const catchUp = async (): Promise<void> => {
+    const toolCalls = await countToolCalls();
     for (;;) {
-      const more = reader.rowsAfter(rows.at(-1)?.id ?? 0, chunkSize);
-      for (const { id, experience } of more) rows.push(summaryOf(id, experience));
-      if (more.length < chunkSize) break;
-      // Reading the store of a long run takes seconds: other requests run in between.
-      await new Promise((resolve) => setImmediate(resolve));
+      const last = size === 0 ? 0 : columns.id.at(size - 1);
+      const heads = reader.headsAfter(last, chunkSize);
+      for (const head of heads) push(columns, head, toolCalls(head));
+      size += heads.length;
+      if (heads.length < chunkSize) break;
+      await pause();
     }
-    for (const { id, trainStep, dropped } of reader.usedSince(newestTrainStep)) {
-      const place = indexOf(rows, id);
-      const row = rows[place];
-      if (row) rows[place] = { ...row, ...usedIn(row, trainStep, dropped) };
-      newestTrainStep = Math.max(newestTrainStep, trainStep);
+    for (;;) {
+      const uses = reader.usesAfter(usePlace, usesAtOnce);
+      for (const use of uses) note(columns, positionOf(use.id), use);
+      usePlace = uses.at(-1)?.place ?? usePlace;
+      if (uses.length < usesAtOnce) break;
+      await pause();
     }
   };
 
   return {
-    rows: async () => {
-      reading ??= catchUp().finally(() => (reading = undefined));
-      await reading;
-      return rows;
+    columns,
+    size: () => size,
+    catchUp: () => (reading ??= catchUp().finally(() => (reading = undefined))),
+    close: () => {
+      isClosed = true;
     },
   };
 }
 
-/** Ids usually increase without gaps; searches where they do not. */
-function indexOf(rows: readonly RolloutRow[], id: number): number {
-  return rows[id - 1]?.id === id ? id - 1 : rows.findIndex((row) => row.id === id);
+const closedError = (): BufferError =>
+  new BufferError('The experience store was closed while it was read. Ask again.', {
+    code: 'BUFFER_CLOSED',
+  });
+
+/** Of the last step, where there are several. */
+function note(columns: RowColumns, position: number | undefined, use: ExperienceUse): void {
+  if (position === undefined) return;
+  columns.trainStep.set(position, use.trainStep);
+  columns.dropped.set(position, Number(use.dropped));
+  if (use.advantage !== undefined) columns.advantage.set(position, use.advantage);
 }
 
-/** What the train step that used a row adds to it. */
-export const usedIn = (
-  { policyVersion }: Pick<RolloutRow, 'policyVersion'>,
-  trainStep: number,
-  dropped: boolean,
-): Pick<RolloutRow, 'trainStep' | 'dropped' | 'staleness'> => ({
-  trainStep,
-  dropped,
-  // The weights of version v are those after train step v.
-  staleness: policyVersion < 0 ? undefined : Math.max(0, trainStep - 1 - policyVersion),
-});
-
-export function summaryOf(id: number, experience: Experience): RolloutRow {
-  const { eid, promptLength, info } = experience;
-  return {
-    ...headOf(id, experience),
-    step: eid.step,
-    advantage: meanAdvantage(experience),
-    promptTokens: promptLength,
-    responseTokens: responseLength(experience),
-    trainedTokens: actionCount(experience),
-    finishReason: textOf(info['finishReason']),
-    fork: textOf(info['fork']),
-  };
+function push(columns: RowColumns, head: ExperienceHead, toolCalls: number): void {
+  const summary = summaryOf(head, toolCalls);
+  columns.id.push(head.id);
+  columns.batch.push(summary.batch);
+  columns.task.push(summary.task);
+  columns.run.push(summary.run);
+  columns.step.push(summary.step);
+  columns.reward.push(summary.reward ?? Number.NaN);
+  columns.advantage.push(summary.advantage ?? Number.NaN);
+  columns.policyVersion.push(summary.policyVersion);
+  columns.promptTokens.push(summary.promptTokens);
+  columns.responseTokens.push(summary.responseTokens);
+  columns.toolCalls.push(toolCalls);
+  columns.problem.push(summary.problem);
+  columns.taskset.push(summary.taskset);
+  columns.row.push(summary.row ?? none);
+  columns.trainStep.push(none);
+  columns.dropped.push(0);
 }
 
-function meanAdvantage({ advantages, actionMask }: Experience): number | undefined {
-  if (!advantages) return undefined;
-  let [sum, trained] = [0, 0];
-  for (const [i, mask] of actionMask.entries()) {
-    if (mask === 0) continue;
-    sum += advantages[i] ?? 0;
-    trained++;
+/** Ids increase; without gaps, the position follows from the id. */
+function findId({ id: ids }: RowColumns, size: number, id: number): number | undefined {
+  const guess = id - (size === 0 ? 0 : ids.at(0));
+  if (guess >= 0 && guess < size && ids.at(guess) === id) return guess;
+  let [low, high] = [0, size - 1];
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const found = ids.at(middle);
+    if (found === id) return middle;
+    if (found < id) low = middle + 1;
+    else high = middle - 1;
   }
-  return trained === 0 ? undefined : sum / trained;
+  return undefined;
 }
 
-const textOf = (value: unknown): string | undefined =>
-  typeof value === 'string' ? value : undefined;
+/** Train steps from the version that sampled it to the step that used it. */
+export function stalenessOf(policyVersion: number, trainStep: number): number | undefined {
+  // The weights of version v are those after train step v.
+  return policyVersion < 0 || trainStep < 0
+    ? undefined
+    : Math.max(0, trainStep - 1 - policyVersion);
+}

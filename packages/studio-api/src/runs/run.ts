@@ -1,4 +1,5 @@
 /** One run, open for reading. */
+import path from 'node:path';
 import { createMetricFile, type MetricFile } from '../metrics/metric-file.js';
 import { finite, sparklineOf } from '../metrics/curve.js';
 import type { MetricInfo, RunSummary } from '../interface/types.js';
@@ -67,7 +68,8 @@ export function createRun(place: RunPlace): Run {
 }
 
 async function openStore(place: RunPlace, database: string): Promise<Rollouts> {
-  return openRollouts({ database, modelFolder: await tokenizerFolder(place) });
+  const logFile = path.join(place.folder, 'log', 'trinity.log');
+  return openRollouts({ database, modelFolder: await tokenizerFolder(place), logFile });
 }
 
 function progressOf({

@@ -1,16 +1,31 @@
 /** Recorded experiences of one run. */
+import type { Context } from 'hono';
 import { parseQuery } from '../rollouts/query.js';
+import type { Rollouts } from '../rollouts/rollouts.js';
 import { notFound, type AddRoutes } from './api.js';
+
+const nothing = { rows: [], matching: 0, total: 0, upTo: 0 };
 
 export const addRollouts: AddRoutes = (api) => {
   api.ofRun('rollouts', async (run, context) => {
     const rollouts = await run.rollouts();
-    if (!rollouts) return context.json({ rows: [], matching: 0, total: 0 });
+    if (!rollouts) return context.json(nothing);
     return context.json(await rollouts.page(parseQuery(context.req.query())));
   });
-  api.ofRun('rollouts/:id', async (run, context) => {
-    const rollouts = await run.rollouts();
-    const detail = rollouts?.detail(Number(context.req.param('id')));
-    return detail ? context.json(detail) : context.json(notFound, 404);
-  });
+  const ofRow = (path: string, read: (rollouts: Rollouts, id: number) => Promise<unknown>): void =>
+    api.ofRun(`rollouts/:id${path}`, async (run, context) => {
+      const rollouts = await run.rollouts();
+      const id = idOf(context);
+      const answer = rollouts && id !== undefined ? await read(rollouts, id) : undefined;
+      return answer ? context.json(answer) : context.json(notFound, 404);
+    });
+  ofRow('', (rollouts, id) => rollouts.detail(id));
+  ofRow('/conversation', (rollouts, id) => rollouts.conversation(id));
+  ofRow('/group', (rollouts, id) => rollouts.group(id));
+  ofRow('/history', (rollouts, id) => rollouts.history(id));
 };
+
+function idOf(context: Context): number | undefined {
+  const id = Number(context.req.param('id'));
+  return Number.isSafeInteger(id) ? id : undefined;
+}

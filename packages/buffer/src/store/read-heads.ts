@@ -1,0 +1,124 @@
+/** What lists need of very many stored experiences: ids in order, and a few fields of each. */
+import type { DatabaseSync } from 'node:sqlite';
+import type { Eid, Experience } from '@trinity-rft/core';
+import { decodeFields, type CallSpan } from '@trinity-rft/core/internal';
+import { hasChecksums } from './schema.js';
+import { readLedger } from './ledger.js';
+import { stateTable } from './state-table.js';
+
+/** An experience without its log-probabilities and texts. */
+export interface ExperienceHead extends Pick<
+  Experience,
+  'eid' | 'tokens' | 'promptLength' | 'actionMask' | 'policyVersion' | 'reward' | 'info'
+> {
+  readonly id: number;
+  readonly truncateStatus?: Experience['truncateStatus'];
+  readonly spans?: readonly CallSpan[];
+  /** Mean over its trained tokens of the advantages that were stored with it. */
+  readonly advantage?: number;
+}
+
+export interface IdOrder {
+  readonly newestFirst: boolean;
+  /** Rows with a larger id count as not there. @default all are */
+  readonly upTo?: number;
+}
+
+export interface HeadReader {
+  /** Rows in the store. */
+  count(): number;
+  /** The largest id; 0 where nothing is stored. */
+  newestId(): number;
+  /** Ids of `limit` rows after the first `offset`. */
+  idsFrom(offset: number, limit: number, order: IdOrder): readonly number[];
+  /** Ids of experiences whose uid begins so, in the order in which they were stored. */
+  idsOf(uidPrefix: string): readonly number[];
+  /**
+   * Of rows after the one with this id, in the order in which they were stored. Nothing is checked:
+   * `row` does that.
+   */
+  headsAfter(id: number, limit: number): readonly ExperienceHead[];
+  /** A row as it is stored, in which texts are UTF-8; undefined when there is no such row. */
+  bytesOf(id: number): Uint8Array | undefined;
+}
+
+export function headReader(database: DatabaseSync): HeadReader {
+  const ends = database.prepare(
+    'SELECT (SELECT min(id) FROM experience) AS first, (SELECT max(id) FROM experience) AS last',
+  );
+  const counted = database.prepare('SELECT count(*) AS count FROM experience');
+  const page = (order: string): ReturnType<DatabaseSync['prepare']> =>
+    database.prepare(
+      `SELECT id FROM experience WHERE id <= ? ORDER BY id ${order} LIMIT ? OFFSET ?`,
+    );
+  const [oldest, newest] = [page('ASC'), page('DESC')];
+  const prefixed = database.prepare(
+    'SELECT id FROM experience WHERE uid >= ? AND uid < ? ORDER BY id',
+  );
+  const after = database.prepare(
+    'SELECT id, bytes FROM experience WHERE id > ? ORDER BY id LIMIT ?',
+  );
+  const one = database.prepare('SELECT bytes FROM experience WHERE id = ?');
+  const ledger = hasChecksums(database) ? stateTable(database) : undefined;
+  const count = (): number =>
+    ledger ? readLedger(ledger).experiences : Number(counted.get()?.['count']);
+  return {
+    count,
+    newestId: () => Number(ends.get()?.['last'] ?? 0),
+    idsFrom: (offset, limit, { newestFirst, upTo = Number.MAX_SAFE_INTEGER }) => {
+      const { first, last } = ends.get() ?? {};
+      if (typeof first !== 'number' || typeof last !== 'number') return [];
+      const end = Math.min(last, upTo);
+      // A store of which nothing was deleted has every id: no row needs to be stepped over.
+      if (last - first + 1 === count())
+        return idsBetween(first, end, { offset, limit, newestFirst });
+      const rows = (newestFirst ? newest : oldest).all(end, limit, offset);
+      return rows.map((row) => Number(row['id']));
+    },
+    idsOf: (prefix) => prefixed.all(prefix, `${prefix}\u{10ffff}`).map((row) => Number(row['id'])),
+    headsAfter: (id, limit) => after.all(id, limit).map(toHead),
+    bytesOf: (id) => one.get(id)?.['bytes'] as Uint8Array | undefined,
+  };
+}
+
+function idsBetween(
+  first: number,
+  last: number,
+  { offset, limit, newestFirst }: { offset: number; limit: number; newestFirst: boolean },
+): readonly number[] {
+  const length = Math.max(0, Math.min(limit, last - first + 1 - offset));
+  return Array.from({ length }, (_, i) => (newestFirst ? last - offset - i : first + offset + i));
+}
+
+function toHead(row: Readonly<Record<string, unknown>>): ExperienceHead {
+  const fields = decodeFields(row['bytes'] as Uint8Array);
+  const actionMask = fields['actionMask'] as Uint8Array;
+  return {
+    id: Number(row['id']),
+    eid: fields['eid'] as Eid,
+    tokens: new Int32Array(copied(fields['tokens'])),
+    promptLength: Number(fields['promptLength']),
+    actionMask,
+    policyVersion: Number(fields['policyVersion']),
+    reward: fields['reward'] as number | undefined,
+    info: fields['info'] as Experience['info'],
+    truncateStatus: fields['truncateStatus'] as Experience['truncateStatus'],
+    spans: fields['spans'] as readonly CallSpan[] | undefined,
+    advantage: meanOf(fields['advantages'], actionMask),
+  };
+}
+
+/** The bytes of an array begin anywhere in those of the record. */
+const copied = (bytes: unknown): ArrayBuffer => new Uint8Array(bytes as Uint8Array).buffer;
+
+function meanOf(stored: unknown, mask: Uint8Array): number | undefined {
+  if (stored === undefined) return undefined;
+  const values = new Float32Array(copied(stored));
+  let [sum, trained] = [0, 0];
+  for (const [i, bit] of mask.entries()) {
+    if (bit === 0) continue;
+    sum += values[i] ?? 0;
+    trained++;
+  }
+  return trained === 0 ? undefined : sum / trained;
+}

@@ -1,0 +1,71 @@
+/** The parts of a text that chat templates make: who speaks, what is reasoning, and tool calls. */
+
+export type BlockKind = 'text' | 'reasoning' | 'toolCall' | 'toolResult' | 'tools' | 'mark';
+
+export interface TextBlock {
+  readonly kind: BlockKind;
+  /** As the template writes it; undefined where nothing says who speaks. */
+  readonly role?: string;
+  /** Of its first character. */
+  readonly start: number;
+  /** One past its last. */
+  readonly end: number;
+}
+
+const kindOfTag: Readonly<Record<string, BlockKind>> = {
+  think: 'reasoning',
+  tool_call: 'toolCall',
+  tool_response: 'toolResult',
+  tools: 'tools',
+};
+
+/**
+ * Headers and ends of turns (ChatML, Llama 3, Gemma, GLM, Mistral), and tags around reasoning, tools,
+ * calls and results.
+ */
+const marks =
+  /<\|im_start\|>(?<chatml>\w+)\n?|<\|start_header_id\|>(?<llama>\w+)<\|end_header_id\|>\n*|<start_of_turn>(?<gemma>\w+)\n?|<\|(?<glm>system|user|assistant|observation)\|>\n?|(?<inst>\[INST\])|(?<answer>\[\/INST\])|(?<end><\|im_end\|>\n?|<\|eot_id\|>|<end_of_turn>\n?|<\/s>|<\|endoftext\|>)|<(?<open>think|tool_call|tool_response|tools)>|<\/(?<close>think|tool_call|tool_response|tools)>|(?<calls>\[TOOL_CALLS\]|<\|python_tag\|>)/g;
+
+/** In order, together the whole text. Text without any marks is one block. */
+export function textBlocks(text: string): readonly TextBlock[] {
+  const blocks: TextBlock[] = [];
+  let role: string | undefined;
+  let kind: BlockKind = 'text';
+  let start = 0;
+  const add = (end: number, as: BlockKind = kind): void => {
+    if (end > start) blocks.push({ kind: as, role, start, end });
+    start = end;
+  };
+  for (const match of text.matchAll(marks)) {
+    const { chatml, llama, gemma, glm, inst, answer, end, open, close, calls } = match.groups ?? {};
+    const [at, after] = [match.index, match.index + match[0].length];
+    if (close !== undefined) {
+      add(after);
+      kind = 'text';
+      continue;
+    }
+    add(at);
+    if (open !== undefined) kind = kindOfTag[open] ?? 'text';
+    else if (calls !== undefined) kind = 'toolCall';
+    else {
+      const named = chatml ?? llama ?? gemma ?? glm;
+      if (named !== undefined) role = named;
+      else if (inst !== undefined) role = 'user';
+      else if (answer !== undefined) role = 'assistant';
+      kind = 'text';
+      add(after, 'mark');
+      if (end !== undefined) role = undefined;
+    }
+  }
+  add(text.length);
+  return blocks;
+}
+
+/** The last text that somebody other than the model said; all of it where nothing says who speaks. */
+export function lastSaid(text: string): string {
+  const said = textBlocks(text).filter(
+    ({ kind, role }) => (kind === 'text' || kind === 'toolResult') && role !== 'assistant',
+  );
+  const words = said.map(({ start, end }) => text.slice(start, end).trim());
+  return words.findLast((each) => each !== '') ?? text.trim();
+}

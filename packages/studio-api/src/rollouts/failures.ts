@@ -1,0 +1,74 @@
+/**
+ * Runs that failed, from the log of a run: what they did is not in the store, unless they got the
+ * failure reward.
+ */
+import { open } from 'node:fs/promises';
+
+export interface RunFailure {
+  /** What the log says, without where and when. */
+  readonly message: string;
+  /** Attempts that failed. */
+  readonly attempts: number;
+  /** Its calls got the failure reward and are in the store. */
+  readonly isRewarded: boolean;
+}
+
+export interface Failures {
+  /** By `batch/task/run`. Reads what was added to the log since the last call. */
+  read(): Promise<ReadonlyMap<string, RunFailure>>;
+}
+
+const line = /^\w+ +\S+ Run (\S+) of workflow ".*?" failed(?: and (.*?))?: (.*)$/;
+const chunkBytes = 1 << 20;
+const longestMessage = 600;
+
+/** Where there is no log, nothing is known of failures. */
+export function logFailures(file: string): Failures {
+  const found = new Map<string, RunFailure>();
+  let place = 0;
+  let rest = '';
+  let reading: Promise<void> | undefined;
+
+  const note = (text: string): void => {
+    const [, run, then = '', message = ''] = line.exec(text) ?? [];
+    if (run === undefined) return;
+    found.set(run, {
+      message: withoutFields(message).slice(0, longestMessage),
+      attempts: (found.get(run)?.attempts ?? 0) + 1,
+      isRewarded: then.includes('failure reward'),
+    });
+  };
+
+  const readOn = async (): Promise<void> => {
+    const handle = await open(file).catch(() => undefined);
+    if (!handle) return;
+    try {
+      const { size } = await handle.stat();
+      // It has begun anew.
+      if (size < place) [place, rest] = [0, ''];
+      const buffer = Buffer.alloc(Math.min(chunkBytes, Math.max(1, size - place)));
+      while (place < size) {
+        const { bytesRead } = await handle.read(buffer, 0, buffer.length, place);
+        if (bytesRead === 0) break;
+        place += bytesRead;
+        const lines = (rest + buffer.toString('latin1', 0, bytesRead)).split('\n');
+        rest = lines.pop() ?? '';
+        for (const each of lines) note(Buffer.from(each, 'latin1').toString());
+      }
+    } finally {
+      await handle.close();
+    }
+  };
+
+  return {
+    read: async () => {
+      reading ??= readOn().finally(() => (reading = undefined));
+      await reading;
+      return found;
+    },
+  };
+}
+
+/** The log writes ` taskset=... row=... attempt=...` after the message. */
+const withoutFields = (message: string): string =>
+  message.replace(/(?: \w+=(?:"(?:[^"\\]|\\.)*"|\S+))+$/, '');

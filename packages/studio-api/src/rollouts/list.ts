@@ -1,0 +1,169 @@
+/** Lists of rollouts: one page at a time, whatever their filter and order. */
+import type { ExperienceUse } from '@trinity-rft/buffer';
+import type { Tokenizer } from '@trinity-rft/chat';
+import type { Experience } from '@trinity-rft/core';
+
+import type { ListedRollout, RolloutPage, RolloutRow } from '../interface/types.js';
+import type { RunFailure } from './failures.js';
+import { runNameOf, summaryOf } from './head.js';
+import { matchingRows } from './matching.js';
+import { isEverything, listKey, type RowQuery } from './query.js';
+import { stalenessOf } from './row-index.js';
+import { advantagesOf, meanAdvantage, type RolloutStore } from './store.js';
+import { answerOf, questionOf } from './texts.js';
+import { textSearch, type TextSearch } from './text-search.js';
+import type { ToolCallCounter } from './tool-calls.js';
+
+export interface RolloutList {
+  page(query: RowQuery): Promise<RolloutPage>;
+}
+
+/** How long a request waits for the index, or for a search, before it answers with what there is. */
+const waitMs = 250;
+/** A list is made anew after so long, for what train steps have done since. */
+const freshMs = 10_000;
+/** Lists that are kept. */
+const most = 4;
+
+interface Ordered {
+  readonly rows: Uint32Array;
+  /** Rows that the index had. */
+  readonly size: number;
+  readonly at: number;
+  readonly search?: TextSearch;
+}
+
+export function rolloutList(store: RolloutStore): RolloutList {
+  const lists = new Map<string, Ordered>();
+  return {
+    page: async (asked) => {
+      const { reader } = store;
+      const total = reader.count();
+      const newest = reader.newestId();
+      const query = { ...asked, upTo: Math.min(asked.upTo, newest) };
+      const begin = query.page * query.size;
+      if (isEverything(query)) {
+        const order = { newestFirst: query.descending, upTo: query.upTo };
+        const ids = reader.idsFrom(begin, query.size, order);
+        const matching = Math.max(0, total - (newest - query.upTo));
+        return { rows: await listed(ids, store), matching, total, upTo: query.upTo };
+      }
+      const isComplete = await within(store.index.catchUp(), waitMs);
+      const list = await ordered(query, lists, store);
+      await list.search?.run(waitMs);
+      const positions = list.search?.found ?? list.rows;
+      const ids = Array.from(positions.slice(begin, begin + query.size), (position) =>
+        store.index.columns.id.at(position),
+      );
+      return {
+        rows: await listed(ids, store),
+        matching: positions.length,
+        total,
+        upTo: query.upTo,
+        progress: progressOf(list, isComplete, { size: store.index.size(), total }),
+      };
+    },
+  };
+}
+
+async function within(work: Promise<void>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), ms)));
+  const isDone = await Promise.race([work.then(() => true as const), late]);
+  clearTimeout(timer);
+  return isDone;
+}
+
+function progressOf(
+  { search }: Ordered,
+  isComplete: boolean,
+  { size, total }: { readonly size: number; readonly total: number },
+): RolloutPage['progress'] {
+  if (!isComplete) return { done: Math.min(size, total), of: total };
+  return search && search.done < search.of ? { done: search.done, of: search.of } : undefined;
+}
+
+async function ordered(
+  query: RowQuery,
+  lists: Map<string, Ordered>,
+  store: RolloutStore,
+): Promise<Ordered> {
+  const { index, reader } = store;
+  const key = listKey(query);
+  const before = lists.get(key);
+  const size = index.size();
+  const now = performance.now();
+  // A search goes on where it was: it is of rows that were there when it began.
+  if (before?.size === size && (before.search !== undefined || now - before.at < freshMs))
+    return before;
+  const failures = await store.failures.read();
+  const rows = matchingRows(query, { columns: index.columns, size, failures });
+  const search =
+    query.text === undefined
+      ? undefined
+      : textSearch({
+          reader,
+          candidates: rows,
+          idAt: (position) => index.columns.id.at(position),
+          text: query.text,
+          tokenizer: () => store.tokenizer(),
+        });
+  const list = { rows, size, at: now, search };
+  lists.delete(key);
+  lists.set(key, list);
+  for (const oldest of lists.keys()) if (lists.size > most) lists.delete(oldest);
+  return list;
+}
+
+interface RowParts {
+  readonly tokenizer: Tokenizer | undefined;
+  readonly toolCalls: ToolCallCounter;
+  readonly failures: ReadonlyMap<string, RunFailure>;
+}
+
+async function listed(ids: readonly number[], store: RolloutStore): Promise<ListedRollout[]> {
+  const { reader } = store;
+  const parts = {
+    tokenizer: await store.tokenizer(),
+    toolCalls: await store.toolCalls(),
+    failures: await store.failures.read(),
+  };
+  return ids.flatMap((id) => {
+    const row = reader.row(id);
+    return row ? [listedRow(id, row.experience, reader.uses(id), parts)] : [];
+  });
+}
+
+function listedRow(
+  id: number,
+  experience: Experience,
+  uses: readonly ExperienceUse[],
+  { tokenizer, toolCalls, failures }: RowParts,
+): ListedRollout {
+  const row = rowOf(id, experience, uses, toolCalls(experience));
+  const failure = failures.get(runNameOf(row));
+  return {
+    ...row,
+    problem: row.problem ?? (failure?.isRewarded === true ? failure.message : undefined),
+    question: questionOf(experience, tokenizer),
+    answer: answerOf(experience, tokenizer),
+  };
+}
+
+/** With what train steps have done with it. */
+export function rowOf(
+  id: number,
+  experience: Experience,
+  uses: readonly ExperienceUse[],
+  toolCalls: number,
+): RolloutRow {
+  const row = summaryOf({ ...experience, id, advantage: undefined }, toolCalls);
+  const last = uses.at(-1);
+  return {
+    ...row,
+    advantage: meanAdvantage(experience, advantagesOf(experience, uses)),
+    trainStep: last?.trainStep,
+    dropped: last?.dropped,
+    staleness: last && stalenessOf(row.policyVersion, last.trainStep),
+  };
+}

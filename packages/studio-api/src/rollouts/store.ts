@@ -1,0 +1,55 @@
+/** What everything about the rollouts of a run reads from. */
+import type { ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
+import type { Tokenizer } from '@trinity-rft/chat';
+import type { Experience } from '@trinity-rft/core';
+import { responseLength } from '@trinity-rft/core/internal';
+import type { Failures } from './failures.js';
+import type { RowIndex } from './row-index.js';
+import type { ToolCallCounter } from './tool-calls.js';
+
+export interface RolloutStore {
+  readonly reader: ExperienceReader;
+  readonly index: RowIndex;
+  readonly failures: Failures;
+  /** Loaded once, when somebody first asks for it. */
+  tokenizer(): Promise<Tokenizer | undefined>;
+  toolCalls(): Promise<ToolCallCounter>;
+}
+
+export interface UsedAdvantages {
+  readonly of?: 'trainer' | 'explorer';
+  /** One per response token, NaN where it was not trained on. */
+  readonly values?: Float32Array;
+}
+
+/** Those of the last train step that computed some, else those that were stored with it. */
+export function advantagesOf(
+  experience: Experience,
+  uses: readonly ExperienceUse[],
+): UsedAdvantages {
+  const use = uses.findLast(({ advantage }) => advantage !== undefined);
+  if (use?.tokenAdvantages?.length === responseLength(experience))
+    return { of: 'trainer', values: use.tokenAdvantages };
+  if (use?.advantage !== undefined) {
+    const { advantage } = use;
+    const values = Float32Array.from(experience.actionMask, (bit) =>
+      bit ? advantage : Number.NaN,
+    );
+    return { of: 'trainer', values };
+  }
+  return experience.advantages ? { of: 'explorer', values: experience.advantages } : {};
+}
+
+/** Over what was trained. */
+export function meanAdvantage(
+  { actionMask }: Experience,
+  { values }: UsedAdvantages,
+): number | undefined {
+  let [sum, count] = [0, 0];
+  for (const [i, value] of (values ?? []).entries()) {
+    if (actionMask[i] !== 1 || Number.isNaN(value)) continue;
+    sum += value;
+    count++;
+  }
+  return count === 0 ? undefined : sum / count;
+}
