@@ -1,6 +1,7 @@
 /** The pages, in the order of the navigation. The texts of one are in `texts.ts`, under its name. */
 import type { ComponentType } from 'preact';
 import { Curves } from './pages/curves.js';
+import { Processes } from './pages/processes.js';
 import { Rollouts } from './pages/rollouts.js';
 import { Runs } from './pages/runs.js';
 import type { PageProps } from './place.js';
@@ -15,4 +16,5 @@ export const pages: readonly [Page, ...Page[]] = [
   { name: 'runs', Page: Runs },
   { name: 'curves', Page: Curves },
   { name: 'rollouts', Page: Rollouts },
+  { name: 'processes', Page: Processes },
 ];

@@ -7,7 +7,7 @@ export const texts = {
   reconnecting: 'Connection lost. Trying again ...',
   noKey:
     'This page has no key. Open the complete address that trinity studio printed, with the part after #.',
-  pages: { runs: 'Runs', curves: 'Curves', rollouts: 'Rollouts' },
+  pages: { runs: 'Runs', curves: 'Curves', rollouts: 'Rollouts', processes: 'Processes' },
   runs: {
     about:
       'All runs of the folder, the one that changed last first. A row opens its curves; tick runs to lay their curves over each other.',
@@ -109,5 +109,44 @@ export const texts = {
     metrics: 'Numbers of this rollout',
     info: 'Other recorded values',
     calls: 'Model calls',
+  },
+  processes: {
+    about:
+      'What the processes of the run do now, as "trinity status" and "trinity why" say it. An arrow leads from one that waits to what it waits for.',
+    choose: 'Choose a run on the page Runs first.',
+    picture: 'Who waits for whom; the text below says the same',
+    why: 'Why it does not get on',
+    table: 'Processes',
+    columns: ['Part', 'Process', 'State', 'Weights', 'Waits for', 'Works on'],
+    exploreStep: (step: number) => `explore step ${step}`,
+    trainStep: (step: number) => `train step ${step}`,
+    staleness: (steps: number) => `staleness ${steps} train steps`,
+    nobody: 'Nobody waits.',
+    ended: (step: number) => `The run is complete: train step ${step} was its last.`,
+    health: { working: 'at work', waiting: 'waits', silent: 'silent', left: 'has left' },
+    weights: (version: number) => `, weights ${version}`,
+    missing: 'is not there',
+    outside: 'outside the run',
+    seconds: (ms: number) =>
+      ms < 120_000 ? `for ${(ms / 1000).toFixed(0)} s` : `for ${Math.round(ms / 60_000)} min`,
+    waitsFor: (what: string, time: string) => `waits for ${what}, ${time}: `,
+    waits: (what: string, on: string | undefined, time: string) =>
+      `${what}${on === undefined ? '' : ` (${on})`}, ${time}`,
+    processOn: (pid: number, host: string) => `${pid} on ${host}`,
+    causes: {
+      waits: (who: string) => `${who} waits.`,
+      works: (who: string) => `${who} is at work.`,
+      silent: (who: string) => `Cause: ${who} is silent.`,
+      circle: (who: string) => `Cause: ${who}, which waits itself: they wait for one another.`,
+      missing: (who: string) =>
+        `Cause: there is no ${who}. Start one: trinity run FILE with mode: ${who === 'trainer' ? 'train' : 'explore'}.`,
+      outside: () => 'Cause: outside the run.',
+    },
+    silence: {
+      gone: 'its process is gone',
+      stopped: 'its process is stopped (SIGSTOP); SIGCONT lets it go on',
+      running: 'its process runs, and does not get to say anything',
+      elsewhere: 'its machine, its process or its way to the store is down',
+    },
   },
 } as const;

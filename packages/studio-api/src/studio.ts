@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { ConfigError } from '@trinity-rft/core';
+import type { StudioPart } from './server/api.js';
 import { createApp } from './server/app.js';
 import { readPage } from './server/page-files.js';
 import { createCatalogue } from './runs/catalogue.js';
@@ -17,6 +18,8 @@ export interface StudioOptions {
   readonly port?: number;
   /** What requests must show. @default a random one */
   readonly key?: string;
+  /** Of other packages. @default none: the interface only reads, except notes */
+  readonly parts?: readonly StudioPart[];
 }
 
 export interface Studio {
@@ -37,6 +40,7 @@ export async function openStudio({
   page,
   port = 0,
   key = randomBytes(24).toString('base64url'),
+  parts = [],
 }: StudioOptions): Promise<Studio> {
   const catalogue = createCatalogue(runs);
   let actualPort = port;
@@ -44,6 +48,7 @@ export async function openStudio({
     catalogue,
     page: page === undefined ? new Map() : await readPage(page),
     key,
+    more: parts,
     hosts: () => [`127.0.0.1:${actualPort}`, `localhost:${actualPort}`],
   });
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
@@ -56,6 +61,7 @@ export async function openStudio({
       server.closeAllConnections();
     });
     catalogue.close();
+    await Promise.all(parts.map((part) => part.close()));
   };
   return { url: `http://127.0.0.1:${actualPort}/#key=${encodeURIComponent(key)}`, key, close };
 }

@@ -81,12 +81,14 @@ async function serveStudio(
   { port }: StudioArguments,
   write: Write,
 ): Promise<number> {
-  const [{ pageFolder }, { openStudio }] = await Promise.all([
+  const [{ pageFolder }, { openStudio }, { openControl }] = await Promise.all([
     import('@trinity-rft/studio'),
     import('@trinity-rft/studio-api'),
+    import('@trinity-rft/studio-control'),
   ]);
   const key = keyOf(process.env[keyVariable]);
-  const studio = await openStudio({ runs, page: pageFolder(), port: portOf(port), key });
+  const parts = [openControl()];
+  const studio = await openStudio({ runs, page: pageFolder(), port: portOf(port), key, parts });
   try {
     const names = typeof runs === 'string' ? runs : runs.map(({ id }) => id).join('\n');
     const page = Object.keys(query).length === 0 ? '' : `&${new URLSearchParams(query).toString()}`;

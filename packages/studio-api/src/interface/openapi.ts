@@ -1,10 +1,9 @@
 /** The interface as an OpenAPI document. */
 import { z } from 'zod';
-import { problem, type Action, type Route } from './route.js';
-import { actions, routes } from './routes.js';
+import { problem, type Action, type Actions, type Route, type Routes } from './route.js';
 
-/** What `openapi.json` of this package holds. */
-export function openApi(): unknown {
+/** The document of a table of routes, such as `openapi.json` of this package. */
+export function openApi(routes: Routes, actions: Actions): unknown {
   return {
     openapi: '3.1.0',
     info: {

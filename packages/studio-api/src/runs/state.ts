@@ -19,9 +19,7 @@ export async function stateOf(folder: string, files: readonly string[]): Promise
   const times = await Promise.all(files.map(changedAt));
   const changed = Math.max(0, ...times);
   const failure = await firstLine(path.join(folder, 'failure.txt'));
-  const parent = path.dirname(folder);
-  // The files of a process are in the folder of the run, of which a stage is a subfolder.
-  const job = (await isThere(path.join(folder, 'stage_meta.json'))) ? folder : parent;
+  const job = await jobFolder(folder);
   const pid = await runningPid(job);
   const isLatest = job === folder || (await isLatestStage(job, folder));
   const common = { failure, changedAt: changed };
@@ -33,6 +31,10 @@ export async function stateOf(folder: string, files: readonly string[]): Promise
     return { ...common, state: 'running' };
   return { ...common, state: await endOf(job) };
 }
+
+/** The files of a process are in the folder of the run, of which a stage is a subfolder. */
+export const jobFolder = async (folder: string): Promise<string> =>
+  (await isThere(path.join(folder, 'stage_meta.json'))) ? folder : path.dirname(folder);
 
 /** `stage_meta.json` counts the stages that are done. */
 async function endOf(job: string): Promise<RunState['state']> {

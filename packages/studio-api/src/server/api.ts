@@ -1,6 +1,7 @@
 /** How the parts of the interface add their routes. */
 import type { Context, Hono } from 'hono';
 import type { z } from 'zod';
+import type { Actions, Routes } from '../interface/route.js';
 import type { Catalogue } from '../runs/catalogue.js';
 import type { Run } from '../runs/run.js';
 
@@ -19,6 +20,16 @@ export interface Api {
 }
 
 export type AddRoutes = (api: Api) => void;
+
+/** More of the interface, from a package that may do more than read. */
+export interface StudioPart {
+  /** For the OpenAPI document. */
+  readonly routes: Routes;
+  readonly actions: Actions;
+  readonly add: AddRoutes;
+  /** Frees what the routes hold. */
+  close(): Promise<void>;
+}
 
 export const notFound = { error: 'Not found.' };
 

@@ -1,11 +1,13 @@
 /** The server: a page without data, and an interface that needs the key. */
 import { timingSafeEqual } from 'node:crypto';
-import { describeError } from '@trinity-rft/core';
+import { ConfigError, describeError } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/core/internal';
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { openApi } from '../interface/openapi.js';
+import { actions, routes } from '../interface/routes.js';
 import type { Catalogue } from '../runs/catalogue.js';
-import { createApi, notFound, type AddRoutes } from './api.js';
+import { createApi, notFound, type AddRoutes, type StudioPart } from './api.js';
 import { addMetrics } from './metrics.js';
 import type { PageFile } from './page-files.js';
 import { addRollouts } from './rollouts.js';
@@ -37,6 +39,7 @@ export interface AppOptions {
   /** Of the page, by path below the address. */
   readonly page: ReadonlyMap<string, PageFile>;
   readonly key: string;
+  readonly more: readonly StudioPart[];
   /**
    * Accepted values of the Host header: any other name belongs to a page of another site whose domain
    * resolves to this machine.
@@ -44,7 +47,7 @@ export interface AppOptions {
   readonly hosts: () => readonly string[];
 }
 
-export function createApp({ catalogue, page, key, hosts }: AppOptions): Hono {
+export function createApp({ catalogue, page, key, more, hosts }: AppOptions): Hono {
   const app = new Hono();
   app.use(async (context, next) => {
     const refused = refusal(context, hosts());
@@ -56,17 +59,24 @@ export function createApp({ catalogue, page, key, hosts }: AppOptions): Hono {
   app.use('/api/*', async (context, next) =>
     sameKey(context.req.header('authorization'), key) ? next() : context.json(noKey, 401),
   );
-  app.get('/api/openapi.json', (context) => context.json(openApi() as object));
+  const document = openApi(
+    Object.assign({}, routes, ...more.map((part) => part.routes)),
+    Object.assign({}, actions, ...more.map((part) => part.actions)),
+  ) as object;
+  app.get('/api/openapi.json', (context) => context.json(document));
   app.use('/api/actions/*', bodyLimit({ maxSize: largestBody }));
   const api = createApi(app, catalogue);
-  for (const add of parts) add(api);
+  for (const add of [...parts, ...more.map((part) => part.add)]) add(api);
   app.get('/*', (context) => {
     const file = page.get(context.req.path === '/' ? '/index.html' : context.req.path);
     if (!file) return context.json(notFound, 404);
     return context.body(file.bytes, 200, { 'content-type': file.type });
   });
   app.notFound((context) => context.json(notFound, 404));
-  app.onError((error, context) => context.json({ error: describeError(error) }, 500, headers));
+  app.onError((error, context) => {
+    const status = error instanceof ConfigError ? 400 : 500;
+    return context.json({ error: redactText(describeError(error)) }, status, headers);
+  });
   return app;
 }
 

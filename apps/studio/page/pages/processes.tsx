@@ -1,0 +1,192 @@
+/** Who waits for whom in a run: as a picture, as chains of causes, as a table. */
+import type { Processes as Status } from '@trinity-rft/studio-control/interface';
+import { useEffect, useState } from 'preact/hooks';
+import { ask, runPath } from '../api.js';
+import type { PageProps } from '../place.js';
+import { texts } from '../texts.js';
+import { pictureOf } from './processes/graph.js';
+
+const { processes: words } = texts;
+type Member = Status['members'][number];
+type Link = Status['chains'][number][number];
+
+/** As often as processes say how they are. */
+const everyMs = 1000;
+const answerMs = 8000;
+
+function useProcesses(run: string | undefined): Status | undefined {
+  const [status, setStatus] = useState<Status>();
+  useEffect(() => {
+    if (run === undefined) return undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isOver = false;
+    const look = async (): Promise<void> => {
+      if (!document.hidden) {
+        const answer = ask<Status>(runPath(run, 'processes'), AbortSignal.timeout(answerMs));
+        const found = await answer.catch((error: unknown) => problemOf(error));
+        if (!isOver) setStatus(found);
+      }
+      if (!isOver) timer = setTimeout(() => void look(), everyMs);
+    };
+    void look();
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [run]);
+  return status;
+}
+
+const problemOf = (error: unknown): Status => ({
+  problem: error instanceof Error ? error.message : String(error),
+  members: [],
+  chains: [],
+});
+
+export function Processes({ place }: PageProps) {
+  const [id] = place.runs;
+  const status = useProcesses(id);
+  if (id === undefined) return <p>{words.choose}</p>;
+  return (
+    <section aria-label={texts.pages.processes}>
+      <p class="about">{words.about}</p>
+      {status?.problem !== undefined && <p class="problem">{status.problem}</p>}
+      {status !== undefined && status.problem === undefined && <Live status={status} />}
+    </section>
+  );
+}
+
+function Live({ status }: { readonly status: Status }) {
+  const steps = [
+    status.exploreStep !== undefined && words.exploreStep(status.exploreStep),
+    status.trainStep !== undefined && words.trainStep(status.trainStep),
+    status.staleness !== undefined && words.staleness(status.staleness),
+  ].filter((text) => text !== false);
+  return (
+    <>
+      <p>{steps.join(' · ')}</p>
+      <p role="status" class="verdict">
+        {verdict(status)}
+      </p>
+      <Drawing status={status} />
+      <h2>{words.why}</h2>
+      <Chains status={status} />
+      <Members members={status.members} />
+    </>
+  );
+}
+
+/** Without times: a screen reader says it again only when the causes are others. */
+function verdict({ chains, endedAt }: Status): string {
+  if (chains.length === 0) return endedAt === undefined ? words.nobody : words.ended(endedAt);
+  const causes = chains.flatMap((chain) => {
+    const last = chain.at(-1);
+    return last === undefined ? [] : [words.causes[last.state](nameOf(last))];
+  });
+  return [...new Set(causes)].join(' ');
+}
+
+const nameOf = ({ name, role }: Pick<Link, 'name' | 'role'>): string =>
+  name === undefined || name === role ? role : `${role} ${name}`;
+
+function Drawing({ status }: { readonly status: Status }) {
+  const { boxes, arrows, width, height } = pictureOf(status, {
+    box: (member) => [nameOf(member), `${words.health[member.health]}${versionOf(member)}`],
+    missing: (role) => [role, words.missing],
+    outside: [words.outside],
+    arrow: (what, forMs) => `${what}, ${words.seconds(forMs)}`,
+  });
+  if (boxes.length === 0) return null;
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={words.picture}>
+      <svg class="waits" role="img" aria-label={words.picture} {...{ width, height }}>
+        <defs>
+          <marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" orient="auto">
+            <path d="M0 0 L8 4 L0 8 z" />
+          </marker>
+        </defs>
+        {arrows.map(({ id, path, label, x, y }) => (
+          <g key={id}>
+            <path class="arrow" d={path} marker-end="url(#head)" />
+            <text class="label" x={x} y={y - 4} text-anchor="middle">
+              {label}
+            </text>
+          </g>
+        ))}
+        {boxes.map(({ id, kind, isCause, lines, ...at }) => (
+          <g key={id} class={`box ${kind}${isCause ? ' cause' : ''}`}>
+            <rect rx="6" {...at} />
+            {lines.map((line, i) => (
+              <text key={line} x={at.x + at.width / 2} y={at.y + 25 + i * 18} text-anchor="middle">
+                {line}
+              </text>
+            ))}
+          </g>
+        ))}
+      </svg>
+    </div>
+  );
+}
+
+const versionOf = ({ version }: Member): string => (version < 0 ? '' : words.weights(version));
+
+function Chains({ status: { chains, endedAt } }: { readonly status: Status }) {
+  if (chains.length === 0)
+    return <p>{endedAt === undefined ? words.nobody : words.ended(endedAt)}</p>;
+  return (
+    <>
+      {chains.map((chain, i) => (
+        <ol key={i} class="chain">
+          {chain.map((link, depth) => (
+            <li key={depth} class={link.state}>
+              {link.asked && words.waitsFor(link.asked.what, words.seconds(link.asked.forMs))}
+              {depth === chain.length - 1 ? words.causes[link.state](nameOf(link)) : nameOf(link)}
+            </li>
+          ))}
+        </ol>
+      ))}
+    </>
+  );
+}
+
+function Members({ members }: { readonly members: readonly Member[] }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={words.table}>
+      <table>
+        <caption>{words.table}</caption>
+        <thead>
+          <tr>
+            {words.columns.map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {members.map((member) => (
+            <tr key={member.name}>
+              <th scope="row">{nameOf(member)}</th>
+              <td>{words.processOn(member.pid, member.host)}</td>
+              <td>
+                {member.health === 'silent' ? silence(member) : words.health[member.health]}
+                {member.problem !== undefined && <div class="failure">{member.problem}</div>}
+              </td>
+              <td>{member.version < 0 ? '' : member.version}</td>
+              <td>
+                {member.waits.map(({ what, on, forMs }) => (
+                  <div key={what}>{words.waits(what, on, words.seconds(forMs))}</div>
+                ))}
+              </td>
+              <td>{member.tasks.join(', ')}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function silence({ silentForMs, process }: Member): string {
+  return `${words.health.silent} ${words.seconds(silentForMs)}: ${words.silence[process ?? 'elsewhere']}`;
+}

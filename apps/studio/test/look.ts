@@ -1,0 +1,85 @@
+/** A page in a real browser, and what a test asks of it. */
+import axe from 'axe-core';
+import puppeteer, { type Page } from 'puppeteer-core';
+
+/** Generous, since other work may share the machine. */
+export const timeout = 120_000;
+
+/** What a model or a file could hold, everywhere text is shown. */
+export const attack =
+  '<script>steal()</script><img src=x onerror="steal()"><svg onload=steal()></svg>"\'><b id=injected>';
+
+export interface Look {
+  readonly page: Page;
+  /** Errors of scripts, dialogs, and requests to others. */
+  readonly problems: readonly string[];
+  /** Waits until the text of an element holds `wanted`. */
+  says(selector: string, wanted: string): Promise<void>;
+  text(selector: string): Promise<string>;
+  /** Serious ones of axe, in light and in dark. */
+  violations(): Promise<readonly string[]>;
+  /** Text that ran as a script or became elements. */
+  intrusions(): Promise<readonly string[]>;
+}
+
+export async function launch(executablePath: string) {
+  const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'];
+  const browser = await puppeteer.launch({ executablePath, args });
+  const open = async (url: string): Promise<Look> => {
+    const page = await browser.newPage();
+    page.setDefaultTimeout(timeout);
+    const problems: string[] = [];
+    const { origin } = new URL(url);
+    page.on('pageerror', (error) => problems.push(String(error)));
+    page.on('dialog', (dialog) => {
+      problems.push(dialog.message());
+      void dialog.dismiss();
+    });
+    page.on('request', (request) => {
+      if (!request.url().startsWith(`${origin}/`)) problems.push(request.url());
+    });
+    await page.evaluateOnNewDocument(
+      'globalThis.stolen = 0; globalThis.steal = () => { globalThis.stolen++; }',
+    );
+    await page.goto(url);
+    await page.waitForSelector('main');
+    return lookAt(page, problems);
+  };
+  return { open, close: () => browser.close() };
+}
+
+function lookAt(page: Page, problems: readonly string[]): Look {
+  const says = async (selector: string, wanted: string): Promise<void> => {
+    const found = `document.querySelector(${JSON.stringify(selector)})?.textContent.includes(${JSON.stringify(wanted)})`;
+    await page.waitForFunction(found);
+  };
+  return {
+    page,
+    problems,
+    says,
+    text: (selector) => page.$eval(selector, (element) => element.textContent ?? ''),
+    violations: async () => {
+      const found: string[] = [];
+      await page.evaluate(axe.source);
+      for (const value of ['light', 'dark']) {
+        await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]);
+        found.push(...(await serious(page)));
+      }
+      return found;
+    },
+    intrusions: async () => {
+      const stolen = Number(await page.evaluate('globalThis.stolen'));
+      const elements = await page.$$('#injected, #app script, #app img');
+      return [...Array.from({ length: stolen }, () => 'script'), ...elements.map(() => 'element')];
+    },
+  };
+}
+
+async function serious(page: Page): Promise<readonly string[]> {
+  const { violations } = (await page.evaluate('axe.run()')) as {
+    violations: { id: string; impact: string; nodes: { html: string }[] }[];
+  };
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}

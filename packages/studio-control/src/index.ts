@@ -1,0 +1,1 @@
+export { openControl } from './control.js';

@@ -1,0 +1,8 @@
+import { defineConfig } from 'tsup';
+
+export default defineConfig({
+  entry: { index: 'src/index.ts', interface: 'src/interface/index.ts' },
+  format: ['esm'],
+  target: 'node22',
+  sourcemap: true,
+});
