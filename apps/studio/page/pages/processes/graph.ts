@@ -83,8 +83,8 @@ export function pictureOf(processes: Processes, words: Words): Picture {
   if (there.length === 0) for (const [link] of processes.chains) if (link) missing(link.role);
   const causes = new Set(
     processes.chains
-      .map((chain) => chain.at(-1))
-      .filter((last) => last !== undefined && last.state !== 'works')
+      .flatMap((chain) => chain.at(-1) ?? [])
+      .filter(({ state }) => state !== 'works')
       .map(({ name, role }) => (name === undefined ? idOfMissing(role) : idOf(name))),
   );
   return layOut([...nodes.values()], edges, causes);
