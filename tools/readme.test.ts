@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { problemsOf, renderProblem } from '../packages/config/src/index.ts';
 import { renderAlgorithmDocs } from './algorithm-docs.ts';
 import { renderConfigDocs } from './config-docs.ts';
+import { renderDiagnosisDocs } from './diagnosis-docs.ts';
 import { describeBlock, listDocuments, readBlocks, type Block } from './readme/blocks.ts';
 import { commandFault, readCommands } from './readme/commands.ts';
 import { isConfiguration, readConfiguration } from './readme/configurations.ts';
@@ -77,6 +78,11 @@ describe('the documentation', { tags: ['slow'] }, () => {
   it('has the algorithms as they are: else run `pnpm docs:algorithms`', () => {
     const page = readFileSync(join(root, 'docs/reference/algorithms.md'), 'utf8');
     expect(renderAlgorithmDocs(page)).toBe(page);
+  });
+
+  it('has the rules of the diagnosis as they are: else run `pnpm docs:diagnosis`', () => {
+    const page = readFileSync(join(root, 'docs/guides/diagnosis.md'), 'utf8');
+    expect(renderDiagnosisDocs(page)).toBe(page);
   });
 
   it('names and links to files and headings that exist', () => {

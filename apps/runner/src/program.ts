@@ -5,6 +5,7 @@ import { addAlgorithms } from './commands/algorithms.js';
 import { addConfig } from './commands/config.js';
 import { addConvert } from './commands/convert.js';
 import { addDebug } from './commands/debug.js';
+import { addDoctor } from './commands/doctor.js';
 import { addEnv } from './commands/env/env.js';
 import { addInit } from './commands/init.js';
 import { addLog } from './commands/log.js';
@@ -36,6 +37,7 @@ const commands: readonly AddCommand[] = [
   addLog,
   addStatus,
   addWhy,
+  addDoctor,
   addPairs,
   addConvert,
   addEnv,

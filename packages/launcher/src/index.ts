@@ -26,6 +26,12 @@ export {
 export { planDownloads, type ModelDownloads } from './assembly/models/hub-models.js';
 export { checkFiles, type CheckedFiles, type CheckOptions } from './run/check-files.js';
 export { isUnfinished } from './run/progress.js';
+export {
+  diagnoseRun,
+  renderDiagnosis,
+  type RunDiagnosis,
+  type StageDiagnosis,
+} from './report/diagnose-run.js';
 export { renderMetric, renderReport, type RenderReportOptions } from './report/render.js';
 export type { MetricLine } from './report/read-metrics.js';
 export { reportRun, type RunReport, type StageReport } from './report/run-report.js';

@@ -1,0 +1,33 @@
+/** `trinity doctor`: what is wrong with a run, by rules over what it left behind. */
+import type { AddCommand } from '../shared/command.js';
+import { exitCodes } from '../shared/exit-codes.js';
+import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
+
+interface DoctorArguments extends PluginOptions {
+  readonly json?: boolean;
+}
+
+/** Exit code 1 when there are findings. */
+export const addDoctor: AddCommand = (program, { exitWith, write }) =>
+  void withPlugins(program.command('doctor <run>'))
+    .description(
+      'what is wrong with a run: rules over its metrics and rollouts, with what to change',
+    )
+    .option('--json', 'as JSON')
+    .addHelpText(
+      'after',
+      '\n<run> is a configuration, or the folder of a run, which may go on. Exit code 1 when something was found.',
+    )
+    .action(
+      exitWith(async (run: string, given: DoctorArguments) => {
+        const { diagnoseRun, renderDiagnosis } = await import('@trinity-rft/launcher');
+        const diagnosis = await diagnoseRun(run, pluginsOf(given));
+        write(
+          given.json === true
+            ? `${JSON.stringify(diagnosis, null, 2)}\n`
+            : renderDiagnosis(diagnosis),
+        );
+        const isHealthy = diagnosis.stages.every(({ findings }) => findings.length === 0);
+        return isHealthy ? exitCodes.done : exitCodes.failed;
+      }),
+    );

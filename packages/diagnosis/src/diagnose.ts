@@ -1,0 +1,28 @@
+/** Which rules hold for a run. */
+import type { RunRecord } from './evidence/record.js';
+import type { Finding, Rule } from './evidence/rule.js';
+import { rules as allRules } from './rules/table.js';
+
+/**
+ * What is wrong with a run, or with one stage of it; none where nothing is. A finding that only
+ * follows from another one is left out.
+ * @param rules @default all of them
+ */
+export function diagnose(run: RunRecord, rules: readonly Rule[] = allRules): readonly Finding[] {
+  const held = rules.flatMap((rule) => {
+    const evidence = rule.look(run);
+    return evidence ? [{ rule, evidence }] : [];
+  });
+  const explained = new Set(held.flatMap(({ rule }) => rule.explains ?? []));
+  const named = held.filter(({ rule }) => !explained.has(rule.name));
+  const others = named.filter(({ rule }) => rule.isLastResort !== true);
+  return (others.length > 0 ? others : named).map(
+    ({ rule: { name, title, when, advice }, evidence }) => ({
+      name,
+      title,
+      when,
+      advice,
+      ...evidence,
+    }),
+  );
+}

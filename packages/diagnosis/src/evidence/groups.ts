@@ -1,0 +1,73 @@
+/** Runs of recorded rollouts, compared with the other attempts at their task. */
+import type { RolloutFacts } from './record.js';
+import { meanOf } from './series.js';
+
+/** All calls of one run. */
+export interface RecordedRun {
+  readonly group: string;
+  /** The last call, which has the reward. */
+  readonly last: RolloutFacts;
+  readonly calls: number;
+  /** Of all calls. */
+  readonly trainedTokens: number;
+  readonly isTruncated: boolean;
+}
+
+export function runsOf(rollouts: readonly RolloutFacts[]): readonly RecordedRun[] {
+  const calls = Map.groupBy(rollouts, ({ group, run }) => `${group}/${run}`);
+  return [...calls.values()].flatMap((own) => {
+    const last = own.reduce((a, b) => (b.step > a.step ? b : a));
+    return {
+      group: last.group,
+      last,
+      calls: own.length,
+      trainedTokens: own.reduce((sum, { trainedTokens }) => sum + trainedTokens, 0),
+      isTruncated: own.some((call) => call.isTruncated),
+    };
+  });
+}
+
+export interface Correlation {
+  /** Pearson's, of the deviations from the means of the groups. */
+  readonly value: number;
+  /** Runs in groups in which the rewards differ. */
+  readonly runs: number;
+  /** Deviation of the other number within groups, as a share of its mean. */
+  readonly spread: number;
+}
+
+/**
+ * Between reward and another number of runs within groups in which the reward differs. Undefined
+ * where one of them is the same in every group.
+ */
+export function correlationWithin(
+  runs: readonly RecordedRun[],
+  keyOf: (run: RecordedRun) => string,
+  read: (run: RecordedRun) => number | undefined,
+): Correlation | undefined {
+  let [both, rewards, others, count, sum] = [0, 0, 0, 0, 0];
+  for (const group of Map.groupBy(runs, keyOf).values()) {
+    const pairs = group.flatMap((run) => {
+      const other = read(run);
+      return run.last.reward === undefined || other === undefined
+        ? []
+        : [{ reward: run.last.reward, other }];
+    });
+    const meanReward = meanOf(pairs.map(({ reward }) => reward));
+    if (pairs.every(({ reward }) => reward === meanReward)) continue;
+    const meanOther = meanOf(pairs.map(({ other }) => other));
+    for (const { reward, other } of pairs) {
+      both += (reward - meanReward) * (other - meanOther);
+      rewards += (reward - meanReward) ** 2;
+      others += (other - meanOther) ** 2;
+      sum += Math.abs(other);
+    }
+    count += pairs.length;
+  }
+  if (rewards === 0 || others === 0) return undefined;
+  return {
+    value: both / Math.sqrt(rewards * others),
+    runs: count,
+    spread: Math.sqrt(others / count) / (sum / count),
+  };
+}

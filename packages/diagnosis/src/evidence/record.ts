@@ -1,0 +1,123 @@
+/** What a run leaves behind, as the rules read it. */
+import { hash } from 'node:crypto';
+import type { Experience, Metrics } from '@trinity-rft/core';
+import { actionCount, taskKey } from '@trinity-rft/core/internal';
+
+/** One value of a metric; NaN where what was written is not finite. */
+export interface Point {
+  readonly step: number;
+  readonly value: number;
+}
+
+/** A run, or one stage of it. */
+export interface RunRecord {
+  /** Of one metric, by rising step; none where there is no such metric. */
+  readonly points: (role: Role, name: string) => readonly Point[];
+  readonly names: (role: Role) => readonly string[];
+  /** The newest recorded rollouts, in any order. */
+  readonly rollouts: readonly RolloutFacts[];
+  /** Text of `failure.txt`, if the last attempt failed. */
+  readonly failure?: string | undefined;
+}
+
+export type Role = 'explorer' | 'trainer';
+
+/** What rules read of a recorded experience. */
+export interface RolloutFacts {
+  /** Row of the store. */
+  readonly id: number;
+  readonly batch: string;
+  /** `batch/task`: attempts with the same one are a group. */
+  readonly group: string;
+  readonly run: number;
+  readonly step: number;
+  readonly reward: number | undefined;
+  readonly trainedTokens: number;
+  readonly isTruncated: boolean;
+  /** Equal prompts have equal keys. */
+  readonly promptKey: string;
+  readonly hasPrompt: boolean;
+  readonly hasAnswer: boolean;
+  readonly metrics: Metrics;
+}
+
+/** Line of `metrics.jsonl`. */
+export interface MetricLine {
+  readonly role: string;
+  readonly step: number;
+  readonly metrics: Readonly<Record<string, number | null>>;
+  readonly timing?: Readonly<Record<string, number | null>>;
+}
+
+/** Lookups over lines of `metrics.jsonl`. */
+export function metricsOf(lines: readonly MetricLine[]): Pick<RunRecord, 'points' | 'names'> {
+  const tables = new Map<string, Map<string, Point[]>>();
+  for (const { role, step, metrics, timing } of lines) {
+    const table = tables.get(role) ?? new Map<string, Point[]>();
+    tables.set(role, table);
+    for (const [name, value] of Object.entries({ ...metrics, ...timing })) {
+      const points = table.get(name) ?? [];
+      table.set(name, points);
+      points.push({ step, value: value ?? Number.NaN });
+    }
+  }
+  return {
+    points: (role, name) => tables.get(role)?.get(name) ?? [],
+    names: (role) => [...(tables.get(role)?.keys() ?? [])],
+  };
+}
+
+/** The part of an experience store that is read: newest rows first, page by page. */
+export interface RolloutSource {
+  rowsFrom(
+    offset: number,
+    limit: number,
+    newestFirst: boolean,
+  ): readonly { readonly id: number; readonly experience: Experience }[];
+}
+
+const pageSize = 128;
+const defaultMost = 2048;
+
+/** The newest rollouts of a store, at most `most` of them. */
+export function newestRollouts(source: RolloutSource, most = defaultMost): readonly RolloutFacts[] {
+  const facts = new Map<number, RolloutFacts>();
+  for (let offset = 0; offset < most; offset += pageSize) {
+    const rows = source.rowsFrom(offset, Math.min(pageSize, most - offset), true);
+    // A run that goes on moves the pages, so that a row may come twice.
+    for (const { id, experience } of rows) facts.set(id, factsOf(id, experience));
+    if (rows.length < pageSize) break;
+  }
+  return [...facts.values()];
+}
+
+function factsOf(id: number, experience: Experience): RolloutFacts {
+  const { eid, reward, promptText, responseText, truncateStatus, metrics } = experience;
+  const trainedTokens = actionCount(experience);
+  return {
+    id,
+    batch: String(eid.batch),
+    group: taskKey(eid),
+    run: eid.run,
+    step: eid.step,
+    reward,
+    trainedTokens,
+    isTruncated: truncateStatus === 'response_truncated',
+    promptKey: hash('sha1', experience.tokens.slice(0, experience.promptLength), 'base64'),
+    hasPrompt: promptText === undefined || saysSomething(promptText),
+    // The text of a call of a tool is empty as well.
+    hasAnswer:
+      responseText === undefined || responseText.trim() !== '' || trainedTokens > endTokens,
+    metrics,
+  };
+}
+
+/** What an answer of nothing consists of: the end, and a line break before it. */
+const endTokens = 2;
+
+const markers = /<[^<>\s]{1,40}>/g;
+const roles = /\b(?:system|user|assistant|model)\b/g;
+
+/** Something besides the markers and role names of a chat template. */
+const saysSomething = (prompt: string): boolean =>
+  /[\p{L}\p{N}]/u.test(prompt.replaceAll(markers, ' ').replaceAll(roles, ' '));

@@ -1,0 +1,127 @@
+/** Numbers over the steps of a metric. */
+import type { Point, Role, RunRecord } from './record.js';
+
+/** A mean or share over steps. */
+export interface Measured {
+  readonly role: Role;
+  readonly metric: string;
+  /** First and last step that it is taken over. */
+  readonly from: number;
+  readonly to: number;
+  readonly value: number;
+}
+
+/** Steps that a rule needs before it says anything. */
+export const leastSteps = 3;
+const [leastRecent, mostRecent] = [5, 50];
+
+/** The last fifth, but at least 5 and at most 50 points. */
+export const recent = (points: readonly Point[]): readonly Point[] =>
+  points.slice(-Math.min(mostRecent, Math.max(leastRecent, Math.ceil(points.length / 5))));
+
+export const valuesOf = (points: readonly Point[]): readonly number[] =>
+  points.map(({ value }) => value).filter(Number.isFinite);
+
+export const meanOf = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
+
+export function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** Something over the recent steps of a metric; undefined where there are too few. */
+export function recently(
+  run: RunRecord,
+  role: Role,
+  metric: string,
+  reduce: (values: readonly number[]) => number = meanOf,
+): Measured | undefined {
+  const points = recent(run.points(role, metric));
+  const values = valuesOf(points);
+  const [first, last] = [points.at(0), points.at(-1)];
+  if (values.length < leastSteps || !first || !last) return undefined;
+  return { role, metric, from: first.step, to: last.step, value: reduce(values) };
+}
+
+/** The first of several metrics that the run has. */
+export function recentlyAny(
+  run: RunRecord,
+  metrics: readonly (readonly [role: Role, metric: string])[],
+): Measured | undefined {
+  for (const [role, metric] of metrics) {
+    const found = recently(run, role, metric);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** The sum of some counts per sum of others, over recent steps; undefined where the others are 0. */
+export function recentShare(
+  run: RunRecord,
+  role: Role,
+  counted: readonly string[],
+  outOf: readonly string[],
+): Measured | undefined {
+  const sum = (metrics: readonly string[]): number =>
+    metrics
+      .flatMap((metric) => valuesOf(recent(run.points(role, metric))))
+      .reduce((total, value) => total + value, 0);
+  const named = counted.map((metric) => recently(run, role, metric)).filter((each) => each);
+  const largest = named.toSorted((a, b) => (b?.value ?? 0) - (a?.value ?? 0))[0];
+  const total = sum(outOf);
+  return largest && total > 0 ? { ...largest, value: sum(counted) / total } : undefined;
+}
+
+/** How far rewards went, and how far they are now. */
+export interface RewardCourse {
+  readonly role: Role;
+  readonly metric: string;
+  /** Mean rewards. */
+  readonly points: readonly Point[];
+  /** Of any task, in any step. */
+  readonly lowest: number;
+  readonly highest: number;
+  /** Mean over the recent steps. */
+  readonly now: number;
+}
+
+export function rewardCourse(run: RunRecord): RewardCourse | undefined {
+  const sources = [
+    ['explorer', 'rollout/reward'],
+    ['trainer', 'critic/score'],
+  ] as const;
+  for (const [role, name] of sources) {
+    const points = run.points(role, `${name}/mean`).filter(({ value }) => Number.isFinite(value));
+    if (points.length < leastSteps) continue;
+    const means = valuesOf(points);
+    return {
+      role,
+      metric: `${name}/mean`,
+      points,
+      lowest: least([...valuesOf(run.points(role, `${name}/min`)), ...means]),
+      highest: most([...valuesOf(run.points(role, `${name}/max`)), ...means]),
+      now: meanOf(valuesOf(recent(points))),
+    };
+  }
+  return undefined;
+}
+
+export const most = (values: readonly number[]): number =>
+  values.reduce((a, b) => Math.max(a, b), -Infinity);
+export const least = (values: readonly number[]): number =>
+  values.reduce((a, b) => Math.min(a, b), Infinity);
+
+/** From here on there is little left to learn. */
+export const solvedShare = 0.9;
+
+/**
+ * True where the mean reward has gone at least {@link solvedShare} of the way from the lowest to the
+ * highest reward: equal answers and equal rewards are then what was wanted.
+ */
+export function isSolved(run: RunRecord): boolean {
+  const course = rewardCourse(run);
+  if (!course) return false;
+  const { lowest, highest, now } = course;
+  return highest > lowest && now >= lowest + solvedShare * (highest - lowest);
+}

@@ -1,0 +1,15 @@
+export { diagnose } from './diagnose.js';
+export {
+  metricsOf,
+  newestRollouts,
+  type MetricLine,
+  type Point,
+  type Role,
+  type RolloutFacts,
+  type RolloutSource,
+  type RunRecord,
+} from './evidence/record.js';
+export { renderFindings } from './render.js';
+export type { Evidence, Finding, RolloutFilter, Rule } from './evidence/rule.js';
+export { rules } from './rules/table.js';
+export type { Measured } from './evidence/series.js';

@@ -1,0 +1,129 @@
+/** Data that comes too late, or not at all; and runs that ended by an error. */
+import { percent, short, stepsOf } from '../evidence/format.js';
+import type { Rule } from '../evidence/rule.js';
+import { isSolved, recently, recentShare, valuesOf, recent } from '../evidence/series.js';
+
+const [staleSteps, staleShare, droppedShare, partialShare] = [4, 0.2, 0.8, 0.5];
+
+const staleData: Rule = {
+  name: 'stale-data',
+  title: 'Training data is old',
+  when: `the recent mean of sample/staleness/mean is at least ${staleSteps} train steps`,
+  advice:
+    'Lower synchronizer.sync_interval (1 is on policy), bound it with sample_strategy: staleness_control or max_inflight_batches, or add explorers. The guide on sync styles shows what each costs.',
+  look: (run) => {
+    const seen = recently(run, 'trainer', 'sample/staleness/mean');
+    if (!seen || seen.value < staleSteps) return undefined;
+    return {
+      text: `In ${stepsOf(seen)}, answers were ${short(seen.value)} train steps old on average.`,
+      numbers: [seen],
+      rollouts: { sort: 'staleness', descending: true },
+    };
+  },
+};
+
+const staleDropped: Rule = {
+  name: 'stale-dropped',
+  title: 'Answers are thrown away as too old',
+  when: `at least ${percent(staleShare)} of the answers that recent train steps took were dropped as too old (sample/stale_dropped)`,
+  advice:
+    'Lower sync_interval or the number of batches in flight, so that less is sampled by old weights, or raise the bound of staleness_control.',
+  look: (run) => {
+    const seen = recentShare(
+      run,
+      'trainer',
+      ['sample/stale_dropped'],
+      ['sample/stale_dropped', 'sample/run_count'],
+    );
+    if (!seen || seen.value < staleShare) return undefined;
+    return {
+      text: `${percent(seen.value)} of the answers that ${stepsOf(seen)} took were too old.`,
+      numbers: [seen],
+      rollouts: { sort: 'staleness', descending: true },
+    };
+  },
+};
+
+const dropped: Rule = {
+  name: 'dropped-groups',
+  title: 'Operators drop nearly everything',
+  when: `at least ${percent(droppedShare)} of the experiences of recent steps were dropped (experience_pipeline/filtered_count), while the reward is not near its highest`,
+  advice:
+    'Each operator writes its own filtered_count: is its threshold too high? Tasks that are always or never solved are dropped by dapo_dynamic_sampling and reward_std_filter: take other tasks.',
+  explains: ['no-gradient'],
+  look: (run) => {
+    const count = 'experience_pipeline/filtered_count';
+    const seen = recentShare(
+      run,
+      'explorer',
+      [count],
+      [count, 'experience_pipeline/experience_count'],
+    );
+    if (!seen || seen.value < droppedShare || isSolved(run)) return undefined;
+    return {
+      text: `${percent(seen.value)} of the experiences of ${stepsOf(seen)} were dropped.`,
+      numbers: [seen],
+    };
+  },
+};
+
+const partialGroups: Rule = {
+  name: 'partial-groups',
+  title: 'Groups are torn apart',
+  when: `at least ${percent(partialShare)} of the tasks of recent train batches have fewer runs than repeat_times (sample/partial_group_count)`,
+  advice:
+    'Make train_batch_size a multiple of repeat_times; runs that fail or are dropped also leave holes.',
+  look: (run) => {
+    const seen = recentShare(run, 'trainer', ['sample/partial_group_count'], ['sample/task_count']);
+    if (!seen || seen.value < partialShare) return undefined;
+    return {
+      text: `${percent(seen.value)} of the tasks of ${stepsOf(seen)} lack some of their runs.`,
+      numbers: [seen],
+    };
+  },
+};
+
+const runFailed: Rule = {
+  name: 'run-failed',
+  title: 'The run ended with an error',
+  when: 'failure.txt is in the folder of the run or stage',
+  advice:
+    'The message says what to do; the same command continues from the last checkpoint. "trinity log RUN" shows what came before.',
+  look: ({ failure }) =>
+    failure === undefined ? undefined : { text: failure.trim().split('\n')[0] ?? '', numbers: [] },
+};
+
+const starvedShare = 0.8;
+
+const starved: Rule = {
+  name: 'nothing-stored',
+  title: 'Explore steps bring nothing to train on',
+  when: `at least ${percent(starvedShare)} of the recent explore steps stored no experience (experience_pipeline/experience_count)`,
+  advice:
+    'Either all runs failed ("trinity log RUN --warnings") or operators dropped everything (experience_pipeline/*/filtered_count).',
+  explains: ['dropped-groups'],
+  look: (run) => {
+    const name = 'experience_pipeline/experience_count';
+    const seen = recently(
+      run,
+      'explorer',
+      name,
+      (values) => values.filter((value) => value === 0).length / values.length,
+    );
+    if (!seen || seen.value < starvedShare) return undefined;
+    const steps = valuesOf(recent(run.points('explorer', name))).length;
+    return {
+      text: `${percent(seen.value)} of the ${steps} recent explore steps stored nothing.`,
+      numbers: [seen],
+    };
+  },
+};
+
+export const dataRules: readonly Rule[] = [
+  runFailed,
+  starved,
+  dropped,
+  staleData,
+  staleDropped,
+  partialGroups,
+];

@@ -1,0 +1,304 @@
+/** Rewards that teach nothing, or the wrong thing. */
+import { correlationWithin, runsOf, type RecordedRun } from '../evidence/groups.js';
+import { percent, short, stepsOf } from '../evidence/format.js';
+import type { RunRecord } from '../evidence/record.js';
+import type { Evidence, Rule } from '../evidence/rule.js';
+import {
+  isSolved,
+  meanOf,
+  most,
+  least,
+  recent,
+  recentlyAny,
+  rewardCourse,
+  solvedShare,
+  valuesOf,
+  type Measured,
+  type RewardCourse,
+} from '../evidence/series.js';
+
+const equalGroups = 0.8;
+const largeGroups = 4;
+const [strong, enoughRuns, enoughSpread] = [0.8, 32, 0.1];
+const collapseShare = 0.5;
+const collapseSteps = 8;
+const [flatSteps, flatRatio] = [40, 2];
+
+/** Every reward of the run is the same number. */
+function onlyReward(
+  run: RunRecord,
+): { readonly value: number; readonly seen: Measured } | undefined {
+  const course = rewardCourse(run);
+  if (!course || course.lowest !== course.highest) return undefined;
+  return { value: course.highest, seen: nowOf(course) };
+}
+
+function nowOf({ role, metric, points, now }: RewardCourse): Measured {
+  const shown = recent(points);
+  return { role, metric, from: shown[0]?.step ?? 0, to: shown.at(-1)?.step ?? 0, value: now };
+}
+
+const wholeRun = ({ points, ...course }: RewardCourse, value: number): Measured => ({
+  role: course.role,
+  metric: course.metric,
+  from: points[0]?.step ?? 0,
+  to: points.at(-1)?.step ?? 0,
+  value,
+});
+
+const rewardFloor: Rule = {
+  name: 'reward-floor',
+  title: 'No attempt is ever rewarded',
+  when: 'every reward of the run is the same number, 0 or less',
+  advice:
+    'Read some answers. Are right ones scored 0, the reward is too strict (spaces, units, format). Are all wrong, take easier tasks, give a part of the reward for what the model can reach, or warm up with worked examples (sft).',
+  explains: ['no-variance', 'identical-answers', 'dropped-groups', 'no-gradient'],
+  look: (run) => {
+    const only = onlyReward(run);
+    if (!only || only.value > 0) return undefined;
+    return {
+      text: `Every attempt got ${short(only.value)}, up to explore step ${only.seen.to}.`,
+      numbers: [only.seen],
+      rollouts: { sort: 'responseTokens', descending: true },
+    };
+  },
+};
+
+const rewardCeiling: Rule = {
+  name: 'reward-ceiling',
+  title: 'Every attempt gets the full reward from the start',
+  when: 'every reward of the run is the same number above 0',
+  advice:
+    'There is nothing to learn from: take harder tasks, or a reward that tells good answers from better ones. Read some answers: a reward that anything gets is a fault of the reward function.',
+  explains: ['no-variance', 'identical-answers', 'dropped-groups', 'no-gradient'],
+  look: (run) => {
+    const only = onlyReward(run);
+    if (!only || only.value <= 0) return undefined;
+    return {
+      text: `Every attempt got ${short(only.value)}, up to explore step ${only.seen.to}.`,
+      numbers: [only.seen],
+      rollouts: { sort: 'responseTokens', descending: true },
+    };
+  },
+};
+
+const varianceSources = [
+  ['explorer', 'experience_pipeline/group_advantages/zero_variance_ratio'],
+  ['trainer', 'critic/group_advantages/zero_variance_ratio'],
+] as const;
+
+const noVariance: Rule = {
+  name: 'no-variance',
+  title: 'Attempts at a task all get the same reward',
+  when: `at least ${percent(equalGroups)} of the groups of recent steps have equal rewards, while the mean reward has gone less than ${percent(solvedShare)} of its way from the lowest to the highest`,
+  advice:
+    'Equal attempts have advantage 0. Take tasks that are sometimes solved (data_selector, difficulty_based), larger groups (repeat_times 16 to 32), or a finer reward.',
+  explains: ['no-gradient', 'dropped-groups'],
+  look: (run) => {
+    if (isSolved(run)) return undefined;
+    const seen = recentlyAny(run, varianceSources);
+    const share = seen?.value ?? recordedShare(run);
+    if (share === undefined || share < equalGroups) return undefined;
+    const where = seen ? stepsOf(seen) : 'the newest rollouts';
+    return {
+      text: `In ${percent(share)} of the groups of ${where}, all attempts got the same reward.`,
+      numbers: seen ? [seen] : [],
+      rollouts: { sort: 'id', descending: true, ids: equalExamples(run) },
+    };
+  },
+};
+
+const groupsOf = (run: RunRecord): readonly (readonly RecordedRun[])[] =>
+  [...Map.groupBy(runsOf(run.rollouts), ({ group }) => group).values()].filter(
+    (group) => group.length > 1,
+  );
+
+const isEqual = (group: readonly RecordedRun[]): boolean =>
+  new Set(group.map(({ last }) => last.reward)).size === 1;
+
+/** Where no metric says it: functions that do not compare runs write none. */
+function recordedShare(run: RunRecord): number | undefined {
+  const groups = groupsOf(run);
+  return groups.length < largeGroups ? undefined : groups.filter(isEqual).length / groups.length;
+}
+
+const equalExamples = (run: RunRecord): readonly number[] =>
+  groupsOf(run)
+    .filter(isEqual)
+    .slice(0, 3)
+    .flatMap((group) => group.map(({ last }) => last.id));
+
+const followsLength: Rule = {
+  name: 'reward-follows-length',
+  title: 'The reward follows the length of the answer',
+  when: `among attempts at the same task with as many model calls, reward and trained tokens correlate by at least ${strong} either way, over at least ${enoughRuns} attempts whose lengths differ by at least ${percent(enoughSpread)}; truncated answers are left out`,
+  advice:
+    'The model learns to write more (or less), not better. Score the result and not its size; read the longest and shortest answers with the same reward.',
+  look: (run) => {
+    const whole = runsOf(run.rollouts).filter(({ isTruncated }) => !isTruncated);
+    const found = correlationWithin(
+      whole,
+      ({ group, calls }) => `${group}/${calls}`,
+      ({ trainedTokens }) => trainedTokens,
+    );
+    if (!found || found.runs < enoughRuns || found.spread < enoughSpread) return undefined;
+    if (Math.abs(found.value) < strong) return undefined;
+    return {
+      text: `Within groups, ${found.value > 0 ? 'longer' : 'shorter'} answers got the higher rewards: correlation ${found.value.toFixed(2)} over ${found.runs} attempts.`,
+      numbers: lengthNumbers(run),
+      rollouts: { sort: 'responseTokens', descending: true },
+    };
+  },
+};
+
+function lengthNumbers(run: RunRecord): readonly Measured[] {
+  const seen = recentlyAny(run, [
+    ['explorer', 'rollout/response_tokens/mean'],
+    ['trainer', 'response_length/mean'],
+  ]);
+  return seen ? [seen] : [];
+}
+
+const [formatCorrelation, formatName] = [0.95, /(?:^|_)format(?:_|$)/];
+
+const followsFormat: Rule = {
+  name: 'reward-follows-format',
+  title: 'Only the format decides about the reward',
+  when: `within groups, the reward and a part of it whose name says "format" correlate by at least ${formatCorrelation}, over at least ${enoughRuns} attempts`,
+  advice:
+    'What is learned is the layout of the answer. Give the format a small share (0.1 to 0.2) of the reward and the result the rest; if nothing is solved, take easier tasks.',
+  look: (run) => {
+    const runs = runsOf(run.rollouts);
+    const names = new Set(runs.flatMap(({ last }) => Object.keys(last.metrics)));
+    for (const name of names) {
+      if (!formatName.test(name)) continue;
+      const found = correlationWithin(
+        runs,
+        ({ group }) => group,
+        ({ last }) => last.metrics[name],
+      );
+      if (!found || found.runs < enoughRuns || found.value < formatCorrelation) continue;
+      return {
+        text: `Within groups, the reward goes with ${name}: correlation ${found.value.toFixed(2)} over ${found.runs} attempts.`,
+        numbers: partNumbers(run, name),
+        rollouts: { sort: 'reward', descending: true },
+      };
+    }
+    return undefined;
+  },
+};
+
+function partNumbers(run: RunRecord, name: string): readonly Measured[] {
+  const seen = recentlyAny(run, [['explorer', `rollout/${name}/mean`]]);
+  return seen ? [seen] : [];
+}
+
+const rewardCollapse: Rule = {
+  name: 'reward-collapse',
+  title: 'The reward rose and fell again',
+  when: `over at least ${collapseSteps} steps, the recent mean reward has lost at least ${percent(collapseShare)} of what the best three steps in a row had gained`,
+  advice:
+    'The learning rate is usually too large: resume from a checkpoint before the fall with a third of it. Also look at actor/grad_norm and actor/entropy at that step.',
+  explains: ['entropy-collapse', 'no-variance', 'identical-answers', 'eval-falls', 'no-gradient'],
+  look: (run) => {
+    const course = rewardCourse(run);
+    if (!course || course.points.length < collapseSteps) return undefined;
+    const { points, lowest, highest } = course;
+    const smooth = points.slice(2).map(({ step }, i) => ({
+      step,
+      value: meanOf(valuesOf(points.slice(i, i + 3))),
+    }));
+    const best = smooth.reduce((a, b) => (b.value > a.value ? b : a));
+    const now = meanOf(valuesOf(points.slice(-3)));
+    const start = Math.min(meanOf(valuesOf(points.slice(0, 3))), best.value);
+    const gained = best.value - Math.min(start, now);
+    if (gained <= 0 || gained < (highest - lowest) / 5 || best.value - now < collapseShare * gained)
+      return undefined;
+    return {
+      text: `The mean reward was ${short(best.value)} at step ${best.step} and is ${short(now)} now.`,
+      numbers: [wholeRun(course, now)],
+      rollouts: { sort: 'id', descending: true },
+    };
+  },
+};
+
+const flatReward: Rule = {
+  name: 'flat-reward',
+  title: 'The reward does not rise',
+  when: `over at least ${flatSteps} steps, the slope of the mean reward is less than ${flatRatio} times its standard error, while less than ${percent(solvedShare)} of the way to the highest reward is gone and no other rule holds`,
+  advice:
+    'The learning rate is most often too small: try three times as much, by the table of the guide on first settings. More runs in a step make its direction less a matter of chance.',
+  isLastResort: true,
+  look: (run) => {
+    const course = rewardCourse(run);
+    if (!course || course.points.length < flatSteps || isSolved(run)) return undefined;
+    const { slope, error } = lineThrough(valuesOf(course.points));
+    if (slope > flatRatio * error) return undefined;
+    const values = valuesOf(course.points);
+    return {
+      text: `Over ${values.length} steps the mean reward stayed between ${short(least(values))} and ${short(most(values))}; its slope is ${short(slope)} per step, with a standard error of ${short(error)}.`,
+      numbers: [nowOf(course)],
+    };
+  },
+};
+
+/** Least squares over the places 0, 1, ... */
+function lineThrough(values: readonly number[]): { slope: number; error: number } {
+  const middle = (values.length - 1) / 2;
+  const mean = meanOf(values);
+  const spread = values.reduce((sum, _, x) => sum + (x - middle) ** 2, 0);
+  const slope = values.reduce((sum, y, x) => sum + (x - middle) * (y - mean), 0) / spread;
+  const rest = values.reduce((sum, y, x) => sum + (y - mean - slope * (x - middle)) ** 2, 0);
+  return { slope, error: Math.sqrt(rest / Math.max(1, values.length - 2) / spread) };
+}
+
+const [evalName, evalDrop] = [/^eval\/.+\/(?:reward|accuracy)\/mean(?:@\d+)?$/, 0.1];
+
+const evalFalls: Rule = {
+  name: 'eval-falls',
+  title: 'An evaluation falls while the training reward rises',
+  when: `the latest result of an evaluation lies at least ${evalDrop} times its best below that best, and its 95 % interval below that of the best, while the mean training reward is higher than at that time`,
+  advice:
+    'It learns the training tasks by heart, or a weakness of the training reward. Take the checkpoint of the best evaluation, more tasks and fewer epochs; compare the two rewards.',
+  look: (run) => {
+    const course = rewardCourse(run);
+    if (!course) return undefined;
+    for (const name of run.names('explorer')) {
+      if (!evalName.test(name)) continue;
+      const found = fallOf(run, name, course);
+      if (found) return found;
+    }
+    return undefined;
+  },
+};
+
+function fallOf(run: RunRecord, metric: string, course: RewardCourse): Evidence | undefined {
+  const points = run.points('explorer', metric).filter(({ value }) => Number.isFinite(value));
+  const last = points.at(-1);
+  const best = points.reduce((a, b) => (b.value > a.value ? b : a), points[0] ?? noPoint);
+  if (!last || last.value > best.value - evalDrop * Math.abs(best.value)) return undefined;
+  const bound = (side: 'low' | 'high', step: number, otherwise: number): number =>
+    run.points('explorer', `${metric}/ci95_${side}`).find((point) => point.step === step)?.value ??
+    otherwise;
+  if (bound('high', last.step, last.value) >= bound('low', best.step, best.value)) return undefined;
+  const then = course.points.findLast(({ step }) => step <= best.step) ?? course.points[0];
+  if (then === undefined || course.now <= then.value) return undefined;
+  const seen = { role: 'explorer', metric, from: best.step, to: last.step } as const;
+  return {
+    text: `${metric} was ${short(best.value)} at step ${best.step} and is ${short(last.value)}, while the training reward went from ${short(then.value)} to ${short(course.now)}.`,
+    numbers: [{ ...seen, value: last.value }, nowOf(course)],
+  };
+}
+
+const noPoint = { step: 0, value: -Infinity };
+
+export const rewardRules: readonly Rule[] = [
+  rewardFloor,
+  rewardCeiling,
+  noVariance,
+  followsLength,
+  followsFormat,
+  rewardCollapse,
+  evalFalls,
+  flatReward,
+];

@@ -1,0 +1,15 @@
+/** All rules, in the order in which findings are reported: what explains others first. */
+import type { Rule } from '../evidence/rule.js';
+import { answerRules } from './answers.js';
+import { dataRules } from './data.js';
+import { learningRules } from './learning.js';
+import { rewardRules } from './reward.js';
+import { runRules } from './runs.js';
+
+export const rules: readonly Rule[] = [
+  ...dataRules,
+  ...runRules,
+  ...answerRules,
+  ...rewardRules,
+  ...learningRules,
+];

@@ -1,0 +1,86 @@
+/** What is wrong with a run, stage by stage, from what its folder holds. */
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { readExperiences } from '@trinity-rft/buffer';
+import {
+  diagnose,
+  metricsOf,
+  newestRollouts,
+  renderFindings,
+  type Finding,
+  type RolloutFacts,
+} from '@trinity-rft/diagnosis';
+import type { ConfigurationOptions } from '../run/configuration.js';
+import { reportRun, type StageReport } from './run-report.js';
+
+export interface StageDiagnosis {
+  /** Folder of the stage. */
+  readonly directory: string;
+  readonly exploreSteps: number;
+  readonly trainSteps: number;
+  /** Newest recorded rollouts that were looked at. */
+  readonly rollouts: number;
+  readonly findings: readonly Finding[];
+}
+
+export interface RunDiagnosis {
+  readonly jobDirectory: string;
+  readonly stages: readonly StageDiagnosis[];
+}
+
+/**
+ * Reads metrics, rollouts and failures; changes nothing, also while the run goes on.
+ * @param run a configuration, or the folder of a run
+ * @throws ConfigError when there is no such run
+ */
+export async function diagnoseRun(
+  run: string,
+  options: Omit<ConfigurationOptions, 'configPath'> = {},
+): Promise<RunDiagnosis> {
+  const { jobDirectory, stages } = await reportRun(run, options);
+  return { jobDirectory, stages: await Promise.all(stages.map(diagnoseStage)) };
+}
+
+async function diagnoseStage({
+  directory,
+  metrics,
+  failure,
+}: StageReport): Promise<StageDiagnosis> {
+  const rollouts = await rolloutsIn(directory);
+  const record = { ...metricsOf(metrics), rollouts, failure };
+  const countOf = (role: 'explorer' | 'trainer'): number =>
+    metrics.filter((line) => line.role === role && line.step > 0).length;
+  return {
+    directory,
+    exploreSteps: countOf('explorer'),
+    trainSteps: countOf('trainer'),
+    rollouts: rollouts.length,
+    findings: diagnose(record),
+  };
+}
+
+async function rolloutsIn(directory: string): Promise<readonly RolloutFacts[]> {
+  const buffers = path.join(directory, 'buffer');
+  const names = await readdir(buffers).catch(() => []);
+  return names
+    .filter((name) => name.endsWith('.db'))
+    .flatMap((name) => {
+      const reader = readExperiences(path.join(buffers, name));
+      try {
+        return newestRollouts(reader);
+      } finally {
+        reader.close();
+      }
+    });
+}
+
+/** For a terminal. */
+export function renderDiagnosis({ jobDirectory, stages }: RunDiagnosis): string {
+  const parts = stages.map((stage) => {
+    const { directory, exploreSteps, trainSteps, rollouts, findings } = stage;
+    const name = directory === jobDirectory ? '' : `stage ${path.basename(directory)}: `;
+    const seen = `${exploreSteps} explore steps, ${trainSteps} train steps, ${rollouts} newest rollouts`;
+    return `${name}${seen}\n\n${renderFindings(findings)}`;
+  });
+  return `${jobDirectory}\n\n${parts.join('\n')}`;
+}
