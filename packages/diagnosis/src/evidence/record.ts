@@ -67,28 +67,29 @@ export function metricsOf(lines: readonly MetricLine[]): Pick<RunRecord, 'points
   };
 }
 
-/** The part of an experience store that is read: newest rows first, page by page. */
+/** What is read of an experience store: rows have rising ids, with gaps where some were removed. */
 export interface RolloutSource {
-  rowsFrom(
-    offset: number,
+  newestId(): number;
+  rowsAfter(
+    id: number,
     limit: number,
-    newestFirst: boolean,
   ): readonly { readonly id: number; readonly experience: Experience }[];
 }
 
 const pageSize = 128;
 const defaultMost = 2048;
 
-/** The newest rollouts of a store, at most `most` of them. */
+/** Rollouts among the newest `most` ids of a store. */
 export function newestRollouts(source: RolloutSource, most = defaultMost): readonly RolloutFacts[] {
-  const facts = new Map<number, RolloutFacts>();
-  for (let offset = 0; offset < most; offset += pageSize) {
-    const rows = source.rowsFrom(offset, Math.min(pageSize, most - offset), true);
-    // A run that goes on moves the pages, so that a row may come twice.
-    for (const { id, experience } of rows) facts.set(id, factsOf(id, experience));
-    if (rows.length < pageSize) break;
+  const facts: RolloutFacts[] = [];
+  const newest = source.newestId();
+  let last = Math.max(0, newest - most);
+  while (last < newest) {
+    const rows = source.rowsAfter(last, pageSize);
+    for (const { id, experience } of rows) facts.push(factsOf(id, experience));
+    last = rows.at(-1)?.id ?? newest;
   }
-  return [...facts.values()];
+  return facts;
 }
 
 function factsOf(id: number, experience: Experience): RolloutFacts {
