@@ -18,15 +18,15 @@ function takeKey(): string {
 export const key = takeKey();
 const headers = { authorization: `Bearer ${key}` };
 
-async function request(path: string, signal?: AbortSignal): Promise<Response> {
-  const response = await fetch(`api/${path}`, { headers, signal: signal ?? null });
+async function request(path: string, options: RequestInit = {}): Promise<Response> {
+  const response = await fetch(`api/${path}`, { ...options, headers });
   if (response.ok) return response;
   const { error } = (await response.json()) as { readonly error?: string };
   throw new Error(error ?? `Status ${response.status}`);
 }
 
 export const ask = async <T>(path: string, signal?: AbortSignal): Promise<T> =>
-  (await request(path, signal)).json() as Promise<T>;
+  (await request(path, { signal: signal ?? null })).json() as Promise<T>;
 
 export const runPath = (
   run: string,
@@ -39,15 +39,31 @@ export const runPath = (
   return `runs/${encodeURIComponent(run)}/${rest}?${new URLSearchParams(given).toString()}`;
 };
 
+/** Changes something. */
+export async function act(path: string, body: unknown): Promise<void> {
+  await request(`actions/${path}`, { method: 'POST', body: JSON.stringify(body) });
+}
+
+export const actionPath = (run: string, rest: string): string =>
+  `runs/${encodeURIComponent(run)}/${rest}`;
+
 /** A file of the server, as the browser saves one. */
 export async function save(path: string, name: string): Promise<void> {
-  const address = URL.createObjectURL(await (await request(path)).blob());
+  saveBlob(await (await request(path)).blob(), name);
+}
+
+export function saveBlob(blob: Blob, name: string): void {
+  const address = URL.createObjectURL(blob);
   const link = document.createElement('a');
   link.href = address;
   link.download = name;
   link.click();
   URL.revokeObjectURL(address);
 }
+
+/** What a run or metric is called, as the name of a file. */
+export const fileName = (...parts: readonly string[]): string =>
+  parts.join('-').replaceAll(/[^\w.-]+/g, '_');
 
 const againMs = 500;
 

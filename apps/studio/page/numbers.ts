@@ -14,6 +14,15 @@ const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
 export function agoText(milliseconds: number): string {
   const seconds = Math.max(0, (Date.now() - milliseconds) / 1000);
-  const [unit, size] = units.find(([, each]) => seconds >= each) ?? units[3];
+  const [unit, size] = unitOf(seconds);
   return relative.format(-Math.floor(seconds / size), unit);
 }
+
+/** In its largest unit. */
+export function durationText(seconds: number): string {
+  const [unit, size] = unitOf(seconds);
+  const count = Math.round(seconds / size);
+  return new Intl.NumberFormat('en', { style: 'unit', unit, unitDisplay: 'long' }).format(count);
+}
+
+const unitOf = (seconds: number) => units.find(([, each]) => seconds >= each) ?? units[3];

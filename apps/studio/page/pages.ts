@@ -1,5 +1,6 @@
 /** The pages, in the order of the navigation. The texts of one are in `texts.ts`, under its name. */
 import type { ComponentType } from 'preact';
+import { Compare } from './pages/compare.js';
 import { Curves } from './pages/curves.js';
 import { Processes } from './pages/processes.js';
 import { Rollouts } from './pages/rollouts.js';
@@ -15,6 +16,7 @@ interface Page {
 export const pages: readonly [Page, ...Page[]] = [
   { name: 'runs', Page: Runs },
   { name: 'curves', Page: Curves },
+  { name: 'compare', Page: Compare },
   { name: 'rollouts', Page: Rollouts },
   { name: 'processes', Page: Processes },
 ];

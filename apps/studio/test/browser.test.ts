@@ -101,7 +101,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
       expect(await text(page, 'h2')).toBe('rollout/reward/mean');
       expect(await text(page, 'h2 + p')).toContain('mean over the runs of a task');
       expect(await seriousViolations(page)).toEqual([]);
-      await to(page, 3);
+      await to(page, 4);
       await says(page, '.body .row', attack);
       await page.click('.body .row');
       await says(page, '.tokens', `do this${attack}`);
@@ -129,7 +129,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
 
   it('filters, sorts and scrolls through rollouts, also by keyboard', { timeout }, async () => {
     const { page, problems } = await open();
-    await page.click('tbody td:nth-last-child(2) a');
+    await page.click('tbody td.recorded a');
     await page.waitForSelector('.body .row');
     // Rows far below come as they are scrolled to.
     await page.$eval('.rows', (rows) => (rows.scrollTop = rows.scrollHeight));
@@ -163,7 +163,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
     appendFileSync(own.metricsFile, line(2, 0.75));
     await own.store.put([saying('c', 'd', { eid: { step: 1 } })]);
     await says(page, 'tbody', '0.75');
-    await says(page, 'tbody td:nth-last-child(2)', '2');
+    await says(page, 'tbody td.recorded', '2');
     const { port } = new URL(own.studio.url);
     await own.studio.close();
     await says(page, 'output', 'Connection lost');

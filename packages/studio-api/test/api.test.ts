@@ -244,9 +244,12 @@ describe('runs and metrics', () => {
     expect(curve.steps.length).toBeLessThanOrEqual(100);
     expect(curve.values[curve.steps.indexOf(2346)]).toBe(9);
     expect((await api(`${run}/curve?${query}&from=2340&to=2350`)).body).toMatchObject({
-      steps: [2340, 2341, 2342, 2343, 2344, 2345, 2346, 2347, 2348, 2349, 2350],
+      x: [2340, 2341, 2342, 2343, 2344, 2345, 2346, 2347, 2348, 2349, 2350],
     });
-    expect(schemas.metricInfo.array().parse((await api(`${run}/metrics`)).body)).toHaveLength(2);
+    expect(schemas.metricList.parse((await api(`${run}/metrics`)).body)).toMatchObject({
+      share: 1,
+      metrics: [{ points: 5000, recent: { mean: 0, low: 0, high: 0, count: 20 } }, { last: 5000 }],
+    });
     const csv = new URL(`api/${run}/curve.csv?role=explorer&name=%3D%3Cscript%3E`, studio.url);
     const headers = { authorization: `Bearer ${studio.key}` };
     const text = await (await fetch(csv, { headers })).text();

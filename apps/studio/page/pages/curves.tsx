@@ -1,10 +1,26 @@
-/** Metrics over steps. */
-import type { Curve, MetricInfo } from '@trinity-rft/studio-api/interface';
-import { useEffect, useMemo, useState } from 'preact/hooks';
-import { ask, runPath, save } from '../api.js';
+/** Metrics over steps, time or tokens. */
+import type { MetricInfo } from '@trinity-rft/studio-api/interface';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import type uPlot from 'uplot';
+import { fileName, runPath, save } from '../api.js';
 import { groupOf, helpOf } from '../metric-help.js';
+import {
+  allMetrics,
+  axisOf,
+  keyOf,
+  shownRuns,
+  useCurves,
+  useMarks,
+  useMetrics,
+  type Range,
+  type RunCurve,
+} from '../metrics.js';
 import { numberText } from '../numbers.js';
+import { AxisChoice } from '../parts/axis-choice.js';
 import { Chart } from '../parts/chart.js';
+import { ChosenRuns } from '../parts/chosen-runs.js';
+import { allKinds, chartMarks, MarkChoice, MarkTable, type Kind } from '../parts/marks.js';
+import { savePng, saveSvg } from '../parts/save-chart.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
 import { texts } from '../texts.js';
 
@@ -12,45 +28,23 @@ const { curves: words } = texts;
 
 const firstMetric = 'explorer rollout/reward/mean';
 
-export function Curves({ runs = [], place }: PageProps) {
-  const shown = runs.filter(({ id }) => place.runs.includes(id));
-  const version = shown.map(({ changedAt }) => changedAt).join();
-  const metrics = useMetrics(place.runs, version);
+export function Curves({ runs, place }: PageProps) {
+  const { ids, version } = shownRuns({ runs, place });
+  const { runs: lists, share } = useMetrics(ids, version);
+  const metrics = useMemo(() => allMetrics(lists), [lists]);
   const wanted = place.query['metric'] ?? firstMetric;
   const metric = metrics.find((each) => keyOf(each) === wanted) ?? metrics[0];
-  if (place.runs.length === 0) return <p>{words.choose}</p>;
+  if (ids.length === 0) return <p>{words.choose}</p>;
   if (!metric) return <p>{words.none}</p>;
   return (
     <div class="columns">
-      <MetricList metrics={metrics} chosen={metric} place={place} />
-      <MetricView key={keyOf(metric)} metric={metric} runs={place.runs} version={version} />
+      <div>
+        {share < 1 && <p role="status">{words.reading(share)}</p>}
+        <MetricList metrics={metrics} chosen={metric} place={place} />
+      </div>
+      <MetricView key={keyOf(metric)} metric={metric} ids={ids} place={place} version={version} />
     </div>
   );
-}
-
-const keyOf = ({ role, name }: MetricInfo): string => `${role} ${name}`;
-
-/** Those of all runs, without repetition. */
-function useMetrics(runs: readonly string[], version: string): readonly MetricInfo[] {
-  const [metrics, setMetrics] = useState<readonly MetricInfo[]>([]);
-  useEffect(() => {
-    const left = new AbortController();
-    const lists = runs.map((run) => ask<MetricInfo[]>(runPath(run, 'metrics'), left.signal));
-    Promise.all(lists)
-      .then((all) => {
-        const byKey = new Map(
-          all
-            .toReversed()
-            .flat()
-            .map((metric) => [keyOf(metric), metric]),
-        );
-        setMetrics([...byKey.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)));
-      })
-      // The next event of the run asks again.
-      .catch(() => undefined);
-    return () => left.abort();
-  }, [runs.join('\n'), version]);
-  return metrics;
 }
 
 interface MetricListProps {
@@ -63,6 +57,8 @@ function MetricList({ metrics, chosen, place }: MetricListProps) {
   const [search, setSearch] = useState('');
   const found = metrics.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
   const groups = Map.groupBy(found, ({ name }) => groupOf(name));
+  const address = (metric: MetricInfo): string =>
+    addressOf('curves', place.runs, { ...place.query, metric: keyOf(metric) });
   return (
     <nav class="metrics" aria-label={texts.pages.curves}>
       <label>
@@ -81,10 +77,7 @@ function MetricList({ metrics, chosen, place }: MetricListProps) {
           <ul>
             {list.map((metric) => (
               <li key={keyOf(metric)}>
-                <a
-                  href={addressOf('curves', place.runs, { metric: keyOf(metric) })}
-                  aria-current={metric === chosen ? 'true' : undefined}
-                >
+                <a href={address(metric)} aria-current={metric === chosen ? 'true' : undefined}>
                   {metric.name}
                 </a>{' '}
                 <small>{numberText(metric.last)}</small>
@@ -99,23 +92,29 @@ function MetricList({ metrics, chosen, place }: MetricListProps) {
 
 interface MetricViewProps {
   readonly metric: MetricInfo;
-  readonly runs: readonly string[];
+  readonly ids: readonly string[];
+  readonly place: Place;
   readonly version: string;
 }
 
-function MetricView({ metric, runs, version }: MetricViewProps) {
-  const [smoothing, setSmoothing] = useState(0);
+function MetricView({ metric, ids, place, version }: MetricViewProps) {
+  const { role, name } = metric;
+  const [smooth, setSmooth] = useState(0);
   const [isLog, setLog] = useState(false);
-  const [range, setRange] = useState<readonly [number, number]>();
-  const curves = useCurves(metric, runs, range, version);
-  const help = helpOf(metric.name);
+  const [range, setRange] = useState<Range>();
+  const [kinds, setKinds] = useState<readonly Kind[]>(allKinds);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const axis = axisOf(place.query['axis']);
+  const curves = useCurves(ids, { role, name, axis, range, smooth }, version);
+  const marks = useMarks(ids, role, axis, version);
+  const drawn = useMemo(() => chartMarks(marks, kinds), [marks, kinds]);
+  const hasPoints = curves.some(({ curve }) => curve.points > 0);
   return (
-    <section aria-label={metric.name}>
-      <h2>{metric.name}</h2>
-      <p>
-        {help.text || words.unexplained} {help.unit !== '' && <em>({help.unit})</em>}
-      </p>
+    <section aria-label={name}>
+      <MetricTitle name={name} />
+      <ChosenRuns page="curves" ids={ids} place={place} />
       <div class="controls">
+        <AxisChoice page="curves" place={place} onChange={() => setRange(undefined)} />
         <label>
           {words.smooth}{' '}
           <input
@@ -123,8 +122,8 @@ function MetricView({ metric, runs, version }: MetricViewProps) {
             min="0"
             max="0.98"
             step="0.02"
-            value={smoothing}
-            onInput={({ currentTarget }) => setSmoothing(currentTarget.valueAsNumber)}
+            value={smooth}
+            onInput={({ currentTarget }) => setSmooth(currentTarget.valueAsNumber)}
           />
         </label>
         <label>
@@ -135,53 +134,76 @@ function MetricView({ metric, runs, version }: MetricViewProps) {
           />{' '}
           {words.log}
         </label>
-        {runs.map((run) => (
-          <button key={run} type="button" onClick={() => void saveCurve(run, metric)}>
-            {words.csv}
-            {runs.length > 1 && `: ${run}`}
-          </button>
-        ))}
+        <button type="button" disabled={!range} onClick={() => setRange(undefined)}>
+          {words.all}
+        </button>
+        <SaveButtons metric={metric} ids={ids} plot={plot} />
       </div>
-      <Chart curves={curves} isLog={isLog} smoothing={smoothing} onZoom={setRange} />
+      <MarkChoice marks={marks} chosen={kinds} onChange={setKinds} />
+      {!hasPoints && range === undefined && curves.length > 0 && <p>{words.noAxis[axis]}</p>}
+      <Chart
+        curves={curves}
+        marks={drawn}
+        isLog={isLog}
+        xLabel={texts.axes[axis]}
+        label={words.chart(name, ids.join(', '))}
+        onZoom={setRange}
+        plot={plot}
+      />
       <p class="about">{words.about}</p>
       <CurveTable curves={curves} />
+      <MarkTable marks={marks} axis={texts.axes[axis]} />
     </section>
   );
 }
 
-interface RunCurve {
-  readonly run: string;
-  readonly curve: Curve;
-}
-
-function useCurves(
-  { role, name }: MetricInfo,
-  runs: readonly string[],
-  range: readonly [number, number] | undefined,
-  version: string,
-): readonly RunCurve[] {
-  const [curves, setCurves] = useState<readonly RunCurve[]>([]);
-  const [from, to] = range ?? [];
-  useEffect(() => {
-    const left = new AbortController();
-    const query = { role, name, from, to, points: 2000 };
-    const asked = runs.map(async (run): Promise<RunCurve[]> => {
-      const path = runPath(run, 'curve', query);
-      // A run may lack a metric that another has.
-      const curve = await ask<Curve>(path, left.signal).catch(() => undefined);
-      return curve ? [{ run, curve }] : [];
-    });
-    void Promise.all(asked).then((all) => left.signal.aborted || setCurves(all.flat()));
-    return () => left.abort();
-  }, [role, name, runs.join('\n'), from, to, version]);
-  return curves;
-}
-
-const saveCurve = (run: string, { role, name }: MetricInfo): Promise<void> =>
-  save(
-    runPath(run, 'curve.csv', { role, name }),
-    `${run}-${name}`.replaceAll(/[^\w.-]+/g, '_') + '.csv',
+/** Its name, what it means, and in which unit. */
+function MetricTitle({ name }: { readonly name: string }) {
+  const { text, unit } = helpOf(name);
+  return (
+    <>
+      <h2>{name}</h2>
+      <p>
+        {text || words.unexplained} {unit !== '' && <em>({unit})</em>}
+      </p>
+    </>
   );
+}
+
+interface SaveProps {
+  readonly metric: MetricInfo;
+  readonly ids: readonly string[];
+  readonly plot: { readonly current: uPlot | undefined };
+}
+
+function SaveButtons({ metric: { role, name }, ids, plot }: SaveProps) {
+  const file = fileName(ids.join('-'), name);
+  const withPlot = (act: (plot: uPlot) => unknown) => () => {
+    if (plot.current) void act(plot.current);
+  };
+  return (
+    <>
+      <button type="button" onClick={withPlot((drawn) => savePng(drawn, name, file))}>
+        {words.save('PNG')}
+      </button>
+      <button type="button" onClick={withPlot((drawn) => saveSvg(drawn, name, file))}>
+        {words.save('SVG')}
+      </button>
+      {ids.map((run) => (
+        <button
+          key={run}
+          type="button"
+          onClick={() =>
+            void save(runPath(run, 'curve.csv', { role, name }), `${fileName(run, name)}.csv`)
+          }
+        >
+          {words.save('CSV')}
+          {ids.length > 1 && `: ${run}`}
+        </button>
+      ))}
+    </>
+  );
+}
 
 /** What the chart shows, for those who do not see it. */
 function CurveTable({ curves }: { readonly curves: readonly RunCurve[] }) {
@@ -224,6 +246,6 @@ function summaryRow({ run, curve }: RunCurve) {
   const values = curve.values.filter((value) => value !== null);
   const least = values.reduce((a, b) => Math.min(a, b), Infinity);
   const most = values.reduce((a, b) => Math.max(a, b), -Infinity);
-  const ends = [values.at(0), values.at(-1), least, most].map(numberText);
-  return { run, cells: [...ends, String(curve.points)] };
+  const ends = values.length === 0 ? [] : [values.at(0), values.at(-1), least, most];
+  return { run, cells: [...ends.map(numberText), String(curve.points)] };
 }

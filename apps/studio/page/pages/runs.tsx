@@ -1,7 +1,9 @@
 /** All runs. */
-import type { RunSummary } from '@trinity-rft/studio-api/interface';
+import type { RunNotes, RunSummary } from '@trinity-rft/studio-api/interface';
 import { useState } from 'preact/hooks';
-import { agoText, numberText } from '../numbers.js';
+import { act, actionPath } from '../api.js';
+import { mostRuns } from '../metrics.js';
+import { agoText, durationText, numberText } from '../numbers.js';
 import { Sparkline } from '../parts/sparkline.js';
 import { addressOf, type PageProps } from '../place.js';
 import { texts } from '../texts.js';
@@ -10,21 +12,32 @@ const { runs: words } = texts;
 
 export function Runs({ runs, place }: PageProps) {
   const [picked, setPicked] = useState<readonly string[]>(place.runs);
+  const [search, setSearch] = useState('');
   const pick = (id: string): void =>
     setPicked((before) =>
       before.includes(id) ? before.filter((each) => each !== id) : [...before, id],
     );
   if (runs?.length === 0) return <p>{words.none}</p>;
+  const found = (runs ?? []).filter((run) => isFound(run, search));
   return (
     <section aria-label={texts.pages.runs}>
       <p class="about">{words.about}</p>
-      {picked.length > 1 && (
-        <p>
-          <a class="button" href={addressOf('curves', picked)}>
-            {words.compare}
+      <div class="controls">
+        <label>
+          {words.search}{' '}
+          <input
+            type="search"
+            value={search}
+            onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+          />
+        </label>
+        {picked.length > 1 && picked.length <= mostRuns && (
+          <a class="button" href={addressOf('compare', picked)}>
+            {words.compare(picked.length)}
           </a>
-        </p>
-      )}
+        )}
+        {picked.length > mostRuns && <span>{words.tooMany(mostRuns)}</span>}
+      </div>
       <div class="scroll" tabIndex={0} role="region" aria-label={texts.pages.runs}>
         <table>
           <thead>
@@ -37,7 +50,7 @@ export function Runs({ runs, place }: PageProps) {
             </tr>
           </thead>
           <tbody>
-            {(runs ?? []).map((run) => (
+            {found.map((run) => (
               <RunRow key={run.id} run={run} isPicked={picked.includes(run.id)} onPick={pick} />
             ))}
           </tbody>
@@ -45,6 +58,12 @@ export function Runs({ runs, place }: PageProps) {
       </div>
     </section>
   );
+}
+
+/** In its name, its tags or its note. */
+function isFound({ id, notes: { tags, note } }: RunSummary, search: string): boolean {
+  const wanted = search.toLowerCase();
+  return [id, note, ...tags].some((text) => text.toLowerCase().includes(wanted));
 }
 
 interface RunRowProps {
@@ -72,6 +91,9 @@ function RunRow({ run, isPicked, onPick }: RunRowProps) {
         <span class={`state ${state}`}>{words.states[state]}</span>
         {run.failure !== undefined && <div class="failure">{run.failure}</div>}
       </td>
+      <td>
+        <Left run={run} />
+      </td>
       <td>{numberText(exploreStep)}</td>
       <td>{numberText(trainStep)}</td>
       <td>{numberText(version)}</td>
@@ -79,7 +101,7 @@ function RunRow({ run, isPicked, onPick }: RunRowProps) {
       <td>
         <Sparkline values={sparkline} />
       </td>
-      <td>
+      <td class="recorded">
         {rollouts !== undefined && (
           <a href={addressOf('rollouts', [id])}>
             {rollouts}
@@ -88,6 +110,83 @@ function RunRow({ run, isPicked, onPick }: RunRowProps) {
         )}
       </td>
       <td>{agoText(run.changedAt)}</td>
+      <td>
+        <Notes id={id} notes={run.notes} />
+      </td>
     </tr>
+  );
+}
+
+/** How far it is, and of a run in progress how long it takes. */
+function Left({ run: { id, state, steps, secondsPerStep } }: { readonly run: RunSummary }) {
+  if (!steps) return null;
+  const { done, total } = steps;
+  const seconds = (secondsPerStep ?? 0) * (total - done);
+  return (
+    <>
+      <progress value={done} max={total} aria-label={words.progressOf(id)} />{' '}
+      <span class="faint">{words.progress(done, total)}</span>
+      {state === 'running' && seconds > 0 && <div>{words.left(durationText(seconds))}</div>}
+    </>
+  );
+}
+
+interface NotesProps {
+  readonly id: string;
+  readonly notes: RunNotes;
+}
+
+function Notes({ id, notes }: NotesProps) {
+  const [isOpen, setOpen] = useState(false);
+  if (isOpen) return <NotesForm id={id} notes={notes} onDone={() => setOpen(false)} />;
+  return (
+    <>
+      {notes.tags.map((tag) => (
+        <span key={tag} class="tag">
+          {tag}
+        </span>
+      ))}
+      <span class="note">{notes.note}</span>{' '}
+      <button type="button" onClick={() => setOpen(true)}>
+        {words.notes.edit}
+        <span class="hidden"> {words.notes.editOf(id)}</span>
+      </button>
+    </>
+  );
+}
+
+function NotesForm({ id, notes, onDone }: NotesProps & { readonly onDone: () => void }) {
+  const [problem, setProblem] = useState('');
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const given = new FormData(event.currentTarget as HTMLFormElement);
+    const text = (name: string): string => {
+      const value = given.get(name);
+      return typeof value === 'string' ? value : '';
+    };
+    const tags = text('tags')
+      .split(',')
+      .map((tag) => tag.trim())
+      .filter((tag) => tag !== '');
+    act(actionPath(id, 'notes'), { tags, note: text('note') })
+      .then(onDone)
+      .catch((error: unknown) =>
+        setProblem(error instanceof Error ? error.message : String(error)),
+      );
+  };
+  return (
+    <form class="notes" onSubmit={submit}>
+      <label>
+        {words.notes.tags} <input name="tags" defaultValue={notes.tags.join(', ')} />
+      </label>
+      <label>
+        {words.notes.note} <textarea name="note" rows={3} defaultValue={notes.note} />
+      </label>
+      {problem !== '' && <p class="problem">{problem}</p>}
+      <button type="submit">{words.notes.save}</button>{' '}
+      <button type="button" onClick={onDone}>
+        {words.notes.cancel}
+      </button>
+    </form>
   );
 }

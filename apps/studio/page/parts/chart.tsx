@@ -1,83 +1,128 @@
 /** Curves, drawn by uPlot. */
-import type { Curve } from '@trinity-rft/studio-api/interface';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import type { Range, RunCurve } from '../metrics.js';
 
-interface ChartProps {
-  readonly curves: readonly { readonly run: string; readonly curve: Curve }[];
-  readonly isLog: boolean;
-  /** Share of the value before that stays in the next, 0 to 0.99. */
-  readonly smoothing: number;
-  /** Of steps; undefined = all. */
-  readonly onZoom: (range: readonly [number, number] | undefined) => void;
+export interface ChartMark {
+  readonly x: number;
+  readonly colour: string;
 }
 
-const colours = ['#2a78d6', '#c4511f', '#2e8540', '#8a4fbf', '#a86a00'];
-const height = 360;
+export interface ChartProps {
+  readonly curves: readonly RunCurve[];
+  readonly marks?: readonly ChartMark[];
+  readonly isLog?: boolean;
+  /** In pixels. @default 360 */
+  readonly height?: number;
+  readonly xLabel: string;
+  readonly label: string;
+  /** Undefined = all. Without it, the chart is a small one that is only looked at. */
+  readonly onZoom?: (range: Range | undefined) => void;
+  /** The plot as it is drawn, to save it. */
+  readonly plot?: { current: uPlot | undefined };
+}
 
-export function Chart({ curves, isLog, smoothing, onZoom }: ChartProps) {
+export const colours = ['#2a78d6', '#c4511f', '#2e8540', '#8a4fbf', '#a86a00'] as const;
+export const colourOf = (run: number): string => colours[run % colours.length] ?? colours[0];
+
+export function Chart({ curves, marks = noMarks, isLog = false, label, ...rest }: ChartProps) {
+  const { height = 360, xLabel, onZoom, plot: outer } = rest;
   const place = useRef<HTMLDivElement>(null);
+  const inner = useRef<uPlot | undefined>(undefined);
+  const shownMarks = useRef(marks);
+  const data = useMemo(() => dataOf(curves, isLog), [curves, isLog]);
+  // A new plot only where its parts change: new values are put into the one that is there.
+  const runs = curves.map(({ run, curve }) => [run, curve.smoothed !== undefined]);
+  const parts = JSON.stringify([runs, isLog, height, xLabel]);
   useEffect(() => {
     const element = place.current;
     if (!element) return undefined;
-    const plot = draw(element, { curves, isLog, smoothing, onZoom });
+    const options = optionsOf({ curves, isLog, xLabel, onZoom }, element, height, shownMarks);
+    const plot = new uPlot(options, data, element);
+    inner.current = plot;
+    if (outer) outer.current = plot;
     const resize = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     resize.observe(element);
     return () => {
       resize.disconnect();
       plot.destroy();
+      inner.current = undefined;
     };
-  }, [curves, isLog, smoothing]);
-  const label = curves.map(({ run, curve }) => `${curve.name}, ${run}`).join('; ');
+  }, [parts]);
+  useEffect(() => {
+    shownMarks.current = marks;
+    inner.current?.setData(data);
+  }, [data, marks]);
   return <div ref={place} class="chart" role="img" aria-label={label} />;
 }
 
-function draw(element: HTMLElement, { curves, isLog, smoothing, onZoom }: ChartProps): uPlot {
+const noMarks: readonly ChartMark[] = [];
+
+function dataOf(curves: readonly RunCurve[], isLog: boolean): uPlot.AlignedData {
+  const tables = curves.flatMap(({ curve: { x, values, smoothed } }) =>
+    (smoothed === undefined ? [values] : [smoothed, values]).map((each): uPlot.AlignedData => [
+      [...x],
+      isLog ? each.map((value) => ((value ?? 0) <= 0 ? null : value)) : [...each],
+    ]),
+  );
+  return tables.length === 0 ? [[]] : uPlot.join(tables);
+}
+
+/** With smoothed values, those that were written stay behind them, pale. */
+function seriesOf(curves: readonly RunCurve[]): uPlot.Series[] {
+  return curves.flatMap(({ run, curve: { smoothed } }, i): uPlot.Series[] => {
+    const line = { label: run, stroke: colourOf(i), width: 2, spanGaps: true };
+    const pale = { label: `${run} ·`, stroke: `${colourOf(i)}55`, width: 1, spanGaps: true };
+    return smoothed === undefined ? [line] : [line, pale];
+  });
+}
+
+function optionsOf(
+  { curves, isLog = false, xLabel, onZoom }: Omit<ChartProps, 'label'>,
+  element: HTMLElement,
+  height: number,
+  marks: { readonly current: readonly ChartMark[] },
+): uPlot.Options {
   const ink = getComputedStyle(element).color;
   const axis: uPlot.Axis = { stroke: ink, grid: { stroke: '#8884' }, ticks: { stroke: '#8884' } };
-  const series = curves.flatMap(({ run }, i): uPlot.Series[] => {
-    const stroke = colours[i % colours.length] ?? '#888';
-    if (smoothing === 0) return [{ label: run, stroke, width: 2, spanGaps: true }];
-    return [
-      { label: run, stroke, width: 2, spanGaps: true },
-      { label: `${run}, as written`, stroke: `${stroke}55`, width: 1, spanGaps: true },
-    ];
-  });
-  const tables = curves.flatMap(({ curve }) => {
-    const values = curve.values.map((value) => (isLog && (value ?? 0) <= 0 ? null : value));
-    const smoothed: uPlot.AlignedData = [[...curve.steps], smooth(values, smoothing)];
-    const written: uPlot.AlignedData = [[...curve.steps], values];
-    return smoothing === 0 ? [smoothed] : [smoothed, written];
-  });
-  const options: uPlot.Options = {
+  return {
     width: element.clientWidth,
     height,
-    series: [{ label: 'step' }, ...series],
+    series: [{ label: xLabel }, ...seriesOf(curves)],
     axes: [axis, { ...axis, size: 70 }],
     scales: { x: { time: false }, y: { distr: isLog ? 3 : 1 } },
-    cursor: { drag: { x: true, y: false } },
+    legend: { show: onZoom !== undefined },
+    cursor: { drag: { x: onZoom !== undefined, y: false, setScale: false } },
     hooks: {
+      drawClear: [(plot) => drawMarks(plot, marks.current)],
       setSelect: [
         (plot) => {
           const { left, width } = plot.select;
-          if (width > 2) onZoom([plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x')]);
+          if (width <= 2) return;
+          onZoom?.([plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x')]);
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
         },
       ],
-      ready: [(plot) => plot.over.addEventListener('dblclick', () => onZoom(undefined))],
+      ready: [(plot) => plot.over.addEventListener('dblclick', () => onZoom?.(undefined))],
     },
   };
-  return new uPlot(options, tables.length === 0 ? [[]] : uPlot.join(tables), element);
 }
 
-/** Exponential mean, without the pull of the first value. */
-function smooth(values: readonly (number | null)[], share: number): (number | null)[] {
-  if (share === 0) return [...values];
-  let [sum, weight] = [0, 0];
-  return values.map((value) => {
-    if (value === null) return null;
-    sum = share * sum + (1 - share) * value;
-    weight = share * weight + (1 - share);
-    return sum / weight;
-  });
+/** Lines behind the curves. */
+function drawMarks(plot: uPlot, marks: readonly ChartMark[]): void {
+  const { ctx, bbox, scales } = plot;
+  const { min = -Infinity, max = Infinity } = scales['x'] ?? {};
+  ctx.save();
+  ctx.lineWidth = devicePixelRatio;
+  for (const { x, colour } of marks) {
+    if (x < (min ?? -Infinity) || x > (max ?? Infinity)) continue;
+    const left = plot.valToPos(x, 'x', true);
+    ctx.strokeStyle = colour;
+    ctx.beginPath();
+    ctx.moveTo(left, bbox.top);
+    ctx.lineTo(left, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
 }

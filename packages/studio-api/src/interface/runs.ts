@@ -20,7 +20,11 @@ export const runSummary = z.object({
   reward: z.number().optional().describe('Mean reward of the latest explore step.'),
   sparkline: z.array(numberOrNull).describe('Mean rewards from the first step to the latest.'),
   changedAt: z.number().describe('When something was last written, in milliseconds since 1970.'),
-  secondsPerStep: z.number().optional().describe('Mean over the latest train steps.'),
+  secondsPerStep: z.number().optional().describe('Mean over the latest steps.'),
+  steps: z
+    .object({ done: count, total: count })
+    .optional()
+    .describe('Explore steps, or train steps where only those are counted.'),
   failure: z.string().optional().describe('First line of failure.txt.'),
   rollouts: count.optional().describe('Recorded experiences; absent without a store.'),
   hasMetrics: z.boolean(),
@@ -31,6 +35,10 @@ export const runEvent = z.object({
   runs: z.array(runSummary).describe('Those that changed; all of them in the first event.'),
   gone: z.array(z.string()).describe('Ids of runs whose folders are not there any more.'),
 });
+
+export const runSettings = z
+  .record(z.string(), z.unknown())
+  .describe('By the path of the key, `buffer.batch_size`; empty if none were recorded.');
 
 export const runRoutes = {
   '/api/runs': {
@@ -43,6 +51,11 @@ export const runRoutes = {
     query: {},
     answer: runEvent,
     type: 'text/event-stream',
+  },
+  '/api/runs/{run}/settings': {
+    summary: 'The configuration of a run, without secrets, defaults included.',
+    query: {},
+    answer: runSettings,
   },
 } satisfies Routes;
 

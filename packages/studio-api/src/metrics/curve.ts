@@ -1,34 +1,62 @@
 /** Curves of metrics, with fewer points than were recorded where those are many. */
 import type { Curve } from '../interface/types.js';
-import type { MetricColumn, RoleTable } from './columns.js';
+import type { Axis, Position } from './axis.js';
+import type { Column } from './columns.js';
+import type { RoleLines } from './line-index.js';
 
 export interface CurveRange {
   readonly from?: number;
   readonly to?: number;
   /** At most so many. */
   readonly points: number;
+  /** Share of the value before that stays in the next; 0 = not smoothed. */
+  readonly smooth: number;
+}
+
+export interface CurveOf {
+  readonly lines: RoleLines;
+  readonly name: string;
+  readonly values: Column;
+  readonly axis: Axis;
+  readonly position: Position;
 }
 
 /** The points of a metric; of every share of them its smallest and its largest, in their order. */
 export function curveOf(
-  role: string,
-  { steps, lines }: RoleTable,
-  { name, values }: MetricColumn,
-  { from = -Infinity, to = Infinity, points }: CurveRange,
+  { lines: { role, steps }, name, values, axis, position }: CurveOf,
+  { from = -Infinity, to = Infinity, points, smooth }: CurveRange,
 ): Curve {
   const kept: number[] = [];
-  for (let line = 0; line < lines; line++) {
-    const step = steps.at(line);
-    if (step >= from && step <= to && !Number.isNaN(values.at(line))) kept.push(line);
+  for (let line = 0; line < values.length(); line++) {
+    const x = position(line);
+    if (x >= from && x <= to && !Number.isNaN(values.at(line))) kept.push(line);
   }
   const shown = kept.length <= points ? kept : extremes(kept, values.at, Math.floor(points / 2));
+  const smoothed = smooth === 0 ? undefined : smoothedOf(values, smooth);
   return {
     role,
     name,
+    axis,
+    x: shown.map(position),
     steps: shown.map(steps.at),
     values: shown.map((line) => finite(values.at(line))),
+    smoothed: smoothed && shown.map((line) => finite(smoothed[line] ?? Number.NaN)),
     points: kept.length,
   };
+}
+
+/** Exponential mean, without the pull of the first value; of all lines, so that zooming changes nothing. */
+function smoothedOf(values: Column, share: number): Float64Array {
+  const smoothed = new Float64Array(values.length()).fill(Number.NaN);
+  let [sum, weight] = [0, 0];
+  for (let line = 0; line < values.length(); line++) {
+    const value = values.at(line);
+    if (!Number.isFinite(value)) continue;
+    sum = share * sum + (1 - share) * value;
+    weight = share * weight + (1 - share);
+    smoothed[line] = sum / weight;
+  }
+  return smoothed;
 }
 
 function extremes(
@@ -53,13 +81,9 @@ function extremes(
 }
 
 /** Means of equal shares, from the first point to the last. */
-export function sparklineOf(
-  { lines }: RoleTable,
-  { values }: MetricColumn,
-  shares: number,
-): readonly (number | null)[] {
+export function sparklineOf(values: Column, shares: number): readonly (number | null)[] {
   const all: number[] = [];
-  for (let line = 0; line < lines; line++) {
+  for (let line = 0; line < values.length(); line++) {
     const value = values.at(line);
     if (!Number.isNaN(value)) all.push(value);
   }
@@ -76,9 +100,9 @@ export function sparklineOf(
 export const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
 /** `step,value` lines of all points. */
-export function csvOf({ steps, lines }: RoleTable, { name, values }: MetricColumn): string {
+export function csvOf({ steps }: RoleLines, name: string, values: Column): string {
   const rows = [`step,${quoted(name)}`];
-  for (let line = 0; line < lines; line++) {
+  for (let line = 0; line < values.length(); line++) {
     const value = values.at(line);
     if (!Number.isNaN(value)) rows.push(`${steps.at(line)},${value}`);
   }

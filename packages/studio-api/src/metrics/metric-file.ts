@@ -1,87 +1,151 @@
-/** `metrics.jsonl`, read once and then only what was appended to it. */
+/**
+ * `metrics.jsonl`. Where its lines are is known after one look at the file; values of a metric are
+ * read when somebody asks for them, and then only what was appended. So the memory that a run
+ * takes depends on what is looked at.
+ */
 import { open, stat } from 'node:fs/promises';
-import { addLine, createRoleTable, type RoleTable } from './columns.js';
+import { within } from '../shared/within.js';
+import { readLines } from './blocks.js';
+import { createColumn, type Column } from './columns.js';
+import { addToIndex, type LineIndex, type RoleLines } from './line-index.js';
+import { addToNames, type SeenMetrics } from './names.js';
+import { addValue, needleOf, type Wanted } from './scan.js';
 
 export interface MetricFile {
-  /** Reads what came since. A file that became shorter is read anew: a resumed run cuts it. */
+  /** Looks at what came since. A file that became shorter is read anew: a resumed run cuts it. */
   catchUp(): Promise<void>;
-  /** By role. */
-  readonly roles: ReadonlyMap<string, RoleTable>;
+  readonly roles: ReadonlyMap<string, RoleLines>;
+  /** Metrics of a role, one value per line of it; NaN where a line lacks one. */
+  columns(role: string, names: readonly string[]): Promise<readonly Column[]>;
+  /**
+   * Every metric. The first time, a large file takes seconds; what was found by then is there
+   * after `withinMs`, and the share of the file that it is from.
+   */
+  seen(withinMs: number): Promise<{ readonly metrics: SeenMetrics; readonly share: number }>;
 }
 
-const blockSize = 1 << 20;
-const newline = 0x0a;
+/** Of the columns that nobody asks for, the oldest are forgotten. */
+const mostColumns = 64;
+
+interface Content {
+  /** Up to here, lines are in the index. */
+  end: number;
+  inode: number;
+  readonly index: LineIndex;
+  readonly columns: Map<string, Column>;
+  readonly seen: SeenMetrics;
+  /** Up to here, metrics were seen. */
+  seenEnd: number;
+}
+
+const emptyContent = (inode: number): Content => ({
+  end: 0,
+  inode,
+  index: new Map(),
+  columns: new Map(),
+  seen: new Map(),
+  seenEnd: 0,
+});
 
 export function createMetricFile(file: string): MetricFile {
-  const roles = new Map<string, RoleTable>();
-  let [offset, inode] = [0, 0];
-  let reading: Promise<void> | undefined;
+  let content = emptyContent(0);
+  const oneAtATime = createQueue();
+  let looking: Promise<void> | undefined;
+  let seeing: Promise<void> | undefined;
 
-  const read = async (): Promise<void> => {
+  const look = async (): Promise<void> => {
     const found = await stat(file).catch(() => undefined);
     if (found === undefined) return;
-    if (found.size < offset || found.ino !== inode) {
-      roles.clear();
-      offset = 0;
-      inode = found.ino;
-    }
-    if (found.size > offset) offset = await readLines(file, offset, (line) => take(roles, line));
+    if (found.size < content.end || found.ino !== content.inode) content = emptyContent(found.ino);
+    if (found.size > content.end) await indexLines(file, content, found.size);
+  };
+  const catchUp = (): Promise<void> =>
+    (looking ??= oneAtATime(look).finally(() => (looking = undefined)));
+  const columns: MetricFile['columns'] = (role, names) =>
+    oneAtATime(async () => {
+      const lines = content.index.get(role);
+      if (!lines) return names.map(createColumn);
+      const wanted = names.map((name): Wanted => {
+        const key = `${role} ${name}`;
+        const values = content.columns.get(key) ?? createColumn();
+        content.columns.delete(key);
+        content.columns.set(key, values);
+        return { needle: needleOf(name), values };
+      });
+      await fill(file, lines, content.end, wanted);
+      for (const key of [...content.columns.keys()].slice(0, -mostColumns))
+        content.columns.delete(key);
+      return wanted.map(({ values }) => values);
+    });
+  const seen: MetricFile['seen'] = async (withinMs) => {
+    seeing ??= see(file, content).finally(() => (seeing = undefined));
+    await within(withinMs, seeing);
+    const { end, seenEnd } = content;
+    return { metrics: content.seen, share: end === 0 ? 1 : seenEnd / end };
   };
   return {
-    roles,
-    catchUp: () => (reading ??= read().finally(() => (reading = undefined))),
+    catchUp,
+    get roles() {
+      return content.index;
+    },
+    columns,
+    seen,
   };
 }
 
-interface Line {
-  readonly role: string;
-  readonly step: number;
-  readonly metrics: Readonly<Record<string, number | null>>;
-  readonly timing: Readonly<Record<string, number | null>>;
+/** Work on the same file in turns. */
+function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const next = last.then(work, work);
+    last = next;
+    return next;
+  };
 }
 
-/** A line that is no record is left out: the page shows the rest. */
-function take(roles: Map<string, RoleTable>, text: string): void {
-  let line: Partial<Line>;
-  try {
-    line = JSON.parse(text) as Partial<Line>;
-  } catch {
-    return;
-  }
-  const { role, step, metrics, timing } = line;
-  if (typeof role !== 'string' || typeof step !== 'number') return;
-  let table = roles.get(role);
-  if (!table) roles.set(role, (table = createRoleTable()));
-  addLine(table, step, { ...metrics, ...timing });
+async function indexLines(file: string, content: Content, size: number): Promise<void> {
+  await using handle = await open(file, 'r');
+  let blockAt = content.end;
+  await readLines(
+    handle,
+    [content.end, size],
+    (block, begin, end) => addToIndex(content.index, block, [begin, end], blockAt + begin),
+    (end) => {
+      content.end = end;
+      blockAt = end;
+    },
+  );
 }
 
-/** Whole lines from an offset on; returns where the first incomplete one begins. */
-async function readLines(
+/** Brings columns to the end of the lines; each begins where it is. */
+async function fill(
   file: string,
-  from: number,
-  onLine: (line: string) => void,
-): Promise<number> {
-  const handle = await open(file, 'r');
-  try {
-    let offset = from;
-    let rest = Buffer.alloc(0);
-    for (;;) {
-      const { bytesRead, buffer } = await handle.read(
-        Buffer.allocUnsafe(blockSize),
-        0,
-        blockSize,
-        offset + rest.length,
-      );
-      if (bytesRead === 0) return offset;
-      const bytes = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
-      const end = bytes.lastIndexOf(newline) + 1;
-      const lines = bytes.toString('utf8', 0, end).split('\n');
-      lines.pop();
-      lines.forEach(onLine);
-      offset += end;
-      rest = bytes.subarray(end);
-    }
-  } finally {
-    await handle.close();
-  }
+  { begins }: RoleLines,
+  end: number,
+  wanted: readonly Wanted[],
+): Promise<void> {
+  const from = Math.min(...wanted.map(({ values }) => values.length()));
+  if (from >= begins.length()) return;
+  await using handle = await open(file, 'r');
+  let line = from;
+  let blockAt = begins.at(from);
+  const take = (block: Buffer, begin: number, lineEnd: number): void => {
+    // A line of another role.
+    if (blockAt + begin !== begins.at(line)) return;
+    for (const each of wanted)
+      if (each.values.length() === line) addValue(each, block, begin, lineEnd);
+    line++;
+  };
+  await readLines(handle, [blockAt, end], take, (at) => (blockAt = at));
+}
+
+async function see(file: string, content: Content): Promise<void> {
+  if (content.seenEnd >= content.end) return;
+  await using handle = await open(file, 'r');
+  await readLines(
+    handle,
+    [content.seenEnd, content.end],
+    (block, begin, end) => addToNames(content.seen, block.toString('utf8', begin, end)),
+    (end) => (content.seenEnd = end),
+  );
 }

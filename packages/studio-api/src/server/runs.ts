@@ -4,11 +4,13 @@ import { streamSSE } from 'hono/streaming';
 import { runNotes } from '../interface/runs.js';
 import type { Catalogue } from '../runs/catalogue.js';
 import { writeNotes } from '../runs/notes.js';
+import { settingsOf } from '../runs/settings.js';
 import type { AddRoutes } from './api.js';
 
 export const addRuns: AddRoutes = (api) => {
   api.get('runs', async (context) => context.json(await api.catalogue.summaries()));
   api.get('events', (context) => streamEvents(context, api.catalogue));
+  api.ofRun('settings', async ({ place }, context) => context.json(await settingsOf(place.folder)));
   api.actOnRun('notes', runNotes, async ({ place }, given) => {
     await writeNotes(place.folder, given);
     return Response.json(given);

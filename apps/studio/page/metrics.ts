@@ -1,0 +1,116 @@
+/** Metrics of the runs that are shown, asked for again whenever a run changes. */
+import type { Curve, Marks, MetricInfo, MetricList } from '@trinity-rft/studio-api/interface';
+import { useEffect, useState } from 'preact/hooks';
+import { ask, runPath } from './api.js';
+import type { PageProps } from './place.js';
+import { texts } from './texts.js';
+
+/** So many can be told apart by colour. */
+export const mostRuns = 5;
+
+export type Axis = Curve['axis'];
+
+export const axisOf = (text: string | undefined): Axis =>
+  text !== undefined && text in texts.axes ? (text as Axis) : 'step';
+
+/** As it is named in addresses. */
+export const keyOf = ({ role, name }: Pick<MetricInfo, 'role' | 'name'>): string =>
+  `${role} ${name}`;
+
+/** Runs of the address, and a text that changes when one of them does. */
+export function shownRuns({ runs = [], place }: Pick<PageProps, 'runs' | 'place'>) {
+  const ids = place.runs.slice(0, mostRuns);
+  const version = ids.map((id) => runs.find((run) => run.id === id)?.changedAt ?? 0).join();
+  return { ids, version };
+}
+
+/** The answers for each run; a run that has none is left out. */
+function useOfRuns<T>(
+  ids: readonly string[],
+  path: (run: string) => string,
+  version: string,
+): readonly { readonly run: string; readonly answer: T }[] {
+  const [answers, setAnswers] = useState<readonly { run: string; answer: T }[]>([]);
+  const paths = ids.map(path);
+  useEffect(() => {
+    const left = new AbortController();
+    const asked = ids.map(async (run) => {
+      const answer = await ask<T>(path(run), left.signal).catch(() => undefined);
+      return answer === undefined ? [] : [{ run, answer }];
+    });
+    void Promise.all(asked).then((all) => left.signal.aborted || setAnswers(all.flat()));
+    return () => left.abort();
+  }, [paths.join('\n'), version]);
+  return answers;
+}
+
+export interface RunMetrics {
+  readonly run: string;
+  readonly metrics: readonly MetricInfo[];
+}
+
+const againMs = 500;
+
+/** All metrics of each run; those of a large file come bit by bit. */
+export function useMetrics(
+  ids: readonly string[],
+  version: string,
+): { readonly runs: readonly RunMetrics[]; readonly share: number } {
+  const [times, setTimes] = useState(0);
+  const lists = useOfRuns<MetricList>(ids, (run) => runPath(run, 'metrics'), `${version} ${times}`);
+  const share = Math.min(1, ...lists.map(({ answer }) => answer.share));
+  useEffect(() => {
+    if (share === 1) return undefined;
+    const timer = setTimeout(() => setTimes(times + 1), againMs);
+    return () => clearTimeout(timer);
+  }, [lists]);
+  return { runs: lists.map(({ run, answer: { metrics } }) => ({ run, metrics })), share };
+}
+
+/** Those of all runs, without repetition, by name. */
+export function allMetrics(runs: readonly RunMetrics[]): readonly MetricInfo[] {
+  const all = runs.toReversed().flatMap(({ metrics }) => metrics);
+  const byKey = new Map(all.map((metric) => [keyOf(metric), metric]));
+  return [...byKey.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+export type Range = readonly [from: number, to: number];
+
+export interface CurveQuery {
+  readonly role: string;
+  readonly name: string;
+  readonly axis: Axis;
+  readonly range?: Range | undefined;
+  readonly smooth?: number;
+  readonly points?: number;
+}
+
+export interface RunCurve {
+  readonly run: string;
+  readonly curve: Curve;
+}
+
+export function useCurves(
+  ids: readonly string[],
+  { role, name, axis, range, smooth, points = 2000 }: CurveQuery,
+  version: string,
+): readonly RunCurve[] {
+  const query = { role, name, axis, from: range?.[0], to: range?.[1], smooth, points };
+  const answers = useOfRuns<Curve>(ids, (run) => runPath(run, 'curve', query), version);
+  return answers.map(({ run, answer }) => ({ run, curve: answer }));
+}
+
+export interface RunMarks {
+  readonly run: string;
+  readonly marks: Marks;
+}
+
+export function useMarks(
+  ids: readonly string[],
+  role: string,
+  axis: Axis,
+  version: string,
+): readonly RunMarks[] {
+  const answers = useOfRuns<Marks>(ids, (run) => runPath(run, 'marks', { role, axis }), version);
+  return answers.map(({ run, answer }) => ({ run, marks: answer }));
+}

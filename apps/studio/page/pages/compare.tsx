@@ -1,0 +1,282 @@
+/** Two to five runs beside each other: curves, settings, latest numbers. */
+import type { MetricInfo, RunSettings } from '@trinity-rft/studio-api/interface';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { ask, runPath } from '../api.js';
+import { helpOf } from '../metric-help.js';
+import {
+  allMetrics,
+  axisOf,
+  keyOf,
+  shownRuns,
+  useCurves,
+  useMetrics,
+  type Axis,
+  type RunMetrics,
+} from '../metrics.js';
+import { numberText } from '../numbers.js';
+import { AxisChoice } from '../parts/axis-choice.js';
+import { Chart } from '../parts/chart.js';
+import { ChosenRuns } from '../parts/chosen-runs.js';
+import { addressOf, type PageProps, type Place } from '../place.js';
+import { texts } from '../texts.js';
+
+const { compare: words } = texts;
+
+export function Compare({ runs, place }: PageProps) {
+  const { ids, version } = shownRuns({ runs, place });
+  const { runs: lists } = useMetrics(ids, version);
+  if (ids.length < 2) return <p>{words.choose}</p>;
+  return (
+    <section aria-label={texts.pages.compare}>
+      <p class="about">{words.about}</p>
+      <ChosenRuns page="compare" ids={ids} place={place} />
+      <CurvesOfAll lists={lists} ids={ids} place={place} version={version} />
+      <Settings ids={ids} />
+      <Numbers lists={lists} place={place} />
+    </section>
+  );
+}
+
+/** Those that tell most about how a run goes, and all rewards of evaluations. */
+const telling = [
+  /^explorer rollout\/reward\/mean$/,
+  /^explorer eval\/.+\/reward\/mean@\d+$/,
+  /^explorer rollout\/response_tokens\/mean$/,
+  /^trainer actor\/(?:final_loss|entropy|grad_norm|ppo_kl)$/,
+  /^trainer sample\/staleness\/mean$/,
+] as const;
+const mostCharts = 8;
+
+interface CurvesOfAllProps {
+  readonly lists: readonly RunMetrics[];
+  readonly ids: readonly string[];
+  readonly place: Place;
+  readonly version: string;
+}
+
+function CurvesOfAll({ lists, ids, place, version }: CurvesOfAllProps) {
+  const metrics = useMemo(() => allMetrics(lists), [lists]);
+  const shown = telling
+    .flatMap((pattern) => metrics.filter((metric) => pattern.test(keyOf(metric))))
+    .slice(0, mostCharts);
+  return (
+    <>
+      <div class="controls">
+        <AxisChoice page="compare" place={place} />
+        <a href={addressOf('curves', place.runs, place.query)}>{words.allCurves}</a>
+      </div>
+      <div class="charts">
+        {shown.map((metric) => (
+          <SmallChart
+            key={keyOf(metric)}
+            metric={metric}
+            ids={ids}
+            axis={axisOf(place.query['axis'])}
+            place={place}
+            version={version}
+          />
+        ))}
+      </div>
+    </>
+  );
+}
+
+interface SmallChartProps extends Omit<CurvesOfAllProps, 'lists'> {
+  readonly metric: MetricInfo;
+  readonly axis: Axis;
+}
+
+function SmallChart({ metric, ids, axis, place, version }: SmallChartProps) {
+  const { role, name } = metric;
+  const curves = useCurves(ids, { role, name, axis, points: 400 }, version);
+  return (
+    <div>
+      <h3>
+        <a href={addressOf('curves', place.runs, { ...place.query, metric: keyOf(metric) })}>
+          {name}
+        </a>
+      </h3>
+      <Chart
+        curves={curves}
+        height={180}
+        xLabel={texts.axes[axis]}
+        label={texts.curves.chart(name, ids.join(', '))}
+      />
+    </div>
+  );
+}
+
+function useSettings(ids: readonly string[]): readonly RunSettings[] | undefined {
+  const [settings, setSettings] = useState<readonly RunSettings[]>();
+  useEffect(() => {
+    const left = new AbortController();
+    Promise.all(ids.map((run) => ask<RunSettings>(runPath(run, 'settings'), left.signal)))
+      .then(setSettings)
+      .catch(() => undefined);
+    return () => left.abort();
+  }, [ids.join('\n')]);
+  return settings;
+}
+
+const settingText = (value: unknown): string =>
+  value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
+
+function Settings({ ids }: { readonly ids: readonly string[] }) {
+  const settings = useSettings(ids);
+  const [showsAll, setShowsAll] = useState(false);
+  if (!settings || settings.length !== ids.length) return null;
+  const keys = [...new Set(settings.flatMap((each) => Object.keys(each)))].toSorted();
+  const rows = keys.map((key) => ({ key, cells: settings.map((each) => settingText(each[key])) }));
+  const different = rows.filter(({ cells }) => cells.some((cell) => cell !== cells[0]));
+  return (
+    <>
+      <h2>{words.settings}</h2>
+      {keys.length === 0 && <p>{words.noSettings}</p>}
+      {keys.length > 0 && (
+        <p class="controls">
+          {words.different(different.length, keys.length)}
+          <label>
+            <input
+              type="checkbox"
+              checked={showsAll}
+              onChange={({ currentTarget }) => setShowsAll(currentTarget.checked)}
+            />{' '}
+            {words.showAll}
+          </label>
+        </p>
+      )}
+      <RunTable
+        label={words.settings}
+        first={words.setting}
+        ids={ids}
+        rows={(showsAll ? rows : different).map(({ key, cells }) => ({
+          key,
+          name: key,
+          isApart: different.some((row) => row.key === key),
+          cells,
+        }))}
+      />
+    </>
+  );
+}
+
+interface NumbersProps {
+  readonly lists: readonly RunMetrics[];
+  readonly place: Place;
+}
+
+function Numbers({ lists, place }: NumbersProps) {
+  const [search, setSearch] = useState('');
+  const metrics = useMemo(() => allMetrics(lists), [lists]);
+  const found = metrics.filter(({ name }) => isShown(name, search));
+  return (
+    <>
+      <h2>{words.numbers}</h2>
+      <p class="about">{words.aboutNumbers}</p>
+      <label>
+        {texts.curves.search}{' '}
+        <input
+          type="search"
+          value={search}
+          onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+        />
+      </label>
+      <RunTable
+        label={words.numbers}
+        first={words.metric}
+        ids={lists.map(({ run }) => run)}
+        rows={found.map((metric) => ({
+          key: keyOf(metric),
+          name: metric.name,
+          href: addressOf('curves', place.runs, { ...place.query, metric: keyOf(metric) }),
+          title: helpOf(metric.name).text,
+          ...numbersOf(metric, lists),
+        }))}
+      />
+    </>
+  );
+}
+
+/** Ends and deviations are beside their mean; they are shown to those who look for them. */
+const isShown = (name: string, search: string): boolean =>
+  search === ''
+    ? !/\/(?:max|min|std|ci95_low|ci95_high|std@\d+)$/.test(name)
+    : name.toLowerCase().includes(search.toLowerCase());
+
+interface Interval {
+  readonly mean: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+/** An evaluation says its own interval; other metrics have that of their latest values. */
+function intervalOf(metric: MetricInfo, { metrics }: RunMetrics): Interval | undefined {
+  const named = (name: string) =>
+    metrics.find((each) => each.role === metric.role && each.name === name);
+  const found = named(metric.name);
+  if (!found) return undefined;
+  const [low, high] = [named(`${metric.name}/ci95_low`), named(`${metric.name}/ci95_high`)];
+  return low && high ? { mean: found.last, low: low.last, high: high.last } : found.recent;
+}
+
+function numbersOf(metric: MetricInfo, lists: readonly RunMetrics[]) {
+  const intervals = lists.map((list) => intervalOf(metric, list));
+  const known = intervals.filter((each) => each?.low !== null && each?.high !== null);
+  const isApart = known.some((one) =>
+    known.some((other) => one && other && (one.low ?? 0) > (other.high ?? 0)),
+  );
+  return { cells: intervals.map(intervalText), isApart };
+}
+
+function intervalText(interval: Interval | undefined): string {
+  if (!interval) return '–';
+  const { mean, low, high } = interval;
+  if (low === null || high === null || low === high) return numberText(mean);
+  return `${numberText(mean)} [${numberText(low)}, ${numberText(high)}]`;
+}
+
+interface RunTableProps {
+  readonly label: string;
+  readonly first: string;
+  readonly ids: readonly string[];
+  readonly rows: readonly {
+    readonly key: string;
+    readonly name: string;
+    readonly href?: string;
+    readonly title?: string;
+    readonly isApart: boolean;
+    readonly cells: readonly string[];
+  }[];
+}
+
+function RunTable({ label, first, ids, rows }: RunTableProps) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={label}>
+      <table class="compared">
+        <thead>
+          <tr>
+            <th scope="col">{first}</th>
+            {ids.map((id) => (
+              <th key={id} scope="col">
+                {id}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ key, name, href, title, isApart, cells }) => (
+            <tr key={key} class={isApart ? 'apart' : undefined}>
+              <th scope="row" title={title}>
+                {href === undefined ? name : <a href={href}>{name}</a>}
+                {isApart && <span class="hidden"> {words.apart}</span>}
+              </th>
+              {cells.map((cell, i) => (
+                <td key={i}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

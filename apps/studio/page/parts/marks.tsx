@@ -1,0 +1,100 @@
+/** What happened in the runs: which kinds are drawn, and all of them as a table. */
+import type { Mark } from '@trinity-rft/studio-api/interface';
+import type { RunMarks } from '../metrics.js';
+import { numberText } from '../numbers.js';
+import { texts } from '../texts.js';
+import type { ChartMark } from './chart.js';
+
+const { marks: words } = texts;
+
+export type Kind = Mark['kind'];
+
+const colours: Readonly<Record<Kind, string>> = {
+  checkpoint: '#8a8f98',
+  weights: '#2a78d633',
+  evaluation: '#2e8540',
+  restart: '#c77700',
+  failure: '#c0392b',
+};
+export const allKinds = Object.keys(colours) as readonly Kind[];
+
+export const chartMarks = (
+  runs: readonly RunMarks[],
+  kinds: readonly Kind[],
+): readonly ChartMark[] =>
+  runs
+    .flatMap(({ marks }) => marks.marks)
+    .filter(({ kind }) => kinds.includes(kind))
+    .map(({ kind, x }) => ({ x, colour: colours[kind] }));
+
+interface MarkChoiceProps {
+  readonly marks: readonly RunMarks[];
+  readonly chosen: readonly Kind[];
+  readonly onChange: (kinds: readonly Kind[]) => void;
+}
+
+export function MarkChoice({ marks, chosen, onChange }: MarkChoiceProps) {
+  const count = (kind: Kind): number =>
+    marks.reduce((sum, { marks: { counts } }) => sum + (counts[kind] ?? 0), 0);
+  const there = allKinds.filter((kind) => count(kind) > 0);
+  if (there.length === 0) return null;
+  return (
+    <fieldset class="controls marks">
+      <legend>{words.title}</legend>
+      {there.map((kind) => (
+        <label key={kind}>
+          <input
+            type="checkbox"
+            checked={chosen.includes(kind)}
+            onChange={() =>
+              onChange(
+                chosen.includes(kind) ? chosen.filter((each) => each !== kind) : [...chosen, kind],
+              )
+            }
+          />{' '}
+          <span class="swatch" style={{ '--colour': colours[kind].slice(0, 7) }} />{' '}
+          {words.kinds[kind]} ({count(kind)})
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface MarkTableProps {
+  readonly marks: readonly RunMarks[];
+  /** What the numbers of the axis are. */
+  readonly axis: string;
+}
+
+export function MarkTable({ marks, axis }: MarkTableProps) {
+  const all = marks.flatMap(({ run, marks: { marks: ofRun } }) =>
+    ofRun.map((mark) => ({ run, ...mark })),
+  );
+  if (all.length === 0) return null;
+  return (
+    <details>
+      <summary>{words.all}</summary>
+      <table>
+        <thead>
+          <tr>
+            {[axis, words.kind, words.text, texts.runs.columns.name].map((label) => (
+              <th key={label} scope="col">
+                {label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {all.map(({ run, kind, x, text }, i) => (
+            <tr key={i}>
+              <td>{numberText(x)}</td>
+              <td>{words.kinds[kind]}</td>
+              <td>{kind === 'restart' || kind === 'failure' ? text : words.version(text)}</td>
+              <td>{run}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}

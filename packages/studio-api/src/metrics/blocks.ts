@@ -1,0 +1,47 @@
+/** A file of lines, read in blocks. */
+import type { FileHandle } from 'node:fs/promises';
+
+const blockSize = 1 << 20;
+const newline = 0x0a;
+
+/** A line in a block: `[begin, end)`, without its end of line. */
+export type OnLine = (block: Buffer, begin: number, end: number) => void;
+
+/**
+ * Calls back with every whole line of `[from, to)`; `onBlock` follows each block with the place in
+ * the file where its last whole line ends. Returns that of the last one. Between blocks, others get their turn.
+ */
+export async function readLines(
+  file: FileHandle,
+  [from, to]: readonly [from: number, to: number],
+  onLine: OnLine,
+  onBlock: (end: number) => void = () => undefined,
+): Promise<number> {
+  let block = Buffer.allocUnsafe(Math.min(blockSize, to - from));
+  let [offset, kept] = [from, 0];
+  while (offset + kept < to) {
+    const wanted = Math.min(block.length - kept, to - offset - kept);
+    const { bytesRead } = await file.read(block, kept, wanted, offset + kept);
+    if (bytesRead === 0) break;
+    const filled = kept + bytesRead;
+    const used = eachLine(block.subarray(0, filled), onLine);
+    block.copyWithin(0, used, filled);
+    offset += used;
+    kept = filled - used;
+    onBlock(offset);
+    // A line that is longer than the block.
+    if (kept === block.length) block = Buffer.concat([block], block.length * 2);
+  }
+  return offset;
+}
+
+/** Returns where the last whole line ends. */
+function eachLine(block: Buffer, onLine: OnLine): number {
+  let begin = 0;
+  for (;;) {
+    const end = block.indexOf(newline, begin);
+    if (end === -1) return begin;
+    onLine(block, begin, end);
+    begin = end + 1;
+  }
+}

@@ -1,0 +1,47 @@
+/** Which lines a role has, where they are, and of which step: found without reading their metrics. */
+import { createColumn, type Column } from './columns.js';
+
+/** The lines of one role, in their order. */
+export interface RoleLines {
+  readonly role: string;
+  readonly steps: Column;
+  /** Places in the file. */
+  readonly begins: Column;
+}
+
+export type LineIndex = Map<string, RoleLines>;
+
+/** As `trinity` writes them; others are parsed as a whole. */
+const usual = /^\{"role":"(\w+)","step":(\d+),/;
+const prefixLength = 80;
+
+/** A line that is no record is left out: the page shows the rest. */
+export function addToIndex(
+  index: LineIndex,
+  block: Buffer,
+  [begin, end]: readonly [number, number],
+  place: number,
+): void {
+  const prefix = block.toString('latin1', begin, Math.min(end, begin + prefixLength));
+  const known = block[end - 1] === 0x7d ? usual.exec(prefix) : undefined;
+  const [role, step] = known
+    ? [known[1] ?? '', Number(known[2])]
+    : parsed(block.toString('utf8', begin, end));
+  if (typeof role !== 'string' || typeof step !== 'number') return;
+  let lines = index.get(role);
+  if (!lines) {
+    lines = { role, steps: createColumn(), begins: createColumn() };
+    index.set(role, lines);
+  }
+  lines.steps.push(step);
+  lines.begins.push(place);
+}
+
+function parsed(text: string): readonly [unknown, unknown] {
+  try {
+    const { role, step } = JSON.parse(text) as { readonly role?: unknown; readonly step?: unknown };
+    return [role, step];
+  } catch {
+    return [undefined, undefined];
+  }
+}

@@ -1,0 +1,74 @@
+/** Which metrics a file has, and their latest values. */
+
+/** So many of the latest values are kept, for their mean. */
+export const recentLength = 20;
+
+export interface SeenMetric {
+  readonly role: string;
+  readonly name: string;
+  points: number;
+  last: number;
+  readonly recent: number[];
+}
+
+export type SeenMetrics = Map<string, SeenMetric>;
+
+interface Line {
+  readonly role: string;
+  readonly metrics: Readonly<Record<string, number | null>>;
+  readonly timing: Readonly<Record<string, number | null>>;
+}
+
+export function addToNames(seen: SeenMetrics, text: string): void {
+  let line: Partial<Line>;
+  try {
+    line = JSON.parse(text) as Partial<Line>;
+  } catch {
+    return;
+  }
+  const { role, metrics, timing } = line;
+  if (typeof role !== 'string') return;
+  for (const values of [metrics, timing])
+    for (const name in values) {
+      const value = values[name];
+      if (typeof value === 'number') addOne(seen, role, name, value);
+    }
+}
+
+function addOne(seen: SeenMetrics, role: string, name: string, value: number): void {
+  const key = `${role} ${name}`;
+  let metric = seen.get(key);
+  if (!metric) {
+    metric = { role, name, points: 0, last: value, recent: [] };
+    seen.set(key, metric);
+  }
+  metric.recent[metric.points % recentLength] = value;
+  metric.points++;
+  metric.last = value;
+}
+
+interface RecentMean {
+  readonly mean: number;
+  /** 95 % interval of the mean, as if the values did not depend on each other; NaN for one value. */
+  readonly low: number;
+  readonly high: number;
+}
+
+export function recentMean({ recent }: SeenMetric): RecentMean {
+  const count = recent.length;
+  const mean = recent.reduce((sum, value) => sum + value, 0) / count;
+  if (count < 2) return { mean, low: Number.NaN, high: Number.NaN };
+  const squares = recent.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  const half = quantile(count - 1) * Math.sqrt(squares / (count - 1) / count);
+  return { mean, low: mean - half, high: mean + half };
+}
+
+/** The 97.5 % quantile of Student's t; Abramowitz and Stegun 26.7.5, exact below four degrees. */
+function quantile(degrees: number): number {
+  const exact = [12.706, 4.303, 3.182][degrees - 1];
+  if (exact !== undefined) return exact;
+  const z = 1.95996;
+  return (
+    z + (z ** 3 + z) / (4 * degrees) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * degrees ** 2)
+  );
+}

@@ -1,0 +1,34 @@
+/** The values of some metrics in lines of JSON, found without parsing the rest of them. */
+import type { Column } from './columns.js';
+
+/** One metric of a role. */
+export interface Wanted {
+  readonly needle: Buffer;
+  readonly values: Column;
+}
+
+/** As it stands in a line. */
+export const needleOf = (name: string): Buffer => Buffer.from(`${JSON.stringify(name)}:`);
+
+const [comma, brace, backslash] = [0x2c, 0x7d, 0x5c];
+
+/** Adds the value in the line `[begin, end)` to its column. */
+export function addValue(
+  { needle, values }: Wanted,
+  block: Buffer,
+  begin: number,
+  end: number,
+): void {
+  const line = block.subarray(begin, end);
+  let found = line.indexOf(needle);
+  // The end of another name that has a quotation mark in it.
+  while (found > 0 && line[found - 1] === backslash) found = line.indexOf(needle, found + 1);
+  values.push(found === -1 ? Number.NaN : numberAt(line, found + needle.length));
+}
+
+function numberAt(line: Buffer, begin: number): number {
+  let end = begin;
+  while (end < line.length && line[end] !== comma && line[end] !== brace) end++;
+  const text = line.toString('latin1', begin, end).trim();
+  return text === 'null' || text === '' ? Number.NaN : Number(text);
+}

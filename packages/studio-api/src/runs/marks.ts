@@ -1,0 +1,153 @@
+/** What happened in a run, where on the axis of a role. */
+import { open, readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Mark, Marks } from '../interface/types.js';
+import { firstFrom, positionsOf, versionsOf, type Axis, type Position } from '../metrics/axis.js';
+import type { RoleLines } from '../metrics/line-index.js';
+import type { MetricFile } from '../metrics/metric-file.js';
+import type { RunPlace } from './place.js';
+
+interface Event {
+  readonly kind: Mark['kind'];
+  /** Of the role that is looked at. */
+  readonly line: number;
+  readonly text: string;
+}
+
+interface Looked {
+  readonly lines: RoleLines;
+  readonly metrics: MetricFile;
+  /** The line from which on the weights of a train step are in use. */
+  readonly lineOfTrainStep: (step: number) => number;
+}
+
+/** Of each kind, so many are shown. */
+const mostOfKind = 200;
+
+export async function marksOf(
+  { folder }: RunPlace,
+  metrics: MetricFile,
+  lines: RoleLines,
+  axis: Axis,
+): Promise<Marks> {
+  const version = await versionsOf(metrics, lines);
+  const count = lines.steps.length();
+  const reached: Position = lines.role === 'trainer' ? lines.steps.at : version;
+  const lineOfTrainStep = (step: number): number =>
+    firstFrom(count, (line) => reached(line) >= step);
+  const looked: Looked = { lines, metrics, lineOfTrainStep };
+  const events = await Promise.all([
+    checkpoints(folder, looked),
+    weightUpdates(looked, version),
+    evaluations(looked),
+    restarts(folder, looked),
+    failure(folder, count),
+  ]);
+  const position = await positionsOf(metrics, lines, axis);
+  return {
+    marks: events.flatMap((ofKind) =>
+      thinned(ofKind).flatMap(({ kind, line, text }) => {
+        const x = position(Math.min(line, count - 1));
+        return Number.isFinite(x) ? [{ kind, x, text }] : [];
+      }),
+    ),
+    counts: Object.fromEntries(
+      events.flatMap((ofKind) => ofKind.slice(0, 1).map(({ kind }) => [kind, ofKind.length])),
+    ),
+  };
+}
+
+const thinned = (events: readonly Event[]): readonly Event[] => {
+  const every = Math.ceil(events.length / mostOfKind);
+  return every <= 1 ? events : events.filter((_, i) => i % every === 0);
+};
+
+/** Those that are there, and those that a later one has replaced: writing one takes time. */
+async function checkpoints(
+  folder: string,
+  { metrics, lineOfTrainStep }: Looked,
+): Promise<readonly Event[]> {
+  const names = await readdir(folder).catch(() => []);
+  const there = names.flatMap((name) => /^global_step_(\d+)$/.exec(name)?.[1] ?? []).map(Number);
+  const trainer = metrics.roles.get('trainer');
+  const [saving] = await metrics.columns('trainer', ['time/save_checkpoint']);
+  const steps = new Set(there);
+  for (let line = 1; trainer && saving && line < saving.length(); line++)
+    if (!Number.isNaN(saving.at(line))) steps.add(trainer.steps.at(line - 1));
+  return [...steps]
+    .toSorted((a, b) => a - b)
+    .map((step) => ({ kind: 'checkpoint', line: lineOfTrainStep(step), text: `${step}` }));
+}
+
+async function weightUpdates(
+  { lines, metrics, lineOfTrainStep }: Looked,
+  version: Position,
+): Promise<readonly Event[]> {
+  const explorer = metrics.roles.get('explorer');
+  if (!explorer) return [];
+  const versions = lines.role === 'explorer' ? version : await versionsOf(metrics, explorer);
+  const events: Event[] = [];
+  let before = Number.NaN;
+  for (let line = 0; line < explorer.steps.length(); line++) {
+    const now = versions(line);
+    if (Number.isNaN(now)) continue;
+    if (now > before)
+      events.push({
+        kind: 'weights',
+        line: lines.role === 'explorer' ? line : lineOfTrainStep(now),
+        text: `${now}`,
+      });
+    before = now;
+  }
+  return events;
+}
+
+async function evaluations({ lines, metrics, lineOfTrainStep }: Looked): Promise<readonly Event[]> {
+  const explorer = metrics.roles.get('explorer');
+  const [took, versions] = await metrics.columns('explorer', ['time/eval', 'eval/model_version']);
+  const events: Event[] = [];
+  for (let line = 0; explorer && line < explorer.steps.length(); line++) {
+    if (Number.isNaN(took?.at(line) ?? Number.NaN)) continue;
+    const version = versions?.at(line) ?? 0;
+    const at = lines.role === 'explorer' ? line : lineOfTrainStep(version);
+    events.push({ kind: 'evaluation', line: at, text: `${version}` });
+  }
+  return events;
+}
+
+const logShare = 1 << 20;
+
+/** A process that goes on with a run says so in its log. */
+async function restarts(
+  folder: string,
+  { lines, lineOfTrainStep }: Looked,
+): Promise<readonly Event[]> {
+  const log = await endOf(path.join(folder, 'log', 'trinity.log'));
+  const said = log.matchAll(
+    /^\w+ +(\S+) Resumes at (?:explore step (\d+) and )?train step (\d+)\./gm,
+  );
+  return [...said].map(([, at = '', explore, train]) => ({
+    kind: 'restart',
+    line:
+      lines.role === 'explorer' && explore !== undefined
+        ? firstFrom(lines.steps.length(), (line) => lines.steps.at(line) >= Number(explore))
+        : lineOfTrainStep(Number(train)),
+    text: at,
+  }));
+}
+
+async function failure(folder: string, count: number): Promise<readonly Event[]> {
+  const text = await readFile(path.join(folder, 'failure.txt'), 'utf8').catch(() => undefined);
+  if (text === undefined) return [];
+  return [{ kind: 'failure', line: count - 1, text: text.split('\n')[0] ?? '' }];
+}
+
+async function endOf(file: string): Promise<string> {
+  const handle = await open(file, 'r').catch(() => undefined);
+  if (!handle) return '';
+  await using log = handle;
+  const { size } = await log.stat();
+  const length = Math.min(size, logShare);
+  const { buffer } = await log.read(Buffer.alloc(length), 0, length, size - length);
+  return buffer.toString('utf8');
+}

@@ -1,0 +1,39 @@
+/** The configuration that a run was last started with: `settings.json` of its job. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { RunSettings } from '../interface/types.js';
+
+interface Recorded {
+  readonly jobDirectory: string;
+  readonly stages: readonly RunSettings[];
+}
+
+/** Without secrets, which are not recorded. Empty if nothing was recorded. */
+export async function settingsOf(folder: string): Promise<RunSettings> {
+  // A stage of a run is a folder in that of the run.
+  const recorded = (await read(folder)) ?? (await read(path.dirname(folder)));
+  if (!recorded) return {};
+  const { stages, jobDirectory } = recorded;
+  const stage =
+    stages.length === 1
+      ? stages[0]
+      : stages.find(({ stage_name: name }) => name === path.basename(folder));
+  return Object.fromEntries(
+    Object.entries(stage ?? {}).map(([key, value]) => [key, fromFolder(jobDirectory, value)]),
+  );
+}
+
+/** Two runs of one project differ in their folders, which is no difference. */
+const fromFolder = (folder: string, value: unknown): unknown =>
+  typeof value === 'string' && path.isAbsolute(value) ? path.relative(folder, value) : value;
+
+async function read(folder: string): Promise<Recorded | undefined> {
+  const text = await readFile(path.join(folder, 'settings.json'), 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  try {
+    const recorded = JSON.parse(text) as Partial<Recorded> | null;
+    return Array.isArray(recorded?.stages) ? (recorded as Recorded) : undefined;
+  } catch {
+    return undefined;
+  }
+}

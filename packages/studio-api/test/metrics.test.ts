@@ -1,0 +1,143 @@
+/** Curves over every axis, what happened in a run, and files as runs leave them. */
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openStudio, type Studio } from '../src/index.js';
+import type { Curve, Marks, MetricList, RunSummary } from '../src/interface/index.js';
+
+type Numbers = Readonly<Record<string, number | null>>;
+
+const line = (role: string, step: number, metrics: Numbers, timing: Numbers = {}): string =>
+  `${JSON.stringify({ role, step, metrics, timing })}\n`;
+
+/** Three explore steps and an evaluation; two train steps of 100 tokens and 2 seconds. */
+const lines = [
+  line('explorer', 0, { 'eval/x/reward': 0.1, 'eval/model_version': 0 }, { 'time/eval': 5 }),
+  line('explorer', 1, { reward: 1, 'rollout/model_version': 0 }, { 'time/wait_explore_step': 1 }),
+  line('trainer', 1, { loss: 3 }, { 'time/step': 2, 'perf/total_num_tokens': 100 }),
+  line('explorer', 2, { reward: 2, 'rollout/model_version': 1 }, { 'time/wait_explore_step': 1 }),
+  line(
+    'trainer',
+    2,
+    { loss: null, 'odd"loss': 7 },
+    { 'time/step': 2, 'perf/total_num_tokens': 100, 'time/save_checkpoint': 0.1 },
+  ),
+  line('explorer', 3, { reward: 3, 'rollout/model_version': 2 }, { 'time/wait_explore_step': 1 }),
+];
+
+let root: string;
+let folder: string;
+let file: string;
+let studio: Studio;
+
+async function ask<T>(name: string, query: Readonly<Record<string, string>> = {}): Promise<T> {
+  const address = new URL(`api/${name}?${new URLSearchParams(query).toString()}`, studio.url);
+  const headers = { authorization: `Bearer ${studio.key}` };
+  return (await (await fetch(address, { headers })).json()) as T;
+}
+const curve = (role: string, name: string, axis = 'step'): Promise<Curve> =>
+  ask('runs/job%2Fgrpo/curve', { role, name, axis });
+
+beforeEach(async () => {
+  root = mkdtempSync(path.join(tmpdir(), 'trinity-studio-'));
+  folder = path.join(root, 'job', 'grpo');
+  file = path.join(folder, 'monitor', 'metrics.jsonl');
+  mkdirSync(path.dirname(file), { recursive: true });
+  mkdirSync(path.join(folder, 'log'));
+  writeFileSync(file, lines.join(''));
+  studio = await openStudio({ runs: root });
+});
+afterEach(async () => {
+  await studio.close();
+  rmSync(root, { recursive: true });
+});
+
+describe('curves', () => {
+  it.each([
+    ['explorer', 'reward', 'step', [1, 2, 3]],
+    ['explorer', 'reward', 'time', [6, 7, 8]],
+    ['explorer', 'reward', 'tokens', [0, 100, 200]],
+    ['trainer', 'loss', 'time', [2]],
+    ['trainer', 'odd"loss', 'tokens', [200]],
+  ])('of %s %s over %s', async (role, name, axis, x) => {
+    expect(await curve(role, name, axis)).toMatchObject({ axis, x, points: x.length });
+  });
+
+  it('begin anew where a resumed run has cut its file', async () => {
+    expect(await curve('explorer', 'reward')).toMatchObject({ values: [1, 2, 3] });
+    writeFileSync(file, lines.slice(0, 3).join(''));
+    appendFileSync(file, line('explorer', 2, { reward: 9 }));
+    expect(await curve('explorer', 'reward')).toMatchObject({ x: [1, 2], values: [1, 9] });
+  });
+
+  it('of lines that other programs wrote, torn lines and lines longer than a block', async () => {
+    const long = Object.fromEntries(Array.from({ length: 70_000 }, (_, i) => [`metric/${i}`, i]));
+    const other = '{ "step": 5, "role": "explorer", "metrics": { "reward" : 4, "more": 5 } }\n';
+    appendFileSync(
+      file,
+      `{"role":"expl\n[]\n${line('explorer', 4, { ...long, reward: 8 })}${other}`,
+    );
+    expect(await curve('explorer', 'reward')).toMatchObject({ values: [1, 2, 3, 8] });
+    expect(await curve('explorer', 'more')).toMatchObject({ x: [5], values: [5] });
+    const { metrics } = await ask<MetricList>('runs/job%2Fgrpo/metrics');
+    expect(metrics.find(({ name }) => name === 'metric/69999')).toMatchObject({ last: 69_999 });
+  });
+
+  it('are smoothed over all points, also where only some are asked for', async () => {
+    const query = { role: 'explorer', name: 'reward', smooth: '0.5', from: '2' };
+    const { values, smoothed } = await ask<Curve>('runs/job%2Fgrpo/curve', query);
+    expect(values).toEqual([2, 3]);
+    expect(smoothed).toEqual([(0.25 + 1) / 0.75, (0.125 + 0.5 + 1.5) / 0.875]);
+  });
+
+  it('come with means of their latest values and intervals', async () => {
+    const { metrics } = await ask<MetricList>('runs/job%2Fgrpo/metrics');
+    const { recent } = metrics.find(({ name }) => name === 'reward') ?? {};
+    expect(recent).toMatchObject({ mean: 2, count: 3 });
+    // 2 -+ t(0.975, 2) / sqrt(3)
+    expect(recent?.low).toBeCloseTo(2 - 4.303 / Math.sqrt(3), 3);
+  });
+});
+
+describe('what happened', () => {
+  it('is marked on the axis of the role', async () => {
+    mkdirSync(path.join(folder, 'global_step_2'));
+    writeFileSync(path.join(folder, 'failure.txt'), 'EngineError: <b>gone</b>\n  at x.ts\n');
+    writeFileSync(
+      path.join(folder, 'log', 'trinity.log'),
+      'INFO  2026-11-22T18:30:43.918Z Resumes at explore step 2 and train step 1.\n',
+    );
+    const marks = (role: string, axis: string): Promise<Marks> =>
+      ask('runs/job%2Fgrpo/marks', { role, axis });
+    expect((await marks('explorer', 'step')).marks).toEqual([
+      { kind: 'checkpoint', x: 2, text: '1' },
+      { kind: 'checkpoint', x: 3, text: '2' },
+      { kind: 'weights', x: 2, text: '1' },
+      { kind: 'weights', x: 3, text: '2' },
+      { kind: 'evaluation', x: 0, text: '0' },
+      { kind: 'restart', x: 2, text: '2026-11-22T18:30:43.918Z' },
+      { kind: 'failure', x: 3, text: 'EngineError: <b>gone</b>' },
+    ]);
+    const { marks: ofTrainer, counts } = await marks('trainer', 'time');
+    expect(ofTrainer.filter(({ kind }) => kind === 'checkpoint')).toMatchObject([
+      { x: 2, text: '1' },
+      { x: 4, text: '2' },
+    ]);
+    expect(counts).toEqual({ checkpoint: 2, weights: 2, evaluation: 1, restart: 1, failure: 1 });
+  });
+});
+
+describe('how far a run is', () => {
+  it('follows from its settings, which are without the folder of the project', async () => {
+    const stages = [
+      { stage_name: 'warmup', mode: 'train', 'buffer.total_steps': 400 },
+      { stage_name: 'grpo', mode: 'both', 'buffer.total_steps': 12, path: `${root}/job/x` },
+    ];
+    const settings = { jobDirectory: path.join(root, 'job'), stages };
+    writeFileSync(path.join(root, 'job', 'settings.json'), JSON.stringify(settings));
+    const [run] = await ask<RunSummary[]>('runs');
+    expect(run).toMatchObject({ steps: { done: 3, total: 12 }, secondsPerStep: 1 });
+    expect(await ask('runs/job%2Fgrpo/settings')).toMatchObject({ mode: 'both', path: 'x' });
+  });
+});
