@@ -66,7 +66,10 @@ describe('an adapter of PEFT', () => {
     const gradientScale = clipScale(globalNorm(gradient), optimizer.clipGradNorm);
     const state = blankOptimizer(adapters.specs, 0);
     for (let i = 0; i < optimizer.steps; i++)
-      await adapters.update(gradient, state, { ...optimizer, gradientScale });
+      await adapters.update({ flat: gradient, take: () => gradient }, state, {
+        ...optimizer,
+        gradientScale,
+      });
     const stepped = adapters.specs.map(({ name, offset, size }) => ({
       name,
       error: distance(adapters.flat.subarray(offset, offset + size), numbers(`stepped.${name}`)),

@@ -58,6 +58,7 @@ export class ValueTrainer extends GraphTrainer<GraphKind> {
 function valueHead(config: ModelConfig): TrainingHead<GraphKind> {
   return {
     chunks: 1,
+    isLanguageModel: false,
     graph: (kind, { parts }) =>
       kind === 'values' ? valueGraph(config, parts) : valueGradientGraph(config),
     inputs: () => ({}),

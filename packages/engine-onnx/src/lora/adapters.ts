@@ -5,15 +5,22 @@
 import { Tensor, type InferenceSession } from 'onnxruntime-node';
 
 import type { ModelConfig } from '../model/config.js';
+import type { LayerAdapters } from '../model/layer-graphs.js';
 import type { ParameterSpec } from '../model/parameters.js';
 import type { TrainingGraphOptions } from '../model/training-graphs.js';
 import type { Feeds, WeightBuffers, WeightLease } from '../model/weights.js';
 import { createSession } from '../runtime/session.js';
 import { adamW, type AdamWOptions, type OptimizerState } from '../train/adamw.js';
-import { GradientSum } from '../train/gradient.js';
+import { GradientSum, type SummedGradient } from '../train/gradient.js';
 import type { Trainable } from '../train/trainable.js';
 import { adapterGradientGraph, mergeGraph } from './graphs.js';
-import { adapterSpecs, adapterTargets, type AdapterPlan, type AdapterTarget } from './plan.js';
+import {
+  adapterScale,
+  adapterSpecs,
+  adapterTargets,
+  type AdapterPlan,
+  type AdapterTarget,
+} from './plan.js';
 
 export interface AdaptersOptions {
   readonly config: ModelConfig;
@@ -35,6 +42,7 @@ export class Adapters implements Trainable {
   readonly plan: AdapterPlan;
   readonly specs: readonly ParameterSpec[];
   readonly feeds: Feeds;
+  readonly adapters: LayerAdapters;
   /** All matrices; updated in place. */
   readonly flat: Float32Array;
   readonly #config: ModelConfig;
@@ -50,6 +58,7 @@ export class Adapters implements Trainable {
     this.#config = config;
     this.#targets = adapterTargets(config, plan);
     this.specs = adapterSpecs(this.#targets);
+    this.adapters = { targets: this.#targets, scale: adapterScale(plan) };
     this.feeds = Object.fromEntries(this.specs.map((spec) => [spec.name, view(initial, spec)]));
     this.#weights = weights;
     this.#base = weights.lease();
@@ -70,11 +79,11 @@ export class Adapters implements Trainable {
   }
 
   async update(
-    gradient: Float32Array,
+    gradient: SummedGradient,
     state: OptimizerState,
     options: AdamWOptions,
   ): Promise<void> {
-    adamW(this.specs, this.flat, this.flat, gradient, state, options);
+    adamW(this.specs, this.flat, this.flat, gradient.flat, state, options);
     await this.merge();
   }
 

@@ -14,7 +14,7 @@ export function decoder(trunk: Trunk, x: Value): Value {
   return state;
 }
 
-function block(trunk: Trunk, layer: number, x: Value): Value {
+export function block(trunk: Trunk, layer: number, x: Value): Value {
   const { attention, feedForward: mlp } = normNames[trunk.config.norms ?? 'before'];
   const attended = branch(trunk, layer, x, attention, (h) => attend(trunk, layer, h));
   return branch(trunk, layer, attended, mlp, (h) => feedForward(trunk, layer, h));

@@ -5,7 +5,7 @@ import { headName } from './parameters.js';
 import { normalize, parameterOf, project, type Trunk } from './trunk.js';
 
 /** The final norm. `x` [R, d] -> [R, d] */
-export function finalNorm(trunk: Trunk, x: Value): Value {
+export function finalNorm(trunk: Pick<Trunk, 'config' | 'parameters'>, x: Value): Value {
   return normalize(trunk, x, 'model.norm.weight');
 }
 
@@ -13,7 +13,11 @@ export function finalNorm(trunk: Trunk, x: Value): Value {
  * Normalised hidden states. Divided by the temperature, which costs less than dividing the logits,
  * unless these are capped first. `x` [R, d], `inverseTemperature` [R, 1] -> [R, d]
  */
-export function headStates(trunk: Trunk, x: Value, inverseTemperature: Value): Value {
+export function headStates(
+  trunk: Pick<Trunk, 'config' | 'parameters'>,
+  x: Value,
+  inverseTemperature: Value,
+): Value {
   const normed = finalNorm(trunk, x);
   return trunk.config.logitCap === undefined ? multiply(normed, inverseTemperature) : normed;
 }
@@ -32,18 +36,32 @@ export function headDistribution(
   states: Value,
   inverseTemperature: Value,
 ): Distribution {
-  const { vocabSize, logitCap } = trunk.config;
-  const plain = project(trunk, states, headWeight(trunk));
-  const capped = logitCap === undefined ? undefined : softCap(plain, logitCap);
-  const logits = capped ? multiply(capped, inverseTemperature) : plain;
+  const { logits, slope } = headLogits(
+    trunk,
+    project(trunk, states, headWeight(trunk)),
+    inverseTemperature,
+  );
   const logprobs = states.graph.node(
     'LogSoftmax',
     [logits],
-    { shape: [dimAt(states, 0), vocabSize] },
+    { shape: [dimAt(states, 0), trunk.config.vocabSize] },
     { attributes: { axis: -1 } },
   );
-  if (capped === undefined || logitCap === undefined) return { logprobs };
-  return { logprobs, slope: multiply(softCapSlope(capped, logitCap), inverseTemperature) };
+  return { logprobs, slope };
+}
+
+/** From the product of states and weight, of any part of the vocabulary: capped, if the model does. */
+export function headLogits(
+  { config: { logitCap } }: Pick<Trunk, 'config'>,
+  product: Value,
+  inverseTemperature: Value,
+): { readonly logits: Value; readonly slope?: Value } {
+  if (logitCap === undefined) return { logits: product };
+  const capped = softCap(product, logitCap);
+  return {
+    logits: multiply(capped, inverseTemperature),
+    slope: multiply(softCapSlope(capped, logitCap), inverseTemperature),
+  };
 }
 
 /** [V, d] */

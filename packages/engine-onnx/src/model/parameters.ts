@@ -51,6 +51,11 @@ export function parameterSpecs(config: ModelConfig): readonly ParameterSpec[] {
   });
 }
 
+/** The parameters of one layer. */
+export function layerSpecs(config: ModelConfig, layer: number): readonly ParameterSpec[] {
+  return parameterSpecs(config).filter(({ name }) => name.startsWith(layerPrefix(layer)));
+}
+
 type NamedShape = readonly [name: string, shape: readonly number[]];
 
 function headShapes(config: ModelConfig): readonly NamedShape[] {

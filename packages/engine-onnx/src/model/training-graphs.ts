@@ -13,6 +13,8 @@
  * | `rows`                | i32 [R]      | in      | in       | flat b * T + t of positions that predict a response token          |
  * | `targets`             | i32 [R, 1]   | in      | in       | the token each of them predicts                                    |
  * | `inverse_temperature` | f32 [R, 1]   | in      | in       | 1 / temperature                                                    |
+ * | `positions`           | i64 [B, T]   |         | in       | with `branching`: the position of each token within its own row    |
+ * | `branches`            | i32 [B, T]   |         | in       | with `branching`: 0 for a prompt that rows share, else one number for each row |
  * | `spread`              | i32 [N]      |         | in       | for every flat position its index in `rows`, or that of a padding row |
  * | `grad_logprobs`       | f32 [R, 1]   |         | in       | dL/dlogprob; 0 in padding rows                                     |
  * | `grad_entropy`        | f32 [R, 1]   |         | in       | with `entropy`: dL/dentropy                                        |
@@ -44,6 +46,8 @@ export interface TrainingGraphOptions {
   readonly entropy: boolean;
   /** Parts of the head. */
   readonly chunks: number;
+  /** With the inputs `positions` and `branches`. @default false */
+  readonly branching?: boolean;
 }
 
 export interface ForwardGraphOptions extends TrainingGraphOptions {
@@ -88,7 +92,7 @@ export function differentiated(
   options: TrainingGraphOptions,
   adapters?: AdapterInputs,
 ): { readonly body: TrainingBody; readonly seed: Seed; readonly headGradient?: Value } {
-  const body = trainingBody(graph, config, adapters && { adapters });
+  const body = trainingBody(graph, config, { adapters, branching: options.branching });
   const inputs = headInputs(graph);
   const spread = graph.input('spread', 'int32', ['N']);
   const states = headStates(
@@ -148,21 +152,44 @@ export function trainingBody(
   {
     parts,
     adapters,
-  }: { readonly parts?: Agreement['parts']; readonly adapters?: AdapterInputs } = {},
+    branching,
+  }: {
+    readonly parts?: Agreement['parts'];
+    readonly adapters?: AdapterInputs | undefined;
+    readonly branching?: boolean | undefined;
+  } = {},
 ): TrainingBody {
   const ids = graph.input('ids', 'int32', ['B', 'T']);
   const parameters = parameterInputs(graph, config);
-  const trunk: Trunk = {
-    config,
-    parameters,
-    positions: graph.integers([0]),
-    tables: tableInputs(graph, config),
-    attention: (layer, q, k, v) => causalAttention(q, k, v, attentionOptions(config, layer)),
+  const trunk = trainingTrunk(graph, config, parameters, {
     parts,
     adapters: adapters?.(parameters),
-  };
+    branching,
+  });
   const embedded = embed(trunk, ids);
   return { trunk, embedded, x: reshape(decoder(trunk, embedded), ['N', config.hiddenSize]) };
+}
+
+/** What blocks of whole sequences share. Adds inputs: the rotary tables, and those of branches. */
+export function trainingTrunk(
+  graph: Graph,
+  config: ModelConfig,
+  parameters: Trunk['parameters'],
+  {
+    branching = false,
+    ...options
+  }: Pick<Trunk, 'parts' | 'adapters'> & { readonly branching?: boolean | undefined },
+): Trunk {
+  const branches = branching ? graph.input('branches', 'int32', ['B', 'T']) : undefined;
+  return {
+    config,
+    parameters,
+    positions: branching ? graph.input('positions', 'int64', ['B', 'T']) : graph.integers([0]),
+    tables: tableInputs(graph, config),
+    attention: (layer, q, k, v) =>
+      causalAttention(q, k, v, { ...attentionOptions(config, layer), branches }),
+    ...options,
+  };
 }
 
 function headInputs(graph: Graph): {

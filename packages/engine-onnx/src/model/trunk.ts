@@ -94,7 +94,11 @@ export function projectNamed(trunk: Trunk, x: Value, name: string): Value {
 }
 
 /** RMSNorm by the weights of a name. */
-export function normalize(trunk: Trunk, x: Value, name: string): Value {
+export function normalize(
+  trunk: Pick<Trunk, 'config' | 'parameters'>,
+  x: Value,
+  name: string,
+): Value {
   const { normOffset, normEpsilon } = trunk.config;
   const stored = parameterOf(trunk, name);
   const weight = normOffset ? add(stored, x.graph.scalar(normOffset)) : stored;

@@ -113,15 +113,23 @@ export class WeightBuffers {
     return this.lease(this.#take());
   }
 
+  /** An unused array of the size of all parameters, of any contents; {@link update} takes it back. */
+  takeArray(): Float32Array {
+    return this.#take().flat;
+  }
+
   /**
    * Replaces the training weights: `write` gets the old numbers and the array for the new ones, and
    * fills every element. Both are the same array while the set is not leased.
+   * @param spare an array of {@link takeArray} that the new numbers may overwrite
    */
-  update(write: (from: Float32Array, to: Float32Array) => void): void {
+  update(write: (from: Float32Array, to: Float32Array) => void, spare?: Float32Array): void {
     const from = this.#training;
-    const to = this.#leases.has(from) ? this.#take() : from;
+    const unused = spare && weightSet(this.#config, spare);
+    const to = this.#leases.has(from) ? (unused ?? this.#take()) : from;
     write(from.flat, to.flat);
     this.#training = to;
+    if (unused && to !== unused) this.#recycle(unused);
   }
 
   /**

@@ -42,7 +42,7 @@ export function clipScale(norm: number, limit: number): number {
  * One update, `step` counted up. With gradient g, moments m, v and step t:
  * m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
  * w' = w (1 - lr decay) - lr / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + epsilon).
- * Arithmetic in float64, rounded to float32 when stored. `from` and `to` may be the same array.
+ * Arithmetic in float64, rounded to float32 when stored. `to` may be `from`, or the gradient.
  * @see Loshchilov and Hutter, arXiv:1711.05101; torch.optim.AdamW
  */
 export function adamW(

@@ -1,4 +1,6 @@
 /** The accumulated gradient: a flat array to which the outputs of every micro-batch are added in order. */
+import { InvariantError } from '@trinity-rft/core/internal';
+
 import type { ParameterSpec } from '../model/parameters.js';
 
 /** A lookup table that is trained: its gradient comes by row. */
@@ -11,17 +13,33 @@ export interface LookupTable {
 /** Outputs of the backward graph by name. */
 export type GradientOutputs = Readonly<Record<string, { readonly data: unknown }>>;
 
+/** What an update reads. */
+export type SummedGradient = Pick<GradientSum, 'flat' | 'take'>;
+
 export class GradientSum {
-  readonly #flat: Float32Array;
+  #array: Float32Array | undefined;
+  readonly #newArray: () => Float32Array;
   readonly #specs: readonly ParameterSpec[];
+  readonly #byName: ReadonlyMap<string, ParameterSpec>;
   readonly #table: LookupTable | undefined;
   #empty = true;
 
-  /** @param specs the trained parameters */
-  constructor(specs: readonly ParameterSpec[], table?: LookupTable) {
+  /**
+   * @param specs the trained parameters
+   * @param newArray where the sum is kept, of any contents. @default it is allocated
+   */
+  constructor(
+    specs: readonly ParameterSpec[],
+    {
+      table,
+      newArray,
+    }: { readonly table?: LookupTable; readonly newArray?: () => Float32Array } = {},
+  ) {
     this.#specs = specs;
+    this.#byName = new Map(specs.map((spec) => [spec.name, spec]));
     this.#table = table;
-    this.#flat = new Float32Array(this.#specs.reduce((sum, spec) => sum + spec.size, 0));
+    const size = specs.reduce((sum, spec) => sum + spec.size, 0);
+    this.#newArray = newArray ?? (() => new Float32Array(size));
   }
 
   /**
@@ -29,40 +47,75 @@ export class GradientSum {
    * the next call. [P]
    */
   get flat(): Float32Array {
-    if (this.#empty) this.#flat.fill(0);
-    return this.#flat;
+    const array = (this.#array ??= this.#newArray());
+    if (this.#empty) array.fill(0);
+    return array;
+  }
+
+  /** The same, which then belongs to the caller; the sum starts again from 0. */
+  take(): Float32Array {
+    const { flat } = this;
+    this.#array = undefined;
+    this.clear();
+    return flat;
   }
 
   /** Adds the outputs of one micro-batch whose input ids were `ids`. */
   add(outputs: GradientOutputs, ids: Int32Array): void {
-    for (const spec of this.#specs) {
-      const target = this.#flat.subarray(spec.offset, spec.offset + spec.size);
-      if (spec === this.#table?.spec && !this.#table.tied) {
-        if (this.#empty) target.fill(0);
-      } else {
-        const found = outputs[`grad.${spec.name}`]!.data as Float32Array;
-        if (this.#empty) target.set(found);
-        else addTo(target, found);
-      }
-    }
-    this.#empty = false;
-    if (this.#table === undefined) return;
+    for (const spec of this.#specs.filter((each) => !this.#isLookedUp(each)))
+      this.put(spec.name, outputs[`grad.${spec.name}`]?.data);
+    if (this.#table) this.putLookups(outputs['grad.embedded']?.data, ids);
+    this.endBatch();
+  }
+
+  /**
+   * Adds part of a micro-batch: the gradient of a parameter, or of its numbers from `start` on. Each number
+   * comes once, and {@link putLookups} last.
+   */
+  put(name: string, found: unknown, start = 0): void {
+    const { offset } = this.#spec(name);
+    const source = found as Float32Array;
+    const target = this.#part(offset + start, source.length);
+    if (this.#empty) target.set(source);
+    else addTo(target, source);
+  }
+
+  /** Adds the gradient of the rows that were looked up in the table. */
+  putLookups(found: unknown, ids: Int32Array): void {
+    if (!this.#table) return;
     const { offset, size, shape } = this.#table.spec;
-    addRows(
-      this.#flat.subarray(offset, offset + size),
-      outputs['grad.embedded']!.data as Float32Array,
-      ids,
-      shape[1]!,
-    );
+    const target = this.#part(offset, size);
+    if (this.#empty && !this.#table.tied) target.fill(0);
+    addRows(target, found as Float32Array, ids, shape[1]!);
+  }
+
+  /** All of a micro-batch was added. */
+  endBatch(): void {
+    this.#empty = false;
   }
 
   /** Starts again from 0. */
   clear(): void {
     this.#empty = true;
   }
+
+  #part(offset: number, size: number): Float32Array {
+    return (this.#array ??= this.#newArray()).subarray(offset, offset + size);
+  }
+
+  #isLookedUp(spec: ParameterSpec): boolean {
+    return spec === this.#table?.spec && !this.#table.tied;
+  }
+
+  #spec(name: string): ParameterSpec {
+    const spec = this.#byName.get(name);
+    if (spec) return spec;
+    throw new InvariantError(`The parameter ${name} is not trained.`);
+  }
 }
 
-function addTo(target: Float32Array, source: Float32Array): void {
+/** target += source */
+export function addTo(target: Float32Array, source: Float32Array): void {
   for (let i = 0; i < target.length; i++) target[i] = target[i]! + source[i]!;
 }
 

@@ -3,7 +3,7 @@
  * steps and counters.
  */
 import type { Metrics } from '@trinity-rft/core';
-import type { OptimizerOptions, StepStats } from '@trinity-rft/core/internal';
+import { InvariantError, type OptimizerOptions, type StepStats } from '@trinity-rft/core/internal';
 import { Tensor, type InferenceSession } from 'onnxruntime-node';
 import { samplerAgreement, type Agreement } from '../model/column-parts.js';
 import type { ModelConfig } from '../model/config.js';
@@ -12,10 +12,18 @@ import type { Feeds, WeightBuffers } from '../model/weights.js';
 import { createSession } from '../runtime/session.js';
 import { clipScale, globalNorm, type OptimizerState } from './adamw.js';
 import type { GradientSum } from './gradient.js';
-import { backwardCost, defaultMemoryBudget, forwardCost } from './memory.js';
+import { LayerwiseGradients } from './layerwise.js';
+import {
+  backwardCost,
+  defaultMemoryBudget,
+  forwardCost,
+  gradientBytes,
+  layerwiseCost,
+} from './memory.js';
 import {
   gatherPicked,
   planMicroBatches,
+  planStrands,
   scatterPicked,
   toArrays,
   type MicroBatch,
@@ -23,6 +31,7 @@ import {
 } from './micro-batch.js';
 import { blankOptimizer } from './optimizer-file.js';
 import type { Row } from './rows.js';
+import { singleStrand, strandsOf } from './strands.js';
 import { allParameters, type Trainable } from './trainable.js';
 
 export interface TrainerOptions {
@@ -44,8 +53,13 @@ export interface TrainerOptions {
 export interface TrainingHead<Kind extends string> {
   /** Parts in which it is computed. */
   readonly chunks: number;
-  /** ONNX bytes of a graph. */
-  graph(kind: Kind, agreement: Agreement): Uint8Array;
+  /** ONNX bytes of a graph. @param branching see `training-graphs.ts` */
+  graph(kind: Kind, agreement: Agreement, branching: boolean): Uint8Array;
+  /**
+   * Of tokens: gradients can be computed layer by layer, from `grad_logprobs` and `grad_entropy`, and of
+   * rows that share a prompt.
+   */
+  readonly isLanguageModel: boolean;
   /** Inputs besides weights, rotary tables, `ids`, `rows` and gradients. */
   inputs(arrays: MicroBatchArrays): Feeds;
 }
@@ -58,6 +72,9 @@ export type TokenNumbers<Name extends string = string> = Readonly<Record<Name, F
  * forward graph small compared to that of the backward graph.
  */
 const forwardShare = 0.25;
+
+/** One graph for the whole model may need so many times the budget, the gradients it returns included. */
+const mostOfBudget = 2;
 
 /**
  * Calls are made one at a time, as `TrainEngine` requires. Weights are read at every call and replaced
@@ -73,7 +90,8 @@ export class GraphTrainer<Kind extends string> {
   readonly #rope: RopeFeeds;
   readonly #turn: NonNullable<TrainerOptions['turn']>;
   readonly #agreement: Agreement;
-  readonly #sessions = new Map<Kind, InferenceSession>();
+  readonly #sessions = new Map<string, InferenceSession>();
+  readonly #layerwise: LayerwiseGradients;
   #gradient: GradientSum | undefined;
   #optimizer: OptimizerState | undefined;
   #counts = emptyCounts();
@@ -88,6 +106,13 @@ export class GraphTrainer<Kind extends string> {
     this.#rope = new RopeFeeds(options.config);
     this.#turn = options.turn ?? ((run) => run());
     this.#agreement = samplerAgreement(options.config, options.threads, options.samplerThreads);
+    this.#layerwise = new LayerwiseGradients({
+      config: options.config,
+      threads: options.threads,
+      headBytes: this.#budget * forwardShare,
+      adapters: this.#trainable.adapters,
+      turn: this.#turn,
+    });
   }
 
   /**
@@ -134,22 +159,70 @@ export class GraphTrainer<Kind extends string> {
     );
     this.#counts.skippedRows += rows.length - active.length;
     if (active.length === 0) return;
-    const session = await this.#session(kind);
     const sum = (this.#gradient ??= this.#trainable.newGradient());
-    for (const micro of planMicroBatches(active, backwardCost(this.config), this.#budget)) {
-      const arrays = toArrays(micro, this.#head.chunks);
-      const feeds: Feeds = {
-        ...this.weights.training.feeds,
-        ...this.#trainable.feeds,
-        ...this.#feeds(micro, arrays),
-        spread: new Tensor('int32', arrays.spread, [arrays.spread.length]),
-        ...gradientFeeds(micro, gradients, arrays.padded),
-      };
-      const out = await this.#turn(() => session.run(feeds));
-      sum.add(out, arrays.ids);
-      this.#counts.backwardTokens += micro.rows.length * micro.time;
+    const { plan, byLayer } = this.#planGradients(active);
+    for (const micro of plan) {
+      const arrays = toArrays(micro, byLayer ? 1 : this.#head.chunks);
+      const tensors = gradientFeeds(micro, gradients, arrays.padded);
+      const feeds = { ...this.weights.training.feeds, ...this.#trainable.feeds };
+      if (byLayer) await this.#addByLayer(sum, { micro, arrays, feeds, tensors });
+      else await this.#addWhole(sum, kind, { micro, arrays, feeds, tensors });
+      this.#counts.backwardTokens += micro.strands.length * micro.time;
       this.#counts.backwardRuns++;
     }
+  }
+
+  /** Where all layers see all earlier positions. */
+  get #canShare(): boolean {
+    const { config } = this;
+    const windows = config.layerTraits?.some(({ window }) => window !== undefined) ?? false;
+    return this.#head.isLanguageModel && !windows;
+  }
+
+  /** Layer by layer where one graph for the whole model would need too much memory. */
+  #planGradients(rows: readonly Row[]): {
+    readonly plan: readonly MicroBatch[];
+    readonly byLayer: boolean;
+  } {
+    const cost = backwardCost(this.config);
+    const strands = this.#canShare ? strandsOf(rows, this.config) : rows.map(singleStrand);
+    const plan = planStrands(strands, cost, this.#budget);
+    const needed = Math.max(
+      ...plan.map((micro) => cost(micro.strands.length, micro.time, micro.picked)),
+    );
+    const returned = gradientBytes(this.#trainable.specs);
+    if (!this.#head.isLanguageModel || needed + returned <= mostOfBudget * this.#budget)
+      return { plan, byLayer: false };
+    return {
+      plan: planStrands(strands, layerwiseCost(this.config), this.#budget),
+      byLayer: true,
+    };
+  }
+
+  async #addWhole(
+    sum: GradientSum,
+    kind: Kind,
+    { micro, arrays, feeds, tensors }: GradientRun,
+  ): Promise<void> {
+    const session = await this.#session(kind, arrays.branching !== undefined);
+    const spread = new Tensor('int32', arrays.spread, [arrays.spread.length]);
+    const inputs = { ...feeds, ...this.#feeds(micro, arrays), spread, ...tensors };
+    sum.add(await this.#turn(() => session.run(inputs)), arrays.ids);
+  }
+
+  async #addByLayer(
+    sum: GradientSum,
+    { micro: { time }, arrays, feeds, tensors }: GradientRun,
+  ): Promise<void> {
+    const { grad_logprobs: gradLogprobs, grad_entropy: gradEntropy } = tensors;
+    if (!gradLogprobs) throw new InvariantError('There are no gradients of log-probabilities.');
+    await this.#layerwise.addTo(sum, {
+      arrays,
+      time,
+      feeds: { ...feeds, ...this.#rope.feeds(time), ...branchFeeds(arrays, time) },
+      gradLogprobs,
+      gradEntropy,
+    });
   }
 
   /**
@@ -165,9 +238,8 @@ export class GraphTrainer<Kind extends string> {
       clipGradNorm = 1,
     } = options;
     const sum = (this.#gradient ??= this.#trainable.newGradient());
-    const gradient = sum.flat;
     const state = (this.#optimizer ??= blankOptimizer(this.#trainable.specs, 0));
-    const gradNorm = globalNorm(gradient);
+    const gradNorm = globalNorm(sum.flat);
     const skipped = !Number.isFinite(gradNorm);
     if (!skipped) {
       const adam = {
@@ -177,7 +249,7 @@ export class GraphTrainer<Kind extends string> {
         weightDecay,
         gradientScale: clipScale(gradNorm, clipGradNorm),
       };
-      await this.#trainable.update(gradient, state, adam);
+      await this.#trainable.update(sum, state, adam);
     }
     sum.clear();
     return { step: state.step, gradNorm, skipped };
@@ -229,6 +301,7 @@ export class GraphTrainer<Kind extends string> {
     const sessions = [...this.#sessions.values()];
     this.#sessions.clear();
     for (const session of sessions) await session.release();
+    await this.#layerwise.close();
   }
 
   #feeds(micro: MicroBatch, arrays: MicroBatchArrays): Feeds {
@@ -236,20 +309,31 @@ export class GraphTrainer<Kind extends string> {
       ...this.#rope.feeds(micro.time),
       ids: new Tensor('int32', arrays.ids, [arrays.ids.length / micro.time, micro.time]),
       rows: new Tensor('int32', arrays.rows, [arrays.padded]),
+      ...branchFeeds(arrays, micro.time),
       ...this.#head.inputs(arrays),
     };
   }
 
-  async #session(kind: Kind): Promise<InferenceSession> {
-    const known = this.#sessions.get(kind);
+  async #session(kind: Kind, branching = false): Promise<InferenceSession> {
+    const name = `${kind} ${branching}`;
+    const known = this.#sessions.get(name);
     if (known) return known;
-    const session = await createSession(this.#head.graph(kind, this.#agreement), {
+    const session = await createSession(this.#head.graph(kind, this.#agreement, branching), {
       threads: this.#threads,
       kind: 'train',
     });
-    this.#sessions.set(kind, session);
+    this.#sessions.set(name, session);
     return session;
   }
+}
+
+function branchFeeds({ branching }: MicroBatchArrays, time: number): Feeds {
+  if (!branching) return {};
+  const shape = [branching.branches.length / time, time];
+  return {
+    positions: new Tensor('int64', branching.positions, shape),
+    branches: new Tensor('int32', branching.branches, shape),
+  };
 }
 
 /** dL/doutput of the picked positions, by input name. [R, 1] each */
@@ -260,6 +344,15 @@ function gradientFeeds(micro: MicroBatch, gradients: TokenNumbers, padded: numbe
       new Tensor('float32', gatherPicked(micro, numbers, padded), [padded, 1]),
     ]),
   );
+}
+
+/** What one micro-batch of gradients is computed from. */
+interface GradientRun {
+  readonly micro: MicroBatch;
+  readonly arrays: MicroBatchArrays;
+  readonly feeds: Feeds;
+  /** dL/doutput by input name. */
+  readonly tensors: Feeds;
 }
 
 const emptyCounts = () => ({

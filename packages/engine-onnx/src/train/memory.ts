@@ -1,5 +1,6 @@
 /** Estimates how much memory the training graphs need while they run. */
 import type { ModelConfig } from '../model/config.js';
+import type { ParameterSpec } from '../model/parameters.js';
 import type { MemoryCost } from './micro-batch.js';
 
 /**
@@ -21,6 +22,8 @@ const cappedHeadArrays = 5;
 /** Scored positions that should fit into one micro-batch of the head. */
 const headRows = 2048;
 const maxParts = 64;
+/** Columns that the kernels compute at a time. */
+const partAlign = 128;
 
 /** Parts of the head: a power of two, 1 while the vocabulary is small. */
 export function headChunks(config: ModelConfig): number {
@@ -38,7 +41,7 @@ function feedForwardWidth({ intermediateSize, experts, hiddenSize }: ModelConfig
  * Count of values that one layer keeps per position until its backward pass: what the gradients are
  * computed from.
  */
-function keptPerLayer(config: ModelConfig, time: number): number {
+export function keptPerLayer(config: ModelConfig, time: number): number {
   const scores = (config.attentionCap === undefined ? 1 : 2) * config.heads * time;
   const queries = config.heads * config.headDim;
   const keys = config.kvHeads * config.headDim;
@@ -47,7 +50,7 @@ function keptPerLayer(config: ModelConfig, time: number): number {
 }
 
 /** Values per position that live only while one layer is computed. */
-function transientPerLayer(config: ModelConfig, time: number): number {
+export function transientPerLayer(config: ModelConfig, time: number): number {
   return 4 * config.hiddenSize + 3 * feedForwardWidth(config) + 2 * config.heads * time;
 }
 
@@ -69,4 +72,33 @@ export function backwardCost(config: ModelConfig): MemoryCost {
     bytes *
     (rows * time * (config.layers * keptPerLayer(config, time) + transientPerLayer(config, time)) +
       headCost(config, picked));
+}
+
+/** Gradients that a graph returns exist twice: in the runtime, and as its outputs. */
+export function gradientBytes(specs: readonly ParameterSpec[]): number {
+  return 2 * bytes * specs.reduce((sum, { size }) => sum + size, 0);
+}
+
+/** Gradients layer by layer keep the states between layers, and one layer. */
+export function layerwiseCost(config: ModelConfig): MemoryCost {
+  return (rows, time, picked) =>
+    bytes *
+    (rows *
+      time *
+      ((config.layers + 1) * config.hiddenSize +
+        keptPerLayer(config, time) +
+        transientPerLayer(config, time)) +
+      4 * picked * config.hiddenSize);
+}
+
+/** Tokens of a part of the vocabulary whose logits and gradients fit into so many bytes. */
+export function vocabularyPart(
+  { hiddenSize, vocabSize, logitCap }: ModelConfig,
+  picked: number,
+  headBytes: number,
+): number {
+  const arrays = logitCap === undefined ? headArrays : cappedHeadArrays;
+  const perToken = bytes * (arrays * picked + 2 * hiddenSize);
+  const most = Math.floor(headBytes / perToken / partAlign) * partAlign;
+  return Math.min(vocabSize, Math.max(partAlign, most));
 }

@@ -1,8 +1,11 @@
 /** Packing rows into micro-batches that fit a memory budget, and the arrays of one micro-batch. */
 import type { Row } from './rows.js';
+import { singleStrand, type Strand } from './strands.js';
 
 /** Rows that run together. */
 export interface MicroBatch {
+  readonly strands: readonly Strand[];
+  /** Those of the strands, one after the other. */
   readonly rows: readonly Row[];
   /** Padded length: inputs are the tokens without the last. At least 2, see {@link toArrays}. */
   readonly time: number;
@@ -11,7 +14,7 @@ export interface MicroBatch {
 }
 
 /**
- * Bytes that a micro-batch of `rows` x `time` positions with `picked` of them scored needs while it
+ * Bytes that a micro-batch of `rows` strands x `time` positions with `picked` of them scored needs while it
  * runs.
  */
 export type MemoryCost = (rows: number, time: number, picked: number) => number;
@@ -26,18 +29,25 @@ const smallBatchPositions = 1024;
 /** Halvings of the interval in which the smallest budget is searched. */
 const balanceRounds = 6;
 
-/**
- * Longest rows first, ties in the order of the batch, in as few micro-batches as the budget allows,
- * which are then balanced: their number stays, the largest becomes as small as possible. A row that
- * exceeds the budget gets a separate micro-batch. The result depends on the rows only, never on
- * time or memory in use.
- */
-export function planMicroBatches(
+/** {@link planStrands} of single rows. */
+export const planMicroBatches = (
   rows: readonly Row[],
   cost: MemoryCost,
   budget: number,
+): readonly MicroBatch[] => planStrands(rows.map(singleStrand), cost, budget);
+
+/**
+ * Longest strands first, ties in the order of the batch, in as few micro-batches as the budget allows,
+ * which are then balanced: their number stays, the largest becomes as small as possible. A strand that
+ * exceeds the budget gets a separate micro-batch. The result depends on the rows only, never on
+ * time or memory in use.
+ */
+export function planStrands(
+  strands: readonly Strand[],
+  cost: MemoryCost,
+  budget: number,
 ): readonly MicroBatch[] {
-  const sorted = rows.toSorted((a, b) => b.tokens.length - a.tokens.length || a.index - b.index);
+  const sorted = strands.toSorted((a, b) => b.length - a.length || firstIndex(a) - firstIndex(b));
   let best = pack(sorted, cost, budget);
   let [low, high] = [budget / best.length, budget];
   for (let round = 0; round < balanceRounds && best.length > 1; round++) {
@@ -53,24 +63,25 @@ export function planMicroBatches(
   return best;
 }
 
-function pack(sorted: readonly Row[], cost: MemoryCost, budget: number): readonly MicroBatch[] {
-  const batches: MicroBatch[] = [];
-  let open: { rows: Row[]; time: number; picked: number } | undefined;
-  for (const row of sorted) {
+const firstIndex = ({ rows }: Strand): number => rows[0]?.index ?? 0;
+
+function pack(sorted: readonly Strand[], cost: MemoryCost, budget: number): readonly MicroBatch[] {
+  const batches: { strands: Strand[]; time: number; picked: number }[] = [];
+  for (const strand of sorted) {
+    const open = batches.at(-1);
     const fits =
       open &&
-      cost(open.rows.length + 1, open.time, open.picked + row.count) <= budget &&
-      (row.tokens.length - 1 >= open.time * shortestShare ||
-        open.rows.length * open.time < smallBatchPositions);
+      cost(open.strands.length + 1, open.time, open.picked + strand.count) <= budget &&
+      (strand.length >= open.time * shortestShare ||
+        open.strands.length * open.time < smallBatchPositions);
     if (open && fits) {
-      open.rows.push(row);
-      open.picked += row.count;
+      open.strands.push(strand);
+      open.picked += strand.count;
     } else {
-      open = { rows: [row], time: Math.max(2, row.tokens.length - 1), picked: row.count };
-      batches.push(open);
+      batches.push({ strands: [strand], time: Math.max(2, strand.length), picked: strand.count });
     }
   }
-  return batches;
+  return batches.map((batch) => ({ ...batch, rows: batch.strands.flatMap(({ rows }) => rows) }));
 }
 
 /** Inputs of the training graphs; see the table in `model/training-graphs.ts`. */
@@ -80,6 +91,8 @@ export interface MicroBatchArrays {
   readonly targets: Int32Array;
   readonly inverseTemperature: Float32Array;
   readonly spread: Int32Array;
+  /** Where a strand has several rows: of each input its position and its row, from 1; 0 = shared. */
+  readonly branching?: { readonly positions: BigInt64Array; readonly branches: Int32Array };
   /** R: picked positions and padding, a multiple of the head's parts. */
   readonly padded: number;
 }
@@ -93,24 +106,44 @@ export interface MicroBatchArrays {
 export function toArrays(batch: MicroBatch, chunks: number, leastRows = 2): MicroBatchArrays {
   const { time } = batch;
   const padded = Math.max(leastRows, Math.ceil((batch.picked + 1) / chunks)) * chunks;
-  const ids = new Int32Array(Math.max(batch.rows.length, Math.ceil(leastRows / time)) * time);
+  const ids = new Int32Array(Math.max(batch.strands.length, Math.ceil(leastRows / time)) * time);
   const rows = new Int32Array(padded);
   const targets = new Int32Array(padded);
   const inverseTemperature = new Float32Array(padded).fill(1);
   const spread = new Int32Array(ids.length).fill(padded - 1);
   let at = 0;
-  batch.rows.forEach((row, b) => {
-    ids.set(row.tokens.subarray(0, -1), b * time);
-    for (let i = 0; i < row.count; i++, at++) {
-      const target = row.promptLength + i;
-      const position = b * time + target - 1;
-      rows[at] = position;
-      targets[at] = row.tokens[target]!;
-      inverseTemperature[at] = row.inverseTemperature;
-      spread[position] = at;
-    }
+  batch.strands.forEach(({ rows: members, starts, shared }, b) => {
+    members.forEach((row, member) => {
+      const start = starts[member] ?? 0;
+      ids.set(row.tokens.subarray(0, shared), b * time);
+      ids.set(row.tokens.subarray(shared, -1), b * time + (shared && start));
+      for (let i = 0; i < row.count; i++, at++) {
+        const position = b * time + start + i;
+        rows[at] = position;
+        targets[at] = row.tokens[row.promptLength + i]!;
+        inverseTemperature[at] = row.inverseTemperature;
+        spread[position] = at;
+      }
+    });
   });
-  return { ids, rows, targets, inverseTemperature, spread, padded };
+  const branching = batch.strands.some(({ shared }) => shared > 0)
+    ? branchesOf(batch, ids.length)
+    : undefined;
+  return { ids, rows, targets, inverseTemperature, spread, branching, padded };
+}
+
+function branchesOf({ strands, time }: MicroBatch, size: number) {
+  const positions = BigInt64Array.from({ length: size }, (_, i) => BigInt(i % time));
+  const branches = new Int32Array(size);
+  for (const [b, { rows, starts, shared }] of strands.entries()) {
+    if (shared === 0) continue;
+    for (const [member, { count }] of rows.entries()) {
+      const start = b * time + (starts[member] ?? 0);
+      branches.fill(member + 1, start, start + count);
+      for (let i = 0; i < count; i++) positions[start + i] = BigInt(shared + i);
+    }
+  }
+  return { positions, branches };
 }
 
 /** Picked numbers of a batch-wide array in the order of {@link toArrays}, 0 in padding. [R] */

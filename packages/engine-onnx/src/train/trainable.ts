@@ -1,5 +1,6 @@
 /** What a trainer changes: all parameters of the model, or adapters added to them. */
 import type { ModelConfig } from '../model/config.js';
+import type { LayerAdapters } from '../model/layer-graphs.js';
 import {
   embeddingName,
   headName,
@@ -9,23 +10,25 @@ import {
 import { backwardGraph, type TrainingGraphOptions } from '../model/training-graphs.js';
 import type { Feeds, WeightBuffers } from '../model/weights.js';
 import { adamW, type AdamWOptions, type OptimizerState } from './adamw.js';
-import { GradientSum } from './gradient.js';
+import { GradientSum, type SummedGradient } from './gradient.js';
 
 export interface Trainable {
   /** In the order of the gradient and the moments. */
   readonly specs: readonly ParameterSpec[];
   /** Current inputs of the gradient graph besides the parameters of the model. */
   readonly feeds: Feeds;
+  /** Present if these are trained instead of the parameters. */
+  readonly adapters?: LayerAdapters;
   /** ONNX bytes of the graph that returns the gradients. */
   backwardGraph(options: TrainingGraphOptions): Uint8Array;
   /** Sums the outputs of that graph. */
   newGradient(): GradientSum;
   /**
-   * One optimizer update, which replaces the training weights. `gradient` and the moments are laid
-   * out as in {@link specs}.
+   * One optimizer update, which replaces the training weights. The gradient, which may be used up, and the
+   * moments are laid out as in {@link specs}.
    */
   update(
-    gradient: Float32Array,
+    gradient: SummedGradient,
     state: OptimizerState,
     options: AdamWOptions,
   ): void | Promise<void>;
@@ -40,8 +43,10 @@ export function allParameters(config: ModelConfig, weights: WeightBuffers): Trai
     specs,
     feeds: {},
     backwardGraph: (options) => backwardGraph(config, options),
-    newGradient: () => new GradientSum(specs, table),
-    update: (gradient, state, options) =>
-      weights.update((from, to) => adamW(specs, from, to, gradient, state, options)),
+    newGradient: () => new GradientSum(specs, { table, newArray: () => weights.takeArray() }),
+    update: (sum, state, options) => {
+      const gradient = sum.take();
+      weights.update((from, to) => adamW(specs, from, to, gradient, state, options), gradient);
+    },
   };
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createRandom, type ForwardPass, type TokenGradients } from '@trinity-rft/core/internal';
 import { distance, largest } from '../../test/support/fixtures.js';
+import { architectureConfig, architectures } from '../../test/support/architectures.js';
 import { livelyWeights, randomBatch, tinyModels } from '../../test/support/models.js';
 import { modelGradientErrors, normals } from '../../test/support/numeric.js';
 import type { ModelConfig } from '../model/config.js';
@@ -111,6 +112,29 @@ describe('micro-batches', () => {
     expect(distance(whole.gradient, split.gradient) / largest(whole.gradient)).toBeLessThan(1e-5);
   });
 
+  test.each([
+    ...Object.entries(tinyModels),
+    ...architectures.map((name) => [name, architectureConfig(name)] as const),
+  ])(
+    'give the gradients of one graph when they are computed layer by layer, of %s',
+    async (_, model) => {
+      const batch = randomBatch(model, [5, 40, 12], 3, 0.8);
+      const found = [];
+      for (const budget of [2 ** 30, 1]) {
+        const { trainer } = newTrainer(model, budget);
+        const pass = await trainer.forward(batch);
+        for (const seed of [1, 2]) await trainer.backward(pass, randomGradients(pass, seed));
+        found.push(trainer.gradient!.slice());
+      }
+      const [whole, layerwise] = found as [Float32Array, Float32Array];
+      const errors = parameterSpecs(model).map(({ offset, size }) => {
+        const [a, b] = [whole, layerwise].map((flat) => flat.subarray(offset, offset + size));
+        return distance(a!, b!) / largest(a!);
+      });
+      expect(Math.max(...errors)).toBeLessThan(1e-4);
+    },
+  );
+
   test('run as parts of a large vocabulary and give what one part gives', async () => {
     const large: ModelConfig = { ...config, vocabSize: 40_000, layers: 1 };
     const { trainer } = newTrainer(large);
@@ -152,6 +176,64 @@ describe('micro-batches', () => {
       logprobs: logprobs.subarray(pass.offsets[1], pass.offsets[2]),
     });
     expect(trainer.gradient).toEqual(alone.gradient);
+  });
+});
+
+describe('rows that share a prompt', () => {
+  const promptLength = 40;
+  const batchOf = (model: ModelConfig) => {
+    const { rows } = randomBatch(model, [promptLength, promptLength - 1], 1);
+    const prompts = rows.map(({ tokens }) => [...tokens]);
+    return {
+      rows: [5, 1, 3, 4, 2, 5].map((count, i) => ({
+        tokens: Int32Array.of(
+          ...prompts[i % 2]!,
+          ...Array.from({ length: count }, (_, t) => (7 * i + 3 * t) % model.vocabSize),
+        ),
+        promptLength: prompts[i % 2]!.length,
+        temperature: 0.9,
+      })),
+    };
+  };
+  /** Wide enough for that to be worth while. */
+  const wide = (model: ModelConfig): ModelConfig => ({
+    ...model,
+    intermediateSize: 2048,
+    experts: model.experts && { ...model.experts, size: 1024 },
+  });
+  const known: readonly (readonly [string, ModelConfig])[] = [
+    ...Object.entries(tinyModels),
+    ...architectures.map((name) => [name, architectureConfig(name)] as const),
+  ];
+  const models = known.flatMap(([name, model]) =>
+    model.layerTraits?.some(({ window }) => window !== undefined)
+      ? []
+      : [[name, wide(model)] as const],
+  );
+
+  test.each(models)('read it once, and add up to their own gradients, of %s', async (_, model) => {
+    const batch = batchOf(model);
+    const sums = [];
+    for (const budget of [2 ** 30, 1]) {
+      const { trainer } = newTrainer(model, budget);
+      const pass = await trainer.forward(batch);
+      const gradients = randomGradients(pass);
+      trainer.takeStats();
+      await trainer.backward(pass, gradients);
+      const { 'perf/backward_tokens': tokens } = trainer.takeStats();
+      expect(tokens).toBeLessThan(0.5 * 6 * promptLength);
+      const together = trainer.gradient!.slice();
+      trainer.restore();
+      for (const [row, start] of pass.offsets.subarray(0, -1).entries()) {
+        const only = (numbers: Float32Array) =>
+          numbers.map((x, i) => (i >= start && i < pass.offsets[row + 1]! ? x : 0));
+        const own = { logprobs: only(gradients.logprobs), entropy: only(gradients.entropy) };
+        await trainer.backward(pass, own);
+      }
+      sums.push([together, trainer.gradient!.slice()] as const);
+    }
+    for (const [together, alone] of sums)
+      expect(distance(together, alone) / largest(alone)).toBeLessThan(1e-5);
   });
 });
 

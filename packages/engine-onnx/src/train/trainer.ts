@@ -109,8 +109,9 @@ function languageHead(config: ModelConfig, trainable: Trainable): TrainingHead<G
   const chunks = headChunks(config);
   return {
     chunks,
-    graph: (kind, { parts }) => {
-      const options = { entropy: kind.includes('+entropy'), chunks };
+    isLanguageModel: true,
+    graph: (kind, { parts }, branching) => {
+      const options = { entropy: kind.includes('+entropy'), chunks, branching };
       if (!kind.startsWith('forward')) return trainable.backwardGraph(options);
       return forwardGraph(config, { ...options, necs: kind.endsWith('+necs'), parts });
     },

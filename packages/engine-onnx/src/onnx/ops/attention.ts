@@ -17,6 +17,11 @@ export interface AttentionOptions {
   readonly cap?: number;
   /** Positions that a query sees, its own among them. @default all up to its own */
   readonly window?: number;
+  /**
+   * int32 [B, T]: of the positions up to its own, a query sees those of its own branch and of branch 0.
+   * @default all
+   */
+  readonly branches?: Value;
 }
 
 /**
@@ -32,7 +37,7 @@ export function causalAttention(
   q: Value,
   k: Value,
   v: Value,
-  { scale, cap, window }: AttentionOptions = {},
+  { scale, cap, window, branches }: AttentionOptions = {},
 ): Value {
   const { graph } = q;
   const [batch, , time, width] = q.shape as [Dim, number, Dim, number];
@@ -46,7 +51,9 @@ export function causalAttention(
   const plain = matmul(queries, k, { transposeB: true, alpha });
   const capped = cap === undefined ? plain : softCap(plain, cap);
   const scores = reshape(capped, grid);
-  const masked = graph.node('Add', [scores, causalMask(graph, time, window)], { shape: grid });
+  const masked = graph.node('Add', [scores, maskOf(graph, time, { window, branches })], {
+    shape: grid,
+  });
   const softmax = graph.node('Softmax', [masked], { shape: grid }, { attributes: { axis: -1 } });
   const weights = reshape(softmax, [...tall.slice(0, 3), time]);
   const mixed = swapHeads(reshape(matmul(weights, v), q.shape));
@@ -66,6 +73,29 @@ export function causalAttention(
       matmul(dScores, queries, { transposeA: true, alpha }),
       matmul(weights, dMixed, { transposeA: true }),
     ];
+  });
+}
+
+/** [T, T], or [B, 1, 1, T, T] with branches: 0 for what is seen, at most {@link maskedScore} elsewhere. */
+function maskOf(
+  graph: Graph,
+  time: Dim,
+  { window, branches }: Pick<AttentionOptions, 'window' | 'branches'>,
+): Value {
+  const causal = causalMask(graph, time, window);
+  if (branches === undefined) return causal;
+  return graph.memo(`branch mask ${window ?? ''}`, () => {
+    const batch = dimAt(branches, 0);
+    const shape = [batch, 1, 1, time, time];
+    const query = reshape(branches, [batch, 1, 1, time, 1]);
+    const key = reshape(branches, [batch, 1, 1, 1, time]);
+    const test = (type: string, a: Value, b: Value): Value =>
+      graph.node(type, [a, b], { shape, dtype: 'bool' });
+    const isShared = test('Equal', key, graph.constant(Int32Array.of(0), []));
+    const isSeen = test('Or', test('Equal', query, key), isShared);
+    const options = [isSeen, graph.scalar(0), graph.scalar(maskedScore)];
+    const mask = graph.node('Where', options, { shape, dtype: 'float32' });
+    return graph.node('Add', [mask, causal], { shape });
   });
 }
 

@@ -1,0 +1,193 @@
+/**
+ * Graphs of one layer, and of parts of the head: gradients computed layer by layer, for which nothing is
+ * kept but the states between layers. The caller calls them in turn.
+ *
+ * B rows, T padded length (at least 2), N = B * T, R picked positions, C tokens of a part of the
+ * vocabulary, d hidden size. Parameters, rotary tables and whatever is not listed are as in
+ * `training-graphs.ts`; layers with the same traits share their graphs, whose parameters have the
+ * names of one of them.
+ *
+ * | graph           | inputs                                                                    | outputs                                   |
+ * | --------------- | ------------------------------------------------------------------------- | ----------------------------------------- |
+ * | layer           | `x` [B, T, d]                                                             | `y` [B, T, d]                             |
+ * | layer gradient  | `x`, `grad_y` [B, T, d]                                                   | `grad_x`, `grad.<parameter>`              |
+ * | states          | `x`, `rows`, `inverse_temperature`                                        | `states` [R, d]                           |
+ * | states gradient | `x`, `rows`, `spread`, `inverse_temperature`, `grad_states` [R, d]        | `grad_x`, `grad.model.norm.weight`        |
+ * | logits          | `states`, `weight` [C, d], `inverse_temperature`                          | `largest`, `sum`, `dot` [R, 1], see below |
+ * | logits gradient | also `log_total`, `grad_logprobs`, `targets`, `grad_targets` [R, 1], and with `entropy`: `grad_entropy`, `own_entropy` [R, 1] | `grad_states` [R, d], `grad_weight` [C, d] |
+ *
+ * Of the logits l of a part: `largest` = max(l), `sum` = sum(e^(l - largest)), `dot` = sum(e^(l - largest) l).
+ * `log_total` is the logarithm of sum(e^l) over all parts. `targets` are tokens of the part by their index in it,
+ * and `grad_targets` is `grad_logprobs` where the target is among these, else 0.
+ */
+import { gradients } from '../onnx/autodiff.js';
+import { Graph, type Value } from '../onnx/graph/graph.js';
+import { add, exp, multiply, negate, subtract } from '../onnx/ops/elementwise.js';
+import { matmul, rowDot, type LowRank } from '../onnx/ops/matmul.js';
+import { scatterElements } from '../onnx/ops/select.js';
+import { reshape, takeRows } from '../onnx/ops/shape.js';
+import { block } from './block.js';
+import type { ModelConfig } from './config.js';
+import { headLogits, headStates } from './head.js';
+import { layerSpecs, type ParameterSpec } from './parameters.js';
+import { trainingTrunk } from './training-graphs.js';
+import { parameterOf } from './trunk.js';
+
+/** A matrix that is not trained itself, and the factors that are: {@link LowRank}. */
+export interface AdaptedMatrix {
+  readonly weight: ParameterSpec;
+  readonly a: ParameterSpec;
+  readonly b: ParameterSpec;
+}
+
+/** What is trained instead of the parameters. */
+export interface LayerAdapters {
+  readonly targets: readonly AdaptedMatrix[];
+  readonly scale: number;
+}
+
+export interface LayerGraphOptions {
+  /** Their factors have the gradients, not the parameters. */
+  readonly adapters?: LayerAdapters | undefined;
+  /** See `training-graphs.ts`. */
+  readonly branching: boolean;
+}
+
+/** ONNX bytes. */
+export function layerGraph(
+  config: ModelConfig,
+  layer: number,
+  { branching }: LayerGraphOptions,
+): Uint8Array {
+  const { graph, y } = layerBody(config, layer, { branching });
+  graph.output('y', y);
+  return graph.encode();
+}
+
+/** ONNX bytes. */
+export function layerGradientGraph(
+  config: ModelConfig,
+  layer: number,
+  options: LayerGraphOptions,
+): Uint8Array {
+  const { graph, x, y, trained } = layerBody(config, layer, options);
+  const seed = { value: y, gradient: graph.input('grad_y', 'float32', y.shape) };
+  const [dx, ...found] = gradients([seed], [x, ...trained.values()]);
+  graph.output('grad_x', dx!);
+  for (const [i, name] of [...trained.keys()].entries()) graph.output(`grad.${name}`, found[i]!);
+  return graph.encode();
+}
+
+function layerBody(config: ModelConfig, layer: number, { adapters, branching }: LayerGraphOptions) {
+  const graph = new Graph();
+  const x = graph.input('x', 'float32', ['B', 'T', config.hiddenSize]);
+  const inputOf = ({ name, shape }: ParameterSpec) =>
+    [name, graph.input(name, 'float32', shape)] as const;
+  const specs = layerSpecs(config, layer);
+  const parameters = new Map(specs.map(inputOf));
+  const own = adapters?.targets.filter(({ weight }) => parameters.has(weight.name));
+  const factors = own && new Map(own.flatMap(({ a, b }) => [inputOf(a), inputOf(b)]));
+  const lowRank = own?.map(({ weight, a, b }) => {
+    const pair: LowRank = {
+      a: parameterOf({ parameters: factors ?? parameters }, a.name),
+      b: parameterOf({ parameters: factors ?? parameters }, b.name),
+      scale: adapters?.scale ?? 1,
+    };
+    return [parameterOf({ parameters }, weight.name), pair] as const;
+  });
+  const trunk = trainingTrunk(graph, config, parameters, {
+    adapters: lowRank && new Map(lowRank),
+    branching,
+  });
+  return { graph, x, y: block(trunk, layer, x), trained: factors ?? parameters };
+}
+
+/** ONNX bytes. */
+export function statesGraph(config: ModelConfig): Uint8Array {
+  const { graph, states } = statesBody(config, false);
+  graph.output('states', states);
+  return graph.encode();
+}
+
+/** ONNX bytes. @param frozen the norm is not trained */
+export function statesGradientGraph(config: ModelConfig, frozen: boolean): Uint8Array {
+  const { graph, x, norm, states } = statesBody(config, true);
+  const seed = { value: states, gradient: graph.input('grad_states', 'float32', states.shape) };
+  const [dx, dNorm] = gradients([seed], frozen ? [x] : [x, norm]);
+  graph.output('grad_x', dx!);
+  if (dNorm) graph.output(`grad.${normName}`, dNorm);
+  return graph.encode();
+}
+
+const normName = 'model.norm.weight';
+
+function statesBody(config: ModelConfig, differentiated: boolean) {
+  const graph = new Graph();
+  const x = graph.input('x', 'float32', ['B', 'T', config.hiddenSize]);
+  const norm = graph.input(normName, 'float32', [config.hiddenSize]);
+  const trunk = { config, parameters: new Map([[normName, norm]]) };
+  const rows = graph.input('rows', 'int32', ['R']);
+  const spread = differentiated ? graph.input('spread', 'int32', ['N']) : undefined;
+  const flat = reshape(x, ['N', config.hiddenSize]);
+  const inverseTemperature = graph.input('inverse_temperature', 'float32', ['R', 1]);
+  const states = headStates(trunk, takeRows(flat, rows, spread), inverseTemperature);
+  return { graph, x, norm, states };
+}
+
+/** ONNX bytes. */
+export function logitsGraph(config: ModelConfig): Uint8Array {
+  const { graph, logits } = logitsBody(config);
+  const over = { shape: ['R', 1] };
+  const reduce = (type: string, value: Value): Value =>
+    graph.node(type, [value, graph.integers([1])], over, { attributes: { keepdims: 1 } });
+  const largest = reduce('ReduceMax', logits);
+  const powers = exp(subtract(logits, largest));
+  graph.output('largest', largest);
+  graph.output('sum', reduce('ReduceSum', powers));
+  graph.output('dot', rowDot(powers, logits));
+  return graph.encode();
+}
+
+export interface LogitsGradientOptions {
+  /** Also of the entropy. */
+  readonly entropy: boolean;
+  /** The head is not trained. */
+  readonly frozen: boolean;
+}
+
+/**
+ * ONNX bytes. With log p = l - log_total, weight a of the target's log-probability and e of the
+ * entropy H: dL/dl = a onehot(target) - p (a + e (log p + H)).
+ */
+export function logitsGradientGraph(
+  config: ModelConfig,
+  { entropy, frozen }: LogitsGradientOptions,
+): Uint8Array {
+  const { graph, states, weight, logits, slope } = logitsBody(config);
+  const column = (name: string, dtype: 'float32' | 'int32' = 'float32'): Value =>
+    graph.input(name, dtype, ['R', 1]);
+  const logp = subtract(logits, column('log_total'));
+  const a = column('grad_logprobs');
+  const factor = entropy
+    ? add(a, multiply(column('grad_entropy'), add(logp, column('own_entropy'))))
+    : a;
+  const dLogits = scatterElements(
+    multiply(exp(logp), negate(factor)),
+    column('targets', 'int32'),
+    column('grad_targets'),
+    { axis: 1, reduction: 'add' },
+  );
+  const dProducts = slope ? multiply(dLogits, slope) : dLogits;
+  graph.output('grad_states', matmul(dProducts, weight));
+  if (!frozen) graph.output('grad_weight', matmul(dProducts, states, { transposeA: true }));
+  return graph.encode();
+}
+
+function logitsBody(config: ModelConfig) {
+  const graph = new Graph();
+  const states = graph.input('states', 'float32', ['R', config.hiddenSize]);
+  const weight = graph.input('weight', 'float32', ['C', config.hiddenSize]);
+  const inverseTemperature = graph.input('inverse_temperature', 'float32', ['R', 1]);
+  const product = matmul(states, weight, { transposeB: true });
+  return { graph, states, weight, ...headLogits({ config }, product, inverseTemperature) };
+}

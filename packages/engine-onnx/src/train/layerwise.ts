@@ -1,0 +1,283 @@
+/**
+ * Gradients layer by layer: only the states between layers are kept, each layer is computed again for
+ * its gradient, and the head goes through the vocabulary in parts. Needs far less memory than one graph
+ * for the whole model, and a third more time.
+ */
+import { Tensor, type InferenceSession } from 'onnxruntime-node';
+import { layerTraits, type ModelConfig } from '../model/config.js';
+import {
+  layerGradientGraph,
+  layerGraph,
+  logitsGradientGraph,
+  logitsGraph,
+  statesGradientGraph,
+  statesGraph,
+  type LayerAdapters,
+} from '../model/layer-graphs.js';
+import { embeddingName, headName, layerPrefix } from '../model/parameters.js';
+import type { Feeds } from '../model/weights.js';
+import { createSession } from '../runtime/session.js';
+import { addTo, type GradientSum } from './gradient.js';
+import { vocabularyPart } from './memory.js';
+import type { MicroBatchArrays } from './micro-batch.js';
+
+export interface LayerwiseOptions {
+  readonly config: ModelConfig;
+  readonly threads: number;
+  /** Bytes for a part of the head. */
+  readonly headBytes: number;
+  /** @default the parameters are trained */
+  readonly adapters?: LayerAdapters;
+  readonly turn: <T>(run: () => Promise<T>) => Promise<T>;
+}
+
+/** One micro-batch. */
+export interface LayerwiseBatch {
+  readonly arrays: MicroBatchArrays;
+  readonly time: number;
+  /** Parameters, adapters, rotary tables and those of branches. */
+  readonly feeds: Feeds;
+  /** dL/doutput of the picked positions. [R, 1] */
+  readonly gradLogprobs: Tensor;
+  readonly gradEntropy?: Tensor;
+}
+
+type Outputs = InferenceSession.OnnxValueMapType;
+
+export class LayerwiseGradients {
+  readonly #options: LayerwiseOptions;
+  readonly #sessions = new Map<string, Promise<InferenceSession>>();
+
+  constructor(options: LayerwiseOptions) {
+    this.#options = options;
+  }
+
+  /** Adds the gradient of a micro-batch. */
+  async addTo(sum: GradientSum, batch: LayerwiseBatch): Promise<void> {
+    const { config, adapters } = this.#options;
+    const { ids } = batch.arrays;
+    const states = [embedded(config, batch)];
+    for (let layer = 0; layer < config.layers; layer++)
+      states.push((await this.#layer(layer, { ...batch.feeds, x: states[layer] }))['y'] as Tensor);
+    let gradient = await this.#head(sum, batch, states.pop() as Tensor);
+    for (let layer = config.layers - 1; layer >= 0; layer--) {
+      const inputs = { ...batch.feeds, x: states.pop(), grad_y: gradient };
+      const { grad_x: dx, ...found } = await this.#layer(layer, inputs, 'gradient');
+      for (const [name, { data }] of Object.entries(found))
+        sum.put(this.#named(layer, name.slice('grad.'.length)), data as Float32Array);
+      gradient = dx as Tensor;
+    }
+    if (!adapters) sum.putLookups(scaled(gradient.data as Float32Array, config), ids);
+    sum.endBatch();
+  }
+
+  /** Frees the sessions. */
+  async close(): Promise<void> {
+    const sessions = [...this.#sessions.values()];
+    this.#sessions.clear();
+    for (const session of sessions) await (await session).release();
+  }
+
+  /** The head's own gradients are added; returns dL/d(states after the last layer). */
+  async #head(sum: GradientSum, batch: LayerwiseBatch, x: Tensor): Promise<Tensor> {
+    const { config, adapters } = this.#options;
+    const { rows, spread, inverseTemperature, padded } = batch.arrays;
+    const inputs = {
+      ...batch.feeds,
+      x,
+      rows: new Tensor('int32', rows, [padded]),
+      spread: new Tensor('int32', spread, [spread.length]),
+      inverse_temperature: new Tensor('float32', inverseTemperature, [padded, 1]),
+    };
+    const { states } = await this.#run('states', () => statesGraph(config), inputs);
+    const scored = { ...inputs, states };
+    const gradient = new Float32Array(padded * config.hiddenSize);
+    await this.#logits(sum, batch, scored, gradient);
+    const frozen = adapters !== undefined;
+    const found = await this.#run('states gradient', () => statesGradientGraph(config, frozen), {
+      ...scored,
+      grad_states: new Tensor('float32', gradient, [padded, config.hiddenSize]),
+    });
+    if (!frozen) sum.put('model.norm.weight', found['grad.model.norm.weight']?.data);
+    return found['grad_x'] as Tensor;
+  }
+
+  /** Adds dL/dstates to `gradient`. */
+  async #logits(
+    sum: GradientSum,
+    { arrays, feeds, gradLogprobs, gradEntropy }: LayerwiseBatch,
+    inputs: Inputs,
+    gradient: Float32Array,
+  ): Promise<void> {
+    const { config, adapters, headBytes } = this.#options;
+    const options = { entropy: gradEntropy !== undefined, frozen: adapters !== undefined };
+    const name = headName(config);
+    const weight = feeds[name]?.data as Float32Array;
+    const parts = partsOf(config, vocabularyPart(config, arrays.padded, headBytes));
+    const totals = new LogitTotals(arrays.padded);
+    const weightOf = ({ start, end }: Part): Tensor =>
+      new Tensor('float32', weight.subarray(start * config.hiddenSize, end * config.hiddenSize), [
+        end - start,
+        config.hiddenSize,
+      ]);
+    for (const part of parts)
+      totals.add(
+        await this.#run('logits', () => logitsGraph(config), {
+          ...inputs,
+          weight: weightOf(part),
+        }),
+      );
+    const known = {
+      ...inputs,
+      ...totals.feeds(),
+      grad_logprobs: gradLogprobs,
+      grad_entropy: gradEntropy,
+    };
+    const kind = options.entropy ? 'logits gradient, entropy' : 'logits gradient';
+    for (const part of parts) {
+      const found = await this.#run(kind, () => logitsGradientGraph(config, options), {
+        ...known,
+        ...targetsIn(part, arrays, gradLogprobs),
+        weight: weightOf(part),
+      });
+      addTo(gradient, found['grad_states']?.data as Float32Array);
+      if (!options.frozen)
+        sum.put(name, found['grad_weight']?.data, part.start * config.hiddenSize);
+    }
+  }
+
+  #layer(layer: number, inputs: Inputs, kind?: 'gradient'): Promise<Outputs> {
+    const { config, adapters } = this.#options;
+    const first = sharing(config, layer);
+    const [own, used] = [layerPrefix(layer), layerPrefix(first)];
+    const named = Object.fromEntries(
+      Object.entries(inputs).map(([name, value]) => [
+        name.startsWith(own) ? used + name.slice(own.length) : name,
+        value,
+      ]),
+    );
+    const options = { adapters, branching: inputs['branches'] !== undefined };
+    const graph = kind ? layerGradientGraph : layerGraph;
+    const name = `layer ${first} ${kind ?? ''} ${options.branching ? 'branching' : ''}`;
+    return this.#run(name, () => graph(config, first, options), named);
+  }
+
+  /** The name of a parameter of the layer whose graph is used, in this layer. */
+  #named(layer: number, name: string): string {
+    const model = layerPrefix(sharing(this.#options.config, layer));
+    return layerPrefix(layer) + name.slice(model.length);
+  }
+
+  async #run(name: string, graph: () => Uint8Array, inputs: Inputs): Promise<Outputs> {
+    const { threads, turn } = this.#options;
+    const opened = this.#sessions.get(name) ?? createSession(graph(), { threads, kind: 'train' });
+    this.#sessions.set(name, opened);
+    const session = await opened;
+    const feeds = Object.fromEntries(
+      session.inputNames.flatMap((input) => {
+        const value = inputs[input];
+        return value ? [[input, value] as const] : [];
+      }),
+    );
+    return turn(() => session.run(feeds));
+  }
+}
+
+type Inputs = Readonly<Record<string, Tensor | undefined>>;
+
+/** The first layer with the same graph. */
+function sharing(config: ModelConfig, layer: number): number {
+  const key = (index: number): string => JSON.stringify(layerTraits(config, index));
+  let first = 0;
+  while (first < layer && key(first) !== key(layer)) first++;
+  return first;
+}
+
+/** Rows of the embedding matrix, as the first layer reads them. */
+function embedded(config: ModelConfig, { arrays, time, feeds }: LayerwiseBatch): Tensor {
+  const { hiddenSize: width } = config;
+  const table = feeds[embeddingName]?.data as Float32Array;
+  const rows = new Float32Array(arrays.ids.length * width);
+  for (const [i, id] of arrays.ids.entries())
+    rows.set(table.subarray(id * width, (id + 1) * width), i * width);
+  return new Tensor('float32', scaled(rows, config), [arrays.ids.length / time, time, width]);
+}
+
+function scaled(values: Float32Array, { embeddingScale }: ModelConfig): Float32Array {
+  return embeddingScale ? values.map((value) => value * embeddingScale) : values;
+}
+
+/** Tokens `start` to `end`, exclusive. */
+interface Part {
+  readonly start: number;
+  readonly end: number;
+}
+
+function partsOf({ vocabSize }: ModelConfig, size: number): readonly Part[] {
+  return Array.from({ length: Math.ceil(vocabSize / size) }, (_, i) => ({
+    start: i * size,
+    end: Math.min(vocabSize, (i + 1) * size),
+  }));
+}
+
+function targetsIn(
+  { start, end }: Part,
+  { targets }: MicroBatchArrays,
+  gradLogprobs: Tensor,
+): Inputs {
+  const shape = [targets.length, 1];
+  const own = gradLogprobs.data as Float32Array;
+  const isIn = (token: number): boolean => token >= start && token < end;
+  return {
+    targets: new Tensor(
+      'int32',
+      targets.map((token) => (isIn(token) ? token - start : 0)),
+      shape,
+    ),
+    grad_targets: new Tensor(
+      'float32',
+      own.map((value, i) => (isIn(targets[i] ?? -1) ? value : 0)),
+      shape,
+    ),
+  };
+}
+
+/** Sums over the vocabulary, of logits that come in parts. */
+class LogitTotals {
+  readonly #largest: Float64Array;
+  /** Of e^(l - largest). */
+  readonly #sum: Float64Array;
+  /** Of e^(l - largest) l. */
+  readonly #dot: Float64Array;
+
+  constructor(rows: number) {
+    this.#largest = new Float64Array(rows).fill(-Infinity);
+    this.#sum = new Float64Array(rows);
+    this.#dot = new Float64Array(rows);
+  }
+
+  add(found: Outputs): void {
+    const [largest, sum, dot] = ['largest', 'sum', 'dot'].map(
+      (name) => found[name]?.data as Float32Array,
+    ) as [Float32Array, Float32Array, Float32Array];
+    for (const [i, own] of largest.entries()) {
+      const before = this.#largest[i]!;
+      const both = Math.max(before, own);
+      const [old, now] = [Math.exp(before - both), Math.exp(own - both)];
+      this.#largest[i] = both;
+      this.#sum[i] = this.#sum[i]! * old + sum[i]! * now;
+      this.#dot[i] = this.#dot[i]! * old + dot[i]! * now;
+    }
+  }
+
+  /** log(sum(e^l)), and the entropy of the distribution. [R, 1] */
+  feeds(): Inputs {
+    const shape = [this.#sum.length, 1];
+    const total = Float32Array.from(this.#sum, (sum, i) => this.#largest[i]! + Math.log(sum));
+    const entropy = total.map((value, i) => value - this.#dot[i]! / this.#sum[i]!);
+    return {
+      log_total: new Tensor('float32', total, shape),
+      own_entropy: new Tensor('float32', entropy, shape),
+    };
+  }
+}
