@@ -44,7 +44,9 @@ function patternOf(name: string, prefix: string): RegExp {
     .replaceAll(String.raw`\.\.\.`, '.*')
     .replaceAll('*', '.*')
     .replaceAll(/\b[A-Z]{3,}\b/g, '[^/]+');
-  return new RegExp(`^(?:${prefix})?${source}(?:/(?:mean|max|min|std))?$`);
+  // A name that stands for any is one of this section only.
+  const before = /^[A-Z]{3,}\b/.test(name) ? prefix : `(?:${prefix})?`;
+  return new RegExp(`^${before}${source}(?:/(?:mean|max|min|std))?$`);
 }
 
 // After the functions that it calls.
@@ -59,6 +61,14 @@ export function helpOf(name: string): MetricHelp {
     .toSorted((a, b) => b.pattern.source.length - a.pattern.source.length)[0];
   return found ?? noHelp;
 }
+
+const order = [...new Set(entries.map(({ group }) => group))];
+
+/** In the order of the document; groups that it does not have are second, after how exploring goes. */
+export const groupRank = (group: string): number => {
+  const rank = order.indexOf(group);
+  return rank === -1 ? 0.5 : rank;
+};
 
 /** Of a metric: the section that explains it, else the first part of its name. */
 export const groupOf = (name: string): string => helpOf(name).group || (name.split('/')[0] ?? name);

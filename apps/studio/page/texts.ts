@@ -105,7 +105,7 @@ export const texts = {
     allCurves: 'All curves of these runs',
     settings: 'Settings',
     setting: 'Setting',
-    noSettings: 'These runs recorded no settings.',
+    noSettings: (runs: string) => `Recorded no settings: ${runs}.`,
     different: (different: number, all: number) => `${different} of ${all} settings differ.`,
     showAll: 'Show all',
     numbers: 'Latest numbers',

@@ -136,6 +136,7 @@ describe('how far a run is', () => {
     ];
     const settings = { jobDirectory: path.join(root, 'job'), stages };
     writeFileSync(path.join(root, 'job', 'settings.json'), JSON.stringify(settings));
+    appendFileSync(file, line('explorer', 4, {}, { 'time/eval': 5 }));
     const [run] = await ask<RunSummary[]>('runs');
     expect(run).toMatchObject({ steps: { done: 3, total: 12 }, secondsPerStep: 1 });
     expect(await ask('runs/job%2Fgrpo/settings')).toMatchObject({ mode: 'both', path: 'x' });

@@ -127,11 +127,15 @@ function Settings({ ids }: { readonly ids: readonly string[] }) {
   if (!settings || settings.length !== ids.length) return null;
   const keys = [...new Set(settings.flatMap((each) => Object.keys(each)))].toSorted();
   const rows = keys.map((key) => ({ key, cells: settings.map((each) => settingText(each[key])) }));
-  const different = rows.filter(({ cells }) => cells.some((cell) => cell !== cells[0]));
+  const without = ids.filter((_, i) => Object.keys(settings[i] ?? {}).length === 0);
+  const recorded = ids.flatMap((id, i) => (without.includes(id) ? [] : [i]));
+  const different = rows.filter(({ cells }) =>
+    recorded.some((i) => cells[i] !== cells[recorded[0] ?? 0]),
+  );
   return (
     <>
       <h2>{words.settings}</h2>
-      {keys.length === 0 && <p>{words.noSettings}</p>}
+      {without.length > 0 && <p>{words.noSettings(without.join(', '))}</p>}
       {keys.length > 0 && (
         <p class="controls">
           {words.different(different.length, keys.length)}

@@ -3,7 +3,7 @@ import type { MetricInfo } from '@trinity-rft/studio-api/interface';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { fileName, runPath, save } from '../api.js';
-import { groupOf, helpOf } from '../metric-help.js';
+import { groupOf, groupRank, helpOf } from '../metric-help.js';
 import {
   allMetrics,
   axisOf,
@@ -56,7 +56,9 @@ interface MetricListProps {
 function MetricList({ metrics, chosen, place }: MetricListProps) {
   const [search, setSearch] = useState('');
   const found = metrics.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
-  const groups = Map.groupBy(found, ({ name }) => groupOf(name));
+  const groups = [...Map.groupBy(found, ({ name }) => groupOf(name))].toSorted(
+    ([a], [b]) => groupRank(a) - groupRank(b),
+  );
   const address = (metric: MetricInfo): string =>
     addressOf('curves', place.runs, { ...place.query, metric: keyOf(metric) });
   return (
@@ -69,7 +71,7 @@ function MetricList({ metrics, chosen, place }: MetricListProps) {
           onInput={({ currentTarget }) => setSearch(currentTarget.value)}
         />
       </label>
-      {[...groups].map(([group, list]) => (
+      {groups.map(([group, list]) => (
         <details key={group} open={search !== '' || list.includes(chosen)}>
           <summary>
             {group} ({list.length})

@@ -7,6 +7,8 @@ import type { Range, RunCurve } from '../metrics.js';
 export interface ChartMark {
   readonly x: number;
   readonly colour: string;
+  /** Of what happens often: a tick at the axis instead of a line. */
+  readonly isShort: boolean;
 }
 
 export interface ChartProps {
@@ -115,13 +117,14 @@ function drawMarks(plot: uPlot, marks: readonly ChartMark[]): void {
   const { min = -Infinity, max = Infinity } = scales['x'] ?? {};
   ctx.save();
   ctx.lineWidth = devicePixelRatio;
-  for (const { x, colour } of marks) {
+  const bottom = bbox.top + bbox.height;
+  for (const { x, colour, isShort } of marks) {
     if (x < (min ?? -Infinity) || x > (max ?? Infinity)) continue;
     const left = plot.valToPos(x, 'x', true);
     ctx.strokeStyle = colour;
     ctx.beginPath();
-    ctx.moveTo(left, bbox.top);
-    ctx.lineTo(left, bbox.top + bbox.height);
+    ctx.moveTo(left, isShort ? bottom - 6 * devicePixelRatio : bbox.top);
+    ctx.lineTo(left, bottom);
     ctx.stroke();
   }
   ctx.restore();

@@ -11,7 +11,7 @@ export type Kind = Mark['kind'];
 
 const colours: Readonly<Record<Kind, string>> = {
   checkpoint: '#8a8f98',
-  weights: '#2a78d633',
+  weights: '#2a78d6',
   evaluation: '#2e8540',
   restart: '#c77700',
   failure: '#c0392b',
@@ -25,7 +25,7 @@ export const chartMarks = (
   runs
     .flatMap(({ marks }) => marks.marks)
     .filter(({ kind }) => kinds.includes(kind))
-    .map(({ kind, x }) => ({ x, colour: colours[kind] }));
+    .map(({ kind, x }) => ({ x, colour: colours[kind], isShort: kind === 'weights' }));
 
 interface MarkChoiceProps {
   readonly marks: readonly RunMarks[];
@@ -52,8 +52,8 @@ export function MarkChoice({ marks, chosen, onChange }: MarkChoiceProps) {
               )
             }
           />{' '}
-          <span class="swatch" style={{ '--colour': colours[kind].slice(0, 7) }} />{' '}
-          {words.kinds[kind]} ({count(kind)})
+          <span class="swatch" style={{ '--colour': colours[kind] }} /> {words.kinds[kind]} (
+          {count(kind)})
         </label>
       ))}
     </fieldset>

@@ -25,8 +25,9 @@ export async function progressOf(metrics: MetricFile, settings: RunSettings): Pr
   const [reward, version, waited, synced] = explored;
   const [score, step] = await metrics.columns('trainer', ['critic/score/mean', 'time/step']);
   const rewards = reward !== undefined && lastOf(reward) !== undefined ? reward : score;
-  const exploreStep = lastStep(metrics, 'explorer');
-  const trainStep = lastStep(metrics, 'trainer');
+  // An evaluation after the last step is a line of a step that does not come.
+  const exploreStep = lastStep(metrics, 'explorer', waited);
+  const trainStep = lastStep(metrics, 'trainer', step);
   const total = totalSteps(settings);
   const isTraining = total?.of === 'trainer';
   return {
@@ -51,18 +52,22 @@ function totalSteps(
   return { steps, of: settings['mode'] === 'train' ? 'trainer' : 'explorer' };
 }
 
-function lastStep({ roles }: MetricFile, role: string): number | undefined {
+/** Of the lines that have a value; of all where none has one. */
+function lastStep({ roles }: MetricFile, role: string, values?: Column): number | undefined {
   const steps = roles.get(role)?.steps;
-  return steps === undefined || steps.length() === 0 ? undefined : steps.at(steps.length() - 1);
+  if (steps === undefined || steps.length() === 0) return undefined;
+  const last = values === undefined ? -1 : lastLine(values);
+  return steps.at(last === -1 ? steps.length() - 1 : last);
 }
 
-function lastOf(values: Column): number | undefined {
-  for (let line = values.length() - 1; line >= 0; line--) {
-    const value = finite(values.at(line));
-    if (value !== null) return value;
-  }
-  return undefined;
+function lastLine(values: Column): number {
+  let line = values.length() - 1;
+  while (line >= 0 && !Number.isFinite(values.at(line))) line--;
+  return line;
 }
+
+const lastOf = (values: Column): number | undefined =>
+  finite(values.at(lastLine(values))) ?? undefined;
 
 /** Of the sum of these columns. */
 function recentMean(columns: readonly (Column | undefined)[]): number | undefined {

@@ -1,0 +1,183 @@
+/** Runs, curves and comparisons in a browser. */
+import { appendFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Page } from 'puppeteer-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findChromium } from './chromium.js';
+import { attack, launch, timeout } from './look.js';
+import { buildPage, openWorkbench, type Workbench } from './support.js';
+
+const chromium = await findChromium();
+const reason = chromium === undefined ? ' (no Chromium: set CHROMIUM_PATH or install one)' : '';
+
+const explorer = (step: number, reward: number): string =>
+  `${JSON.stringify({
+    role: 'explorer',
+    step,
+    metrics: { 'rollout/reward/mean': reward, 'rollout/model_version': step - 1, [attack]: 1 },
+    timing: { 'time/wait_explore_step': 2 },
+  })}\n`;
+const trainer = (step: number): string =>
+  `${JSON.stringify({
+    role: 'trainer',
+    step,
+    metrics: { 'actor/final_loss': 1 / step },
+    timing: { 'time/step': 2, 'perf/total_num_tokens': 1000 },
+  })}\n`;
+const steps = Array.from({ length: 200 }, (_, i) => i + 1);
+
+/** Keeps what the page would save, instead of saving it. */
+const keepFiles = `globalThis.saved = [];
+  URL.createObjectURL = (blob) => { saved.push(blob); return '#'; };
+  HTMLAnchorElement.prototype.click = function () { saved.at(-1).fileName = this.download; };`;
+
+describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`, () => {
+  let browser: Awaited<ReturnType<typeof launch>>;
+  let bench: Workbench;
+  const [one, two] = ['first', `second ${attack.replaceAll('/', '')}`] as const;
+
+  beforeAll(async () => {
+    browser = await launch(chromium ?? '');
+    const lines = steps.map((step) => explorer(step, step / 200) + trainer(step)).join('');
+    bench = await openWorkbench(await buildPage(), one, [], lines);
+    cpSync(path.join(bench.root, one), path.join(bench.root, two), { recursive: true });
+    const settings = (lr: number, name: string) =>
+      JSON.stringify({
+        jobDirectory: '/x',
+        stages: [{ mode: 'both', 'buffer.total_steps': 400, lr, [name]: attack }],
+      });
+    writeFileSync(path.join(bench.root, one, 'settings.json'), settings(0.1, 'same'));
+    writeFileSync(path.join(bench.root, two, 'settings.json'), settings(0.2, attack));
+    writeFileSync(path.join(bench.root, two, 'failure.txt'), `${attack}\n`);
+    const notes = { tags: [attack.slice(0, 40)], note: attack };
+    writeFileSync(path.join(bench.root, two, 'notes.json'), JSON.stringify(notes));
+  }, timeout);
+  afterAll(() => browser?.close());
+
+  const open = async (query: string) => {
+    const look = await browser.open(`${bench.studio.url}${query}`);
+    await look.page.setViewport({ width: 1280, height: 1000 });
+    return look;
+  };
+  const both = `&run=${encodeURIComponent(one)}&run=${encodeURIComponent(two)}`;
+
+  it(
+    'compares runs: curves, settings that differ, numbers with intervals',
+    { timeout },
+    async () => {
+      const look = await open('');
+      await look.says('tbody', '200 of 400 steps');
+      await look.page.$$eval('tbody input[type=checkbox]', (boxes) =>
+        boxes.forEach((box) => box.click()),
+      );
+      await look.page.click('a.button');
+      await look.says('main', 'settings differ');
+      expect(await look.text('.compared')).toMatch(/lr \(they differ\)0\.[12]0\.[12]/);
+      expect(await look.text('.compared')).not.toContain('mode');
+      await look.says('section > .scroll:last-of-type', '0.9525 [0.9386');
+      await look.page.waitForSelector('.charts canvas');
+      expect(await look.violations()).toEqual([]);
+      expect(await look.intrusions()).toEqual([]);
+      expect(look.problems).toEqual([]);
+      await look.page.close();
+    },
+  );
+
+  it('keeps tags and a note beside the run, and finds runs by them', { timeout }, async () => {
+    const look = await open('');
+    const { page } = look;
+    await look.says('tbody', attack);
+    await page.type('input[type=search]', one);
+    await page.waitForFunction(`document.querySelectorAll('tbody tr').length === 1`);
+    await page.click('tbody button');
+    await page.type('input[name=tags]', 'baseline, good');
+    await page.type('textarea', 'Learns.');
+    expect(await look.violations()).toEqual([]);
+    await page.click('button[type=submit]');
+    await look.says('.tag', 'baseline');
+    const notes: unknown = JSON.parse(
+      readFileSync(path.join(bench.root, one, 'notes.json'), 'utf8'),
+    );
+    expect(notes).toEqual({ tags: ['baseline', 'good'], note: 'Learns.' });
+    expect(look.problems).toEqual([]);
+    await page.close();
+  });
+
+  it('zooms, smooths, and draws over tokens, with what happened marked', { timeout }, async () => {
+    const look = await open(`&page=curves${both}`);
+    const { page } = look;
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const points = (wanted: number) => look.says('caption ~ tbody td:last-child', String(wanted));
+    await points(200);
+    expect(await look.text('h2 + p')).toContain('mean over the runs of a task');
+    await look.says('fieldset.marks', 'new weights (398)');
+    await look.says('fieldset.marks', 'failure (1)');
+    await drag(page);
+    await page.waitForFunction(
+      `Number(document.querySelector('caption ~ tbody td:last-child').textContent) < 120`,
+    );
+    expect(asked.some((url) => url.includes('&from='))).toBe(true);
+    await page.click('.controls button');
+    await points(200);
+    await page.$eval('input[type=range]', (input) => {
+      input.value = '0.9';
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    await look.says('.u-legend', `${one} ·`);
+    await page.select('select[name=axis]', 'tokens');
+    await look.says('.u-legend', 'Tokens trained on');
+    await page.click('.controls input[type=checkbox]');
+    expect(await look.violations()).toEqual([]);
+    expect(await look.intrusions()).toEqual([]);
+    expect(look.problems).toEqual([]);
+    await page.close();
+  });
+
+  it('saves a curve as PNG, SVG and CSV', { timeout }, async () => {
+    const look = await open(
+      `&page=curves${both}&metric=${encodeURIComponent(`explorer ${attack}`)}`,
+    );
+    const { page } = look;
+    await look.says('.u-legend', one);
+    await page.evaluate(keepFiles);
+    await page.$$eval('.controls button', (buttons) =>
+      buttons
+        .filter(({ textContent }) => textContent.startsWith('Save'))
+        .forEach((each) => each.click()),
+    );
+    await page.waitForFunction('saved.length === 4 && saved.every(({ fileName }) => fileName)');
+    const saved = (await page.evaluate(
+      'Promise.all(saved.map(async (blob) => [blob.fileName, (await blob.text()).slice(0, 5e4)]))',
+    )) as readonly (readonly [name: string, text: string])[];
+    const ending = (type: string) => saved.find(([name]) => name.endsWith(type))?.[1] ?? '';
+    expect(ending('.png')).toContain('PNG');
+    expect(ending('.svg')).toMatch(/<path d="M[\d.]+ [\d.]+L/);
+    expect(ending('.svg')).toContain('&lt;script&gt;');
+    expect(ending('.svg')).not.toContain('<script');
+    expect(ending('.csv').split('\n')[1]).toBe('1,1');
+    for (const [name] of saved) expect(name).toMatch(/^[\w.-]+$/);
+    expect(look.problems).toEqual([]);
+    await page.close();
+  });
+
+  it('goes on with a curve while its run does', { timeout }, async () => {
+    const look = await open(`&page=curves&run=${one}`);
+    await look.says('caption ~ tbody', '200');
+    appendFileSync(bench.metricsFile, explorer(201, 0.125));
+    await look.says('caption ~ tbody', '0.125');
+    await look.says('caption ~ tbody', '201');
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+  });
+});
+
+async function drag(page: Page): Promise<void> {
+  const box = await (await page.$('.u-over'))?.boundingBox();
+  if (!box) throw new Error('There is no chart.');
+  const y = box.y + box.height / 2;
+  await page.mouse.move(box.x + box.width * 0.25, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.75, y, { steps: 5 });
+  await page.mouse.up();
+}
