@@ -16,6 +16,7 @@ import { addServe } from './commands/serve.js';
 import { addStatus, addWhy } from './commands/status.js';
 import { addVerify } from './commands/verify.js';
 import { addStudio, addView } from './commands/studio.js';
+import { addWhatIf } from './commands/what-if.js';
 import type { AddCommand, CommandContext } from './shared/command.js';
 
 /** Where the command line writes. */
@@ -38,6 +39,7 @@ const commands: readonly AddCommand[] = [
   addStatus,
   addWhy,
   addDoctor,
+  addWhatIf,
   addPairs,
   addConvert,
   addEnv,

@@ -32,6 +32,13 @@ export {
   type RunDiagnosis,
   type StageDiagnosis,
 } from './report/diagnose-run.js';
+export {
+  whatIfRun,
+  type Change,
+  type StoreWhatIf,
+  type WhatIfRunOptions,
+} from './report/what-if-run.js';
+export { renderWhatIf } from './report/render-what-if.js';
 export { renderMetric, renderReport, type RenderReportOptions } from './report/render.js';
 export type { MetricLine } from './report/read-metrics.js';
 export { reportRun, type RunReport, type StageReport } from './report/run-report.js';

@@ -52,7 +52,7 @@ const rewardFloor: Rule = {
   when: 'every reward of the run is the same number, 0 or less',
   advice:
     'Read some answers. Are right ones scored 0, the reward is too strict (spaces, units, format). Are all wrong, take easier tasks, give a part of the reward for what the model can reach, or warm up with worked examples (sft).',
-  explains: ['no-variance', 'identical-answers', 'dropped-groups', 'no-gradient'],
+  explains: ['no-variance', 'dropped-groups', 'no-gradient'],
   look: (run) => {
     const only = onlyReward(run);
     if (!only || only.value > 0) return undefined;
@@ -70,7 +70,7 @@ const rewardCeiling: Rule = {
   when: 'every reward of the run is the same number above 0',
   advice:
     'There is nothing to learn from: take harder tasks, or a reward that tells good answers from better ones. Read some answers: a reward that anything gets is a fault of the reward function.',
-  explains: ['no-variance', 'identical-answers', 'dropped-groups', 'no-gradient'],
+  explains: ['no-variance', 'dropped-groups', 'no-gradient'],
   look: (run) => {
     const only = onlyReward(run);
     if (!only || only.value <= 0) return undefined;

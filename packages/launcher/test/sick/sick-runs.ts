@@ -52,9 +52,9 @@ export const sickRuns: Readonly<Record<string, WrittenRun>> = {
     })),
   },
   'empty-answers': {
-    rollouts: rollouts((run) => ({
-      ...(run < 4 ? { tokens: [run, 2, 3], logprobs: [-1], responseText: ' \n' } : {}),
-    })),
+    rollouts: rollouts((run, task) =>
+      run < 4 ? { tokens: [10 + task, 20, 3], logprobs: [-1], responseText: ' \n' } : {},
+    ),
   },
   'truncated-answers': { explorer: () => ({ 'rollout/model/response_truncated/mean': 0.4 }) },
   'prompt-too-long': { explorer: () => ({ 'rollout/runs/prompt_too_long': 12 }) },

@@ -1,0 +1,66 @@
+/** `trinity what-if`: another reward, advantage or loss over the recorded rollouts of a run. */
+import { ConfigError } from '@trinity-rft/core';
+import type { AddCommand } from '../shared/command.js';
+import { exitCodes } from '../shared/exit-codes.js';
+import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
+
+interface WhatIfArguments extends PluginOptions {
+  readonly algorithm?: string;
+  readonly advantage?: string;
+  readonly loss?: string;
+  readonly reward?: string;
+  readonly steps: string;
+  readonly drift: string;
+  readonly groups: string;
+  readonly json?: boolean;
+}
+
+export const addWhatIf: AddCommand = (program, { exitWith, write }) =>
+  void withPlugins(program.command('what-if <run>'))
+    .description(
+      'how another reward, advantage or loss would have ranked recorded rollouts, without a model',
+    )
+    .option('--algorithm <name>', 'algorithm_type whose parts are tried')
+    .option('--advantage <name>', 'advantage_fn')
+    .option('--loss <name>', 'policy_loss_fn')
+    .option('--reward <name>', 'reward function; <run> must be a configuration')
+    .option('--steps <number>', 'newest explore steps to look at', '5')
+    .option('--drift <number>', 'how far the weights have moved since, in nats', '0')
+    .option('--groups <number>', 'groups to show, most reordered first', '3')
+    .option('--json', 'everything, as JSON')
+    .addHelpText('after', '\n<run> is a configuration, or the folder of a run.')
+    .action(
+      exitWith(async (run: string, given: WhatIfArguments) => {
+        const { renderWhatIf, whatIfRun } = await import('@trinity-rft/launcher');
+        const stores = await whatIfRun(run, {
+          ...pluginsOf(given),
+          change: changeOf(given),
+          steps: numberOf('steps', given.steps, 1),
+          drift: numberOf('drift', given.drift, 0),
+        });
+        const groups = numberOf('groups', given.groups, 0);
+        write(
+          given.json === true
+            ? `${JSON.stringify(stores, null, 2)}\n`
+            : renderWhatIf(stores, { groups }),
+        );
+        return exitCodes.done;
+      }),
+    );
+
+function changeOf({ algorithm, advantage, loss, reward }: WhatIfArguments) {
+  if ([algorithm, advantage, loss, reward].every((name) => name === undefined))
+    throw new ConfigError(
+      'Nothing is changed. Name at least one of --algorithm, --advantage, --loss and --reward; "trinity algorithms" lists them.',
+      { code: 'ARGUMENT_INVALID' },
+    );
+  return { algorithm, advantageFn: advantage, policyLossFn: loss, rewardFn: reward };
+}
+
+function numberOf(name: string, text: string, least: number): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= least && Number.isFinite(value)) return value;
+  throw new ConfigError(`--${name} is "${text}". Expected a number of at least ${least}.`, {
+    code: 'ARGUMENT_INVALID',
+  });
+}

@@ -1,0 +1,51 @@
+/** A comparison of two variants as text. */
+import type { ComparedGroup, VariantSummary } from '@trinity-rft/what-if';
+import type { StoreWhatIf } from './what-if-run.js';
+
+export interface RenderWhatIfOptions {
+  /** Groups to show, those that the change reorders most first. @default 3 */
+  readonly groups?: number;
+}
+
+/** For a terminal. */
+export function renderWhatIf(
+  stores: readonly StoreWhatIf[],
+  { groups = 3 }: RenderWhatIfOptions = {},
+): string {
+  return stores.map((store) => renderStore(store, groups)).join('\n');
+}
+
+function renderStore(store: StoreWhatIf, shown: number): string {
+  const { before, after, groups, agreement, gradientCosine, signChanges } = store;
+  const row = (name: string, read: (side: VariantSummary) => string): string =>
+    `  ${name.padEnd(24)} ${read(before).padStart(12)} ${read(after).padStart(12)}`;
+  const reordered = groups.toSorted((a, b) => (a.agreement ?? 2) - (b.agreement ?? 2));
+  return [
+    store.database,
+    `${store.exploreSteps} explore steps, ${groups.length} groups`,
+    '',
+    `  ${''.padEnd(24)} ${'as it is'.padStart(12)} ${'changed'.padStart(12)}`,
+    row('mean reward', ({ meanReward }) => short(meanReward)),
+    row('groups with a signal', ({ groupsWithSignal }) => String(groupsWithSignal)),
+    row('runs with a signal', ({ runsWithSignal }) => String(runsWithSignal)),
+    row('mean |advantage|', ({ meanAbsAdvantage }) => short(meanAbsAdvantage)),
+    row('gradient norm', ({ gradientNorm }) => short(gradientNorm)),
+    '',
+    `  order of the runs within groups: agreement ${short(agreement)} (1: the same, -1: reversed)`,
+    `  runs pushed the other way:       ${(signChanges * 100).toFixed(1)} %`,
+    `  direction of the gradient:       cosine ${short(gradientCosine)}`,
+    '',
+    ...reordered.slice(0, shown).flatMap(renderGroup),
+  ].join('\n');
+}
+
+function renderGroup({ group, runs, agreement }: ComparedGroup): readonly string[] {
+  const lines = runs.map(
+    ({ run, before, after }) =>
+      `    run ${String(run).padStart(3)}   reward ${short(before.reward).padStart(8)} -> ${short(after.reward).padStart(8)}   advantage ${short(before.advantage).padStart(8)} -> ${short(after.advantage).padStart(8)}   rank ${before.rank} -> ${after.rank}`,
+  );
+  return [`  group ${group}: agreement ${short(agreement)}`, ...lines, ''];
+}
+
+const short = (value: number | undefined): string =>
+  value === undefined ? '-' : String(Number(value.toPrecision(4)));

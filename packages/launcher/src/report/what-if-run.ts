@@ -1,0 +1,192 @@
+/** What another reward, advantage or loss would have made of the rollouts of a run. */
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { readExperiences } from '@trinity-rft/buffer';
+import { ConfigError, taskTruth, type Experience, type Task } from '@trinity-rft/core';
+import { toTask } from '@trinity-rft/explorer';
+import {
+  whatIf,
+  type RecordedReward,
+  type TaskOf,
+  type Variant,
+  type WhatIf,
+} from '@trinity-rft/what-if';
+import { readTaskset } from '../assembly/data/tasks.js';
+import type { Settings } from '../assembly/settings.js';
+import { readRecord } from '../run/changes/record.js';
+import {
+  loadExtensions,
+  readConfiguration,
+  type Configuration,
+  type ConfigurationOptions,
+} from '../run/configuration.js';
+import { findRecords } from '../debug/find-records.js';
+
+/** Names as in YAML; what is missing stays as the run has it. */
+export interface Change {
+  /** `algorithm_type`, for the parts that are not named. */
+  readonly algorithm?: string | undefined;
+  readonly advantageFn?: string | undefined;
+  readonly policyLossFn?: string | undefined;
+  readonly rewardFn?: string | undefined;
+}
+
+export interface WhatIfRunOptions extends Omit<ConfigurationOptions, 'configPath'> {
+  readonly change: Change;
+  /** Newest explore steps that are looked at. @default 5 */
+  readonly steps?: number | undefined;
+  /** See `WhatIfOptions`. @default 0 */
+  readonly drift?: number | undefined;
+}
+
+export interface StoreWhatIf extends WhatIf {
+  readonly database: string;
+  readonly exploreSteps: number;
+}
+
+/**
+ * For each experience store of a run. Reads only.
+ * @param run a configuration, or the folder of a run; reward functions need a configuration, which
+ * says where the tasks are
+ * @throws ConfigError for unknown names, for parts that need a model, and where nothing is recorded
+ */
+export async function whatIfRun(
+  run: string,
+  { change, steps = 5, drift, ...options }: WhatIfRunOptions,
+): Promise<readonly StoreWhatIf[]> {
+  const place = path.resolve(options.cwd ?? '.', run);
+  const isFolder = (await stat(place).catch(() => undefined))?.isDirectory() === true;
+  const configuration = isFolder
+    ? undefined
+    : await readConfiguration({ ...options, configPath: place });
+  const { algorithms } = configuration ?? (await loadExtensions(options));
+  const scoring = await scoringOf(change.rewardFn, configuration);
+  const found: StoreWhatIf[] = [];
+  for (const { database } of await findRecords(place, options)) {
+    const experiences = newestSteps(database, steps);
+    if (experiences.length === 0) continue;
+    const before = recordedVariant(path.dirname(path.dirname(database)));
+    const after = changed(before, change, scoring?.reward);
+    const taskOf = scoring?.taskOf;
+    const report = await whatIf(experiences, { before, after, taskOf, drift, tables: algorithms });
+    const exploreSteps = new Set(experiences.map(({ eid }) => eid.batch)).size;
+    found.push({ database, exploreSteps, ...report });
+  }
+  if (found.length > 0) return found;
+  throw new ConfigError(`Nothing is recorded in ${place} yet. Let the run make a step first.`, {
+    code: 'NOTHING_RECORDED',
+  });
+}
+
+/** A whole algorithm takes the place of all parts; parts of their own win over it. */
+const changed = (
+  before: Variant,
+  { algorithm, advantageFn, policyLossFn }: Change,
+  reward: RecordedReward | undefined,
+): Variant => {
+  const base: Variant = algorithm === undefined ? before : { algorithm };
+  return {
+    ...base,
+    reward,
+    advantageFn: advantageFn === undefined ? base.advantageFn : { name: advantageFn },
+    policyLossFn: policyLossFn === undefined ? base.policyLossFn : { name: policyLossFn },
+  };
+};
+
+const mostRows = 8192;
+const pageSize = 256;
+
+/** The last of them may be in progress. */
+function newestSteps(database: string, steps: number): readonly Experience[] {
+  const reader = readExperiences(database);
+  try {
+    const newest = reader.newestId();
+    const first = Math.max(0, newest - mostRows);
+    const rows: Experience[] = [];
+    for (let last = first; last < newest;) {
+      const page = reader.rowsAfter(last, pageSize);
+      for (const { experience } of page) rows.push(experience);
+      last = page.at(-1)?.id ?? newest;
+    }
+    const batches = [...new Set(rows.map(({ eid }) => eid.batch))];
+    // The oldest one may have been cut by the limit.
+    const whole = first > 0 && batches.length > 1 ? batches.slice(1) : batches;
+    const wanted = new Set(whole.slice(-steps));
+    return rows.filter(({ eid }) => wanted.has(eid.batch));
+  } finally {
+    reader.close();
+  }
+}
+
+/** What the stage in a folder was last started with; grpo where nothing says it. */
+function recordedVariant(folder: string): Variant {
+  const record = readRecord(folder) ?? readRecord(path.dirname(folder));
+  const name = path.basename(folder);
+  const stage = record?.stages.find((each) => each['stage_name'] === name) ?? record?.stages.at(-1);
+  if (!stage) return {};
+  const mode = stage['algorithm.loss_agg_mode'];
+  return {
+    algorithm: textOf(stage['algorithm.algorithm_type']),
+    advantageFn: partOf(stage, 'algorithm.advantage_fn'),
+    policyLossFn: partOf(stage, 'algorithm.policy_loss_fn'),
+    lossAggMode: textOf(mode) as Variant['lossAggMode'],
+  };
+}
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined;
+
+function partOf(stage: Settings, key: string): Variant['advantageFn'] {
+  const name = textOf(stage[key]);
+  const args = Object.entries(stage)
+    .filter(([each]) => each.startsWith(`${key}_args.`))
+    .map(([each, value]) => [camelCase(each.slice(`${key}_args.`.length)), value]);
+  return name === undefined ? undefined : { name, args: Object.fromEntries(args) };
+}
+
+const camelCase = (name: string): string =>
+  name.replaceAll(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase());
+
+interface Scoring {
+  readonly reward: RecordedReward;
+  readonly taskOf: TaskOf;
+}
+
+async function scoringOf(
+  name: string | undefined,
+  configuration: Configuration | undefined,
+): Promise<Scoring | undefined> {
+  if (name === undefined) return undefined;
+  if (!configuration)
+    throw new ConfigError(
+      `The reward function "${name}" compares answers with tasks, and a folder does not say where they are. Name the configuration instead.`,
+      { code: 'TASKS_UNKNOWN' },
+    );
+  const tasks = await tasksOf(configuration);
+  return {
+    reward: configuration.rewardFns.get(name).create({}),
+    taskOf: (experience) => {
+      const { taskset, row } = experience.info;
+      const task = tasks.get(`${String(taskset)}/${String(row)}`);
+      return task && { truth: taskTruth(task), rawTask: task.rawTask };
+    },
+  };
+}
+
+/** By the name of the task set and the row. */
+async function tasksOf(configuration: Configuration): Promise<ReadonlyMap<string, Task>> {
+  const { signal } = new AbortController();
+  const tasksets = configuration.loaded.config.stages.flatMap(
+    ({ buffer }) => buffer.explorerInput.tasksets,
+  );
+  const tasks = new Map<string, Task>();
+  for (const taskset of tasksets) {
+    const { rows } = await readTaskset(taskset, { ...configuration, signal });
+    for (const [row, rawTask] of rows.entries())
+      tasks.set(
+        `${taskset.name}/${row}`,
+        toTask({ row, rawTask }, taskset, { batchId: 0, taskId: row, isEval: false }),
+      );
+  }
+  return tasks;
+}

@@ -1,0 +1,79 @@
+/** Recorded runs with the rewards of another function. */
+import { runKey, type Experience, type RawTask, type RewardParts } from '@trinity-rft/core';
+import {
+  groupBy,
+  isUsableReward,
+  RewardError,
+  uid,
+  usableReward,
+  withFields,
+} from '@trinity-rft/core/internal';
+import type { RecordedReward } from './variant.js';
+
+/** The task of a recorded experience, as far as it is known. */
+export interface RecordedTask {
+  readonly truth?: string | undefined;
+  readonly rawTask?: RawTask | undefined;
+}
+
+export type TaskOf = (experience: Experience) => RecordedTask | undefined;
+
+/**
+ * Every call of a run gets what the function says of its last answer.
+ * @throws RewardError for an answer that was recorded without its text, and for unusable rewards
+ */
+export async function withRewards(
+  experiences: readonly Experience[],
+  reward: RecordedReward,
+  taskOf: TaskOf,
+): Promise<readonly Experience[]> {
+  const rewards = new Map<string, number>();
+  for (const [run, calls] of groupBy(experiences, ({ eid }) => runKey(eid))) {
+    const last = calls.reduce((a, b) => (b.eid.step > a.eid.step ? b : a));
+    rewards.set(run, await scoreOf(last, reward, taskOf));
+  }
+  return experiences.map((experience) =>
+    rewarded(experience, rewards.get(runKey(experience.eid)) ?? 0),
+  );
+}
+
+async function scoreOf(
+  experience: Experience,
+  reward: RecordedReward,
+  taskOf: TaskOf,
+): Promise<number> {
+  const { eid, promptText, responseText, actionMask } = experience;
+  if (responseText === undefined)
+    throw new RewardError(
+      `Experience ${uid(eid)} was recorded without the text of its answer, so it cannot be scored again.`,
+      { code: 'ANSWER_UNKNOWN', details: { uid: uid(eid) } },
+    );
+  const { truth, rawTask = {} } = taskOf(experience) ?? {};
+  const scored = await reward({
+    response: responseText,
+    prompt: promptText,
+    truth,
+    rawTask,
+    responseTokens: actionMask.reduce((sum, bit) => sum + bit, 0),
+    experience,
+  });
+  const value = sumOf(scored);
+  if (isUsableReward(value)) return value;
+  throw new RewardError(
+    `The reward function returned ${value} for experience ${uid(eid)}; expected ${usableReward}.`,
+    { code: 'REWARD_UNUSABLE', details: { uid: uid(eid) } },
+  );
+}
+
+const sumOf = (scored: RewardParts | number): number =>
+  typeof scored === 'number' ? scored : Object.values(scored).reduce((sum, part) => sum + part, 0);
+
+function rewarded(experience: Experience, reward: number): Experience {
+  const { tokenRewards: _, spans, ...rest } = experience;
+  const own = { ...rest, reward };
+  return spans ? { ...own, spans: spans.map((span) => ({ ...span, reward })) } : own;
+}
+
+/** As they were before an algorithm looked at them. */
+export const withoutAdvantages = (experience: Experience): Experience =>
+  withFields(experience, { advantages: undefined, returns: undefined });

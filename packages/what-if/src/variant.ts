@@ -1,0 +1,102 @@
+/** What is tried: a reward function and an algorithm, of which only what needs no model is used. */
+import {
+  builtInTables,
+  createAlgorithm,
+  onExperiences,
+  type AlgorithmTables,
+  type LossAggMode,
+  type PartRef,
+} from '@trinity-rft/algorithm';
+import {
+  ConfigError,
+  type AdvantageFn,
+  type AlgorithmNeeds,
+  type Experience,
+  type PolicyLossFn,
+  type RewardInput,
+  type RewardParts,
+} from '@trinity-rft/core';
+import { pickRow } from '@trinity-rft/core/internal';
+
+/** What a reward function reads of a recorded run: its last answer. */
+export interface RecordedAnswer extends RewardInput {
+  readonly experience: Experience;
+}
+
+/** A `RewardFn` is one. */
+export type RecordedReward = (
+  answer: RecordedAnswer,
+) => RewardParts | number | Promise<RewardParts | number>;
+
+export interface Variant {
+  /** @default the recorded rewards */
+  readonly reward?: RecordedReward | undefined;
+  /** Name of `algorithm_type`, for the parts that are not given. @default "grpo" */
+  readonly algorithm?: string | undefined;
+  readonly advantageFn?: PartRef | undefined;
+  readonly policyLossFn?: PartRef | undefined;
+  readonly lossAggMode?: LossAggMode | undefined;
+}
+
+/** Advantages and loss of a variant. */
+export interface VariantParts {
+  readonly advantage: AdvantageFn;
+  readonly loss: PolicyLossFn;
+}
+
+export interface PartsContext {
+  /** @default those that are built in */
+  readonly tables?: AlgorithmTables | undefined;
+  /** Of functions that draw at random. @default 0 */
+  readonly seed?: number | undefined;
+}
+
+/**
+ * Without KL and entropy terms, which need models.
+ * @throws ConfigError for unknown names and arguments, and for parts that need a model
+ */
+export function partsOf(
+  { algorithm = 'grpo', advantageFn, policyLossFn, lossAggMode }: Variant,
+  { tables = builtInTables, seed = 0 }: PartsContext,
+): VariantParts {
+  const preset = pickRow('algorithm', tables.presets, algorithm);
+  const made = createAlgorithm(
+    {
+      advantageFn: advantageFn ?? preset.advantageFn,
+      policyLossFn: policyLossFn ?? preset.policyLossFn,
+      lossAggMode: lossAggMode ?? preset.lossAggMode,
+    },
+    { tables, seed },
+  );
+  assertWithoutModel(made.needs, algorithm);
+  const { batchAdvantage } = made;
+  const advantage = made.advantage ?? (batchAdvantage && onExperiences(batchAdvantage));
+  if (!advantage)
+    throw new ConfigError(
+      `The algorithm "${algorithm}" has no advantage function, so there is nothing to rank. Choose one that compares rewards, such as grpo, or give advantageFn.`,
+      { code: 'ADVANTAGE_MISSING' },
+    );
+  return { advantage, loss: made.loss };
+}
+
+const missing: Readonly<Partial<Record<keyof AlgorithmNeeds, string>>> = {
+  valueHead: 'a critic',
+  referenceLogprobs: 'log-probabilities of a reference model',
+  necs: 'distributions of the model over its vocabulary',
+  teacherLogprobs: 'log-probabilities of a teacher',
+  pairs: 'pairs of answers',
+  expertMask: 'demonstrations of an expert',
+};
+
+function assertWithoutModel(needs: AlgorithmNeeds, algorithm: string): void {
+  const reads = needs.entropy === 'value' || needs.entropy === 'gradient';
+  const found = Object.entries(missing).find(
+    ([need]) => needs[need as keyof AlgorithmNeeds] === true,
+  )?.[1];
+  const what = found ?? (reads ? 'the entropy of the model' : undefined);
+  if (what === undefined) return;
+  throw new ConfigError(
+    `The parts of "${algorithm}" need ${what}, which recorded rollouts do not hold. Choose others.`,
+    { code: 'MODEL_NEEDED' },
+  );
+}

@@ -1,0 +1,177 @@
+/** Compares what two variants make of the same recorded rollouts. */
+import { runKey, type Experience, type Metrics } from '@trinity-rft/core';
+import { groupBy, mean, meanMetrics, taskKey } from '@trinity-rft/core/internal';
+import { cosine, rankAgreement, ranksOf } from './agreement.js';
+import { evaluateBatch, type BatchSignal, type RunSignal } from './evaluate.js';
+import { withoutAdvantages, withRewards, type TaskOf } from './rewards.js';
+import { partsOf, type PartsContext, type Variant } from './variant.js';
+
+export interface WhatIfOptions extends PartsContext {
+  /** @default grpo over the recorded rewards */
+  readonly before?: Variant | undefined;
+  readonly after: Variant;
+  /** For reward functions that compare with an expected answer. @default nothing is known */
+  readonly taskOf?: TaskOf | undefined;
+  /**
+   * How far the weights have moved since the answers were sampled: standard deviation of the change
+   * of log-probabilities, in nats. With 0 all importance ratios are 1, and losses that differ only
+   * in how they clip are equal.
+   * @default 0
+   */
+  readonly drift?: number | undefined;
+}
+
+export interface RankedRun extends RunSignal {
+  /** By advantage, from 1; equal advantages have equal ranks. */
+  readonly rank: number;
+}
+
+export interface ComparedRun {
+  readonly run: number;
+  readonly before: RankedRun;
+  readonly after: RankedRun;
+}
+
+export interface ComparedGroup {
+  /** Explore step and task, `3/1`. */
+  readonly group: string;
+  /** Best first, by the advantages of `after`. */
+  readonly runs: readonly ComparedRun[];
+  /** Kendall's tau-b of both rankings; undefined where one of them has no order. */
+  readonly agreement: number | undefined;
+}
+
+/** One variant over all groups. */
+export interface VariantSummary {
+  /** Groups with an advantage other than 0. */
+  readonly groupsWithSignal: number;
+  readonly runsWithSignal: number;
+  readonly meanReward: number | undefined;
+  /** Mean over runs. */
+  readonly meanAbsAdvantage: number;
+  /**
+   * L2 norm of the loss's derivatives by the log-probabilities of all trained tokens of an explore
+   * step, mean over steps. Says how large the signal is, not how far weights would move.
+   */
+  readonly gradientNorm: number;
+  /** Mean over explore steps, as are the metrics of the loss. */
+  readonly loss: number;
+  readonly metrics: Metrics;
+}
+
+export interface WhatIf {
+  readonly groups: readonly ComparedGroup[];
+  readonly before: VariantSummary;
+  readonly after: VariantSummary;
+  /** Mean over groups that both variants order; undefined where there is none. */
+  readonly agreement: number | undefined;
+  /** Share of runs that one variant pushes up and the other down. */
+  readonly signChanges: number;
+  /** Between the gradients of both, over all tokens; undefined where one is 0. */
+  readonly gradientCosine: number | undefined;
+}
+
+/**
+ * Each explore step is one batch of the loss.
+ * @throws ConfigError for parts that need a model, RewardError for answers that cannot be scored
+ */
+export async function whatIf(
+  experiences: readonly Experience[],
+  { before = {}, after, taskOf = () => undefined, drift = 0, ...context }: WhatIfOptions,
+): Promise<WhatIf> {
+  const [first, second] = [partsOf(before, context), partsOf(after, context)];
+  const recorded = experiences.map(withoutAdvantages);
+  const rewarded = ({ reward }: Variant): Promise<readonly Experience[]> | readonly Experience[] =>
+    reward ? withRewards(recorded, reward, taskOf) : recorded;
+  const evaluate = (all: readonly Experience[], parts: typeof first): readonly BatchSignal[] =>
+    [...groupBy(all, ({ eid }) => String(eid.batch)).values()].map((batch, i) =>
+      evaluateBatch(batch, parts, { nats: drift, seed: i }),
+    );
+  const batches = {
+    before: evaluate(await rewarded(before), first),
+    after: evaluate(await rewarded(after), second),
+  };
+  return compare(recorded, batches);
+}
+
+interface Batches {
+  readonly before: readonly BatchSignal[];
+  readonly after: readonly BatchSignal[];
+}
+
+function compare(experiences: readonly Experience[], { before, after }: Batches): WhatIf {
+  const runs = { before: merged(before), after: merged(after) };
+  const groups = [...groupBy(experiences, ({ eid }) => taskKey(eid))].map(([group, calls]) =>
+    compareGroup(group, calls, runs),
+  );
+  const agreements = groups.flatMap(({ agreement }) => agreement ?? []);
+  const all = groups.flatMap((group) => group.runs);
+  const opposite = all.filter((run) => run.before.advantage * run.after.advantage < 0);
+  return {
+    groups,
+    before: summaryOf(groups, before, 'before'),
+    after: summaryOf(groups, after, 'after'),
+    agreement: agreements.length === 0 ? undefined : mean(agreements),
+    signChanges: all.length === 0 ? 0 : opposite.length / all.length,
+    gradientCosine: cosine(gradients(before), gradients(after)),
+  };
+}
+
+type Runs = ReadonlyMap<string, RunSignal>;
+
+const merged = (batches: readonly BatchSignal[]): Runs =>
+  new Map(batches.flatMap(({ runs }) => [...runs]));
+const gradients = (batches: readonly BatchSignal[]): ReadonlyMap<string, Float32Array> =>
+  new Map(batches.flatMap((batch) => [...batch.gradients]));
+
+function compareGroup(
+  group: string,
+  calls: readonly Experience[],
+  { before, after }: { readonly before: Runs; readonly after: Runs },
+): ComparedGroup {
+  const members = [...new Map(calls.map(({ eid }) => [runKey(eid), eid.run]))].flatMap(
+    ([key, run]) => {
+      const [first, second] = [before.get(key), after.get(key)];
+      return first && second ? [{ run, first, second }] : [];
+    },
+  );
+  const advantages = {
+    before: members.map(({ first }) => first.advantage),
+    after: members.map(({ second }) => second.advantage),
+  };
+  const [ranksBefore, ranksAfter] = [ranksOf(advantages.before), ranksOf(advantages.after)];
+  const runs = members.map(({ run, first, second }, i) => ({
+    run,
+    before: { ...first, rank: ranksBefore[i] ?? 0 },
+    after: { ...second, rank: ranksAfter[i] ?? 0 },
+  }));
+  return {
+    group,
+    runs: runs.toSorted((a, b) => a.after.rank - b.after.rank || a.run - b.run),
+    agreement: rankAgreement(advantages.before, advantages.after),
+  };
+}
+
+function summaryOf(
+  groups: readonly ComparedGroup[],
+  batches: readonly BatchSignal[],
+  side: 'before' | 'after',
+): VariantSummary {
+  const runs = groups.flatMap((group) => group.runs.map((run) => run[side]));
+  const rewards = runs.flatMap(({ reward }) => reward ?? []);
+  const hasSignal = ({ advantage }: RunSignal): boolean => advantage !== 0;
+  return {
+    groupsWithSignal: groups.filter((group) => group.runs.some((run) => hasSignal(run[side])))
+      .length,
+    runsWithSignal: runs.filter(hasSignal).length,
+    meanReward: rewards.length === 0 ? undefined : mean(rewards),
+    meanAbsAdvantage: meanOr0(runs.map(({ advantage }) => Math.abs(advantage))),
+    gradientNorm: meanOr0(batches.map(normOf)),
+    loss: meanOr0(batches.map(({ loss }) => loss)),
+    metrics: meanMetrics(batches.map(({ metrics }) => metrics)),
+  };
+}
+
+const normOf = ({ runs }: BatchSignal): number =>
+  Math.sqrt([...runs.values()].reduce((sum, { gradientNorm }) => sum + gradientNorm ** 2, 0));
+const meanOr0 = (values: readonly number[]): number => (values.length === 0 ? 0 : mean(values));
