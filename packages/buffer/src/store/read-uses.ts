@@ -19,7 +19,7 @@ export interface ExperienceUse {
 }
 
 /** With its place among all that were recorded, from 1. */
-export interface PlacedUse extends ExperienceUse {
+interface PlacedUse extends ExperienceUse {
   readonly place: number;
 }
 

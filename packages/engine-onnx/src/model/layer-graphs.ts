@@ -34,7 +34,7 @@ import { trainingTrunk } from './training-graphs.js';
 import { parameterOf } from './trunk.js';
 
 /** A matrix that is not trained itself, and the factors that are: {@link LowRank}. */
-export interface AdaptedMatrix {
+interface AdaptedMatrix {
   readonly weight: ParameterSpec;
   readonly a: ParameterSpec;
   readonly b: ParameterSpec;

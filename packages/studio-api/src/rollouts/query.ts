@@ -12,7 +12,7 @@ export interface Range {
 }
 
 /** What is absent lets every row pass. */
-export interface RowFilter {
+interface RowFilter {
   readonly batch?: string;
   readonly task?: string;
   readonly run?: number;
