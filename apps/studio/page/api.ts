@@ -39,9 +39,10 @@ export const runPath = (
   return `runs/${encodeURIComponent(run)}/${rest}?${new URLSearchParams(given).toString()}`;
 };
 
-/** Changes something. */
-export async function act(path: string, body: unknown): Promise<void> {
-  await request(`actions/${path}`, { method: 'POST', body: JSON.stringify(body) });
+/** Changes something. @returns what came of it */
+export async function act<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  const options = { method: 'POST', body: JSON.stringify(body), signal: signal ?? null };
+  return (await request(`actions/${path}`, options)).json() as Promise<T>;
 }
 
 export const actionPath = (run: string, rest: string): string =>

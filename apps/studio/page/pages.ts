@@ -1,5 +1,6 @@
 /** The pages, in the order of the navigation. The texts of one are in `texts.ts`, under its name. */
 import type { ComponentType } from 'preact';
+import { Builder } from './pages/builder.js';
 import { Compare } from './pages/compare.js';
 import { Curves } from './pages/curves.js';
 import { Processes } from './pages/processes.js';
@@ -19,4 +20,5 @@ export const pages: readonly [Page, ...Page[]] = [
   { name: 'compare', Page: Compare },
   { name: 'rollouts', Page: Rollouts },
   { name: 'processes', Page: Processes },
+  { name: 'builder', Page: Builder },
 ];

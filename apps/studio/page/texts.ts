@@ -13,6 +13,7 @@ export const texts = {
     compare: 'Compare',
     rollouts: 'Rollouts',
     processes: 'Processes',
+    builder: 'Builder',
   },
   axes: { step: 'Step', time: 'Seconds', tokens: 'Tokens trained on' },
   runs: {
@@ -210,5 +211,47 @@ export const texts = {
       running: 'its process runs, and does not get to say anything',
       elsewhere: 'its machine, its process or its way to the store is down',
     },
+  },
+  builder: {
+    about: (folder: string) =>
+      `Configurations below ${folder}, where the studio was started: as a form and as text, checked as you type. A check loads the plugins that the text names.`,
+    open: 'Open',
+    template: 'New from',
+    choose: 'choose ...',
+    file: 'File',
+    save: 'Save',
+    check: 'Check again',
+    start: 'Start',
+    startedNow: 'Started. It goes on when this page or the studio is closed.',
+    checking: 'Checking ...',
+    counted: (problems: number, warnings: number) =>
+      `${problems === 0 ? 'No errors' : problems === 1 ? '1 error' : `${problems} errors`}, ${warnings === 1 ? '1 warning' : `${warnings} warnings`}.`,
+    form: 'Settings',
+    search: 'Find a setting',
+    all: 'Also those that are not set',
+    noSetting: 'No setting matches.',
+    notSet: 'not set',
+    noTree: (why: string) => `The text is not YAML, so there is no form: ${why}`,
+    yaml: 'YAML',
+    problems: 'Errors',
+    warnings: 'Warnings',
+    line: (line: number) => `Line ${line}`,
+    plan: 'What would run',
+    started: 'Started here',
+    startedAs: (file: string, pid: number) => `${file}, process ${pid}:`,
+    exit: (code: number | null | undefined) =>
+      code === undefined
+        ? 'goes on'
+        : code === 0
+          ? 'done'
+          : code === null
+            ? 'was killed'
+            : `ended with exit code ${code}`,
+    runs: 'Runs that can be stopped or resumed',
+    stop: 'Stop',
+    resume: 'Resume',
+    stopping: (run: string, pid: number) =>
+      `${run}: process ${pid} finishes its step, saves a checkpoint and ends. Stop again to end it at once.`,
+    resumed: (run: string, pid: number) => `${run} goes on as process ${pid}.`,
   },
 } as const;

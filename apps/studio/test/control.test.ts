@@ -1,7 +1,8 @@
 /** What the studio does beside reading, in a browser. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { openStudio, type Studio } from '@trinity-rft/studio-api';
@@ -10,6 +11,32 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium } from './chromium.js';
 import { attack, launch, timeout } from './look.js';
 import { buildPage, openWorkbench, saying, type Workbench } from './support.js';
+
+/** The command, from the sources. */
+const trinity = [
+  process.execPath,
+  '--conditions=@trinity-rft/source',
+  '--import',
+  new URL('../../../tools/register-source.mjs', import.meta.url).href,
+  path.join(import.meta.dirname, '../../runner/src/cli.ts'),
+];
+const practice = path.join(import.meta.dirname, '../../../packages/create/templates/practice');
+
+/** A run that goes on until it is stopped. */
+const job = `# A comment that stays.
+project: p
+name: job
+checkpoint_root_dir: runs
+model: { model_path: ./model, max_prompt_tokens: 96, max_response_tokens: 4 }
+algorithm: { algorithm_type: grpo, repeat_times: 2 }
+buffer:
+  batch_size: 2 # tasks of a step
+  total_steps: 100000
+  explorer_input:
+    taskset: { path: ./tasks.jsonl, format: { prompt_key: question, response_key: answer } }
+    default_workflow_type: simple_workflow
+    default_reward_fn_type: exact_match_reward
+`;
 
 const chromium = await findChromium();
 const reason = chromium === undefined ? ' (no Chromium: set CHROMIUM_PATH or install one)' : '';
@@ -25,11 +52,17 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     const metrics = `${JSON.stringify({ role: 'explorer', step: 1, metrics: { 'rollout/reward/mean': 0.5 }, timing: {} })}\n`;
     bench = await openWorkbench(page, 'run', [saying('a', 'b')], metrics);
     writeFileSync(path.join(bench.root, 'run', 'stage_meta.json'), '{"latest_stage":0}');
-    studio = await openStudio({ runs: bench.root, page, parts: [openControl()] });
+    cpSync(practice, bench.root, { recursive: true });
+    writeFileSync(path.join(bench.root, 'job.yaml'), job);
+    const parts = [openControl({ command: trinity, cwd: bench.root })];
+    studio = await openStudio({ runs: bench.root, page, parts });
   }, timeout);
   afterAll(async () => {
     await browser?.close();
     await studio?.close();
+    // It outlives the studio, also if a test fails.
+    const pid = await readFile(path.join(bench.root, 'runs/p/job/run.pid'), 'utf8').catch(() => '');
+    if (pid !== '') process.kill(Number(pid), 'SIGKILL');
   });
 
   const open = (page: string) => browser.open(`${studio.url}&page=${page}&run=run`);
@@ -73,6 +106,71 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     const look = await browser.open(`${studio.url}&page=processes&run=nothing`);
     await look.says('main .problem', 'Not found.');
     expect(await look.violations()).toEqual([]);
+    await look.page.close();
+  });
+
+  it('checks, saves, starts, stops and resumes what is edited', { timeout }, async () => {
+    const look = await open('builder');
+    await look.says('select', 'job.yaml');
+    await look.page.select('select', 'job.yaml');
+    await look.says('.verdict', 'No errors, 0 warnings.');
+    await look.says('pre.output', 'Run: mode both, grpo');
+    const started = 'section[aria-label="Started here"] summary';
+    const size = 'input[id="setting-buffer.batch_size"]';
+    const set = async (text: string): Promise<void> => {
+      await look.page.$eval(size, (input) => input.select());
+      await look.page.type(size, `${text}\n`);
+      await look.page.$eval(size, (input) => input.blur());
+    };
+    await set('0');
+    await look.says('.verdict', '1 error');
+    expect(await look.page.$eval(size, (input) => input.getAttribute('aria-invalid'))).toBe('true');
+    expect(await look.text('[id="wrong-buffer.batch_size"]')).toContain('got 0');
+    expect(await look.violations()).toEqual([]);
+    await set('3');
+    await look.says('.verdict', 'No errors');
+    await look.page.click('::-p-text(Start)');
+    await look.says(started, 'goes on');
+    expect(readFileSync(path.join(bench.root, 'job.yaml'), 'utf8')).toBe(
+      job.replace('batch_size: 2', 'batch_size: 3'),
+    );
+    const button = 'li:has(a[href*=job]) button';
+    await look.says(button, 'Stop runs/p/job');
+    await look.page.click(button);
+    await look.says(started, 'ended with exit code 130');
+    await look.says(button, 'Resume runs/p/job');
+    await look.page.click(button);
+    await look.says(started, 'goes on');
+    await look.says(button, 'Stop runs/p/job');
+    await look.page.click(button);
+    const ends = `[...document.querySelectorAll('section[aria-label="Started here"] strong')].map((each) => each.textContent).join()`;
+    await look.page.waitForFunction(
+      `${ends} === 'ended with exit code 130,ended with exit code 130'`,
+    );
+    expect(await look.text('pre.output')).toContain('Run: mode both, grpo');
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+  });
+
+  it('shows hostile configurations as text', { timeout }, async () => {
+    const look = await open('builder');
+    await look.page.waitForSelector('option[value="grpo"]');
+    await look.page.select('label:nth-of-type(2) select', 'grpo');
+    await look.page.waitForSelector('textarea');
+    const text = `name: ${JSON.stringify(attack)}\n${JSON.stringify(attack)}: 1\nmodel: { model_path: ${JSON.stringify(attack)} }\n`;
+    await look.page.$eval(
+      'textarea',
+      (area, value) => {
+        area.value = value;
+        area.dispatchEvent(new Event('input', { bubbles: true }));
+      },
+      text,
+    );
+    await look.says('.findings', attack);
+    await look.says('.settings', 'model_path');
+    expect(await look.violations()).toEqual([]);
+    expect(await look.intrusions()).toEqual([]);
+    expect(look.problems).toEqual([]);
     await look.page.close();
   });
 });

@@ -27,7 +27,8 @@ export async function launch(executablePath: string) {
   const browser = await puppeteer.launch({ executablePath, args });
   const open = async (url: string): Promise<Look> => {
     const page = await browser.newPage();
-    page.setDefaultTimeout(timeout);
+    // Less than a test has, whose error would not say what was awaited.
+    page.setDefaultTimeout(timeout / 2);
     const problems: string[] = [];
     const { origin } = new URL(url);
     page.on('pageerror', (error) => problems.push(String(error)));
@@ -51,7 +52,10 @@ export async function launch(executablePath: string) {
 function lookAt(page: Page, problems: readonly string[]): Look {
   const says = async (selector: string, wanted: string): Promise<void> => {
     const found = `document.querySelector(${JSON.stringify(selector)})?.textContent.includes(${JSON.stringify(wanted)})`;
-    await page.waitForFunction(found);
+    await page.waitForFunction(found).catch(async (cause: unknown) => {
+      const shown = await page.$eval('body', (body) => body.textContent);
+      throw new Error(`${selector} does not say ${JSON.stringify(wanted)}: ${shown}`, { cause });
+    });
   };
   return {
     page,

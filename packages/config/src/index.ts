@@ -1,6 +1,7 @@
 export {
   loadConfig,
   parseConfig,
+  type LoadConfigOptions,
   type LoadedConfig,
   type ParseConfigOptions,
   type ProblemAt,

@@ -87,11 +87,14 @@ export interface LoadedConfig {
 /** The path is one of a file without stages, and has `tasksets` instead of `taskset`. */
 export type ProblemAt = (stageIndex: number, path: KeyPath, message: string) => ConfigProblem;
 
+export interface LoadConfigOptions extends Omit<ParseConfigOptions, 'file'> {
+  /** What an editor has, instead of what the file holds. */
+  readonly text?: string;
+}
+
 /** Reads a file. @throws ConfigError with every problem of the file. */
-export async function loadConfig(
-  path: string,
-  options: Omit<ParseConfigOptions, 'file'>,
-): Promise<LoadedConfig> {
+export async function loadConfig(path: string, options: LoadConfigOptions): Promise<LoadedConfig> {
+  if (options.text !== undefined) return parseConfig(options.text, { ...options, file: path });
   const bytes = await boundary(
     (cause) => unreadable(path, cause),
     () => readFile(diskAt(options.cwd ?? process.cwd()).resolve(path)),
@@ -107,9 +110,10 @@ export async function loadConfig(
  */
 export async function readPluginNames(
   path: string,
-  { env = process.env, cwd = process.cwd() }: Pick<ParseConfigOptions, 'env' | 'cwd'>,
+  { env = process.env, cwd = process.cwd(), text }: Pick<LoadConfigOptions, 'env' | 'cwd' | 'text'>,
 ): Promise<readonly string[]> {
-  const decoded = await readFile(diskAt(cwd).resolve(path)).then(decodeUtf8, () => undefined);
+  const decoded =
+    text ?? (await readFile(diskAt(cwd).resolve(path)).then(decodeUtf8, () => undefined));
   const root = typeof decoded === 'string' ? parseTree(decoded).root : undefined;
   const named = root && nodeAt(root, ['plugins']);
   if (root === undefined || named === undefined) return [];

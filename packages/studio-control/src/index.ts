@@ -1,1 +1,1 @@
-export { openControl } from './control.js';
+export { openControl, type ControlOptions } from './control.js';

@@ -1,8 +1,15 @@
 /** `trinity config check | schema | plan`: what a configuration says, without running it. */
-import { configJsonSchema, planConfig, renderPlan, type LoadedConfig } from '@trinity-rft/config';
+import { text } from 'node:stream/consumers';
+import {
+  configJsonSchema,
+  planConfig,
+  problemsOf,
+  renderPlan,
+  type LoadedConfig,
+} from '@trinity-rft/config';
 import type { CheckedFiles, ModelDownloads } from '@trinity-rft/launcher';
-import type { AddCommand } from '../shared/command.js';
-import { exitCodes } from '../shared/exit-codes.js';
+import type { AddCommand, Write } from '../shared/command.js';
+import { exitCodes, toFailure } from '../shared/exit-codes.js';
 import {
   fileOf,
   pluginsOf,
@@ -14,6 +21,11 @@ import {
 } from '../shared/options.js';
 
 type ConfigArguments = FileOptions & PluginOptions;
+
+interface PlanArguments extends ConfigArguments {
+  readonly json?: boolean;
+  readonly stdin?: boolean;
+}
 
 export const addConfig: AddCommand = (program, { exitWith, write }) => {
   const config = program
@@ -44,20 +56,52 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
     );
   withPlugins(withFile(config.command('plan')))
     .description('what would run: stages, steps, batches, memory, files')
+    .option('--json', 'errors, warnings and the plan as JSON')
+    .option('--stdin', 'read the text from standard input, as an editor has it')
     .action(
-      exitWith(async (named: string | undefined, given: ConfigArguments) => {
+      exitWith(async (named: string | undefined, given: PlanArguments) => {
         const file = fileOf('config plan', named, given);
-        const { loaded, files } = await load(file, given);
-        for (const warning of [...loaded.warnings, ...files.warnings]) write(`${warning}\n`);
-        const { config: planned, lines } = await downloads(loaded);
-        for (const line of lines) write(`${line}\n`);
-        const { rows, pipelines, graders } = files;
-        const options = { rows, pipelines, graders, file, env: process.env };
-        write(`${renderPlan(planConfig(planned, options))}\n`);
+        const stdin = given.stdin === true ? await text(process.stdin) : undefined;
+        if (given.json === true) return planAsJson(() => planOf(file, given, stdin), write);
+        const { warnings, plan } = await planOf(file, given, stdin);
+        write(`${[...warnings, plan].join('\n')}\n`);
         return exitCodes.done;
       }),
     );
 };
+
+interface Planned {
+  readonly warnings: readonly string[];
+  /** For people. */
+  readonly plan: string;
+  readonly jobDirectory: string;
+}
+
+async function planOf(file: string, given: PluginOptions, stdin?: string): Promise<Planned> {
+  const { loaded, files } = await load(file, given, stdin);
+  const { config: planned, lines } = await downloads(loaded);
+  const { rows, pipelines, graders } = files;
+  const options = { rows, pipelines, graders, file, env: process.env };
+  return {
+    warnings: [...loaded.warnings, ...files.warnings, ...lines],
+    plan: renderPlan(planConfig(planned, options)),
+    jobDirectory: loaded.config.jobDirectory,
+  };
+}
+
+/** For programs: problems with their places are an answer. */
+async function planAsJson(plan: () => Promise<Planned>, write: Write): Promise<number> {
+  try {
+    write(`${JSON.stringify({ problems: [], ...(await plan()) })}\n`);
+    return exitCodes.done;
+  } catch (error) {
+    const known = problemsOf(error);
+    const { message, exitCode } = toFailure(error);
+    const problems = known.length > 0 ? known : [{ line: 0, column: 0, key: '', message }];
+    write(`${JSON.stringify({ problems, warnings: [] })}\n`);
+    return exitCode;
+  }
+}
 
 interface Checked {
   readonly loaded: LoadedConfig;
@@ -74,9 +118,10 @@ async function downloads({ config }: LoadedConfig): Promise<ModelDownloads> {
 }
 
 /** With the plugins that the command line and the file name, and with the files that it names. */
-async function load(configPath: string, given: PluginOptions): Promise<Checked> {
+async function load(configPath: string, given: PluginOptions, text?: string): Promise<Checked> {
   const { checkFiles, readConfiguration } = await import('@trinity-rft/launcher');
-  const { loaded, ...extensions } = await readConfiguration({ configPath, ...pluginsOf(given) });
+  const read = { configPath, text, ...pluginsOf(given) };
+  const { loaded, ...extensions } = await readConfiguration(read);
   const { signal } = new AbortController();
   return { loaded, files: await checkFiles(loaded, extensions, { signal }) };
 }

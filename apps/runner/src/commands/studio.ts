@@ -87,7 +87,7 @@ async function serveStudio(
     import('@trinity-rft/studio-control'),
   ]);
   const key = keyOf(process.env[keyVariable]);
-  const parts = [openControl()];
+  const parts = [openControl({ command: ownCommand() })];
   const studio = await openStudio({ runs, page: pageFolder(), port: portOf(port), key, parts });
   try {
     const names = typeof runs === 'string' ? runs : runs.map(({ id }) => id).join('\n');
@@ -99,6 +99,13 @@ async function serveStudio(
   }
   return exitCodes.done;
 }
+
+/** This program, for processes of their own. */
+const ownCommand = (): readonly string[] => [
+  process.execPath,
+  ...process.execArgv,
+  process.argv[1] ?? '',
+];
 
 /** A key of one's own outlives the process, so that an open page finds the next one. */
 const keyVariable = 'TRINITY_STUDIO_KEY';

@@ -10,6 +10,8 @@ export interface ChildOptions {
   /** Its output is that of this process. @default only kept, for when it fails */
   readonly isShown: boolean;
   readonly onRestart: (message: string) => void;
+  /** Whoever interrupts it ends the run. @default it starts again */
+  readonly mayBeInterrupted?: boolean;
 }
 
 export interface Child {
@@ -44,7 +46,9 @@ export function startChild(options: ChildOptions): Child {
         current = child;
       });
       if (Date.now() - start > healthyMs) restarts = 0;
-      if (stopping || isFinal(code) || restarts >= maxRestarts)
+      const isOver =
+        isFinal(code) || (options.mayBeInterrupted === true && code === exitCodes.interrupted);
+      if (stopping || isOver || restarts >= maxRestarts)
         return { name: options.name, exitCode: code, output: lines.text() };
       const pauseMs = firstPauseMs * 2 ** restarts;
       options.onRestart(`${options.name} ${reason}; it starts again in ${pauseMs / 1000} s.`);

@@ -25,6 +25,7 @@ export async function superviseRun(options: SuperviseOptions, terminal: Terminal
     name: 'trainer',
     args: argsOf(options, ['--mode', 'train']),
     isShown: true,
+    mayBeInterrupted: true,
     onRestart,
   });
   const others = Array.from({ length: explorers }, (_, i) => {

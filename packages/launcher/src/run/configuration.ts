@@ -5,7 +5,7 @@
 import path from 'node:path';
 import { taskOperatorTable } from '@trinity-rft/buffer/internal';
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
-import { loadConfig, type LoadedConfig, type ParseConfigOptions } from '@trinity-rft/config';
+import { loadConfig, type LoadConfigOptions, type LoadedConfig } from '@trinity-rft/config';
 import { readPluginNames } from '@trinity-rft/config/internal';
 import { type Clock, type EngineFactory } from '@trinity-rft/core';
 import { systemClock } from '@trinity-rft/core/internal';
@@ -33,7 +33,7 @@ export interface ExtensionOptions extends PluginOptions {
 }
 
 export interface ConfigurationOptions
-  extends ExtensionOptions, Pick<ParseConfigOptions, 'overrides' | 'overridesName'> {
+  extends ExtensionOptions, Pick<LoadConfigOptions, 'overrides' | 'overridesName' | 'text'> {
   /** YAML file. */
   readonly configPath: string;
   /**
@@ -93,7 +93,7 @@ export async function loadExtensions(
  */
 export async function readConfiguration(options: ConfigurationOptions): Promise<Configuration> {
   const { configPath, env, cwd, clock = systemClock, checkNames = true } = options;
-  const { overrides, overridesName } = options;
+  const { overrides, overridesName, text } = options;
   const plugins = [...(options.plugins ?? []), ...(await readPluginNames(configPath, options))];
   const project = path.dirname(path.resolve(cwd ?? '.', configPath));
   const extensions = await loadExtensions({ ...options, plugins }, [project]);
@@ -108,6 +108,7 @@ export async function readConfiguration(options: ConfigurationOptions): Promise<
     cwd,
     overrides,
     overridesName,
+    text,
   });
   return { ...extensions, loaded };
 }

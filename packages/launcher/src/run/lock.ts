@@ -1,4 +1,5 @@
 /** One process per run directory. */
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -40,6 +41,27 @@ export async function lockRun(
     await rm(pidFile, { force: true }).catch(() => undefined);
     held.close();
   };
+}
+
+/** The process that holds a run directory now, on this machine. */
+export async function lockHolder(
+  jobDirectory: string,
+  role: 'run' | 'serve' = 'run',
+): Promise<number | undefined> {
+  const file = path.join(jobDirectory, `${role}.lock`);
+  if (!existsSync(file)) return undefined;
+  const sqlite = process.getBuiltinModule('node:sqlite');
+  const lock = new sqlite.DatabaseSync(file);
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+    return undefined;
+  } catch (error) {
+    if ((error as { readonly errcode?: number }).errcode !== busy) throw error;
+    const pid = Number(await readFile(path.join(jobDirectory, `${role}.pid`), 'utf8'));
+    return pid > 0 ? pid : undefined;
+  } finally {
+    lock.close();
+  }
 }
 
 async function inUse(jobDirectory: string, pidFile: string): Promise<ConfigError> {

@@ -1,7 +1,8 @@
 /** What this package adds to the interface. All need the key. */
 import type { Actions, Routes } from '@trinity-rft/studio-api/internal';
+import { builderActions, builderRoutes } from './builder.js';
 import { processRoutes } from './processes.js';
 
-export const routes: Routes = { ...processRoutes };
+export const routes: Routes = { ...processRoutes, ...builderRoutes };
 
-export const actions: Actions = {};
+export const actions: Actions = { ...builderActions };

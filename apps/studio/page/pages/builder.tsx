@@ -1,0 +1,270 @@
+/** Configurations: a form and its text, what the checks say, the plan, and starting it. */
+import type {
+  Checked,
+  ConfigTemplate,
+  FoundFiles,
+  OpenedFile,
+  SavedFile,
+} from '@trinity-rft/studio-control/interface';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { act, ask } from '../api.js';
+import type { PageProps } from '../place.js';
+import { texts } from '../texts.js';
+import type { Schema } from './builder/fields.js';
+import { Form } from './builder/form.js';
+import { RunControls, Started, useStarted } from './builder/processes-of-runs.js';
+import { useCheck } from './builder/use-check.js';
+import { readYaml, setInYaml } from './builder/yaml-edit.js';
+import './builder.css';
+
+const { builder: words } = texts;
+
+/** What is edited. */
+interface Draft {
+  readonly file: string;
+  readonly text: string;
+  /** As it is on disk; undefined: it is not. */
+  readonly kept: (SavedFile & { readonly text: string }) | undefined;
+}
+
+interface Offer {
+  readonly schema: Schema;
+  readonly found: FoundFiles;
+  readonly templates: readonly ConfigTemplate[];
+}
+
+async function loadOffer(): Promise<Offer> {
+  const [schema, found, templates] = await Promise.all([
+    ask<Schema>('builder/schema'),
+    ask<FoundFiles>('builder/files'),
+    ask<ConfigTemplate[]>('builder/templates'),
+  ]);
+  return { schema, found, templates };
+}
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
+export function Builder({ runs }: PageProps) {
+  const [offer, setOffer] = useState<Offer>();
+  const [draft, setDraft] = useState<Draft>({ file: '', text: '', kept: undefined });
+  const [said, setSaid] = useState('');
+  const [round, setRound] = useState(0);
+  const started = useStarted();
+  const { checked, isChecking } = useCheck(draft.file, draft.text, round);
+  /** Whatever goes wrong is said. */
+  const attempt = (work: () => Promise<void>): void => {
+    setSaid('');
+    work().catch((error: unknown) => setSaid(messageOf(error)));
+  };
+  useEffect(() => attempt(async () => setOffer(await loadOffer())), []);
+
+  const open = (file: string): void =>
+    attempt(async () => {
+      const opened = await ask<OpenedFile>(`builder/file?file=${encodeURIComponent(file)}`);
+      setDraft({ file, text: opened.text, kept: opened });
+    });
+  const save = async (): Promise<void> => {
+    const { file, text, kept } = draft;
+    const digest = kept?.digest;
+    const saved = await act<SavedFile>('builder/save', { file, text, digest });
+    setDraft((now) => ({ ...now, kept: { ...saved, text } }));
+    setOffer(await loadOffer());
+  };
+  const start = (): void =>
+    attempt(async () => {
+      if (draft.kept?.text !== draft.text) await save();
+      await act('builder/start', { file: draft.file });
+      setSaid(words.startedNow);
+    });
+  if (offer === undefined) return <p class="problem">{said}</p>;
+  return (
+    <section aria-label={texts.pages.builder}>
+      <p class="about">{words.about(offer.found.folder)}</p>
+      <Choice offer={offer} draft={draft} onOpen={open} onDraft={setDraft} />
+      {draft.text !== '' && (
+        <>
+          <div class="controls">
+            <button
+              type="button"
+              disabled={draft.kept?.text === draft.text}
+              onClick={() => attempt(save)}
+            >
+              {words.save}
+            </button>
+            <button type="button" onClick={() => setRound((before) => before + 1)}>
+              {words.check}
+            </button>
+            <button
+              type="button"
+              disabled={isChecking || checked === undefined || checked.problems.length > 0}
+              onClick={start}
+            >
+              {words.start}
+            </button>
+            {draft.kept && <code>{draft.kept.command}</code>}
+          </div>
+          <p role="status" class="verdict">
+            {said === '' ? verdict(checked, isChecking) : said}
+          </p>
+          <Editor schema={offer.schema} {...{ draft, checked, setDraft }} />
+        </>
+      )}
+      <Started started={started} />
+      <RunControls runs={runs ?? []} />
+    </section>
+  );
+}
+
+function verdict(checked: Checked | undefined, isChecking: boolean): string {
+  if (isChecking || checked === undefined) return words.checking;
+  return words.counted(checked.problems.length, checked.warnings.length);
+}
+
+interface ChoiceProps {
+  readonly offer: Offer;
+  readonly draft: Draft;
+  readonly onOpen: (file: string) => void;
+  readonly onDraft: (draft: Draft) => void;
+}
+
+function Choice({ offer: { found, templates }, draft, onOpen, onDraft }: ChoiceProps) {
+  const begin = (name: string): void => {
+    const template = templates.find((each) => each.name === name);
+    if (template) onDraft({ file: `${name}.yaml`, text: template.text, kept: undefined });
+  };
+  return (
+    <div class="controls">
+      <label>
+        {words.open}{' '}
+        <select
+          value={draft.kept ? draft.file : ''}
+          onChange={({ currentTarget: { value } }) => value !== '' && onOpen(value)}
+        >
+          <option value="">{words.choose}</option>
+          {found.files.map((file) => (
+            <option key={file} value={file}>
+              {file}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        {words.template}{' '}
+        <select value="" onChange={({ currentTarget: { value } }) => begin(value)}>
+          <option value="">{words.choose}</option>
+          {templates.map(({ name, title, about }) => (
+            <option key={name} value={name}>
+              {title}: {about}
+            </option>
+          ))}
+        </select>
+      </label>
+      {draft.text !== '' && (
+        <label>
+          {words.file}{' '}
+          <input
+            value={draft.file}
+            onChange={({ currentTarget: { value } }) =>
+              onDraft({ ...draft, file: value, kept: undefined })
+            }
+          />
+        </label>
+      )}
+    </div>
+  );
+}
+
+interface EditorProps {
+  readonly schema: Schema;
+  readonly draft: Draft;
+  readonly checked: Checked | undefined;
+  readonly setDraft: (change: (before: Draft) => Draft) => void;
+}
+
+function Editor({ schema, draft, checked, setDraft }: EditorProps) {
+  const area = useRef<HTMLTextAreaElement>(null);
+  const { tree, problem } = readYaml(draft.text);
+  const problems = checked?.problems ?? [];
+  const edit = (change: (text: string) => string): void =>
+    setDraft((before) => ({ ...before, text: change(before.text) }));
+  return (
+    <div class="columns wide builder">
+      <div>
+        {problem === undefined ? (
+          <Form
+            {...{ schema, tree, problems }}
+            onChange={(path, value) => edit((text) => setInYaml(text, path, value))}
+          />
+        ) : (
+          <p class="problem">{words.noTree(problem)}</p>
+        )}
+      </div>
+      <div>
+        <label class="yaml">
+          {words.yaml}
+          <textarea
+            ref={area}
+            spellcheck={false}
+            wrap="off"
+            rows={Math.min(40, draft.text.split('\n').length + 1)}
+            value={draft.text}
+            onInput={({ currentTarget: { value } }) => edit(() => value)}
+          />
+        </label>
+        <Findings checked={checked} onLine={(line) => showLine(area.current, line)} />
+      </div>
+    </div>
+  );
+}
+
+interface FindingsProps {
+  readonly checked: Checked | undefined;
+  readonly onLine: (line: number) => void;
+}
+
+function Findings({ checked, onLine }: FindingsProps) {
+  if (checked === undefined) return null;
+  return (
+    <>
+      {checked.problems.length > 0 && (
+        <ul class="findings" aria-label={words.problems}>
+          {checked.problems.map(({ line, key, message }) => (
+            <li key={`${line} ${key} ${message}`}>
+              {line > 0 && (
+                <button type="button" onClick={() => onLine(line)}>
+                  {words.line(line)}
+                </button>
+              )}{' '}
+              <strong>{key}</strong> <span class="problem">{message}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {checked.warnings.length > 0 && (
+        <ul class="findings" aria-label={words.warnings}>
+          {checked.warnings.map((warning) => (
+            <li key={warning}>{warning}</li>
+          ))}
+        </ul>
+      )}
+      {checked.plan !== undefined && (
+        <>
+          <h2>{words.plan}</h2>
+          <pre class="output" tabIndex={0}>
+            {checked.plan}
+          </pre>
+        </>
+      )}
+    </>
+  );
+}
+
+/** Puts the cursor there. */
+function showLine(area: HTMLTextAreaElement | null, line: number): void {
+  if (area === null) return;
+  const lines = area.value.split('\n');
+  const start = lines.slice(0, line - 1).join('\n').length + (line > 1 ? 1 : 0);
+  area.focus();
+  area.setSelectionRange(start, start + (lines[line - 1]?.length ?? 0));
+}

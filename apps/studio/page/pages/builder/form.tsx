@@ -1,0 +1,182 @@
+/** The settings as a form. */
+import type { Checked } from '@trinity-rft/studio-control/interface';
+import { useState } from 'preact/hooks';
+import { parse } from 'yaml';
+import { texts } from '../../texts.js';
+import {
+  filtered,
+  sectionOf,
+  shown,
+  valueAt,
+  type Field,
+  type Schema,
+  type Section,
+} from './fields.js';
+import type { KeyPath } from './yaml-edit.js';
+
+const { builder: words } = texts;
+
+export interface FormProps {
+  readonly schema: Schema;
+  readonly tree: unknown;
+  readonly problems: Checked['problems'];
+  /** @param value undefined: no longer set */
+  readonly onChange: (path: KeyPath, value: unknown) => void;
+}
+
+export function Form({ schema, tree, problems, onChange }: FormProps) {
+  const [search, setSearch] = useState('');
+  const [showsAll, setShowsAll] = useState(false);
+  const marked = new Set(problems.map(({ key }) => key));
+  const whole = sectionOf(schema, tree);
+  const filter = { tree, search: search.trim().toLowerCase(), showsAll, marked };
+  const visible = filtered(whole, filter);
+  const isOpen = filter.search !== '' || !showsAll;
+  return (
+    <form class="settings" aria-label={words.form} onSubmit={(event) => event.preventDefault()}>
+      <div class="controls">
+        <label>
+          {words.search}{' '}
+          <input
+            type="search"
+            value={search}
+            onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+          />
+        </label>
+        <label>
+          <input
+            type="checkbox"
+            checked={showsAll}
+            onChange={({ currentTarget }) => setShowsAll(currentTarget.checked)}
+          />{' '}
+          {words.all}
+        </label>
+      </div>
+      {visible === undefined ? (
+        <p>{words.noSetting}</p>
+      ) : (
+        <Part section={visible} {...{ tree, problems, onChange, isOpen }} />
+      )}
+    </form>
+  );
+}
+
+interface PartProps extends Omit<FormProps, 'schema'> {
+  readonly section: Section;
+  readonly isOpen: boolean;
+}
+
+function Part({ section, ...rest }: PartProps) {
+  const { tree, problems, onChange, isOpen } = rest;
+  return (
+    <>
+      {section.fields.map((field) => (
+        <Setting
+          key={field.key}
+          field={field}
+          value={valueAt(tree, field.path)}
+          problems={problems.filter(({ key }) => key === field.key).map(({ message }) => message)}
+          onChange={onChange}
+        />
+      ))}
+      {section.sections.map((inner) => (
+        <Group key={`${inner.key} ${isOpen}`} isOpen={isOpen} section={inner}>
+          {() => <Part {...rest} section={inner} />}
+        </Group>
+      ))}
+    </>
+  );
+}
+
+interface GroupProps {
+  readonly isOpen: boolean;
+  readonly section: Section;
+  readonly children: () => preact.JSX.Element;
+}
+
+/** What is closed is not rendered: there are some six hundred settings. */
+function Group({ isOpen, section, children }: GroupProps) {
+  const [open, setOpen] = useState(isOpen);
+  return (
+    <details open={open} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        <strong>{section.name}</strong> <span class="faint">{section.about}</span>
+      </summary>
+      {open && <div class="inside">{children()}</div>}
+    </details>
+  );
+}
+
+interface SettingProps {
+  readonly field: Field;
+  readonly value: unknown;
+  readonly problems: readonly string[];
+  readonly onChange: FormProps['onChange'];
+}
+
+function Setting({ field, value, problems, onChange }: SettingProps) {
+  const { key, name, path, kind, about, byDefault, choices } = field;
+  const [wrong, setWrong] = useState('');
+  const said = wrong === '' ? problems : [wrong];
+  const change = (text: string): void => {
+    const read = valueOf(text, kind);
+    setWrong(read.problem ?? '');
+    if (read.problem === undefined) onChange(path, read.value);
+  };
+  const common = {
+    id: `setting ${key}`.replaceAll(' ', '-'),
+    'aria-describedby': `about-${key}${said.length > 0 ? ` wrong-${key}` : ''}`,
+    'aria-invalid': said.length > 0,
+  };
+  const text = shown(value);
+  return (
+    <div class="setting">
+      <label for={common.id}>{name}</label>
+      {kind === 'choice' && (text === '' || choices.includes(text)) ? (
+        <select {...common} value={text} onChange={({ currentTarget: at }) => change(at.value)}>
+          <option value="">
+            {words.notSet}
+            {byDefault === '' ? '' : `: ${byDefault}`}
+          </option>
+          {choices.map((choice) => (
+            <option key={choice} value={choice}>
+              {choice}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input
+          {...common}
+          value={text}
+          placeholder={byDefault}
+          inputMode={kind === 'number' ? 'decimal' : 'text'}
+          onChange={({ currentTarget: at }) => change(at.value)}
+        />
+      )}
+      {said.length > 0 && (
+        <p class="problem" id={`wrong-${key}`}>
+          {said.join(' ')}
+        </p>
+      )}
+      <p class="faint" id={`about-${key}`}>
+        {about}
+      </p>
+    </div>
+  );
+}
+
+interface Read {
+  readonly value?: unknown;
+  readonly problem?: string;
+}
+
+/** Text stays text, also if it looks like a number. */
+function valueOf(text: string, kind: Field['kind']): Read {
+  if (text.trim() === '') return {};
+  if (kind === 'text') return { value: text };
+  try {
+    return { value: parse(text) };
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,43 @@
+/** What the checks say of the text that is edited, a moment after it was typed. */
+import type { Checked } from '@trinity-rft/studio-control/interface';
+import { useEffect, useState } from 'preact/hooks';
+import { act } from '../../api.js';
+
+const afterMs = 500;
+/** The server gives up before. */
+const answerMs = 70_000;
+
+export interface Check {
+  readonly checked: Checked | undefined;
+  readonly isChecking: boolean;
+}
+
+/** @param round another number checks again: files that the text names may have changed */
+export function useCheck(file: string, text: string, round: number): Check {
+  const [check, setCheck] = useState<Check>({ checked: undefined, isChecking: false });
+  useEffect(() => {
+    if (text.trim() === '') return setCheck({ checked: undefined, isChecking: false });
+    setCheck(({ checked }) => ({ checked, isChecking: true }));
+    const stop = new AbortController();
+    const look = async (): Promise<void> => {
+      const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(answerMs)]);
+      const checked = await act<Checked>('builder/check', { file, text }, signal).catch(
+        (error: unknown): Checked => ({ problems: [asProblem(error)], warnings: [] }),
+      );
+      if (!stop.signal.aborted) setCheck({ checked, isChecking: false });
+    };
+    const timer = setTimeout(() => void look(), afterMs);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [file, text, round]);
+  return check;
+}
+
+const asProblem = (error: unknown): Checked['problems'][number] => ({
+  line: 0,
+  column: 0,
+  key: '',
+  message: error instanceof Error ? error.message : String(error),
+});

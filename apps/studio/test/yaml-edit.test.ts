@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { parse } from 'yaml';
+import { describe, expect, it } from 'vitest';
+import { readYaml, setInYaml, type KeyPath } from '../page/pages/builder/yaml-edit.js';
+
+const text = `# What it is for.
+name: first # its name
+
+model: { model_path: ./model, max_prompt_tokens: 16 } # small
+buffer:
+  batch_size: 1.0e+1
+  # where tasks come from
+  explorer_input:
+    taskset:
+      path: 'tasks.jsonl'
+  total_steps: 5 # short
+stages:
+  - stage_name: a
+    mode: train
+  - { stage_name: b }
+`;
+
+/** Lines that are only in one of them. */
+function changes(before: string, after: string): readonly string[] {
+  const [old, now] = [before.split('\n'), after.split('\n')];
+  return [
+    ...old.filter((line) => !now.includes(line)).map((line) => `-${line}`),
+    ...now.filter((line) => !old.includes(line)).map((line) => `+${line}`),
+  ];
+}
+
+describe('a setting in a YAML text', () => {
+  it.each<[KeyPath, unknown, readonly string[]]>([
+    [['name'], 'second', ['-name: first # its name', '+name: second # its name']],
+    [['name'], undefined, ['-name: first # its name']],
+    [
+      ['model', 'lora'],
+      true,
+      [
+        '-model: { model_path: ./model, max_prompt_tokens: 16 } # small',
+        '+model: { model_path: ./model, max_prompt_tokens: 16, lora: true } # small',
+      ],
+    ],
+    [['buffer', 'batch_size'], 20, ['-  batch_size: 1.0e+1', '+  batch_size: 20']],
+    [['buffer', 'total_steps'], undefined, ['-  total_steps: 5 # short']],
+    [['buffer', 'total_epochs'], 2, ['+  total_epochs: 2']],
+    [
+      ['buffer', 'explorer_input', 'taskset', 'format', 'prompt_key'],
+      'q: "x" #',
+      ['+      format:', '+        prompt_key: \'q: "x" #\''],
+    ],
+    [['stages', 0, 'seed'], 3, ['+    seed: 3']],
+    [
+      ['stages', 1, 'mode'],
+      'both',
+      ['-  - { stage_name: b }', '+  - { stage_name: b, mode: both }'],
+    ],
+    [['trainer', 'save_interval'], 4, ['+trainer:', '+  save_interval: 4']],
+  ])('%j = %j changes only its lines', (path, value, expected) => {
+    expect(changes(text, setInYaml(text, path, value))).toEqual(expected);
+  });
+
+  it('begins an empty text', () => {
+    expect(setInYaml('', ['buffer', 'batch_size'], 4)).toBe('buffer:\n  batch_size: 4\n');
+    expect(setInYaml('# only a comment', ['name'], 'x')).toBe('# only a comment\nname: x\n');
+  });
+
+  it('is what was set, whatever it is, and keeps every comment', () => {
+    const key = fc.constantFrom(
+      'name',
+      'model',
+      'buffer',
+      'explorer_input',
+      'taskset',
+      'path',
+      'new',
+    );
+    const value = fc.oneof(
+      fc.string(),
+      fc.double({ noNaN: true }),
+      fc.boolean(),
+      fc.array(fc.integer()),
+    );
+    fc.assert(
+      fc.property(fc.array(key, { minLength: 1, maxLength: 3 }), value, (path, set) => {
+        const before = parse(text) as Record<string, unknown>;
+        // Below a value there is nothing to set.
+        fc.pre(
+          !path.slice(0, -1).some((_, i) => typeof at(before, path.slice(0, i + 1)) === 'string'),
+        );
+        const after = setInYaml(text, path, set);
+        expect(at(readYaml(after).tree, path)).toEqual(parse(JSON.stringify(set)));
+        const comments = path.includes('name') ? [] : ['# What it is for.', '# its name'];
+        expect(comments.filter((comment) => !after.includes(comment))).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+const at = (tree: unknown, path: KeyPath): unknown =>
+  path.reduce<unknown>((each, part) => (each as Record<string, unknown> | undefined)?.[part], tree);

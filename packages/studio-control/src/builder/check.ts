@@ -1,0 +1,28 @@
+/** What is wrong with a configuration, and what it would run: in a process of its own, since it loads plugins. */
+import path from 'node:path';
+import { checked } from '../interface/builder.js';
+import type { Checked } from '../interface/index.js';
+import { askTrinity, type TrinityCommand } from './command.js';
+
+export interface CheckOptions {
+  readonly file: string;
+  /** @default that of the file */
+  readonly text: string;
+  /** Where the run would be started. */
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+}
+
+/** Long enough for a hub that does not answer. */
+const deadlineMs = 60_000;
+
+/** Prints of plugins come before the answer, which is the last line. */
+export async function checkConfiguration(
+  trinity: TrinityCommand,
+  { file, text, cwd, signal }: CheckOptions,
+): Promise<Checked> {
+  const args = ['config', 'plan', path.relative(cwd, file), '--json', '--stdin'];
+  const what = `The check of ${path.basename(file)}`;
+  const output = await askTrinity(trinity, { args, cwd, input: text, signal, what, deadlineMs });
+  return checked.parse(JSON.parse(output.trimEnd().split('\n').at(-1) ?? ''));
+}

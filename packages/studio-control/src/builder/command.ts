@@ -1,0 +1,75 @@
+/** The `trinity` command, as this machine has it. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { ConfigError } from '@trinity-rft/core';
+
+export interface TrinityCommand {
+  /** Program and first arguments: `node`, `cli.js`. */
+  readonly command: readonly string[];
+  /** Of the processes; the key of the studio is not in it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The key of the studio is nobody else's. */
+const ownVariable = 'TRINITY_STUDIO_KEY';
+
+export const environmentOf = (env: TrinityCommand['env']): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => name !== ownVariable));
+
+export interface AskOptions {
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly input: string;
+  readonly signal: AbortSignal;
+  /** For messages: what is waited for. */
+  readonly what: string;
+  readonly deadlineMs: number;
+}
+
+const largestOutput = 1 << 24;
+
+/** What the command writes. @throws ConfigError when it takes too long */
+export async function askTrinity(
+  { command: [program = '', ...first], env }: TrinityCommand,
+  { args, cwd, input, signal, what, deadlineMs }: AskOptions,
+): Promise<string> {
+  const deadline = AbortSignal.timeout(deadlineMs);
+  const child = spawn(program, [...first, ...args], {
+    cwd,
+    env: environmentOf(env),
+    stdio: ['pipe', 'pipe', 'pipe'],
+    signal: AbortSignal.any([signal, deadline]),
+    killSignal: 'SIGKILL',
+  });
+  try {
+    return await outputOf(child, input);
+  } catch (cause) {
+    if (!deadline.aborted) throw cause;
+    throw new ConfigError(
+      `${what} took more than ${deadlineMs / 1000} s. Does a plugin of the configuration wait for something?`,
+      { code: 'CHECK_TIMEOUT', cause },
+    );
+  }
+}
+
+function outputOf(child: ChildProcess, input: string): Promise<string> {
+  const parts: Buffer[] = [];
+  const errors: Buffer[] = [];
+  let size = 0;
+  const keep = (list: Buffer[]) => (part: Buffer) => {
+    size += part.length;
+    if (size <= largestOutput) list.push(part);
+    else child.kill('SIGKILL');
+  };
+  child.stdout?.on('data', keep(parts));
+  child.stderr?.on('data', keep(errors));
+  // It may end before it has read everything.
+  child.stdin?.on('error', () => undefined).end(input);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', () => {
+      const output = Buffer.concat(parts).toString();
+      if (output !== '') resolve(output);
+      else reject(new Error(`trinity wrote nothing. ${Buffer.concat(errors).toString().trim()}`));
+    });
+  });
+}

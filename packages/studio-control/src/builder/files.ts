@@ -1,0 +1,132 @@
+/** Configurations below a folder. No path of a request leads anywhere else. */
+import { hash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import {
+  link,
+  mkdir,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import path from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
+
+const deepest = 4;
+const most = 300;
+const largest = 500_000;
+const skipped = /^(?:node_modules|dist|\..*|global_step_.*|buffer|monitor|checkpoints)$/;
+const yamlName = /\.ya?ml$/;
+/** A file with two of these at its left margin is a configuration. */
+const ourKeys =
+  /^(?:mode|model|algorithm|buffer|explorer|trainer|stages|checkpoint_root_dir)[ \t]*:/gm;
+
+/** By their paths below `root`, sorted. */
+export async function findConfigurations(root: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  const look = async (folder: string, depth: number): Promise<void> => {
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    for (const entry of entries) {
+      if (found.length >= most) return;
+      const place = path.join(folder, entry.name);
+      if (entry.isFile() && yamlName.test(entry.name) && (await isConfiguration(place)))
+        found.push(path.relative(root, place).split(path.sep).join('/'));
+      if (entry.isDirectory() && depth < deepest && !skipped.test(entry.name))
+        await look(place, depth + 1);
+    }
+  };
+  await look(root, 0);
+  return found.toSorted();
+}
+
+async function isConfiguration(file: string): Promise<boolean> {
+  const { size } = await stat(file);
+  if (size > largest) return false;
+  const keys = (await readFile(file, 'utf8')).match(ourKeys);
+  return new Set(keys).size > 1;
+}
+
+/**
+ * The absolute path of a YAML file, which need not exist; its folder must, or be below one that does.
+ * @throws ConfigError for what is not below `root`, also by way of a symbolic link
+ */
+export async function placeOfFile(root: string, name: string): Promise<string> {
+  const file = path.resolve(root, name);
+  const parts = path.relative(root, file).split(path.sep);
+  const isPlain = parts.every((part) => !/^\.|[\0<>:"|?*]/.test(part) && part !== 'node_modules');
+  if (!isPlain || path.isAbsolute(name) || !yamlName.test(file))
+    throw refused(name, 'Expected the path of a .yaml file below that folder.');
+  let folder = file;
+  while (!existsSync(folder)) folder = path.dirname(folder);
+  const real = path.relative(await realpath(root), await realpath(folder));
+  if (real.split(path.sep)[0] === '..' || path.isAbsolute(real))
+    throw refused(name, 'A symbolic link leads out of it.');
+  return file;
+}
+
+const refused = (name: string, why: string): ConfigError =>
+  new ConfigError(
+    `${JSON.stringify(name)} is not a configuration below the working directory of the studio. ${why}`,
+    { code: 'ARGUMENT_INVALID' },
+  );
+
+export const digestOf = (text: string): string => hash('sha256', text);
+
+/** @throws ConfigError when it cannot be read */
+export async function readConfigurationText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new ConfigError(`${file} cannot be read.`, { code: 'CONFIG_READ', cause });
+  }
+}
+
+/**
+ * Writes the text in one go.
+ * @param before digest of the text that is replaced; undefined: there is no file yet
+ * @throws ConfigError when the file is another one than that
+ */
+export async function saveConfiguration(
+  file: string,
+  text: string,
+  before: string | undefined,
+): Promise<void> {
+  const now = await readFile(file, 'utf8').catch(() => undefined);
+  if ((now === undefined ? undefined : digestOf(now)) !== before) throw changed(file, now);
+  await mkdir(path.dirname(file), { recursive: true });
+  const draft = `${file}.${process.pid}.tmp`;
+  await writeFile(draft, text);
+  try {
+    // A file that somebody has made meanwhile is not replaced.
+    if (before === undefined) await link(draft, file);
+    else await rename(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw changed(file, '');
+    throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+const changed = (file: string, now: string | undefined): ConfigError =>
+  new ConfigError(
+    now === undefined
+      ? `${file} has been removed since it was opened. Save it under another name.`
+      : `${file} has been changed since it was opened, or exists already. Open it again, or save under another name.`,
+    { code: 'CONFIG_CHANGED' },
+  );
+
+/** Where a run is started: the nearest folder with a package.json, or else `root`. */
+export function projectOf(root: string, file: string): string {
+  let folder = path.dirname(file);
+  while (folder !== root) {
+    if (existsSync(path.join(folder, 'package.json'))) return folder;
+    const parent = path.dirname(folder);
+    if (parent === folder) return root;
+    folder = parent;
+  }
+  return root;
+}

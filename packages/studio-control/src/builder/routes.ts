@@ -1,0 +1,118 @@
+/** Answers about configurations, and the processes that run them. */
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { configJsonSchema } from '@trinity-rft/config';
+import { ConfigError } from '@trinity-rft/core';
+import { loadExtensions } from '@trinity-rft/launcher/internal';
+import { jobFolder, type Api } from '@trinity-rft/studio-api/internal';
+import { checkBody, nothing, saveBody, startBody } from '../interface/builder.js';
+import { checkConfiguration } from './check.js';
+import type { TrinityCommand } from './command.js';
+import {
+  digestOf,
+  findConfigurations,
+  placeOfFile,
+  projectOf,
+  readConfigurationText,
+  saveConfiguration,
+} from './files.js';
+import type { StartedRuns } from './started.js';
+import { stopRun } from './stop.js';
+import { templates } from './templates.js';
+
+export interface BuilderOptions {
+  /** The folder of the configurations. */
+  readonly root: string;
+  readonly trinity: TrinityCommand;
+  readonly runs: StartedRuns;
+}
+
+export function addBuilder(api: Api, { root, trinity, runs }: BuilderOptions): void {
+  const schema = lazily(readSchema);
+  const commandOf = (file: string): string => {
+    const project = projectOf(root, file);
+    const command = `trinity run ${path.relative(project, file)}`;
+    return project === root ? command : `cd ${path.relative(root, project)} && ${command}`;
+  };
+  const start = (file: string) => runs.start(file, projectOf(root, file));
+  api.get('builder/files', async (context) =>
+    context.json({ folder: root, files: await findConfigurations(root) }),
+  );
+  api.get('builder/file', async (context) => {
+    const file = await placeOfFile(root, context.req.query('file') ?? '');
+    const text = await readConfigurationText(file);
+    return context.json({ text, digest: digestOf(text), command: commandOf(file) });
+  });
+  api.get('builder/templates', (context) => context.json(templates));
+  api.get('builder/schema', async (context) => context.json(await schema()));
+  api.get('builder/started', async (context) => context.json(await runs.list()));
+  api.act('builder/check', checkBody, async ({ file: name, text }, context) => {
+    const file = await placeOfFile(root, name);
+    const { signal } = context.req.raw;
+    const cwd = projectOf(root, file);
+    return context.json(await checkConfiguration(trinity, { file, text, cwd, signal }));
+  });
+  api.act('builder/save', saveBody, async ({ file: name, text, digest }, context) => {
+    const file = await placeOfFile(root, name);
+    await saveConfiguration(file, text, digest);
+    return context.json({ digest: digestOf(text), command: commandOf(file) });
+  });
+  api.act('builder/start', startBody, async ({ file: name }, context) => {
+    const file = await placeOfFile(root, name);
+    await readConfigurationText(file);
+    return context.json(await start(file));
+  });
+  api.actOnRun('stop', nothing, async ({ place }) =>
+    Response.json({ pid: await stopRun(await jobFolder(place.folder)) }),
+  );
+  api.actOnRun('resume', nothing, async ({ place }) => {
+    const job = await jobFolder(place.folder);
+    return Response.json(await start(await configurationOf(job, { root, trinity })));
+  });
+}
+
+/** What an editor offers; conditions between keys are left to the check. */
+async function readSchema(): Promise<Record<string, unknown>> {
+  const { definitions: _, ...schema } = configJsonSchema(await loadExtensions({}));
+  return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
+    key === 'allOf' ? undefined : value,
+  ) as Record<string, unknown>;
+}
+
+function lazily<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}
+
+/** In ms; checks take about one second each. */
+const searchMs = 60_000;
+
+/**
+ * The configuration that writes to this folder. Those that name the run come first.
+ * @throws ConfigError when there is none below `root`
+ */
+async function configurationOf(
+  job: string,
+  { root, trinity }: Omit<BuilderOptions, 'runs'>,
+): Promise<string> {
+  const signal = AbortSignal.timeout(searchMs);
+  const real = await realpath(job);
+  const name = path.basename(job);
+  const files = await Promise.all(
+    (await findConfigurations(root)).map(async (each) => {
+      const file = path.join(root, each);
+      return { file, text: await readConfigurationText(file) };
+    }),
+  );
+  const rank = ({ text }: { readonly text: string }): number => (text.includes(name) ? 0 : 1);
+  for (const { file, text } of files.toSorted((a, b) => rank(a) - rank(b))) {
+    const cwd = projectOf(root, file);
+    const { jobDirectory } = await checkConfiguration(trinity, { file, text, cwd, signal });
+    const place = jobDirectory && (await realpath(jobDirectory).catch(() => jobDirectory));
+    if (place === real) return file;
+  }
+  throw new ConfigError(
+    `No configuration below ${root} writes to ${job}. Start the studio where its file is, or run: trinity run FILE`,
+    { code: 'RUN_MISSING' },
+  );
+}

@@ -1,0 +1,99 @@
+/** Runs that the studio starts. They do not end with it. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { redactText } from '@trinity-rft/core/internal';
+import type { StartedRun } from '../interface/index.js';
+import { environmentOf, type TrinityCommand } from './command.js';
+
+export interface StartedRuns {
+  /** @param cwd where the command is given */
+  start(file: string, cwd: string): Promise<StartedRun>;
+  /** The last one first. */
+  list(): Promise<readonly StartedRun[]>;
+  /** Forgets those that have ended; the others go on. */
+  close(): Promise<void>;
+}
+
+interface Entry {
+  readonly id: string;
+  readonly file: string;
+  readonly child: ChildProcess;
+  readonly startedAt: number;
+  readonly folder: string;
+}
+
+/** Of the output. */
+const lastBytes = 16_384;
+/** What is only of use while somebody looks. */
+const most = 20;
+/** A mistake in the file shows within that time, in ms. */
+const firstLookMs = 50;
+
+export function createStartedRuns({ command, env }: TrinityCommand, root: string): StartedRuns {
+  const entries: Entry[] = [];
+  let count = 0;
+  return {
+    start: async (file, cwd) => {
+      const folder = await mkdtemp(path.join(tmpdir(), 'trinity-run-'));
+      const output = openSync(path.join(folder, outputName), 'w', 0o600);
+      const [program = '', ...first] = command;
+      const child = spawn(program, [...first, 'run', path.relative(cwd, file)], {
+        cwd,
+        env: environmentOf(env),
+        detached: true,
+        stdio: ['ignore', output, output],
+      });
+      closeSync(output);
+      await new Promise<void>((resolve, reject) => {
+        child.once('spawn', resolve).once('error', reject);
+      });
+      child.unref();
+      const name = path.relative(root, file).split(path.sep).join('/');
+      const entry = { id: `${++count}`, file: name, child, startedAt: Date.now(), folder };
+      entries.unshift(entry);
+      for (const old of entries.splice(most)) if (hasEnded(old)) await forget(old);
+      await new Promise((resolve) => setTimeout(resolve, firstLookMs));
+      return describe(entry);
+    },
+    list: () => Promise.all(entries.map(describe)),
+    close: async () => {
+      await Promise.all(entries.filter(hasEnded).map(forget));
+    },
+  };
+}
+
+const outputName = 'output.txt';
+const hasEnded = ({ child }: Entry): boolean =>
+  child.exitCode !== null || child.signalCode !== null;
+const forget = ({ folder }: Entry): Promise<void> => rm(folder, { recursive: true, force: true });
+
+async function describe(entry: Entry): Promise<StartedRun> {
+  const { id, file, child, startedAt, folder } = entry;
+  return {
+    id,
+    file,
+    pid: child.pid ?? 0,
+    startedAt,
+    exitCode: hasEnded(entry) ? child.exitCode : undefined,
+    output: redactText(await endOf(path.join(folder, outputName))),
+  };
+}
+
+async function endOf(file: string): Promise<string> {
+  const handle = await open(file).catch(() => undefined);
+  if (handle === undefined) return '';
+  try {
+    const { size } = await handle.stat();
+    const start = Math.max(0, size - lastBytes);
+    const { buffer, bytesRead } = await handle.read({
+      buffer: Buffer.alloc(lastBytes),
+      position: start,
+    });
+    return buffer.subarray(0, bytesRead).toString();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,19 @@
+/** Ends the process of a run as Ctrl-C does. */
+import { ConfigError } from '@trinity-rft/core';
+import { lockHolder } from '@trinity-rft/launcher/internal';
+
+/**
+ * The first time it finishes its step and saves a checkpoint, the second time it ends at once.
+ * @param job the folder of the run
+ * @throws ConfigError when no process of this machine makes it
+ */
+export async function stopRun(job: string): Promise<number> {
+  // A file with a process id may be left over, and its number be another process's by now: the lock is not.
+  const pid = (await lockHolder(job)) ?? (await lockHolder(job, 'serve'));
+  if (pid === undefined)
+    throw new ConfigError(`No process of this machine makes the run in ${job}.`, {
+      code: 'RUN_NOT_STARTED',
+    });
+  process.kill(pid, 'SIGTERM');
+  return pid;
+}
