@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { defineConfig } from 'vite';
+import { defaultClientConditions, defineConfig } from 'vite';
 
 /** What metrics mean. */
 const metrics = join(import.meta.dirname, '../../docs/reference/metrics.md');
@@ -9,6 +9,8 @@ export default defineConfig({
   root: join(import.meta.dirname, 'page'),
   base: './',
   define: { metricsDocument: JSON.stringify(readFileSync(metrics, 'utf8')) },
+  // What the page shares with the server, as sources: nothing needs to be built before.
+  resolve: { conditions: ['@trinity-rft/source', ...defaultClientConditions] },
   build: {
     outDir: join(import.meta.dirname, 'dist/page'),
     emptyOutDir: true,

@@ -104,8 +104,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
       await to(page, 4);
       await says(page, '.body .row', attack);
       await page.click('.body .row');
-      await says(page, '.tokens', `do this${attack}`);
-      await says(page, '.facts:last-of-type', attack);
+      await says(page, '.conversation', attack);
       expect(await seriousViolations(page)).toEqual([]);
       await page.setViewport({ width: 500, height: 900 });
     }
@@ -124,35 +123,6 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
     );
     expect(refused).toBe('TypeError');
     expect(await page.evaluate('globalThis.stolen')).toBe(0);
-    await page.close();
-  });
-
-  it('filters, sorts and scrolls through rollouts, also by keyboard', { timeout }, async () => {
-    const { page, problems } = await open();
-    await page.click('tbody td.recorded a');
-    await page.waitForSelector('.body .row');
-    // Rows far below come as they are scrolled to.
-    await page.$eval('.rows', (rows) => (rows.scrollTop = rows.scrollHeight));
-    await says(page, '.body', '1/0/0/0/');
-    await page.type('input[name=text]', '421 IS');
-    await page.keyboard.press('Enter');
-    await says(page, '.body .row', '1/105/0/0/');
-    await page.focus('.body .row');
-    await page.keyboard.press('Enter');
-    await says(page, '.tokens', '420+1=421 is it');
-    const title = await page.$eval('.token.sampled:nth-child(8)', (token) =>
-      token.getAttribute('title'),
-    );
-    expect(title).toContain('logprob -0.25, probability 0.7788');
-    await page.select('.columns section:nth-child(2) select', 'mask');
-    expect(
-      await page.$eval('.token.sampled', (token) => token.style.getPropertyValue('--heat')),
-    ).toBe('hsl(210 80% 50%)');
-    // The group of the task, best first.
-    await page.click('p.controls button');
-    await says(page, '.body .row', '1/105/3/0/');
-    expect(await page.$$('.body .row')).toHaveLength(4);
-    expect(problems).toEqual([]);
     await page.close();
   });
 

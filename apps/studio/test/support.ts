@@ -20,11 +20,12 @@ import { build } from 'vite';
 import { afterAll } from 'vitest';
 
 const files = buildCharTokenizer({
-  characters: ' \n_abcdefghijklmnopqrstuvwxyz0123456789+=<>/()"\'&;:.!ABCDEFGHIJKLMNOPQRSTUVWXYZ',
+  characters:
+    ' \n_abcdefghijklmnopqrstuvwxyz0123456789+*?{}=<>/()"\'&;:.!ABCDEFGHIJKLMNOPQRSTUVWXYZ',
   eosToken: '<|im_end|>',
   chatTemplate: chatTemplates.minimal,
 });
-const tokenizer = createTokenizer(files);
+export const tokenizer = createTokenizer(files);
 
 const undo: (() => Promise<void> | void)[] = [];
 afterAll(async () => {

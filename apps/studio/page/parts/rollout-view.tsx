@@ -1,160 +1,121 @@
-/** One rollout: its tokens, and what was recorded with them. */
-import type { RolloutDetail, TokenDetail } from '@trinity-rft/studio-api/interface';
-import { useState } from 'preact/hooks';
-import { numberText } from '../numbers.js';
+/** One rollout: its conversation, the other attempts at its task, the task over time, the record. */
+import type {
+  Conversation,
+  Group,
+  RolloutDetail,
+  TaskHistory,
+} from '@trinity-rft/studio-api/interface';
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { ask, runPath } from '../api.js';
 import { texts } from '../texts.js';
+import { ConversationView } from './rollout-view-conversation.js';
+import { GroupView } from './rollout-view-group.js';
+import { HistoryView } from './rollout-view-history.js';
+import { RecordView } from './rollout-view-record.js';
 
 const { rollouts: words } = texts;
-const colourNames = ['logprob', 'advantage', 'mask'] as const;
-type Colour = (typeof colourNames)[number];
-
-export interface RelativesFilter {
-  readonly batch: string;
-  readonly task: string;
-  readonly run: string;
-  readonly sort: string;
-}
+const views = Object.keys(words.views) as (keyof typeof words.views)[];
 
 interface RolloutViewProps {
-  readonly detail: RolloutDetail;
-  readonly onRelatives: (filter: RelativesFilter) => void;
+  readonly run: string;
+  readonly row: number;
+  readonly view: string;
+  readonly onView: (view: string) => void;
+  readonly onOpen: (row: number) => void;
 }
 
-export function RolloutView({ detail, onRelatives }: RolloutViewProps) {
-  const { batch, task, run, reward, policyVersion, temperature, truncated } = detail;
-  const facts = {
-    reward: numberText(reward),
-    'policy version': policyVersion,
-    temperature,
-    truncated,
+export function RolloutView({ run, row, view, onView, onOpen }: RolloutViewProps) {
+  const shown = views.find((name) => name === view) ?? 'conversation';
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    const next = views[(views.indexOf(shown) + step + views.length) % views.length];
+    if (next) onView(next);
+    (event.currentTarget as HTMLElement)
+      .querySelector<HTMLElement>(`[data-view=${next ?? shown}]`)
+      ?.focus();
+    event.preventDefault();
   };
   return (
     <>
-      <h2>{detail.uid}</h2>
-      <FactList facts={facts} />
-      <p class="controls">
-        <button type="button" onClick={() => onRelatives({ batch, task, run: '', sort: 'reward' })}>
-          {words.group}
-        </button>
-        <button
-          type="button"
-          onClick={() => onRelatives({ batch, task, run: String(run), sort: 'id' })}
-        >
-          {words.sameRun}
-        </button>
-      </p>
-      <Tokens detail={detail} />
-      <Texts detail={detail} />
-      <h3>{words.metrics}</h3>
-      <FactList facts={detail.metrics} />
-      <h3>{words.info}</h3>
-      <FactList facts={detail.info} />
-      {detail.spans && (
-        <>
-          <h3>{words.calls}</h3>
-          <FactList facts={Object.fromEntries(detail.spans.map((span) => [span.step, span]))} />
-        </>
-      )}
-    </>
-  );
-}
-
-function FactList({ facts }: { readonly facts: Readonly<Record<string, unknown>> }) {
-  return (
-    <dl class="facts">
-      {Object.entries(facts)
-        .filter(([, value]) => value !== undefined && value !== '')
-        .map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
-          </div>
-        ))}
-    </dl>
-  );
-}
-
-/** Without a tokenizer there are only ids: then the recorded texts help. */
-function Texts({
-  detail: { tokens, promptText, responseText },
-}: {
-  readonly detail: RolloutDetail;
-}) {
-  if (tokens[0]?.text !== null) return null;
-  return (
-    <>
-      {promptText !== undefined && <pre class="tokens">{promptText}</pre>}
-      {responseText !== undefined && <pre class="tokens">{responseText}</pre>}
-    </>
-  );
-}
-
-function Tokens({ detail }: { readonly detail: RolloutDetail }) {
-  const { tokens, spans, promptLength } = detail;
-  const [colour, setColour] = useState<Colour>('logprob');
-  const possible = colourNames.filter(
-    (name) => name !== 'advantage' || tokens.some(({ advantage }) => advantage !== undefined),
-  );
-  const calls = new Set(spans?.map(({ start }) => promptLength + start) ?? [promptLength]);
-  const largest = tokens.reduce(
-    (most, { advantage = 0 }) => Math.max(most, Math.abs(advantage)),
-    1e-9,
-  );
-  return (
-    <>
-      <h3>{words.tokens}</h3>
-      <label>
-        {words.colour}{' '}
-        <select
-          value={colour}
-          onChange={({ currentTarget }) => setColour(currentTarget.value as Colour)}
-        >
-          {possible.map((name) => (
-            <option key={name} value={name}>
-              {words.colours[name]}
-            </option>
-          ))}
-        </select>
-      </label>{' '}
-      <small>{words.legend[colour]}</small>
-      <div class="tokens" tabIndex={0} role="region" aria-label={words.tokens}>
-        {tokens.map((token, i) => (
-          <span
-            key={i}
-            class={`token ${token.mask === 1 ? 'sampled' : 'context'}${calls.has(i) ? ' call' : ''}`}
-            title={tooltip(token, i)}
-            ref={(element) => {
-              if (element && token.mask === 1)
-                element.style.setProperty('--heat', heat(token, colour, largest));
-            }}
+      <div role="tablist" aria-label={words.rollout} onKeyDown={onKeyDown}>
+        {views.map((name) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            id={`tab-${name}`}
+            data-view={name}
+            aria-selected={name === shown}
+            aria-controls="rollout-view"
+            tabIndex={name === shown ? 0 : -1}
+            onClick={() => onView(name)}
           >
-            {token.text ?? `${token.id} `}
-          </span>
+            {words.views[name]}
+          </button>
         ))}
+      </div>
+      <div role="tabpanel" id="rollout-view" aria-labelledby={`tab-${shown}`} tabIndex={0}>
+        <Panel key={`${run} ${row} ${shown}`} run={run} row={row} shown={shown} onOpen={onOpen} />
       </div>
     </>
   );
 }
 
-/** From red (unlikely, worse than the group) to green (certain, better). */
-function heat(
-  { logprob = 0, advantage = 0 }: TokenDetail,
-  colour: Colour,
-  largest: number,
-): string {
-  if (colour === 'mask') return 'hsl(210 80% 50%)';
-  const share = colour === 'advantage' ? (advantage / largest + 1) / 2 : Math.exp(logprob);
-  return `hsl(${Math.round(120 * share)} 80% 45%)`;
+interface PanelProps {
+  readonly run: string;
+  readonly row: number;
+  readonly shown: (typeof views)[number];
+  readonly onOpen: (row: number) => void;
 }
 
-function tooltip(
-  { id, mask, logprob, advantage, tokenReward }: TokenDetail,
-  index: number,
-): string {
-  const lines = [`token ${index}, id ${id}`, mask === 1 ? 'sampled' : 'context'];
-  if (logprob !== undefined)
-    lines.push(`logprob ${numberText(logprob)}, probability ${numberText(Math.exp(logprob))}`);
-  if (advantage !== undefined) lines.push(`advantage ${numberText(advantage)}`);
-  if (tokenReward !== undefined) lines.push(`reward ${numberText(tokenReward)}`);
-  return lines.join('\n');
+function Panel({ run, row, shown, onOpen }: PanelProps) {
+  const path = runPath(run, `rollouts/${row}${shown === 'record' ? '' : `/${shown}`}`);
+  if (shown === 'conversation')
+    return <Asked path={path} view={(answer: Conversation) => <ConversationView {...answer} />} />;
+  if (shown === 'group')
+    return (
+      <Asked path={path} view={(answer: Group) => <GroupView {...answer} onOpen={onOpen} />} />
+    );
+  if (shown === 'history')
+    return (
+      <Asked
+        path={path}
+        view={(answer: TaskHistory) => <HistoryView {...answer} onOpen={onOpen} />}
+      />
+    );
+  return <Asked path={path} view={(answer: RolloutDetail) => <RecordView {...answer} />} />;
+}
+
+interface AskedProps<T> {
+  readonly path: string;
+  readonly view: (answer: T) => JSX.Element;
+}
+
+const againMs = 500;
+
+/** What the server answers, again until it is complete. */
+function Asked<T>({ path, view }: AskedProps<T>) {
+  const [answer, setAnswer] = useState<T>();
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    const left = new AbortController();
+    const load = (): void => {
+      ask<T>(path, left.signal)
+        .then((given) => {
+          setAnswer(given);
+          const { progress } = given as { readonly progress?: unknown };
+          if (progress !== undefined && !left.signal.aborted) setTimeout(load, againMs);
+        })
+        .catch((error: unknown) => {
+          if (!left.signal.aborted)
+            setProblem(error instanceof Error ? error.message : String(error));
+        });
+    };
+    load();
+    return () => left.abort();
+  }, [path]);
+  if (problem !== undefined) return <p role="alert">{problem}</p>;
+  return answer === undefined ? <p>{words.loading}</p> : view(answer);
 }

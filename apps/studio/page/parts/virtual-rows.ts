@@ -4,33 +4,80 @@ import {
   observeElementOffset,
   observeElementRect,
   Virtualizer,
-  type VirtualItem,
 } from '@tanstack/virtual-core';
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 
-export interface VirtualRows {
-  readonly items: readonly VirtualItem[];
-  /** Of all rows, in pixels. */
-  readonly height: number;
-  readonly scroller: { readonly current: HTMLDivElement | null };
+export interface VirtualRow {
+  readonly index: number;
+  /** Of its upper edge, in pixels below that of the list. */
+  readonly start: number;
 }
 
+export interface VirtualRows {
+  readonly items: readonly VirtualRow[];
+  /** Of the list, in pixels. */
+  readonly height: number;
+  readonly scroller: { readonly current: HTMLDivElement | null };
+  /** Scrolls as little as possible. */
+  readonly show: (index: number) => void;
+  /** Rows that fit into the view. */
+  readonly fitting: number;
+}
+
+/** Browsers end elements at 17 to 33 million pixels. Longer lists are scrolled in larger steps. */
+const tallest = 12_000_000;
+const overscan = 10;
+
+/** @param rowHeight of the rows, and of a header that stays on top */
 export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((times: number) => times + 1, 0);
-  const options = {
-    count,
-    estimateSize: () => rowHeight,
-    overscan: 10,
-    getScrollElement: () => scroller.current,
-    observeElementRect,
-    observeElementOffset,
-    scrollToFn: elementScroll,
-    onChange: () => redraw(undefined),
-  };
-  const [virtualizer] = useState(() => new Virtualizer<HTMLDivElement, Element>(options));
-  virtualizer.setOptions(options);
+  const height = Math.min(count * rowHeight, tallest);
+  const view = (scroller.current?.clientHeight ?? 0) - rowHeight;
+  const fitting = Math.max(1, Math.floor(view / rowHeight));
+  // Scrolled to the end, the last rows are in view, however many rows a pixel stands for.
+  const rowsPerPixel = Math.max(0, count - view / rowHeight) / Math.max(1, height - view);
+  const [virtualizer] = useState(() => new Virtualizer<HTMLDivElement, Element>(optionsOf()));
+  virtualizer.setOptions(optionsOf());
   useEffect(() => virtualizer._didMount(), []);
   useLayoutEffect(() => virtualizer._willUpdate());
-  return { items: virtualizer.getVirtualItems(), height: virtualizer.getTotalSize(), scroller };
+  const top = scroller.current?.scrollTop ?? 0;
+  const first = top * rowsPerPixel;
+  return {
+    items: virtualizer.getVirtualItems().map(({ index }) => ({
+      index,
+      start: Math.round(top + (index - first) * rowHeight),
+    })),
+    height,
+    scroller,
+    fitting,
+    show: (index) => {
+      const { current: element } = scroller;
+      if (!element) return;
+      const at = element.scrollTop * rowsPerPixel;
+      const [lowest, highest] = [index - view / rowHeight + 1, index];
+      const wanted = Math.min(highest, Math.max(lowest, at));
+      if (wanted !== at) element.scrollTop = wanted / rowsPerPixel;
+    },
+  };
+
+  function optionsOf() {
+    return {
+      count,
+      estimateSize: () => height / Math.max(1, count),
+      rangeExtractor: () => rowsInView(),
+      getScrollElement: () => scroller.current,
+      observeElementRect,
+      observeElementOffset,
+      scrollToFn: elementScroll,
+      onChange: () => redraw(undefined),
+    };
+  }
+
+  function rowsInView(): number[] {
+    const from = Math.floor((scroller.current?.scrollTop ?? 0) * rowsPerPixel) - overscan;
+    const to = from + fitting + 2 * overscan + 1;
+    const [least, most] = [Math.max(0, from), Math.min(count - 1, to)];
+    return Array.from({ length: Math.max(0, most - least + 1) }, (_, i) => least + i);
+  }
 }

@@ -1,5 +1,7 @@
 /** The same task in the explore steps of a run: how it was answered by which weights. */
+import { runKey } from '@trinity-rft/core';
 import type { TaskHistory } from '../interface/types.js';
+import { rowsOfRun } from './conversation.js';
 import { headOf } from './head.js';
 import { matchingRows } from './matching.js';
 import { parseQuery } from './query.js';
@@ -17,7 +19,8 @@ export async function historyOf(id: number, store: RolloutStore): Promise<TaskHi
   if (!chosen) return undefined;
   const { taskset, row } = headOf(id, chosen.experience);
   const tokenizer = await store.tokenizer();
-  const question = questionOf(chosen.experience, tokenizer);
+  const [first = chosen] = rowsOfRun(`${runKey(chosen.experience.eid)}/`, store);
+  const question = questionOf(first.experience, tokenizer);
   if (row === undefined) return { taskset, row, question, times: [], left: 0 };
   const { index } = store;
   await Promise.race([index.catchUp(), new Promise((resolve) => setTimeout(resolve, waitMs))]);

@@ -1,0 +1,299 @@
+/** The model calls of an attempt, one after the other: what was read, what was written, and why. */
+import type { Conversation, RecordedCall, Segment } from '@trinity-rft/studio-api/interface';
+import { Fragment } from 'preact';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { numberText } from '../numbers.js';
+import { texts } from '../texts.js';
+import {
+  colours,
+  heatOf,
+  numbersAt,
+  possibleColours,
+  scaleOf,
+  type Colour,
+  type Scale,
+} from './rollout-view-colours.js';
+import { FactList } from './rollout-view-facts.js';
+import { piecesOf, tokenText, type Piece, type Stretch } from './rollout-view-pieces.js';
+
+const { rollouts: words } = texts;
+
+export function ConversationView(conversation: Conversation) {
+  const { batch, task, run, calls, advantagesOf, failure } = conversation;
+  const [colour, setColour] = useState<Colour>('logprob');
+  const tokens = useMemo(() => sampledTokens(calls), [calls]);
+  const { region, inspected, onKeyDown, onClick } = useInspector(tokens);
+  const possible = useMemo(() => possibleColours(calls), [calls]);
+  const shown = useMemo(() => {
+    const numbered = new Map(tokens.map(({ segment, i }, place) => [keyOf(segment, i), place]));
+    const scale = scaleOf(calls);
+    return calls.map((call, i) => (
+      <CallView
+        key={call.id}
+        call={call}
+        earlier={calls.slice(0, i)}
+        paint={{ colour, scale, numbered, changed: changesIn(call) }}
+      />
+    ));
+  }, [calls, colour, tokens]);
+  return (
+    <>
+      <h2>{`${batch}/${task}/${run}`}</h2>
+      {failure !== undefined && (
+        <p class="failure">
+          {words.failed} {failure}
+        </p>
+      )}
+      <p class="controls">
+        <label>
+          {words.colour}{' '}
+          <select
+            value={colour}
+            onChange={({ currentTarget }) => setColour(currentTarget.value as Colour)}
+          >
+            {colours.map((name) => (
+              <option key={name} value={name} disabled={!possible.has(name)}>
+                {possible.has(name) ? words.colours[name] : words.notRecorded(words.colours[name])}
+              </option>
+            ))}
+          </select>
+        </label>
+        <small>{words.legend[colour]}</small>
+      </p>
+      <p class="faint">
+        {advantagesOf === undefined ? words.noAdvantage : words.advantagesOf[advantagesOf]}
+      </p>
+      <details class="fold">
+        <summary>{words.missing}</summary>
+        <p>{words.whyNot}</p>
+        <p>{words.restored}</p>
+      </details>
+      <div
+        ref={region}
+        class="conversation"
+        role="group"
+        tabIndex={0}
+        aria-label={`${words.views.conversation}. ${words.inspect}`}
+        onKeyDown={onKeyDown}
+        onClick={onClick}
+      >
+        {shown}
+      </div>
+      <output class="inspected" aria-live="polite">
+        {inspected ?? words.inspect}
+      </output>
+    </>
+  );
+}
+
+function changesIn({ segments }: RecordedCall): Paint['changed'] {
+  const written = segments.filter(({ sampled }) => sampled);
+  return new Map(
+    written.flatMap((segment, i) => {
+      const { policyVersion } = segment;
+      const before = written[i - 1]?.policyVersion;
+      const isChange = i > 0 && policyVersion !== undefined && policyVersion !== before;
+      return isChange ? [[segment, policyVersion]] : [];
+    }),
+  );
+}
+
+interface SampledToken {
+  readonly segment: Segment;
+  readonly i: number;
+}
+
+const sampledTokens = (calls: readonly RecordedCall[]): readonly SampledToken[] =>
+  calls.flatMap((call) =>
+    call.segments
+      .filter(({ sampled }) => sampled)
+      .flatMap((segment) => segment.ids.map((_, i) => ({ segment, i }))),
+  );
+
+const segmentKeys = new WeakMap<Segment, number>();
+let lastKey = 0;
+function keyOf(segment: Segment, i: number): string {
+  const key = segmentKeys.get(segment) ?? ++lastKey;
+  segmentKeys.set(segment, key);
+  return `${key} ${i}`;
+}
+
+/** Moves from token to token, by keys or clicks, and says what was recorded with the one. */
+function useInspector(tokens: readonly SampledToken[]) {
+  const region = useRef<HTMLDivElement>(null);
+  const [place, setPlace] = useState<number>();
+  useLayoutEffect(() => {
+    const { current } = region;
+    current?.querySelector('.token.current')?.classList.remove('current');
+    if (place === undefined) return;
+    const token = current?.querySelector(`[data-token="${place}"]`);
+    const fold = token?.closest('details');
+    if (fold) fold.open = true;
+    token?.classList.add('current');
+    token?.scrollIntoView({ block: 'nearest' });
+  }, [place, tokens]);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.target !== event.currentTarget) return;
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined || tokens.length === 0) return;
+    const next = place === undefined ? 0 : place + step;
+    setPlace(Math.min(tokens.length - 1, Math.max(0, next)));
+    event.preventDefault();
+  };
+  const onClick = ({ target }: MouseEvent): void => {
+    const token = (target as Element).closest<HTMLElement>('[data-token]');
+    if (token) setPlace(Number(token.dataset['token']));
+  };
+  const token = place === undefined ? undefined : tokens[place];
+  return { region, inspected: token && describe(token), onKeyDown, onClick };
+}
+
+function describe({ segment, i }: SampledToken): string {
+  const { logprob, advantage, tokenReward, teacherLogprob } = numbersAt(segment, i);
+  const { token: names } = words;
+  const parts = [`${JSON.stringify(tokenText(segment, i))}: ${names.id} ${segment.ids[i]}`];
+  const add = (name: string, value: number | null | undefined): void => {
+    if (value !== undefined && value !== null) parts.push(`${name} ${numberText(value)}`);
+  };
+  add(names.logprob, logprob);
+  if (logprob !== undefined && logprob !== null) add(names.probability, Math.exp(logprob));
+  add(names.advantage, advantage);
+  add(names.tokenReward, tokenReward);
+  add(names.teacherLogprob, teacherLogprob);
+  add(names.version, segment.policyVersion);
+  return parts.join(', ');
+}
+
+interface Paint {
+  readonly colour: Colour;
+  readonly scale: Scale;
+  /** Place of each token that the model wrote among all of them. */
+  readonly numbered: ReadonlyMap<string, number>;
+  /** Where other weights begin to write within a call. */
+  readonly changed: ReadonlyMap<Segment, number>;
+}
+
+interface CallViewProps {
+  readonly call: RecordedCall;
+  readonly earlier: readonly RecordedCall[];
+  readonly paint: Paint;
+}
+
+function CallView({ call, earlier, paint }: CallViewProps) {
+  const { step, policyVersion, reward, finishReason, problem, toolCalls } = call;
+  const pieces = piecesOf(call);
+  return (
+    <article class="call-view">
+      <h3>
+        {words.call(step)} <small class="faint">{words.version(policyVersion)}</small>
+      </h3>
+      <Beginning call={call} earlier={earlier} />
+      {pieces.map((piece, i) => (
+        <Fragment key={i}>
+          {speakerOf(piece) !== speakerOf(pieces[i - 1]) && (
+            <div class="speaker">{speakerOf(piece)}</div>
+          )}
+          <PieceView piece={piece} paint={paint} />
+        </Fragment>
+      ))}
+      <FactList
+        facts={{
+          [words.facts.reward]: numberText(reward),
+          [words.facts.finishReason]: finishReason,
+          [words.facts.toolCalls]: toolCalls === 0 ? undefined : toolCalls,
+          [words.facts.problem]: problem,
+        }}
+      />
+    </article>
+  );
+}
+
+/** Where its prompt comes from. */
+function Beginning({ call, earlier }: Omit<CallViewProps, 'paint'>) {
+  const { beginning, after, same, fork } = call;
+  const from = earlier.find(({ id }) => id === after);
+  const why: Readonly<Record<string, string>> = words.forks;
+  const reason = fork !== undefined && (
+    <>
+      <strong>{fork}</strong> {why[fork] ?? ''}
+    </>
+  );
+  if (!from && reason !== false)
+    return (
+      <p class="forked">
+        {words.beginnings.left} {reason}
+      </p>
+    );
+  if (!from) return earlier.length === 0 ? null : <p class="faint">{words.beginnings.new}</p>;
+  if (beginning === 'spliced')
+    return <p class="spliced">{words.beginnings.spliced(from.step, same)}</p>;
+  return (
+    <p class="forked">
+      {words.beginnings.forked(from.step, same)} {reason}
+    </p>
+  );
+}
+
+/** Who says it, where the template tells; else whether the model wrote it. */
+function speakerOf(piece: Piece | undefined): string | undefined {
+  if (!piece) return undefined;
+  const known: Readonly<Record<string, string>> = words.roles;
+  if (piece.role !== undefined) return known[piece.role] ?? piece.role;
+  return piece.sampled ? words.roles.sampled : words.roles.context;
+}
+
+/** Characters from which on context is folded. */
+const long = 1500;
+
+function PieceView({ piece, paint }: { readonly piece: Piece; readonly paint: Paint }) {
+  const { kind, sampled, characters, stretches } = piece;
+  const content = (
+    <div class={kind === 'mark' ? 'said mark' : 'said'}>
+      {stretches.map((stretch, i) => (
+        <StretchView key={i} stretch={stretch} paint={paint} />
+      ))}
+    </div>
+  );
+  const isLong = !sampled && characters > long;
+  if ((kind === 'text' || kind === 'mark') && !isLong) return content;
+  const title = kind === 'text' || kind === 'mark' ? words.kinds.long : words.kinds[kind];
+  const isOpen = (kind === 'toolCall' || kind === 'toolResult') && !isLong;
+  return (
+    <details class="fold" open={isOpen}>
+      <summary>
+        {title} <small>{words.characters(characters)}</small>
+      </summary>
+      {content}
+    </details>
+  );
+}
+
+function StretchView({ stretch, paint }: { readonly stretch: Stretch; readonly paint: Paint }) {
+  const { segment, from, to } = stretch;
+  const version = from === 0 ? paint.changed.get(segment) : undefined;
+  const indices = Array.from({ length: to - from }, (_, k) => from + k);
+  if (!segment.sampled)
+    return <span class="token context">{indices.map((i) => tokenText(segment, i)).join('')}</span>;
+  return (
+    <>
+      {version !== undefined && <small class="badge">{words.weightsChanged(version)}</small>}
+      {indices.map((i) => {
+        const numbers = numbersAt(segment, i);
+        const heat = heatOf(numbers, paint.colour, paint.scale);
+        return (
+          <span
+            key={i}
+            class={heat === undefined ? 'token sampled plain' : 'token sampled'}
+            data-token={paint.numbered.get(keyOf(segment, i))}
+            title={describe({ segment, i })}
+            ref={(element) => {
+              element?.style.setProperty('--heat', heat ?? null);
+            }}
+          >
+            {tokenText(segment, i)}
+          </span>
+        );
+      })}
+    </>
+  );
+}

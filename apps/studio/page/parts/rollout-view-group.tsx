@@ -1,0 +1,99 @@
+/** The attempts at one task side by side, the best first. */
+import type { Attempt, Group } from '@trinity-rft/studio-api/interface';
+import { numberText } from '../numbers.js';
+import { texts } from '../texts.js';
+import { FactList } from './rollout-view-facts.js';
+
+const { rollouts: words } = texts;
+
+interface GroupViewProps extends Group {
+  readonly onOpen: (row: number) => void;
+}
+
+export function GroupView({ question, attempts, missing, onOpen }: GroupViewProps) {
+  const rewards = attempts.map(({ reward }) => reward);
+  const [best, worst] = [rewards.at(0), rewards.at(-1)];
+  return (
+    <>
+      <h2>{question}</h2>
+      {attempts.length > 1 && best === worst && <p>{words.group.equal}</p>}
+      <div class="side-by-side" tabIndex={0} role="region" aria-label={words.views.group}>
+        {attempts.map((attempt, i) => (
+          <AttemptView
+            key={attempt.run}
+            attempt={attempt}
+            badge={
+              best === worst
+                ? undefined
+                : attempt.reward === best
+                  ? words.group.best
+                  : attempt.reward === worst
+                    ? words.group.worst
+                    : undefined
+            }
+            same={attempts.slice(0, i).find((other) => textOf(other) === textOf(attempt))?.run}
+            onOpen={onOpen}
+          />
+        ))}
+      </div>
+      {missing.length > 0 && (
+        <>
+          <h3>{words.group.missing}</h3>
+          <FactList
+            facts={Object.fromEntries(
+              missing.map(({ run, failure }) => [words.group.attempt(run), failure]),
+            )}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+const textOf = ({ calls }: Attempt): string => JSON.stringify(calls.map(({ text }) => text));
+
+interface AttemptViewProps {
+  readonly attempt: Attempt;
+  readonly badge: string | undefined;
+  /** An attempt before it that wrote the same. */
+  readonly same: number | undefined;
+  readonly onOpen: (row: number) => void;
+}
+
+function AttemptView({ attempt, badge, same, onOpen }: AttemptViewProps) {
+  const { run, reward, advantage, policyVersion, responseTokens, toolCalls, problem } = attempt;
+  const [first] = attempt.calls;
+  return (
+    <article>
+      <h3>
+        {words.group.attempt(run)}
+        {badge !== undefined && <span class="badge">{badge}</span>}
+      </h3>
+      <FactList
+        facts={{
+          [words.facts.reward]: numberText(reward),
+          [words.facts.advantage]: numberText(advantage),
+          [words.facts.version]: policyVersion,
+          [words.facts.tokens]: responseTokens,
+          [words.facts.toolCalls]: toolCalls === 0 ? undefined : toolCalls,
+          [words.facts.problem]: problem,
+        }}
+      />
+      {first && (
+        <button type="button" onClick={() => onOpen(first.id)}>
+          {words.group.open}
+          <span class="hidden"> {words.group.attempt(run)}</span>
+        </button>
+      )}
+      {same !== undefined && <p class="faint">{words.group.same(same)}</p>}
+      {attempt.calls.map(({ id, step, text }) => (
+        <div key={id}>
+          {attempt.calls.length > 1 && <div class="speaker">{words.call(step)}</div>}
+          <pre class="said" tabIndex={0}>
+            {text}
+          </pre>
+        </div>
+      ))}
+    </article>
+  );
+}

@@ -1,0 +1,70 @@
+/** The same task in the course of a run. */
+import type { TaskHistory } from '@trinity-rft/studio-api/interface';
+import { numberText } from '../numbers.js';
+import { texts } from '../texts.js';
+import { Sparkline } from './sparkline.js';
+
+const { history: words } = texts.rollouts;
+
+interface HistoryViewProps extends TaskHistory {
+  readonly onOpen: (row: number) => void;
+}
+
+export function HistoryView({ question, row, times, left, progress, onOpen }: HistoryViewProps) {
+  return (
+    <>
+      <h2>{question}</h2>
+      {row === undefined && <p>{words.none}</p>}
+      {progress && <p role="status">{words.reading(progress.done, progress.of)}</p>}
+      <Sparkline values={times.map(({ meanReward }) => meanReward ?? null)} />
+      {times.length > 0 && (
+        <div class="scroll" tabIndex={0} role="region" aria-label={texts.rollouts.views.history}>
+          <table class="history">
+            <thead>
+              <tr>
+                {Object.values(words.columns).map((label) => (
+                  <th key={label} scope="col">
+                    {label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {times.map(({ batch, policyVersion, attempts, meanReward, best, worst }) => (
+                <tr key={batch}>
+                  <th scope="row">{batch}</th>
+                  <td>{policyVersion}</td>
+                  <td>{attempts}</td>
+                  <td>{numberText(meanReward)}</td>
+                  <AnswerCell answer={best} onOpen={onOpen} />
+                  <AnswerCell answer={worst} onOpen={onOpen} />
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {left > 0 && <p>{words.left(left)}</p>}
+    </>
+  );
+}
+
+interface AnswerCellProps {
+  readonly answer: TaskHistory['times'][number]['best'];
+  readonly onOpen: (row: number) => void;
+}
+
+const shown = 200;
+
+function AnswerCell({ answer: { id, reward, text }, onOpen }: AnswerCellProps) {
+  return (
+    <td>
+      <span title={text}>{text.length > shown ? `${text.slice(0, shown)} ...` : text}</span>{' '}
+      <small class="faint">{numberText(reward)}</small>{' '}
+      <button type="button" onClick={() => onOpen(id)}>
+        {words.open}
+        <span class="hidden"> {id}</span>
+      </button>
+    </td>
+  );
+}

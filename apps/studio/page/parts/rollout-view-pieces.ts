@@ -1,0 +1,82 @@
+/** A model call cut into what is shown as one: a message, reasoning, a tool call, a result. */
+import {
+  textBlocks,
+  type BlockKind,
+  type RecordedCall,
+  type Segment,
+  type TextBlock,
+} from '@trinity-rft/studio-api/interface';
+
+/** Tokens of one segment that lie within one block. */
+export interface Stretch {
+  readonly segment: Segment;
+  /** Of its first token within the segment. */
+  readonly from: number;
+  /** One past its last. */
+  readonly to: number;
+}
+
+export interface Piece {
+  readonly kind: BlockKind;
+  /** As the template writes it. */
+  readonly role: string | undefined;
+  /** Whether the model wrote some of it. */
+  readonly sampled: boolean;
+  readonly characters: number;
+  readonly stretches: readonly Stretch[];
+}
+
+/** Without a tokenizer, ids take the place of texts. */
+export const tokenText = (segment: Segment, i: number): string =>
+  segment.texts === undefined ? `${segment.ids[i]} ` : (segment.texts[i] ?? '');
+
+export function piecesOf({ segments }: RecordedCall): readonly Piece[] {
+  const text = segments
+    .map((segment) => segment.ids.map((_, i) => tokenText(segment, i)).join(''))
+    .join('');
+  const blocks = textBlocks(text);
+  const drafts: Draft[] = [];
+  let [offset, place] = [0, 0];
+  for (const segment of segments)
+    for (let i = 0; i < segment.ids.length; i++) {
+      // A token belongs to the block in which it begins.
+      while (place + 1 < blocks.length && offset >= (blocks[place]?.end ?? 0)) place++;
+      offset += tokenText(segment, i).length;
+      const block = blocks[place] ?? { kind: 'text', start: 0, end: text.length };
+      const draft = drafts.at(-1);
+      const stretch = draft?.stretches.at(-1);
+      if (!draft || !continues(draft, block, segment))
+        drafts.push({ block, stretches: [{ segment, from: i, to: i + 1 }] });
+      else if (stretch?.segment === segment) stretch.to = i + 1;
+      else draft.stretches.push({ segment, from: i, to: i + 1 });
+    }
+  return drafts.map(({ block: { kind, role }, stretches }) => ({
+    kind,
+    role,
+    sampled: stretches.some(({ segment }) => segment.sampled),
+    characters: charactersOf(stretches),
+    stretches,
+  }));
+}
+
+interface Draft {
+  readonly block: TextBlock;
+  readonly stretches: { readonly segment: Segment; readonly from: number; to: number }[];
+}
+
+/** Where nothing says who speaks, what was read and what was written are apart. */
+function continues({ block, stretches }: Draft, next: TextBlock, segment: Segment): boolean {
+  const isSame = block === next;
+  const isAnonymous = block.role === undefined && block.kind === 'text';
+  return isSame && !(isAnonymous && stretches.at(-1)?.segment.sampled !== segment.sampled);
+}
+
+const charactersOf = (stretches: readonly Stretch[]): number =>
+  stretches.reduce(
+    (sum, { segment, from, to }) =>
+      sum +
+      segment.ids
+        .slice(from, to)
+        .reduce((all, _, i) => all + tokenText(segment, from + i).length, 0),
+    0,
+  );

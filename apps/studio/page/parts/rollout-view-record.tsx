@@ -1,0 +1,48 @@
+/** Everything else that was recorded with a rollout. */
+import type { RolloutDetail } from '@trinity-rft/studio-api/interface';
+import { numberText } from '../numbers.js';
+import { texts } from '../texts.js';
+import { FactList } from './rollout-view-facts.js';
+
+const { rollouts: words } = texts;
+
+export function RecordView(detail: RolloutDetail) {
+  const { uid, reward, policyVersion, temperature, problem, taskset, row, uses } = detail;
+  const facts = {
+    [words.facts.reward]: numberText(reward),
+    [words.facts.version]: policyVersion,
+    [words.facts.temperature]: temperature,
+    [words.facts.problem]: problem,
+    [words.facts.taskset]: taskset,
+    [words.facts.row]: row,
+  };
+  return (
+    <>
+      <h2>{uid}</h2>
+      <FactList facts={facts} />
+      <h3>{words.uses}</h3>
+      {uses.length === 0 && <p>{words.unused}</p>}
+      <ul>
+        {uses.map(({ trainStep, dropped, advantage }) => (
+          <li key={trainStep}>
+            {words.use(trainStep, dropped)}
+            {advantage === undefined ? '' : `, ${words.facts.advantage} ${numberText(advantage)}`}
+          </li>
+        ))}
+      </ul>
+      <h3>{words.metrics}</h3>
+      <FactList facts={detail.metrics} />
+      <h3>{words.info}</h3>
+      <FactList facts={detail.info} />
+      <h3>{words.texts}</h3>
+      {[detail.promptText, detail.responseText].map(
+        (text, i) =>
+          text !== undefined && (
+            <pre key={i} class="said" tabIndex={0}>
+              {text}
+            </pre>
+          ),
+      )}
+    </>
+  );
+}

@@ -1,0 +1,261 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { createExperience, type Experience } from '@trinity-rft/core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findChromium } from './chromium.js';
+import { attack, launch, timeout, type Look } from './look.js';
+import { buildPage, openWorkbench, saying, tokenizer, type Workbench } from './support.js';
+
+const chromium = await findChromium();
+const reason = chromium === undefined ? ' (no Chromium: set CHROMIUM_PATH or install one)' : '';
+
+/** Eight attempts at each of many tasks, better with every version. */
+const sums = Array.from({ length: 800 }, (_, i) => {
+  const [batch, attempt] = [1 + Math.floor(i / 80), i % 8];
+  return saying(`${i}+1=`, `${i + 1} is it`, {
+    eid: { batch, task: Math.floor((i % 80) / 8), run: attempt },
+    policyVersion: batch - 1,
+    reward: (batch + attempt) / 20,
+    info: { finishReason: 'stop', taskset: 'sums', row: Math.floor((i % 80) / 8) },
+  });
+});
+
+/** Three calls of one attempt: the second goes on from the first, the third leaves its tokens. */
+function talk(): readonly Experience[] {
+  const eid = { batch: 20, task: 0, run: 0, step: 0 };
+  const info = { taskset: 'talks', row: 3 };
+  const answer = '<think>maybe 42</think><tool_call>{"name": 1}</tool_call>';
+  const first = saying('what is 2*21?\n', answer, { eid, reward: 1, info, responseText: '' });
+  const before = [...first.tokens, ...tokenizer.encode('<tool_response>42</tool_response>\n')];
+  const second = createExperience({
+    eid: { ...eid, step: 1 },
+    tokens: [...before, ...tokenizer.encode('42!')],
+    promptLength: before.length,
+    logprobs: [-0.1, -3, -0.2],
+    policyVersion: 2,
+    temperature: 1,
+    reward: 1,
+    responseText: '42!',
+    info,
+  });
+  const third = saying('what is 2*21?\nnow shorter ', '42', {
+    eid: { ...eid, step: 2 },
+    policyVersion: 2,
+    reward: 1,
+    info: { ...info, fork: 'history_edited' },
+  });
+  return [first, second, third];
+}
+
+const hostile = [0, 1].map((step) =>
+  saying('do this ', attack, {
+    eid: { batch: 21, task: attack.replaceAll('/', ''), run: 0, step },
+    reward: 2,
+    promptText: attack,
+    metrics: { [attack]: 1 },
+    info: {
+      finishReason: attack,
+      fork: attack,
+      fault: attack,
+      taskset: attack,
+      row: 1,
+      [attack]: attack,
+    },
+  }),
+);
+
+const log = `WARN  2026-11-23T10:00:00.000Z Run 21/${attack.replaceAll('/', '')}/5 of workflow "x" failed: ${attack}\n`;
+
+describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
+  let browser: Awaited<ReturnType<typeof launch>>;
+  let built: string;
+  let bench: Workbench;
+
+  beforeAll(async () => {
+    browser = await launch(chromium!);
+    built = await buildPage();
+    bench = await openWorkbench(built, 'first', [...sums, ...talk(), ...hostile], '');
+    mkdirSync(path.join(bench.root, 'first', 'log'));
+    writeFileSync(path.join(bench.root, 'first', 'log', 'trinity.log'), log);
+  }, timeout);
+  afterAll(() => browser?.close());
+
+  /** The page of rollouts, with this in its address. */
+  async function open(query: Readonly<Record<string, string>> = {}, of = bench): Promise<Look> {
+    const url = new URL(of.studio.url);
+    const place = new URLSearchParams(url.hash.slice(1));
+    for (const [name, value] of Object.entries({ page: 'rollouts', run: 'first', ...query }))
+      place.set(name, value);
+    url.hash = place.toString();
+    return browser.open(url.href);
+  }
+
+  const press = async ({ page }: Look, ...keys: readonly string[]): Promise<void> => {
+    for (const key of keys) await page.keyboard.press(key as 'Enter');
+  };
+  const active = async ({ page }: Look): Promise<unknown> =>
+    page.evaluate(
+      "document.getElementById(document.querySelector('.rows').getAttribute('aria-activedescendant'))?.textContent",
+    );
+
+  it('shows every text as text, in each view', { timeout }, async () => {
+    const look = await open({ batch: '21', rollout: String(sums.length + 5) });
+    const { page } = look;
+    await look.says('.body .row', attack);
+    await look.says('.conversation', attack);
+    await look.says('.conversation .forked', attack);
+    for (const [view, wanted] of [
+      ['conversation', '.conversation'],
+      ['group', '.side-by-side'],
+      ['history', '.history'],
+      ['record', '.facts'],
+    ] as const) {
+      await page.click(`#tab-${view}`);
+      await look.says(`#rollout-view ${wanted}`, view === 'record' ? 'fault' : attack);
+      expect(await look.violations()).toEqual([]);
+    }
+    await look.says('#rollout-view', attack);
+    await page.setViewport({ width: 480, height: 900 });
+    expect(await look.violations()).toEqual([]);
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+    expect(overflow).toBe(0);
+    expect(await look.intrusions()).toEqual([]);
+    expect(look.problems).toEqual([]);
+    await page.close();
+  });
+
+  it('is moved through by keys, sorted by its titles and cut by a form', { timeout }, async () => {
+    const look = await open();
+    const { page } = look;
+    await look.says('.body .row', '21/');
+    await page.focus('.rows');
+    await press(look, 'End');
+    await look.says('#row-804', '1/0/0/0/');
+    expect(await active(look)).toContain('1/0/0/0/');
+    await press(look, 'Home', 'ArrowDown', 'ArrowDown', 'ArrowDown');
+    expect(await active(look)).toContain('20/0/0/1/');
+    await press(look, 'Enter');
+    await look.says('.conversation', '42!');
+    await page.click('.head [role=columnheader]:nth-child(4) button');
+    await look.says('#row-0', '21/');
+    await page.click('.head [role=columnheader]:nth-child(4) button');
+    await look.says('#row-0', '1/0/0/0/');
+    expect(await page.$eval('[aria-sort]', (title) => title.textContent)).toContain('Reward');
+    await page.type('input[name=text]', '421 IS');
+    await press(look, 'Enter');
+    await look.says('.count', '1 of 805 rollouts');
+    await look.says('#row-0', '6/2/4/0/');
+    await page.click('.filter details summary');
+    await page.evaluate("document.querySelector('input[name=text]').value = ''");
+    await page.type('input[name=minVersion]', '9');
+    await page.type('input[name=minReward]', '0.85');
+    await press(look, 'Enter');
+    await look.says('.count', '10 of 805 rollouts');
+    expect(look.problems).toEqual([]);
+    // All of it is in the address.
+    const again = await browser.open(`${page.url()}&key=${bench.studio.key}`);
+    await again.says('.count', '10 of 805 rollouts');
+    await again.says('.conversation', '42!');
+    await again.page.close();
+    await page.close();
+  });
+
+  it(
+    'shows where a conversation was spliced or forked, and what each token had',
+    { timeout },
+    async () => {
+      const look = await open({ rollout: String(sums.length + 2) });
+      const { page } = look;
+      await look.says('.conversation', '42!');
+      expect(await look.text('.call-view:nth-child(2) .spliced')).toContain('goes on from call 0');
+      await look.says('.call-view:nth-child(3) .forked', 'history_edited');
+      await look.says('.call-view:nth-child(3) .forked', 'Messages before an earlier answer');
+      // Reasoning is folded, a tool call is not.
+      const folds = await page.$$eval('.call-view:nth-child(1) details', (all) =>
+        all.map((fold) => [fold.querySelector('summary')?.textContent?.split(' ')[0], fold.open]),
+      );
+      expect(folds).toEqual([
+        ['Reasoning', false],
+        ['Tool', true],
+      ]);
+      const options = await page.$$eval('#rollout-view select option', (all) =>
+        all.map((option) => [option.textContent, option.disabled]),
+      );
+      expect(options).toEqual([
+        ['probability', false],
+        ['advantage (not recorded)', true],
+        ['what is trained', false],
+        ['reward of the token (not recorded)', true],
+        ['teacher (not recorded)', true],
+        ['entropy (not recorded)', true],
+        ['ratio (not recorded)', true],
+      ]);
+      const heats = () =>
+        page.$$eval('.call-view:nth-child(2) .token.sampled', (all) =>
+          all.map((token) => token.style.getPropertyValue('--heat')),
+        );
+      expect((await heats())[1]).toBe('hsl(6 80% 45%)');
+      await page.select('#rollout-view select', 'mask');
+      expect(new Set(await heats())).toEqual(new Set(['hsl(210 80% 50%)']));
+      await page.focus('.conversation');
+      await press(look, 'ArrowRight');
+      await look.says('.inspected', '"<": token');
+      // What is inspected is not hidden in a fold.
+      expect(await page.$eval('.call-view details', (fold) => fold.open)).toBe(true);
+      await page.click('.call-view:nth-child(2) .token.sampled:nth-child(2)');
+      await look.says('.inspected', 'log-probability -3, probability 0.049787');
+      expect(look.problems).toEqual([]);
+      await page.close();
+    },
+  );
+
+  it(
+    'shows attempts side by side, the task over time, and what the trainer made of it',
+    { timeout },
+    async () => {
+      const own = await openWorkbench(built, 'first', sums, '');
+      const lease = await own.store.take(2);
+      await lease!.acknowledge(
+        3,
+        lease!.experiences.map(({ logprobs }) => logprobs.map((_, i) => i - 1)),
+      );
+      const look = await open({ rollout: '1', sort: 'id', descending: 'false' }, own);
+      const { page } = look;
+      await look.says('#row-0', '1/0/0/0/');
+      expect(await page.$$eval('#row-0 span', (cells) => cells[6]?.textContent)).toBe('2');
+      await look.says('.faint', 'as the trainer computed them');
+      await page.select('#rollout-view select', 'advantage');
+      expect(
+        await page.$$eval('.token.sampled', (all) =>
+          all.slice(0, 3).map((token) => token.style.getPropertyValue('--heat')),
+        ),
+      ).toEqual([
+        expect.stringMatching(/^hsl\((?:5\d|4\d)/),
+        '',
+        expect.stringMatching(/^hsl\((?:6|7)\d/),
+      ]);
+      await page.focus('#tab-conversation');
+      await press(look, 'ArrowRight');
+      await look.says('.side-by-side', '8 is it');
+      const titles = await page.$$eval('.side-by-side h3', (all) =>
+        all.map((title) => title.textContent),
+      );
+      expect([titles.length, titles[0], titles.at(-1)]).toEqual([
+        8,
+        'Attempt 7best',
+        'Attempt 0worst',
+      ]);
+      await press(look, 'ArrowRight');
+      await look.says('.history tbody tr:last-child', '9');
+      expect(await page.$$('.history tbody tr')).toHaveLength(10);
+      await page.click('.history tbody tr:last-child td:nth-child(5) button');
+      await look.says('.conversation', '728');
+      await own.store.put([saying('new', 'one', { eid: { batch: 99 } })]);
+      await look.says('.count', 'There are newer rollouts');
+      await page.click('.count button');
+      await look.says('.count', '801 of 801');
+      expect(look.problems).toEqual([]);
+      await page.close();
+    },
+  );
+});
