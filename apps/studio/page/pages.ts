@@ -3,9 +3,11 @@ import type { ComponentType } from 'preact';
 import { Builder } from './pages/builder.js';
 import { Compare } from './pages/compare.js';
 import { Curves } from './pages/curves.js';
+import { Diagnosis } from './pages/diagnosis.js';
 import { Processes } from './pages/processes.js';
 import { Rollouts } from './pages/rollouts.js';
 import { Runs } from './pages/runs.js';
+import { WhatIf } from './pages/what-if.js';
 import type { PageProps } from './place.js';
 import type { texts } from './texts.js';
 
@@ -19,6 +21,8 @@ export const pages: readonly [Page, ...Page[]] = [
   { name: 'curves', Page: Curves },
   { name: 'compare', Page: Compare },
   { name: 'rollouts', Page: Rollouts },
+  { name: 'diagnosis', Page: Diagnosis },
+  { name: 'whatIf', Page: WhatIf },
   { name: 'processes', Page: Processes },
   { name: 'builder', Page: Builder },
 ];

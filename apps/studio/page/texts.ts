@@ -12,6 +12,8 @@ export const texts = {
     curves: 'Curves',
     compare: 'Compare',
     rollouts: 'Rollouts',
+    diagnosis: 'Diagnosis',
+    whatIf: 'What if',
     processes: 'Processes',
     builder: 'Builder',
   },
@@ -300,6 +302,72 @@ export const texts = {
     metrics: 'Numbers of this rollout',
     info: 'Other recorded values',
     texts: 'Recorded texts',
+  },
+  diagnosis: {
+    about:
+      'What keeps the run from learning, by the rules of "trinity doctor" over its metrics and newest rollouts.',
+    choose: 'Choose a run on the page Runs first.',
+    looking: 'Looking ...',
+    found: (count: number) =>
+      count === 0 ? 'Nothing found.' : count === 1 ? 'One finding.' : `${count} findings.`,
+    looked: (rules: number, rollouts: number) =>
+      `${rules} rules looked at the metrics and the newest ${rollouts} rollouts.`,
+    change: 'What to change:',
+    rule: (name: string, when: string) => `Rule ${name}: ${when}.`,
+    steps: (from: number, to: number) => `(steps ${from} to ${to})`,
+    rollouts: 'Rollouts to look at',
+    rollout: (id: number) => `#${id}`,
+  },
+  whatIf: {
+    about:
+      'Other settings over the newest recorded rollouts, without a model: how the attempts at each task would be ranked, and how large the signal of the gradient would be. A field that is empty stays as the run has it.',
+    choose: 'Choose a run on the page Runs first.',
+    looking: 'Looking ...',
+    asItIs: 'as it is',
+    fields: {
+      algorithm: 'Algorithm',
+      advantage: 'Advantage',
+      loss: 'Loss',
+      number: 'Reward: the number',
+      contains: 'Reward: 1 if the answer contains',
+      lengthCost: 'Off the reward per token',
+      drift: 'Weights have moved by (nats)',
+      steps: 'Explore steps',
+    },
+    try: 'Try',
+    looked: (steps: number, groups: number) =>
+      `The newest ${steps} explore steps with ${groups} groups.`,
+    agreement: (value: string) =>
+      value === ''
+        ? 'Order of the attempts: not to be compared, because one side has none.'
+        : `Order of the attempts: agreement ${value} (1: the same, -1: reversed).`,
+    signChanges: (share: string) => `${share} % of the runs are pushed the other way.`,
+    cosine: (value: string) =>
+      value === ''
+        ? 'One of the gradients is 0.'
+        : `Direction of the gradient by the log-probabilities: cosine ${value}.`,
+    summary: 'Both beside each other',
+    quantity: 'Quantity',
+    before: 'As it is',
+    after: 'Changed',
+    rows: {
+      meanReward: 'Mean reward',
+      groupsWithSignal: 'Groups with a signal',
+      runsWithSignal: 'Runs with a signal',
+      meanAbsAdvantage: 'Mean size of the advantage',
+      gradientNorm: 'Gradient norm of an explore step',
+    },
+    groups: 'Groups, those that are reordered most first',
+    group: (batch: string, task: string) => `Explore step ${batch}, task ${task}`,
+    columns: [
+      'Attempt',
+      'Reward',
+      'Reward, changed',
+      'Advantage',
+      'Advantage, changed',
+      'Rank',
+      'Rank, changed',
+    ],
   },
   processes: {
     about:

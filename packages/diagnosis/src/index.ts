@@ -2,6 +2,7 @@ export { diagnose } from './diagnose.js';
 export {
   metricsOf,
   newestRollouts,
+  rolloutPages,
   type MetricLine,
   type Point,
   type Role,

@@ -34,7 +34,7 @@ export {
 } from './report/diagnose-run.js';
 export {
   whatIfRun,
-  type Change,
+  type RunChange,
   type StoreWhatIf,
   type WhatIfRunOptions,
 } from './report/what-if-run.js';

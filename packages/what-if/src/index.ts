@@ -1,6 +1,13 @@
 export type { RunSignal } from './evaluate.js';
 export type { RecordedTask, TaskOf } from './rewards.js';
-export type { PartsContext, RecordedAnswer, RecordedReward, Variant } from './variant.js';
+export {
+  usableParts,
+  type PartsContext,
+  type RecordedAnswer,
+  type RecordedReward,
+  type Usable,
+  type Variant,
+} from './variant.js';
 export {
   whatIf,
   type ComparedGroup,
@@ -10,3 +17,4 @@ export {
   type WhatIf,
   type WhatIfOptions,
 } from './what-if.js';
+export { changed, newestSteps, variantOf, type Change, type RowSource } from './recorded.js';

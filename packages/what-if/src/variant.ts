@@ -79,6 +79,34 @@ export function partsOf(
   return { advantage, loss: made.loss };
 }
 
+/** Names of parts that `whatIf` accepts, each with those of grpo beside it. */
+export interface Usable {
+  readonly algorithms: readonly string[];
+  readonly advantageFns: readonly string[];
+  readonly policyLossFns: readonly string[];
+}
+
+export function usableParts(tables: AlgorithmTables = builtInTables): Usable {
+  const { presets, advantageFns, policyLossFns } = tables;
+  const those = (table: object, variant: (name: string) => Variant): readonly string[] =>
+    Object.keys(table).filter((name) => isUsable(variant(name), tables));
+  return {
+    algorithms: those(presets, (algorithm) => ({ algorithm })),
+    advantageFns: those(advantageFns, (name) => ({ advantageFn: { name } })),
+    policyLossFns: those(policyLossFns, (name) => ({ policyLossFn: { name } })),
+  };
+}
+
+function isUsable(variant: Variant, tables: AlgorithmTables): boolean {
+  try {
+    partsOf(variant, { tables });
+    return true;
+  } catch (error) {
+    if (error instanceof ConfigError) return false;
+    throw error;
+  }
+}
+
 const missing: Readonly<Partial<Record<keyof AlgorithmNeeds, string>>> = {
   valueHead: 'a critic',
   referenceLogprobs: 'log-probabilities of a reference model',

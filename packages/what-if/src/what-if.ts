@@ -1,5 +1,5 @@
 /** Compares what two variants make of the same recorded rollouts. */
-import { runKey, type Experience, type Metrics } from '@trinity-rft/core';
+import { runKey, type Eid, type Experience, type Metrics } from '@trinity-rft/core';
 import { groupBy, mean, meanMetrics, taskKey } from '@trinity-rft/core/internal';
 import { cosine, rankAgreement, ranksOf } from './agreement.js';
 import { evaluateBatch, type BatchSignal, type RunSignal } from './evaluate.js';
@@ -33,8 +33,10 @@ export interface ComparedRun {
 }
 
 export interface ComparedGroup {
-  /** Explore step and task, `3/1`. */
-  readonly group: string;
+  /** Explore step. */
+  readonly batch: Eid['batch'];
+  /** Place of the task in it. */
+  readonly task: Eid['task'];
   /** Best first, by the advantages of `after`. */
   readonly runs: readonly ComparedRun[];
   /** Kendall's tau-b of both rankings; undefined where one of them has no order. */
@@ -101,8 +103,8 @@ interface Batches {
 
 function compare(experiences: readonly Experience[], { before, after }: Batches): WhatIf {
   const runs = { before: merged(before), after: merged(after) };
-  const groups = [...groupBy(experiences, ({ eid }) => taskKey(eid))].map(([group, calls]) =>
-    compareGroup(group, calls, runs),
+  const groups = [...groupBy(experiences, ({ eid }) => taskKey(eid)).values()].flatMap((calls) =>
+    compareGroup(calls, runs),
   );
   const agreements = groups.flatMap(({ agreement }) => agreement ?? []);
   const all = groups.flatMap((group) => group.runs);
@@ -125,31 +127,36 @@ const gradients = (batches: readonly BatchSignal[]): ReadonlyMap<string, Float32
   new Map(batches.flatMap((batch) => [...batch.gradients]));
 
 function compareGroup(
-  group: string,
   calls: readonly Experience[],
   { before, after }: { readonly before: Runs; readonly after: Runs },
-): ComparedGroup {
+): readonly ComparedGroup[] {
+  const [first] = calls;
+  if (!first) return [];
   const members = [...new Map(calls.map(({ eid }) => [runKey(eid), eid.run]))].flatMap(
     ([key, run]) => {
-      const [first, second] = [before.get(key), after.get(key)];
-      return first && second ? [{ run, first, second }] : [];
+      const [own, other] = [before.get(key), after.get(key)];
+      return own && other ? [{ run, before: own, after: other }] : [];
     },
   );
   const advantages = {
-    before: members.map(({ first }) => first.advantage),
-    after: members.map(({ second }) => second.advantage),
+    before: members.map((member) => member.before.advantage),
+    after: members.map((member) => member.after.advantage),
   };
   const [ranksBefore, ranksAfter] = [ranksOf(advantages.before), ranksOf(advantages.after)];
-  const runs = members.map(({ run, first, second }, i) => ({
-    run,
-    before: { ...first, rank: ranksBefore[i] ?? 0 },
-    after: { ...second, rank: ranksAfter[i] ?? 0 },
+  const runs = members.map((member, i) => ({
+    run: member.run,
+    before: { ...member.before, rank: ranksBefore[i] ?? 0 },
+    after: { ...member.after, rank: ranksAfter[i] ?? 0 },
   }));
-  return {
-    group,
-    runs: runs.toSorted((a, b) => a.after.rank - b.after.rank || a.run - b.run),
-    agreement: rankAgreement(advantages.before, advantages.after),
-  };
+  const { batch, task } = first.eid;
+  return [
+    {
+      batch,
+      task,
+      runs: runs.toSorted((a, b) => a.after.rank - b.after.rank || a.run - b.run),
+      agreement: rankAgreement(advantages.before, advantages.after),
+    },
+  ];
 }
 
 function summaryOf(

@@ -80,16 +80,23 @@ const pageSize = 128;
 const defaultMost = 2048;
 
 /** Rollouts among the newest `most` ids of a store. */
-export function newestRollouts(source: RolloutSource, most = defaultMost): readonly RolloutFacts[] {
-  const facts: RolloutFacts[] = [];
+export const newestRollouts = (
+  source: RolloutSource,
+  most = defaultMost,
+): readonly RolloutFacts[] => [...rolloutPages(source, most)].flat();
+
+/** The same piece by piece, for a server that has other work in between. */
+export function* rolloutPages(
+  source: RolloutSource,
+  most = defaultMost,
+): Generator<readonly RolloutFacts[]> {
   const newest = source.newestId();
   let last = Math.max(0, newest - most);
   while (last < newest) {
     const rows = source.rowsAfter(last, pageSize);
-    for (const { id, experience } of rows) facts.push(factsOf(id, experience));
+    yield rows.map(({ id, experience }) => factsOf(id, experience));
     last = rows.at(-1)?.id ?? newest;
   }
-  return facts;
 }
 
 function factsOf(id: number, experience: Experience): RolloutFacts {

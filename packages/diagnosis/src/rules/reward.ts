@@ -1,7 +1,7 @@
 /** Rewards that teach nothing, or the wrong thing. */
 import { correlationWithin, runsOf, type RecordedRun } from '../evidence/groups.js';
 import { percent, short, stepsOf } from '../evidence/format.js';
-import type { RunRecord } from '../evidence/record.js';
+import type { Point, RunRecord } from '../evidence/record.js';
 import type { Evidence, Rule } from '../evidence/rule.js';
 import {
   isSolved,
@@ -232,7 +232,7 @@ const flatReward: Rule = {
   look: (run) => {
     const course = rewardCourse(run);
     if (!course || course.points.length < flatSteps || isSolved(run)) return undefined;
-    const { slope, error } = lineThrough(valuesOf(course.points));
+    const { slope, error } = lineThrough(course.points);
     if (slope > flatRatio * error) return undefined;
     const values = valuesOf(course.points);
     return {
@@ -242,14 +242,16 @@ const flatReward: Rule = {
   },
 };
 
-/** Least squares over the places 0, 1, ... */
-function lineThrough(values: readonly number[]): { slope: number; error: number } {
-  const middle = (values.length - 1) / 2;
-  const mean = meanOf(values);
-  const spread = values.reduce((sum, _, x) => sum + (x - middle) ** 2, 0);
-  const slope = values.reduce((sum, y, x) => sum + (x - middle) * (y - mean), 0) / spread;
-  const rest = values.reduce((sum, y, x) => sum + (y - mean - slope * (x - middle)) ** 2, 0);
-  return { slope, error: Math.sqrt(rest / Math.max(1, values.length - 2) / spread) };
+/** Least squares. */
+function lineThrough(points: readonly Point[]): { slope: number; error: number } {
+  const middle = meanOf(points.map(({ step }) => step));
+  const mean = meanOf(valuesOf(points));
+  const sum = (of: (x: number, y: number) => number): number =>
+    points.reduce((total, { step, value }) => total + of(step - middle, value - mean), 0);
+  const spread = sum((x) => x ** 2);
+  const slope = sum((x, y) => x * y) / spread;
+  const rest = sum((x, y) => (y - slope * x) ** 2);
+  return { slope, error: Math.sqrt(rest / Math.max(1, points.length - 2) / spread) };
 }
 
 const [evalName, evalDrop] = [/^eval\/.+\/(?:reward|accuracy)\/mean(?:@\d+)?$/, 0.1];

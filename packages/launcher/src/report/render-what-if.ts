@@ -39,12 +39,12 @@ function renderStore(store: StoreWhatIf, shown: number): string {
   ].join('\n');
 }
 
-function renderGroup({ group, runs, agreement }: ComparedGroup): readonly string[] {
+function renderGroup({ batch, task, runs, agreement }: ComparedGroup): readonly string[] {
   const lines = runs.map(
     ({ run, before, after }) =>
       `    run ${String(run).padStart(3)}   reward ${short(before.reward).padStart(8)} -> ${short(after.reward).padStart(8)}   advantage ${short(before.advantage).padStart(8)} -> ${short(after.advantage).padStart(8)}   rank ${before.rank} -> ${after.rank}`,
   );
-  return [`  group ${group}: agreement ${short(agreement)}`, ...lines, ''];
+  return [`  explore step ${batch}, task ${task}: agreement ${short(agreement)}`, ...lines, ''];
 }
 
 const short = (value: number | undefined): string =>

@@ -5,10 +5,13 @@ import { readExperiences } from '@trinity-rft/buffer';
 import { ConfigError, taskTruth, type Experience, type Task } from '@trinity-rft/core';
 import { toTask } from '@trinity-rft/explorer';
 import {
+  changed,
+  newestSteps,
+  variantOf,
   whatIf,
+  type Change,
   type RecordedReward,
   type TaskOf,
-  type Variant,
   type WhatIf,
 } from '@trinity-rft/what-if';
 import { readTaskset } from '../assembly/data/tasks.js';
@@ -23,16 +26,12 @@ import {
 import { findRecords } from '../debug/find-records.js';
 
 /** Names as in YAML; what is missing stays as the run has it. */
-export interface Change {
-  /** `algorithm_type`, for the parts that are not named. */
-  readonly algorithm?: string | undefined;
-  readonly advantageFn?: string | undefined;
-  readonly policyLossFn?: string | undefined;
+export interface RunChange extends Change {
   readonly rewardFn?: string | undefined;
 }
 
 export interface WhatIfRunOptions extends Omit<ConfigurationOptions, 'configPath'> {
-  readonly change: Change;
+  readonly change: RunChange;
   /** Newest explore steps that are looked at. @default 5 */
   readonly steps?: number | undefined;
   /** See `WhatIfOptions`. @default 0 */
@@ -63,10 +62,10 @@ export async function whatIfRun(
   const scoring = await scoringOf(change.rewardFn, configuration);
   const found: StoreWhatIf[] = [];
   for (const { database } of await findRecords(place, options)) {
-    const experiences = newestSteps(database, steps);
+    const experiences = recordedSteps(database, steps);
     if (experiences.length === 0) continue;
-    const before = recordedVariant(path.dirname(path.dirname(database)));
-    const after = changed(before, change, scoring?.reward);
+    const before = variantOf(settingsIn(path.dirname(path.dirname(database))));
+    const after = { ...changed(before, change), reward: scoring?.reward };
     const taskOf = scoring?.taskOf;
     const report = await whatIf(experiences, { before, after, taskOf, drift, tables: algorithms });
     const exploreSteps = new Set(experiences.map(({ eid }) => eid.batch)).size;
@@ -78,74 +77,21 @@ export async function whatIfRun(
   });
 }
 
-/** A whole algorithm takes the place of all parts; parts of their own win over it. */
-const changed = (
-  before: Variant,
-  { algorithm, advantageFn, policyLossFn }: Change,
-  reward: RecordedReward | undefined,
-): Variant => {
-  const base: Variant = algorithm === undefined ? before : { algorithm };
-  return {
-    ...base,
-    reward,
-    advantageFn: advantageFn === undefined ? base.advantageFn : { name: advantageFn },
-    policyLossFn: policyLossFn === undefined ? base.policyLossFn : { name: policyLossFn },
-  };
-};
-
-const mostRows = 8192;
-const pageSize = 256;
-
-/** The last of them may be in progress. */
-function newestSteps(database: string, steps: number): readonly Experience[] {
+function recordedSteps(database: string, steps: number): readonly Experience[] {
   const reader = readExperiences(database);
   try {
-    const newest = reader.newestId();
-    const first = Math.max(0, newest - mostRows);
-    const rows: Experience[] = [];
-    for (let last = first; last < newest;) {
-      const page = reader.rowsAfter(last, pageSize);
-      for (const { experience } of page) rows.push(experience);
-      last = page.at(-1)?.id ?? newest;
-    }
-    const batches = [...new Set(rows.map(({ eid }) => eid.batch))];
-    // The oldest one may have been cut by the limit.
-    const whole = first > 0 && batches.length > 1 ? batches.slice(1) : batches;
-    const wanted = new Set(whole.slice(-steps));
-    return rows.filter(({ eid }) => wanted.has(eid.batch));
+    return newestSteps(reader, steps);
   } finally {
     reader.close();
   }
 }
 
-/** What the stage in a folder was last started with; grpo where nothing says it. */
-function recordedVariant(folder: string): Variant {
-  const record = readRecord(folder) ?? readRecord(path.dirname(folder));
+/** Of the stage in a folder, as it was last started; empty where nothing says it. */
+function settingsIn(folder: string): Settings {
+  const { stages = [] } = readRecord(folder) ?? readRecord(path.dirname(folder)) ?? {};
   const name = path.basename(folder);
-  const stage = record?.stages.find((each) => each['stage_name'] === name) ?? record?.stages.at(-1);
-  if (!stage) return {};
-  const mode = stage['algorithm.loss_agg_mode'];
-  return {
-    algorithm: textOf(stage['algorithm.algorithm_type']),
-    advantageFn: partOf(stage, 'algorithm.advantage_fn'),
-    policyLossFn: partOf(stage, 'algorithm.policy_loss_fn'),
-    lossAggMode: textOf(mode) as Variant['lossAggMode'],
-  };
+  return stages.find((stage) => stage['stage_name'] === name) ?? stages.at(-1) ?? {};
 }
-
-const textOf = (value: unknown): string | undefined =>
-  typeof value === 'string' ? value : undefined;
-
-function partOf(stage: Settings, key: string): Variant['advantageFn'] {
-  const name = textOf(stage[key]);
-  const args = Object.entries(stage)
-    .filter(([each]) => each.startsWith(`${key}_args.`))
-    .map(([each, value]) => [camelCase(each.slice(`${key}_args.`.length)), value]);
-  return name === undefined ? undefined : { name, args: Object.fromEntries(args) };
-}
-
-const camelCase = (name: string): string =>
-  name.replaceAll(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase());
 
 interface Scoring {
   readonly reward: RecordedReward;

@@ -1,9 +1,10 @@
 /** All routes. All need the key. */
+import { insightRoutes } from './insight.js';
 import { metricRoutes } from './metrics.js';
 import { rolloutRoutes } from './rollouts.js';
 import type { Actions, Routes } from './route.js';
 import { runActions, runRoutes } from './runs.js';
 
-export const routes: Routes = { ...runRoutes, ...metricRoutes, ...rolloutRoutes };
+export const routes: Routes = { ...runRoutes, ...metricRoutes, ...rolloutRoutes, ...insightRoutes };
 
 export const actions: Actions = { ...runActions };

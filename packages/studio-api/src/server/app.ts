@@ -8,6 +8,7 @@ import { openApi } from '../interface/openapi.js';
 import { actions, routes } from '../interface/routes.js';
 import type { Catalogue } from '../runs/catalogue.js';
 import { createApi, notFound, type AddRoutes, type StudioPart } from './api.js';
+import { addInsight } from './insight.js';
 import { addMetrics } from './metrics.js';
 import type { PageFile } from './page-files.js';
 import { addRollouts } from './rollouts.js';
@@ -16,7 +17,7 @@ import { addRuns } from './runs.js';
 /** In bytes. */
 const largestBody = 1 << 20;
 
-const parts: readonly AddRoutes[] = [addRuns, addMetrics, addRollouts];
+const parts: readonly AddRoutes[] = [addRuns, addMetrics, addRollouts, addInsight];
 
 /**
  * Scripts and styles only from this server, connections only to it, and no text becomes HTML: text

@@ -1,0 +1,104 @@
+/** What is wrong with a run, in words, with the curves and rollouts that show it. */
+import type { Diagnosis as Answer } from '@trinity-rft/studio-api/interface';
+import { useEffect, useState } from 'preact/hooks';
+import { ask, runPath } from '../api.js';
+import { numberText } from '../numbers.js';
+import { addressOf, type PageProps } from '../place.js';
+import { texts } from '../texts.js';
+
+const { diagnosis: words } = texts;
+type Finding = Answer['findings'][number];
+
+/** While the run goes on; each look reads the newest rollouts. */
+const againMs = 10_000;
+
+function useDiagnosis(run: string | undefined, isRunning: boolean) {
+  const [answer, setAnswer] = useState<Answer>();
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    if (run === undefined) return undefined;
+    const gone = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = async (): Promise<void> => {
+      try {
+        setAnswer(await ask<Answer>(runPath(run, 'diagnosis'), gone.signal));
+        setProblem(undefined);
+      } catch (error) {
+        if (!gone.signal.aborted) setProblem(String(error));
+      }
+      if (isRunning && !gone.signal.aborted) timer = setTimeout(() => void look(), againMs);
+    };
+    void look();
+    return () => {
+      gone.abort();
+      clearTimeout(timer);
+    };
+  }, [run, isRunning]);
+  return { answer, problem };
+}
+
+export function Diagnosis({ place, run }: PageProps) {
+  const [id] = place.runs;
+  const { answer, problem } = useDiagnosis(id, run?.state === 'running');
+  if (id === undefined) return <p>{words.choose}</p>;
+  return (
+    <section aria-label={texts.pages.diagnosis}>
+      <p class="about">{words.about}</p>
+      {problem !== undefined && <p role="alert">{problem}</p>}
+      <p role="status">{verdictOf(answer, problem)}</p>
+      {answer?.findings.map((finding) => (
+        <Found key={finding.name} run={id} finding={finding} />
+      ))}
+    </section>
+  );
+}
+
+function verdictOf(answer: Answer | undefined, problem: string | undefined): string {
+  if (!answer) return problem === undefined ? words.looking : '';
+  const { findings, rules, rollouts } = answer;
+  return `${words.found(findings.length)} ${words.looked(rules, rollouts)}`;
+}
+
+interface FoundProps {
+  readonly run: string;
+  readonly finding: Finding;
+}
+
+function Found({ run, finding }: FoundProps) {
+  const { name, title, text, when, advice, numbers, rollouts } = finding;
+  return (
+    <article class="finding" aria-labelledby={name}>
+      <h2 id={name}>{title}</h2>
+      <p>{text}</p>
+      <p>
+        <strong>{words.change}</strong> {advice}
+      </p>
+      <p class="faint">{words.rule(name, when)}</p>
+      <ul>
+        {numbers.map(({ role, metric, value, from, to }) => (
+          <li key={metric}>
+            <a href={addressOf('curves', [run], { metric: `${role} ${metric}` })}>{metric}</a>{' '}
+            {numberText(value)} {words.steps(from, to)}
+          </li>
+        ))}
+        {rollouts && (
+          <li>
+            <a href={addressOf('rollouts', [run], filterOf(rollouts))}>{words.rollouts}</a>
+            {rollouts.ids?.map((row) => (
+              <>
+                {' '}
+                <a key={row} href={addressOf('rollouts', [run], { rollout: String(row) })}>
+                  {words.rollout(row)}
+                </a>
+              </>
+            ))}
+          </li>
+        )}
+      </ul>
+    </article>
+  );
+}
+
+/** As the page of rollouts keeps its filter in the address. */
+const filterOf = ({ ids: _, ...filter }: NonNullable<Finding['rollouts']>) =>
+  Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, String(value)]));

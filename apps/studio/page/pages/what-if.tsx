@@ -1,0 +1,198 @@
+/** Another reward, advantage or loss over the newest recorded rollouts. */
+import type { WhatIfAnswer, WhatIfChoices } from '@trinity-rft/studio-api/interface';
+import { useEffect, useState } from 'preact/hooks';
+import { ask, runPath } from '../api.js';
+import { numberText } from '../numbers.js';
+import { addressOf, type PageProps } from '../place.js';
+import { texts } from '../texts.js';
+
+const { whatIf: words } = texts;
+type Query = Readonly<Record<string, string>>;
+type Compared = WhatIfAnswer['groups'][number];
+
+export function WhatIf({ place }: PageProps) {
+  const [id] = place.runs;
+  if (id === undefined) return <p>{words.choose}</p>;
+  return (
+    <section aria-label={texts.pages.whatIf}>
+      <p class="about">{words.about}</p>
+      <Choice
+        key={JSON.stringify(place.query)}
+        run={id}
+        query={place.query}
+        onTry={(query) => void (location.hash = addressOf('whatIf', place.runs, query))}
+      />
+      {Object.keys(place.query).length > 0 && <Outcome run={id} query={place.query} />}
+    </section>
+  );
+}
+
+interface ChoiceProps {
+  readonly run: string;
+  readonly query: Query;
+  readonly onTry: (query: Query) => void;
+}
+
+function Choice({ run, query, onTry }: ChoiceProps) {
+  const { answer: choices, problem } = useAnswer<WhatIfChoices>(runPath(run, 'what-if/choices'));
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const given = [...new FormData(event.currentTarget as HTMLFormElement)];
+    const texted = given.map(([name, value]) => [name, typeof value === 'string' ? value : '']);
+    onTry(Object.fromEntries(texted) as Query);
+  };
+  if (problem !== undefined) return <p role="alert">{problem}</p>;
+  if (!choices) return <p role="status">{words.looking}</p>;
+  const { algorithms, advantages, losses, numbers } = choices;
+  return (
+    <form class="controls" autocomplete="off" onSubmit={submit}>
+      <Options name="algorithm" of={algorithms} query={query} />
+      <Options name="advantage" of={advantages} query={query} />
+      <Options name="loss" of={losses} query={query} />
+      <Options name="number" of={numbers} query={query} />
+      <Field name="contains" size={12} query={query} />
+      <Field name="lengthCost" size={5} query={query} />
+      <Field name="drift" size={4} query={query} />
+      <Field name="steps" size={3} query={query} />
+      <button type="submit">{words.try}</button>
+    </form>
+  );
+}
+
+interface ControlProps {
+  readonly name: keyof typeof words.fields;
+  readonly query: Query;
+}
+
+function Options({ name, of, query }: ControlProps & { readonly of: readonly string[] }) {
+  return (
+    <label>
+      {words.fields[name]}{' '}
+      <select name={name}>
+        <option value="">{words.asItIs}</option>
+        {of.map((each) => (
+          <option key={each} value={each} selected={each === query[name]}>
+            {each}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+const Field = ({ name, size, query }: ControlProps & { readonly size: number }) => (
+  <label>
+    {words.fields[name]} <input name={name} size={size} defaultValue={query[name] ?? ''} />
+  </label>
+);
+
+function useAnswer<T>(path: string) {
+  const [answer, setAnswer] = useState<T>();
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    const gone = new AbortController();
+    setAnswer(undefined);
+    setProblem(undefined);
+    ask<T>(path, gone.signal).then(
+      (found) => setAnswer(found),
+      (error: unknown) => {
+        if (!gone.signal.aborted)
+          setProblem(error instanceof Error ? error.message : String(error));
+      },
+    );
+    return () => gone.abort();
+  }, [path]);
+  return { answer, problem };
+}
+
+function Outcome({ run, query }: { readonly run: string; readonly query: Query }) {
+  const { answer, problem } = useAnswer<WhatIfAnswer>(runPath(run, 'what-if', query));
+  if (problem !== undefined) return <p role="alert">{problem}</p>;
+  if (!answer) return <p role="status">{words.looking}</p>;
+  const { agreement, signChanges, gradientCosine, exploreSteps, groupCount, groups } = answer;
+  return (
+    <>
+      <Summary answer={answer} />
+      <ul>
+        <li>{words.looked(exploreSteps, groupCount)}</li>
+        <li>{words.agreement(numberText(agreement))}</li>
+        <li>{words.signChanges(numberText(signChanges * 100))}</li>
+        <li>{words.cosine(numberText(gradientCosine))}</li>
+      </ul>
+      <h2>{words.groups}</h2>
+      {groups.map((group) => (
+        <Group key={`${group.batch} ${group.task}`} run={run} group={group} />
+      ))}
+    </>
+  );
+}
+
+const rows = [
+  'meanReward',
+  'groupsWithSignal',
+  'runsWithSignal',
+  'meanAbsAdvantage',
+  'gradientNorm',
+] as const;
+
+function Summary({ answer: { before, after } }: { readonly answer: WhatIfAnswer }) {
+  return (
+    <table>
+      <caption>{words.summary}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{words.quantity}</th>
+          <th scope="col">{words.before}</th>
+          <th scope="col">{words.after}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((name) => (
+          <tr key={name}>
+            <th scope="row">{words.rows[name]}</th>
+            <td>{numberText(before[name])}</td>
+            <td>{numberText(after[name])}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Group({ run, group }: { readonly run: string; readonly group: Compared }) {
+  const { batch, task, agreement, runs } = group;
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={words.group(batch, task)}>
+      <table>
+        <caption>
+          <a href={addressOf('rollouts', [run], { batch, task, sort: 'reward' })}>
+            {words.group(batch, task)}
+          </a>{' '}
+          {words.agreement(numberText(agreement))}
+        </caption>
+        <thead>
+          <tr>
+            {words.columns.map((label) => (
+              <th key={label} scope="col">
+                {label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map(({ run: attempt, before, after }) => (
+            <tr key={attempt}>
+              <th scope="row">{attempt}</th>
+              <td>{numberText(before.reward)}</td>
+              <td>{numberText(after.reward)}</td>
+              <td>{numberText(before.advantage)}</td>
+              <td>{numberText(after.advantage)}</td>
+              <td>{before.rank}</td>
+              <td>{after.rank}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

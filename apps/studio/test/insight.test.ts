@@ -1,0 +1,76 @@
+/** Diagnosis and what-if in a browser, over a run that is sick and hostile. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findChromium } from './chromium.js';
+import { attack, launch, timeout, type Look } from './look.js';
+import { buildPage, openWorkbench, saying, type Workbench } from './support.js';
+
+const chromium = await findChromium();
+const reason = chromium === undefined ? ' (no Chromium: set CHROMIUM_PATH or install one)' : '';
+
+/** Longer answers get the higher rewards. */
+const rows = Array.from({ length: 64 }, (_, i) =>
+  saying(`task ${Math.floor(i / 8)}`, 'x'.repeat(2 + 3 * (i % 8)), {
+    eid: { batch: 1, task: i < 8 ? attack : Math.floor(i / 8), run: i % 8 },
+    reward: (i % 8) / 8,
+    metrics: { accuracy: Number(i % 8 === 0), [attack]: i },
+  }),
+);
+const evaluation = `eval/${attack}/reward/mean`;
+const metrics = Array.from({ length: 12 }, (_, i) => {
+  const step = i + 1;
+  const evaluated = step === 1 || step === 12 ? { [evaluation]: 1 - step / 20 } : {};
+  const values = { 'rollout/reward/mean': step / 20, ...evaluated };
+  return `${JSON.stringify({ role: 'explorer', step, metrics: values, timing: {} })}\n`;
+}).join('');
+
+describe.skipIf(chromium === undefined)(`what is wrong, and what if, in a browser${reason}`, () => {
+  let browser: Awaited<ReturnType<typeof launch>>;
+  let bench: Workbench;
+
+  beforeAll(async () => {
+    browser = await launch(chromium ?? '');
+    bench = await openWorkbench(await buildPage(), 'run', rows, metrics);
+  }, timeout);
+  afterAll(() => browser?.close());
+
+  const open = (query: string): Promise<Look> =>
+    browser.open(`${bench.studio.url}&run=run&${query}`);
+
+  it('says what is wrong, and leads to its curve and its rollouts', { timeout }, async () => {
+    const look = await open('page=diagnosis');
+    await look.says('main [role=status]', '2 findings.');
+    expect(await look.text('#reward-follows-length')).toBe(
+      'The reward follows the length of the answer',
+    );
+    expect(await look.text('main')).toContain(`${evaluation} was 0.95 at step 1 and is 0.4`);
+    expect(await look.violations()).toEqual([]);
+    await look.page.click('[aria-labelledby=reward-follows-length] a[href*="page=rollouts"]');
+    await look.says('main', 'of 64 rollouts');
+    await look.page.goBack();
+    await look.says('main [role=status]', '2 findings.');
+    await look.page.click('[aria-labelledby=eval-falls] a[href*="page=curves"]');
+    await look.says('main', evaluation);
+    expect(await look.intrusions()).toEqual([]);
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+  });
+
+  it('ranks attempts by another reward, and says what cannot be tried', { timeout }, async () => {
+    const look = await open('page=whatIf');
+    await look.says('main', 'Try');
+    await look.page.select('select[name=number]', 'accuracy');
+    await look.page.select('select[name=advantage]', 'rloo');
+    await look.page.click('form button');
+    await look.says('main', 'The newest 1 explore steps with 8 groups.');
+    expect(await look.text('main table')).toContain('Mean reward0.43750.125');
+    expect(await look.text('main')).toContain('agreement -0.5');
+    expect(await look.text('main')).toContain(`Explore step 1, task ${attack}`);
+    expect(await look.violations()).toEqual([]);
+    expect(await look.intrusions()).toEqual([]);
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+    const refused = await open('page=whatIf&algorithm=ppo');
+    await refused.says('main [role=alert]', 'need a critic');
+    await refused.page.close();
+  });
+});

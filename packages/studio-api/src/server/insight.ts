@@ -1,0 +1,14 @@
+/** Diagnosis of a run, and other rewards or losses over its rollouts. */
+import { diagnosisOf } from '../insight/diagnosis.js';
+import { choicesOf, whatIfOf } from '../insight/what-if.js';
+import { notFound, type AddRoutes } from './api.js';
+
+export const addInsight: AddRoutes = (api) => {
+  api.ofRun('diagnosis', async (run, context) => context.json(await diagnosisOf(run)));
+  api.ofRun('what-if/choices', (run, context) => context.json(choicesOf(run)));
+  api.ofRun('what-if', async (run, context) => {
+    const given = Object.entries(context.req.query()).filter(([, value]) => value !== '');
+    const answer = await whatIfOf(run, Object.fromEntries(given));
+    return answer ? context.json(answer) : context.json(notFound, 404);
+  });
+};

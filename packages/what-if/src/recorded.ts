@@ -1,0 +1,90 @@
+/** What a run has recorded: its newest rollouts, and the algorithm that it was started with. */
+import type { Experience } from '@trinity-rft/core';
+import type { Variant } from './variant.js';
+
+/** The part of an experience store that is read: rows have rising ids. */
+export interface RowSource {
+  newestId(): number;
+  rowsAfter(
+    id: number,
+    limit: number,
+  ): readonly { readonly id: number; readonly experience: Experience }[];
+}
+
+const pageSize = 128;
+const mostTokens = 2_000_000;
+
+/**
+ * Experiences of the newest explore steps, oldest first: as many whole steps as fit into two million
+ * tokens, or what fits of the newest one.
+ */
+export function newestSteps(source: RowSource, steps: number): readonly Experience[] {
+  const pages: (readonly Experience[])[] = [];
+  const batches = new Set<Experience['eid']['batch']>();
+  let tokens = 0;
+  let end = source.newestId();
+  while (end > 0 && tokens < mostTokens && batches.size <= steps) {
+    const begin = Math.max(0, end - pageSize);
+    const rows = source.rowsAfter(begin, pageSize).filter(({ id }) => id <= end);
+    pages.unshift(rows.map(({ experience }) => experience));
+    for (const { experience } of rows) {
+      batches.add(experience.eid.batch);
+      tokens += experience.tokens.length;
+    }
+    end = begin;
+  }
+  const all = pages.flat();
+  const inOrder = [...new Set(all.map(({ eid }) => eid.batch))];
+  // The oldest one may have been cut.
+  const whole = end > 0 && inOrder.length > 1 ? inOrder.slice(1) : inOrder;
+  const wanted = new Set(whole.slice(-steps));
+  return all.filter(({ eid }) => wanted.has(eid.batch));
+}
+
+/** Settings of a stage by the paths of their keys, as `settings.json` of a run has them. */
+type Settings = Readonly<Record<string, unknown>>;
+
+/** Advantage and loss of a run by its settings; those of grpo where they say nothing. */
+export function variantOf(settings: Settings): Variant {
+  return {
+    algorithm: textOf(settings['algorithm.algorithm_type']),
+    advantageFn: partOf(settings, 'algorithm.advantage_fn'),
+    policyLossFn: partOf(settings, 'algorithm.policy_loss_fn'),
+    lossAggMode: textOf(settings['algorithm.loss_agg_mode']) as Variant['lossAggMode'],
+  };
+}
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined;
+
+function partOf(settings: Settings, key: string): Variant['advantageFn'] {
+  const name = textOf(settings[key]);
+  const args = Object.entries(settings)
+    .filter(([each]) => each.startsWith(`${key}_args.`))
+    .map(([each, value]) => [camelCase(each.slice(`${key}_args.`.length)), value]);
+  return name === undefined ? undefined : { name, args: Object.fromEntries(args) };
+}
+
+const camelCase = (name: string): string =>
+  name.replaceAll(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase());
+
+/** Names of parts, as in YAML; what is missing stays as it is. */
+export interface Change {
+  /** `algorithm_type`, for the parts that are not named. */
+  readonly algorithm?: string | undefined;
+  readonly advantageFn?: string | undefined;
+  readonly policyLossFn?: string | undefined;
+}
+
+/** A whole algorithm takes the place of all parts; parts of their own win over it. */
+export function changed(
+  before: Variant,
+  { algorithm, advantageFn, policyLossFn }: Change,
+): Variant {
+  const base: Variant = algorithm === undefined ? before : { algorithm };
+  return {
+    ...base,
+    advantageFn: advantageFn === undefined ? base.advantageFn : { name: advantageFn },
+    policyLossFn: policyLossFn === undefined ? base.policyLossFn : { name: policyLossFn },
+  };
+}
