@@ -4,7 +4,8 @@ import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { followRuns, key } from './api.js';
 import { pages } from './pages.js';
-import { addressOf, usePlace } from './place.js';
+import { RunChoice } from './parts/run-choice.js';
+import { addressOf, usePlace, type Place } from './place.js';
 import './style.css';
 import { texts } from './texts.js';
 
@@ -34,9 +35,18 @@ function useRuns(): Live {
   return { runs, status };
 }
 
+/** Until one is chosen, pages show the run that changed last when the page was opened. */
+function useChosen(place: Place, runs: Live['runs']): Place {
+  const [first, setFirst] = useState<string>();
+  const [latest] = runs ?? [];
+  useEffect(() => setFirst((before) => before ?? latest?.id), [latest?.id]);
+  return place.runs.length > 0 || first === undefined ? place : { ...place, runs: [first] };
+}
+
 function App() {
-  const place = usePlace();
+  const given = usePlace();
   const { runs, status } = useRuns();
+  const place = useChosen(given, runs);
   const run = runs?.find(({ id }) => id === place.runs[0]);
   const { name: shown, Page } = pages.find(({ name }) => name === place.page) ?? pages[0];
   return (
@@ -57,7 +67,7 @@ function App() {
             </a>
           ))}
         </nav>
-        <span class="place">{place.runs.join(', ')}</span>
+        <RunChoice place={{ ...place, page: shown }} runs={runs ?? []} />
         <output role="status" class={status === texts.live ? 'live' : 'problem'}>
           {status}
         </output>

@@ -1,8 +1,11 @@
 /** Numbers and times as text. */
 
-/** Up to five significant digits; empty where there is none. */
-export const numberText = (value: number | null | undefined): string =>
-  value === undefined || value === null ? '' : String(Number(value.toPrecision(5)));
+/** Up to four significant digits, whole numbers as they are; empty where there is none. */
+export function numberText(value: number | null | undefined): string {
+  if (value === undefined || value === null) return '';
+  if (Math.abs(value) >= 1000) return String(Math.round(value));
+  return String(Number(value.toPrecision(4)));
+}
 
 const units = [
   ['day', 86_400],

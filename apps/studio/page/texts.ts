@@ -2,6 +2,7 @@
 export const texts = {
   title: 'Studio',
   skip: 'Skip to the content',
+  run: 'Run',
   connecting: 'Connecting ...',
   live: 'Live',
   reconnecting: 'Connection lost. Trying again ...',

@@ -203,7 +203,7 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
       // What is inspected is not hidden in a fold.
       expect(await page.$eval('.call-view details', (fold) => fold.open)).toBe(true);
       await page.click('.call-view:nth-child(2) .token.sampled:nth-child(2)');
-      await look.says('.inspected', 'log-probability -3, probability 0.049787');
+      await look.says('.inspected', 'log-probability -3, probability 0.04979');
       expect(look.problems).toEqual([]);
       await page.close();
     },

@@ -16,8 +16,8 @@ import {
   type ExperienceStore,
 } from '@trinity-rft/core';
 import { openStudio, type Studio } from '@trinity-rft/studio-api';
-import { build } from 'vite';
 import { afterAll } from 'vitest';
+import { buildPageInto } from './build-page.js';
 
 const files = buildCharTokenizer({
   characters:
@@ -41,8 +41,7 @@ function temporaryFolder(): string {
 /** Builds the page from its sources, and returns its folder. */
 export async function buildPage(): Promise<string> {
   const outDir = temporaryFolder();
-  const configFile = path.join(import.meta.dirname, '../vite.config.ts');
-  await build({ configFile, build: { outDir }, logLevel: 'error' });
+  await buildPageInto(outDir);
   return outDir;
 }
 

@@ -129,6 +129,13 @@ describe('what happened', () => {
 });
 
 describe('how far a run is', () => {
+  it('is the score of one that only evaluates', async () => {
+    const scores = { 'bench/fresh/reward/mean@1': 0.75, 'bench/fresh/reward/std@1': 0.1 };
+    writeFileSync(file, line('bench', 0, scores) + line('bench', 40, scores));
+    const [run] = await ask<RunSummary[]>('runs');
+    expect(run).toMatchObject({ reward: 0.75, sparkline: [0.75, 0.75] });
+  });
+
   it('follows from its settings, which are without the folder of the project', async () => {
     const stages = [
       { stage_name: 'warmup', mode: 'train', 'buffer.total_steps': 400 },

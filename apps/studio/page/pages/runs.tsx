@@ -1,5 +1,6 @@
 /** All runs. */
 import type { RunNotes, RunSummary } from '@trinity-rft/studio-api/interface';
+import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { act, actionPath } from '../api.js';
 import { mostRuns } from '../metrics.js';
@@ -10,8 +11,8 @@ import { texts } from '../texts.js';
 
 const { runs: words } = texts;
 
-export function Runs({ runs, place }: PageProps) {
-  const [picked, setPicked] = useState<readonly string[]>(place.runs);
+export function Runs({ runs }: PageProps) {
+  const [picked, setPicked] = useState<readonly string[]>([]);
   const [search, setSearch] = useState('');
   const pick = (id: string): void =>
     setPicked((before) =>
@@ -50,13 +51,59 @@ export function Runs({ runs, place }: PageProps) {
             </tr>
           </thead>
           <tbody>
-            {found.map((run) => (
-              <RunRow key={run.id} run={run} isPicked={picked.includes(run.id)} onPick={pick} />
+            {grouped(found).map(({ folder, members }) => (
+              <Fragment key={folder}>
+                {members.length > 1 && (
+                  <tr class="group">
+                    <td />
+                    <th scope="rowgroup" colSpan={Object.keys(words.columns).length - 1}>
+                      <Name id={folder} />
+                    </th>
+                  </tr>
+                )}
+                {members.map((run) => (
+                  <RunRow
+                    key={run.id}
+                    run={run}
+                    folder={members.length > 1 ? folder : ''}
+                    isPicked={picked.includes(run.id)}
+                    onPick={pick}
+                  />
+                ))}
+              </Fragment>
             ))}
           </tbody>
         </table>
       </div>
     </section>
+  );
+}
+
+interface Group {
+  /** With the slash at its end; empty for the folder that is served. */
+  readonly folder: string;
+  readonly members: readonly RunSummary[];
+}
+
+/** Stages and evaluations of a run stay together; the group that changed last is first. */
+function grouped(runs: readonly RunSummary[]): readonly Group[] {
+  const folderOf = (id: string): string => id.slice(0, id.lastIndexOf('/') + 1);
+  const groups = Map.groupBy(runs, ({ id }) => folderOf(id) || id);
+  return [...groups].map(([folder, members]) => ({ folder, members }));
+}
+
+/** Breaks at slashes only. */
+function Name({ id }: { readonly id: string }) {
+  const parts = id.split(/(?<=\/)/);
+  return (
+    <>
+      {parts.map((part, i) => (
+        <Fragment key={i}>
+          <span class="part">{part}</span>
+          <wbr />
+        </Fragment>
+      ))}
+    </>
   );
 }
 
@@ -68,11 +115,13 @@ function isFound({ id, notes: { tags, note } }: RunSummary, search: string): boo
 
 interface RunRowProps {
   readonly run: RunSummary;
+  /** That stands above it. */
+  readonly folder: string;
   readonly isPicked: boolean;
   readonly onPick: (id: string) => void;
 }
 
-function RunRow({ run, isPicked, onPick }: RunRowProps) {
+function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
   const { id, state, exploreStep, trainStep, version, reward, sparkline, rollouts } = run;
   return (
     <tr>
@@ -84,8 +133,11 @@ function RunRow({ run, isPicked, onPick }: RunRowProps) {
           onChange={() => onPick(id)}
         />
       </td>
-      <th scope="row">
-        <a href={addressOf('curves', [id])}>{id}</a>
+      <th scope="row" class={folder === '' ? 'name' : 'name inner'}>
+        <a href={addressOf('curves', [id])}>
+          {folder !== '' && <span class="hidden">{folder}</span>}
+          <Name id={id.slice(folder.length)} />
+        </a>
       </th>
       <td>
         <span class={`state ${state}`}>{words.states[state]}</span>

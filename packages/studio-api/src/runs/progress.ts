@@ -7,6 +7,7 @@ import type { MetricFile } from '../metrics/metric-file.js';
 const sparklineLength = 60;
 /** Steps over which the time of the next ones is guessed. */
 const recentSteps = 20;
+const seenMs = 200;
 
 export type Progress = Pick<
   RunSummary,
@@ -24,7 +25,8 @@ export async function progressOf(metrics: MetricFile, settings: RunSettings): Pr
   ]);
   const [reward, version, waited, synced] = explored;
   const [score, step] = await metrics.columns('trainer', ['critic/score/mean', 'time/step']);
-  const rewards = reward !== undefined && lastOf(reward) !== undefined ? reward : score;
+  const evaluated = await evaluationOf(metrics);
+  const rewards = [reward, score, evaluated].find((each) => each?.isSet() === true);
   // An evaluation after the last step is a line of a step that does not come.
   const exploreStep = lastStep(metrics, 'explorer', waited);
   const trainStep = lastStep(metrics, 'trainer', step);
@@ -39,6 +41,16 @@ export async function progressOf(metrics: MetricFile, settings: RunSettings): Pr
     secondsPerStep: isTraining ? recentMean([step]) : recentMean([waited, synced]),
     steps: total && { done: (isTraining ? trainStep : exploreStep) ?? 0, total: total.steps },
   };
+}
+
+/** A run that only evaluates has the rewards of its task sets, of which the first is shown. */
+async function evaluationOf(metrics: MetricFile): Promise<Column | undefined> {
+  if (!metrics.roles.has('bench')) return undefined;
+  const { metrics: all } = await metrics.seen(seenMs);
+  const found = [...all.values()].find(
+    ({ role, name }) => role === 'bench' && /^bench\/.+\/reward\/mean@\d+$/.test(name),
+  );
+  return found && (await metrics.columns('bench', [found.name]))[0];
 }
 
 /** With `total_epochs`, it follows from the number of tasks, which the run does not write. */

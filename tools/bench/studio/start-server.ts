@@ -1,0 +1,45 @@
+/** Starts the server, and looks at what it takes. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+export const fromSources = [
+  '--conditions=@trinity-rft/source',
+  `--import=${new URL('../../register-source.mjs', import.meta.url).href}`,
+];
+
+export interface Server {
+  readonly url: string;
+  /** The most that it had, in MiB. */
+  peakMemory(): number;
+  /** That it has computed so far. */
+  seconds(): number;
+  close(): Promise<void>;
+}
+
+export async function startServer(runs: string, page: string): Promise<Server> {
+  const file = new URL('server.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, [...fromSources, file, runs, page], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [url] = (await once(createInterface(child.stdout), 'line')) as [string];
+  return {
+    url,
+    peakMemory: () => Number(/VmHWM:\s+(\d+)/.exec(proc(child, 'status'))?.[1] ?? 0) / 1024,
+    seconds: () => cpuSeconds(child.pid ?? 0),
+    close: async () => {
+      child.kill();
+      await once(child, 'exit');
+    },
+  };
+}
+
+/** Of a process and those that it has waited for. */
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
+}
+
+const proc = ({ pid }: ChildProcess, name: string): string =>
+  readFileSync(`/proc/${pid}/${name}`, 'utf8');
