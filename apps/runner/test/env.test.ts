@@ -34,6 +34,12 @@ it('lists environments, those of plugins among them, and describes one', async (
   expect(info.stdout).toMatch(/You stand on a frozen lake/);
 });
 
+it('tells the arguments of an environment that cannot open without them', async () => {
+  const { stdout } = await mainHere('env', 'info', 'openenv');
+  expect(stdout).toMatch(/url: string\. http:.*, required/);
+  expect(stdout).toMatch(/Give --args to open it\.\n {2}url: is not set/);
+});
+
 it('writes tasks, and conversations of the solver', async () => {
   const file = path.join(root, 'solved.jsonl');
   const { stdout } = await mainHere('env', 'solve', 'frozen_lake', '-n', '5', '-o', file);

@@ -16,7 +16,7 @@ export const withPlugins = (command: Command): Command =>
   command
     .option(
       '--plugin <package>',
-      'npm package, directory or module that exports workflows, reward functions and algorithms; may be repeated',
+      'npm package, directory or module that exports environments, workflows, reward functions and algorithms; may be repeated',
       collect,
       [],
     )

@@ -1,4 +1,5 @@
 /** `trinity env list` and `trinity env info`. */
+import type { ArgProblem } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '@trinity-rft/environment';
 import { describeArgs } from '@trinity-rft/environment/internal';
 import type { AddCommand } from '../../shared/command.js';
@@ -34,15 +35,18 @@ export const addInfo: AddCommand = (env, { exitWith, write }) =>
     .description('what an environment takes, how it is played, and how its first task begins')
     .action(
       exitWith(async (name: string, given: WorldArguments) => {
-        const { openWorld } = await import('@trinity-rft/launcher');
-        const world = await openWorld(worldOf(name, given));
+        const { findEnvironment, openWorld } = await import('@trinity-rft/launcher');
+        const options = worldOf(name, given);
+        const definition = await findEnvironment(options);
+        const missing = given.args === undefined ? definition.checkArgs({}) : [];
+        const world = missing.length === 0 ? await openWorld(options) : undefined;
         try {
-          const { definition } = world;
           write(`${definition.name}: ${definition.description}\n\n`);
           write(`environment_args\n${argsOf(definition)}\n`);
           write(`${playOf(definition)}\n`);
-          write(yamlOf(definition, world.args));
-          if (definition.tasks === undefined) return exitCodes.done;
+          write(yamlOf(definition, options.args ?? {}));
+          if (world === undefined) write(`\nGive --args to open it.\n${linesOf(missing)}`);
+          if (world === undefined || definition.tasks === undefined) return exitCodes.done;
           const [row = {}] = world.tasks('train', 1, 0);
           const { episode } = await world.begin(row);
           write(`\nIts first task, ${JSON.stringify(row)}\n`);
@@ -51,10 +55,13 @@ export const addInfo: AddCommand = (env, { exitWith, write }) =>
           await episode.close();
           return exitCodes.done;
         } finally {
-          await world.close();
+          await world?.close();
         }
       }),
     );
+
+const linesOf = (problems: readonly ArgProblem[]): string =>
+  problems.map(({ path, message }) => `  ${path.join('.')}: ${message}\n`).join('');
 
 /** A line for each argument. */
 function argsOf({ args }: EnvironmentDefinition): string {
