@@ -46,8 +46,11 @@ describe('the loss that is known beforehand', () => {
   ] as const)('has the gradient of %j, aggregated by %s', (policyLossFn, lossAggMode) => {
     const { loss, expectedLoss } = algorithm(policyLossFn, { lossAggMode });
     const { gradLogprobs } = loss(input);
-    const found = gradientOf(expectedLoss!(input));
-    for (const [t, value] of gradLogprobs.entries()) expect(found[t]).toBeCloseTo(value, 6);
+    const expected = expectedLoss!(input);
+    const found = gradientOf(expected);
+    // Engines take one pass for these, and a second one for whatever differs.
+    const digits = expected.name === 'linear' ? 30 : 6;
+    for (const [t, value] of gradLogprobs.entries()) expect(found[t]).toBeCloseTo(value, digits);
     expect(gradLogprobs.some((value) => value !== 0)).toBe(true);
   });
 

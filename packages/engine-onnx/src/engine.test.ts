@@ -66,6 +66,36 @@ describe('the engine in its thread', () => {
     ]).toEqual([3, 20, 144, 9, 144]);
   });
 
+  it('takes one pass for a loss whose gradient is known before, and adds what differs', async () => {
+    const advantages = Float32Array.from({ length: 144 }, (_, t) => (t % 5) / 144);
+    const expected = { name: 'linear', advantages, oldLogprobs: advantages } as const;
+    const update = async (onePass: boolean, factor: number) => {
+      const { trainer } = await open();
+      const pass = onePass
+        ? await trainer.forwardBackward!({ rows }, expected)
+        : await trainer.forward({ rows });
+      const logprobs = advantages.map((A, t) => -A * (t % 2 ? factor : 1));
+      await trainer.backward(pass, { logprobs });
+      const stats = await trainer.stats();
+      const { gradNorm } = await trainer.step({ learningRate: 0.01 });
+      return {
+        gradNorm,
+        passes: stats['perf/backward_micro_batches'],
+        forward: stats['perf/forward_micro_batches'],
+      };
+    };
+    const [two, one, guessed, wanted] = [
+      await update(false, 1),
+      await update(true, 1),
+      await update(true, 0.5),
+      await update(false, 0.5),
+    ];
+    expect([two.forward, one.forward]).toEqual([1, 0]);
+    expect(one.gradNorm).toBe(two.gradNorm);
+    expect([one.passes, guessed.passes]).toEqual([1, 2]);
+    expect(guessed.gradNorm).toBeCloseTo(wanted.gradNorm, 6);
+  });
+
   it('answers stop strings by the bytes of its tokens', async () => {
     const tokenBytes = Array.from({ length: 32 }, (_, id) =>
       Buffer.from(String.fromCharCode(97 + (id % 26))),

@@ -11,6 +11,7 @@ import type { Link } from '@trinity-rft/worker-link';
 import type { EngineFacts, EngineMethods, WorkerOptions } from '../protocol/engine-calls.js';
 import { packBatch, transferables } from '../protocol/packing.js';
 import { planSamplerThreads } from '../sample/sampler-threads.js';
+import { AddedGradients, knownGradients } from './added-gradients.js';
 import { DrawnTexts } from './drawn-texts.js';
 import { SamplerPool } from './sampler-pool.js';
 
@@ -67,18 +68,31 @@ function remoteTrainer(
   pool: SamplerPool,
   drawn: DrawnTexts,
 ): TrainEngine {
+  const added = new AddedGradients();
+  const forward: TrainEngine['forward'] = async (batch, options = {}) => {
+    const call = { batch: packBatch(batch), options };
+    return { batch, ...(await link.call('forward', call, { transfer: transferables(call) })) };
+  };
   return {
     drew: (tokens, version) => drawn.has(tokens, version),
-    forward: async (batch, options = {}) => {
-      const call = { batch: packBatch(batch), options };
-      return { batch, ...(await link.call('forward', call, { transfer: transferables(call) })) };
+    forward,
+    forwardBackward: async (batch, expected) => {
+      const gradients = knownGradients(expected);
+      if (!gradients) return forward(batch);
+      const call = { batch: packBatch(batch), gradients: gradients.slice() };
+      const transfer = transferables(call);
+      const pass = { batch, ...(await link.call('forwardBackward', call, { transfer })) };
+      added.set(pass, gradients);
+      return pass;
     },
     backward: async (pass, { logprobs, entropy }) => {
+      const missing = added.missing(pass, logprobs);
+      if (!missing && !entropy) return;
       // Copies, because the sender of a transferred array loses it.
       const call = {
         batch: packBatch(pass.batch),
         offsets: pass.offsets.slice(),
-        logprobs: logprobs.slice(),
+        logprobs: missing ?? new Float32Array(logprobs.length),
         entropy: entropy?.slice(),
       };
       await link.call('backward', call, { transfer: transferables(call) });

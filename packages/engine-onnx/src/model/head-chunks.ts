@@ -77,10 +77,21 @@ export interface HeadGradientOptions {
   readonly gradEntropy?: Value;
   /** Leave out the head's own gradient. @default false */
   readonly frozen?: boolean;
+  /** Also return the log-probability of each target. @default false */
+  readonly logprobs?: boolean | undefined;
+}
+
+export interface HeadGradients {
+  /** [R, d] */
+  readonly states: Value;
+  /** [V, d] */
+  readonly weight?: Value;
+  /** [R, 1] */
+  readonly logprobs?: Value;
 }
 
 /**
- * dL/dstates [R, d] and, unless it is frozen, dL/dW [V, d]. With l = log p, weight a of the
+ * dL/dstates and, unless it is frozen, dL/dW. With l = log p, weight a of the
  * target's log-probability and e of the entropy H = -sum(p l): dL/dlogits = a onehot(target) - p (a
  * + e (l + H)).
  */
@@ -88,9 +99,10 @@ export function chunkedHeadGradients(
   trunk: Trunk,
   scored: ScoredStates,
   options: HeadGradientOptions,
-): { readonly states: Value; readonly weight?: Value } {
+): HeadGradients {
   const { chunks, gradLogprobs: a, gradEntropy: e, frozen } = options;
   const dStates: Value[] = [];
+  const found: Value[] = [];
   let weight: Value | undefined;
   inChunks({ ...partsOf(trunk, scored), a, e }, chunks, (part) => {
     const { logprobs, slope } = headDistribution(
@@ -98,16 +110,22 @@ export function chunkedHeadGradients(
       part.states,
       part.inverseTemperature ?? scored.inverseTemperature,
     );
+    if (options.logprobs) found.push(gatherElements(logprobs, part.targets, 1));
     const dScaled = logitGradients(logprobs, part.targets, part.a, part.e);
     const dLogits = slope ? multiply(dScaled, slope) : dScaled;
     const dPart = matmul(dLogits, headWeight(trunk));
     dStates.push(dPart);
-    if (frozen) return [dPart];
+    const before = [dPart, ...found.slice(-1)];
+    if (frozen) return before;
     const own = matmul(dLogits, part.states, { transposeA: true });
     weight = weight ? add(weight, own) : own;
-    return [weight, dPart];
+    return [weight, ...before];
   });
-  return { states: concat(dStates, 0, 'R'), weight };
+  return {
+    states: concat(dStates, 0, 'R'),
+    weight,
+    logprobs: options.logprobs ? concat(found, 0, 'R') : undefined,
+  };
 }
 
 function logitGradients(logp: Value, ids: Value, a: Value, e: Value | undefined): Value {

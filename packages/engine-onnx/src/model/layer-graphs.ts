@@ -13,10 +13,11 @@
  * | layer gradient  | `x`, `grad_y` [B, T, d]                                                   | `grad_x`, `grad.<parameter>`              |
  * | states          | `x`, `rows`, `inverse_temperature`                                        | `states` [R, d]                           |
  * | states gradient | `x`, `rows`, `spread`, `inverse_temperature`, `grad_states` [R, d]        | `grad_x`, `grad.model.norm.weight`        |
- * | logits          | `states`, `weight` [C, d], `inverse_temperature`                          | `largest`, `sum`, `dot` [R, 1], see below |
- * | logits gradient | also `log_total`, `grad_logprobs`, `targets`, `grad_targets` [R, 1], and with `entropy`: `grad_entropy`, `own_entropy` [R, 1] | `grad_states` [R, d], `grad_weight` [C, d] |
+ * | logits          | `states`, `weight` [C, d], `inverse_temperature`, `targets` [R, 1]        | `largest`, `sum`, `dot`, `target` [R, 1], see below |
+ * | logits gradient | also `log_total`, `grad_logprobs`, `grad_targets` [R, 1], and with `entropy`: `grad_entropy`, `own_entropy` [R, 1] | `grad_states` [R, d], `grad_weight` [C, d] |
  *
- * Of the logits l of a part: `largest` = max(l), `sum` = sum(e^(l - largest)), `dot` = sum(e^(l - largest) l).
+ * Of the logits l of a part: `largest` = max(l), `sum` = sum(e^(l - largest)), `dot` = sum(e^(l - largest) l),
+ * `target` = l of the target.
  * `log_total` is the logarithm of sum(e^l) over all parts. `targets` are tokens of the part by their index in it,
  * and `grad_targets` is `grad_logprobs` where the target is among these, else 0.
  */
@@ -24,7 +25,7 @@ import { gradients } from '../onnx/autodiff.js';
 import { Graph, type Value } from '../onnx/graph/graph.js';
 import { add, exp, multiply, negate, subtract } from '../onnx/ops/elementwise.js';
 import { matmul, rowDot, type LowRank } from '../onnx/ops/matmul.js';
-import { scatterElements } from '../onnx/ops/select.js';
+import { gatherElements, scatterElements } from '../onnx/ops/select.js';
 import { reshape, takeRows } from '../onnx/ops/shape.js';
 import { block } from './block.js';
 import type { ModelConfig } from './config.js';
@@ -145,6 +146,7 @@ export function logitsGraph(config: ModelConfig): Uint8Array {
   graph.output('largest', largest);
   graph.output('sum', reduce('ReduceSum', powers));
   graph.output('dot', rowDot(powers, logits));
+  graph.output('target', gatherElements(logits, graph.input('targets', 'int32', ['R', 1]), 1));
   return graph.encode();
 }
 

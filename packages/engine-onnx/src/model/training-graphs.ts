@@ -18,7 +18,7 @@
  * | `spread`              | i32 [N]      |         | in       | for every flat position its index in `rows`, or that of a padding row |
  * | `grad_logprobs`       | f32 [R, 1]   |         | in       | dL/dlogprob; 0 in padding rows                                     |
  * | `grad_entropy`        | f32 [R, 1]   |         | in       | with `entropy`: dL/dentropy                                        |
- * | `logprobs`            | f32 [R, 1]   | out     |          | natural logarithm                                                  |
+ * | `logprobs`            | f32 [R, 1]   | out     | out      | natural logarithm; backward: with `logprobs`                       |
  * | `entropy`             | f32 [R, 1]   | out     |          | with `entropy`: nats                                               |
  * | `necs`                | f32 [R, 1]   | out     |          | with `necs`: H sum(p^2) + sum(p^2 log p)                           |
  * | `grad.<parameter>`    | f32          |         | out      | dL/dparameter; of a tied embedding only the head's part, of an untied one none |
@@ -46,6 +46,8 @@ export interface TrainingGraphOptions {
   readonly entropy: boolean;
   /** Parts of the head. */
   readonly chunks: number;
+  /** Backward: also return log-probabilities. @default false */
+  readonly logprobs?: boolean;
   /** With the inputs `positions` and `branches`. @default false */
   readonly branching?: boolean;
 }
@@ -106,10 +108,12 @@ export function differentiated(
     {
       chunks: options.chunks,
       frozen: adapters !== undefined,
+      logprobs: options.logprobs,
       gradLogprobs: graph.input('grad_logprobs', 'float32', ['R', 1]),
       gradEntropy: options.entropy ? graph.input('grad_entropy', 'float32', ['R', 1]) : undefined,
     },
   );
+  if (head.logprobs) graph.output('logprobs', head.logprobs);
   return {
     body,
     seed: { value: states, gradient: head.states },

@@ -96,6 +96,11 @@ export interface EngineMethods {
     readonly batch: PackedBatch;
     readonly options: ForwardOptions;
   }): Omit<ForwardPass, 'batch'>;
+  /** @param gradients dLoss/dlogprob, whatever the log-probabilities are. [N] */
+  forwardBackward(call: {
+    readonly batch: PackedBatch;
+    readonly gradients: Float32Array;
+  }): Omit<ForwardPass, 'batch'>;
   backward(call: BackwardCall): void;
   step(options: OptimizerOptions): StepStats;
   publish(): void;

@@ -148,11 +148,13 @@ export class GraphTrainer<Kind extends string> {
   /**
    * Adds the gradient at the current weights, given dL/doutput of every response token by input
    * name. Rows whose gradients are all 0 are left out.
+   * @param logprobs where those of the other rows are written, if the graph returns them [N]
    */
   protected async accumulate(
     kind: Kind,
     rows: readonly Row[],
     gradients: TokenNumbers,
+    logprobs?: Float32Array,
   ): Promise<void> {
     const active = rows.filter((row) =>
       Object.values(gradients).some((numbers) => isActive(row, numbers)),
@@ -165,8 +167,11 @@ export class GraphTrainer<Kind extends string> {
       const arrays = toArrays(micro, byLayer ? 1 : this.#head.chunks);
       const tensors = gradientFeeds(micro, gradients, arrays.padded);
       const feeds = { ...this.weights.training.feeds, ...this.#trainable.feeds };
-      if (byLayer) await this.#addByLayer(sum, { micro, arrays, feeds, tensors });
-      else await this.#addWhole(sum, kind, { micro, arrays, feeds, tensors });
+      const run = { micro, arrays, feeds, tensors };
+      const found = byLayer
+        ? await this.#addByLayer(sum, run)
+        : await this.#addWhole(sum, kind, run);
+      if (logprobs && found) scatterPicked(micro, found, logprobs);
       this.#counts.backwardTokens += micro.strands.length * micro.time;
       this.#counts.backwardRuns++;
     }
@@ -199,24 +204,27 @@ export class GraphTrainer<Kind extends string> {
     };
   }
 
+  /** Returns the log-probabilities of the picked positions, if the graph does. */
   async #addWhole(
     sum: GradientSum,
     kind: Kind,
     { micro, arrays, feeds, tensors }: GradientRun,
-  ): Promise<void> {
+  ): Promise<Float32Array | undefined> {
     const session = await this.#session(kind, arrays.branching !== undefined);
     const spread = new Tensor('int32', arrays.spread, [arrays.spread.length]);
     const inputs = { ...feeds, ...this.#feeds(micro, arrays), spread, ...tensors };
-    sum.add(await this.#turn(() => session.run(inputs)), arrays.ids);
+    const found = await this.#turn(() => session.run(inputs));
+    sum.add(found, arrays.ids);
+    return found['logprobs']?.data as Float32Array | undefined;
   }
 
   async #addByLayer(
     sum: GradientSum,
     { micro: { time }, arrays, feeds, tensors }: GradientRun,
-  ): Promise<void> {
+  ): Promise<Float32Array> {
     const { grad_logprobs: gradLogprobs, grad_entropy: gradEntropy } = tensors;
     if (!gradLogprobs) throw new InvariantError('There are no gradients of log-probabilities.');
-    await this.#layerwise.addTo(sum, {
+    return this.#layerwise.addTo(sum, {
       arrays,
       time,
       feeds: { ...feeds, ...this.#rope.feeds(time), ...branchFeeds(arrays, time) },

@@ -52,14 +52,15 @@ export class LayerwiseGradients {
     this.#options = options;
   }
 
-  /** Adds the gradient of a micro-batch. */
-  async addTo(sum: GradientSum, batch: LayerwiseBatch): Promise<void> {
+  /** Adds the gradient of a micro-batch; returns the log-probabilities of its targets. [R] */
+  async addTo(sum: GradientSum, batch: LayerwiseBatch): Promise<Float32Array> {
     const { config, adapters } = this.#options;
     const { ids } = batch.arrays;
     const states = [embedded(config, batch)];
     for (let layer = 0; layer < config.layers; layer++)
       states.push((await this.#layer(layer, { ...batch.feeds, x: states[layer] }))['y'] as Tensor);
-    let gradient = await this.#head(sum, batch, states.pop() as Tensor);
+    const head = await this.#head(sum, batch, states.pop() as Tensor);
+    let { gradient } = head;
     for (let layer = config.layers - 1; layer >= 0; layer--) {
       const inputs = { ...batch.feeds, x: states.pop(), grad_y: gradient };
       const { grad_x: dx, ...found } = await this.#layer(layer, inputs, 'gradient');
@@ -69,6 +70,7 @@ export class LayerwiseGradients {
     }
     if (!adapters) sum.putLookups(scaled(gradient.data as Float32Array, config), ids);
     sum.endBatch();
+    return head.logprobs;
   }
 
   /** Frees the sessions. */
@@ -79,7 +81,11 @@ export class LayerwiseGradients {
   }
 
   /** The head's own gradients are added; returns dL/d(states after the last layer). */
-  async #head(sum: GradientSum, batch: LayerwiseBatch, x: Tensor): Promise<Tensor> {
+  async #head(
+    sum: GradientSum,
+    batch: LayerwiseBatch,
+    x: Tensor,
+  ): Promise<{ readonly gradient: Tensor; readonly logprobs: Float32Array }> {
     const { config, adapters } = this.#options;
     const { rows, spread, inverseTemperature, padded } = batch.arrays;
     const inputs = {
@@ -92,23 +98,23 @@ export class LayerwiseGradients {
     const { states } = await this.#run('states', () => statesGraph(config), inputs);
     const scored = { ...inputs, states };
     const gradient = new Float32Array(padded * config.hiddenSize);
-    await this.#logits(sum, batch, scored, gradient);
+    const logprobs = await this.#logits(sum, batch, scored, gradient);
     const frozen = adapters !== undefined;
     const found = await this.#run('states gradient', () => statesGradientGraph(config, frozen), {
       ...scored,
       grad_states: new Tensor('float32', gradient, [padded, config.hiddenSize]),
     });
     if (!frozen) sum.put('model.norm.weight', found['grad.model.norm.weight']?.data);
-    return found['grad_x'] as Tensor;
+    return { gradient: found['grad_x'] as Tensor, logprobs };
   }
 
-  /** Adds dL/dstates to `gradient`. */
+  /** Adds dL/dstates to `gradient`; returns the log-probabilities of the targets. [R] */
   async #logits(
     sum: GradientSum,
     { arrays, feeds, gradLogprobs, gradEntropy }: LayerwiseBatch,
     inputs: Inputs,
     gradient: Float32Array,
-  ): Promise<void> {
+  ): Promise<Float32Array> {
     const { config, adapters, headBytes } = this.#options;
     const options = { entropy: gradEntropy !== undefined, frozen: adapters !== undefined };
     const name = headName(config);
@@ -120,13 +126,15 @@ export class LayerwiseGradients {
         end - start,
         config.hiddenSize,
       ]);
-    for (const part of parts)
-      totals.add(
-        await this.#run('logits', () => logitsGraph(config), {
-          ...inputs,
-          weight: weightOf(part),
-        }),
-      );
+    for (const part of parts) {
+      const targets = targetsIn(part, arrays, gradLogprobs);
+      const found = await this.#run('logits', () => logitsGraph(config), {
+        ...inputs,
+        ...targets,
+        weight: weightOf(part),
+      });
+      totals.add(found, (i) => isIn(part, arrays.targets[i] ?? -1));
+    }
     const known = {
       ...inputs,
       ...totals.feeds(),
@@ -144,6 +152,7 @@ export class LayerwiseGradients {
       if (!options.frozen)
         sum.put(name, found['grad_weight']?.data, part.start * config.hiddenSize);
     }
+    return totals.logprobs();
   }
 
   #layer(layer: number, inputs: Inputs, kind?: 'gradient'): Promise<Outputs> {
@@ -220,23 +229,20 @@ function partsOf({ vocabSize }: ModelConfig, size: number): readonly Part[] {
   }));
 }
 
-function targetsIn(
-  { start, end }: Part,
-  { targets }: MicroBatchArrays,
-  gradLogprobs: Tensor,
-): Inputs {
+const isIn = ({ start, end }: Part, token: number): boolean => token >= start && token < end;
+
+function targetsIn(part: Part, { targets }: MicroBatchArrays, gradLogprobs: Tensor): Inputs {
   const shape = [targets.length, 1];
   const own = gradLogprobs.data as Float32Array;
-  const isIn = (token: number): boolean => token >= start && token < end;
   return {
     targets: new Tensor(
       'int32',
-      targets.map((token) => (isIn(token) ? token - start : 0)),
+      targets.map((token) => (isIn(part, token) ? token - part.start : 0)),
       shape,
     ),
     grad_targets: new Tensor(
       'float32',
-      own.map((value, i) => (isIn(targets[i] ?? -1) ? value : 0)),
+      own.map((value, i) => (isIn(part, targets[i] ?? -1) ? value : 0)),
       shape,
     ),
   };
@@ -249,17 +255,21 @@ class LogitTotals {
   readonly #sum: Float64Array;
   /** Of e^(l - largest) l. */
   readonly #dot: Float64Array;
+  /** Logits of the targets. */
+  readonly #target: Float32Array;
 
   constructor(rows: number) {
     this.#largest = new Float64Array(rows).fill(-Infinity);
     this.#sum = new Float64Array(rows);
     this.#dot = new Float64Array(rows);
+    this.#target = new Float32Array(rows);
   }
 
-  add(found: Outputs): void {
-    const [largest, sum, dot] = ['largest', 'sum', 'dot'].map(
+  /** @param hasTarget whether the target of a row is in the part */
+  add(found: Outputs, hasTarget: (row: number) => boolean): void {
+    const [largest, sum, dot, target] = ['largest', 'sum', 'dot', 'target'].map(
       (name) => found[name]?.data as Float32Array,
-    ) as [Float32Array, Float32Array, Float32Array];
+    ) as [Float32Array, Float32Array, Float32Array, Float32Array];
     for (const [i, own] of largest.entries()) {
       const before = this.#largest[i]!;
       const both = Math.max(before, own);
@@ -267,17 +277,28 @@ class LogitTotals {
       this.#largest[i] = both;
       this.#sum[i] = this.#sum[i]! * old + sum[i]! * now;
       this.#dot[i] = this.#dot[i]! * old + dot[i]! * now;
+      if (hasTarget(i)) this.#target[i] = target[i]!;
     }
+  }
+
+  /** Of the targets. [R] */
+  logprobs(): Float32Array {
+    return this.#target.map((logit, i) => logit - this.#logOf(i));
   }
 
   /** log(sum(e^l)), and the entropy of the distribution. [R, 1] */
   feeds(): Inputs {
     const shape = [this.#sum.length, 1];
-    const total = Float32Array.from(this.#sum, (sum, i) => this.#largest[i]! + Math.log(sum));
+    const total = Float32Array.from(this.#sum, (_, i) => this.#logOf(i));
     const entropy = total.map((value, i) => value - this.#dot[i]! / this.#sum[i]!);
     return {
       log_total: new Tensor('float32', total, shape),
       own_entropy: new Tensor('float32', entropy, shape),
     };
+  }
+
+  /** log(sum(e^l)) */
+  #logOf(row: number): number {
+    return this.#largest[row]! + Math.log(this.#sum[row]!);
   }
 }

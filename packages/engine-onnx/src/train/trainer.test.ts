@@ -135,6 +135,25 @@ describe('micro-batches', () => {
     },
   );
 
+  test.each([2 ** 30, 1])(
+    'give the same gradient, and log-probabilities too, in one pass where it is known before (budget %i)',
+    async (budget) => {
+      const batch = randomBatch(config, [5, 40, 12], 3, 0.8);
+      const { trainer } = newTrainer(config, budget);
+      const pass = await trainer.forward(batch);
+      const gradients = randomGradients(pass).logprobs;
+      gradients.fill(0, pass.offsets[1], pass.offsets[2]);
+      await trainer.backward(pass, { logprobs: gradients });
+      const { gradient } = trainer;
+      const twoPasses = gradient?.slice();
+      trainer.restore();
+      const { logprobs } = await trainer.forwardBackward(batch, gradients);
+      expect(trainer.gradient).toEqual(twoPasses);
+      expect(distance(logprobs, pass.logprobs)).toBeLessThan(1e-5);
+      expect(trainer.takeStats()['perf/rows_without_gradient']).toBe(2);
+    },
+  );
+
   test('run as parts of a large vocabulary and give what one part gives', async () => {
     const large: ModelConfig = { ...config, vocabSize: 40_000, layers: 1 };
     const { trainer } = newTrainer(large);

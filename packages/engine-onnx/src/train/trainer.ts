@@ -22,6 +22,7 @@ type GraphKind =
   | 'forward+entropy'
   | 'forward+entropy+necs'
   | 'backward'
+  | 'backward+logprobs'
   | 'backward+entropy';
 
 /** Calls are made one at a time, as `TrainEngine` requires. */
@@ -53,6 +54,24 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
       if (numbers) assertFinite(`The ${forwardNames[name]}`, numbers, offsets);
     }
     return { batch, offsets, ...found };
+  }
+
+  /**
+   * {@link forward} and {@link backward} in one, where the gradients of the log-probabilities do not depend on
+   * them. Rows without a gradient are only scored.
+   * @throws EngineError as both do; a gradient may have been added then
+   */
+  async forwardBackward(batch: TokenBatch, gradients: Float32Array): Promise<ForwardPass> {
+    const offsets = responseOffsets(batch);
+    assertPerToken('The gradients of logprobs', gradients, offsets);
+    assertFinite('The gradient of the log-probability', gradients, offsets);
+    const rows = checkedRows(batch, offsets, this.config);
+    const still = rows.filter((row) => !isActive(row, gradients));
+    const { feeds } = this.weights.training;
+    const { logprobs } = await this.read('forward', feeds, still, gradients.length, ['logprobs']);
+    await this.accumulate('backward+logprobs', rows, { grad_logprobs: gradients }, logprobs);
+    assertFinite('The log-probability', logprobs, offsets);
+    return { batch, offsets, logprobs };
   }
 
   /**
@@ -112,7 +131,8 @@ function languageHead(config: ModelConfig, trainable: Trainable): TrainingHead<G
     isLanguageModel: true,
     graph: (kind, { parts }, branching) => {
       const options = { entropy: kind.includes('+entropy'), chunks, branching };
-      if (!kind.startsWith('forward')) return trainable.backwardGraph(options);
+      if (!kind.startsWith('forward'))
+        return trainable.backwardGraph({ ...options, logprobs: kind.endsWith('+logprobs') });
       return forwardGraph(config, { ...options, necs: kind.endsWith('+necs'), parts });
     },
     inputs: ({ targets, inverseTemperature, padded }) => ({

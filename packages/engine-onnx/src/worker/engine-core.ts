@@ -110,6 +110,14 @@ export class EngineCore {
           const { batch: _, ...pass } = await trainer.forward(unpackBatch(batch), options);
           return pass;
         }),
+      forwardBackward: ({ batch, gradients }) =>
+        this.#train(async () => {
+          const { batch: _, ...pass } = await trainer.forwardBackward(
+            unpackBatch(batch),
+            gradients,
+          );
+          return pass;
+        }),
       backward: ({ batch, offsets, ...gradients }) => {
         // Only the layout of the pass is read, not its log-probabilities.
         const pass = { batch: unpackBatch(batch), offsets, logprobs: gradients.logprobs };

@@ -1,0 +1,27 @@
+/** Gradients that were computed in the same pass as the log-probabilities. */
+import type { ExpectedLoss, ForwardPass } from '@trinity-rft/core/internal';
+
+/** dLoss/dlogprob, where it does not depend on the log-probabilities. [N] */
+export function knownGradients({ name, advantages }: ExpectedLoss): Float32Array | undefined {
+  const isKnown = name === 'linear' && advantages.some((A) => A !== 0);
+  return isKnown ? advantages.map((A) => -A) : undefined;
+}
+
+/** What the trainer has added already, by pass. */
+export class AddedGradients {
+  readonly #added = new WeakMap<ForwardPass, Float32Array>();
+
+  set(pass: ForwardPass, gradients: Float32Array): void {
+    this.#added.set(pass, gradients);
+  }
+
+  /** What of `gradients` is still to be added, asked once for a pass; undefined: nothing. A copy. */
+  missing(pass: ForwardPass, gradients: Float32Array): Float32Array | undefined {
+    const added = this.#added.get(pass);
+    this.#added.delete(pass);
+    if (!added) return gradients.slice();
+    const rest = gradients.map((value, i) => value - (added[i] ?? 0));
+    // A number that is not finite is left to the trainer, which names its row.
+    return rest.some((value) => value !== 0) ? rest : undefined;
+  }
+}
