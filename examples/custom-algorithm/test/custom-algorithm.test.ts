@@ -5,6 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { builtInTables, createAlgorithm, extendTables } from '@trinity-rft/algorithm';
 import { createExperience, type LossInput } from '@trinity-rft/core';
+import { diagnoseRun } from '@trinity-rft/launcher';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { forkingReinforce } from '../plugins/forking-reinforce.ts';
@@ -90,6 +91,9 @@ describe('forking_reinforce', () => {
       expect(status).toBe(0);
       expect(Number(first)).toBeLessThanOrEqual(0.3);
       expect(Number(last)).toBeGreaterThanOrEqual(Number(first) + 0.25);
+      const job = path.join(folder, 'runs', 'Trinity-RFT', 'custom-algorithm');
+      const { stages } = await diagnoseRun(job);
+      expect(stages.map(({ findings }) => findings)).toEqual([[], []]);
     } finally {
       await rm(folder, { recursive: true });
     }

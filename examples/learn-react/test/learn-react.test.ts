@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { RunSummary } from '@trinity-rft/launcher';
+import { diagnoseRun, type RunSummary } from '@trinity-rft/launcher';
 import { readCurve } from '@trinity-rft/monitor';
 import { learn, LearnConfig } from '@trinity-rft/tuner';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -45,6 +45,11 @@ describe('the example of learn, shortened', { tags: ['slow'] }, () => {
     const [reward] = await curve('explorer', 'rollout/reward/mean');
     expect(reward).toBeGreaterThan(0.02);
     expect(reward).toBeLessThan(0.6);
+  });
+
+  it('gives the doctor nothing to say', async () => {
+    const { stages } = await diagnoseRun(summary.jobDirectory);
+    expect(stages.flatMap(({ findings }) => findings)).toEqual([]);
   });
 });
 

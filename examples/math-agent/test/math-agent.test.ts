@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { UserMsg } from '@agentscope-ai/agentscope/message';
-import type { RunSummary } from '@trinity-rft/launcher';
+import { diagnoseRun, type RunSummary } from '@trinity-rft/launcher';
 import { readCurve } from '@trinity-rft/monitor';
 import { DatasetConfig } from '@trinity-rft/tuner';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -41,6 +41,11 @@ describe('the tutorial of the tuner, shortened', { tags: ['slow'] }, () => {
       question: expect.stringMatching(/^What is \d+ \+ \d+\?$/) as string,
       answer: expect.stringMatching(/^\d+$/) as string,
     });
+  });
+
+  it('gives the doctor nothing to say', async () => {
+    const { stages } = await diagnoseRun(summary.jobDirectory);
+    expect(stages.flatMap(({ findings }) => findings)).toEqual([]);
   });
 
   it('trains the agent, whose calls go through AgentScope and HTTP', async () => {

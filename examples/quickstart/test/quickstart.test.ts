@@ -3,7 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { run } from '@trinity-rft/launcher';
+import { diagnoseRun, run } from '@trinity-rft/launcher';
 import { readCurve } from '@trinity-rft/monitor';
 import { describe, expect, it } from 'vitest';
 
@@ -51,6 +51,10 @@ describe('the quickstart', () => {
         });
         expect(mean(rewards.slice(0, 5))).toBeLessThanOrEqual(0.5);
         expect(mean(rewards.slice(-10))).toBeGreaterThanOrEqual(0.8);
+        for (const name of ['quickstart', 'quickstart-lora']) {
+          const { stages } = await diagnoseRun(path.join(folder, 'runs', 'Trinity-RFT', name));
+          expect(stages.flatMap(({ findings }) => findings)).toEqual([]);
+        }
       } finally {
         await rm(folder, { recursive: true });
       }

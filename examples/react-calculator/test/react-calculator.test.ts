@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadModelFolder } from '@trinity-rft/engine-onnx';
-import { run, type RunSummary } from '@trinity-rft/launcher';
+import { diagnoseRun, run, type RunSummary } from '@trinity-rft/launcher';
 import { readCurve } from '@trinity-rft/monitor';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
@@ -103,5 +103,10 @@ describe('the example, shortened', { tags: ['slow'] }, () => {
     expect(after).toHaveLength(before.length);
     expect(after.every(Number.isFinite)).toBe(true);
     expect(after).not.toEqual(before);
+  });
+
+  it('gives the doctor nothing to say', async () => {
+    const { stages } = await diagnoseRun(summary.jobDirectory);
+    expect(stages.flatMap(({ findings }) => findings)).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ const { diagnosis: words } = texts;
 type Finding = Answer['findings'][number];
 
 /** While the run goes on; each look reads the newest rollouts. */
-const againMs = 10_000;
+const againMs = 30_000;
 
 function useDiagnosis(run: string | undefined, isRunning: boolean) {
   const [answer, setAnswer] = useState<Answer>();
@@ -21,7 +21,7 @@ function useDiagnosis(run: string | undefined, isRunning: boolean) {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const look = async (): Promise<void> => {
       try {
-        setAnswer(await ask<Answer>(runPath(run, 'diagnosis'), gone.signal));
+        if (!document.hidden) setAnswer(await ask(runPath(run, 'diagnosis'), gone.signal));
         setProblem(undefined);
       } catch (error) {
         if (!gone.signal.aborted) setProblem(String(error));
@@ -100,5 +100,9 @@ function Found({ run, finding }: FoundProps) {
 }
 
 /** As the page of rollouts keeps its filter in the address. */
-const filterOf = ({ ids: _, ...filter }: NonNullable<Finding['rollouts']>) =>
-  Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, String(value)]));
+const filterOf = (filter: NonNullable<Finding['rollouts']>) =>
+  Object.fromEntries(
+    Object.entries(filter)
+      .filter(([name]) => name !== 'ids')
+      .map(([name, value]) => [name, String(value)]),
+  );

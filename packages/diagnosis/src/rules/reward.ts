@@ -20,6 +20,7 @@ import {
 const equalGroups = 0.8;
 const largeGroups = 4;
 const [strong, enoughRuns, enoughSpread] = [0.8, 32, 0.1];
+const [gradedRewards, lengthTrend, trendSteps] = [5, 1.5, 10];
 const collapseShare = 0.5;
 const collapseSteps = 8;
 const [flatSteps, flatRatio] = [40, 2];
@@ -131,7 +132,7 @@ const equalExamples = (run: RunRecord): readonly number[] =>
 const followsLength: Rule = {
   name: 'reward-follows-length',
   title: 'The reward follows the length of the answer',
-  when: `among attempts at the same task with as many model calls, reward and trained tokens correlate by at least ${strong} either way, over at least ${enoughRuns} attempts whose lengths differ by at least ${percent(enoughSpread)}; truncated answers are left out`,
+  when: `among attempts at the same task with as many model calls, reward and trained tokens correlate by at least ${strong} either way, over at least ${enoughRuns} attempts whose lengths differ by at least ${percent(enoughSpread)}; and either there are at least ${gradedRewards} different rewards, or answers have become ${lengthTrend} times as long (or as short) over ${trendSteps} steps. Truncated answers are left out`,
   advice:
     'The model learns to write more (or less), not better. Score the result and not its size; read the longest and shortest answers with the same reward.',
   look: (run) => {
@@ -143,6 +144,9 @@ const followsLength: Rule = {
     );
     if (!found || found.runs < enoughRuns || found.spread < enoughSpread) return undefined;
     if (Math.abs(found.value) < strong) return undefined;
+    // Right answers often have another length than wrong ones, which is no fault of the reward.
+    const rewards = new Set(whole.map(({ last }) => last.reward));
+    if (rewards.size < gradedRewards && !hasTrend(run, found.value)) return undefined;
     return {
       text: `Within groups, ${found.value > 0 ? 'longer' : 'shorter'} answers got the higher rewards: correlation ${found.value.toFixed(2)} over ${found.runs} attempts.`,
       numbers: lengthNumbers(run),
@@ -150,6 +154,14 @@ const followsLength: Rule = {
     };
   },
 };
+
+/** Answers have moved to where the rewards are. */
+function hasTrend(run: RunRecord, correlation: number): boolean {
+  const points = run.points('explorer', 'rollout/response_tokens/mean');
+  if (points.length < trendSteps) return false;
+  const [first, now] = [meanOf(valuesOf(points.slice(0, 3))), meanOf(valuesOf(recent(points)))];
+  return correlation > 0 ? now >= lengthTrend * first : now <= first / lengthTrend;
+}
 
 function lengthNumbers(run: RunRecord): readonly Measured[] {
   const seen = recentlyAny(run, [

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { count, number, numberOrNull, text, type Routes } from './route.js';
 
-export const measured = z.object({
+const measured = z.object({
   role: z.enum(['explorer', 'trainer']),
   metric: z.string(),
   from: z.int().describe('First step that the value is taken over.'),
@@ -10,7 +10,7 @@ export const measured = z.object({
   value: numberOrNull,
 });
 
-export const finding = z.object({
+const finding = z.object({
   name: z.string().describe('Of the rule.'),
   title: z.string(),
   when: z.string().describe('The condition, with its thresholds.'),
