@@ -38,7 +38,9 @@ try {
   rmSync(root, { recursive: true });
 }
 
-const report = (what: string, figure: string): void => console.log(`${what.padEnd(52)} ${figure}`);
+function report(what: string, figure: string): void {
+  console.log(`${what.padEnd(52)} ${figure}`);
+}
 
 /** A page that is looked at like a window of usual size. */
 async function open(url: string): Promise<Look> {
@@ -67,6 +69,7 @@ async function size(): Promise<void> {
     `!document.querySelector('[role=status] ~ p, .columns [role=status]')`,
   );
   report('all its metrics', `${(performance.now() - again).toFixed(0)} ms`);
+  report('longest frame: nothing is done', `${(await longestFrame(look, rest)).toFixed(0)} ms`);
   report('longest frame: zooming', `${(await longestFrame(look, () => zoom(look))).toFixed(0)} ms`);
   report(
     'longest frame: other metrics',
@@ -81,17 +84,23 @@ async function size(): Promise<void> {
   await server.close();
 }
 
-const firstPaint = async ({ page: shown }: Look): Promise<number> =>
-  Number(
+async function firstPaint({ page: shown }: Look): Promise<number> {
+  return Number(
     await shown.evaluate(`performance.getEntriesByName('first-contentful-paint')[0].startTime`),
   );
+}
 
 /** While something is done, in milliseconds. */
 async function longestFrame({ page: shown }: Look, act: () => Promise<void>): Promise<number> {
-  await shown.evaluate(`globalThis.frames_ = []; globalThis.on_ = true; let last = performance.now();
-    (function next(now) { frames_.push(now - last); last = now; if (on_) requestAnimationFrame(next); })(last);`);
+  await shown.evaluate(`globalThis.frames_ = []; globalThis.on_ = true; globalThis.last_ = performance.now();
+    (function next(now) { frames_.push(now - last_); last_ = now; if (on_) requestAnimationFrame(next); })(last_);`);
   await act();
   return Number(await shown.evaluate('on_ = false; Math.max(...frames_)'));
+}
+
+/** What other work on the machine does to frames. */
+async function rest(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 4000));
 }
 
 async function zoom({ page: shown }: Look): Promise<void> {
@@ -138,7 +147,7 @@ async function live(): Promise<void> {
     await look.page.waitForSelector(place);
     const took: number[] = [];
     for (let i = 0; i < 10; i++) {
-      const reward = 2 + Math.round(Math.random() * 1e4) / 1e4;
+      const reward = (2000 + Math.floor(Math.random() * 1000)) / 1000;
       const metrics = { 'rollout/reward/mean': reward, 'rollout/model_version': 100 + i };
       const begun = performance.now();
       const record = { role: 'explorer', step: 101 + i, metrics, timing: {} };

@@ -53,8 +53,18 @@ function patternOf(name: string, prefix: string): RegExp {
 const entries = metricsDocument.split(/^## /m).slice(1).flatMap(readSection);
 const noHelp: MetricHelp = { group: '', text: '', unit: '' };
 
+const known = new Map<string, MetricHelp>();
+
 /** The most precise explanation: the one whose pattern is longest. */
 export function helpOf(name: string): MetricHelp {
+  const before = known.get(name);
+  if (before) return before;
+  const help = lookUp(name);
+  known.set(name, help);
+  return help;
+}
+
+function lookUp(name: string): MetricHelp {
   const plain = name.replace(/@\d+/, '').replace(/\/ci95_(?:low|high)$/, '');
   const found = entries
     .filter(({ pattern }) => pattern.test(plain))

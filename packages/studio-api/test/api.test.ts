@@ -108,6 +108,10 @@ describe('the JSON interface', () => {
   it.each([
     'runs/other/rollouts',
     'runs/..%2F..%2Fetc/metrics',
+    'runs/..%2F..%2Fetc/settings',
+    'runs/..%2F..%2Fetc/curve.csv?role=x&name=y',
+    `${run}/marks?role=..%2F..`,
+    `${run}/curve?role=explorer&name=__proto__`,
     `${run}/rollouts/99999`,
     `${run}/rollouts/x`,
     'nothing',

@@ -42,7 +42,7 @@ export function Curves({ runs, place }: PageProps) {
         {share < 1 && <p role="status">{words.reading(share)}</p>}
         <MetricList metrics={metrics} chosen={metric} place={place} />
       </div>
-      <MetricView key={keyOf(metric)} metric={metric} ids={ids} place={place} version={version} />
+      <MetricView metric={metric} ids={ids} place={place} version={version} />
     </div>
   );
 }
@@ -110,9 +110,11 @@ function MetricView({ metric, ids, place, version }: MetricViewProps) {
   const curves = useCurves(ids, { role, name, axis, range, smooth }, version);
   const marks = useMarks(ids, role, axis, version);
   const drawn = useMemo(() => chartMarks(marks, kinds), [marks, kinds]);
+  // Until those of another metric have come, the ones before stay.
+  const isOld = curves.some(({ curve }) => curve.name !== name || curve.role !== role);
   const hasPoints = curves.some(({ curve }) => curve.points > 0);
   return (
-    <section aria-label={name}>
+    <section aria-label={name} aria-busy={isOld}>
       <MetricTitle name={name} />
       <ChosenRuns page="curves" ids={ids} place={place} />
       <div class="controls">

@@ -1,5 +1,6 @@
 /** What happened in the runs: which kinds are drawn, and all of them as a table. */
 import type { Mark } from '@trinity-rft/studio-api/interface';
+import { useState } from 'preact/hooks';
 import type { RunMarks } from '../metrics.js';
 import { numberText } from '../numbers.js';
 import { texts } from '../texts.js';
@@ -67,34 +68,41 @@ interface MarkTableProps {
 }
 
 export function MarkTable({ marks, axis }: MarkTableProps) {
+  const [isOpen, setOpen] = useState(false);
+  if (marks.every(({ marks: { marks: ofRun } }) => ofRun.length === 0)) return null;
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{words.all}</summary>
+      {isOpen && <OpenTable marks={marks} axis={axis} />}
+    </details>
+  );
+}
+
+function OpenTable({ marks, axis }: MarkTableProps) {
   const all = marks.flatMap(({ run, marks: { marks: ofRun } }) =>
     ofRun.map((mark) => ({ run, ...mark })),
   );
-  if (all.length === 0) return null;
   return (
-    <details>
-      <summary>{words.all}</summary>
-      <table>
-        <thead>
-          <tr>
-            {[axis, words.kind, words.text, texts.runs.columns.name].map((label) => (
-              <th key={label} scope="col">
-                {label}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {all.map(({ run, kind, x, text }, i) => (
-            <tr key={i}>
-              <td>{numberText(x)}</td>
-              <td>{words.kinds[kind]}</td>
-              <td>{kind === 'restart' || kind === 'failure' ? text : words.version(text)}</td>
-              <td>{run}</td>
-            </tr>
+    <table>
+      <thead>
+        <tr>
+          {[axis, words.kind, words.text, texts.runs.columns.name].map((label) => (
+            <th key={label} scope="col">
+              {label}
+            </th>
           ))}
-        </tbody>
-      </table>
-    </details>
+        </tr>
+      </thead>
+      <tbody>
+        {all.map(({ run, kind, x, text }, i) => (
+          <tr key={i}>
+            <td>{numberText(x)}</td>
+            <td>{words.kinds[kind]}</td>
+            <td>{kind === 'restart' || kind === 'failure' ? text : words.version(text)}</td>
+            <td>{run}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
