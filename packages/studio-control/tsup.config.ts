@@ -1,7 +1,12 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  entry: { index: 'src/index.ts', interface: 'src/interface/index.ts' },
+  // A process of its own starts `speaker.js`, which lies next to the bundle.
+  entry: {
+    index: 'src/index.ts',
+    interface: 'src/interface/index.ts',
+    speaker: 'src/playground/speaker.ts',
+  },
   format: ['esm'],
   target: 'node22',
   sourcemap: true,

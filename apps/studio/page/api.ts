@@ -45,6 +45,22 @@ export async function act<T>(path: string, body: unknown, signal?: AbortSignal):
   return (await request(`actions/${path}`, options)).json() as Promise<T>;
 }
 
+/** As {@link act}, where the answer comes in lines of JSON. */
+export async function* lines<T>(
+  path: string,
+  body: unknown,
+  signal: AbortSignal,
+): AsyncGenerator<T> {
+  const options = { method: 'POST', body: JSON.stringify(body), signal };
+  const { body: stream } = await request(`actions/${path}`, options);
+  let rest = '';
+  for await (const text of stream?.pipeThrough(new TextDecoderStream()) ?? []) {
+    const parts = (rest + text).split('\n');
+    rest = parts.pop() ?? '';
+    for (const part of parts) yield JSON.parse(part) as T;
+  }
+}
+
 export const actionPath = (run: string, rest: string): string =>
   `runs/${encodeURIComponent(run)}/${rest}`;
 

@@ -4,6 +4,7 @@ import { Builder } from './pages/builder.js';
 import { Compare } from './pages/compare.js';
 import { Curves } from './pages/curves.js';
 import { Diagnosis } from './pages/diagnosis.js';
+import { Playground } from './pages/playground.js';
 import { Processes } from './pages/processes.js';
 import { Rollouts } from './pages/rollouts.js';
 import { Runs } from './pages/runs.js';
@@ -25,4 +26,5 @@ export const pages: readonly [Page, ...Page[]] = [
   { name: 'whatIf', Page: WhatIf },
   { name: 'processes', Page: Processes },
   { name: 'builder', Page: Builder },
+  { name: 'playground', Page: Playground },
 ];

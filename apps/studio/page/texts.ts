@@ -17,6 +17,7 @@ export const texts = {
     whatIf: 'What if',
     processes: 'Processes',
     builder: 'Builder',
+    playground: 'Playground',
   },
   axes: { step: 'Step', time: 'Seconds', tokens: 'Tokens trained on' },
   runs: {
@@ -450,5 +451,41 @@ export const texts = {
     stopping: (run: string, pid: number) =>
       `${run}: process ${pid} finishes its step, saves a checkpoint and ends. Stop again to end it at once.`,
     resumed: (run: string, pid: number) => `${run} goes on as process ${pid}.`,
+  },
+  playground: {
+    about:
+      'Ask checkpoints of runs the same, side by side. A model is loaded when it is asked for, and given back after five minutes without a question. Choose runs on the page Runs to see theirs only.',
+    pane: (at: number) => `Model ${at}`,
+    nobody: 'nobody',
+    aProduct: 'a product behind trinity serve',
+    system: 'System message',
+    temperature: 'Temperature',
+    maxTokens: 'Most tokens',
+    seed: 'Seed',
+    message: 'Message (Enter sends, Shift+Enter begins a line)',
+    send: 'Send',
+    stop: 'Stop',
+    clear: 'Begin anew',
+    waits: (what: string) => `Waiting for ${what} ...`,
+    cut: 'Cut: it reached the most tokens.',
+    prompt: (tokens: number) => `What the model read: ${tokens} tokens`,
+    template: 'The chat template',
+    tokens: 'The answer, token by token',
+    legend:
+      'Green: the model was sure of the token. Red: it was unlikely. A token shows its alternatives.',
+    alternatives: (at: number, text: string, chance: string) =>
+      `Token ${at}, ${text}: ${chance}. Most likely there:`,
+    token: 'Token',
+    probability: 'Probability',
+    product: 'Product',
+    url: 'Address',
+    apiKey: 'Key',
+    good: 'Good answer',
+    bad: 'Bad answer',
+    given: (reward: number) => `Reward ${reward} given.`,
+    commit: 'Train on the feedback',
+    committing: 'Waiting for the product ...',
+    committed: (calls: number, experiences: number) =>
+      `${experiences} experiences of ${calls} answers are training data now.`,
   },
 } as const;

@@ -5,6 +5,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import { run, type ServeAddress, type Terminal } from '@trinity-rft/launcher';
 import { openStudio, type Studio } from '@trinity-rft/studio-api';
 import { openControl } from '@trinity-rft/studio-control';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -36,6 +37,13 @@ buffer:
     taskset: { path: ./tasks.jsonl, format: { prompt_key: question, response_key: answer } }
     default_workflow_type: simple_workflow
     default_reward_fn_type: exact_match_reward
+`;
+
+const serve = `mode: serve
+name: product
+model: { model_path: ./model, max_prompt_tokens: 96, max_response_tokens: 8 }
+algorithm: { algorithm_type: grpo, repeat_times: 8 }
+buffer: { train_batch_size: 8 }
 `;
 
 const chromium = await findChromium();
@@ -172,5 +180,70 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     expect(await look.intrusions()).toEqual([]);
     expect(look.problems).toEqual([]);
     await look.page.close();
+  });
+
+  it('lets two checkpoints answer side by side, token by token', { timeout }, async () => {
+    for (const step of [2, 3])
+      cpSync(path.join(practice, 'model'), path.join(bench.root, `run/global_step_${step}`), {
+        recursive: true,
+      });
+    const look = await open('playground');
+    const pane = (at: number): string => `section[aria-label="Model ${at}"]`;
+    await look.says(pane(2), 'run global_step_2');
+    await look.page.select(`${pane(1)} select`, 'run global_step_2');
+    await look.page.select(`${pane(2)} select`, 'run global_step_3');
+    await look.page.type('textarea', `${attack} 17*3=\n`);
+    for (const at of [1, 2]) {
+      await look.page.waitForSelector(`${pane(at)} button.token`);
+      await look.says(`${pane(at)} .user`, attack);
+      await look.says(`${pane(at)} pre`, `${attack} 17*3=`);
+    }
+    const said = (at: number) => look.text(`${pane(at)} .tokens`);
+    // The same weights and the same seed.
+    expect(await said(1)).toBe(await said(2));
+    await look.page.focus(`${pane(2)} button.token`);
+    await look.page.keyboard.press('Enter');
+    await look.says(`${pane(2)} caption`, 'Token 1');
+    expect(await look.page.$$(`${pane(2)} table tbody tr`)).toHaveLength(5);
+    expect(await look.violations()).toEqual([]);
+    expect(await look.intrusions()).toEqual([]);
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+  });
+
+  it('gives feedback to a product that learns', { timeout }, async () => {
+    writeFileSync(path.join(bench.root, 'serve.yaml'), serve);
+    const stop = new AbortController();
+    let ended: Promise<unknown> = Promise.resolve();
+    const { url, apiKey } = await new Promise<ServeAddress>((onOpen, reject) => {
+      const terminal = { write: () => undefined, isInteractive: false } as unknown as Terminal;
+      const product = { configPath: 'serve.yaml', cwd: bench.root, terminal, signal: stop.signal };
+      ended = run({ ...product, serve: { port: 0, onOpen } });
+      ended.catch(reject);
+    });
+    const look = await open('playground');
+    await look.says('main', 'a product behind');
+    await look.page.select(
+      'section[aria-label="Model 1"] select',
+      'a product behind trinity serve',
+    );
+    await look.page.type('input[type=url]', url);
+    await look.page.type('input[type=password]', `${apiKey}x`);
+    await look.page.type('textarea', '17*3=\n');
+    await look.says('section[aria-label="Model 1"]', 'status 401');
+    await look.page.focus('input[type=password]');
+    await look.page.keyboard.press('End');
+    await look.page.keyboard.press('Backspace');
+    await look.page.type('textarea', '17*3=\n');
+    await look.page.waitForSelector('button.token');
+    await look.page.click('::-p-text(Good answer)');
+    await look.says('section[aria-label="Model 1"]', 'Reward 1 given.');
+    await look.page.click('::-p-text(Train on the feedback)');
+    await look.says('fieldset', '1 experiences of 1 answers are training data now.');
+    expect(await look.violations()).toEqual([]);
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+    stop.abort();
+    await ended;
   });
 });

@@ -4,6 +4,8 @@ import type { StudioPart } from '@trinity-rft/studio-api';
 import { addBuilder } from './builder/routes.js';
 import { createStartedRuns } from './builder/started.js';
 import { actions, routes } from './interface/routes.js';
+import { addPlayground } from './playground/routes.js';
+import { createSpeakers } from './playground/speakers.js';
 import { createProcessReaders } from './processes/readers.js';
 import { addProcesses } from './processes/routes.js';
 
@@ -21,6 +23,7 @@ export function openControl({ command, cwd = '.', env = process.env }: ControlOp
   const root = path.resolve(cwd);
   const trinity = { command, env };
   const readers = createProcessReaders();
+  const speakers = createSpeakers({ env });
   const runs = createStartedRuns(trinity, root);
   return {
     routes,
@@ -28,9 +31,10 @@ export function openControl({ command, cwd = '.', env = process.env }: ControlOp
     add: (api) => {
       addProcesses(api, readers);
       addBuilder(api, { root, trinity, runs });
+      addPlayground(api, speakers);
     },
     close: async () => {
-      await Promise.all([readers.close(), runs.close()]);
+      await Promise.all([readers.close(), runs.close(), speakers.close()]);
     },
   };
 }

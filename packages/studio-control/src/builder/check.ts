@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { checked } from '../interface/builder.js';
 import type { Checked } from '../interface/index.js';
-import { askTrinity, type TrinityCommand } from './command.js';
+import { askTrinity, type TrinityCommand } from '../shared/command.js';
 
 export interface CheckOptions {
   readonly file: string;

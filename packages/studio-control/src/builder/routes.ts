@@ -7,7 +7,7 @@ import { loadExtensions } from '@trinity-rft/launcher/internal';
 import { jobFolder, type Api } from '@trinity-rft/studio-api/internal';
 import { checkBody, nothing, saveBody, startBody } from '../interface/builder.js';
 import { checkConfiguration } from './check.js';
-import type { TrinityCommand } from './command.js';
+import type { TrinityCommand } from '../shared/command.js';
 import {
   digestOf,
   findConfigurations,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { redactText } from '@trinity-rft/core/internal';
 import type { StartedRun } from '../interface/index.js';
-import { environmentOf, type TrinityCommand } from './command.js';
+import { environmentOf, type TrinityCommand } from '../shared/command.js';
 
 export interface StartedRuns {
   /** @param cwd where the command is given */

@@ -1,5 +1,14 @@
 import type { z } from 'zod';
 import type { checked, foundFiles, openedFile, saved, started, template } from './builder.js';
+import type {
+  askProductBody,
+  checkpoint,
+  commitAnswer,
+  message,
+  productAnswer,
+  sayBody,
+  spoken,
+} from './playground.js';
 import type { processes } from './processes.js';
 
 /** Who waits for whom in a run. */
@@ -17,3 +26,18 @@ export type SavedFile = z.infer<typeof saved>;
 export type StartedRun = z.infer<typeof started>;
 /** A configuration to begin with. */
 export type ConfigTemplate = z.infer<typeof template>;
+
+/** A model of a run. */
+export type Checkpoint = z.infer<typeof checkpoint>;
+/** What a model is asked to answer. */
+export type SayRequest = z.infer<typeof sayBody>;
+/** A turn of a conversation. */
+export type Message = z.infer<typeof message>;
+/** A part of an answer, as it comes. */
+export type Spoken = z.infer<typeof spoken>;
+/** A question to a product. */
+export type AskProduct = z.infer<typeof askProductBody>;
+/** What a product says. */
+export type ProductAnswer = z.infer<typeof productAnswer>;
+/** What became training data. */
+export type CommitAnswer = z.infer<typeof commitAnswer>;

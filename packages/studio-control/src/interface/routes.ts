@@ -1,8 +1,9 @@
 /** What this package adds to the interface. All need the key. */
 import type { Actions, Routes } from '@trinity-rft/studio-api/internal';
 import { builderActions, builderRoutes } from './builder.js';
+import { playgroundActions, playgroundRoutes } from './playground.js';
 import { processRoutes } from './processes.js';
 
-export const routes: Routes = { ...processRoutes, ...builderRoutes };
+export const routes: Routes = { ...processRoutes, ...builderRoutes, ...playgroundRoutes };
 
-export const actions: Actions = { ...builderActions };
+export const actions: Actions = { ...builderActions, ...playgroundActions };

@@ -1,0 +1,85 @@
+/** An answer: its text, its tokens with their alternatives, and the prompt that the template made. */
+import { useState } from 'preact/hooks';
+import { texts } from '../../texts.js';
+import type { Answer, Token } from './sources.js';
+
+const { playground: words } = texts;
+
+export function AnswerView({ answer }: { readonly answer: Answer }) {
+  const { text, tokens, waits, problem, prompt, wasCut } = answer;
+  return (
+    <>
+      {waits !== undefined && <p class="faint">{words.waits(waits)}</p>}
+      {problem !== undefined && <p class="problem">{problem}</p>}
+      {tokens.length > 0 ? <Tokens tokens={tokens} /> : text !== '' && <p class="answer">{text}</p>}
+      {wasCut === true && <p class="faint">{words.cut}</p>}
+      {prompt && (
+        <details>
+          <summary>{words.prompt(prompt.tokens)}</summary>
+          <pre class="output" tabIndex={0} aria-label={words.prompt(prompt.tokens)}>
+            {prompt.text}
+          </pre>
+          <p>{words.template}</p>
+          <pre class="output" tabIndex={0} aria-label={words.template}>
+            {prompt.template}
+          </pre>
+        </details>
+      )}
+    </>
+  );
+}
+
+/** Red where the model was unsure. */
+const heatOf = (logprob: number): string => `hsl(${Math.round(120 * Math.exp(logprob))} 70% 45%)`;
+const percent = (logprob: number): string => `${(100 * Math.exp(logprob)).toFixed(1)} %`;
+/** White space that can be seen. */
+const visible = (text: string): string =>
+  text.replaceAll('\n', '⏎').replaceAll('\t', '⇥').replace(/^ | $/g, '␣') || '∅';
+
+function Tokens({ tokens }: { readonly tokens: readonly Token[] }) {
+  const [picked, setPicked] = useState(-1);
+  const token = tokens[picked];
+  return (
+    <>
+      <p class="tokens" aria-label={words.tokens}>
+        {tokens.map(({ text, logprob }, i) => (
+          <button
+            key={i}
+            type="button"
+            class="token sampled"
+            style={{ '--heat': heatOf(logprob) }}
+            title={percent(logprob)}
+            aria-pressed={i === picked}
+            onClick={() => setPicked(i === picked ? -1 : i)}
+          >
+            {text === '' ? '∅' : text}
+          </button>
+        ))}
+      </p>
+      <p class="faint">{words.legend}</p>
+      {token && (
+        <table>
+          <caption>
+            {words.alternatives(picked + 1, visible(token.text), percent(token.logprob))}
+          </caption>
+          <thead>
+            <tr>
+              <th scope="col">{words.token}</th>
+              <th scope="col">{words.probability}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {token.top.map(({ text, logprob }, i) => (
+              <tr key={i}>
+                <th scope="row">
+                  <code>{visible(text)}</code>
+                </th>
+                <td>{percent(logprob)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </>
+  );
+}

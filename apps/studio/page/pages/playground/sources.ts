@@ -1,0 +1,104 @@
+/** What can answer: checkpoints of runs, and a product that learns. */
+import type {
+  Checkpoint,
+  ProductAnswer,
+  SayRequest,
+  Spoken,
+} from '@trinity-rft/studio-control/interface';
+import { act, actionPath, lines } from '../../api.js';
+
+export type Source =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'checkpoint'; readonly run: string; readonly checkpoint: string }
+  | { readonly kind: 'product' };
+
+/** A run, and what of it can answer. */
+export interface Offer {
+  readonly run: string;
+  readonly checkpoints: readonly Checkpoint[];
+}
+
+/** Kept in the memory of the page alone. */
+export interface Product {
+  readonly url: string;
+  readonly apiKey: string;
+}
+
+export interface Token {
+  readonly text: string;
+  readonly logprob: number;
+  readonly top: readonly { readonly text: string; readonly logprob: number }[];
+}
+
+export interface Answer {
+  readonly text: string;
+  readonly tokens: readonly Token[];
+  /** What is waited for. */
+  readonly waits?: string;
+  readonly problem?: string;
+  /** Of the text that the chat template made. */
+  readonly prompt?: { readonly text: string; readonly tokens: number; readonly template: string };
+  /** Of a product, for feedback. */
+  readonly id?: string;
+  readonly isOver: boolean;
+  readonly wasCut?: boolean;
+}
+
+export const nothingYet: Answer = { text: '', tokens: [], isOver: false };
+
+export type Question = Omit<SayRequest, 'checkpoint'>;
+
+/** Calls back with the answer as it grows. Never rejects. */
+export async function askSource(
+  source: Source,
+  question: Question,
+  product: Product,
+  signal: AbortSignal,
+  onAnswer: (change: (before: Answer) => Answer) => void,
+): Promise<void> {
+  try {
+    if (source.kind === 'product') await askProduct(question, product, signal, onAnswer);
+    if (source.kind === 'checkpoint') {
+      const { run, checkpoint } = source;
+      const body = { ...question, checkpoint };
+      for await (const part of lines<Spoken>(actionPath(run, 'say'), body, signal))
+        onAnswer((before) => grown(before, part));
+    }
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    onAnswer((before) => ({ ...before, problem: signal.aborted ? undefined : problem }));
+  }
+  onAnswer((before) => ({ ...before, waits: undefined, isOver: true }));
+}
+
+function grown(before: Answer, part: Spoken): Answer {
+  const rest = { ...before, waits: undefined };
+  switch (part.kind) {
+    case 'wait':
+      return { ...before, waits: part.what };
+    case 'prompt':
+      return { ...rest, prompt: part };
+    case 'text':
+      return { ...rest, text: before.text + part.text };
+    case 'end':
+      return {
+        ...rest,
+        text: part.text,
+        tokens: part.tokens,
+        wasCut: part.stopReason === 'length',
+      };
+    case 'problem':
+      return { ...rest, problem: part.problem };
+  }
+}
+
+async function askProduct(
+  { messages, temperature, maxTokens }: Question,
+  product: Product,
+  signal: AbortSignal,
+  onAnswer: (change: (before: Answer) => Answer) => void,
+): Promise<void> {
+  const body = { ...product, messages, temperature, maxTokens };
+  const answer = await act<ProductAnswer>('playground/ask', body, signal);
+  onAnswer((before) => ({ ...before, ...answer }));
+}

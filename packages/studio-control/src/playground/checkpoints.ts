@@ -1,0 +1,56 @@
+/** Models of a run that can answer. */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { Checkpoint } from '../interface/index.js';
+
+export interface FoundCheckpoint extends Checkpoint {
+  readonly folder: string;
+  /** Of the weights as stored. */
+  readonly bytes: number;
+}
+
+/** The newest first. @param job the folder of the run, of which `folder` may be a stage */
+export async function findCheckpoints(
+  folder: string,
+  job: string,
+): Promise<readonly FoundCheckpoint[]> {
+  const names = await readdir(folder).catch((): string[] => []);
+  const steps = names.flatMap((name) => /^global_step_(\d+)$/.exec(name)?.[1] ?? []).map(Number);
+  const places = steps
+    .toSorted((a, b) => b - a)
+    .map((step) => {
+      const name = `global_step_${step}`;
+      return { name, step, folder: path.join(folder, name) };
+    });
+  const start = await startModel(folder, job);
+  if (start !== undefined) places.push({ name: 'start', step: 0, folder: start });
+  const found = await Promise.all(
+    places.map(async (place) => ({ ...place, bytes: await weightBytes(place.folder) })),
+  );
+  return found.filter(({ bytes }) => bytes > 0);
+}
+
+/** 0: no model with a tokenizer, such as a checkpoint of adapters alone. */
+async function weightBytes(folder: string): Promise<number> {
+  const names = await readdir(folder).catch((): string[] => []);
+  if (!names.includes('config.json') || !names.includes('tokenizer.json')) return 0;
+  const files = names.filter((name) => /^model.*\.safetensors$/.test(name));
+  const sizes = await Promise.all(files.map((name) => stat(path.join(folder, name))));
+  return sizes.reduce((sum, { size }) => sum + size, 0);
+}
+
+/** As the run has recorded it. */
+async function startModel(folder: string, job: string): Promise<string | undefined> {
+  const text = await readFile(path.join(job, 'settings.json'), 'utf8').catch(() => '{}');
+  try {
+    const { stages = [] } = JSON.parse(text) as { stages?: Readonly<Record<string, unknown>>[] };
+    const stage =
+      stages.length === 1
+        ? stages[0]
+        : stages.find((each) => each['stage_name'] === path.basename(folder));
+    const place = stage?.['model.model_path'];
+    return typeof place === 'string' && path.isAbsolute(place) ? place : undefined;
+  } catch {
+    return undefined;
+  }
+}

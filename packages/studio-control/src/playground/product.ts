@@ -1,0 +1,65 @@
+/** A product behind `trinity serve`: its answers, and what people think of them. */
+import { ConfigError } from '@trinity-rft/core';
+import { knowSecret } from '@trinity-rft/core/internal';
+import { createServeClient, type ServeClient } from '@trinity-rft/serve';
+import type { AskProduct, ProductAnswer } from '../interface/index.js';
+
+const answerMs = 120_000;
+const alternatives = 5;
+
+export function productClient({ url, apiKey }: Pick<AskProduct, 'url' | 'apiKey'>): ServeClient {
+  knowSecret(apiKey);
+  return createServeClient({ baseUrl: url, apiKey });
+}
+
+interface Choice {
+  readonly message?: { readonly content?: string | null };
+  readonly logprobs?: {
+    readonly content?: readonly (TokenOf & { readonly top_logprobs?: readonly TokenOf[] })[] | null;
+  } | null;
+}
+interface TokenOf {
+  readonly token: string;
+  readonly logprob: number;
+}
+interface Completion {
+  readonly id?: string;
+  readonly choices?: readonly Choice[];
+  readonly error?: { readonly message?: string };
+}
+
+/** @throws ConfigError with what the server says */
+export async function askProduct(given: AskProduct, signal: AbortSignal): Promise<ProductAnswer> {
+  const { baseURL, apiKey } = productClient(given).openai();
+  const { messages, temperature, maxTokens } = given;
+  const body = {
+    ...{ model: 'any', messages, temperature, max_tokens: maxTokens },
+    ...{ logprobs: true, top_logprobs: alternatives },
+  };
+  const response = await fetch(`${baseURL}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
+  }).catch((cause: unknown) => {
+    throw new ConfigError(
+      `${baseURL} does not answer. Expected the address of a server started with trinity serve.`,
+      { code: 'SERVER_UNREACHABLE', cause },
+    );
+  });
+  const { id, choices, error } = (await response.json().catch(() => ({}))) as Completion;
+  const choice = choices?.[0];
+  if (!response.ok || id === undefined || choice === undefined)
+    throw new ConfigError(
+      `${baseURL} answered with status ${response.status}. ${error?.message ?? ''}`.trim(),
+      { code: 'SERVER_REFUSED' },
+    );
+  const tokens = (choice.logprobs?.content ?? []).map(
+    ({ token, logprob, top_logprobs: top = [] }) => ({
+      text: token,
+      logprob,
+      top: top.map((other) => ({ text: other.token, logprob: other.logprob })),
+    }),
+  );
+  return { id, text: choice.message?.content ?? '', tokens };
+}

@@ -1,0 +1,118 @@
+/** Entry of a process that holds one model and answers with it. It ends with the studio. */
+import {
+  createChatFormat,
+  loadTokenizer,
+  normalizeMessages,
+  type ChatFormat,
+} from '@trinity-rft/chat';
+import { tokenByteTable } from '@trinity-rft/chat/internal';
+import { describeError, type Engine } from '@trinity-rft/core';
+import { createOnnxEngine } from '@trinity-rft/engine-onnx';
+import type { Spoken } from '../interface/index.js';
+import type { FromSpeaker, SpeakerAsk, SpeakerStart, ToSpeaker } from './protocol.js';
+
+interface Model {
+  readonly engine: Engine;
+  readonly format: ChatFormat;
+  readonly template: string;
+}
+
+/** Of each token. */
+const alternatives = 5;
+
+let model: Model | undefined;
+const open = new Map<number, AbortController>();
+const tell = (message: FromSpeaker): void => void process.send?.(message);
+
+async function load({ folder, threads }: SpeakerStart): Promise<void> {
+  const tokenizer = await loadTokenizer(folder);
+  const format = createChatFormat({ tokenizer });
+  const tokenBytes = tokenByteTable(tokenizer);
+  const engine = await createOnnxEngine({ modelPath: folder, threads, tokenBytes });
+  await engine.trainer.publish(0);
+  await engine.sampler.adopt({ kind: 'published' }, 0);
+  const templates = Object.values(tokenizer.chatTemplates);
+  model = { engine, format, template: tokenizer.chatTemplates['default'] ?? templates[0] ?? '' };
+  tell({ kind: 'ready' });
+}
+
+async function say({ id, request }: SpeakerAsk): Promise<void> {
+  const stop = new AbortController();
+  open.set(id, stop);
+  const said = (part: Spoken): void => tell({ kind: 'said', id, part });
+  try {
+    if (model === undefined) throw new Error('The model is not open.');
+    said(await answer(model, request, stop.signal, said));
+  } catch (error) {
+    said({ kind: 'problem', problem: describeError(error) });
+  } finally {
+    open.delete(id);
+  }
+}
+
+async function answer(
+  { engine, format, template }: Model,
+  { messages, temperature, maxTokens, seed }: SpeakerAsk['request'],
+  signal: AbortSignal,
+  said: (part: Spoken) => void,
+): Promise<Spoken> {
+  const text = format.render({ messages: normalizeMessages(messages) });
+  const prompt = format.encode(text);
+  said({ kind: 'prompt', text, tokens: prompt.length, template });
+  const { stopTokenIds } = format;
+  const room = Math.max(1, engine.sampler.maxModelLen - prompt.length);
+  const options = { temperature, seed, stopTokenIds, maxTokens: Math.min(maxTokens, room) };
+  const ids: number[] = [];
+  let shown = '';
+  const [sequence] = await engine.sampler.sample(
+    prompt,
+    { ...options, topLogprobs: alternatives },
+    signal,
+    (_, tokens) => {
+      ids.push(...tokens);
+      const now = format.tokenizer.decode(ids);
+      if (now.endsWith('\uFFFD')) return;
+      said({ kind: 'text', text: now.slice(shown.length) });
+      shown = now;
+    },
+  );
+  if (sequence === undefined) throw new Error('The model has sampled nothing.');
+  const { tokens, logprobs, topLogprobs, stopReason } = sequence;
+  const texts = textsOf(format, tokens);
+  const one = (token: number): string => format.tokenizer.decode([token]);
+  return {
+    kind: 'end',
+    stopReason,
+    text: format.readTurn(tokens, { tools: false, promptIds: prompt }).text,
+    tokens: [...tokens].map((token, i) => ({
+      id: token,
+      text: texts[i] ?? '',
+      logprob: logprobs[i] ?? 0,
+      top: (topLogprobs?.[i] ?? []).map(({ token: other, logprob }) => ({
+        text: one(other),
+        logprob,
+      })),
+    })),
+  };
+}
+
+/** A character of several tokens is told with the last of them. */
+function textsOf({ tokenizer }: ChatFormat, tokens: Int32Array): readonly string[] {
+  let before = 0;
+  return Array.from(tokens, (_, i) => {
+    const all = tokenizer.decode(tokens.subarray(before, i + 1));
+    if (all.endsWith('\uFFFD') && i + 1 < tokens.length) return '';
+    before = i + 1;
+    return all;
+  });
+}
+
+process.on('message', (message: ToSpeaker) => {
+  if (message.kind === 'open')
+    load(message).catch((error: unknown) =>
+      tell({ kind: 'failed', problem: describeError(error) }),
+    );
+  else if (message.kind === 'say') void say(message);
+  else open.get(message.id)?.abort();
+});
+process.on('disconnect', () => process.exit());
