@@ -205,7 +205,7 @@ describe('a step', () => {
     async (targetModules) => {
       const { adapters, weights, targets } = await trainedSteps(config, 3, { targetModules });
       const before = livelyWeights(config);
-      expect(adapters.base).toEqual(before);
+      expect(adapters.base.all()).toEqual(before);
       const changed = parameterSpecs(config).filter(({ offset, size }) =>
         weights.training.flat
           .subarray(offset, offset + size)
@@ -252,6 +252,32 @@ describe('a step', () => {
       counts.push(weights.count);
     }
     expect(counts).toEqual([2, 3, 3, 3]);
+  });
+
+  test('keeps a base of bfloat16 numbers in half the memory and merges in place, to the same bits', async () => {
+    const rounded = livelyWeights(config);
+    const bits = new Uint32Array(rounded.buffer);
+    bits.forEach((value, i) => (bits[i] = value & 0xffff0000));
+    const plan = planAdapters(config, { rank: 3, alpha: 6 });
+    const initial = initialAdapters(adapterTargets(config, plan), 7);
+    const steps = async (sharesBase: boolean) => {
+      const weights = new WeightBuffers(config, rounded.slice());
+      const parts = { config, plan, weights, initial: initial.slice(), threads: 1, sharesBase };
+      const adapters = new Adapters(parts);
+      const trainer = new OnnxTrainer({ config, weights, trainable: adapters, threads: 1 });
+      open.push(trainer, adapters);
+      for (let step = 0; step < 3; step++) {
+        const pass = await trainer.forward(randomBatch(config, [8], step));
+        await trainer.backward(pass, { logprobs: pass.logprobs.map(() => -1) });
+        await trainer.step({ learningRate: 0.01 });
+      }
+      expect(adapters.base.all()).toEqual(rounded);
+      return { merged: weights.training.flat, count: weights.count };
+    };
+    const [packed, plain] = [await steps(false), await steps(true)];
+    expect(packed.merged).toEqual(plain.merged);
+    expect(packed.merged).not.toEqual(rounded);
+    expect([packed.count, plain.count]).toEqual([1, 2]);
   });
 
   test('learns: the log-probability of a sequence rises', async () => {

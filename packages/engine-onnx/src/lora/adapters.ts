@@ -8,11 +8,13 @@ import type { ModelConfig } from '../model/config.js';
 import type { LayerAdapters } from '../model/layer-graphs.js';
 import type { ParameterSpec } from '../model/parameters.js';
 import type { TrainingGraphOptions } from '../model/training-graphs.js';
-import type { Feeds, WeightBuffers, WeightLease } from '../model/weights.js';
+import { parameterSpecs } from '../model/parameters.js';
+import type { Feeds, WeightBuffers } from '../model/weights.js';
 import { createSession } from '../runtime/session.js';
 import { adamW, type AdamWOptions, type OptimizerState } from '../train/adamw.js';
 import { GradientSum, type SummedGradient } from '../train/gradient.js';
 import type { Trainable } from '../train/trainable.js';
+import { packedWeights, plainWeights, type FrozenWeights } from './frozen-weights.js';
 import { adapterGradientGraph, mergeGraph } from './graphs.js';
 import {
   adapterScale,
@@ -25,8 +27,10 @@ import {
 export interface AdaptersOptions {
   readonly config: ModelConfig;
   readonly plan: AdapterPlan;
-  /** Its training set is the base, and is never written to. */
+  /** Its training set is the base. */
   readonly weights: WeightBuffers;
+  /** Others read the base from that set, which is never written to. @default false */
+  readonly sharesBase?: boolean | undefined;
   /** All matrices in the order of `adapterTargets`; becomes the state, and is not copied. */
   readonly initial: Float32Array;
   /** Threads inside one operator. */
@@ -43,16 +47,17 @@ export class Adapters implements Trainable {
   readonly specs: readonly ParameterSpec[];
   readonly feeds: Feeds;
   readonly adapters: LayerAdapters;
+  /** The frozen weights. */
+  readonly base: FrozenWeights;
   /** All matrices; updated in place. */
   readonly flat: Float32Array;
   readonly #config: ModelConfig;
   readonly #targets: readonly AdapterTarget[];
   readonly #weights: WeightBuffers;
-  readonly #base: WeightLease;
   readonly #threads: number;
   #merger: InferenceSession | undefined;
 
-  constructor({ config, plan, weights, initial, threads }: AdaptersOptions) {
+  constructor({ config, plan, weights, initial, threads, sharesBase = false }: AdaptersOptions) {
     this.plan = plan;
     this.flat = initial;
     this.#config = config;
@@ -61,13 +66,8 @@ export class Adapters implements Trainable {
     this.adapters = { targets: this.#targets, scale: adapterScale(plan) };
     this.feeds = Object.fromEntries(this.specs.map((spec) => [spec.name, view(initial, spec)]));
     this.#weights = weights;
-    this.#base = weights.lease();
+    this.base = frozen(weights, sharesBase);
     this.#threads = threads;
-  }
-
-  /** The frozen weights. */
-  get base(): Float32Array {
-    return this.#base.flat;
   }
 
   backwardGraph(options: TrainingGraphOptions): Uint8Array {
@@ -94,11 +94,12 @@ export class Adapters implements Trainable {
       kind: 'train',
     });
     const merger = this.#merger;
-    await this.#weights.replace(async (to) => {
-      to.set(this.#base.flat);
+    await this.#weights.rewrite(async (from, to) => {
+      // A set that is rewritten has the other parameters already.
+      if (to !== from) this.#copyOthers(to);
       for (const { weight, a, b } of this.#targets) {
         const feeds = {
-          weight: view(this.#base.flat, weight),
+          weight: new Tensor('float32', this.base.part(weight), weight.shape),
           a: view(this.flat, a),
           b: view(this.flat, b),
         };
@@ -106,6 +107,13 @@ export class Adapters implements Trainable {
         to.set(merged?.data as Float32Array, weight.offset);
       }
     });
+  }
+
+  /** Parameters that no adapter changes. */
+  #copyOthers(to: Float32Array): void {
+    const adapted = new Set(this.#targets.map(({ weight }) => weight.name));
+    for (const spec of parameterSpecs(this.#config))
+      if (!adapted.has(spec.name)) to.set(this.base.part(spec), spec.offset);
   }
 
   /** Continues from a checkpoint: the matrices, and the merged weights if it has them. */
@@ -119,6 +127,13 @@ export class Adapters implements Trainable {
   async close(): Promise<void> {
     await this.#merger?.release();
   }
+}
+
+/** The training set, packed or kept as it is. */
+function frozen(weights: WeightBuffers, isShared: boolean): FrozenWeights {
+  const { flat } = weights.training;
+  const packed = isShared ? undefined : packedWeights(flat);
+  return packed ?? plainWeights(weights.lease().flat);
 }
 
 /** The tensor of a parameter, as a view of the flat array. */

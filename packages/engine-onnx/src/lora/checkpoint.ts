@@ -3,7 +3,6 @@
  * as PEFT reads them, and their moments. The model folder is complete, with the adapters merged in,
  * or has no weights: then the model below is needed to read it, which the adapters name.
  */
-import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
@@ -17,6 +16,7 @@ import { adapterFolder, hasWeights } from '../storage/weight-files.js';
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs } from '../model/parameters.js';
 import type { OptimizerState } from '../train/adamw.js';
+import { bytesOf, type FrozenWeights } from './frozen-weights.js';
 import { loadAdapters, saveAdapters, type AdapterState } from './peft-folder.js';
 import { adapterSpecs, adapterTargets, type AdapterPlan, type AdapterTarget } from './plan.js';
 
@@ -43,17 +43,13 @@ export interface SaveAdapterCheckpointOptions extends AdapterState {
 
 /** The frozen model of a run. */
 export interface FrozenModel {
-  readonly base: Float32Array;
-  /** {@link digestOf} it. */
+  readonly base: FrozenWeights;
+  /** `digestOf` it. */
   readonly baseDigest: () => string;
 }
 
 /** Of a digest of the frozen model, without whose weights an adapter means nothing. */
 const baseFile = 'base_model.json';
-
-export function digestOf(weights: Float32Array): string {
-  return createHash('sha256').update(bytes(weights)).digest('hex');
-}
 
 /** Equal state gives equal bytes. */
 export async function saveAdapterCheckpoint(
@@ -135,14 +131,14 @@ function assertSameBase(parts: {
   readonly config: ModelConfig;
   readonly targets: readonly AdapterTarget[];
   readonly weights: Float32Array;
-  readonly base: Float32Array;
+  readonly base: FrozenWeights;
 }): void {
   const { directory, config, targets, weights, base } = parts;
   const adapted = new Set(targets.map(({ weight }) => weight.name));
   const other = parameterSpecs(config).find(
-    ({ name, offset, size }) =>
-      !adapted.has(name) &&
-      !equal(weights.subarray(offset, offset + size), base.subarray(offset, offset + size)),
+    (spec) =>
+      !adapted.has(spec.name) &&
+      !equal(weights.subarray(spec.offset, spec.offset + spec.size), base.part(spec)),
   );
   if (!other) return;
   throw mismatch(
@@ -152,10 +148,7 @@ function assertSameBase(parts: {
 }
 
 const equal = (a: Float32Array, b: Float32Array): boolean =>
-  Buffer.compare(bytes(a), bytes(b)) === 0;
-
-const bytes = (array: Float32Array): Uint8Array =>
-  new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+  Buffer.compare(bytesOf(a), bytesOf(b)) === 0;
 
 function mismatch(message: string): CheckpointError {
   return new CheckpointError(message, { code: 'CHECKPOINT_OTHER_ADAPTERS' });

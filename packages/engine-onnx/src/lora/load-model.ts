@@ -52,10 +52,11 @@ async function loadMergedWeights(
 ): Promise<Float32Array> {
   if (!(await holdsAdapterOnly(directory))) return loadWeights(directory, config);
   if (frozen) await assertBase(directory, frozen);
-  const base = frozen?.base ?? (await loadMergedWeights(await modelBelow(directory), config));
+  const base = frozen?.base.all() ?? (await loadMergedWeights(await modelBelow(directory), config));
   const weights = new WeightBuffers(config, base);
   const lora = { path: join(directory, adapterFolder) };
-  const adapters = await openAdapters({ config, weights, lora, threads: 1 });
+  const sharesBase = frozen?.base.isShared;
+  const adapters = await openAdapters({ config, weights, lora, threads: 1, sharesBase });
   await adapters.close();
   return weights.training.flat;
 }

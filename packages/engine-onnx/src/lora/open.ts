@@ -12,6 +12,8 @@ export interface OpenAdaptersOptions {
   readonly weights: WeightBuffers;
   readonly lora: LoraOptions;
   readonly threads: number;
+  /** See `AdaptersOptions`. */
+  readonly sharesBase?: boolean | undefined;
 }
 
 /**
@@ -24,10 +26,11 @@ export async function openAdapters({
   weights,
   lora,
   threads,
+  sharesBase,
 }: OpenAdaptersOptions): Promise<Adapters> {
   const { plan, flat } =
     'path' in lora ? await loadAdapters(lora.path, config) : newAdapters(config, lora);
-  const adapters = new Adapters({ config, plan, weights, initial: flat, threads });
+  const adapters = new Adapters({ config, plan, weights, initial: flat, threads, sharesBase });
   if ('path' in lora) await adapters.merge();
   return adapters;
 }

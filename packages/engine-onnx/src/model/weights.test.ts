@@ -95,3 +95,22 @@ test('new matrices have the wanted spread, norms are 1 and biases 0', () => {
   expect(spread('model.norm.weight')).toBe(1);
   expect(spread('model.layers.0.self_attn.q_proj.bias')).toBe(0);
 });
+
+test('weights are rewritten in place unless somebody uses them, who waits until they are whole', async () => {
+  const weights = fresh();
+  const { flat } = weights.training;
+  const gate = Promise.withResolvers<void>();
+  const rewriting = weights.rewrite(async (from, to) => {
+    expect(to).toBe(from);
+    to.fill(1);
+    await gate.promise;
+    to.fill(2);
+  });
+  const leased = weights.settled().then(() => weights.lease());
+  gate.resolve();
+  await rewriting;
+  const lease = await leased;
+  expect(lease.flat).toBe(flat);
+  await weights.rewrite(async (_, to) => void to.fill(3));
+  expect([lease.flat[0], weights.training.flat[0]]).toEqual([2, 3]);
+});

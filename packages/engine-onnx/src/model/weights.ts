@@ -39,6 +39,7 @@ export class WeightBuffers {
   #training: WeightSet;
   #published: { readonly set: WeightSet; readonly lease: WeightLease } | undefined;
   #reference: WeightSet | undefined;
+  #rewriting: Promise<void> | undefined;
 
   /**
    * @param initial becomes the training set; it is not copied.
@@ -142,6 +143,27 @@ export class WeightBuffers {
     const old = this.#training;
     this.#training = set;
     if (!this.#leases.has(old)) this.#recycle(old);
+  }
+
+  /**
+   * As {@link update}, in several turns of the thread. Leases on the current training set are taken after
+   * {@link settled}.
+   */
+  async rewrite(write: (from: Float32Array, to: Float32Array) => Promise<void>): Promise<void> {
+    const from = this.#training;
+    const to = this.#leases.has(from) ? this.#take() : from;
+    this.#rewriting = write(from.flat, to.flat);
+    try {
+      await this.#rewriting;
+      this.#training = to;
+    } finally {
+      this.#rewriting = undefined;
+    }
+  }
+
+  /** Once no {@link rewrite} is under way. */
+  async settled(): Promise<void> {
+    while (this.#rewriting) await this.#rewriting.catch(() => undefined);
   }
 
   /** Sets in memory: the training set, leased ones and free ones, without the reference. */

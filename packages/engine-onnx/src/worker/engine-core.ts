@@ -79,7 +79,7 @@ export class EngineCore {
       : await loadModel(options.modelPath);
     checkMaxModelLen(options, files.config);
     const buffers = new WeightBuffers(files.config, weights);
-    // The weights that adapters are added to are never written to.
+    // Adapters leave the weights alone that they share with a reference.
     if (options.reference) buffers.setReference(options.lora ? weights : weights.slice());
     const state = await openTrainingState(options, files, buffers);
     return new EngineCore(options, files, buffers, state);

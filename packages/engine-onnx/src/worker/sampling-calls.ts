@@ -72,19 +72,24 @@ export class SamplingCalls {
   async sample(call: SampleCall, context: CallContext): Promise<PackedSequences> {
     const plan = planSample(call.prompt, call.options, this.#limits, call.firstChoice);
     const report = (...drawn: DrawnToken): void => context.progress(drawn);
-    const ticket = this.#sampler().submit(plan, call.reportTokens ? report : undefined);
+    const sampler = await this.#sampler();
+    const ticket = sampler.submit(plan, call.reportTokens ? report : undefined);
     return packSequences(await resultOf(ticket, context));
   }
 
   async score(row: TokenRow, context: CallContext): Promise<Float32Array> {
     checkScore(row, this.#parts.config, this.#limits);
-    const weights = await this.#sampler().borrow();
+    const sampler = await this.#sampler();
+    const weights = await sampler.borrow();
     return resultOf(this.#scorer.submit(row, weights), context);
   }
 
   async adopt({ source, version, copyTo }: AdoptCall): Promise<void> {
-    const sampler = this.#sampler();
-    if (source.kind !== 'initial') return sampler.adopt(this.#weightsOf(source, version, copyTo));
+    if (source.kind !== 'initial') {
+      const take = this.#weightsOf(source, version, copyTo);
+      return (await this.#sampler()).adopt(take);
+    }
+    const sampler = await this.#sampler();
     const weights = await sampler.borrow();
     sendWeights(copyTo, () => weights);
     weights.release();
@@ -135,8 +140,9 @@ export class SamplingCalls {
   }
 
   /** Starts with the training weights of the moment when it is first needed, as version -1. */
-  #sampler(): SampleScheduler {
+  async #sampler(): Promise<SampleScheduler> {
     const { weights, options, threads, turn } = this.#parts;
+    if (!this.#scheduler) await weights.settled();
     this.#scheduler ??= new SampleScheduler(
       this.#kernels,
       { ...weights.lease(), version: -1 },

@@ -5,7 +5,8 @@
 import { saveCheckpoint } from '../storage/checkpoint.js';
 import type { ModelFiles } from '../storage/model-folder.js';
 import { loadOptimizer } from '../storage/optimizer.js';
-import { digestOf, loadAdapterCheckpoint, saveAdapterCheckpoint } from '../lora/checkpoint.js';
+import { loadAdapterCheckpoint, saveAdapterCheckpoint } from '../lora/checkpoint.js';
+import { digestOf } from '../lora/frozen-weights.js';
 import { loadMergedWeightsOf } from '../lora/load-model.js';
 import { openAdapters } from '../lora/open.js';
 import { parameterSpecs } from '../model/parameters.js';
@@ -63,14 +64,15 @@ function fullState(files: ModelFiles, weights: WeightBuffers): TrainingState {
 }
 
 async function adapterState(
-  { modelPath, lora, threads }: WorkerOptions & Required<Pick<WorkerOptions, 'lora'>>,
+  { modelPath, lora, threads, reference }: WorkerOptions & Required<Pick<WorkerOptions, 'lora'>>,
   files: ModelFiles,
   weights: WeightBuffers,
 ): Promise<TrainingState> {
   const { config } = files;
-  const adapters = await openAdapters({ config, weights, lora, threads });
+  const sharesBase = reference;
+  const adapters = await openAdapters({ config, weights, lora, threads, sharesBase });
   const { plan, flat, base } = adapters;
-  const baseDigest = once(() => digestOf(base));
+  const baseDigest = once(() => digestOf(base, parameterSpecs(config)));
   return {
     trainable: adapters,
     save: (directory, { optimizer, merged }) =>

@@ -1,0 +1,53 @@
+/** The weights below adapters, which never change. */
+import { createHash } from 'node:crypto';
+
+/** A range of the flat array of all parameters. */
+interface Range {
+  readonly offset: number;
+  readonly size: number;
+}
+
+export interface FrozenWeights {
+  /** Others may hold the array of {@link all}: it must not be written to. */
+  readonly isShared: boolean;
+  part(range: Range): Float32Array;
+  all(): Float32Array;
+}
+
+/** In half the memory, if all numbers are in bfloat16, as those of most public models are. */
+export function packedWeights(flat: Float32Array): FrozenWeights | undefined {
+  const halves = upperHalves(flat);
+  if (!halves) return undefined;
+  const part = ({ offset, size }: Range): Float32Array => {
+    const bits = new Uint32Array(size);
+    for (let i = 0; i < size; i++) bits[i] = halves[offset + i]! << 16;
+    return new Float32Array(bits.buffer);
+  };
+  return { isShared: false, part, all: () => part({ offset: 0, size: halves.length }) };
+}
+
+/** @param flat is not copied */
+export const plainWeights = (flat: Float32Array): FrozenWeights => ({
+  isShared: true,
+  part: ({ offset, size }) => flat.subarray(offset, offset + size),
+  all: () => flat,
+});
+
+/** SHA-256 of the numbers as float32. */
+export function digestOf(weights: FrozenWeights, ranges: readonly Range[]): string {
+  const hash = createHash('sha256');
+  for (const range of ranges) hash.update(bytesOf(weights.part(range)));
+  return hash.digest('hex');
+}
+
+export const bytesOf = (array: Float32Array): Uint8Array =>
+  new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+
+/** Undefined where a lower half of a float32 is not 0. */
+function upperHalves(flat: Float32Array): Uint16Array | undefined {
+  const bits = new Uint32Array(flat.buffer, flat.byteOffset, flat.length);
+  for (let i = 0; i < bits.length; i++) if ((bits[i]! & 0xffff) !== 0) return undefined;
+  const halves = new Uint16Array(bits.length);
+  for (let i = 0; i < bits.length; i++) halves[i] = bits[i]! >>> 16;
+  return halves;
+}
