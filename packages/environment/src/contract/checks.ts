@@ -26,15 +26,19 @@ const startsOf = ({ rows }: Subject, count = rows.length): readonly EpisodeStart
 
 const equalEpisodes: Check = async (subject) => {
   for (const [at, start] of startsOf(subject, 3).entries()) {
-    const [a, b] = await Promise.all([
-      transcriptOf(subject, start, solverOf(subject, start)),
-      transcriptOf(subject, start, solverOf(subject, start)),
-    ]);
-    if (!isDeepStrictEqual(a, b))
-      return { failed: `two episodes of task ${at} with one seed differ: ${differing(a, b)}` };
+    const policies = [() => solverOf(subject, start), () => says('', nonsense)];
+    for (const policy of policies) {
+      const play = () => transcriptOf(subject, start, policy());
+      const [a, b] = await Promise.all([play(), play()]);
+      if (!isDeepStrictEqual(a, b))
+        return { failed: `two episodes of task ${at} with one seed differ: ${differing(a, b)}` };
+    }
   }
   return {};
 };
+
+/** Words that no environment is likely to know. */
+const nonsense = 'qzx 7 frobnicate';
 
 function differing(a: object, b: object): string {
   const [left, right] = [JSON.stringify(a), JSON.stringify(b)];
@@ -42,9 +46,6 @@ function differing(a: object, b: object): string {
   const from = Math.max(0, at - 40);
   return `${left.slice(from, at + 40)} and ${right.slice(from, at + 40)}`;
 }
-
-/** Words that no environment is likely to know. */
-const nonsense = 'qzx 7 frobnicate';
 
 const refusalsChangeNothing: Check = async (subject) => {
   let refusals = 0;

@@ -83,6 +83,10 @@ const after = (change: (result: StepResult) => object): Change => {
 it.each<[RegExp, EnvironmentDefinition]>([
   [/^equal starts .* differ/, define((world) => ({ ...world, observation: `${count++}` }))],
   [
+    /^equal starts .* differ/,
+    define(after(({ reward = 0 }) => ({ reward: reward > 0 ? reward : Math.random() / 2 }))),
+  ],
+  [
     /^a refused action .* is another after/,
     define((world) => ({ ...world, stateKey: () => String(count++) })),
   ],

@@ -217,6 +217,20 @@ it('drops a run whose action always breaks the environment, by a name of its own
   );
 });
 
+it('gives up an action early where the environment answers others meanwhile', async () => {
+  const { outcomes, runtime, keys } = play([task(0, 1), task(1, 60)], async ({ clock }, id) => {
+    if (id === 0) throw gone({ step: 2, action: 77 });
+    await clock.sleep(300);
+    return false;
+  });
+  await runtime.clock.advance(120_000);
+  expect(kinds(await outcomes).filter((kind) => kind !== 'ok')).toEqual(['environment_crashed']);
+  expect(keys).toHaveLength(4 + 60);
+  expect(runtime.logger.lines.flatMap(({ fields }) => fields['attempt'] ?? [])).toEqual([
+    1, 2, 3, 4,
+  ]);
+});
+
 it('does not wait for an environment that only two actions break, of all runs', async () => {
   const { outcomes, runtime, pauses } = play([task(0, 1), task(1, 1), task(2, 1)], (_, id) => {
     if (id > 0) throw gone({ step: 1, action: id });

@@ -65,6 +65,8 @@ export interface EnvironmentCircuit {
   enter(task: Task, signal: AbortSignal): Promise<Admission>;
   /** Attempts wait now. */
   isPaused(): boolean;
+  /** How many attempts it has answered up to now. */
+  answers(): number;
 }
 
 /** One circuit for each environment; all tasks of a process share them. */
@@ -115,6 +117,7 @@ class Circuit implements EnvironmentCircuit {
   /** Tasks during which no run was answered, of no task. */
   readonly #alone = new Set<Task>();
   #inRow = 0;
+  #answers = 0;
   #lastError: EnvironmentError | undefined;
   #pause: Pause | undefined;
   #changed = Promise.withResolvers<void>();
@@ -145,6 +148,10 @@ class Circuit implements EnvironmentCircuit {
 
   isPaused(): boolean {
     return this.#pause !== undefined;
+  }
+
+  answers(): number {
+    return this.#answers;
   }
 
   #settings(): EnvironmentFailures {
@@ -198,6 +205,7 @@ class Circuit implements EnvironmentCircuit {
   }
 
   #answered(): void {
+    this.#answers++;
     this.#alone.clear();
     this.#inRow = 0;
     this.#tasks.clear();

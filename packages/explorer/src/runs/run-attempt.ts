@@ -229,7 +229,8 @@ function applyFailureReward(
   try {
     const runs = finish(attempt, { reward }, { runtime }, error);
     const consequence = `gets the failure reward ${reward}`;
-    reportFailure(attempt, { error, consequence, logger: runtime.logger });
+    const tries = attempt.attempt + 1;
+    reportFailure(attempt, { error, consequence, tries, logger: runtime.logger });
     return { status: 'ok', runs };
   } catch {
     // It failed before it called the model: there is no call to reward.
@@ -298,19 +299,21 @@ interface FailureReport {
   readonly error: Error;
   /** What follows from the failure. @default nothing: the run has failed */
   readonly consequence?: string;
+  /** Attempts up to now. */
+  readonly tries: number;
   readonly logger: Logger;
 }
 
 export function reportFailure(
   failed: Attempt,
-  { error, consequence, logger }: FailureReport,
+  { error, consequence, tries, logger }: FailureReport,
 ): void {
-  const { task, attempt } = failed;
+  const { task } = failed;
   const then = consequence === undefined ? '' : ` and ${consequence}`;
   logger.warn(`Run ${runName(failed)} failed${then}: ${describeError(error)}`, {
     taskset: task.index.taskset,
     row: task.index.row,
-    attempt: attempt + 1,
+    attempt: tries,
   });
 }
 

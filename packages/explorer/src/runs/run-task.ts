@@ -140,13 +140,14 @@ class Retries {
     this.#times.push(...timesOf(result));
     if (result.status === 'ok') return this.#end(result.runs);
     const { error, seconds } = result;
-    if (error instanceof EnvironmentError) this.#breakages.add(error);
-    const attempt = this.next();
+    if (error instanceof EnvironmentError)
+      this.#breakages.add(error, circuitOf(this.task, this.options)?.answers() ?? 0);
+    const tries = this.#failures + this.#environmentFailures + 1;
     const retry = this.#mayRetry(result);
     const kind = retry ? result.kind : this.#endOf(result.kind);
     const { logger } = this.options.runtime;
     const consequence = retry ? 'will be retried' : this.#consequenceOf(kind);
-    if (kind !== 'cancelled') reportFailure(attempt, { error, consequence, logger });
+    if (kind !== 'cancelled') reportFailure(this.next(), { error, consequence, tries, logger });
     if (result.kind === 'environment_failed') this.#environmentFailures++;
     else if (retry) this.#failures++;
     if (retry) return this.#backOff(kind);
@@ -159,8 +160,11 @@ class Retries {
 
   /** `environment_crashed`: not an environment that is down, but an action that it does not bear. */
   #endOf(kind: FailureKind): FailureKind {
-    const isSame = kind === 'environment_failed' && this.#breakages.inRow() >= leastBreakages;
-    return isSame ? 'environment_crashed' : kind;
+    return kind === 'environment_failed' && this.#isSame() ? 'environment_crashed' : kind;
+  }
+
+  #isSame(): boolean {
+    return this.#breakages.inRow() >= leastBreakages;
   }
 
   #consequenceOf(kind: FailureKind): string | undefined {
@@ -173,9 +177,14 @@ class Retries {
     const { maxRetryTimes } = settings.environmentFailures ?? defaultEnvironmentFailures;
     const mayRetry =
       kind === 'environment_failed'
-        ? this.#isPaused() || this.#environmentFailures < maxRetryTimes
+        ? this.#isPaused() || (this.#environmentFailures < maxRetryTimes && !this.#isToBlame())
         : this.#failures < settings.maxRetryTimes;
     return mayRetry && !end.signal.aborted && isWorthRetrying(error);
+  }
+
+  /** Its action breaks an environment that answers others. */
+  #isToBlame(): boolean {
+    return this.#isSame() && this.#breakages.answeredOthers();
   }
 
   /** It fails for others too, so this run has to wait like them. */

@@ -60,5 +60,12 @@ export function numberOf(option: string, text: string): number {
   throw invalid(`${option} is "${text}". Expected a number of 0 or more.`);
 }
 
+/** An integer of at least 1. @throws ConfigError */
+export function countOf(option: string, text: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw invalid(`${option} is "${text}". Expected an integer of at least 1.`);
+}
+
 const invalid = (message: string): ConfigError =>
   new ConfigError(message, { code: 'ARGUMENT_INVALID' });

@@ -5,7 +5,7 @@ import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { untilInterrupted } from '../../shared/interrupt.js';
 import { pluginsOf, portOf } from '../../shared/options.js';
-import { numberOf, withWorld, worldOf, type WorldArguments } from './options.js';
+import { countOf, numberOf, withWorld, worldOf, type WorldArguments } from './options.js';
 
 interface ServeArguments extends WorldArguments {
   readonly host: string;
@@ -27,14 +27,16 @@ export const addServe: AddCommand = (env, { exitWith, write }) =>
     .option('--seed <number>', 'another seed makes up other tasks', '0')
     .action(
       exitWith(async (name: string, given: ServeArguments) => {
+        const { args, timeoutMs } = worldOf(name, given);
         const server = await serveEnvironment({
           definition: await definitionOf(name, given),
-          args: worldOf(name, given).args,
+          args,
+          timeoutMs,
           host: given.host,
           port: portOf(given.port),
           apiKey: keyOf(given),
-          maxConcurrentEnvs: numberOf('--max', given.max),
-          tasks: numberOf('--tasks', given.tasks),
+          maxConcurrentEnvs: countOf('--max', given.max),
+          tasks: countOf('--tasks', given.tasks),
           seed: numberOf('--seed', given.seed),
         });
         try {

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { ConfigError } from '@trinity-rft/core';
 import type { AddCommand, Write } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
-import { numberOf, splitOf, withTasks, worldOf, type TaskArguments } from './options.js';
+import { countOf, numberOf, splitOf, withTasks, worldOf, type TaskArguments } from './options.js';
 
 interface CountArguments extends TaskArguments {
   readonly count: string;
@@ -20,7 +20,7 @@ export const addTasks: AddCommand = (env, { exitWith, write }) =>
         const { openWorld } = await import('@trinity-rft/launcher');
         const world = await openWorld(worldOf(name, given));
         try {
-          const rows = world.tasks(splitOf(given), countOf(given), seedOf(given));
+          const rows = world.tasks(splitOf(given), countOf('--count', given.count), seedOf(given));
           await writeLines(rows, given.out, write);
           return exitCodes.done;
         } finally {
@@ -39,7 +39,11 @@ export const addSolve: AddCommand = (env, { exitWith, write }) =>
         const { solveTasks } = await import('@trinity-rft/launcher');
         const lines: { readonly messages: unknown; readonly tools: unknown }[] = [];
         let [reward, steps] = [0, 0];
-        const tasks = { split: splitOf(given), count: countOf(given), seed: seedOf(given) };
+        const tasks = {
+          split: splitOf(given),
+          count: countOf('--count', given.count),
+          seed: seedOf(given),
+        };
         for await (const each of solveTasks({ ...worldOf(name, given), ...tasks })) {
           lines.push({ messages: each.messages, tools: each.tools });
           reward += each.reward;
@@ -68,12 +72,3 @@ async function writeLines(
 }
 
 const seedOf = ({ seed }: CountArguments): number => numberOf('--seed', seed);
-
-/** @throws ConfigError */
-function countOf({ count }: CountArguments): number {
-  const value = numberOf('--count', count);
-  if (Number.isInteger(value) && value > 0) return value;
-  throw new ConfigError(`--count is "${count}". Expected an integer of at least 1.`, {
-    code: 'ARGUMENT_INVALID',
-  });
-}

@@ -2,7 +2,7 @@
 import type { EnvironmentCheck } from '@trinity-rft/environment';
 import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
-import { numberOf, withWorld, worldOf, type WorldArguments } from './options.js';
+import { countOf, withWorld, worldOf, type WorldArguments } from './options.js';
 
 interface TestArguments extends WorldArguments {
   readonly atOnce: string;
@@ -19,7 +19,7 @@ export const addTest: AddCommand = (env, { exitWith, write }) =>
         const world = worldOf(name, given);
         const definition = await findEnvironment(world);
         const onCheck = (check: EnvironmentCheck): void => write(lineOf(check));
-        const episodesAtOnce = numberOf('--at-once', given.atOnce);
+        const episodesAtOnce = countOf('--at-once', given.atOnce);
         const checks = await checkEnvironment(definition, { ...world, episodesAtOnce, onCheck });
         const failed = checks.filter(({ outcome }) => outcome === 'failed').length;
         write(

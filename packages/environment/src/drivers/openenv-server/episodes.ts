@@ -1,8 +1,9 @@
 /** The episodes of one connection, one after the other. */
-import type { RawTask } from '@trinity-rft/core';
+import { EnvironmentError, type RawTask } from '@trinity-rft/core';
 import { deriveSeed } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 import type { Action, Environment, Episode, StepResult } from '../../seam/types.js';
+import { within, type Patience } from '../../waiting/within.js';
 import type { Tasks } from './tasks.js';
 
 export type Reply =
@@ -44,12 +45,10 @@ interface Current {
   isOver: boolean;
 }
 
-export function createSession(
-  environment: Environment,
-  tasks: Tasks,
-  signal: AbortSignal,
-): Session {
+export function createSession(environment: Environment, tasks: Tasks, patience: Patience): Session {
   let current: Current | undefined;
+  const inTime = <T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+    within(patience, () => tooLate(what, patience.ms), work);
 
   const end = async (): Promise<void> => {
     await current?.episode.close();
@@ -61,7 +60,7 @@ export function createSession(
     if (!read.success) return invalid(read.error);
     await end();
     const { row, facts, seed } = startOf(read.data, tasks);
-    const episode = await environment.reset({ row, seed }, signal);
+    const episode = await inTime('reset', (signal) => environment.reset({ row, seed }, signal));
     current = { episode, facts, steps: 0, isOver: false };
     const metadata = { ...facts, instructions: episode.instructions ?? null };
     return observed({ message: episode.observation, metadata }, null, false);
@@ -75,7 +74,10 @@ export function createSession(
     current.steps++;
     if ('type' in read.data && read.data.type === 'list_tools') return listed(current.episode);
     const action = actionOf(read.data);
-    const result = await current.episode.step(action, signal);
+    const { episode } = current;
+    // Whatever is thrown ends the episode: nobody knows what it has done.
+    current.isOver = true;
+    const result = await inTime('step', (signal) => episode.step(action, signal));
     current.isOver = result.done;
     return action.type === 'tool' ? toolReply(action.name, result, current) : textReply(result);
   }
@@ -87,6 +89,11 @@ export function createSession(
 
   return { reset, step, state, close: end };
 }
+
+const tooLate = (what: string, ms: number): EnvironmentError =>
+  new EnvironmentError(`The environment did not answer "${what}" within ${ms / 1000} s.`, {
+    code: 'ENVIRONMENT_TIMEOUT',
+  });
 
 interface Start {
   readonly row: RawTask;

@@ -28,6 +28,8 @@ export interface EnvironmentServerOptions {
   readonly tasks?: number;
   /** Of the tasks. @default 0 */
   readonly seed?: number;
+  /** How long a reset and a step may take, in milliseconds; the episode has failed then. @default 60_000 */
+  readonly timeoutMs?: number;
   /** @default silent */
   readonly logger?: Logger;
 }
@@ -123,7 +125,10 @@ async function answer(
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(sent));
 }
 
-interface SocketOptions extends Pick<EnvironmentServerOptions, 'apiKey' | 'maxConcurrentEnvs'> {
+interface SocketOptions extends Pick<
+  EnvironmentServerOptions,
+  'apiKey' | 'maxConcurrentEnvs' | 'timeoutMs'
+> {
   readonly environment: Environment;
   readonly tasks: Tasks;
   readonly signal: AbortSignal;
@@ -134,6 +139,7 @@ async function acceptSockets(
   options: SocketOptions,
 ): Promise<{ close(): Promise<void> }> {
   const { apiKey, maxConcurrentEnvs = 256, environment, tasks, signal } = options;
+  const patience = { ms: options.timeoutMs ?? 60_000, signal };
   // Every run loads this package, and few serve.
   const { WebSocketServer } = await import('ws');
   const acceptor = new WebSocketServer({ noServer: true, maxPayload });
@@ -149,7 +155,7 @@ async function acceptSockets(
 
   function accept(socket: WebSocket): void {
     if (sessions.size >= maxConcurrentEnvs) return refuse(socket, sessions.size, maxConcurrentEnvs);
-    const session = createSession(environment, tasks, signal);
+    const session = createSession(environment, tasks, patience);
     sessions.set(socket, Promise.resolve());
     socket.on('message', (data: Buffer) => {
       const before = sessions.get(socket) ?? Promise.resolve();

@@ -112,6 +112,25 @@ describe('against our own server', () => {
     await expect(step).rejects.toMatchObject({ code: 'ENVIRONMENT_CLOSED' });
   });
 
+  it('ends an episode that does not answer in time', async () => {
+    const silent: EnvironmentDefinition = {
+      ...corridor,
+      open: async (args, opened) => {
+        const environment = await corridor.open(args, opened);
+        const reset: Environment['reset'] = async (start, within) => ({
+          ...(await environment.reset(start, within)),
+          step: () => new Promise(() => undefined),
+        });
+        return { ...environment, reset };
+      },
+    };
+    const server = await serveEnvironment({ definition: silent, timeoutMs: 50 });
+    closing.push(() => server.close());
+    const episode = await begin(await client(server.url), { index: 2 });
+    await expect(episode.step(text('right'), signal)).rejects.toThrow(/"step" within 0.05 s/);
+    await expect(episode.step(text('right'), signal)).rejects.toThrow();
+  });
+
   it('asks for a key where others can reach the server, and refuses without it', async () => {
     await expect(serveEnvironment({ definition: corridor, host: '0.0.0.0' })).rejects.toThrow(
       /key/,
