@@ -57,10 +57,31 @@ export class LayerwiseGradients {
     const { config, adapters } = this.#options;
     const { ids } = batch.arrays;
     const states = [embedded(config, batch)];
-    for (let layer = 0; layer < config.layers; layer++)
-      states.push((await this.#layer(layer, { ...batch.feeds, x: states[layer] }))['y'] as Tensor);
-    const head = await this.#head(sum, batch, states.pop() as Tensor);
-    let { gradient } = head;
+    await this.#phase(async () => {
+      for (let layer = 0; layer < config.layers; layer++) {
+        const { y } = await this.#layer(layer, { ...batch.feeds, x: states[layer] });
+        states.push(y as Tensor);
+      }
+    });
+    const head = await this.#phase(() => this.#head(sum, batch, states.pop() as Tensor));
+    const gradient = await this.#phase(() => this.#layers(sum, batch, states, head.gradient));
+    if (!adapters) sum.putLookups(scaled(gradient.data as Float32Array, config), ids);
+    sum.endBatch();
+    return head.logprobs;
+  }
+
+  /**
+   * The gradients of all layers are added; returns dL/d(states before the first one).
+   * @param states before each layer; used up
+   */
+  async #layers(
+    sum: GradientSum,
+    batch: LayerwiseBatch,
+    states: Tensor[],
+    last: Tensor,
+  ): Promise<Tensor> {
+    const { config } = this.#options;
+    let gradient = last;
     for (let layer = config.layers - 1; layer >= 0; layer--) {
       const inputs = { ...batch.feeds, x: states.pop(), grad_y: gradient };
       const { grad_x: dx, ...found } = await this.#layer(layer, inputs, 'gradient');
@@ -68,9 +89,16 @@ export class LayerwiseGradients {
         sum.put(this.#named(layer, name.slice('grad.'.length)), data as Float32Array);
       gradient = dx as Tensor;
     }
-    if (!adapters) sum.putLookups(scaled(gradient.data as Float32Array, config), ids);
-    sum.endBatch();
-    return head.logprobs;
+    return gradient;
+  }
+
+  /** Sessions hold what their runs needed, so those of one phase are freed before the next. */
+  async #phase<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } finally {
+      await this.close();
+    }
   }
 
   /** Frees the sessions. */
