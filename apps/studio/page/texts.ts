@@ -376,7 +376,7 @@ export const texts = {
       'What the processes of the run do now, as "trinity status" and "trinity why" say it. An arrow leads from one that waits to what it waits for.',
     choose: 'Choose a run on the page Runs first.',
     picture: 'Who waits for whom; the text below says the same',
-    why: 'Why it does not get on',
+    why: 'Who waits, and why',
     table: 'Processes',
     columns: ['Part', 'Process', 'State', 'Weights', 'Waits for', 'Works on'],
     exploreStep: (step: number) => `explore step ${step}`,
@@ -454,7 +454,7 @@ export const texts = {
   },
   playground: {
     about:
-      'Ask checkpoints of runs the same, side by side. A model is loaded when it is asked for, and given back after five minutes without a question. Choose runs on the page Runs to see theirs only.',
+      'Ask checkpoints of runs the same, side by side. A model is loaded when it is asked for, and given back after five minutes without a question. Those of the chosen runs come first.',
     pane: (at: number) => `Model ${at}`,
     nobody: 'nobody',
     aProduct: 'a product behind trinity serve',

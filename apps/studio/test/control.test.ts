@@ -119,8 +119,8 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
 
   it('checks, saves, starts, stops and resumes what is edited', { timeout }, async () => {
     const look = await open('builder');
-    await look.says('select', 'job.yaml');
-    await look.page.select('select', 'job.yaml');
+    await look.says('main select', 'job.yaml');
+    await look.page.select('main select', 'job.yaml');
     await look.says('.verdict', 'No errors, 0 warnings.');
     await look.says('pre.output', 'Run: mode both, grpo');
     const started = 'section[aria-label="Started here"] summary';
@@ -176,6 +176,12 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     );
     await look.says('.findings', attack);
     await look.says('.settings', 'model_path');
+    // The draft is there again after a look at another page.
+    await look.page.click('header nav a:first-child');
+    await look.page.waitForSelector('main table');
+    await look.page.click('::-p-text(Builder)');
+    await look.says('.settings', 'model_path');
+    await look.says('.findings', attack);
     expect(await look.violations()).toEqual([]);
     expect(await look.intrusions()).toEqual([]);
     expect(look.problems).toEqual([]);

@@ -8,6 +8,7 @@ import type {
 } from '@trinity-rft/studio-control/interface';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { act, ask } from '../api.js';
+import { useKept } from '../kept.js';
 import type { PageProps } from '../place.js';
 import { texts } from '../texts.js';
 import type { Schema } from './builder/fields.js';
@@ -26,6 +27,8 @@ interface Draft {
   /** As it is on disk; undefined: it is not. */
   readonly kept: (SavedFile & { readonly text: string }) | undefined;
 }
+
+const noDraft: Draft = { file: '', text: '', kept: undefined };
 
 interface Offer {
   readonly schema: Schema;
@@ -47,7 +50,7 @@ const messageOf = (error: unknown): string =>
 
 export function Builder({ runs }: PageProps) {
   const [offer, setOffer] = useState<Offer>();
-  const [draft, setDraft] = useState<Draft>({ file: '', text: '', kept: undefined });
+  const [draft, setDraft] = useKept<Draft>('builder', noDraft);
   const [said, setSaid] = useState('');
   const [round, setRound] = useState(0);
   const started = useStarted();

@@ -2,6 +2,7 @@
 import type { Checkpoint, Message } from '@trinity-rft/studio-control/interface';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
+import { useKept } from '../kept.js';
 import type { PageProps } from '../place.js';
 import { texts } from '../texts.js';
 import { AnswerView } from './playground/answer-view.js';
@@ -46,6 +47,8 @@ const panesAtFirst: readonly Pane[] = [
 /** Feedback of another visit is about other tasks. */
 const visit = crypto.randomUUID();
 const answerMs = 8000;
+/** Whose checkpoints are offered, the chosen ones first. */
+const mostRuns = 20;
 
 function useOffers(ids: readonly string[]): readonly Offer[] {
   const [offers, setOffers] = useState<readonly Offer[]>([]);
@@ -62,18 +65,22 @@ function useOffers(ids: readonly string[]): readonly Offer[] {
 }
 
 export function Playground({ place, runs }: PageProps) {
-  const chosen = place.runs.length > 0 ? place.runs : (runs ?? []).slice(0, 20).map(({ id }) => id);
-  const offers = useOffers(chosen);
-  const [panes, setPanes] = useState(panesAtFirst);
-  const [product, setProduct] = useState<Product>({ url: '', apiKey: '' });
-  const [sampling, setSampling] = useState<Sampling>({
+  const others = (runs ?? []).map(({ id }) => id).filter((id) => !place.runs.includes(id));
+  const offers = useOffers([...place.runs, ...others].slice(0, mostRuns));
+  const [panes, setPanes] = useKept('playground panes', panesAtFirst);
+  const [product, setProduct] = useKept<Product>('playground product', { url: '', apiKey: '' });
+  const [sampling, setSampling] = useKept<Sampling>('playground sampling', {
     system: '',
     temperature: 1,
     maxTokens: 128,
     seed: 1,
   });
   const stop = useRef<AbortController>(undefined);
-  useEffect(() => () => stop.current?.abort(), []);
+  useEffect(() => {
+    // What was under way when one left the page has been stopped.
+    setPanes((before) => before.map(ended));
+    return () => stop.current?.abort();
+  }, []);
   const isBusy = panes.some(({ turns }) => turns.at(-1)?.answer.isOver === false);
   const setPane = (at: number, change: (before: Pane) => Pane): void =>
     setPanes((before) => before.map((pane, i) => (i === at ? change(pane) : pane)));
@@ -126,6 +133,14 @@ export function Playground({ place, runs }: PageProps) {
     </section>
   );
 }
+
+const ended = (pane: Pane): Pane => ({
+  ...pane,
+  turns: pane.turns.map((turn) => ({
+    ...turn,
+    answer: { ...turn.answer, waits: undefined, isOver: true },
+  })),
+});
 
 function messagesOf(system: string, turns: readonly Turn[], question: string): readonly Message[] {
   const before = turns.flatMap(({ question: asked, answer }): Message[] => [

@@ -108,7 +108,7 @@ function Drawing({ status }: { readonly status: Status }) {
         {arrows.map(({ id, path, label, x, y }) => (
           <g key={id}>
             <path class="arrow" d={path} marker-end="url(#head)" />
-            <text class="label" x={x} y={y - 4} text-anchor="middle">
+            <text class="label" x={x} y={y + 4} text-anchor="middle">
               {label}
             </text>
           </g>

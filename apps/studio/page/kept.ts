@@ -1,0 +1,11 @@
+/** State that outlives the page that shows it: a draft is there again when one comes back. */
+import { useState, type Dispatch, type StateUpdater } from 'preact/hooks';
+
+const kept = new Map<string, unknown>();
+
+/** As `useState`, until the browser leaves the studio. @param name unique */
+export function useKept<T>(name: string, initial: T): [T, Dispatch<StateUpdater<T>>] {
+  const [value, setValue] = useState<T>(() => (kept.has(name) ? (kept.get(name) as T) : initial));
+  kept.set(name, value);
+  return [value, setValue];
+}
