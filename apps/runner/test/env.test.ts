@@ -60,7 +60,10 @@ it.each([
   [['solve', 'cave'], /has no solver/],
   [['solve', 'frozen_lake', '--args', '[]'], /--args is \[\]\. Expected a JSON object/],
   [['tasks', 'frozen_lake', '--args', '{"lvl": 1}'], /lvl: .*no argument "lvl"/],
-  [['test', 'frozen_lake', '--at-once', '0'], /--at-once is "0". Expected a whole number of 1/],
+  [
+    ['test', 'frozen_lake', '--at-once', '0'],
+    /--at-once is "0". Expected an integer of at least 1/,
+  ],
   [['tasks', 'frozen_lake', '--split', 'test'], /--split is "test"\. Expected train or eval/],
   [['serve', 'nowhere'], /There is no environment "nowhere"\. Known: cave, countdown/],
   [['serve', 'cave', '--host', '0.0.0.0'], /Others can reach 0\.0\.0\.0: give a key/],
