@@ -1,5 +1,5 @@
 /** One trainer and several explorers, each a process of its own. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -78,6 +78,19 @@ describe('explorers and a trainer as processes of their own', () => {
       const { exitCode } = await start('together', '--explorers', '2').ended;
       expect(exitCode).toBe(0);
       expect(recordOf('together').digest).toBe(expected.digest);
+    },
+    4 * minutes,
+  );
+
+  it(
+    'end together when the trainer alone is interrupted',
+    async () => {
+      const whole = start('stopped', '--explorers', '2');
+      await until(() => whole.output().includes('step 2/6'));
+      const pid = readFileSync(path.join(workspace.root, 'runs/tests/stopped/run.pid'), 'utf8');
+      expect(Number(pid)).not.toBe(whole.child.pid);
+      process.kill(Number(pid), 'SIGTERM');
+      expect((await whole.ended).exitCode).toBe(130);
     },
     4 * minutes,
   );
