@@ -2,6 +2,7 @@ import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codecVersion, decodeExperience, encodeExperience } from './codec.js';
+import { decodeFields } from './codec-fields.js';
 import { BufferError } from './errors.js';
 import { createExperience, withFields, type Experience } from './experience.js';
 
@@ -167,3 +168,31 @@ function withoutZeroSign(original: Experience): Experience {
     ...(original.reward !== undefined && { reward: original.reward + 0 }),
   };
 }
+
+describe('decodeFields', () => {
+  it('reads single fields of any experience as they were stored', () => {
+    fc.assert(
+      fc.property(experience, (stored) => {
+        const wanted = new Set([
+          'eid',
+          'info',
+          'reward',
+          'responseText',
+          'policyVersion',
+          'logprobs',
+        ]);
+        const { logprobs, ...fields } = decodeFields(encodeExperience(stored), wanted);
+        const { eid, info, reward, responseText, policyVersion } = stored;
+        const expected = { eid, info, reward, responseText, policyVersion };
+        expect({ reward: undefined, responseText: undefined, ...fields }).toEqual(expected);
+        expect((logprobs as Uint8Array).length).toBe(stored.logprobs.byteLength);
+      }),
+    );
+  });
+
+  it('rejects what is not an experience', () => {
+    const bytes = encodeExperience(createExperience({ tokens: [1, 2], promptLength: 1 }));
+    expect(() => decodeFields(bytes.subarray(0, 20), new Set(['info']))).toThrow(BufferError);
+    expect(() => decodeFields(encode('text'), new Set())).toThrow(/damaged: it is not msgpack/);
+  });
+});

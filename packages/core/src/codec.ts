@@ -91,14 +91,6 @@ export function decodeExperience(bytes: Uint8Array): Experience {
 const dtypeOf = (field: string): Dtype | undefined =>
   Object.hasOwn(tensorFields, field) ? tensorFields[field] : undefined;
 
-/**
- * The fields of an experience as they are stored: arrays stay bytes, and nothing is checked. For
- * reading a few numbers of very many.
- * @throws BufferError when the bytes are not an experience of a version we know
- */
-export const decodeFields = (bytes: Uint8Array): Readonly<Record<string, unknown>> =>
-  decodeEnvelope(bytes);
-
 function decodeEnvelope(bytes: Uint8Array): Record<string, unknown> {
   let value: unknown;
   try {

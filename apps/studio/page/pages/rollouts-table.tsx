@@ -95,7 +95,8 @@ export function RolloutTable(props: RolloutTableProps) {
         >
           {items.map(({ index, start }) => (
             <Row
-              key={index}
+              // Rows that leave the view are used again for those that come into it.
+              key={index % items.length}
               index={index}
               start={start}
               row={rowAt(index)}

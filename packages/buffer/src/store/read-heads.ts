@@ -90,8 +90,21 @@ function idsBetween(
   return Array.from({ length }, (_, i) => (newestFirst ? last - offset - i : first + offset + i));
 }
 
+const headFields = new Set([
+  'eid',
+  'tokens',
+  'promptLength',
+  'actionMask',
+  'policyVersion',
+  'reward',
+  'info',
+  'truncateStatus',
+  'spans',
+  'advantages',
+]);
+
 function toHead(row: Readonly<Record<string, unknown>>): ExperienceHead {
-  const fields = decodeFields(row['bytes'] as Uint8Array);
+  const fields = decodeFields(row['bytes'] as Uint8Array, headFields);
   const actionMask = fields['actionMask'] as Uint8Array;
   return {
     id: Number(row['id']),

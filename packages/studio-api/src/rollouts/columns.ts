@@ -1,46 +1,44 @@
 /** Columns that grow: a number for each of very many rows, a few bytes each. */
 
 interface NumberArray {
-  readonly length: number;
   [index: number]: number;
-  set(from: NumberArray): void;
 }
 
 export interface Column {
-  readonly values: NumberArray;
   push(value: number): void;
   set(index: number, value: number): void;
   at(index: number): number;
 }
 
-const firstCapacity = 1024;
+/** Rows of a block: columns grow by blocks, without copies of what is there. */
+const blockBits = 14;
+const blockSize = 1 << blockBits;
 
-export function column(create: (length: number) => NumberArray): Column {
-  let values = create(firstCapacity);
+function column(create: (length: number) => NumberArray): Column {
+  const blocks: NumberArray[] = [];
   let length = 0;
-  const grow = (): void => {
-    const larger = create(values.length * 2);
-    larger.set(values);
-    values = larger;
+  const set = (index: number, value: number): void => {
+    const block = blocks[index >> blockBits];
+    if (block) block[index & (blockSize - 1)] = value;
   };
   return {
-    get values() {
-      return values;
-    },
     push: (value) => {
-      if (length === values.length) grow();
-      values[length++] = value;
+      if (length === blocks.length * blockSize) blocks.push(create(blockSize));
+      set(length++, value);
     },
-    set: (index, value) => {
-      values[index] = value;
-    },
-    at: (index) => values[index] ?? Number.NaN,
+    set,
+    at: (index) => blocks[index >> blockBits]?.[index & (blockSize - 1)] ?? Number.NaN,
   };
 }
 
 export const integers = (): Column => column((length) => new Int32Array(length));
 export const doubles = (): Column => column((length) => new Float64Array(length));
 export const floats = (): Column => column((length) => new Float32Array(length));
+/** Numbers from 0 to 65,535; larger ones count as that. */
+export function smallIntegers(): Column {
+  const inner = column((length) => new Uint16Array(length));
+  return { ...inner, push: (value) => inner.push(Math.min(value, 65_535)) };
+}
 
 /** Texts that repeat, each stored once. */
 export interface TextColumn {
@@ -50,7 +48,6 @@ export interface TextColumn {
   readonly codes: Column;
   /** Undefined where no row has it. */
   codeOf(text: string): number | undefined;
-  textOf(code: number): string | undefined;
 }
 
 export function textColumn(): TextColumn {
@@ -67,6 +64,5 @@ export function textColumn(): TextColumn {
     push: (text) => codes.push(text === undefined ? 0 : codeFor(text)),
     at: (index) => texts[codes.at(index)],
     codeOf: (text) => known.get(text),
-    textOf: (code) => texts[code],
   };
 }

@@ -20,10 +20,10 @@ export interface RolloutList {
 
 /** How long a request waits for the index, or for a search, before it answers with what there is. */
 const waitMs = 250;
-/** A list is made anew after so long, for what train steps have done since. */
-const freshMs = 10_000;
+/** A list is made anew after so long, for what was read or done by train steps since. */
+const [freshMs, freshWhileReadingMs] = [10_000, 1500];
 /** Lists that are kept. */
-const most = 4;
+const most = 2;
 
 interface Ordered {
   readonly rows: Uint32Array;
@@ -49,7 +49,7 @@ export function rolloutList(store: RolloutStore): RolloutList {
         return { rows: await listed(ids, store), matching, total, upTo: query.upTo };
       }
       const isComplete = await within(store.index.catchUp(), waitMs);
-      const list = await ordered(query, lists, store);
+      const list = await ordered(query, { lists, store, isComplete });
       await list.search?.run(waitMs);
       const positions = list.search?.found ?? list.rows;
       const ids = Array.from(positions.slice(begin, begin + query.size), (position) =>
@@ -83,19 +83,26 @@ function progressOf(
   return search && search.done < search.of ? { done: search.done, of: search.of } : undefined;
 }
 
+interface OrderParts {
+  readonly lists: Map<string, Ordered>;
+  readonly store: RolloutStore;
+  /** The index has all rows. */
+  readonly isComplete: boolean;
+}
+
 async function ordered(
   query: RowQuery,
-  lists: Map<string, Ordered>,
-  store: RolloutStore,
+  { lists, store, isComplete }: OrderParts,
 ): Promise<Ordered> {
   const { index, reader } = store;
   const key = listKey(query);
   const before = lists.get(key);
   const size = index.size();
   const now = performance.now();
+  const age = now - (before?.at ?? -Infinity);
   // A search goes on where it was: it is of rows that were there when it began.
-  if (before?.size === size && (before.search !== undefined || now - before.at < freshMs))
-    return before;
+  if (before?.size === size && (before.search !== undefined || age < freshMs)) return before;
+  if (before && !isComplete && age < freshWhileReadingMs) return before;
   const failures = await store.failures.read();
   const rows = matchingRows(query, { columns: index.columns, size, failures });
   const search =

@@ -101,7 +101,8 @@ function sorted(
     halves[2 * i + 1] = Number.isNaN(value) ? 0xff_ff_ff_ff : (orderOf(value) ^ flip) >>> 0;
   }
   keys.sort();
-  return positions.map((_, i) => halves[2 * i] ?? 0);
+  for (let i = 0; i < positions.length; i++) positions[i] = halves[2 * i] ?? 0;
+  return positions;
 }
 
 const one = new Float32Array(1);

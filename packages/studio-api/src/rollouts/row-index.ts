@@ -4,7 +4,7 @@
  */
 import type { ExperienceHead, ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
 import { BufferError } from '@trinity-rft/core/internal';
-import { doubles, floats, integers, textColumn } from './columns.js';
+import { doubles, floats, integers, smallIntegers, textColumn } from './columns.js';
 import { summaryOf } from './head.js';
 import type { ToolCallCounter } from './tool-calls.js';
 
@@ -17,20 +17,20 @@ function createColumns() {
     id: integers(),
     batch: textColumn(),
     task: textColumn(),
-    run: integers(),
-    step: integers(),
+    run: smallIntegers(),
+    step: smallIntegers(),
     reward: doubles(),
     advantage: floats(),
     policyVersion: integers(),
     promptTokens: integers(),
     responseTokens: integers(),
-    toolCalls: integers(),
+    toolCalls: smallIntegers(),
     problem: textColumn(),
     taskset: textColumn(),
     row: integers(),
     /** -1: no train step has used it. */
     trainStep: integers(),
-    dropped: integers(),
+    dropped: smallIntegers(),
   };
 }
 
@@ -45,7 +45,7 @@ export interface RowIndex {
 }
 
 /** Each takes a few milliseconds, so that other requests run in between. */
-const chunkSize = 64;
+const chunkSize = 32;
 const usesAtOnce = 512;
 
 export function createRowIndex(

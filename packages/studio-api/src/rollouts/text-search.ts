@@ -20,7 +20,7 @@ export interface TextSearchOptions {
   readonly candidates: Uint32Array;
   readonly idAt: (position: number) => number;
   readonly text: string;
-  /** Asked for only where a record has no text of its own. */
+  /** For records without texts of their own. */
   readonly tokenizer: () => Promise<Tokenizer | undefined>;
 }
 
@@ -37,13 +37,13 @@ export function textSearch(options: TextSearchOptions): TextSearch {
   let working: Promise<void> | undefined;
 
   const work = async (): Promise<void> => {
-    const matches = await matcher(options);
+    const matches = matcher(options.text, await options.tokenizer());
     while (done < candidates.length && performance.now() < until) {
       const pause = performance.now() + sliceMs;
       while (done < candidates.length && performance.now() < pause) {
         const position = candidates[done++] ?? 0;
         const bytes = reader.bytesOf(idAt(position));
-        if (bytes && (await matches(bytes))) found.push(position);
+        if (bytes && matches(bytes)) found.push(position);
       }
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -63,25 +63,19 @@ export function textSearch(options: TextSearchOptions): TextSearch {
   };
 }
 
-type Matches = (bytes: Uint8Array) => boolean | Promise<boolean>;
-
 /**
  * Bytes of a record are looked at as they are before anything is decoded, which is thirty times as
  * fast; that they hold the text is necessary, not sufficient. A record without its texts is decoded.
  */
-async function matcher({ text, tokenizer }: TextSearchOptions): Promise<Matches> {
+function matcher(text: string, tokenizer: Tokenizer | undefined): (bytes: Uint8Array) => boolean {
   const wanted = text.toLowerCase();
   // oxlint-disable-next-line no-control-regex -- Whether it is ASCII.
-  const isAscii = /^[\u0000-\u007f]*$/.test(wanted);
-  const readBytes = (bytes: Buffer): string =>
-    bytes.toString(isAscii ? 'latin1' : 'utf8').toLowerCase();
-  let loaded: { readonly tokenizer: Tokenizer | undefined } | undefined;
-  return async (given) => {
+  const encoding = /^[\u0000-\u007f]*$/.test(wanted) ? 'latin1' : 'utf8';
+  return (given) => {
     const bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength);
-    const holds = readBytes(bytes).includes(wanted);
+    const holds = bytes.toString(encoding).toLowerCase().includes(wanted);
     if (!holds && hasTexts(bytes)) return false;
-    loaded ??= { tokenizer: await tokenizer() };
-    return searchText(decodeExperience(given), loaded.tokenizer).includes(wanted);
+    return searchText(decodeExperience(given), tokenizer).includes(wanted);
   };
 }
 
