@@ -25,7 +25,7 @@ export interface ChartProps {
   readonly plot?: { current: uPlot | undefined };
 }
 
-export const colours = ['#2a78d6', '#c4511f', '#2e8540', '#8a4fbf', '#a86a00'] as const;
+const colours = ['#2a78d6', '#c4511f', '#2e8540', '#8a4fbf', '#a86a00'] as const;
 export const colourOf = (run: number): string => colours[run % colours.length] ?? colours[0];
 
 export function Chart({ curves, marks = noMarks, isLog = false, label, ...rest }: ChartProps) {

@@ -47,7 +47,7 @@ interface DrawnAxis {
   readonly _values?: readonly (string | number | null)[] | null;
 }
 
-export function svgOf(plot: uPlot, title: string): Element {
+function svgOf(plot: uPlot, title: string): Element {
   const ratio = devicePixelRatio;
   const area = {
     left: plot.bbox.left / ratio,

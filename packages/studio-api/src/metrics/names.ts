@@ -1,7 +1,7 @@
 /** Which metrics a file has, and their latest values. */
 
 /** So many of the latest values are kept, for their mean. */
-export const recentLength = 20;
+const recentLength = 20;
 
 export interface SeenMetric {
   readonly role: string;

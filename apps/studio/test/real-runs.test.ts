@@ -1,0 +1,108 @@
+/** The pages over real runs: while they go on, and when they are done. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openStudio, type Studio } from '@trinity-rft/studio-api';
+import { openControl } from '@trinity-rft/studio-control';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findChromium } from './chromium.js';
+import { launch, timeout, type Look } from './look.js';
+import { buildPage } from './support.js';
+
+const chromium = await findChromium();
+const reason = chromium === undefined ? ' (no Chromium: set CHROMIUM_PATH or install one)' : '';
+const examples = path.join(import.meta.dirname, '../../../examples');
+const fromSources = [
+  '--conditions=@trinity-rft/source',
+  `--import=${new URL('../../../tools/register-source.mjs', import.meta.url).href}`,
+];
+
+describe.skipIf(chromium === undefined)(`the studio over real runs${reason}`, () => {
+  let browser: Awaited<ReturnType<typeof launch>>;
+  let root: string;
+  let studio: Studio;
+
+  beforeAll(async () => {
+    browser = await launch(chromium ?? '');
+    root = mkdtempSync(path.join(tmpdir(), 'trinity-studio-'));
+    const parts = [openControl({ command: [], cwd: root })];
+    studio = await openStudio({ runs: root, page: await buildPage(), parts });
+  }, timeout);
+  afterAll(async () => {
+    await browser?.close();
+    await studio?.close();
+    rmSync(root, { recursive: true });
+  });
+
+  /** With few steps: whether it learns is not looked at. */
+  function start(example: string, steps: readonly (readonly [usual: number, few: number])[]) {
+    const [from, cwd] = [path.join(examples, example), path.join(root, example)];
+    mkdirSync(cwd);
+    let text = readFileSync(path.join(from, `${example}.yaml`), 'utf8');
+    for (const [usual, few] of steps)
+      text = text.replace(`total_steps: ${usual}\n`, `total_steps: ${few}\n`);
+    writeFileSync(path.join(cwd, `${example}.yaml`), text);
+    // A plugin finds its packages beside the place where it really is.
+    symlinkSync(path.join(from, 'plugins'), path.join(cwd, 'plugins'));
+    const program = path.join(from, 'src/index.ts');
+    return spawn(process.execPath, [...fromSources, program], { cwd, stdio: 'ignore' });
+  }
+
+  async function visit(look: Look, withAxe: boolean): Promise<void> {
+    const names = await look.page.$$eval('header nav a', (links) =>
+      links.map((link) => new URLSearchParams(link.hash.slice(1)).get('page') ?? ''),
+    );
+    expect(names.length).toBeGreaterThan(5);
+    for (const name of names) {
+      await look.page.$eval(`header nav a[href^="#page=${name}&"]`, (link) => link.click());
+      await look.page.waitForSelector(`header nav a[aria-current][href^="#page=${name}&"]`);
+      await look.page.waitForNetworkIdle({ idleTime: 300, concurrency: 1 });
+      if (withAxe) expect(await look.violations(), name).toEqual([]);
+      expect(look.problems, name).toEqual([]);
+    }
+  }
+
+  it.each([
+    [
+      'quickstart',
+      [
+        [400, 60],
+        [120, 30],
+      ],
+    ],
+    [
+      'react-calculator',
+      [
+        [300, 20],
+        [50, 4],
+      ],
+    ],
+  ] as const)(
+    'follows %s to its end, and shows it then',
+    { tags: ['slow'] },
+    async (example, steps) => {
+      const child = start(example, steps);
+      const ended = once(child, 'exit');
+      const look = await browser.open(studio.url);
+      await look.page.setViewport({ width: 1280, height: 900 });
+      await look.says('main', 'grpo');
+      await look.says('main', 'running');
+      await look.page.click('tbody tr:has(.running) th a');
+      await look.says('h2', 'rollout/reward/mean');
+      const points = 'Number(document.querySelector("caption ~ tbody td:last-child")?.textContent)';
+      await look.page.waitForFunction(`${points} > 1`);
+      await visit(look, false);
+      expect(await ended).toEqual([0, null]);
+      await look.page.evaluate(`location.hash = '#page=runs'`);
+      await look.says('main', 'finished');
+      const run = `${example}/runs/Trinity-RFT/${example}/grpo`;
+      await look.page.evaluate(`location.hash = '#page=curves&run=${run}'`);
+      await look.page.waitForFunction(`${points} >= ${steps[1][1]}`);
+      await visit(look, true);
+
+      await look.page.close();
+    },
+  );
+});
