@@ -7,7 +7,7 @@ import {
 } from '@tanstack/virtual-core';
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 
-export interface VirtualRow {
+interface VirtualRow {
   readonly index: number;
   /** Of its upper edge, in pixels below that of the list. */
   readonly start: number;

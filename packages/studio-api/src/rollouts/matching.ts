@@ -7,7 +7,7 @@ import type { Range, RowQuery, SortKey } from './query.js';
 type Read = (position: number) => number;
 
 /** NaN where a row has no such number. */
-export function numberReader(columns: RowColumns, key: SortKey): Read {
+function numberReader(columns: RowColumns, key: SortKey): Read {
   if (key === 'staleness')
     return (position) =>
       stalenessOf(columns.policyVersion.at(position), columns.trainStep.at(position)) ?? Number.NaN;
@@ -64,7 +64,7 @@ function inRange(columns: RowColumns, { key, least, most }: Range): (position: n
 }
 
 /** What went wrong with a row: of its record, or of the log where it got the failure reward. */
-export function problemAt(
+function problemAt(
   columns: RowColumns,
   position: number,
   failures: ReadonlyMap<string, RunFailure>,

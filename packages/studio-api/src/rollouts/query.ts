@@ -79,7 +79,7 @@ const capital = (key: RangeKey): string => {
 export const isEverything = ({ sort, ...filter }: RowQuery): boolean =>
   sort === 'id' && isUnfiltered(filter) && filter.text === undefined;
 
-export const isUnfiltered = ({
+const isUnfiltered = ({
   batch,
   task,
   run,

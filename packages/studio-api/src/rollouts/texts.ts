@@ -44,5 +44,5 @@ export function writtenBy(
     .slice(0, length);
 }
 
-export const textOf = (tokens: Int32Array, tokenizer: Tokenizer | undefined): string =>
+const textOf = (tokens: Int32Array, tokenizer: Tokenizer | undefined): string =>
   tokenizer ? tokenTexts(tokenizer, tokens).join('') : '';
