@@ -54,7 +54,7 @@ const lake: Ground = {
   promptTokens: 120,
   responseTokens: 8,
   warmup: { demonstrations: 2048, steps: 10, batch: 32, learningRate: 4e-3, until: 0.3 },
-  training: { steps: 150, batch: 16, learningRate: 1e-3, algorithm: grpo },
+  training: { steps: 80, batch: 16, learningRate: 1e-3, algorithm: grpo },
 };
 
 /** The same start, another algorithm. */
@@ -120,6 +120,6 @@ export const grounds: Readonly<Record<string, Ground>> = {
     promptTokens: 64,
     responseTokens: 30,
     warmup: { demonstrations: 8192, steps: 128, batch: 64, learningRate: 4e-3, until: 0.08 },
-    training: { steps: 300, batch: 32, learningRate: 1e-3, algorithm: grpo },
+    training: { steps: 200, batch: 32, learningRate: 1e-3, algorithm: grpo },
   },
 };
