@@ -78,8 +78,8 @@ export const grounds: Readonly<Record<string, Ground>> = {
     marks: ['Nothing happens.', 'No action found. Write one as <action>{action}</action>'],
     promptTokens: 240,
     responseTokens: 12,
-    warmup: { demonstrations: 2048, steps: 25, batch: 32, learningRate: 4e-3, until: 0.12 },
-    training: { steps: 100, batch: 16, learningRate: 1e-3, algorithm: grpo },
+    warmup: { demonstrations: 2048, steps: 25, batch: 32, learningRate: 4e-3, until: 0.25 },
+    training: { steps: 100, batch: 32, learningRate: 5e-4, algorithm: grpo },
   },
   tool_call: {
     environment: 'tool_call',
