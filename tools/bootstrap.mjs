@@ -311,10 +311,9 @@ function failedIn({ name, status, assertionResults }) {
   return status === 'failed' && failed.length === 0 ? [file] : failed.map(lineOf(file));
 }
 
-const lineOf =
-  (file) =>
-  ({ fullName }) =>
-    `${file}: ${fullName}`;
+function lineOf(file) {
+  return ({ fullName }) => `${file}: ${fullName}`;
+}
 
 function readJson(file) {
   try {

@@ -87,9 +87,10 @@ describe.skipIf(chromium === undefined)(`the studio over real runs${reason}`, ()
       const ended = once(child, 'exit');
       const look = await browser.open(studio.url);
       await look.page.setViewport({ width: 1280, height: 900 });
-      await look.says('main', 'grpo');
       await look.says('main', 'running');
-      await look.page.click('tbody tr:has(.running) th a');
+      const stage = `tbody th a[href*="${example}"][href*="grpo"]`;
+      await look.page.waitForSelector(stage);
+      await look.page.click(stage);
       await look.says('h2', 'rollout/reward/mean');
       const points = 'Number(document.querySelector("caption ~ tbody td:last-child")?.textContent)';
       await look.page.waitForFunction(`${points} > 1`);

@@ -134,6 +134,6 @@ describe.runIf(process.platform === 'linux')('loaded models', () => {
       kind: 'problem',
       problem: expect.stringContaining('model.safetensors'),
     });
-    expect(loadedCount()).toBe(0);
+    await expect.poll(loadedCount).toBe(0);
   });
 });

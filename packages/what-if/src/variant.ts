@@ -86,6 +86,7 @@ export interface Usable {
   readonly policyLossFns: readonly string[];
 }
 
+/** What can be tried without a model. */
 export function usableParts(tables: AlgorithmTables = builtInTables): Usable {
   const { presets, advantageFns, policyLossFns } = tables;
   const those = (table: object, variant: (name: string) => Variant): readonly string[] =>

@@ -1,4 +1,4 @@
-/** All rules, in the order in which findings are reported: what explains others first. */
+/** The table of rules. */
 import type { Rule } from '../evidence/rule.js';
 import { answerRules } from './answers.js';
 import { dataRules } from './data.js';
@@ -6,6 +6,7 @@ import { learningRules } from './learning.js';
 import { rewardRules } from './reward.js';
 import { runRules } from './runs.js';
 
+/** In the order in which findings are reported: what explains others first. */
 export const rules: readonly Rule[] = [
   ...dataRules,
   ...runRules,

@@ -2,7 +2,7 @@
 import type { ComparedGroup, VariantSummary } from '@trinity-rft/what-if';
 import type { StoreWhatIf } from './what-if-run.js';
 
-export interface RenderWhatIfOptions {
+interface RenderWhatIfOptions {
   /** Groups to show, those that the change reorders most first. @default 3 */
   readonly groups?: number;
 }
