@@ -100,6 +100,7 @@ export type { DueGroup, LateRewards, PendingGroup, PendingRun } from './late-rew
 export { isUsableReward, usableReward } from './reward.js';
 export { type LogLevel, silentLogger, sleep, systemClock } from './runtime.js';
 export { isSecretName, knowSecret, knowSecretsOf, redactText, redacted } from './secrets.js';
+export { isProcessAlive } from './process-alive.js';
 export { parseModelId, type ModelId } from './model-id.js';
 export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';
 export { didYouMean, nearest } from './suggest.js';

@@ -2,6 +2,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
+import { isProcessAlive } from '@trinity-rft/core/internal';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { readConfiguration, type ConfigurationOptions } from '../run/configuration.js';
 import { failureFile } from '../run/failure.js';
@@ -87,16 +88,7 @@ const textOf = (file: string): Promise<string | undefined> =>
 async function runningPid(jobDirectory: string): Promise<number | undefined> {
   for (const role of ['run', 'serve']) {
     const pid = Number(await textOf(path.join(jobDirectory, `${role}.pid`)));
-    if (pid > 0 && isAlive(pid)) return pid;
+    if (pid > 0 && isProcessAlive(pid)) return pid;
   }
   return undefined;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

@@ -1,15 +1,12 @@
 /** What the operating system says of a process of this machine. */
 import { readFileSync } from 'node:fs';
+import { isProcessAlive } from '@trinity-rft/core/internal';
 
 /** `stopped`: by SIGSTOP or a debugger; it goes on with SIGCONT. */
 export type ProcessState = 'running' | 'stopped' | 'gone';
 
 export function processState(pid: number): ProcessState {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return 'gone';
-  }
+  if (!isProcessAlive(pid)) return 'gone';
   const letter = stateLetter(pid);
   if (letter === 'Z' || letter === 'X') return 'gone';
   return letter === 'T' || letter === 't' ? 'stopped' : 'running';

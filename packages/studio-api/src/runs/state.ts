@@ -1,6 +1,7 @@
 /** Whether a run is in progress, and how it ended, from the files of its folder. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { isProcessAlive } from '@trinity-rft/core/internal';
 import type { RunSummary } from '../interface/types.js';
 
 export interface RunState {
@@ -85,16 +86,7 @@ async function runningPid(job: string): Promise<number | undefined> {
   for (const role of ['run', 'serve']) {
     const text = await readFile(path.join(job, `${role}.pid`), 'utf8').catch(() => '');
     const pid = Number(text.trim());
-    if (pid > 0 && isAlive(pid)) return pid;
+    if (pid > 0 && isProcessAlive(pid)) return pid;
   }
   return undefined;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

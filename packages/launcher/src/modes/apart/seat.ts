@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { Clock, Logger } from '@trinity-rft/core';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import {
+  isProcessAlive,
   BufferError,
   type Agreement,
   type JsonState,
@@ -119,12 +120,7 @@ async function isRunning(
   const holder = members.find((member) => member.isAlive && member.name === rival);
   if (!holder) return false;
   if (holder.host !== host) return holder.silentForMs < 3 * beatMs;
-  try {
-    process.kill(holder.pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+  return isProcessAlive(holder.pid);
 }
 
 interface Beating extends SeatOptions {
