@@ -133,3 +133,14 @@ export interface ExperienceStore extends ExperienceSource {
     readonly trained: number;
   }>;
 }
+
+/** What is read of a store of experiences: rows have rising ids, with gaps where some were removed. */
+export interface ExperienceRows {
+  /** 0 where there is none. */
+  newestId(): number;
+  /** The first `limit` rows after `id`, in order. */
+  rowsAfter(
+    id: number,
+    limit: number,
+  ): readonly { readonly id: number; readonly experience: Experience }[];
+}

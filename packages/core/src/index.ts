@@ -20,7 +20,13 @@ export {
   type ArgValues,
 } from './args.js';
 export type { ArgProblem, ArgsSchema } from './args-schema.js';
-export type { ExperienceSource, ExperienceStore, Lease, TaskSource } from './buffer.js';
+export type {
+  ExperienceRows,
+  ExperienceSource,
+  ExperienceStore,
+  Lease,
+  TaskSource,
+} from './buffer.js';
 export { runKey, type Eid } from './eid.js';
 export type {
   AdapterOptions,

@@ -7,7 +7,6 @@ export {
   type Point,
   type Role,
   type RolloutFacts,
-  type RolloutSource,
   type RunRecord,
 } from './evidence/record.js';
 export { renderFindings } from './render.js';

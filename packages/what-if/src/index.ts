@@ -17,4 +17,4 @@ export {
   type WhatIf,
   type WhatIfOptions,
 } from './what-if.js';
-export { changed, newestSteps, variantOf, type Change, type RowSource } from './recorded.js';
+export { changed, newestSteps, variantOf, type Change } from './recorded.js';

@@ -1,15 +1,6 @@
 /** What a run has recorded: its newest rollouts, and the algorithm that it was started with. */
-import type { Experience } from '@trinity-rft/core';
+import type { Experience, ExperienceRows } from '@trinity-rft/core';
 import type { Variant } from './variant.js';
-
-/** The part of an experience store that is read: rows have rising ids. */
-export interface RowSource {
-  newestId(): number;
-  rowsAfter(
-    id: number,
-    limit: number,
-  ): readonly { readonly id: number; readonly experience: Experience }[];
-}
 
 const pageSize = 128;
 const mostTokens = 2_000_000;
@@ -18,7 +9,7 @@ const mostTokens = 2_000_000;
  * Experiences of the newest explore steps, oldest first: as many whole steps as fit into two million
  * tokens, or what fits of the newest one.
  */
-export function newestSteps(source: RowSource, steps: number): readonly Experience[] {
+export function newestSteps(source: ExperienceRows, steps: number): readonly Experience[] {
   const pages: (readonly Experience[])[] = [];
   const batches = new Set<Experience['eid']['batch']>();
   let tokens = 0;

@@ -1,6 +1,6 @@
 /** What a run leaves behind, as the rules read it. */
 import { hash } from 'node:crypto';
-import type { Experience, Metrics } from '@trinity-rft/core';
+import type { Experience, ExperienceRows, Metrics } from '@trinity-rft/core';
 import { actionCount, taskKey } from '@trinity-rft/core/internal';
 
 /** One value of a metric; NaN where what was written is not finite. */
@@ -67,27 +67,18 @@ export function metricsOf(lines: readonly MetricLine[]): Pick<RunRecord, 'points
   };
 }
 
-/** What is read of an experience store: rows have rising ids, with gaps where some were removed. */
-export interface RolloutSource {
-  newestId(): number;
-  rowsAfter(
-    id: number,
-    limit: number,
-  ): readonly { readonly id: number; readonly experience: Experience }[];
-}
-
 const pageSize = 128;
 const defaultMost = 2048;
 
 /** Rollouts among the newest `most` ids of a store. */
 export const newestRollouts = (
-  source: RolloutSource,
+  source: ExperienceRows,
   most = defaultMost,
 ): readonly RolloutFacts[] => [...rolloutPages(source, most)].flat();
 
 /** The same piece by piece, for a server that has other work in between. */
 export function* rolloutPages(
-  source: RolloutSource,
+  source: ExperienceRows,
   most = defaultMost,
 ): Generator<readonly RolloutFacts[]> {
   const newest = source.newestId();
