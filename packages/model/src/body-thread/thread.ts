@@ -1,7 +1,5 @@
 /** A thread that parses large request bodies, while the main thread goes on with other calls. */
-import { describeError } from '@trinity-rft/core';
-import { EngineError, reviveError, type ErrorRecord } from '@trinity-rft/core/internal';
-import { startThread, type Link, type ThreadExit } from '@trinity-rft/worker-link';
+import { lazyThread } from '../lazy-thread/lazy-thread.js';
 import type { BodyText, ParsedBody } from '../protocols/shared/request/body.js';
 
 /** The methods of the thread. */
@@ -17,31 +15,16 @@ export interface BodyThread {
 
 /** The thread starts with the first body, and again after it has died. */
 export function createBodyThread(): BodyThread {
-  let link: Link<BodyMethods> | undefined;
-  return {
-    parse: (body) => {
-      if (!link || link.closed) link = start();
-      return link.call('parse', body, { transfer: [body.bytes.buffer] });
-    },
-    close: async () => {
-      await link?.close(ended({ exitCode: 0, cause: undefined }));
-    },
-  };
-}
-
-const start = (): Link<BodyMethods> =>
-  startThread<BodyMethods, undefined>(new URL('./body-worker.js', import.meta.url), {
+  const thread = lazyThread<BodyMethods, undefined>({
+    entry: new URL('./body-worker.js', import.meta.url),
     name: 'trinity-bodies',
     data: undefined,
-    keepAlive: 'while-waiting',
-    toError: (record: ErrorRecord) => reviveError(record, EngineError),
-    onExit: ended,
+    code: 'BODY_THREAD',
+    message: (cause) =>
+      `The thread that reads large requests has ended (${cause}). Send the request again, or a smaller one. Its file, body-worker.js, must be next to the code of @trinity-rft/model.`,
   });
-
-function ended({ exitCode, cause }: ThreadExit): EngineError {
-  const why = cause === undefined ? `exit code ${exitCode}` : describeError(cause);
-  return new EngineError(
-    `The thread that reads large requests has ended (${why}). Send the request again, or a smaller one. Its file, body-worker.js, must be next to the code of @trinity-rft/model.`,
-    { code: 'BODY_THREAD', cause },
-  );
+  return {
+    parse: (body) => thread.link().call('parse', body, { transfer: [body.bytes.buffer] }),
+    close: () => thread.close(),
+  };
 }

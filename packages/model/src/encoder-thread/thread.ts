@@ -1,8 +1,6 @@
 /** A thread that encodes long texts, while the main thread goes on with other calls. */
 import type { TokenizerFiles } from '@trinity-rft/chat';
-import { describeError } from '@trinity-rft/core';
-import { EngineError, reviveError, type ErrorRecord } from '@trinity-rft/core/internal';
-import { startThread, type Link, type ThreadExit } from '@trinity-rft/worker-link';
+import { lazyThread } from '../lazy-thread/lazy-thread.js';
 
 /** The methods of the thread. */
 export interface EncoderMethods {
@@ -17,31 +15,16 @@ export interface EncoderThread {
 
 /** The thread starts with the first text, and again after it has died. */
 export function createEncoderThread(files: TokenizerFiles): EncoderThread {
-  let link: Link<EncoderMethods> | undefined;
-  return {
-    encode: (text) => {
-      if (!link || link.closed) link = start(files);
-      return link.call('encode', text);
-    },
-    close: async () => {
-      await link?.close(ended({ exitCode: 0, cause: undefined }));
-    },
-  };
-}
-
-const start = (files: TokenizerFiles): Link<EncoderMethods> =>
-  startThread<EncoderMethods, TokenizerFiles>(new URL('./worker.js', import.meta.url), {
+  const thread = lazyThread<EncoderMethods, TokenizerFiles>({
+    entry: new URL('./worker.js', import.meta.url),
     name: 'trinity-encoder',
     data: files,
-    keepAlive: 'while-waiting',
-    toError: (record: ErrorRecord) => reviveError(record, EngineError),
-    onExit: ended,
+    code: 'ENCODER_THREAD',
+    message: (cause) =>
+      `The thread that encodes long prompts has ended (${cause}). Send the request again, or a shorter prompt. Its file, worker.js, must be next to the code of @trinity-rft/model.`,
   });
-
-function ended({ exitCode, cause }: ThreadExit): EngineError {
-  const why = cause === undefined ? `exit code ${exitCode}` : describeError(cause);
-  return new EngineError(
-    `The thread that encodes long prompts has ended (${why}). Send the request again, or a shorter prompt. Its file, worker.js, must be next to the code of @trinity-rft/model.`,
-    { code: 'ENCODER_THREAD', cause },
-  );
+  return {
+    encode: (text) => thread.link().call('encode', text),
+    close: () => thread.close(),
+  };
 }
