@@ -53,6 +53,26 @@ function shareOf(
   return share < least ? undefined : share;
 }
 
+const partsOfRows = {
+  prompt: { isEmpty: ({ hasPrompt }: RolloutFacts) => !hasPrompt, sort: 'promptTokens' },
+  answer: { isEmpty: ({ hasAnswer }: RolloutFacts) => !hasAnswer, sort: 'responseTokens' },
+} as const;
+
+function emptyIn(
+  run: RunRecord,
+  part: keyof typeof partsOfRows,
+  least: number,
+): Evidence | undefined {
+  const { isEmpty, sort } = partsOfRows[part];
+  const share = shareOf(run, isEmpty, least);
+  if (share === undefined) return undefined;
+  return {
+    text: `${percent(share)} of the newest ${run.rollouts.length} rollouts have an empty ${part}.`,
+    numbers: [],
+    rollouts: { sort, ids: examples(run, isEmpty) },
+  };
+}
+
 const emptyPrompts: Rule = {
   name: 'empty-prompts',
   title: 'Prompts hold no question',
@@ -60,16 +80,7 @@ const emptyPrompts: Rule = {
   advice:
     'Look at format.prompt_key (the column of the question) and at the rows of the task set; "trinity debug FILE --module workflow" shows what the model reads.',
   explains: ['duplicated-tasks'],
-  look: (run) => {
-    const isEmpty = ({ hasPrompt }: RolloutFacts): boolean => !hasPrompt;
-    const share = shareOf(run, isEmpty, emptyPromptShare);
-    if (share === undefined) return undefined;
-    return {
-      text: `${percent(share)} of the newest ${run.rollouts.length} rollouts have an empty prompt.`,
-      numbers: [],
-      rollouts: { sort: 'promptTokens', ids: examples(run, isEmpty) },
-    };
-  },
+  look: (run) => emptyIn(run, 'prompt', emptyPromptShare),
 };
 
 const emptyAnswers: Rule = {
@@ -78,16 +89,7 @@ const emptyAnswers: Rule = {
   when: `at least ${percent(emptyAnswerShare)} of the newest rollouts have an answer of one or two tokens without a visible character`,
   advice:
     'The model ends at once. Look at the chat template and its generation prompt, at a stop text that comes first, and whether an empty answer is rewarded.',
-  look: (run) => {
-    const isEmpty = ({ hasAnswer }: RolloutFacts): boolean => !hasAnswer;
-    const share = shareOf(run, isEmpty, emptyAnswerShare);
-    if (share === undefined) return undefined;
-    return {
-      text: `${percent(share)} of the newest ${run.rollouts.length} rollouts have an empty answer.`,
-      numbers: [],
-      rollouts: { sort: 'responseTokens', ids: examples(run, isEmpty) },
-    };
-  },
+  look: (run) => emptyIn(run, 'answer', emptyAnswerShare),
 };
 
 const tooLong: Rule = {

@@ -25,15 +25,6 @@ const collapseShare = 0.5;
 const collapseSteps = 8;
 const [flatSteps, flatRatio] = [40, 2];
 
-/** Every reward of the run is the same number. */
-function onlyReward(
-  run: RunRecord,
-): { readonly value: number; readonly seen: Measured } | undefined {
-  const course = rewardCourse(run);
-  if (!course || course.lowest !== course.highest) return undefined;
-  return { value: course.highest, seen: nowOf(course) };
-}
-
 function nowOf({ role, metric, points, now }: RewardCourse): Measured {
   const shown = recent(points);
   return { role, metric, from: shown[0]?.step ?? 0, to: shown.at(-1)?.step ?? 0, value: now };
@@ -47,6 +38,18 @@ const wholeRun = ({ points, ...course }: RewardCourse, value: number): Measured 
   value,
 });
 
+/** Every reward of the run is the same number, and that is meant. */
+function alwaysSame(run: RunRecord, isMeant: (reward: number) => boolean): Evidence | undefined {
+  const course = rewardCourse(run);
+  if (!course || course.lowest !== course.highest || !isMeant(course.highest)) return undefined;
+  const seen = nowOf(course);
+  return {
+    text: `Every attempt got ${short(course.highest)}, up to explore step ${seen.to}.`,
+    numbers: [seen],
+    rollouts: { sort: 'responseTokens', descending: true },
+  };
+}
+
 const rewardFloor: Rule = {
   name: 'reward-floor',
   title: 'No attempt is ever rewarded',
@@ -54,15 +57,7 @@ const rewardFloor: Rule = {
   advice:
     'Read some answers. Are right ones scored 0, the reward is too strict (spaces, units, format). Are all wrong, take easier tasks, give a part of the reward for what the model can reach, or warm up with worked examples (sft).',
   explains: ['no-variance', 'dropped-groups', 'no-gradient'],
-  look: (run) => {
-    const only = onlyReward(run);
-    if (!only || only.value > 0) return undefined;
-    return {
-      text: `Every attempt got ${short(only.value)}, up to explore step ${only.seen.to}.`,
-      numbers: [only.seen],
-      rollouts: { sort: 'responseTokens', descending: true },
-    };
-  },
+  look: (run) => alwaysSame(run, (reward) => reward <= 0),
 };
 
 const rewardCeiling: Rule = {
@@ -72,15 +67,7 @@ const rewardCeiling: Rule = {
   advice:
     'There is nothing to learn from: take harder tasks, or a reward that tells good answers from better ones. Read some answers: a reward that anything gets is a fault of the reward function.',
   explains: ['no-variance', 'dropped-groups', 'no-gradient'],
-  look: (run) => {
-    const only = onlyReward(run);
-    if (!only || only.value <= 0) return undefined;
-    return {
-      text: `Every attempt got ${short(only.value)}, up to explore step ${only.seen.to}.`,
-      numbers: [only.seen],
-      rollouts: { sort: 'responseTokens', descending: true },
-    };
-  },
+  look: (run) => alwaysSame(run, (reward) => reward > 0),
 };
 
 const varianceSources = [

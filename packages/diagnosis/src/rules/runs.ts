@@ -1,8 +1,7 @@
 /** Runs, tools, environments and judges that fail or take too long. */
-import { short, stepsOf } from '../evidence/format.js';
+import { percent, short, stepsOf } from '../evidence/format.js';
 import type { Rule } from '../evidence/rule.js';
 import { recently, recentShare } from '../evidence/series.js';
-import { percent } from '../evidence/format.js';
 import { shareRule } from './counts.js';
 
 const [failedShare, toolShare, malformedShare, turnsShare] = [0.05, 0.5, 0.2, 0.5];
