@@ -1,5 +1,6 @@
 /** The accumulated gradient: a flat array to which the outputs of every micro-batch are added in order. */
 import { InvariantError } from '@trinity-rft/core/internal';
+import { Tensor } from 'onnxruntime-node';
 
 import type { ParameterSpec } from '../model/parameters.js';
 
@@ -19,10 +20,14 @@ export type SummedGradient = Pick<GradientSum, 'flat' | 'take'>;
 export class GradientSum {
   #array: Float32Array | undefined;
   readonly #newArray: () => Float32Array;
-  readonly #specs: readonly ParameterSpec[];
+  /** Whose gradient the graph returns as a whole. */
+  readonly #returned: readonly ParameterSpec[];
+  readonly #size: number;
   readonly #byName: ReadonlyMap<string, ParameterSpec>;
   readonly #table: LookupTable | undefined;
   #empty = true;
+  /** Outputs of a micro-batch that is not the first. */
+  #scratch: Float32Array | undefined;
 
   /**
    * @param specs the trained parameters
@@ -35,11 +40,11 @@ export class GradientSum {
       newArray,
     }: { readonly table?: LookupTable; readonly newArray?: () => Float32Array } = {},
   ) {
-    this.#specs = specs;
     this.#byName = new Map(specs.map((spec) => [spec.name, spec]));
     this.#table = table;
-    const size = specs.reduce((sum, spec) => sum + spec.size, 0);
-    this.#newArray = newArray ?? (() => new Float32Array(size));
+    this.#returned = specs.filter((spec) => spec !== table?.spec || table.tied);
+    this.#size = specs.reduce((sum, spec) => sum + spec.size, 0);
+    this.#newArray = newArray ?? (() => new Float32Array(this.#size));
   }
 
   /**
@@ -47,9 +52,8 @@ export class GradientSum {
    * the next call. [P]
    */
   get flat(): Float32Array {
-    const array = (this.#array ??= this.#newArray());
-    if (this.#empty) array.fill(0);
-    return array;
+    if (this.#empty) this.#sum.fill(0);
+    return this.#sum;
   }
 
   /** The same, which then belongs to the caller; the sum starts again from 0. */
@@ -60,10 +64,26 @@ export class GradientSum {
     return flat;
   }
 
-  /** Adds the outputs of one micro-batch whose input ids were `ids`. */
+  /**
+   * Where the graph writes the gradients of the next micro-batch, by output: into the sum itself while it
+   * is empty, so that nothing is copied.
+   */
+  outputs(): Readonly<Record<string, Tensor>> {
+    const into = this.#empty ? this.#sum : (this.#scratch ??= new Float32Array(this.#size));
+    return Object.fromEntries(
+      this.#returned.map(({ name, offset, size, shape }) => [
+        `grad.${name}`,
+        new Tensor('float32', into.subarray(offset, offset + size), shape),
+      ]),
+    );
+  }
+
+  /** Adds one micro-batch whose input ids were `ids`, and which wrote into {@link outputs}. */
   add(outputs: GradientOutputs, ids: Int32Array): void {
-    for (const spec of this.#specs.filter((each) => !this.#isLookedUp(each)))
-      this.put(spec.name, outputs[`grad.${spec.name}`]?.data);
+    if (!this.#empty) {
+      for (const { name, offset, size } of this.#returned)
+        addTo(this.#part(offset, size), outputs[`grad.${name}`]?.data as Float32Array);
+    }
     if (this.#table) this.putLookups(outputs['grad.embedded']?.data, ids);
     this.endBatch();
   }
@@ -100,11 +120,11 @@ export class GradientSum {
   }
 
   #part(offset: number, size: number): Float32Array {
-    return (this.#array ??= this.#newArray()).subarray(offset, offset + size);
+    return this.#sum.subarray(offset, offset + size);
   }
 
-  #isLookedUp(spec: ParameterSpec): boolean {
-    return spec === this.#table?.spec && !this.#table.tied;
+  get #sum(): Float32Array {
+    return (this.#array ??= this.#newArray());
   }
 
   #spec(name: string): ParameterSpec {

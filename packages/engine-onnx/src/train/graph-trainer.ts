@@ -213,7 +213,11 @@ export class GraphTrainer<Kind extends string> {
     const session = await this.#session(kind, arrays.branching !== undefined);
     const spread = new Tensor('int32', arrays.spread, [arrays.spread.length]);
     const inputs = { ...feeds, ...this.#feeds(micro, arrays), spread, ...tensors };
-    const found = await this.#turn(() => session.run(inputs));
+    const outputs = {
+      ...Object.fromEntries(session.outputNames.map((name) => [name, null])),
+      ...sum.outputs(),
+    };
+    const found = await this.#turn(() => session.run(inputs, outputs));
     sum.add(found, arrays.ids);
     return found['logprobs']?.data as Float32Array | undefined;
   }

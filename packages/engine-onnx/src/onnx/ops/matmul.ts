@@ -130,16 +130,19 @@ export function rowDot(a: Value, b: Value): Value {
  */
 const bandWidth = 128;
 
+/** Transposing the result, which one thread does, pays where it saves this share of the effort. */
+const leastSaving = 0.75;
+
 /**
  * dL/db of one matrix used by every row, computed in the orientation whose left operand is
- * transposed less often; transposing the result costs little. `a` [rows, K], `g` [rows, N] -> [K, N],
+ * transposed less often, if it is much less: the result may have to be transposed then. `a` [rows, K], `g` [rows, N] -> [K, N],
  * or [N, K] with `turned`
  */
 function sharedGradient(a: Value, g: Value, turned: boolean, alpha: number): Value {
   const effort = (left: Value, right: Value) =>
     Number(dimAt(left, 1)) * Math.ceil(Number(dimAt(right, 1)) / bandWidth);
   const [direct, swapped] = turned ? [effort(g, a), effort(a, g)] : [effort(a, g), effort(g, a)];
-  const swap = swapped < direct;
+  const swap = swapped <= (1 - leastSaving) * direct;
   const [left, right] = turned !== swap ? [g, a] : [a, g];
   const found = plainProduct(left, right, { transposeA: true, transposeB: false, alpha });
   return swap ? transpose(found, [1, 0]) : found;
