@@ -49,6 +49,14 @@ describe('trinity', () => {
   });
 });
 
+it('shows its help before anything is loaded that only some commands need', async () => {
+  const hook = new URL('support/loaded-packages.mjs', import.meta.url).href;
+  const nodeArgs = [`--import=${hook}`];
+  const { stdout, stderr } = await startTrinity('.', ['--help'], { nodeArgs }).ended;
+  expect(stdout).toContain('Usage: trinity');
+  expect(JSON.parse(stderr)).toEqual(['apps/runner', 'packages/core']);
+});
+
 describe('trinity config', () => {
   it('check says that a configuration has no errors, or each with its place and cure', async () => {
     const data = {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openWorld } from '@trinity-rft/launcher';
 import { afterAll, expect, it } from 'vitest';
+import { unknownKeys } from '../src/commands/env/play.js';
 import { playByHand } from '../src/commands/env/play-by-hand.js';
 import { mainHere } from './support/main-here.js';
 
@@ -32,6 +33,8 @@ it('lists environments, those of plugins among them, and describes one', async (
   expect(info.stdout).toMatch(/level: integer from 1 up to 3, default 2/);
   expect(info.stdout).toMatch(/environment_args: \{"level":1\}/);
   expect(info.stdout).toMatch(/You stand on a frozen lake/);
+  const desk = await mainHere('env', 'info', 'retail_desk');
+  expect(desk.stdout).toMatch(/^Its tools\n\w+ {2}\w.*\n {4}\{"/m);
 });
 
 it('tells the arguments of an environment that cannot open without them', async () => {
@@ -87,4 +90,14 @@ it('is played by hand, with tools too, until it is over or left', async () => {
   );
   expect(await play('')).toMatch(/Stopped in a state that is worth 0\.25\.\n$/);
   await world.close();
+});
+
+it('names keys of a row that the tasks of the environment do not have', async () => {
+  const lake = await openWorld({ name: 'frozen_lake' });
+  const [row = {}] = lake.tasks('train', 1, 1);
+  expect(unknownKeys(row, lake)).toBe('');
+  expect(unknownKeys({ ...row, sze: 4 }, lake)).toMatch(
+    /^--row has sze, which .* \(they have .*seed/,
+  );
+  await lake.close();
 });

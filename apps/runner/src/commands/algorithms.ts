@@ -1,5 +1,5 @@
 /** `trinity algorithms [NAME]`: what configurations may name under `algorithm`, from the tables. */
-import { algorithmReference, type AlgorithmReference } from '@trinity-rft/config';
+import type { AlgorithmReference } from '@trinity-rft/config';
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/internal';
 import type { AddCommand } from '../shared/command.js';
@@ -22,6 +22,7 @@ export const addAlgorithms: AddCommand = (program, { exitWith, write }) =>
     .option('--json', 'as JSON')
     .action(
       exitWith(async (name: string | undefined, given: AlgorithmsArguments) => {
+        const { algorithmReference } = await import('@trinity-rft/config');
         const { algorithms } = await readVocabulary(given);
         const reference = algorithmReference(algorithms);
         const found = name === undefined ? reference : named(reference, name);

@@ -1,12 +1,6 @@
 /** `trinity config check | schema | plan`: what a configuration says, without running it. */
 import { text } from 'node:stream/consumers';
-import {
-  configJsonSchema,
-  planConfig,
-  problemsOf,
-  renderPlan,
-  type LoadedConfig,
-} from '@trinity-rft/config';
+import type { LoadedConfig } from '@trinity-rft/config';
 import type { CheckedFiles, ModelDownloads } from '@trinity-rft/launcher';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes, toFailure } from '../shared/exit-codes.js';
@@ -49,6 +43,7 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
     .description('the JSON Schema, for editors')
     .action(
       exitWith(async (given: PluginOptions) => {
+        const { configJsonSchema } = await import('@trinity-rft/config');
         const schema = configJsonSchema(await readVocabulary(given));
         write(`${JSON.stringify(schema, null, 2)}\n`);
         return exitCodes.done;
@@ -79,6 +74,7 @@ interface Planned {
 
 async function planOf(file: string, given: PluginOptions, stdin?: string): Promise<Planned> {
   const { loaded, files } = await load(file, given, stdin);
+  const { planConfig, renderPlan } = await import('@trinity-rft/config');
   const { config: planned, lines } = await downloads(loaded);
   const { rows, pipelines, graders } = files;
   const options = { rows, pipelines, graders, file, env: process.env };
@@ -95,6 +91,7 @@ async function planAsJson(plan: () => Promise<Planned>, write: Write): Promise<n
     write(`${JSON.stringify({ problems: [], ...(await plan()) })}\n`);
     return exitCodes.done;
   } catch (error) {
+    const { problemsOf } = await import('@trinity-rft/config');
     const known = problemsOf(error);
     const { message, exitCode } = toFailure(error);
     const problems = known.length > 0 ? known : [{ line: 0, column: 0, key: '', message }];

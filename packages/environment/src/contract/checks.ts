@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RawTask, SplitName } from '@trinity-rft/core';
 import type { Action, EpisodeStart, Solver } from '../seam/types.js';
+import { describeDifferences } from './differences.js';
 import {
   begin,
   failureOf,
@@ -31,7 +32,9 @@ const equalEpisodes: Check = async (subject) => {
       const play = () => transcriptOf(subject, start, policy());
       const [a, b] = await Promise.all([play(), play()]);
       if (!isDeepStrictEqual(a, b))
-        return { failed: `two episodes of task ${at} with one seed differ: ${differing(a, b)}` };
+        return {
+          failed: `two episodes of task ${at} with one seed differ: ${describeDifferences(a, b)}`,
+        };
     }
   }
   return {};
@@ -39,13 +42,6 @@ const equalEpisodes: Check = async (subject) => {
 
 /** Words that no environment is likely to know. */
 const nonsense = 'qzx 7 frobnicate';
-
-function differing(a: object, b: object): string {
-  const [left, right] = [JSON.stringify(a), JSON.stringify(b)];
-  const at = [...left].findIndex((letter, i) => letter !== right[i]);
-  const from = Math.max(0, at - 40);
-  return `${left.slice(from, at + 40)} and ${right.slice(from, at + 40)}`;
-}
 
 const refusalsChangeNothing: Check = async (subject) => {
   let refusals = 0;
@@ -158,7 +154,9 @@ const manyEpisodes: Check = async (subject) => {
   const other = together.find((each) => !isDeepStrictEqual(each, alone));
   return other === undefined
     ? { passed: `${subject.episodesAtOnce} episodes` }
-    : { failed: `an episode beside others differs from one alone: ${differing(alone, other)}` };
+    : {
+        failed: `an episode beside others differs from one alone: ${describeDifferences(alone, other)}`,
+      };
 };
 
 const splitsAreApart: Check = async ({ definition: { tasks }, args }) => {

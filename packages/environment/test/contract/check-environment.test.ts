@@ -81,7 +81,10 @@ const after = (change: (result: StepResult) => object): Change => {
 };
 
 it.each<[RegExp, EnvironmentDefinition]>([
-  [/^equal starts .* differ/, define((world) => ({ ...world, observation: `${count++}` }))],
+  [
+    /^equal starts .* differ: start\.observation is "\d" and "\d"$/,
+    define((world) => ({ ...world, observation: `${count++}` })),
+  ],
   [
     /^equal starts .* differ/,
     define(after(({ reward = 0 }) => ({ reward: reward > 0 ? reward : Math.random() / 2 }))),

@@ -7,6 +7,7 @@ import {
   type Task,
 } from '@trinity-rft/core';
 import { createStoppableClock, type StoppableClock } from '@trinity-rft/core/internal';
+import { createBackOffs, type OnPause } from './back-offs.js';
 
 /** By the names of a configuration's section `explorer.environment_failures`. */
 export interface EnvironmentFailures {
@@ -23,9 +24,6 @@ export const defaultEnvironmentFailures: EnvironmentFailures = {
   maxInRow: 8,
   maxWaitMs: 1_800_000,
 };
-
-/** Says that runs wait, until the returned function is called. */
-export type OnPause = (what: string) => () => void;
 
 export interface CircuitOptions {
   readonly settings: { readonly environmentFailures?: EnvironmentFailures };
@@ -74,11 +72,14 @@ export interface EnvironmentCircuits {
   of(environment: string): EnvironmentCircuit;
   /** For limits of tasks: it stands still while runs wait for an environment. */
   readonly clock: StoppableClock;
+  /** A run waits for so long before it is tried again. @returns to be called when it goes on */
+  backOff(environment: string, ms: number): () => void;
 }
 
 export function createEnvironmentCircuits(options: CircuitOptions): EnvironmentCircuits {
   const circuits = new Map<string, EnvironmentCircuit>();
   const clock = createStoppableClock(options.clock);
+  const backOffs = createBackOffs(options.onPause ?? (() => nothing), options.clock);
   const onPause: OnPause = (what) => {
     const goOn = clock.stop();
     const end = options.onPause?.(what);
@@ -89,6 +90,7 @@ export function createEnvironmentCircuits(options: CircuitOptions): EnvironmentC
   };
   return {
     clock,
+    backOff: (environment, ms) => backOffs.begin(environment, ms),
     of: (environment) => {
       const known = circuits.get(environment) ?? new Circuit(environment, { ...options, onPause });
       circuits.set(environment, known);

@@ -195,10 +195,12 @@ class Retries {
   async #backOff(kind: FailureKind): Promise<undefined> {
     if (kind !== 'environment_failed' || this.#isPaused()) return;
     const ms = environmentBackOffMs(this.#environmentFailures);
-    const { runtime, end, signal } = this.options;
+    if (ms === 0) return;
+    const { runtime, end, signal, circuits } = this.options;
+    const goOn = circuits?.backOff(environmentOf(this.task, this.options), ms);
     // What aborts it is told by the next attempt.
-    if (ms > 0)
-      await runtime.clock.sleep(ms, AbortSignal.any([signal, end.signal])).catch(() => undefined);
+    await runtime.clock.sleep(ms, AbortSignal.any([signal, end.signal])).catch(() => undefined);
+    goOn?.();
   }
 
   #end(runs: readonly RunOutcome[]): RunsOfRange {
@@ -208,11 +210,15 @@ class Retries {
   }
 }
 
-const circuitOf = (
+const environmentOf = (
   { workflow, workflowArgs }: Task,
-  { definition, circuits }: Pick<RunTaskOptions, 'definition' | 'circuits'>,
-): EnvironmentCircuit | undefined =>
-  circuits?.of(definition.environment?.(workflowArgs) ?? workflow);
+  { definition }: Pick<RunTaskOptions, 'definition'>,
+): string => definition.environment?.(workflowArgs) ?? workflow;
+
+const circuitOf = (
+  task: Task,
+  options: Pick<RunTaskOptions, 'definition' | 'circuits'>,
+): EnvironmentCircuit | undefined => options.circuits?.of(environmentOf(task, options));
 
 /** The end of the task also ends an attempt that has not begun. */
 async function attemptUntilEnd(

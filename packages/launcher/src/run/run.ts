@@ -14,6 +14,7 @@ import {
   type ExtensionOptions,
 } from './configuration.js';
 import { catchStrayErrors, failureFile, isInterrupt } from './failure.js';
+import { forgetEnd, interruptOf, writeEnd, type RunEnd } from './end.js';
 import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
 import { hasBegun, readStageProgress, writeStageProgress } from './progress.js';
@@ -106,9 +107,17 @@ async function runLocked(
     maxTimeoutMs,
     signal,
   });
+  if (role === 'run') await forgetEnd(place);
+  let end: Omit<RunEnd, 'at'> = { how: 'failed' };
   try {
-    return await runStages(loaded, surroundings);
+    const summary = await runStages(loaded, surroundings);
+    const { trainStep, interrupted } = summary;
+    end = interrupted
+      ? { how: 'interrupted', by: interruptOf(signal), trainStep }
+      : { how: 'finished', trainStep };
+    return summary;
   } finally {
+    if (role === 'run') await writeEnd(place, { ...end, at: Date.now() });
     await guard.stop();
     strayErrors.stop();
     await unlock();

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { MemberRole, MemberView } from '@trinity-rft/core/internal';
 import { readFailure } from '../run/failure.js';
+import { describeEnd, readEnd } from '../run/end.js';
 import { processFileName, type ProcessBeat } from '../watch/process-file.js';
 import { processState } from './process-state.js';
 import { membersOf, type RunStatus } from './run-status.js';
@@ -13,12 +14,15 @@ import { membersOf, type RunStatus } from './run-status.js';
 export async function readProcessFile(jobDirectory: string): Promise<RunStatus> {
   const file = path.join(jobDirectory, processFileName);
   const text = await readFile(file, 'utf8').catch(() => undefined);
-  if (text === undefined) throw notStarted(jobDirectory, await readFailure(jobDirectory));
+  if (text === undefined) throw await notStarted(jobDirectory);
   return beatStatus(JSON.parse(text) as ProcessBeat);
 }
 
-function notStarted(jobDirectory: string, failure: string | undefined): ConfigError {
-  const end = failure === undefined ? '' : ` It failed last time: ${failure}`;
+async function notStarted(jobDirectory: string): Promise<ConfigError> {
+  const ended = await readEnd(jobDirectory);
+  const failure = await readFailure(jobDirectory);
+  const cause = failure === undefined ? '.' : `: ${failure}`;
+  const end = ended === undefined ? '' : ` The last one ${describeEnd(ended)}${cause}`;
   return new ConfigError(
     `No process makes the run in ${jobDirectory}. Start it with "trinity run"; "trinity log" shows what happened in it.${end}`,
     { code: 'RUN_NOT_STARTED' },

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import type { RunReader } from '@trinity-rft/store';
 import { readConfiguration, type ConfigurationOptions } from '../run/configuration.js';
+import { readEnd } from '../run/end.js';
 import { ownStoreName, readStorePlace } from '../watch/store-file.js';
 import { readProcessFile } from './read-process-file.js';
 import { statusOf, type RunStatus } from './run-status.js';
@@ -29,7 +30,10 @@ export async function openStatus(
   });
   if (store !== undefined)
     return {
-      look: async () => statusOf(await store.view(), hostname()),
+      look: async () => ({
+        ...statusOf(await store.view(), hostname()),
+        lastEnd: await readEnd(place.jobDirectory),
+      }),
       close: () => store.close(),
     };
   const look = () => readProcessFile(place.jobDirectory);

@@ -1,5 +1,6 @@
 /** Status and causes as text. */
 import type { CauseLink, RunCauses } from './causes.js';
+import { describeEnd } from '../run/end.js';
 import type { MemberStatus, RunStatus } from './run-status.js';
 
 /** The processes of a run, how far it is and what is stored, as lines for a terminal. */
@@ -7,6 +8,7 @@ export function renderStatus(status: RunStatus): string {
   const { members, shared, staleness } = status;
   const facts: Readonly<Record<string, string | undefined>> = {
     state: stateOf(status),
+    trainer: status.lastEnd && describeEnd(status.lastEnd),
     'train step': String(status.trainStep),
     'explore step': String(status.plannedUpTo),
     staleness: staleness === undefined ? undefined : `${staleness} train steps`,

@@ -1,5 +1,6 @@
 /** Where every process of a run is: what `trinity status` shows, and a page may show later. */
 import type { MemberView, RunView } from '@trinity-rft/core/internal';
+import type { RunEnd } from '../run/end.js';
 import { processState, type ProcessState } from './process-state.js';
 
 export interface MemberStatus extends MemberView {
@@ -24,6 +25,8 @@ export interface RunStatus {
   /** Undefined: one process makes the run, and there is nothing to share. */
   readonly shared: SharedStatus | undefined;
   readonly end: RunView['end'];
+  /** How the process that trained last ended. @default one trains, or the last one was killed */
+  readonly lastEnd?: RunEnd;
 }
 
 type SharedStatus = Pick<

@@ -1,11 +1,11 @@
 /** `trinity env list` and `trinity env info`. */
 import type { ArgProblem } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '@trinity-rft/environment';
-import { describeArgs } from '@trinity-rft/environment/internal';
 import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../../shared/options.js';
 import { withWorld, worldOf, type WorldArguments } from './options.js';
+import { toolLines } from './tool-lines.js';
 
 export const addList: AddCommand = (env, { exitWith, write }) =>
   void withPlugins(env.command('list'))
@@ -42,7 +42,7 @@ export const addInfo: AddCommand = (env, { exitWith, write }) =>
         const world = missing.length === 0 ? await openWorld(options) : undefined;
         try {
           write(`${definition.name}: ${definition.description}\n\n`);
-          write(`environment_args\n${argsOf(definition)}\n`);
+          write(`environment_args\n${await argsOf(definition)}\n`);
           write(`${playOf(definition)}\n`);
           write(yamlOf(definition, options.args ?? {}));
           if (world === undefined) write(`\nGive --args to open it.\n${linesOf(missing)}`);
@@ -50,8 +50,10 @@ export const addInfo: AddCommand = (env, { exitWith, write }) =>
           const [row = {}] = world.tasks('train', 1, 0);
           const { episode } = await world.begin(row);
           write(`\nIts first task, ${JSON.stringify(row)}\n`);
-          if (episode.instructions !== undefined) write(`\n${episode.instructions}\n`);
-          write(`\n${episode.observation}\n`);
+          const { instructions, observation, tools = [] } = episode;
+          if (instructions !== undefined) write(`\n${instructions}\n`);
+          if (tools.length > 0) write(`\nIts tools\n${toolLines(tools)}\n`);
+          write(`\n${observation}\n`);
           await episode.close();
           return exitCodes.done;
         } finally {
@@ -64,7 +66,8 @@ const linesOf = (problems: readonly ArgProblem[]): string =>
   problems.map(({ path, message }) => `  ${path.join('.')}: ${message}\n`).join('');
 
 /** A line for each argument. */
-function argsOf({ args }: EnvironmentDefinition): string {
+async function argsOf({ args }: EnvironmentDefinition): Promise<string> {
+  const { describeArgs } = await import('@trinity-rft/environment/internal');
   const described = args === undefined ? undefined : describeArgs(args);
   if (described === undefined) return '  anything goes\n';
   const lines = described.map(({ name, text }) => `  ${name}: ${text}\n`);

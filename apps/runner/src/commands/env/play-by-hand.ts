@@ -3,6 +3,7 @@ import type { Action } from '@trinity-rft/environment';
 import type { GuardedEpisode } from '@trinity-rft/environment/internal';
 import type { Write } from '../../shared/command.js';
 import { objectOf } from './options.js';
+import { toolLines } from './tool-lines.js';
 
 /** Each line is an action; an empty one, or the last one, leaves. */
 export async function playByHand(
@@ -48,11 +49,3 @@ function readLine(line: string, tools: ReadonlySet<string>): Action | string {
     return (error as Error).message;
   }
 }
-
-const toolLines = (tools: NonNullable<GuardedEpisode['tools']>): string =>
-  tools
-    .map(
-      ({ function: { name, description = '', parameters } }) =>
-        `${name}  ${description}\n    ${JSON.stringify(parameters?.['properties'] ?? {})}`,
-    )
-    .join('\n');

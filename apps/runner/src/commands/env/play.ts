@@ -1,5 +1,6 @@
 /** `trinity env play`: a person plays an environment in the terminal. */
 import { createInterface } from 'node:readline';
+import type { OpenWorld } from '@trinity-rft/launcher';
 import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { playByHand } from './play-by-hand.js';
@@ -22,6 +23,7 @@ export const addPlay: AddCommand = (env, { exitWith, write }) =>
             given.row === undefined
               ? (world.tasks(splitOf(given), 1, numberOf('--seed', given.seed))[0] ?? {})
               : objectOf('--row', given.row);
+          write(unknownKeys(row, world));
           const { episode } = await world.begin(row);
           const lines = createInterface({ input: process.stdin });
           try {
@@ -35,3 +37,13 @@ export const addPlay: AddCommand = (env, { exitWith, write }) =>
         }
       }),
     );
+
+/** Generated tasks show which keys an environment reads: others are a slip of the pen, or notes. */
+export function unknownKeys(row: Readonly<Record<string, unknown>>, world: OpenWorld): string {
+  if (world.definition.tasks === undefined) return '';
+  const known = Object.keys(world.tasks('train', 1, 0)[0] ?? {});
+  const unknown = Object.keys(row).filter((key) => !known.includes(key));
+  return unknown.length === 0
+    ? ''
+    : `--row has ${unknown.join(', ')}, which its own tasks do not have (they have ${known.join(', ')}).\n\n`;
+}

@@ -1,6 +1,5 @@
 /** `trinity env serve`: an environment for other trainers, by the protocol of OpenEnv. */
 import { ConfigError } from '@trinity-rft/core';
-import { serveEnvironment } from '@trinity-rft/environment';
 import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { untilInterrupted } from '../../shared/interrupt.js';
@@ -27,6 +26,7 @@ export const addServe: AddCommand = (env, { exitWith, write }) =>
     .option('--seed <number>', 'another seed makes up other tasks', '0')
     .action(
       exitWith(async (name: string, given: ServeArguments) => {
+        const { serveEnvironment } = await import('@trinity-rft/environment');
         const { args, timeoutMs } = worldOf(name, given);
         const server = await serveEnvironment({
           definition: await definitionOf(name, given),

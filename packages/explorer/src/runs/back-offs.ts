@@ -1,0 +1,42 @@
+/** Runs that failed and wait until they are tried again, as one wait for each environment. */
+import type { Clock } from '@trinity-rft/core';
+
+/** Says that runs wait, until the returned function is called. */
+export type OnPause = (what: string) => () => void;
+
+export interface BackOffs {
+  /** A run of this environment waits for so long. @returns to be called when it goes on */
+  begin(environment: string, ms: number): () => void;
+}
+
+/** @param onPause told once for all runs that wait, and again when one waits longer than the others */
+export function createBackOffs(onPause: OnPause, clock: Pick<Clock, 'now'>): BackOffs {
+  const waits = new Map<string, { count: number; until: number; end: () => void }>();
+  return {
+    begin: (environment, ms) => {
+      const until = clock.now() + ms;
+      const told = waits.get(environment);
+      const wait = told ?? { count: 0, until: -Infinity, end: () => undefined };
+      wait.count++;
+      waits.set(environment, wait);
+      if (until > wait.until) {
+        wait.end();
+        wait.until = until;
+        wait.end = onPause(
+          `another try of what failed in environment "${environment}", by ${timeOfDay(until)} at the latest`,
+        );
+      }
+      return () => {
+        if (--wait.count > 0) return;
+        wait.end();
+        waits.delete(environment);
+      };
+    },
+  };
+}
+
+/** As clocks on the wall show it here: `15:40:24`. */
+const timeOfDay = (at: number): string =>
+  [new Date(at).getHours(), new Date(at).getMinutes(), new Date(at).getSeconds()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');

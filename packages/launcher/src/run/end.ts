@@ -1,0 +1,59 @@
+/** `end.json`: how the last process that made a run ended, for `trinity status`. */
+import { readFile, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { describeError } from '@trinity-rft/core';
+import { writeAtomically } from '@trinity-rft/trainer/internal';
+
+/** Below the folder of the run. */
+const endFile = 'end.json';
+
+export interface RunEnd {
+  readonly how: 'finished' | 'interrupted' | 'failed';
+  /** What interrupted it: `SIGTERM`. */
+  readonly by?: string;
+  readonly trainStep?: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+export const forgetEnd = (directory: string): Promise<void> =>
+  rm(path.join(directory, endFile), { force: true });
+
+/** Never rejects: how the work itself ended is more important than this file. */
+export async function writeEnd(directory: string, end: RunEnd): Promise<void> {
+  const isThere = await stat(directory).catch(() => undefined);
+  if (isThere === undefined) return;
+  await writeAtomically(path.join(directory, endFile), `${JSON.stringify(end)}\n`).catch(
+    () => undefined,
+  );
+}
+
+/** Undefined: a process makes it, none ever did, or the last one was killed. */
+export async function readEnd(directory: string): Promise<RunEnd | undefined> {
+  try {
+    return JSON.parse(await readFile(path.join(directory, endFile), 'utf8')) as RunEnd;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What aborted a signal: the name of the process's own signal, or why a program stopped the run. */
+export const interruptOf = ({ aborted, reason }: AbortSignal): string | undefined => {
+  if (!aborted) return undefined;
+  const text = describeError(reason);
+  return /^The process received (\w+)\.$/.exec(text)?.[1] ?? text;
+};
+
+/** `was stopped by SIGTERM after train step 12, on 2026-11-23 at 15:40:24`. */
+export function describeEnd({ how, by, trainStep, at }: RunEnd): string {
+  const verb = { finished: 'finished', interrupted: 'was stopped', failed: 'failed' }[how];
+  const cause = by === undefined ? '' : ` by ${by}`;
+  const step = trainStep === undefined ? '' : ` after train step ${trainStep}`;
+  return `${verb}${cause}${step}, on ${timeOf(at)}`;
+}
+
+/** As clocks on the wall show it here. */
+const timeOf = (at: number): string => {
+  const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 19).replace('T', ' at ');
+};
