@@ -141,6 +141,7 @@ describe.skipIf(findPostgres() === undefined)('a run whose processes meet in Pos
       vi.stubEnv('PGPASSWORD', undefined);
       const refused = await openStatus(folder).catch(String);
       expect(refused).toMatch(/asks for a password.*name the configuration of the run/);
+      expect(String(refused).split('asks for a password')).toHaveLength(2);
       expect(refused).not.toContain('secret');
       vi.stubEnv('PGPASSWORD', server.password);
       const reader = await openStatus(folder);

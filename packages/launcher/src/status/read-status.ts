@@ -52,7 +52,7 @@ interface Place {
 }
 
 const withAdvice = (advice: string, cause: unknown): ConfigError =>
-  new ConfigError(`${describeError(cause)} ${advice}`, { code: 'RUN_STORE_CLOSED', cause });
+  new ConfigError(`${describeError(cause)} ${advice}`, { code: 'RUN_STORE_CLOSED' });
 
 const passwordAdvice =
   'The folder of a run keeps no password: name the configuration of the run, or set PGPASSWORD.';
