@@ -31,8 +31,6 @@ export interface StorePlace {
 
 /** Undefined answers: there is no such row. */
 export interface Rollouts {
-  /** Rows in the store. */
-  count(): number;
   page(query: RowQuery): Promise<RolloutPage>;
   detail(id: number): Promise<RolloutDetail | undefined>;
   conversation(id: number): Promise<Conversation | undefined>;
@@ -63,7 +61,6 @@ export function openRollouts({ database, modelFolder, logFile }: StorePlace): Ro
   };
   const list = rolloutList(store);
   return {
-    count: () => reader.count(),
     page: (query) => list.page(query),
     detail: async (id) => {
       const row = reader.row(id);

@@ -1,7 +1,9 @@
 /** One run, open for reading. */
 import path from 'node:path';
+import { readExperiences } from '@trinity-rft/buffer';
 import { createMetricFile, type MetricFile } from '../metrics/metric-file.js';
 import type { RunSummary } from '../interface/types.js';
+import { whenChanged } from '../shared/when-changed.js';
 import { within } from '../shared/within.js';
 import { openRollouts, type Rollouts } from '../rollouts/rollouts.js';
 import { readNotes } from './notes.js';
@@ -29,6 +31,8 @@ export function createRun(place: RunPlace): Run {
   let store: Rollouts | undefined;
   let progress = noProgress;
   let looking: Promise<void> | undefined;
+  const storeFiles = place.database === undefined ? [] : [place.database, `${place.database}-wal`];
+  const recorded = whenChanged(storeFiles, () => countRecorded(place.database));
   const look = async (): Promise<void> => {
     await metrics.catchUp();
     progress = await progressOf(metrics, await settingsOf(place.folder));
@@ -51,10 +55,8 @@ export function createRun(place: RunPlace): Run {
     summary: async () => {
       looking ??= look().finally(() => (looking = undefined));
       await within(summaryMs, looking);
-      const files = [place.metricsFile, place.database, place.database && `${place.database}-wal`];
-      const there = files.filter((file) => file !== undefined);
-      const { state, pid, failure, changedAt } = await stateOf(place.folder, there);
-      const recorded = await rollouts().catch(() => undefined);
+      const files = [place.metricsFile, ...storeFiles];
+      const { state, pid, failure, changedAt } = await stateOf(place.folder, files);
       return {
         id: place.id,
         folder: place.folder,
@@ -63,7 +65,7 @@ export function createRun(place: RunPlace): Run {
         failure,
         changedAt,
         ...progress,
-        rollouts: recorded?.count(),
+        rollouts: await recorded().catch(() => undefined),
         hasMetrics: metrics.roles.size > 0,
         notes: await readNotes(place.folder),
       };
@@ -73,6 +75,17 @@ export function createRun(place: RunPlace): Run {
       [store, opened] = [undefined, undefined];
     },
   };
+}
+
+/** Closes the store again: a list of many runs does not keep them all open. */
+function countRecorded(database: string | undefined): number | undefined {
+  if (database === undefined) return undefined;
+  const reader = readExperiences(database);
+  try {
+    return reader.count();
+  } finally {
+    reader.close();
+  }
 }
 
 async function openStore(place: RunPlace, database: string): Promise<Rollouts> {

@@ -1,0 +1,33 @@
+/** Work on files that is done again only when they have changed. */
+import { stat } from 'node:fs/promises';
+
+/** File systems count the time of a change in steps of up to two seconds. */
+const coarsestMs = 2000;
+
+/**
+ * The result of `work`, kept until one of the files is written, appears or goes. Work that fails is
+ * done again the next time.
+ */
+export function whenChanged<T>(
+  files: readonly string[],
+  work: () => T | Promise<T>,
+): () => Promise<T> {
+  let known: { readonly marks: string; readonly result: T } | undefined;
+  return async () => {
+    const begun = Date.now();
+    const found = await Promise.all(files.map(markOf));
+    const marks = found.map(({ mark }) => mark).join();
+    if (known?.marks === marks) return known.result;
+    const result = await work();
+    // What is written right after the work may not move the time of the file any more.
+    const isSettled = found.every(({ writtenAt }) => writtenAt < begun - coarsestMs);
+    known = isSettled ? { marks, result } : undefined;
+    return result;
+  };
+}
+
+const markOf = (file: string): Promise<{ readonly mark: string; readonly writtenAt: number }> =>
+  stat(file).then(
+    ({ ino, size, mtimeMs }) => ({ mark: `${ino} ${size} ${mtimeMs}`, writtenAt: mtimeMs }),
+    () => ({ mark: '', writtenAt: 0 }),
+  );
