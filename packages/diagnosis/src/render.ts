@@ -12,9 +12,9 @@ function renderFinding({ name, title, when, text, numbers, advice, rollouts }: F
   const facts = [
     ['', text],
     ['Rule', `${name}: ${when}.`],
-    ...numbers.map(({ metric, value, from, to }) => [
+    ...numbers.map(({ metric, value, from, to, outOf }) => [
       'Number',
-      `${metric} = ${short(value)}, steps ${from} to ${to}`,
+      `${[metric, ...(outOf ?? [])].join(' / ')} = ${short(value)}, steps ${from} to ${to}`,
     ]),
     ['Change', advice],
     ...(rollouts?.ids && rollouts.ids.length > 0

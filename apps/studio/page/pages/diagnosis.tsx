@@ -75,9 +75,14 @@ function Found({ run, finding }: FoundProps) {
       </p>
       <p class="faint">{words.rule(name, when)}</p>
       <ul>
-        {numbers.map(({ role, metric, value, from, to }) => (
+        {numbers.map(({ role, metric, value, from, to, outOf = [] }) => (
           <li key={metric}>
-            <a href={addressOf('curves', [run], { metric: `${role} ${metric}` })}>{metric}</a>{' '}
+            {[metric, ...outOf].map((name, i) => (
+              <>
+                {i > 0 && ' / '}
+                <a href={addressOf('curves', [run], { metric: `${role} ${name}` })}>{name}</a>
+              </>
+            ))}{' '}
             {numberText(value)} {words.steps(from, to)}
           </li>
         ))}

@@ -9,6 +9,8 @@ export interface Measured {
   readonly from: number;
   readonly to: number;
   readonly value: number;
+  /** The value is a share: the metric's sum over that of these. @default it is the metric's own */
+  readonly outOf?: readonly string[];
 }
 
 /** Steps that a rule needs before it says anything. */
@@ -63,14 +65,35 @@ export function recentShare(
   counted: readonly string[],
   outOf: readonly string[],
 ): Measured | undefined {
-  const sum = (metrics: readonly string[]): number =>
-    metrics
-      .flatMap((metric) => valuesOf(recent(run.points(role, metric))))
-      .reduce((total, value) => total + value, 0);
+  const sum = (metrics: readonly string[]): number => sumOver(run, role, metrics, recent);
   const named = counted.map((metric) => recently(run, role, metric)).filter((each) => each);
   const largest = named.toSorted((a, b) => (b?.value ?? 0) - (a?.value ?? 0))[0];
   const total = sum(outOf);
-  return largest && total > 0 ? { ...largest, value: sum(counted) / total } : undefined;
+  return largest && total > 0 ? { ...largest, value: sum(counted) / total, outOf } : undefined;
+}
+
+/** The same over the first steps. */
+export function firstShare(
+  run: RunRecord,
+  role: Role,
+  counted: readonly string[],
+  outOf: readonly string[],
+): number | undefined {
+  const sum = (metrics: readonly string[]): number =>
+    sumOver(run, role, metrics, (points) => points.slice(0, leastSteps));
+  const total = sum(outOf);
+  return total > 0 ? sum(counted) / total : undefined;
+}
+
+function sumOver(
+  run: RunRecord,
+  role: Role,
+  metrics: readonly string[],
+  part: (points: readonly Point[]) => readonly Point[],
+): number {
+  return metrics
+    .flatMap((metric) => valuesOf(part(run.points(role, metric))))
+    .reduce((total, value) => total + value, 0);
 }
 
 /** How far rewards went, and how far they are now. */

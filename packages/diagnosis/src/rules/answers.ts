@@ -2,30 +2,33 @@
 import { percent, stepsOf } from '../evidence/format.js';
 import type { RolloutFacts, RunRecord } from '../evidence/record.js';
 import type { Evidence, Rule } from '../evidence/rule.js';
-import { isSolved, recently, recentShare } from '../evidence/series.js';
+import { firstShare, isSolved, recently, recentShare } from '../evidence/series.js';
 
 const [truncatedShare, emptyPromptShare, emptyAnswerShare] = [0.1, 0.05, 0.25];
 const [tooLongShare, duplicateShare, identicalShare] = [0.05, 0.3, 0.8];
 /** Fewer say nothing about a share. */
 const [leastRollouts, leastTasks, mostExamples] = [16, 4, 10];
 
+const truncatedMetrics = [
+  ['rollout/model/response_truncated/mean'],
+  ['rollout/model/choices/mean'],
+] as const;
+
 const truncated: Rule = {
   name: 'truncated-answers',
   title: 'Answers are cut off',
   when: `a token limit ended at least ${percent(truncatedShare)} of the answers of recent steps`,
   advice:
-    'Raise max_response_tokens, or ask for shorter answers. Answers that are meant to be long can be left out of training (mask_response_truncated) or made shorter step by step (overlong_penalty).',
+    'Raise max_response_tokens, or ask for shorter answers; where few were cut off at first, look for what has changed the model since. Answers that are meant to be long can be left out of training (mask_response_truncated) or made shorter step by step (overlong_penalty).',
   look: (run) => {
     const seen =
-      recentShare(
-        run,
-        'explorer',
-        ['rollout/model/response_truncated/mean'],
-        ['rollout/model/choices/mean'],
-      ) ?? recently(run, 'trainer', 'response_length/clip_ratio');
+      recentShare(run, 'explorer', ...truncatedMetrics) ??
+      recently(run, 'trainer', 'response_length/clip_ratio');
     if (!seen || seen.value < truncatedShare) return undefined;
+    const first = firstShare(run, 'explorer', ...truncatedMetrics);
+    const before = first === undefined ? '' : `, and ${percent(first)} of those of the first steps`;
     return {
-      text: `${percent(seen.value)} of the answers of ${stepsOf(seen)} reached the limit.`,
+      text: `${percent(seen.value)} of the answers of ${stepsOf(seen)} reached the limit${before}.`,
       numbers: [seen],
       rollouts: {
         sort: 'responseTokens',

@@ -23,6 +23,7 @@ const [strong, enoughRuns, enoughSpread] = [0.8, 32, 0.1];
 const [gradedRewards, lengthTrend, trendSteps] = [5, 1.5, 10];
 const collapseShare = 0.5;
 const collapseSteps = 8;
+const [lossShare, leastAbove] = [0.9, 0.1];
 const [flatSteps, flatRatio] = [40, 2];
 
 function nowOf({ role, metric, points, now }: RewardCourse): Measured {
@@ -192,10 +193,10 @@ function partNumbers(run: RunRecord, name: string): readonly Measured[] {
   return seen ? [seen] : [];
 }
 
-const rewardCollapse: Rule = {
+export const rewardCollapse: Rule = {
   name: 'reward-collapse',
-  title: 'The reward rose and fell again',
-  when: `over at least ${collapseSteps} steps, the recent mean reward has lost at least ${percent(collapseShare)} of what the best three steps in a row had gained`,
+  title: 'The reward has fallen',
+  when: `over at least ${collapseSteps} steps, the mean reward has lost at least ${percent(collapseShare)} of what the best three steps in a row had gained (a fifth of the range of rewards, or more), or at least ${percent(lossShare)} of how far they lay above the lowest reward`,
   advice:
     'The learning rate is usually too large: resume from a checkpoint before the fall with a third of it. Also look at actor/grad_norm and actor/entropy at that step.',
   explains: ['entropy-collapse', 'no-variance', 'identical-answers', 'eval-falls', 'no-gradient'],
@@ -211,10 +212,17 @@ const rewardCollapse: Rule = {
     const now = meanOf(valuesOf(points.slice(-3)));
     const start = Math.min(meanOf(valuesOf(points.slice(0, 3))), best.value);
     const gained = best.value - Math.min(start, now);
-    if (gained <= 0 || gained < (highest - lowest) / 5 || best.value - now < collapseShare * gained)
-      return undefined;
+    const lost = best.value - now;
+    const isUndone = gained >= (highest - lowest) / 5 && lost >= collapseShare * gained;
+    const above = best.value - lowest;
+    const isGone = above >= leastAbove * (highest - lowest) && lost >= lossShare * above;
+    if (lost <= 0 || (!isUndone && !isGone)) return undefined;
+    const half = smooth.find(
+      ({ step, value }) => step > best.step && value <= best.value - lost / 2,
+    );
+    const when = half ? `, with half of the fall by step ${half.step}` : '';
     return {
-      text: `The mean reward was ${short(best.value)} at step ${best.step} and is ${short(now)} now.`,
+      text: `The mean reward was ${short(best.value)} at step ${best.step} and is ${short(now)} now${when}.`,
       numbers: [wholeRun(course, now)],
       rollouts: { sort: 'id', descending: true },
     };
@@ -299,7 +307,6 @@ export const rewardRules: readonly Rule[] = [
   noVariance,
   followsLength,
   followsFormat,
-  rewardCollapse,
   evalFalls,
   flatReward,
 ];

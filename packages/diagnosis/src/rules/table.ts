@@ -3,13 +3,14 @@ import type { Rule } from '../evidence/rule.js';
 import { answerRules } from './answers.js';
 import { dataRules } from './data.js';
 import { learningRules } from './learning.js';
-import { rewardRules } from './reward.js';
+import { rewardCollapse, rewardRules } from './reward.js';
 import { runRules } from './runs.js';
 
 /** In the order in which findings are reported: what explains others first. */
 export const rules: readonly Rule[] = [
   ...dataRules,
   ...runRules,
+  rewardCollapse,
   ...answerRules,
   ...rewardRules,
   ...learningRules,

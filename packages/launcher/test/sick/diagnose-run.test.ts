@@ -41,4 +41,27 @@ describe('diagnoseRun', () => {
     expect(finding?.text).toMatch(/\d|EngineError/);
     expect(renderDiagnosis(diagnosis)).toContain(finding?.advice);
   });
+
+  it('says when a reward fell that never rose, and that answers were whole before', async () => {
+    const { stages } = await diagnosed('fallen', {
+      explorer: (step) => ({
+        'rollout/reward/mean': step < 3 ? 0.3 / step : 0,
+        'rollout/reward/max': 1,
+        'rollout/reward/min': 0,
+        'rollout/model/response_truncated/mean': step < 4 ? 0 : 8,
+        'rollout/model/choices/mean': 8,
+      }),
+    });
+    const findings = stages[0]?.findings ?? [];
+    expect(findings.map(({ name, text }) => [name, text])).toEqual([
+      [
+        'reward-collapse',
+        'The mean reward was 0.15 at step 3 and is 0 now, with half of the fall by step 4.',
+      ],
+      [
+        'truncated-answers',
+        '100 % of the answers of explore steps 8 to 12 reached the limit, and 0.0 % of those of the first steps.',
+      ],
+    ]);
+  });
 });

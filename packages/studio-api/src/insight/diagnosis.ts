@@ -115,8 +115,9 @@ function pointsOf(steps: Pick<Values, 'at'>, values: Values): readonly Point[] {
 
 const toAnswer = ({ numbers, rollouts, ...finding }: Finding): Diagnosis['findings'][number] => ({
   ...finding,
-  numbers: numbers.map(({ value, ...number }) => ({
+  numbers: numbers.map(({ value, outOf, ...number }) => ({
     ...number,
+    outOf: outOf && [...outOf],
     value: Number.isFinite(value) ? value : null,
   })),
   rollouts: rollouts && { ...rollouts, ids: rollouts.ids && [...rollouts.ids] },

@@ -8,6 +8,10 @@ const measured = z.object({
   from: z.int().describe('First step that the value is taken over.'),
   to: z.int(),
   value: numberOrNull,
+  outOf: z
+    .array(z.string())
+    .optional()
+    .describe('The value is a share: the sum of the metric over that of these.'),
 });
 
 const finding = z.object({
