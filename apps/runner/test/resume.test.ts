@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
@@ -141,6 +141,7 @@ const ppoStage: Tree = {
 interface Kind {
   readonly what: string;
   readonly over: Tree;
+  /** In the order in which they are reached. */
   readonly points: typeof everywhere;
   /** Experiences of each train step. */
   readonly trainSteps: readonly number[];
@@ -211,6 +212,9 @@ describe.each(kinds)(
   ({ over, points, trainSteps }) => {
     let workspace: Workspace;
     let whole: ReturnType<typeof recordOf>;
+    const copyAt = (where: string): string =>
+      path.join(workspace.root, `killed ${where.replaceAll(/\W+/g, ' ')}`);
+    const killedFolder = (): string => path.join(workspace.root, 'runs/tests/killed');
     beforeAll(async () => {
       workspace = await createWorkspace();
       await runHere(workspace, workspace.config('whole.yaml', ...base, over, { name: 'whole' }));
@@ -223,13 +227,25 @@ describe.each(kinds)(
       expect(whole.rows.map(({ trainStep }) => trainStep)).toEqual(used);
     });
 
-    it.concurrent.each(points)('ends as if it had not been: %s', async (where, point) => {
-      const name = `killed ${where.replaceAll(/\W+/g, ' ')}`;
-      const config = workspace.config(`${name}.yaml`, ...base, over, { name });
-      const killed = await killedTrinity(workspace.root, runArgs(config), point);
+    /** One process passes by all points, is copied at each, and killed at the last. */
+    beforeAll(async () => {
+      const config = workspace.config('killed.yaml', ...base, over, { name: 'killed' });
+      const from = killedFolder();
+      const passed = points
+        .slice(0, -1)
+        .map(([where, point]) => ({ ...point, copy: { from, to: copyAt(where) } }));
+      const [last, point] = points.at(-1)!;
+      const killed = await killedTrinity(workspace.root, runArgs(config), [...passed, point]);
       expect([killed.signal, killed.stderr]).toEqual(['SIGKILL', '']);
+      cpSync(from, copyAt(last), { recursive: true });
+    });
+
+    it.each(points)('ends as if it had not been: %s', async (where) => {
+      rmSync(killedFolder(), { recursive: true });
+      cpSync(copyAt(where), killedFolder(), { recursive: true });
+      const config = path.join(workspace.root, 'killed.yaml');
       expect((await runHere(workspace, config)).error).toBeUndefined();
-      expect(recordOf(workspace, name)).toEqual(whole);
+      expect(recordOf(workspace, 'killed')).toEqual(whole);
     });
   },
 );

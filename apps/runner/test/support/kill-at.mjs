@@ -1,26 +1,48 @@
 // Preloaded into a child process: kills it at one exact place, as a power cut would.
 //   TRINITY_TEST_KILL='{"call":"commit","match":"","nth":3,"when":"before"}'
 // `call` is what the process is about to do (rename, writeFile, append, writev, commit), `match` a part of the path (for rename of "from to"),
-// `nth` which time, in one thread.
+// `nth` which time, in one thread. A list of such places: at those with `copy` the folder `from` is copied to `to` as it lies on disk, which is
+// what a kill there would leave, and the process goes on.
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { DatabaseSync } from 'node:sqlite';
 
-const { call, match, nth, when } = JSON.parse(process.env.TRINITY_TEST_KILL);
-let seen = 0;
+const points = [JSON.parse(process.env.TRINITY_TEST_KILL)].flat();
+const seen = new Map(points.map((point) => [point, 0]));
 
-/** Wraps a function so that the process dies before or after the wanted call. */
+/** Wraps a function so that the process dies, or its files are copied, before or after the wanted call. */
 function deadly(name, original, pathOf) {
   return function (...args) {
-    const wanted = name === call && pathOf(args).includes(match) && ++seen === nth;
-    if (wanted && when === 'before') die();
+    const wanted = points.filter(
+      (point) => name === point.call && pathOf(args).includes(point.match) && isNth(point),
+    );
+    const at = (when) => wanted.filter((point) => point.when === when).forEach(reach);
+    at('before');
     const result = original.apply(this, args);
-    if (!wanted) return result;
-    return result instanceof Promise ? result.then(die) : die();
+    if (wanted.length === 0) return result;
+    if (!(result instanceof Promise)) {
+      at('after');
+      return result;
+    }
+    return result.then((value) => {
+      at('after');
+      return value;
+    });
   };
 }
 
-const die = () => process.kill(process.pid, 'SIGKILL');
+function isNth(point) {
+  seen.set(point, seen.get(point) + 1);
+  return seen.get(point) === point.nth;
+}
+
+function reach({ copy }) {
+  // Not by this process: closing a copied database would give up the locks that SQLite holds on it.
+  if (copy) execFileSync('cp', ['-r', copy.from, copy.to]);
+  else process.kill(process.pid, 'SIGKILL');
+}
+
 const descriptors = new Map();
 const { openSync } = fs;
 

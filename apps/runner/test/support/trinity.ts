@@ -33,6 +33,8 @@ export interface KillPoint {
   /** Which of these calls, from 1. */
   readonly nth: number;
   readonly when: 'before' | 'after';
+  /** Copies a folder there instead: what a kill would leave. */
+  readonly copy?: { readonly from: string; readonly to: string };
 }
 
 const root = new URL('../../../../', import.meta.url);
@@ -76,11 +78,11 @@ export function trinity(cwd: string, ...args: readonly string[]): Promise<Ended>
   return startTrinity(cwd, args).ended;
 }
 
-/** Starts a command that is killed at `point`. */
+/** Starts a command that is killed at `point`; at several, it has to be killed at the last of them. */
 export function killedTrinity(
   cwd: string,
   args: readonly string[],
-  point: KillPoint,
+  point: KillPoint | readonly KillPoint[],
 ): Promise<Ended> {
   return startTrinity(cwd, args, {
     env: { TRINITY_TEST_KILL: JSON.stringify(point) },
