@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { readFileSync, rmSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
 import { problemsOf, renderProblem } from '../packages/config/src/index.ts';
+import { createProject, templates } from '../packages/create/src/index.ts';
 import { renderAlgorithmDocs } from './algorithm-docs.ts';
 import { renderConfigDocs } from './config-docs.ts';
 import { renderDiagnosisDocs } from './diagnosis-docs.ts';
@@ -35,10 +36,38 @@ function configProblems({ file, line, text, words }: Block): readonly string[] {
   }
 }
 
+/** The example there depends on every framework: what the templates import is found from there. */
+const projects = join(root, 'examples/react-calculator/runs/template-types');
+
+/** The modules of a project of each template. */
+async function templateSources(): Promise<readonly Block[]> {
+  const sources: Block[] = [];
+  for (const { name } of templates) {
+    const { folder, files } = await createProject({ template: name, folder: name, cwd: projects });
+    for (const path of files
+      .map((file) => join(folder, file))
+      .filter((file) => file.endsWith('.ts')))
+      sources.push({
+        file: relative(root, path),
+        line: 1,
+        language: 'ts',
+        words: [],
+        text: readFileSync(path, 'utf8'),
+      });
+  }
+  return sources;
+}
+
 describe('the documentation', { tags: ['slow'] }, () => {
-  it('has examples of the right types', () => {
+  afterAll(() => rmSync(projects, { recursive: true, force: true }));
+
+  // Together, because a program over the sources of all packages takes longest.
+  it('has examples of the right types, and so have the templates of projects', async () => {
+    rmSync(projects, { recursive: true, force: true });
+    const sources = await templateSources();
     expect(examples.length).toBeGreaterThan(10);
-    expect(typeErrors(root, examples)).toEqual([]);
+    expect(sources.length).toBeGreaterThan(templates.length);
+    expect(typeErrors(root, [...examples, ...sources])).toEqual([]);
   });
 
   it.for(

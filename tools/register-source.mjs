@@ -17,7 +17,9 @@ enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', impor
 registerHooks({
   resolve(specifier, context, nextResolve) {
     const url = sourceOf(specifier, context.parentURL);
-    return nextResolve(url ?? specifier, context);
+    if (url === undefined) return nextResolve(specifier, context);
+    // Said here, Node does not look for the real path and the package.json of each of a thousand files.
+    return { url, format: 'module-typescript', shortCircuit: true };
   },
 });
 
