@@ -263,3 +263,33 @@ it('says whether a judge or words grade, and which judge is not there', async ()
     /explorer\.auxiliary_models is empty/,
   );
 });
+
+it('compares the first generated task with the longest prompt of the model', async () => {
+  const warningsFor = async (max_prompt_tokens: number, environment: string) => {
+    const taskset = { storage_type: 'generated', task_count: 4, workflow_args: { environment } };
+    const config = {
+      ...settings,
+      model: { ...settings.model, max_prompt_tokens, max_response_tokens: 4 },
+      buffer: {
+        batch_size: 2,
+        explorer_input: { taskset: { name: 'dice', ...taskset }, default_workflow_type },
+      },
+    };
+    const configPath = path.join(root, 'prompt.yaml');
+    writeFileSync(configPath, JSON.stringify(config));
+    const environments = [dice, { ...dice, name: 'gone', open: () => Promise.reject(gone) }];
+    const read = { configPath, cwd: root, engines: [bigrams], environments, env: {} };
+    const { loaded, ...extensions } = await readConfiguration(read);
+    const { signal } = new AbortController();
+    const { warnings } = await checkFiles(loaded, extensions, { beginTasks: true, signal });
+    await extensions.environments.close();
+    return warnings.join();
+  };
+  const default_workflow_type = 'environment_workflow';
+  const gone = new EnvironmentError('No table.', { code: 'GONE' });
+  expect(await warningsFor(2, 'dice')).toMatch(
+    /prompt\.yaml:1:\d+ model\.max_prompt_tokens: got 2, .* "dice" begins with a prompt of \d+ tokens/,
+  );
+  expect(await warningsFor(50, 'dice')).toBe('');
+  expect(await warningsFor(50, 'gone')).toMatch(/could not be compared .* "gone": .*No table/);
+});

@@ -120,5 +120,10 @@ async function load(configPath: string, given: PluginOptions, text?: string): Pr
   const read = { configPath, text, ...pluginsOf(given) };
   const { loaded, ...extensions } = await readConfiguration(read);
   const { signal } = new AbortController();
-  return { loaded, files: await checkFiles(loaded, extensions, { signal }) };
+  try {
+    const files = await checkFiles(loaded, extensions, { beginTasks: true, signal });
+    return { loaded, files };
+  } finally {
+    await extensions.environments.close();
+  }
 }

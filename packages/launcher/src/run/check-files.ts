@@ -34,6 +34,7 @@ import {
   tasksFile,
 } from '../assembly/task-pipeline/stored-tasks.js';
 import { isRecorded } from './changes/resume.js';
+import { promptWarning } from './measure-prompts.js';
 import type { Extensions } from '../context/stage-context.js';
 
 export type Checkable = Pick<LoadedConfig, 'config'> & Partial<Pick<LoadedConfig, 'problemAt'>>;
@@ -41,6 +42,8 @@ export type Checkable = Pick<LoadedConfig, 'config'> & Partial<Pick<LoadedConfig
 export interface CheckOptions {
   /** The stages that are checked begin with this one. @default 0 */
   readonly from?: number;
+  /** Begins the first generated task of an environment, to see how long it is. @default false */
+  readonly beginTasks?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -59,7 +62,7 @@ export interface CheckedFiles {
 export async function checkFiles(
   { config, problemAt = inNoFile }: Checkable,
   extensions: Extensions,
-  { from = 0, signal }: CheckOptions,
+  { from = 0, beginTasks = false, signal }: CheckOptions,
 ): Promise<CheckedFiles> {
   const problems: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
@@ -86,6 +89,7 @@ export async function checkFiles(
       checkStored(check),
     );
     await checkModels(check);
+    if (beginTasks && problems.length === 0) await measurePrompts(check);
   }
   if (problems.length > 0) throw configError(problems);
   return { warnings: [...new Set(warnings.map(renderProblem))], rows, pipelines, graders };
@@ -171,6 +175,18 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
       tasksets.map(({ name }) => counts[name]),
     );
   return counts;
+}
+
+/** A prompt that is too long fails each run of its task. */
+async function measurePrompts({ stage, extensions, signal, warn }: Check): Promise<void> {
+  if (!isThere(stage.model.modelPath)) return;
+  for (const taskset of stage.buffer.explorerInput.tasksets) {
+    if (taskset.storageType !== 'generated') continue;
+    const { rows } = await readTaskset({ ...taskset, taskCount: 1 }, { ...extensions, signal });
+    const [row = {}] = rows;
+    const message = await promptWarning({ stage, taskset, row, extensions, signal });
+    if (message !== undefined) warn(['model', 'max_prompt_tokens'], message);
+  }
 }
 
 function* gradersOf({ stage, extensions, warn }: Check): Generator<GraderPlan> {
