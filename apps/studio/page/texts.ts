@@ -27,6 +27,7 @@ export const texts = {
     none: 'No runs here yet. Start one with "trinity run FILE.yaml": it appears by itself.',
     compare: (count: number) => `Compare ${count} runs`,
     tooMany: (most: number) => `At most ${most} runs can be compared.`,
+    course: (first: string, last: string) => `${first} to ${last}`,
     progress: (done: number, total: number) => `${done} of ${total} steps`,
     progressOf: (run: string) => `Progress of ${run}`,
     left: (time: string) => `about ${time} left`,
@@ -105,8 +106,8 @@ export const texts = {
     },
   },
   compare: {
-    about: 'Two to five runs beside each other. Choose others on the page Runs.',
-    choose: 'Tick two to five runs on the page Runs, and press Compare.',
+    about: 'Two to five runs beside each other.',
+    choose: 'Choose the runs',
     allCurves: 'All curves of these runs',
     settings: 'Settings',
     setting: 'Setting',

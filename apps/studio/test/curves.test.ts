@@ -67,6 +67,14 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     async () => {
       const look = await open('');
       await look.says('tbody', '200 of 400 steps');
+      await look.page.click('header nav a[href^="#page=compare"]');
+      await look.says('main details', one);
+      await look.page.$$eval('main details input', (boxes) => boxes[0]?.click());
+      await look.page.waitForSelector('main details input:checked');
+      expect(await look.violations()).toEqual([]);
+      await look.page.$$eval('main details input', (boxes) => boxes[1]?.click());
+      await look.says('main', 'settings differ');
+      await look.page.click('header nav a[href^="#page=runs"]');
       await look.page.$$eval('tbody input[type=checkbox]', (boxes) =>
         boxes.forEach((box) => box.click()),
       );

@@ -17,6 +17,7 @@ import { numberText } from '../numbers.js';
 import { AxisChoice } from '../parts/axis-choice.js';
 import { Chart } from '../parts/chart.js';
 import { ChosenRuns } from '../parts/chosen-runs.js';
+import { RunBoxes } from '../parts/run-boxes.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
 import { texts } from '../texts.js';
 
@@ -25,10 +26,18 @@ const { compare: words } = texts;
 export function Compare({ runs, place }: PageProps) {
   const { ids, version } = shownRuns({ runs, place });
   const { runs: lists } = useMetrics(ids, version);
-  if (ids.length < 2) return <p>{words.choose}</p>;
+  const choice = <RunBoxes page="compare" runs={runs ?? []} place={place} />;
+  if (ids.length < 2)
+    return (
+      <section aria-label={texts.pages.compare}>
+        <p class="about">{words.about}</p>
+        {choice}
+      </section>
+    );
   return (
     <section aria-label={texts.pages.compare}>
       <p class="about">{words.about}</p>
+      {choice}
       <ChosenRuns page="compare" ids={ids} place={place} />
       <CurvesOfAll lists={lists} ids={ids} place={place} version={version} />
       <Settings ids={ids} />

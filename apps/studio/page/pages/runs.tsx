@@ -152,6 +152,11 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
       <td>{numberText(reward)}</td>
       <td>
         <Sparkline values={sparkline} />
+        {sparkline.length > 1 && (
+          <div class="faint">
+            {words.course(numberText(sparkline[0]), numberText(sparkline.at(-1)))}
+          </div>
+        )}
       </td>
       <td class="recorded">
         {rollouts !== undefined && (
