@@ -8,9 +8,9 @@ await import('@trinity-rft/core').catch((error: unknown) => {
 // Compiled code is kept in the folder for temporary files: the next start is faster.
 const { enableCompileCache } = await import('node:module');
 enableCompileCache();
-if (process.argv[2] === 'serve') {
-  const { restartWithServeFlags } = await import('./shared/serve-flags.js');
-  restartWithServeFlags();
+if (['serve', 'studio', 'view'].includes(process.argv[2] ?? '')) {
+  const { restartWithServerFlags } = await import('./shared/server-flags.js');
+  restartWithServerFlags();
 }
 const { main } = await import('./main.js');
 

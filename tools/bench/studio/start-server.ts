@@ -1,8 +1,9 @@
-/** Starts the server, and looks at what it takes. */
+/** Starts the server as `trinity studio` does, and looks at what it takes. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { serverFlags } from '../../../apps/runner/src/shared/server-flags.ts';
 
 export const fromSources = [
   '--conditions=@trinity-rft/source',
@@ -20,7 +21,7 @@ export interface Server {
 
 export async function startServer(runs: string, page: string): Promise<Server> {
   const file = new URL('server.ts', import.meta.url).pathname;
-  const child = spawn(process.execPath, [...fromSources, file, runs, page], {
+  const child = spawn(process.execPath, [...serverFlags, ...fromSources, file, runs, page], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [url] = (await once(createInterface(child.stdout), 'line')) as [string];

@@ -7,6 +7,7 @@ import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { untilInterrupted } from '../shared/interrupt.js';
 import { pluginsOf, portOf, withPlugins, type PluginOptions } from '../shared/options.js';
+import { flagsOfOthers } from '../shared/server-flags.js';
 
 interface StudioArguments {
   readonly port?: string;
@@ -103,7 +104,7 @@ async function serveStudio(
 /** This program, for processes of their own. */
 const ownCommand = (): readonly string[] => [
   process.execPath,
-  ...process.execArgv,
+  ...flagsOfOthers(),
   process.argv[1] ?? '',
 ];
 

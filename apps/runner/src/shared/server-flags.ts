@@ -1,6 +1,9 @@
-/** Settings of V8 that keep the slowest requests of a server fast: garbage collection in short steps. */
+/**
+ * Settings of V8 for a process that serves: garbage collection in short steps, which keeps the slowest
+ * requests fast, and little memory for what is soon garbage.
+ */
 
-const flags = ['--max-semi-space-size=4', '--v8-pool-size=1'];
+export const serverFlags: readonly string[] = ['--max-semi-space-size=4', '--v8-pool-size=1'];
 
 /**
  * Replaces this process by one with the flags, in the same process id: for signals, exit codes and
@@ -8,15 +11,19 @@ const flags = ['--max-semi-space-size=4', '--v8-pool-size=1'];
  * where Node cannot do this (Windows, Node before 22.15), or where a parent process talks to this
  * one.
  */
-export function restartWithServeFlags(): void {
+export function restartWithServerFlags(): void {
   const given = [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)];
   const isSet = (flag: string): boolean => {
     const [name = flag] = flag.split('=');
     return given.some((other) => other.split('=')[0]?.replaceAll('_', '-') === name);
   };
-  const missing = flags.filter((flag) => !isSet(flag));
+  const missing = serverFlags.filter((flag) => !isSet(flag));
   const canReplace = process.platform !== 'win32' && typeof process.execve === 'function';
   if (missing.length === 0 || !canReplace || process.channel) return;
   const { execPath, execArgv, argv } = process;
   process.execve?.(execPath, [execPath, ...execArgv, ...missing, ...argv.slice(1)], process.env);
 }
+
+/** Of this process, for one that does not serve but computes. */
+export const flagsOfOthers = (): readonly string[] =>
+  process.execArgv.filter((flag) => !serverFlags.includes(flag));
