@@ -9,7 +9,7 @@ import {
   usedRows,
   weightsDigest,
 } from './support/run-record.js';
-import { killedTrinity, runArgs, type KillPoint } from './support/trinity.js';
+import { killedTrinity, runArgs, type Ended, type KillPoint } from './support/trinity.js';
 import {
   actorCritic,
   createWorkspace,
@@ -212,6 +212,7 @@ describe.each(kinds)(
   ({ over, points, trainSteps }) => {
     let workspace: Workspace;
     let whole: ReturnType<typeof recordOf>;
+    let killed: Ended;
     const copyAt = (where: string): string =>
       path.join(workspace.root, `killed ${where.replaceAll(/\W+/g, ' ')}`);
     const killedFolder = (): string => path.join(workspace.root, 'runs/tests/killed');
@@ -219,6 +220,10 @@ describe.each(kinds)(
       workspace = await createWorkspace();
       await runHere(workspace, workspace.config('whole.yaml', ...base, over, { name: 'whole' }));
       whole = recordOf(workspace, 'whole');
+    });
+
+    it('is killed at the last place, without a word', () => {
+      expect([killed.signal, killed.stderr]).toEqual(['SIGKILL', '']);
     });
 
     it('uses every experience exactly once', () => {
@@ -235,8 +240,7 @@ describe.each(kinds)(
         .slice(0, -1)
         .map(([where, point]) => ({ ...point, copy: { from, to: copyAt(where) } }));
       const [last, point] = points.at(-1)!;
-      const killed = await killedTrinity(workspace.root, runArgs(config), [...passed, point]);
-      expect([killed.signal, killed.stderr]).toEqual(['SIGKILL', '']);
+      killed = await killedTrinity(workspace.root, runArgs(config), [...passed, point]);
       cpSync(from, copyAt(last), { recursive: true });
     });
 

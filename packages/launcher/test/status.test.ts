@@ -139,9 +139,9 @@ describe.skipIf(findPostgres() === undefined)('a run whose processes meet in Pos
       expect(kept).toContain(`@127.0.0.1:${server.port}/postgres`);
       expect(kept).not.toContain('secret');
       vi.stubEnv('PGPASSWORD', undefined);
-      const refused = await openStatus(folder).catch(String);
+      const refused = await openStatus(folder).then(() => 'opened', String);
       expect(refused).toMatch(/asks for a password.*name the configuration of the run/);
-      expect(String(refused).split('asks for a password')).toHaveLength(2);
+      expect(refused.split('asks for a password')).toHaveLength(2);
       expect(refused).not.toContain('secret');
       vi.stubEnv('PGPASSWORD', server.password);
       const reader = await openStatus(folder);

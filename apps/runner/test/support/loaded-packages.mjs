@@ -9,4 +9,4 @@ registerHooks({
     return next(url, context);
   },
 });
-process.on('exit', () => process.stderr.write(`${JSON.stringify([...packages].toSorted())}\n`));
+process.on('exit', () => process.stderr.write(`${JSON.stringify([...packages])}\n`));

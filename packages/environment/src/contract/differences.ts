@@ -39,7 +39,7 @@ function pathTo(path: string, key: string, isArray: boolean): string {
 }
 
 const textOf = (value: unknown): string =>
-  value === undefined ? 'not there' : (JSON.stringify(value) ?? String(value));
+  value === undefined ? 'not there' : (JSON.stringify(value) ?? typeof value);
 
 /** Long ones begin shortly before they differ. */
 function shortened(left: string, right: string): string {
