@@ -26,7 +26,7 @@ export interface VirtualRows {
 
 /** Browsers end elements at 17 to 33 million pixels. Longer lists are scrolled in larger steps. */
 const tallest = 12_000_000;
-const overscan = 10;
+const overscan = 6;
 
 /** @param rowHeight of the rows, and of a header that stays on top */
 export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
