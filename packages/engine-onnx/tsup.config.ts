@@ -1,8 +1,12 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  // The engine starts `worker.js`, which is next to the bundle.
-  entry: { index: 'src/index.ts', worker: 'src/worker/worker.ts' },
+  // Threads start `worker.js` and `update-thread.js`, which are next to the bundle.
+  entry: {
+    index: 'src/index.ts',
+    worker: 'src/worker/worker.ts',
+    'update-thread': 'src/train/update-thread.ts',
+  },
   format: ['esm'],
   target: 'node22',
   sourcemap: true,

@@ -16,15 +16,18 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const script = `
 import { createModelFolder, createOnnxCritic, createOnnxEngine } from './dist/index.js';
-await createModelFolder({ directory: './model', seed: 1, config: { vocabSize: 16, hiddenSize: 32, layers: 1, heads: 2 } });
-const engine = await createOnnxEngine({ modelPath: './model', threads: 1 });
+await createModelFolder({ directory: './model', seed: 1, config: { vocabSize: 16, hiddenSize: 512, layers: 1, heads: 2 } });
+const engine = await createOnnxEngine({ modelPath: './model', threads: 2 });
 const [sequence] = await engine.sampler.sample(Int32Array.of(1, 2), { maxTokens: 3, seed: 1 });
 const pass = await engine.trainer.forward({ rows: [{ tokens: Int32Array.of(1, 2, ...sequence.tokens), promptLength: 2, temperature: 1 }] });
+await engine.trainer.backward(pass, { logprobs: pass.logprobs });
+// So many weights that several threads update them.
+const { gradNorm } = await engine.trainer.step({ learningRate: 1e-3 });
 const critic = await createOnnxCritic({ modelPath: './model', threads: 1 });
 const { values } = await critic.forward(pass.batch);
 await critic.close();
 await engine.close();
-console.log(JSON.stringify([[...sequence.logprobs], [...pass.logprobs], [...values]]));
+console.log(JSON.stringify([[...sequence.logprobs], [...pass.logprobs], [...values], gradNorm]));
 `;
 
 it(
@@ -50,7 +53,7 @@ it(
       esbuildOptions: (esbuild) => void (esbuild.conditions = ['@trinity-rft/source']),
     });
     expect(readdirSync(join(folder, 'dist'))).toEqual(
-      expect.arrayContaining(['index.js', 'worker.js']),
+      expect.arrayContaining(['index.js', 'update-thread.js', 'worker.js']),
     );
     writeFileSync(join(folder, 'run.mjs'), script);
     const { stdout, stderr, status } = spawnSync(process.execPath, ['run.mjs'], {
@@ -60,7 +63,13 @@ it(
       timeout: 120_000,
     });
     expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
-    const [sampled, scored, values] = JSON.parse(stdout) as [number[], number[], number[]];
+    const [sampled, scored, values, gradNorm] = JSON.parse(stdout) as [
+      number[],
+      number[],
+      number[],
+      number,
+    ];
+    expect(gradNorm).toBeGreaterThan(0);
     expect(sampled).toHaveLength(3);
     expect(values).toEqual([0, 0, 0]);
     sampled.forEach((logprob, i) =>

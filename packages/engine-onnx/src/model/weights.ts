@@ -4,6 +4,7 @@
  */
 import { EngineError } from '@trinity-rft/core/internal';
 import { Tensor } from 'onnxruntime-node';
+import { sharedNumbers } from '../runtime/shared-numbers.js';
 import type { ModelConfig } from './config.js';
 import { parameterCount, parameterSpecs } from './parameters.js';
 
@@ -114,7 +115,7 @@ export class WeightBuffers {
     return this.lease(this.#take());
   }
 
-  /** An unused array of the size of all parameters, of any contents; {@link update} takes it back. */
+  /** An unused array of the size of all parameters, of any contents; {@link rewrite} takes it back. */
   takeArray(): Float32Array {
     return this.#take().flat;
   }
@@ -122,15 +123,12 @@ export class WeightBuffers {
   /**
    * Replaces the training weights: `write` gets the old numbers and the array for the new ones, and
    * fills every element. Both are the same array while the set is not leased.
-   * @param spare an array of {@link takeArray} that the new numbers may overwrite
    */
-  update(write: (from: Float32Array, to: Float32Array) => void, spare?: Float32Array): void {
+  update(write: (from: Float32Array, to: Float32Array) => void): void {
     const from = this.#training;
-    const unused = spare && weightSet(this.#config, spare);
-    const to = this.#leases.has(from) ? (unused ?? this.#take()) : from;
+    const to = this.#leases.has(from) ? this.#take() : from;
     write(from.flat, to.flat);
     this.#training = to;
-    if (unused && to !== unused) this.#recycle(unused);
   }
 
   /**
@@ -148,14 +146,20 @@ export class WeightBuffers {
   /**
    * As {@link update}, in several turns of the thread. Leases on the current training set are taken after
    * {@link settled}.
+   * @param spare an array of {@link takeArray} that the new numbers may overwrite
    */
-  async rewrite(write: (from: Float32Array, to: Float32Array) => Promise<void>): Promise<void> {
+  async rewrite(
+    write: (from: Float32Array, to: Float32Array) => Promise<void>,
+    spare?: Float32Array,
+  ): Promise<void> {
     const from = this.#training;
-    const to = this.#leases.has(from) ? this.#take() : from;
+    const unused = spare && weightSet(this.#config, spare);
+    const to = this.#leases.has(from) ? (unused ?? this.#take()) : from;
     this.#rewriting = write(from.flat, to.flat);
     try {
       await this.#rewriting;
       this.#training = to;
+      if (unused && to !== unused) this.#recycle(unused);
     } finally {
       this.#rewriting = undefined;
     }
@@ -172,9 +176,7 @@ export class WeightBuffers {
   }
 
   #take(): WeightSet {
-    return (
-      this.#free.pop() ?? weightSet(this.#config, new Float32Array(parameterCount(this.#config)))
-    );
+    return this.#free.pop() ?? weightSet(this.#config, sharedNumbers(parameterCount(this.#config)));
   }
 
   #release(set: WeightSet): void {

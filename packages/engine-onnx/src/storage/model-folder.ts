@@ -8,6 +8,7 @@ import { isGguf, openGgufModel } from '@trinity-rft/gguf';
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 import { parseModelConfig } from '../model/parse-config.js';
+import { sharedNumbers } from '../runtime/shared-numbers.js';
 import { readIfThere, writeWhole } from './files.js';
 import { writeSafetensors } from './safetensors.js';
 import {
@@ -113,7 +114,7 @@ export async function loadWeights(
     );
     const stored = storedTensors(directory, specs, files);
     assertNoSurplus(directory, specs, files, config);
-    const weights = new Float32Array(parameterCount(config));
+    const weights = sharedNumbers(parameterCount(config));
     for (const { spec, file } of stored)
       await file.read(spec.name, weights.subarray(spec.offset, spec.offset + spec.size));
     return weights;

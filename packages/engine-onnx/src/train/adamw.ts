@@ -38,13 +38,57 @@ export function clipScale(norm: number, limit: number): number {
   return limit > 0 ? Math.min(1, limit / (norm + 1e-6)) : 1;
 }
 
+/** Arrays of one length, [P]. `to` may be `from`, or the gradient. */
+export interface UpdateArrays {
+  readonly from: Float32Array;
+  readonly to: Float32Array;
+  readonly gradient: Float32Array;
+  readonly first: Float32Array;
+  readonly second: Float32Array;
+}
+
+/** Numbers of the flat arrays from `start` to before `end`. */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** One update, without its arrays. */
+export interface UpdatePlan extends Pick<AdamWOptions, 'betas' | 'epsilon' | 'gradientScale'> {
+  readonly stepSize: number;
+  readonly rootCorrection: number;
+  /** In the order of the arrays: what weights are multiplied by, from decay. */
+  readonly tensors: readonly (Range & { readonly keep: number })[];
+}
+
 /**
- * One update, `step` counted up. With gradient g, moments m, v and step t:
+ * Counts up `step`, and plans the update: with gradient g, moments m, v and step t,
  * m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
  * w' = w (1 - lr decay) - lr / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + epsilon).
- * Arithmetic in float64, rounded to float32 when stored. `to` may be `from`, or the gradient.
+ * Arithmetic in float64, rounded to float32 when stored.
  * @see Loshchilov and Hutter, arXiv:1711.05101; torch.optim.AdamW
  */
+export function planUpdate(
+  specs: readonly ParameterSpec[],
+  state: OptimizerState,
+  { learningRate, weightDecay, betas, epsilon, gradientScale }: AdamWOptions,
+): UpdatePlan {
+  state.step++;
+  return {
+    betas,
+    epsilon,
+    gradientScale,
+    stepSize: learningRate / (1 - betas[0] ** state.step),
+    rootCorrection: Math.sqrt(1 - betas[1] ** state.step),
+    tensors: specs.map(({ offset, size, shape }) => ({
+      start: offset,
+      end: offset + size,
+      keep: shape.length > 1 ? 1 - learningRate * weightDecay : 1,
+    })),
+  };
+}
+
+/** A whole update in this thread. */
 export function adamW(
   specs: readonly ParameterSpec[],
   from: Float32Array,
@@ -53,26 +97,28 @@ export function adamW(
   state: OptimizerState,
   options: AdamWOptions,
 ): void {
-  state.step++;
-  const { learningRate, weightDecay, betas } = options;
-  const correction1 = 1 - betas[0] ** state.step;
-  const correction2 = 1 - betas[1] ** state.step;
-  for (const { offset, size, shape } of specs) {
-    const keep = shape.length > 1 ? 1 - learningRate * weightDecay : 1;
-    const part = (array: Float32Array) => array.subarray(offset, offset + size);
-    updateTensor(part(from), part(to), part(gradient), part(state.first), part(state.second), {
-      ...options,
-      keep,
-      stepSize: learningRate / correction1,
-      rootCorrection: Math.sqrt(correction2),
+  const { first, second } = state;
+  const plan = planUpdate(specs, state, options);
+  updateRange({ from, to, gradient, first, second }, plan, { start: 0, end: from.length });
+}
+
+/** The part of an update that is within `range`. */
+export function updateRange(arrays: UpdateArrays, plan: UpdatePlan, range: Range): void {
+  for (const tensor of plan.tensors) {
+    const start = Math.max(tensor.start, range.start);
+    const end = Math.min(tensor.end, range.end);
+    if (start >= end) continue;
+    const part = (array: Float32Array) => array.subarray(start, end);
+    const { from, to, gradient, first, second } = arrays;
+    updateTensor(part(from), part(to), part(gradient), part(first), part(second), {
+      ...plan,
+      keep: tensor.keep,
     });
   }
 }
 
-interface TensorUpdate extends AdamWOptions {
+interface TensorUpdate extends Omit<UpdatePlan, 'tensors'> {
   readonly keep: number;
-  readonly stepSize: number;
-  readonly rootCorrection: number;
 }
 
 function updateTensor(

@@ -33,6 +33,7 @@ import { blankOptimizer } from './optimizer-file.js';
 import type { Row } from './rows.js';
 import { singleStrand, strandsOf } from './strands.js';
 import { allParameters, type Trainable } from './trainable.js';
+import { UpdateThreads } from './update-threads.js';
 
 export interface TrainerOptions {
   readonly config: ModelConfig;
@@ -92,6 +93,7 @@ export class GraphTrainer<Kind extends string> {
   readonly #agreement: Agreement;
   readonly #sessions = new Map<string, InferenceSession>();
   readonly #layerwise: LayerwiseGradients;
+  readonly #updates: UpdateThreads;
   #gradient: GradientSum | undefined;
   #optimizer: OptimizerState | undefined;
   #counts = emptyCounts();
@@ -106,6 +108,7 @@ export class GraphTrainer<Kind extends string> {
     this.#rope = new RopeFeeds(options.config);
     this.#turn = options.turn ?? ((run) => run());
     this.#agreement = samplerAgreement(options.config, options.threads, options.samplerThreads);
+    this.#updates = new UpdateThreads(options.threads);
     this.#layerwise = new LayerwiseGradients({
       config: options.config,
       threads: options.threads,
@@ -261,7 +264,7 @@ export class GraphTrainer<Kind extends string> {
         weightDecay,
         gradientScale: clipScale(gradNorm, clipGradNorm),
       };
-      await this.#trainable.update(sum, state, adam);
+      await this.#trainable.update(sum, state, adam, this.#updates);
     }
     sum.clear();
     return { step: state.step, gradNorm, skipped };
@@ -314,6 +317,7 @@ export class GraphTrainer<Kind extends string> {
     this.#sessions.clear();
     for (const session of sessions) await session.release();
     await this.#layerwise.close();
+    await this.#updates.close();
   }
 
   #feeds(micro: MicroBatch, arrays: MicroBatchArrays): Feeds {

@@ -1,5 +1,6 @@
 /** Optimizer state as named tensors, as checkpoints store it. */
 import type { ParameterSpec } from '../model/parameters.js';
+import { sharedNumbers } from '../runtime/shared-numbers.js';
 import type { OptimizerState } from './adamw.js';
 
 /** A tensor of the optimizer: a view of the moments. */
@@ -24,5 +25,5 @@ export function momentTensors(
 /** Moments of 0; {@link momentTensors} gives views to fill them. */
 export function blankOptimizer(specs: readonly ParameterSpec[], step: number): OptimizerState {
   const size = specs.reduce((sum, spec) => sum + spec.size, 0);
-  return { step, first: new Float32Array(size), second: new Float32Array(size) };
+  return { step, first: sharedNumbers(size), second: sharedNumbers(size) };
 }

@@ -9,8 +9,9 @@ import {
 } from '../model/parameters.js';
 import { backwardGraph, type TrainingGraphOptions } from '../model/training-graphs.js';
 import type { Feeds, WeightBuffers } from '../model/weights.js';
-import { adamW, type AdamWOptions, type OptimizerState } from './adamw.js';
+import { planUpdate, type AdamWOptions, type OptimizerState } from './adamw.js';
 import { GradientSum, type SummedGradient } from './gradient.js';
+import type { UpdateThreads } from './update-threads.js';
 
 export interface Trainable {
   /** In the order of the gradient and the moments. */
@@ -31,7 +32,8 @@ export interface Trainable {
     gradient: SummedGradient,
     state: OptimizerState,
     options: AdamWOptions,
-  ): void | Promise<void>;
+    threads: UpdateThreads,
+  ): Promise<void>;
 }
 
 /** Every parameter is trained. */
@@ -44,9 +46,13 @@ export function allParameters(config: ModelConfig, weights: WeightBuffers): Trai
     feeds: {},
     backwardGraph: (options) => backwardGraph(config, options),
     newGradient: () => new GradientSum(specs, { table, newArray: () => weights.takeArray() }),
-    update: (sum, state, options) => {
+    update: (sum, state, options, threads) => {
       const gradient = sum.take();
-      weights.update((from, to) => adamW(specs, from, to, gradient, state, options), gradient);
+      const { first, second } = state;
+      return weights.rewrite((from, to) => {
+        const plan = planUpdate(specs, state, options);
+        return threads.update({ from, to, gradient, first, second }, plan);
+      }, gradient);
     },
   };
 }

@@ -1,0 +1,12 @@
+/** Entry of the threads that compute a part of an update. Imports little, because each thread loads it. */
+import { workerData } from 'node:worker_threads';
+import { answerCalls, type ThreadTask } from '@trinity-rft/worker-link';
+import { updateRange } from './adamw.js';
+import type { UpdateMethods } from './update-threads.js';
+
+const { port } = workerData as ThreadTask<undefined>;
+answerCalls<UpdateMethods>(
+  port,
+  () => ({ update: ({ arrays, plan, range }) => updateRange(arrays, plan, range) }),
+  { toRecord: String },
+);
