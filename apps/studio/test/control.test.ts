@@ -217,6 +217,25 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await look.page.close();
   });
 
+  it('scores the tokens of a conversation with a checkpoint', { timeout }, async () => {
+    cpSync(path.join(practice, 'model'), path.join(bench.root, 'run/global_step_2'), {
+      recursive: true,
+    });
+    const look = await browser.open(`${studio.url}&page=rollouts&run=run&rollout=1`);
+    await look.says('#rollout-view', 'entropy by the checkpoint (score it first)');
+    await look.page.waitForSelector('.scoring button');
+    await look.page.select('.scoring select', 'global_step_2');
+    await look.page.click('.scoring button');
+    await look.says('#rollout-view [role=status]', 'Scored with global_step_2');
+    await look.page.select('#rollout-view select', 'ratio');
+    await look.says('#rollout-view .controls small', 'likelier by the checkpoint');
+    const title = await look.page.$eval('.token.sampled', (token) => token.getAttribute('title'));
+    expect(title).toMatch(/log-probability by the checkpoint -.*entropy [\d.]+, ratio [\d.]+/);
+    expect(await look.violations()).toEqual([]);
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+  });
+
   it('gives feedback to a product that learns', { timeout }, async () => {
     writeFileSync(path.join(bench.root, 'serve.yaml'), serve);
     const stop = new AbortController();

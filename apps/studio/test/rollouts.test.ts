@@ -187,8 +187,9 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
         ['what is trained', false],
         ['reward of the token (not recorded)', true],
         ['teacher (not recorded)', true],
-        ['entropy (not recorded)', true],
-        ['ratio (not recorded)', true],
+        ['probability by the checkpoint (score it first)', true],
+        ['entropy by the checkpoint (score it first)', true],
+        ['ratio: checkpoint to record (score it first)', true],
       ]);
       const heats = () =>
         page.$$eval('.call-view:nth-child(2) .token.sampled', (all) =>

@@ -2,9 +2,11 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { createChatFormat, loadTokenizer, normalizeMessages } from '@trinity-rft/chat';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Spoken } from '../src/interface/index.js';
+import type { Scored, Spoken } from '../src/interface/index.js';
 import { findCheckpoints, type FoundCheckpoint } from '../src/playground/checkpoints.js';
+import type { CallToScore } from '../src/playground/protocol.js';
 import { createSpeakers, type Speakers } from '../src/playground/speakers.js';
 
 const practice = path.join(import.meta.dirname, '../../create/templates/practice/model');
@@ -45,6 +47,12 @@ async function say(name: string, maxTokens = 4, signal = new AbortController().s
   await speakers?.say(checkpoint(name), request, signal, (part) => parts.push(part));
   return parts;
 }
+async function score(name: string, calls: readonly CallToScore[]) {
+  const parts: Scored[] = [];
+  const { signal } = new AbortController();
+  await speakers?.score(checkpoint(name), calls, signal, (part) => parts.push(part));
+  return parts;
+}
 /** Linux: the processes of models that this one has started. */
 function loadedCount(): number {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8');
@@ -78,6 +86,46 @@ describe('checkpoints', () => {
       expect(top).toHaveLength(5);
       expect(top.reduce((sum, { logprob }) => sum + Math.exp(logprob), 0)).toBeLessThan(1.0001);
     }
+  });
+});
+
+describe('scores', () => {
+  it('are those of the weights that wrote it: ratio 1, and other where the record differs', async () => {
+    open();
+    const end = (await say('start', 6)).at(-1);
+    const written = end?.kind === 'end' ? end.tokens : [];
+    const format = createChatFormat({ tokenizer: await loadTokenizer(practice) });
+    const messages = normalizeMessages([{ role: 'user', content: '17*3=' }]);
+    const prompt = format.encode(format.render({ messages }));
+    const logprobs = written.map(({ logprob }) => logprob);
+    const call = {
+      id: 7,
+      tokens: [...prompt, ...written.map(({ id }) => id)],
+      promptLength: prompt.length,
+      temperature: 1,
+      recorded: logprobs.map((value, i) => (i === 0 ? null : value - Math.LN2)),
+    };
+    const parts = await score('start', [call, { ...call, id: 8, recorded: logprobs }]);
+    expect(parts.map(({ kind }) => kind)).toEqual(['wait', 'call', 'call', 'end']);
+    const [other, same] = parts.filter((part) => part.kind === 'call');
+    const close = (value: number) => expect.closeTo(value, 3);
+    expect(same).toMatchObject({
+      id: 8,
+      logprobs: logprobs.map(close),
+      ratios: logprobs.map(() => close(1)),
+    });
+    expect(other?.ratios).toEqual(logprobs.map((_, i) => (i === 0 ? null : close(2))));
+    for (const entropy of same?.entropy ?? []) expect(entropy).toBeGreaterThan(0);
+    expect(same?.entropy).toHaveLength(logprobs.length);
+  });
+
+  it('of tokens that the model does not know are refused with a reason', async () => {
+    open();
+    const call = { id: 1, tokens: [1, 1e6], promptLength: 1, temperature: 0, recorded: [-1] };
+    expect((await score('start', [call])).at(-1)).toMatchObject({
+      kind: 'problem',
+      problem: expect.stringMatching(/1000000/),
+    });
   });
 });
 

@@ -1,36 +1,46 @@
 /** What tokens are coloured by, and how. */
-import type { RecordedCall, Segment } from '@trinity-rft/studio-api/interface';
 import { texts } from '../texts.js';
+import type { ScoredCall, ScoredSegment } from './rollout-view-scores.js';
 
 const { rollouts: words } = texts;
 
 export type Colour = keyof typeof words.legend;
 export const colours = Object.keys(words.colours) as (keyof typeof words.colours)[];
 
-/** One token that the model wrote, and what was recorded with it. */
+/** Those that a checkpoint computes. */
+export const scoredColours: ReadonlySet<string> = new Set(['entropy', 'ratio', 'scored']);
+
+/** One token that the model wrote, what was recorded with it, and what a checkpoint makes of it. */
 export interface TokenNumbers {
   readonly logprob?: number | null;
   readonly advantage?: number | null;
   readonly tokenReward?: number | null;
   readonly teacherLogprob?: number | null;
+  readonly scoredLogprob?: number | null;
+  readonly entropy?: number | null;
+  readonly ratio?: number | null;
 }
 
-export const numbersAt = (segment: Segment, i: number): TokenNumbers => ({
+export const numbersAt = (segment: ScoredSegment, i: number): TokenNumbers => ({
   logprob: segment.logprobs?.[i],
   advantage: segment.advantages?.[i],
   tokenReward: segment.tokenRewards?.[i],
   teacherLogprob: segment.teacherLogprobs?.[i],
+  scoredLogprob: segment.scoredLogprobs?.[i],
+  entropy: segment.entropy?.[i],
+  ratio: segment.ratios?.[i],
 });
 
 /** What there are numbers for. */
-export function possibleColours(calls: readonly RecordedCall[]): ReadonlySet<string> {
+export function possibleColours(calls: readonly ScoredCall[]): ReadonlySet<string> {
   const segments = calls.flatMap((call) => call.segments).filter(({ sampled }) => sampled);
-  const has = (read: (segment: Segment) => unknown): boolean =>
+  const has = (read: (segment: ScoredSegment) => unknown): boolean =>
     segments.some((segment) => read(segment) !== undefined);
   const possible = new Set<string>(['logprob', 'mask']);
   if (has(({ advantages }) => advantages)) possible.add('advantage');
   if (has(({ tokenRewards }) => tokenRewards)) possible.add('tokenReward');
   if (has(({ teacherLogprobs }) => teacherLogprobs)) possible.add('teacher');
+  if (has(({ entropy }) => entropy)) for (const colour of scoredColours) possible.add(colour);
   return possible;
 }
 
@@ -40,8 +50,8 @@ export interface Scale {
   readonly tokenReward: number;
 }
 
-export function scaleOf(calls: readonly RecordedCall[]): Scale {
-  const largest = (read: (segment: Segment) => Segment['advantages']): number =>
+export function scaleOf(calls: readonly ScoredCall[]): Scale {
+  const largest = (read: (segment: ScoredSegment) => ScoredSegment['advantages']): number =>
     calls
       .flatMap((call) => call.segments.flatMap((segment) => read(segment) ?? []))
       .reduce<number>((most, value) => Math.max(most, Math.abs(value ?? 0)), 1e-9);
@@ -52,22 +62,31 @@ export function scaleOf(calls: readonly RecordedCall[]): Scale {
 }
 
 const trained = 'hsl(210 80% 50%)';
-/** Nats at which a difference to the teacher has its full colour. */
-const farApart = 2;
+/** Nats at which a difference to the teacher, or to what was recorded, has its full colour. */
+const farApart = { teacher: 2, ratio: Math.LN2 } as const;
 
 /** Undefined: without a colour. */
 export function heatOf(numbers: TokenNumbers, colour: Colour, scale: Scale): string | undefined {
-  const { logprob, advantage, tokenReward, teacherLogprob } = numbers;
-  if (colour === 'mask') return trained;
-  if (colour === 'logprob') return known(logprob) ? hue(Math.exp(logprob)) : undefined;
-  if (colour === 'advantage')
-    return known(advantage) ? signed(advantage / scale.advantage) : undefined;
-  if (colour === 'tokenReward')
-    return known(tokenReward) ? signed(tokenReward / scale.tokenReward) : undefined;
-  return known(logprob) && known(teacherLogprob)
-    ? signed((teacherLogprob - logprob) / farApart)
-    : undefined;
+  return heats[colour](numbers, scale);
 }
+
+type Heat = (numbers: TokenNumbers, scale: Scale) => string | undefined;
+
+const heats: Readonly<Record<Colour, Heat>> = {
+  mask: () => trained,
+  logprob: ({ logprob }) => (known(logprob) ? hue(Math.exp(logprob)) : undefined),
+  advantage: ({ advantage }, scale) =>
+    known(advantage) ? signed(advantage / scale.advantage) : undefined,
+  tokenReward: ({ tokenReward }, scale) =>
+    known(tokenReward) ? signed(tokenReward / scale.tokenReward) : undefined,
+  teacher: ({ logprob, teacherLogprob }) =>
+    known(logprob) && known(teacherLogprob)
+      ? signed((teacherLogprob - logprob) / farApart.teacher)
+      : undefined,
+  scored: ({ scoredLogprob }) => (known(scoredLogprob) ? hue(Math.exp(scoredLogprob)) : undefined),
+  entropy: ({ entropy }) => (known(entropy) ? hue(Math.exp(-entropy)) : undefined),
+  ratio: ({ ratio }) => (known(ratio) ? signed(Math.log(ratio) / farApart.ratio) : undefined),
+};
 
 const known = (value: number | null | undefined): value is number =>
   value !== undefined && value !== null;

@@ -1,5 +1,5 @@
 /** The model calls of an attempt, one after the other: what was read, what was written, and why. */
-import type { Conversation, RecordedCall, Segment } from '@trinity-rft/studio-api/interface';
+import type { Conversation } from '@trinity-rft/studio-api/interface';
 import { Fragment } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { numberText } from '../numbers.js';
@@ -10,16 +10,33 @@ import {
   numbersAt,
   possibleColours,
   scaleOf,
+  scoredColours,
   type Colour,
   type Scale,
 } from './rollout-view-colours.js';
 import { FactList } from './rollout-view-facts.js';
 import { piecesOf, tokenText, type Piece, type Stretch } from './rollout-view-pieces.js';
+import {
+  Scoring,
+  withScores,
+  type CallScore,
+  type ScoredCall,
+  type ScoredSegment,
+} from './rollout-view-scores.js';
 
 const { rollouts: words } = texts;
 
-export function ConversationView(conversation: Conversation) {
-  const { batch, task, run, calls, advantagesOf, failure } = conversation;
+interface ConversationViewProps {
+  /** Its id. */
+  readonly of: string;
+  readonly row: number;
+  readonly conversation: Conversation;
+}
+
+export function ConversationView({ of, row, conversation }: ConversationViewProps) {
+  const { batch, task, run, calls: recorded, advantagesOf, failure } = conversation;
+  const [scores, setScores] = useState<ReadonlyMap<number, CallScore>>(new Map());
+  const calls = useMemo(() => withScores(recorded, scores), [recorded, scores]);
   const [colour, setColour] = useState<Colour>('logprob');
   const tokens = useMemo(() => sampledTokens(calls), [calls]);
   const { region, inspected, onKeyDown, onClick } = useInspector(tokens);
@@ -53,13 +70,14 @@ export function ConversationView(conversation: Conversation) {
           >
             {colours.map((name) => (
               <option key={name} value={name} disabled={!possible.has(name)}>
-                {possible.has(name) ? words.colours[name] : words.notRecorded(words.colours[name])}
+                {possible.has(name) ? words.colours[name] : absent(name)}
               </option>
             ))}
           </select>
         </label>
         <small>{words.legend[colour]}</small>
       </p>
+      <Scoring run={of} row={row} onScores={setScores} />
       <p class="faint">
         {advantagesOf === undefined ? words.noAdvantage : words.advantagesOf[advantagesOf]}
       </p>
@@ -86,7 +104,10 @@ export function ConversationView(conversation: Conversation) {
   );
 }
 
-function changesIn({ segments }: RecordedCall): Paint['changed'] {
+const absent = (name: Colour): string =>
+  (scoredColours.has(name) ? words.notScored : words.notRecorded)(words.colours[name]);
+
+function changesIn({ segments }: ScoredCall): Paint['changed'] {
   const written = segments.filter(({ sampled }) => sampled);
   return new Map(
     written.flatMap((segment, i) => {
@@ -99,20 +120,20 @@ function changesIn({ segments }: RecordedCall): Paint['changed'] {
 }
 
 interface SampledToken {
-  readonly segment: Segment;
+  readonly segment: ScoredSegment;
   readonly i: number;
 }
 
-const sampledTokens = (calls: readonly RecordedCall[]): readonly SampledToken[] =>
+const sampledTokens = (calls: readonly ScoredCall[]): readonly SampledToken[] =>
   calls.flatMap((call) =>
     call.segments
       .filter(({ sampled }) => sampled)
       .flatMap((segment) => segment.ids.map((_, i) => ({ segment, i }))),
   );
 
-const segmentKeys = new WeakMap<Segment, number>();
+const segmentKeys = new WeakMap<ScoredSegment, number>();
 let lastKey = 0;
-function keyOf(segment: Segment, i: number): string {
+function keyOf(segment: ScoredSegment, i: number): string {
   const key = segmentKeys.get(segment) ?? ++lastKey;
   segmentKeys.set(segment, key);
   return `${key} ${i}`;
@@ -149,7 +170,7 @@ function useInspector(tokens: readonly SampledToken[]) {
 }
 
 function describe({ segment, i }: SampledToken): string {
-  const { logprob, advantage, tokenReward, teacherLogprob } = numbersAt(segment, i);
+  const { logprob, advantage, tokenReward, teacherLogprob, ...scored } = numbersAt(segment, i);
   const { token: names } = words;
   const parts = [`${JSON.stringify(tokenText(segment, i))}: ${names.id} ${segment.ids[i]}`];
   const add = (name: string, value: number | null | undefined): void => {
@@ -161,6 +182,9 @@ function describe({ segment, i }: SampledToken): string {
   add(names.tokenReward, tokenReward);
   add(names.teacherLogprob, teacherLogprob);
   add(names.version, segment.policyVersion);
+  add(names.scoredLogprob, scored.scoredLogprob);
+  add(names.entropy, scored.entropy);
+  add(names.ratio, scored.ratio);
   return parts.join(', ');
 }
 
@@ -170,12 +194,12 @@ interface Paint {
   /** Place of each token that the model wrote among all of them. */
   readonly numbered: ReadonlyMap<string, number>;
   /** Where other weights begin to write within a call. */
-  readonly changed: ReadonlyMap<Segment, number>;
+  readonly changed: ReadonlyMap<ScoredSegment, number>;
 }
 
 interface CallViewProps {
-  readonly call: RecordedCall;
-  readonly earlier: readonly RecordedCall[];
+  readonly call: ScoredCall;
+  readonly earlier: readonly ScoredCall[];
   readonly paint: Paint;
 }
 

@@ -1,15 +1,10 @@
 /** A model call cut into what is shown as one: a message, reasoning, a tool call, a result. */
-import {
-  textBlocks,
-  type BlockKind,
-  type RecordedCall,
-  type Segment,
-  type TextBlock,
-} from '@trinity-rft/studio-api/interface';
+import { textBlocks, type BlockKind, type TextBlock } from '@trinity-rft/studio-api/interface';
+import type { ScoredCall, ScoredSegment } from './rollout-view-scores.js';
 
 /** Tokens of one segment that lie within one block. */
 export interface Stretch {
-  readonly segment: Segment;
+  readonly segment: ScoredSegment;
   /** Of its first token within the segment. */
   readonly from: number;
   /** One past its last. */
@@ -27,10 +22,10 @@ export interface Piece {
 }
 
 /** Without a tokenizer, ids take the place of texts. */
-export const tokenText = (segment: Segment, i: number): string =>
+export const tokenText = (segment: ScoredSegment, i: number): string =>
   segment.texts === undefined ? `${segment.ids[i]} ` : (segment.texts[i] ?? '');
 
-export function piecesOf({ segments }: RecordedCall): readonly Piece[] {
+export function piecesOf({ segments }: ScoredCall): readonly Piece[] {
   const text = segments
     .map((segment) => segment.ids.map((_, i) => tokenText(segment, i)).join(''))
     .join('');
@@ -61,11 +56,11 @@ export function piecesOf({ segments }: RecordedCall): readonly Piece[] {
 
 interface Draft {
   readonly block: TextBlock;
-  readonly stretches: { readonly segment: Segment; readonly from: number; to: number }[];
+  readonly stretches: { readonly segment: ScoredSegment; readonly from: number; to: number }[];
 }
 
 /** Where nothing says who speaks, what was read and what was written are apart. */
-function continues({ block, stretches }: Draft, next: TextBlock, segment: Segment): boolean {
+function continues({ block, stretches }: Draft, next: TextBlock, segment: ScoredSegment): boolean {
   const isSame = block === next;
   const isAnonymous = block.role === undefined && block.kind === 'text';
   return isSame && !(isAnonymous && stretches.at(-1)?.segment.sampled !== segment.sampled);

@@ -73,7 +73,14 @@ interface PanelProps {
 function Panel({ run, row, shown, onOpen }: PanelProps) {
   const path = runPath(run, `rollouts/${row}${shown === 'record' ? '' : `/${shown}`}`);
   if (shown === 'conversation')
-    return <Asked path={path} view={(answer: Conversation) => <ConversationView {...answer} />} />;
+    return (
+      <Asked
+        path={path}
+        view={(answer: Conversation) => (
+          <ConversationView of={run} row={row} conversation={answer} />
+        )}
+      />
+    );
   if (shown === 'group')
     return (
       <Asked path={path} view={(answer: Group) => <GroupView {...answer} onOpen={onOpen} />} />

@@ -1,6 +1,7 @@
 /** The recorded experiences of a run: lists, single ones, conversations, groups, tasks over time. */
-import { readExperiences } from '@trinity-rft/buffer';
+import { readExperiences, type ExperienceRow } from '@trinity-rft/buffer';
 import { loadTokenizer } from '@trinity-rft/chat';
+import { runKey } from '@trinity-rft/core';
 import type {
   Conversation,
   Group,
@@ -8,7 +9,7 @@ import type {
   RolloutPage,
   TaskHistory,
 } from '../interface/types.js';
-import { conversationOf } from './conversation.js';
+import { conversationOf, rowsOfRun } from './conversation.js';
 import { detailOf } from './detail.js';
 import { logFailures } from './failures.js';
 import { groupOf } from './group.js';
@@ -29,11 +30,16 @@ export interface StorePlace {
   readonly logFile: string;
 }
 
+/** A recorded model call. */
+export type AttemptRow = ExperienceRow;
+
 /** Undefined answers: there is no such row. */
 export interface Rollouts {
   page(query: RowQuery): Promise<RolloutPage>;
   detail(id: number): Promise<RolloutDetail | undefined>;
   conversation(id: number): Promise<Conversation | undefined>;
+  /** All model calls of the attempt that this one is of, in order. */
+  attempt(id: number): Promise<readonly AttemptRow[] | undefined>;
   group(id: number): Promise<Group | undefined>;
   history(id: number): Promise<TaskHistory | undefined>;
   close(): void;
@@ -68,6 +74,10 @@ export function openRollouts({ database, modelFolder, logFile }: StorePlace): Ro
       return row && detailOf(id, row.experience, parts);
     },
     conversation: (id) => conversationOf(id, store),
+    attempt: async (id) => {
+      const row = reader.row(id);
+      return row && rowsOfRun(`${runKey(row.experience.eid)}/`, store);
+    },
     group: (id) => groupOf(id, store),
     history: (id) => historyOf(id, store),
     close: () => {

@@ -10,6 +10,7 @@ import type {
   spoken,
 } from './playground.js';
 import type { processes } from './processes.js';
+import type { scored } from './scoring.js';
 
 /** Who waits for whom in a run. */
 export type Processes = z.infer<typeof processes>;
@@ -41,3 +42,6 @@ export type AskProduct = z.infer<typeof askProductBody>;
 export type ProductAnswer = z.infer<typeof productAnswer>;
 /** What became training data. */
 export type CommitAnswer = z.infer<typeof commitAnswer>;
+
+/** What a checkpoint makes of a recorded attempt. */
+export type Scored = z.infer<typeof scored>;

@@ -3,7 +3,8 @@ import type { Actions, Routes } from '@trinity-rft/studio-api/internal';
 import { builderActions, builderRoutes } from './builder.js';
 import { playgroundActions, playgroundRoutes } from './playground.js';
 import { processRoutes } from './processes.js';
+import { scoringActions } from './scoring.js';
 
 export const routes: Routes = { ...processRoutes, ...builderRoutes, ...playgroundRoutes };
 
-export const actions: Actions = { ...builderActions, ...playgroundActions };
+export const actions: Actions = { ...builderActions, ...playgroundActions, ...scoringActions };

@@ -1,5 +1,5 @@
 /** What the studio and the process of a model say to each other. */
-import type { SayRequest, Spoken } from '../interface/index.js';
+import type { SayRequest, Scored, Spoken } from '../interface/index.js';
 
 export interface SpeakerStart {
   readonly kind: 'open';
@@ -7,20 +7,42 @@ export interface SpeakerStart {
   readonly threads: number;
 }
 
-export interface SpeakerAsk {
+export interface SayQuestion {
   readonly kind: 'say';
   readonly id: number;
   readonly request: Omit<SayRequest, 'checkpoint'>;
 }
+
+/** A recorded model call. */
+export interface CallToScore {
+  /** Its row in the store. */
+  readonly id: number;
+  readonly tokens: readonly number[];
+  readonly promptLength: number;
+  readonly temperature: number;
+  /** Log-probabilities of the response; null where the model did not write it. */
+  readonly recorded: readonly (number | null)[];
+}
+
+export interface ScoreQuestion {
+  readonly kind: 'score';
+  readonly id: number;
+  readonly calls: readonly CallToScore[];
+}
+
+export type Question = SayQuestion | ScoreQuestion;
+
+/** Of an answer; `end` and `problem` are the last ones. */
+export type Part = Spoken | Scored;
 
 interface SpeakerStop {
   readonly kind: 'stop';
   readonly id: number;
 }
 
-export type ToSpeaker = SpeakerStart | SpeakerAsk | SpeakerStop;
+export type ToSpeaker = SpeakerStart | Question | SpeakerStop;
 
 export type FromSpeaker =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly problem: string }
-  | { readonly kind: 'said'; readonly id: number; readonly part: Spoken };
+  | { readonly kind: 'said'; readonly id: number; readonly part: Part };

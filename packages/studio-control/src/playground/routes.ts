@@ -1,9 +1,10 @@
 /** Answers of the playground. */
-import { jobFolder, notFound, type Api } from '@trinity-rft/studio-api/internal';
+import { jobFolder, notFound, type Api, type AttemptRow } from '@trinity-rft/studio-api/internal';
 import { askProductBody, commitBody, feedbackBody, sayBody } from '../interface/playground.js';
-import type { Spoken } from '../interface/index.js';
+import { scoreBody } from '../interface/scoring.js';
 import { findCheckpoints } from './checkpoints.js';
 import { askProduct, productClient } from './product.js';
+import type { CallToScore } from './protocol.js';
 import type { Speakers } from './speakers.js';
 
 export function addPlayground(api: Api, speakers: Speakers): void {
@@ -12,11 +13,19 @@ export function addPlayground(api: Api, speakers: Speakers): void {
     const found = await checkpointsOf(place.folder);
     return context.json(found.map(({ name, step }) => ({ name, step })));
   });
+  const checkpointOf = async (folder: string, name: string) =>
+    (await checkpointsOf(folder)).find((each) => each.name === name);
   api.actOnRun('say', sayBody, async ({ place }, { checkpoint: name, ...request }) => {
-    const found = await checkpointsOf(place.folder);
-    const checkpoint = found.find((each) => each.name === name);
+    const checkpoint = await checkpointOf(place.folder, name);
     if (!checkpoint) return Response.json(notFound, { status: 404 });
     return streamed((tell, signal) => speakers.say(checkpoint, request, signal, tell));
+  });
+  api.actOnRun('score', scoreBody, async (run, { checkpoint: name, rollout }) => {
+    const checkpoint = await checkpointOf(run.place.folder, name);
+    const rows = await (await run.rollouts())?.attempt(rollout);
+    if (!checkpoint || !rows) return Response.json(notFound, { status: 404 });
+    const calls = rows.map(toScore);
+    return streamed((tell, signal) => speakers.score(checkpoint, calls, signal, tell));
   });
   api.act('playground/ask', askProductBody, async (given, context) =>
     context.json(await askProduct(given, context.req.raw.signal)),
@@ -32,15 +41,26 @@ export function addPlayground(api: Api, speakers: Speakers): void {
   );
 }
 
+const toScore = ({ id, experience }: AttemptRow): CallToScore => {
+  const { tokens, promptLength, temperature, logprobs, actionMask } = experience;
+  return {
+    id,
+    tokens: [...tokens],
+    promptLength,
+    temperature,
+    recorded: Array.from(logprobs, (value, i) => (actionMask[i] === 1 ? value : null)),
+  };
+};
+
 /** Lines of JSON. Whoever leaves ends the work. */
-function streamed(
-  work: (tell: (part: Spoken) => void, signal: AbortSignal) => Promise<void>,
+function streamed<T>(
+  work: (tell: (part: T) => void, signal: AbortSignal) => Promise<void>,
 ): Response {
   const stop = new AbortController();
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
     start: async (controller) => {
-      const tell = (part: Spoken): void => {
+      const tell = (part: T): void => {
         if (!stop.signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(part)}\n`));
       };
       await work(tell, stop.signal);

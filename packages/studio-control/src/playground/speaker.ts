@@ -1,4 +1,4 @@
-/** Entry of a process that holds one model and answers with it. It ends with the studio. */
+/** Entry of a process that holds one model, answers and scores with it. It ends with the studio. */
 import {
   createChatFormat,
   loadTokenizer,
@@ -9,7 +9,16 @@ import { tokenByteTable } from '@trinity-rft/chat/internal';
 import { describeError, type Engine } from '@trinity-rft/core';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import type { Spoken } from '../interface/index.js';
-import type { FromSpeaker, SpeakerAsk, SpeakerStart, ToSpeaker } from './protocol.js';
+import type {
+  CallToScore,
+  FromSpeaker,
+  Part,
+  Question,
+  SayQuestion,
+  SpeakerStart,
+  ToSpeaker,
+} from './protocol.js';
+import { scoreCall } from './score-call.js';
 
 interface Model {
   readonly engine: Engine;
@@ -36,13 +45,15 @@ async function load({ folder, threads }: SpeakerStart): Promise<void> {
   tell({ kind: 'ready' });
 }
 
-async function say({ id, request }: SpeakerAsk): Promise<void> {
+async function reply(question: Question): Promise<void> {
+  const { id } = question;
   const stop = new AbortController();
   open.set(id, stop);
-  const said = (part: Spoken): void => tell({ kind: 'said', id, part });
+  const said = (part: Part): void => tell({ kind: 'said', id, part });
   try {
     if (model === undefined) throw new Error('The model is not open.');
-    said(await answer(model, request, stop.signal, said));
+    if (question.kind === 'say') said(await answer(model, question.request, stop.signal, said));
+    else await score(model.engine, question.calls, stop.signal, said);
   } catch (error) {
     said({ kind: 'problem', problem: describeError(error) });
   } finally {
@@ -50,9 +61,29 @@ async function say({ id, request }: SpeakerAsk): Promise<void> {
   }
 }
 
+/** The trainer of an engine makes one pass at a time. */
+let scoring: Promise<unknown> = Promise.resolve();
+
+async function score(
+  engine: Engine,
+  calls: readonly CallToScore[],
+  signal: AbortSignal,
+  said: (part: Part) => void,
+): Promise<void> {
+  for (const call of calls) {
+    const pass = scoring.then(() => {
+      signal.throwIfAborted();
+      return scoreCall(engine.trainer, call);
+    });
+    scoring = pass.catch(() => undefined);
+    said(await pass);
+  }
+  said({ kind: 'end' });
+}
+
 async function answer(
   { engine, format, template }: Model,
-  { messages, temperature, maxTokens, seed }: SpeakerAsk['request'],
+  { messages, temperature, maxTokens, seed }: SayQuestion['request'],
   signal: AbortSignal,
   said: (part: Spoken) => void,
 ): Promise<Spoken> {
@@ -112,7 +143,7 @@ process.on('message', (message: ToSpeaker) => {
     load(message).catch((error: unknown) =>
       tell({ kind: 'failed', problem: describeError(error) }),
     );
-  else if (message.kind === 'say') void say(message);
-  else open.get(message.id)?.abort();
+  else if (message.kind === 'stop') open.get(message.id)?.abort();
+  else void reply(message);
 });
 process.on('disconnect', () => process.exit());

@@ -1,11 +1,8 @@
 /** Models that are loaded: on demand, as many as memory allows, each in a process of its own. */
-import { fork, type ChildProcess } from 'node:child_process';
-import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import type { SayRequest, Spoken } from '../interface/index.js';
-import { environmentOf } from '../shared/command.js';
+import type { SayRequest, Scored, Spoken } from '../interface/index.js';
 import type { FoundCheckpoint } from './checkpoints.js';
-import type { FromSpeaker, ToSpeaker } from './protocol.js';
+import type { CallToScore, Part, Question } from './protocol.js';
+import { answer, startSpeaker, within, type Speaker } from './speaker-process.js';
 
 export interface SpeakersOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -23,6 +20,13 @@ export interface Speakers {
     signal: AbortSignal,
     tell: (part: Spoken) => void,
   ): Promise<void>;
+  /** What the model makes of these texts, call by call. Ends as {@link say} does. */
+  score(
+    checkpoint: FoundCheckpoint,
+    calls: readonly CallToScore[],
+    signal: AbortSignal,
+    tell: (part: Scored) => void,
+  ): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -30,20 +34,13 @@ export interface Speakers {
 const bytesPerStoredByte = 3;
 const ownBytes = 400 * 2 ** 20;
 const openMs = 180_000;
-/** Without a token. */
-const silenceMs = 60_000;
+/** Without a token of an answer, or a call that is scored: one pass over all of its tokens. */
+const silenceMs = { say: 60_000, score: 300_000 } as const;
 const roomMs = 60_000;
 const lookForRoomMs = 100;
 const mostLoaded = 2;
 
-interface Speaker {
-  readonly child: ChildProcess;
-  readonly ready: Promise<void>;
-  /** Answers that are being given. */
-  uses: number;
-  usedAt: number;
-  readonly listeners: Map<number, (part: Spoken) => void>;
-}
+type Tell = (part: Part) => void;
 
 export function createSpeakers({
   env,
@@ -69,7 +66,7 @@ export function createSpeakers({
   const makeRoom = async (
     { bytes }: FoundCheckpoint,
     signal: AbortSignal,
-    tell: (part: Spoken) => void,
+    tell: Tell,
   ): Promise<void> => {
     const needed = bytes * bytesPerStoredByte + ownBytes;
     const deadline = Date.now() + roomMs;
@@ -103,11 +100,7 @@ export function createSpeakers({
 
   /** One at a time, so that two do not take the same room. */
   let queue: Promise<unknown> = Promise.resolve();
-  const open = (
-    checkpoint: FoundCheckpoint,
-    signal: AbortSignal,
-    tell: (part: Spoken) => void,
-  ): Promise<Speaker> => {
+  const open = (checkpoint: FoundCheckpoint, signal: AbortSignal, tell: Tell): Promise<Speaker> => {
     const opened = queue.then(async () => {
       signal.throwIfAborted();
       const known = loaded.get(checkpoint.folder);
@@ -128,25 +121,36 @@ export function createSpeakers({
     return opened;
   };
 
-  return {
-    say: async (checkpoint, request, signal, tell) => {
-      let speaker: Speaker | undefined;
-      try {
-        tell({ kind: 'wait', what: `the model ${checkpoint.name}` });
-        speaker = await open(checkpoint, signal, tell);
-        await within(speaker.ready, openMs, `loading ${checkpoint.name}`, signal);
-        await answer(speaker, { id: nextId++, request }, signal, tell);
-      } catch (error) {
-        if (!signal.aborted) tell({ kind: 'problem', problem: messageOf(error) });
-        // What hangs or has failed does not come back.
-        if (speaker && !signal.aborted) end(checkpoint.folder);
-      } finally {
-        if (speaker) {
-          speaker.uses--;
-          speaker.usedAt = Date.now();
-        }
+  /** A model answers a question with parts of its kind. */
+  const put = async (
+    checkpoint: FoundCheckpoint,
+    question: Question,
+    signal: AbortSignal,
+    tell: Tell,
+  ): Promise<void> => {
+    let speaker: Speaker | undefined;
+    try {
+      tell({ kind: 'wait', what: `the model ${checkpoint.name}` });
+      speaker = await open(checkpoint, signal, tell);
+      await within(speaker.ready, openMs, `loading ${checkpoint.name}`, signal);
+      await answer(speaker, question, silenceMs[question.kind], signal, tell);
+    } catch (error) {
+      if (!signal.aborted) tell({ kind: 'problem', problem: messageOf(error) });
+      // What hangs or has failed does not come back.
+      if (speaker && !signal.aborted) end(checkpoint.folder);
+    } finally {
+      if (speaker) {
+        speaker.uses--;
+        speaker.usedAt = Date.now();
       }
-    },
+    }
+  };
+
+  return {
+    say: (checkpoint, request, signal, tell) =>
+      put(checkpoint, { kind: 'say', id: nextId++, request }, signal, tell as Tell),
+    score: (checkpoint, calls, signal, tell) =>
+      put(checkpoint, { kind: 'score', id: nextId++, calls }, signal, tell as Tell),
     close: async () => {
       isClosed = true;
       clearInterval(idle);
@@ -162,91 +166,6 @@ export function createSpeakers({
 const mib = (bytes: number): number => Math.round(bytes / 2 ** 20);
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
-
-function startSpeaker(folder: string, env: SpeakersOptions['env']): Speaker {
-  // Training may go on beside it.
-  const threads = Math.max(1, Math.floor(availableParallelism() / 2));
-  const child = fork(fileURLToPath(new URL('./speaker.js', import.meta.url)), {
-    env: environmentOf(env),
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
-  const listeners = new Map<number, (part: Spoken) => void>();
-  let lastWords = '';
-  child.stderr?.on(
-    'data',
-    (text: Buffer) => (lastWords = `${lastWords}${String(text)}`.slice(-2000)),
-  );
-  const ready = new Promise<void>((resolve, reject) => {
-    const over = (why: string): void => {
-      reject(new Error(why));
-      for (const listener of listeners.values()) listener({ kind: 'problem', problem: why });
-    };
-    child.on('message', (message: FromSpeaker) => {
-      if (message.kind === 'ready') resolve();
-      else if (message.kind === 'failed') over(message.problem);
-      else listeners.get(message.id)?.(message.part);
-    });
-    child.once('error', (error) => over(error.message));
-    child.once('exit', () => over(`The process of the model has ended. ${lastWords.trim()}`));
-  });
-  ready.catch(() => undefined);
-  send(child, { kind: 'open', folder, threads });
-  return { child, ready, uses: 1, usedAt: Date.now(), listeners };
-}
-
-/** A process that has ended says so by itself. */
-const send = (child: ChildProcess, message: ToSpeaker): void =>
-  void child.send(message, () => undefined);
-
-/** Resolves with the last part. Every part must follow the one before in time. */
-async function answer(
-  { child, listeners }: Speaker,
-  { id, request }: { readonly id: number; readonly request: Omit<SayRequest, 'checkpoint'> },
-  signal: AbortSignal,
-  tell: (part: Spoken) => void,
-): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const silent = (): void =>
-    reject(new Error(`The model has said nothing for ${silenceMs / 1000} s, so it was ended.`));
-  const timer = setTimeout(silent, silenceMs);
-  const onAbort = (): void => {
-    send(child, { kind: 'stop', id });
-    resolve();
-  };
-  listeners.set(id, (part) => {
-    timer.refresh();
-    tell(part);
-    if (part.kind === 'end' || part.kind === 'problem') resolve();
-  });
-  signal.addEventListener('abort', onAbort, { once: true });
-  send(child, { kind: 'say', id, request });
-  try {
-    await promise;
-  } finally {
-    clearTimeout(timer);
-    listeners.delete(id);
-    signal.removeEventListener('abort', onAbort);
-  }
-}
-
-async function within<T>(
-  work: Promise<T>,
-  ms: number,
-  what: string,
-  signal: AbortSignal,
-): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const late = (): void => reject(new Error(`${what} took more than ${ms / 1000} s.`));
-  const timer = setTimeout(late, ms);
-  const onAbort = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
-  }
-}
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   within(new Promise((resolve) => setTimeout(resolve, ms)), 2 * ms + 1000, 'a pause', signal);

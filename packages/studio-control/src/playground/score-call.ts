@@ -1,0 +1,29 @@
+/** Numbers for each token of a recorded call, by the weights of a model. */
+import type { TrainEngine } from '@trinity-rft/core';
+import type { Scored } from '../interface/index.js';
+import type { CallToScore } from './protocol.js';
+
+/** As the trainer scores: of the whole distribution at the temperature of sampling. */
+export async function scoreCall(
+  trainer: TrainEngine,
+  { id, tokens, promptLength, temperature, recorded }: CallToScore,
+): Promise<Extract<Scored, { kind: 'call' }>> {
+  const row = {
+    tokens: Int32Array.from(tokens),
+    promptLength,
+    // Of a greedy answer, which has no temperature.
+    temperature: temperature > 0 ? temperature : 1,
+  };
+  const { logprobs, entropy } = await trainer.forward({ rows: [row] }, { entropy: true });
+  return {
+    kind: 'call',
+    id,
+    logprobs: Array.from(logprobs, finiteOrNull),
+    entropy: Array.from(entropy ?? [], finiteOrNull),
+    ratios: recorded.map((before, i) =>
+      before === null ? null : finiteOrNull(Math.exp((logprobs[i] ?? Number.NaN) - before)),
+    ),
+  };
+}
+
+const finiteOrNull = (value: number): number | null => (Number.isFinite(value) ? value : null);

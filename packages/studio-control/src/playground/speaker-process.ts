@@ -1,0 +1,102 @@
+/** The process of one model, and what it says. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { environmentOf, type TrinityCommand } from '../shared/command.js';
+import type { FromSpeaker, Part, Question, ToSpeaker } from './protocol.js';
+
+export interface Speaker {
+  readonly child: ChildProcess;
+  readonly ready: Promise<void>;
+  /** Answers that are being given. */
+  uses: number;
+  usedAt: number;
+  readonly listeners: Map<number, (part: Part) => void>;
+}
+
+export function startSpeaker(folder: string, env: TrinityCommand['env']): Speaker {
+  // Training may go on beside it.
+  const threads = Math.max(1, Math.floor(availableParallelism() / 2));
+  const child = fork(fileURLToPath(new URL('./speaker.js', import.meta.url)), {
+    env: environmentOf(env),
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  const listeners = new Map<number, (part: Part) => void>();
+  let lastWords = '';
+  child.stderr?.on(
+    'data',
+    (text: Buffer) => (lastWords = `${lastWords}${String(text)}`.slice(-2000)),
+  );
+  const ready = new Promise<void>((resolve, reject) => {
+    const over = (why: string): void => {
+      reject(new Error(why));
+      for (const listener of listeners.values()) listener({ kind: 'problem', problem: why });
+    };
+    child.on('message', (message: FromSpeaker) => {
+      if (message.kind === 'ready') resolve();
+      else if (message.kind === 'failed') over(message.problem);
+      else listeners.get(message.id)?.(message.part);
+    });
+    child.once('error', (error) => over(error.message));
+    child.once('exit', () => over(`The process of the model has ended. ${lastWords.trim()}`));
+  });
+  ready.catch(() => undefined);
+  send(child, { kind: 'open', folder, threads });
+  return { child, ready, uses: 1, usedAt: Date.now(), listeners };
+}
+
+/** A process that has ended says so by itself. */
+const send = (child: ChildProcess, message: ToSpeaker): void =>
+  void child.send(message, () => undefined);
+
+/** Resolves with the last part. Every part must follow the one before within `silenceMs`. */
+export async function answer(
+  { child, listeners }: Speaker,
+  question: Question,
+  silenceMs: number,
+  signal: AbortSignal,
+  tell: (part: Part) => void,
+): Promise<void> {
+  const { id } = question;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const silent = (): void =>
+    reject(new Error(`The model has said nothing for ${silenceMs / 1000} s, so it was ended.`));
+  const timer = setTimeout(silent, silenceMs);
+  const onAbort = (): void => {
+    send(child, { kind: 'stop', id });
+    resolve();
+  };
+  listeners.set(id, (part) => {
+    timer.refresh();
+    tell(part);
+    if (part.kind === 'end' || part.kind === 'problem') resolve();
+  });
+  signal.addEventListener('abort', onAbort, { once: true });
+  send(child, question);
+  try {
+    await promise;
+  } finally {
+    clearTimeout(timer);
+    listeners.delete(id);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+export async function within<T>(
+  work: Promise<T>,
+  ms: number,
+  what: string,
+  signal: AbortSignal,
+): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const late = (): void => reject(new Error(`${what} took more than ${ms / 1000} s.`));
+  const timer = setTimeout(late, ms);
+  const onAbort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
