@@ -61,6 +61,26 @@ export const texts = {
       unknown: 'not running',
     },
   },
+  control: {
+    no: 'No',
+    stop: {
+      label: 'Stop',
+      sure: 'It finishes its step, saves a checkpoint and ends. Asked again, it ends at once.',
+      yes: 'Yes, stop it',
+      busy: 'Stopping ...',
+      done: (pid: number) =>
+        `Process ${pid} finishes its step, saves a checkpoint and ends. Stop again to end it at once.`,
+    },
+    resume: {
+      label: 'Resume',
+      sure: 'It goes on from its last checkpoint, with its configuration as that is now.',
+      yes: 'Yes, resume it',
+      busy: 'Looking for its configuration ...',
+      done: (pid: number) => `Goes on as process ${pid}.`,
+    },
+    ended: (code: number | null, output: string) =>
+      `It ${code === null ? 'was killed' : `ended with exit code ${code}`}: ${output}`,
+  },
   curves: {
     about:
       'Every number that the run wrote. Choose one on the left; drag over the curve to zoom, double-click to see all.',
@@ -465,11 +485,6 @@ export const texts = {
             ? 'was killed'
             : `ended with exit code ${code}`,
     runs: 'Runs that can be stopped or resumed',
-    stop: 'Stop',
-    resume: 'Resume',
-    stopping: (run: string, pid: number) =>
-      `${run}: process ${pid} finishes its step, saves a checkpoint and ends. Stop again to end it at once.`,
-    resumed: (run: string, pid: number) => `${run} goes on as process ${pid}.`,
   },
   playground: {
     about:

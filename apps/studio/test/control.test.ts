@@ -143,19 +143,36 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
       job.replace('batch_size: 2', 'batch_size: 3'),
     );
     const button = 'li:has(a[href*=job]) button';
-    await look.says(button, 'Stop runs/p/job');
-    await look.page.click(button);
+    const sure = 'li:has(a[href*=job]) .sure';
+    const control = async (verb: string): Promise<void> => {
+      await look.says(button, `${verb} runs/p/job`);
+      await look.page.click(button);
+      await look.page.waitForSelector(sure);
+      await look.page.click(sure);
+    };
+    await control('Stop');
     await look.says(started, 'ended with exit code 130');
-    await look.says(button, 'Resume runs/p/job');
-    await look.page.click(button);
+    await control('Resume');
     await look.says(started, 'goes on');
-    await look.says(button, 'Stop runs/p/job');
-    await look.page.click(button);
+    await control('Stop');
     const ends = `[...document.querySelectorAll('section[aria-label="Started here"] strong')].map((each) => each.textContent).join()`;
     await look.page.waitForFunction(
       `${ends} === 'ended with exit code 130,ended with exit code 130'`,
     );
     expect(await look.text('pre.output')).toContain('Run: mode both, grpo');
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+  });
+
+  it('says at the run why it cannot be resumed', { timeout }, async () => {
+    const look = await open('runs');
+    const row = 'tr:has(a[href$="run=run"]) .run-control';
+    await look.says(`${row} button`, 'Resume run');
+    await look.page.click(`${row} button`);
+    await look.says(row, 'It goes on from its last checkpoint');
+    expect(await look.violations()).toEqual([]);
+    await look.page.click(`${row} .sure`);
+    await look.says(`${row} [role=status]`, 'No configuration below');
     expect(look.problems).toEqual([]);
     await look.page.close();
   });

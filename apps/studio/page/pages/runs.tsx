@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import { act, actionPath } from '../api.js';
 import { mostRuns } from '../metrics.js';
 import { agoText, durationText, numberText } from '../numbers.js';
+import { RunControl } from '../parts/run-control.js';
 import { Sparkline } from '../parts/sparkline.js';
 import { addressOf, type PageProps } from '../place.js';
 import { texts } from '../texts.js';
@@ -142,6 +143,7 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
       <td>
         <span class={`state ${state}`}>{words.states[state]}</span>
         {run.failure !== undefined && <div class="failure">{run.failure}</div>}
+        <RunControl run={run} />
       </td>
       <td>
         <Left run={run} />

@@ -1,0 +1,89 @@
+/** Stop or Resume of one run, asked twice, and what came of it. */
+import type { RunSummary } from '@trinity-rft/studio-api/interface';
+import type { StartedRun } from '@trinity-rft/studio-control/interface';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { act, actionPath, ask } from '../api.js';
+import { texts } from '../texts.js';
+
+const { control: words } = texts;
+
+const verbs: Readonly<Partial<Record<RunSummary['state'], 'stop' | 'resume'>>> = {
+  running: 'stop',
+  stopped: 'resume',
+  failed: 'resume',
+};
+
+export const canBeControlled = ({ state }: RunSummary): boolean => verbs[state] !== undefined;
+
+/** Finding the configuration of a run takes a check of each file. */
+const deadlines = { stop: 8000, resume: 70_000 } as const;
+/** A configuration that does not work ends within this time. */
+const watchMs = 20_000;
+const everyMs = 1000;
+
+export function RunControl({ run: { id, state } }: { readonly run: RunSummary }) {
+  const [asked, setAsked] = useState<'stop' | 'resume'>();
+  const [isBusy, setBusy] = useState(false);
+  const [said, setSaid] = useState('');
+  const work = useRef<AbortController>(undefined);
+  useEffect(() => () => work.current?.abort(), []);
+  const verb = verbs[state];
+  const tell = async (chosen: 'stop' | 'resume'): Promise<void> => {
+    // Nobody asks any more how an earlier start went.
+    work.current?.abort();
+    work.current = new AbortController();
+    const { signal } = work.current;
+    const say = (text: string): void => (signal.aborted ? undefined : setSaid(text));
+    setAsked(undefined);
+    setBusy(true);
+    say(words[chosen].busy);
+    try {
+      const inTime = AbortSignal.any([signal, AbortSignal.timeout(deadlines[chosen])]);
+      const answer = await act<StartedRun>(actionPath(id, chosen), {}, inTime);
+      setBusy(false);
+      say(words[chosen].done(answer.pid));
+      const failure = chosen === 'resume' ? await failureOf(answer, signal) : undefined;
+      if (failure !== undefined) say(failure);
+    } catch (error) {
+      say(error instanceof Error ? error.message : String(error));
+    }
+    setBusy(false);
+  };
+  return (
+    <div class="run-control">
+      {asked === undefined && verb !== undefined && (
+        <button type="button" disabled={isBusy} onClick={() => setAsked(verb)}>
+          {words[verb].label}
+          <span class="hidden"> {id}</span>
+        </button>
+      )}
+      {asked !== undefined && (
+        <div role="group" aria-label={`${words[asked].label} ${id}`}>
+          <p>{words[asked].sure}</p>
+          <button type="button" class="sure" ref={focus} onClick={() => void tell(asked)}>
+            {words[asked].yes}
+          </button>{' '}
+          <button type="button" onClick={() => setAsked(undefined)}>
+            {words.no}
+          </button>
+        </div>
+      )}
+      <p role="status">{said}</p>
+    </div>
+  );
+}
+
+const focus = (button: HTMLButtonElement | null): void => button?.focus();
+
+/** Why a run that was started has ended at once; undefined: it goes on. */
+async function failureOf({ id }: StartedRun, signal: AbortSignal): Promise<string | undefined> {
+  const deadline = Date.now() + watchMs;
+  while (Date.now() < deadline && !signal.aborted) {
+    const all = await ask<readonly StartedRun[]>('builder/started', signal);
+    const { exitCode, output = '' } = all.find((each) => each.id === id) ?? {};
+    if (exitCode !== undefined)
+      return exitCode === 0 ? undefined : words.ended(exitCode, output.trim());
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+  return undefined;
+}
