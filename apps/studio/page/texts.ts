@@ -31,6 +31,14 @@ export const texts = {
     progress: (done: number, total: number) => `${done} of ${total} steps`,
     progressOf: (run: string) => `Progress of ${run}`,
     left: (time: string) => `about ${time} left`,
+    noTotal: {
+      noSettings: 'Time left not known: the run has recorded no settings.',
+      serves: 'No time left: it serves until it is stopped.',
+      dynamicSampling:
+        'Time left not known: dynamic sampling takes as many tasks as it needs. Set buffer.total_steps.',
+      dataElsewhere:
+        'Time left not known: the number of rows is, for JSONL files on this machine only. Set buffer.total_steps.',
+    },
     notes: {
       edit: 'Edit',
       editOf: (run: string) => `tags and note of ${run}`,

@@ -148,4 +148,40 @@ describe('how far a run is', () => {
     expect(run).toMatchObject({ steps: { done: 3, total: 12 }, secondsPerStep: 1 });
     expect(await ask('runs/job%2Fgrpo/settings')).toMatchObject({ mode: 'both', path: 'x' });
   });
+
+  const epochs = { mode: 'both', 'buffer.total_epochs': 3, 'buffer.batch_size': 2 };
+  const set = 'buffer.explorer_input.tasksets';
+  const sums = { [`${set}[0].name`]: 'sums', [`${set}[0].path`]: 'sums.jsonl' };
+  it.each([
+    ['rows of JSONL files', { ...epochs, ...sums }, { steps: { done: 3, total: 4 } }],
+    [
+      'tasks that are made',
+      { ...epochs, ...sums, [`${set}[1].name`]: 'made', [`${set}[1].task_count`]: 4 },
+      { steps: { total: 10 } },
+    ],
+    [
+      'passes of the trainer over its file',
+      { mode: 'train', 'buffer.total_epochs': 4 },
+      { steps: { done: 2, total: 16 } },
+    ],
+    ['a file elsewhere', { ...epochs, ...sums, [`${set}[0].path`]: 'no.jsonl' }, 'dataElsewhere'],
+    ['a data set of another form', { ...epochs, [`${set}[0].name`]: 'hub' }, 'dataElsewhere'],
+    [
+      'tasks that are drawn until they teach',
+      { ...epochs, ...sums, 'explorer.dynamic_sampling.enable': true },
+      'dynamicSampling',
+    ],
+    ['a product that goes on', { mode: 'serve' }, 'serves'],
+    ['nothing', undefined, 'noSettings'],
+  ])('is told without total_steps from %s, or why not', async (_, stage, expected) => {
+    const job = path.join(root, 'job');
+    writeFileSync(path.join(job, 'sums.jsonl'), '{"q":1}\n  \r\n{"q":2}\n{"q":3}');
+    const settings = { jobDirectory: job, stages: stage === undefined ? [] : [stage] };
+    writeFileSync(path.join(job, 'settings.json'), JSON.stringify(settings));
+    if (stage?.mode === 'train') appendFileSync(file, line('trainer', 2, { 'sample/epoch': 0.5 }));
+    const [run] = await ask<RunSummary[]>('runs');
+    if (typeof expected !== 'string') return expect(run).toMatchObject(expected);
+    expect(run?.noTotal).toBe(expected);
+    return expect(run?.steps).toBeUndefined();
+  });
 });

@@ -177,8 +177,12 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
 }
 
 /** How far it is, and of a run in progress how long it takes. */
-function Left({ run: { id, state, steps, secondsPerStep } }: { readonly run: RunSummary }) {
-  if (!steps) return null;
+function Left({ run }: { readonly run: RunSummary }) {
+  const { id, state, steps, secondsPerStep, noTotal } = run;
+  if (!steps)
+    return state === 'running' && noTotal !== undefined ? (
+      <small class="faint">{words.noTotal[noTotal]}</small>
+    ) : null;
   const { done, total } = steps;
   const seconds = (secondsPerStep ?? 0) * (total - done);
   return (

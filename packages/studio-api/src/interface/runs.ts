@@ -24,7 +24,13 @@ export const runSummary = z.object({
   steps: z
     .object({ done: count, total: count })
     .optional()
-    .describe('Explore steps, or train steps where only those are counted.'),
+    .describe(
+      'Explore steps, or train steps where only those are counted. The total follows from the settings, or from the rows of their files and the epochs.',
+    ),
+  noTotal: z
+    .enum(['noSettings', 'serves', 'dynamicSampling', 'dataElsewhere'])
+    .optional()
+    .describe('Why `steps` is absent.'),
   failure: z.string().optional().describe('First line of failure.txt.'),
   rollouts: count.optional().describe('Recorded experiences; absent without a store.'),
   hasMetrics: z.boolean(),

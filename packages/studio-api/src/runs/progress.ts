@@ -3,6 +3,7 @@ import type { RunSettings, RunSummary } from '../interface/types.js';
 import type { Column } from '../metrics/columns.js';
 import { finite, sparklineOf } from '../metrics/curve.js';
 import type { MetricFile } from '../metrics/metric-file.js';
+import type { Passes, TotalReader } from './total-steps.js';
 
 const sparklineLength = 60;
 /** Steps over which the time of the next ones is guessed. */
@@ -11,12 +12,23 @@ const seenMs = 200;
 
 export type Progress = Pick<
   RunSummary,
-  'exploreStep' | 'trainStep' | 'version' | 'reward' | 'sparkline' | 'secondsPerStep' | 'steps'
+  | 'exploreStep'
+  | 'trainStep'
+  | 'version'
+  | 'reward'
+  | 'sparkline'
+  | 'secondsPerStep'
+  | 'steps'
+  | 'noTotal'
 >;
 
 export const noProgress: Progress = { sparkline: [] };
 
-export async function progressOf(metrics: MetricFile, settings: RunSettings): Promise<Progress> {
+export async function progressOf(
+  metrics: MetricFile,
+  settings: RunSettings,
+  totalOf: TotalReader,
+): Promise<Progress> {
   const explored = await metrics.columns('explorer', [
     'rollout/reward/mean',
     'rollout/model_version',
@@ -24,14 +36,19 @@ export async function progressOf(metrics: MetricFile, settings: RunSettings): Pr
     'time/sync_weight',
   ]);
   const [reward, version, waited, synced] = explored;
-  const [score, step] = await metrics.columns('trainer', ['critic/score/mean', 'time/step']);
+  const [score, step, epochs] = await metrics.columns('trainer', [
+    'critic/score/mean',
+    'time/step',
+    'sample/epoch',
+  ]);
   const evaluated = await evaluationOf(metrics);
   const rewards = [reward, score, evaluated].find((each) => each?.isSet() === true);
   // An evaluation after the last step is a line of a step that does not come.
   const exploreStep = lastStep(metrics, 'explorer', waited);
   const trainStep = lastStep(metrics, 'trainer', step);
-  const total = totalSteps(settings);
-  const isTraining = total?.of === 'trainer';
+  const total = await totalOf(settings, passesOf(metrics, epochs));
+  const isTraining = total.of === 'trainer';
+  const done = isTraining ? trainStep : exploreStep;
   return {
     exploreStep,
     trainStep,
@@ -39,7 +56,8 @@ export async function progressOf(metrics: MetricFile, settings: RunSettings): Pr
     reward: rewards && lastOf(rewards),
     sparkline: rewards ? [...sparklineOf(rewards, sparklineLength)] : [],
     secondsPerStep: isTraining ? recentMean([step]) : recentMean([waited, synced]),
-    steps: total && { done: (isTraining ? trainStep : exploreStep) ?? 0, total: total.steps },
+    steps: total.steps === undefined ? undefined : { done: done ?? 0, total: total.steps },
+    noTotal: total.unknown,
   };
 }
 
@@ -53,15 +71,11 @@ async function evaluationOf(metrics: MetricFile): Promise<Column | undefined> {
   return found && (await metrics.columns('bench', [found.name]))[0];
 }
 
-/** With `total_epochs`, it follows from the number of tasks, which the run does not write. */
-function totalSteps(
-  settings: RunSettings,
-): { readonly steps: number; readonly of: 'trainer' | 'explorer' } | undefined {
-  const given = settings['trainer.total_steps'];
-  if (typeof given === 'number') return { steps: given, of: 'trainer' };
-  const steps = settings['buffer.total_steps'];
-  if (typeof steps !== 'number') return undefined;
-  return { steps, of: settings['mode'] === 'train' ? 'trainer' : 'explorer' };
+/** Undefined: the trainer reads no file. */
+function passesOf(metrics: MetricFile, epochs: Column | undefined): Passes | undefined {
+  const passed = epochs && lastOf(epochs);
+  const steps = lastStep(metrics, 'trainer', epochs);
+  return passed === undefined || steps === undefined ? undefined : { epochs: passed, steps };
 }
 
 /** Of the lines that have a value; of all where none has one. */

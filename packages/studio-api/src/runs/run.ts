@@ -10,7 +10,8 @@ import { readNotes } from './notes.js';
 import { tokenizerFolder, type RunPlace } from './place.js';
 import { noProgress, progressOf } from './progress.js';
 import { settingsOf } from './settings.js';
-import { stateOf } from './state.js';
+import { jobFolder, stateOf } from './state.js';
+import { totalReader } from './total-steps.js';
 
 export interface Run {
   readonly place: RunPlace;
@@ -33,9 +34,10 @@ export function createRun(place: RunPlace): Run {
   let looking: Promise<void> | undefined;
   const storeFiles = place.database === undefined ? [] : [place.database, `${place.database}-wal`];
   const recorded = whenChanged(storeFiles, () => countRecorded(place.database));
+  const totalOf = totalReader(() => jobFolder(place.folder));
   const look = async (): Promise<void> => {
     await metrics.catchUp();
-    progress = await progressOf(metrics, await settingsOf(place.folder));
+    progress = await progressOf(metrics, await settingsOf(place.folder), totalOf);
   };
   const rollouts = async (): Promise<Rollouts | undefined> => {
     if (place.database === undefined) return undefined;

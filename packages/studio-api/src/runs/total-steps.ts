@@ -1,0 +1,95 @@
+/** How many steps a run takes in all: as its settings say, or as its data allows. */
+import { createReadStream } from 'node:fs';
+import path from 'node:path';
+import type { RunSettings, RunSummary } from '../interface/types.js';
+import { whenChanged } from '../shared/when-changed.js';
+
+export interface TotalSteps {
+  readonly steps?: number;
+  /** Whose steps are counted. */
+  readonly of: 'trainer' | 'explorer';
+  /** Why they are not known. */
+  readonly unknown?: RunSummary['noTotal'];
+}
+
+/** Passes that the trainer has made over a file, and the train steps for them. */
+export interface Passes {
+  readonly epochs: number;
+  readonly steps: number;
+}
+
+export type TotalReader = (settings: RunSettings, passes?: Passes) => Promise<TotalSteps>;
+
+/** @param job the folder of the run, from which the paths of its settings lead */
+export function totalReader(job: () => Promise<string>): TotalReader {
+  const counts = new Map<string, () => Promise<number>>();
+  const linesOf = (file: string): Promise<number> => {
+    const known = counts.get(file) ?? whenChanged([file], () => countLines(file));
+    counts.set(file, known);
+    return known();
+  };
+  return async (settings, passes) => {
+    const given = givenSteps(settings);
+    if (given) return given;
+    const { mode, 'buffer.total_epochs': epochs, 'buffer.batch_size': batchSize } = settings;
+    if (passes && passes.epochs > 0 && typeof epochs === 'number')
+      return { steps: Math.round((passes.steps * epochs) / passes.epochs), of: 'trainer' };
+    const why = (unknown: TotalSteps['unknown']): TotalSteps => ({ of: 'explorer', unknown });
+    if (Object.keys(settings).length === 0) return why('noSettings');
+    if (mode === 'serve') return why('serves');
+    if (mode !== 'both' && mode !== 'explore') return why('dataElsewhere');
+    if (settings['explorer.dynamic_sampling.enable'] === true) return why('dynamicSampling');
+    const tasks = await taskCount(settings, await job(), linesOf);
+    if (tasks === undefined || typeof epochs !== 'number' || typeof batchSize !== 'number')
+      return why('dataElsewhere');
+    return { steps: Math.floor((epochs * tasks) / batchSize), of: 'explorer' };
+  };
+}
+
+function givenSteps(settings: RunSettings): TotalSteps | undefined {
+  const given = settings['trainer.total_steps'];
+  if (typeof given === 'number') return { steps: given, of: 'trainer' };
+  const steps = settings['buffer.total_steps'];
+  if (typeof steps !== 'number') return undefined;
+  return { steps, of: settings['mode'] === 'train' ? 'trainer' : 'explorer' };
+}
+
+/** Of all task sets, where each is a JSONL file on this machine or says how many it makes. */
+async function taskCount(
+  settings: RunSettings,
+  job: string,
+  linesOf: (file: string) => Promise<number>,
+): Promise<number | undefined> {
+  const sets = Object.keys(settings).flatMap(
+    (key) => /^(buffer\.explorer_input\.tasksets\[\d+\])\.name$/.exec(key)?.[1] ?? [],
+  );
+  let sum = 0;
+  for (const set of sets) {
+    const [made, place] = [settings[`${set}.task_count`], settings[`${set}.path`]];
+    if (typeof place !== 'string' && typeof made === 'number') sum += made;
+    else if (typeof place === 'string' && place.endsWith('.jsonl')) {
+      const lines = await linesOf(path.resolve(job, place)).catch(() => undefined);
+      if (lines === undefined) return undefined;
+      sum += lines;
+    } else return undefined;
+  }
+  return sets.length === 0 ? undefined : sum;
+}
+
+const newline = 0x0a;
+/** Space, tab, carriage return. */
+const blank: ReadonlySet<number> = new Set([0x20, 0x09, 0x0d]);
+
+/** Those that hold something. */
+async function countLines(file: string): Promise<number> {
+  let count = 0;
+  let hasText = false;
+  for await (const part of createReadStream(file) as AsyncIterable<Buffer>)
+    for (const byte of part)
+      if (byte === newline) hasText = false;
+      else if (!hasText && !blank.has(byte)) {
+        hasText = true;
+        count++;
+      }
+  return count;
+}
