@@ -22,12 +22,9 @@ export class GradientSum {
   readonly #newArray: () => Float32Array;
   /** Whose gradient the graph returns as a whole. */
   readonly #returned: readonly ParameterSpec[];
-  readonly #size: number;
   readonly #byName: ReadonlyMap<string, ParameterSpec>;
   readonly #table: LookupTable | undefined;
   #empty = true;
-  /** Outputs of a micro-batch that is not the first. */
-  #scratch: Float32Array | undefined;
 
   /**
    * @param specs the trained parameters
@@ -43,8 +40,8 @@ export class GradientSum {
     this.#byName = new Map(specs.map((spec) => [spec.name, spec]));
     this.#table = table;
     this.#returned = specs.filter((spec) => spec !== table?.spec || table.tied);
-    this.#size = specs.reduce((sum, spec) => sum + spec.size, 0);
-    this.#newArray = newArray ?? (() => new Float32Array(this.#size));
+    const size = specs.reduce((sum, spec) => sum + spec.size, 0);
+    this.#newArray = newArray ?? (() => new Float32Array(size));
   }
 
   /**
@@ -66,19 +63,19 @@ export class GradientSum {
 
   /**
    * Where the graph writes the gradients of the next micro-batch, by output: into the sum itself while it
-   * is empty, so that nothing is copied.
+   * is empty, so that nothing is copied; otherwise nowhere in particular.
    */
   outputs(): Readonly<Record<string, Tensor>> {
-    const into = this.#empty ? this.#sum : (this.#scratch ??= new Float32Array(this.#size));
+    if (!this.#empty) return {};
     return Object.fromEntries(
       this.#returned.map(({ name, offset, size, shape }) => [
         `grad.${name}`,
-        new Tensor('float32', into.subarray(offset, offset + size), shape),
+        new Tensor('float32', this.#part(offset, size), shape),
       ]),
     );
   }
 
-  /** Adds one micro-batch whose input ids were `ids`, and which wrote into {@link outputs}. */
+  /** Adds one micro-batch whose input ids were `ids`, and which was given {@link outputs}. */
   add(outputs: GradientOutputs, ids: Int32Array): void {
     if (!this.#empty) {
       for (const { name, offset, size } of this.#returned)
