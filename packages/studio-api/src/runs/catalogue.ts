@@ -17,14 +17,17 @@ export interface Catalogue {
 
 /** Steps are to be on the page within a second. */
 const lookMs = 400;
-/** Runs appear and disappear more rarely than they change. */
-const findEveryLooks = 5;
+/** Runs appear and disappear more rarely than they change, and ended ones seldom go on. */
+const allEveryLooks = 5;
+/** After so long without a change, a run that does not work is one that has ended. */
+const quietMs = 15_000;
 
 /** @param root a folder to look for runs in, or the places of known ones */
 export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   const runs = new Map<string, Run>();
   const followers = new Set<(event: RunEvent) => void>();
   let known = new Map<string, string>();
+  let latest: readonly RunSummary[] = [];
   let timer: NodeJS.Timeout | undefined;
   let looks = 0;
   let isClosed = false;
@@ -52,9 +55,19 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
     return all.toSorted((a, b) => b.changedAt - a.changedAt);
   };
 
+  /** Of ended runs, what was seen before. */
+  const recentSummaries = (): Promise<readonly RunSummary[]> =>
+    Promise.all(
+      latest.map(async (seen) =>
+        isQuiet(seen) ? seen : ((await runs.get(seen.id)?.summary()) ?? seen),
+      ),
+    );
+
   const look = async (): Promise<void> => {
-    const gone = looks++ % findEveryLooks === 0 ? await find() : [];
-    const all = await summaries();
+    const isOfAll = looks++ % allEveryLooks === 0;
+    const gone = isOfAll ? await find() : [];
+    const all = await (isOfAll ? summaries() : recentSummaries());
+    latest = all;
     const texts = new Map(all.map((summary) => [summary.id, JSON.stringify(summary)]));
     const changed = all.filter(({ id }) => texts.get(id) !== known.get(id));
     known = texts;
@@ -101,3 +114,6 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
     },
   };
 }
+
+const isQuiet = ({ state, changedAt }: RunSummary): boolean =>
+  state !== 'running' && Date.now() - changedAt > quietMs;

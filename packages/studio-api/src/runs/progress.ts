@@ -8,7 +8,8 @@ import type { Passes, TotalReader } from './total-steps.js';
 const sparklineLength = 60;
 /** Steps over which the time of the next ones is guessed. */
 const recentSteps = 20;
-const seenMs = 200;
+/** The list of runs does not wait for it. */
+const seenMs = 60_000;
 
 export type Progress = Pick<
   RunSummary,

@@ -9,7 +9,7 @@ import { openRollouts, type Rollouts } from '../rollouts/rollouts.js';
 import { readNotes } from './notes.js';
 import { tokenizerFolder, type RunPlace } from './place.js';
 import { noProgress, progressOf } from './progress.js';
-import { settingsOf } from './settings.js';
+import { settingsFiles, settingsOf } from './settings.js';
 import { jobFolder, stateOf } from './state.js';
 import { totalReader } from './total-steps.js';
 
@@ -35,9 +35,12 @@ export function createRun(place: RunPlace): Run {
   const storeFiles = place.database === undefined ? [] : [place.database, `${place.database}-wal`];
   const recorded = whenChanged(storeFiles, () => countRecorded(place.database));
   const totalOf = totalReader(() => jobFolder(place.folder));
-  const look = async (): Promise<void> => {
+  const read = whenChanged([place.metricsFile, ...settingsFiles(place.folder)], async () => {
     await metrics.catchUp();
-    progress = await progressOf(metrics, await settingsOf(place.folder), totalOf);
+    return progressOf(metrics, await settingsOf(place.folder), totalOf);
+  });
+  const look = async (): Promise<void> => {
+    progress = await read();
   };
   const rollouts = async (): Promise<Rollouts | undefined> => {
     if (place.database === undefined) return undefined;

@@ -8,10 +8,16 @@ interface Recorded {
   readonly stages: readonly RunSettings[];
 }
 
+/** Where they may be: a stage of a run is a folder in that of the run. */
+export const settingsFiles = (folder: string): readonly [own: string, job: string] => [
+  path.join(folder, 'settings.json'),
+  path.join(path.dirname(folder), 'settings.json'),
+];
+
 /** Without secrets, which are not recorded. Empty if nothing was recorded. */
 export async function settingsOf(folder: string): Promise<RunSettings> {
-  // A stage of a run is a folder in that of the run.
-  const recorded = (await read(folder)) ?? (await read(path.dirname(folder)));
+  const [own, job] = settingsFiles(folder);
+  const recorded = (await read(own)) ?? (await read(job));
   if (!recorded) return {};
   const { stages, jobDirectory } = recorded;
   const stage =
@@ -27,8 +33,8 @@ export async function settingsOf(folder: string): Promise<RunSettings> {
 const fromFolder = (folder: string, value: unknown): unknown =>
   typeof value === 'string' && path.isAbsolute(value) ? path.relative(folder, value) : value;
 
-async function read(folder: string): Promise<Recorded | undefined> {
-  const text = await readFile(path.join(folder, 'settings.json'), 'utf8').catch(() => undefined);
+async function read(file: string): Promise<Recorded | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
   try {
     const recorded = JSON.parse(text) as Partial<Recorded> | null;
