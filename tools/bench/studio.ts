@@ -1,11 +1,9 @@
 /**
- * `pnpm bench studio [size, live, cost] [--steps N] [--pairs N]`: the studio over a run of 200
+ * `pnpm bench studio [size, live, cost] [--steps N] [--minutes N]`: the studio over a run of 200
  * metrics (first paint, longest frame, memory), until a new step is on the page, and what it costs a
  * quickstart beside it. Needs Chromium, and Linux for memory and computing time.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { appendFileSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -13,15 +11,16 @@ import { buildPageInto } from '../../apps/studio/test/build-page.ts';
 import { findChromium } from '../../apps/studio/test/chromium.ts';
 import { launch, type Look } from '../../apps/studio/test/look.ts';
 import { writeBigRun } from './studio/big-run.ts';
+import { measureCost } from './studio/cost.ts';
 import { longestTask } from './studio/frames.ts';
-import { fromSources, startServer } from './studio/start-server.ts';
+import { startServer } from './studio/start-server.ts';
 
 const parts = { size, live, cost };
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     steps: { type: 'string', default: '100000' },
-    pairs: { type: 'string', default: '3' },
+    minutes: { type: 'string', default: '6' },
   },
 });
 const chromium = await findChromium();
@@ -165,41 +164,6 @@ async function live(): Promise<void> {
   await server.close();
 }
 
-/** Quickstarts in turns: alone, and with the page of their curves open. */
 async function cost(): Promise<void> {
-  const took: Record<'alone' | 'beside', number[]> = { alone: [], beside: [] };
-  for (let i = 0; i < Number(values.pairs); i++) {
-    took.alone.push((await train(`alone-${i}`)).seconds);
-    const folder = `beside-${i}`;
-    mkdirSync(path.join(root, folder), { recursive: true });
-    const server = await startServer(path.join(root, folder), page);
-    const look = await open(`${server.url}&page=curves&run=runs%2FTrinity-RFT%2Fquickstart%2Fgrpo`);
-    const before = server.seconds();
-    const { seconds } = await train(folder);
-    took.beside.push(seconds);
-    report(
-      'the server computed',
-      `${(server.seconds() - before).toFixed(1)} s of ${seconds.toFixed(0)} s`,
-    );
-    await look.page.close();
-    await server.close();
-  }
-  const median = (all: readonly number[]): number =>
-    all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0;
-  for (const [name, all] of Object.entries(took))
-    report(`a quickstart, ${name}`, `${all.map((each) => each.toFixed(1)).join(' ')} s`);
-  const more = (median(took.beside) / median(took.alone) - 1) * 100;
-  report('it takes longer, medians', `${more.toFixed(1)} %`);
-}
-
-async function train(folder: string): Promise<{ readonly seconds: number }> {
-  const quickstart = path.resolve(import.meta.dirname, '../../examples/quickstart');
-  const cwd = path.join(root, folder);
-  mkdirSync(cwd, { recursive: true });
-  copyFileSync(path.join(quickstart, 'quickstart.yaml'), path.join(cwd, 'quickstart.yaml'));
-  const begun = performance.now();
-  const program = path.join(quickstart, 'src/index.ts');
-  const child = spawn(process.execPath, [...fromSources, program], { cwd, stdio: 'ignore' });
-  await once(child, 'exit');
-  return { seconds: (performance.now() - begun) / 1000 };
+  await measureCost({ root, page, open, report, minutes: Number(values.minutes) });
 }

@@ -23,7 +23,7 @@ export async function longestTask(page: Page, act: () => Promise<unknown>): Prom
     name === 'thread_name' && args?.name === 'CrRendererMain';
   const main = new Set(traceEvents.filter(isMain).map(threadOf));
   const tasks = traceEvents.filter(
-    (each) => /RunTask$/.test(each.name) && main.has(threadOf(each)),
+    (each) => each.name.endsWith('RunTask') && main.has(threadOf(each)),
   );
   if (tasks.length === 0) throw new Error('The trace has no tasks of the page.');
   return tasks.reduce((most, { tdur = 0 }) => Math.max(most, tdur), 0) / 1000;

@@ -14,8 +14,6 @@ export interface Server {
   readonly url: string;
   /** The most that it had, in MiB. */
   peakMemory(): number;
-  /** That it has computed so far. */
-  seconds(): number;
   close(): Promise<void>;
 }
 
@@ -28,18 +26,11 @@ export async function startServer(runs: string, page: string): Promise<Server> {
   return {
     url,
     peakMemory: () => Number(/VmHWM:\s+(\d+)/.exec(proc(child, 'status'))?.[1] ?? 0) / 1024,
-    seconds: () => cpuSeconds(child.pid ?? 0),
     close: async () => {
       child.kill();
       await once(child, 'exit');
     },
   };
-}
-
-/** Of a process and those that it has waited for. */
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
 }
 
 const proc = ({ pid }: ChildProcess, name: string): string =>
