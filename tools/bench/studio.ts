@@ -1,7 +1,7 @@
 /**
  * `pnpm bench studio [size, live, cost] [--steps N] [--minutes N]`: the studio over a run of 200
- * metrics (first paint, longest frame, memory), until a new step is on the page, and what it costs a
- * quickstart beside it. Needs Chromium, and Linux for memory and computing time.
+ * metrics (first paint, longest frame, memory), until a new step is on the page, and what it costs the
+ * training beside it. Needs Chromium, and Linux for memory and computing time.
  */
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     steps: { type: 'string', default: '100000' },
-    minutes: { type: 'string', default: '6' },
+    minutes: { type: 'string', default: '5' },
   },
 });
 const chromium = await findChromium();

@@ -1,8 +1,9 @@
 /**
- * What an open studio costs a training beside it: short quickstarts in pairs, one alone and one with
- * the page of its curves open in a browser, in turns of who is first.
+ * What an open studio costs the training beside it: one training, over stretches of which the page of
+ * its curves is open in a browser or not, in turns. Stretches in pairs of neighbours cancel what
+ * changes slowly: the load of the machine, and the model.
  */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -25,88 +26,135 @@ interface Took {
   readonly wall: number;
 }
 
-const steps = { warmup: 20, grpo: 20 };
-const quickstart = path.resolve(import.meta.dirname, '../../../examples/quickstart');
-const kinds = ['alone', 'beside'] as const;
+type Pair = Record<(typeof kinds)[number], Took>;
 
-/** As many pairs as fit into the time; the first, which fills the caches of files, does not count. */
-export async function measureCost(options: CostOptions): Promise<void> {
-  const { report, minutes } = options;
+const kinds = ['alone', 'beside'] as const;
+/** Before the first stretch: until the code is compiled. */
+const warmUpSteps = 20;
+const stretchSteps = 15;
+/** After the page was opened or closed. */
+const settleSteps = 2;
+const pollMs = 10;
+const quickstart = path.resolve(import.meta.dirname, '../../../examples/quickstart');
+const job = 'runs/Trinity-RFT/quickstart/grpo';
+
+/** As many pairs as fit into the time. */
+export async function measureCost({ root, page, minutes, open, report }: CostOptions) {
   const end = performance.now() + minutes * 60_000;
-  const pairs: Record<(typeof kinds)[number], Took>[] = [];
-  for (let i = 0, longest = 0; performance.now() + longest < end; i++) {
-    const begun = performance.now();
-    const took = { alone: nothing, beside: nothing };
-    for (const kind of i % 2 === 0 ? kinds : kinds.toReversed())
-      took[kind] = await training(path.join(options.root, `${kind}-${i}`), kind, options);
-    longest = Math.max(longest, performance.now() - begun);
-    if (i > 0) pairs.push(took);
+  const folder = path.join(root, 'cost');
+  const training = startTraining(folder);
+  const server = await startServer(folder, page);
+  const pairs: Pair[] = [];
+  const stretch = async (kind: (typeof kinds)[number]): Promise<Took> => {
+    const look =
+      kind === 'beside'
+        ? await open(`${server.url}&page=curves&run=${encodeURIComponent(job)}`)
+        : undefined;
+    await look?.page.waitForSelector('.chart canvas');
+    await training.steps(settleSteps);
+    const took = await training.steps(stretchSteps);
+    await look?.page.close();
+    return took;
+  };
+  try {
+    await training.steps(warmUpSteps);
+    for (let i = 0, longest = 0; performance.now() + longest < end; i++) {
+      const begun = performance.now();
+      const took: Partial<Pair> = {};
+      for (const kind of i % 2 === 0 ? kinds : kinds.toReversed()) took[kind] = await stretch(kind);
+      longest = Math.max(longest, performance.now() - begun);
+      pairs.push(took as Pair);
+    }
+  } finally {
+    await training.end();
+    await server.close();
   }
-  if (pairs.length === 0) throw new Error(`No pair of trainings ended within ${minutes} minutes.`);
+  if (pairs.length === 0) throw new Error(`No pair of stretches ended within ${minutes} minutes.`);
+  reportPairs(pairs, report);
+}
+
+function reportPairs(pairs: readonly Pair[], report: CostOptions['report']): void {
   for (const [of, unit] of [
     ['cpu', 'processor seconds'],
     ['wall', 'seconds'],
   ] as const) {
-    for (const kind of kinds)
-      report(`training ${kind}, ${unit}`, pairs.map((pair) => pair[kind][of].toFixed(1)).join(' '));
-    const more = median(pairs.map(({ alone, beside }) => beside[of] / alone[of])) - 1;
-    report(`more ${unit}, median of ${pairs.length} pairs`, `${(100 * more).toFixed(1)} %`);
+    for (const kind of kinds) {
+      const each = median(pairs.map((pair) => pair[kind][of] / stretchSteps));
+      report(`a step ${kind}, ${unit}`, each.toFixed(3));
+    }
+    const more = pairs.map(({ alone, beside }) => 100 * (beside[of] / alone[of] - 1));
+    const [low, high] = [0.25, 0.75].map((share) => quantile(more, share).toFixed(1));
+    report(
+      `more ${unit}: median of ${pairs.length} pairs, quartiles`,
+      `${median(more).toFixed(1)} %, ${low} to ${high} %`,
+    );
   }
-  report(
-    'load of the machine',
-    loadavg()
-      .map((load) => load.toFixed(1))
-      .join(' '),
-  );
+  const load = loadavg().map((each) => each.toFixed(1));
+  report('load of the machine', load.join(' '));
 }
 
-const nothing: Took = { cpu: Number.NaN, wall: Number.NaN };
+const median = (all: readonly number[]): number => quantile(all, 0.5);
 
-const median = (all: readonly number[]): number => {
+function quantile(all: readonly number[], share: number): number {
   const sorted = all.toSorted((a, b) => a - b);
-  const [low, high] = [sorted[(sorted.length - 1) >> 1] ?? 0, sorted[sorted.length >> 1] ?? 0];
-  return (low + high) / 2;
-};
-
-async function training(
-  folder: string,
-  kind: (typeof kinds)[number],
-  { page, open }: CostOptions,
-): Promise<Took> {
-  mkdirSync(folder);
-  if (kind === 'alone') return train(folder);
-  const server = await startServer(folder, page);
-  const look = await open(`${server.url}&page=curves&run=runs%2FTrinity-RFT%2Fquickstart%2Fgrpo`);
-  try {
-    return await train(folder);
-  } finally {
-    await look.page.close();
-    await server.close();
-  }
+  const at = share * (sorted.length - 1);
+  const [low, high] = [sorted[Math.floor(at)] ?? 0, sorted[Math.ceil(at)] ?? 0];
+  return low + (high - low) * (at - Math.floor(at));
 }
 
-async function train(cwd: string): Promise<Took> {
-  writeShortened(path.join(quickstart, 'quickstart.yaml'), path.join(cwd, 'quickstart.yaml'));
-  const begun = performance.now();
-  const before = cpuSecondsOfEnded();
+interface Training {
+  /** Waits until the next train step has ended, and then for so many: what these took. */
+  steps(count: number): Promise<Took>;
+  end(): Promise<void>;
+}
+
+function startTraining(cwd: string): Training {
+  mkdirSync(cwd);
+  writeEndless(path.join(quickstart, 'quickstart.yaml'), path.join(cwd, 'quickstart.yaml'));
   const program = path.join(quickstart, 'src/index.ts');
   const child = spawn(process.execPath, [...fromSources, program], { cwd, stdio: 'ignore' });
-  const [code] = (await once(child, 'exit')) as [number | null];
-  if (code !== 0) throw new Error(`The training in ${cwd} ended with ${code}.`);
-  return { cpu: cpuSecondsOfEnded() - before, wall: (performance.now() - begun) / 1000 };
+  const nextStep = async (): Promise<void> => {
+    const before = trainSteps(cwd);
+    while (trainSteps(cwd) === before) {
+      if (child.exitCode !== null) throw new Error(`The training ended with ${child.exitCode}.`);
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+    }
+  };
+  return {
+    steps: async (count) => {
+      await nextStep();
+      const [cpu, wall] = [cpuSeconds(child), performance.now() / 1000];
+      for (let i = 0; i < count; i++) await nextStep();
+      return { cpu: cpuSeconds(child) - cpu, wall: performance.now() / 1000 - wall };
+    },
+    end: async () => {
+      if (child.exitCode !== null) return;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
 }
 
-/** Of processes that this one has waited for; the server and the browser live longer than a training. */
-function cpuSecondsOfEnded(): number {
-  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[13]) + Number(fields[14])) / 100;
+/** The measurement ends it; nothing is saved meanwhile. */
+function writeEndless(from: string, to: string): void {
+  const lengths = [30, 1_000_000];
+  const text = readFileSync(from, 'utf8')
+    .replaceAll(/total_steps: \d+/g, () => `total_steps: ${lengths.shift()}`)
+    .replaceAll(/save_interval: \d+/g, 'save_interval: 1000000');
+  if (lengths.length > 0) throw new Error(`${from} has other stages than expected.`);
+  writeFileSync(to, text);
 }
 
-function writeShortened(from: string, to: string): void {
-  const lengths = Object.values(steps);
-  const text = readFileSync(from, 'utf8');
-  const shortened = text.replaceAll(/total_steps: \d+/g, () => `total_steps: ${lengths.shift()}`);
-  if (lengths.length > 0)
-    throw new Error(`${from} has fewer stages with total_steps than expected.`);
-  writeFileSync(to, shortened);
+function trainSteps(cwd: string): number {
+  try {
+    const text = readFileSync(path.join(cwd, job, 'monitor/metrics.jsonl'), 'utf8');
+    return text.split('{"role":"trainer"').length - 1;
+  } catch {
+    return 0;
+  }
+}
+
+function cpuSeconds({ pid }: ChildProcess): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
