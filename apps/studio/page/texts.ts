@@ -320,6 +320,7 @@ export const texts = {
     },
     history: {
       none: 'The record does not say which row of a task set it is of.',
+      once: 'This task was given once. Tasks come again in a later epoch, or where there are fewer of them than the run takes.',
       reading: (done: number, of: number) => `Looked at ${done} of ${of} rollouts ...`,
       left: (count: number) => `${count} explore steps between these are left out.`,
       columns: {
@@ -430,6 +431,7 @@ export const texts = {
     trainStep: (step: number) => `train step ${step}`,
     staleness: (steps: number) => `staleness ${steps} train steps`,
     nobody: 'Nobody waits.',
+    over: 'No process makes the run any more. What its steps took is among the curves: time/ and perf/.',
     ended: (step: number) => `The run is complete: train step ${step} was its last.`,
     health: { working: 'at work', waiting: 'waits', silent: 'silent', left: 'has left' },
     weights: (version: number) => `, weights ${version}`,
@@ -509,7 +511,7 @@ export const texts = {
     stop: 'Stop',
     clear: 'Begin anew',
     waits: (what: string) => `Waiting for ${what} ...`,
-    cut: 'Cut: it reached the most tokens.',
+    cut: 'Cut: it reached the most tokens of an answer, or what the model can read.',
     prompt: (tokens: number) => `What the model read: ${tokens} tokens`,
     template: 'The chat template',
     tokens: 'The answer, token by token',

@@ -102,6 +102,8 @@ describe.skipIf(chromium === undefined)(`the studio over real runs${reason}`, ()
       await look.page.evaluate(`location.hash = '#page=curves&run=${run}'`);
       await look.page.waitForFunction(`${points} >= ${steps[1][1]}`);
       await visit(look, true);
+      await look.page.evaluate(`location.hash = '#page=processes&run=${run}'`);
+      await look.says('.verdict', `finished: ${steps[1][1]} of ${steps[1][1]} steps`);
 
       await look.page.close();
     },

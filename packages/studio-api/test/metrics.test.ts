@@ -91,12 +91,17 @@ describe('curves', () => {
     expect(smoothed).toEqual([(0.25 + 1) / 0.75, (0.125 + 0.5 + 1.5) / 0.875]);
   });
 
-  it('come with means of their latest values and intervals', async () => {
-    const { metrics } = await ask<MetricList>('runs/job%2Fgrpo/metrics');
-    const { recent } = metrics.find(({ name }) => name === 'reward') ?? {};
-    expect(recent).toMatchObject({ mean: 2, count: 3 });
-    // 2 -+ t(0.975, 2) / sqrt(3)
-    expect(recent?.low).toBeCloseTo(2 - 4.303 / Math.sqrt(3), 3);
+  it('come with means of their latest values, and with intervals where these are enough', async () => {
+    const recentOf = async () => {
+      const { metrics } = await ask<MetricList>('runs/job%2Fgrpo/metrics');
+      return metrics.find(({ name }) => name === 'reward')?.recent;
+    };
+    expect(await recentOf()).toEqual({ mean: 2, low: null, high: null, count: 3 });
+    for (const step of [4, 5]) appendFileSync(file, line('explorer', step, { reward: step }));
+    const recent = await recentOf();
+    expect(recent).toMatchObject({ mean: 3, count: 5 });
+    // 3 -+ t(0.975, 4) sqrt(2.5 / 5)
+    expect(recent?.low).toBeCloseTo(3 - 2.776 * Math.sqrt(0.5), 2);
   });
 });
 

@@ -1,4 +1,5 @@
 /** Who waits for whom in a run: as a picture, as chains of causes, as a table. */
+import type { RunSummary } from '@trinity-rft/studio-api/interface';
 import type { Processes as Status } from '@trinity-rft/studio-control/interface';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
@@ -43,14 +44,32 @@ const problemOf = (error: unknown): Status => ({
   chains: [],
 });
 
-export function Processes({ place }: PageProps) {
+/** Of a run that no process makes any more. */
+function Ended({ run }: { readonly run: RunSummary }) {
+  const { state, steps, failure } = run;
+  return (
+    <>
+      <p role="status" class="verdict">
+        {texts.runs.states[state]}
+        {steps && `: ${texts.runs.progress(steps.done, steps.total)}`}
+      </p>
+      {failure !== undefined && <p class="problem">{failure}</p>}
+      <p>{words.over}</p>
+    </>
+  );
+}
+
+const isOver = ({ state }: RunSummary): boolean => state !== 'running' && state !== 'unknown';
+
+export function Processes({ place, run }: PageProps) {
   const [id] = place.runs;
   const status = useProcesses(id);
   if (id === undefined) return <p>{words.choose}</p>;
   return (
     <section aria-label={texts.pages.processes}>
       <p class="about">{words.about}</p>
-      {status?.problem !== undefined && <p class="problem">{status.problem}</p>}
+      {status?.problem !== undefined &&
+        (run && isOver(run) ? <Ended run={run} /> : <p class="problem">{status.problem}</p>)}
       {status !== undefined && status.problem === undefined && <Live status={status} />}
     </section>
   );

@@ -16,6 +16,7 @@ export function HistoryView({ question, row, times, left, progress, onOpen }: Hi
       <h2>{question}</h2>
       {row === undefined && <p>{words.none}</p>}
       {progress && <p role="status">{words.reading(progress.done, progress.of)}</p>}
+      {progress === undefined && times.length === 1 && <p>{words.once}</p>}
       <Sparkline values={times.map(({ meanReward }) => meanReward ?? null)} />
       {times.length > 0 && (
         <div class="scroll" tabIndex={0} role="region" aria-label={texts.rollouts.views.history}>

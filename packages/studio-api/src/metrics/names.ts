@@ -2,6 +2,8 @@
 
 /** So many of the latest values are kept, for their mean. */
 const recentLength = 20;
+/** The interval of fewer is so wide that it says nothing. */
+const leastForInterval = 5;
 
 export interface SeenMetric {
   readonly role: string;
@@ -49,7 +51,7 @@ function addOne(seen: SeenMetrics, role: string, name: string, value: number): v
 
 interface RecentMean {
   readonly mean: number;
-  /** 95 % interval of the mean, as if the values did not depend on each other; NaN for one value. */
+  /** 95 % interval of the mean, as if the values did not depend on each other; NaN for fewer than five. */
   readonly low: number;
   readonly high: number;
 }
@@ -57,16 +59,14 @@ interface RecentMean {
 export function recentMean({ recent }: SeenMetric): RecentMean {
   const count = recent.length;
   const mean = recent.reduce((sum, value) => sum + value, 0) / count;
-  if (count < 2) return { mean, low: Number.NaN, high: Number.NaN };
+  if (count < leastForInterval) return { mean, low: Number.NaN, high: Number.NaN };
   const squares = recent.reduce((sum, value) => sum + (value - mean) ** 2, 0);
   const half = quantile(count - 1) * Math.sqrt(squares / (count - 1) / count);
   return { mean, low: mean - half, high: mean + half };
 }
 
-/** The 97.5 % quantile of Student's t; Abramowitz and Stegun 26.7.5, exact below four degrees. */
+/** The 97.5 % quantile of Student's t, for four degrees or more; Abramowitz and Stegun 26.7.5. */
 function quantile(degrees: number): number {
-  const exact = [12.706, 4.303, 3.182][degrees - 1];
-  if (exact !== undefined) return exact;
   const z = 1.95996;
   return (
     z + (z ** 3 + z) / (4 * degrees) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * degrees ** 2)
