@@ -251,9 +251,9 @@ export const texts = {
       trainer: 'Advantages as the trainer computed them.',
       explorer: 'Advantages as the explorer stored them, which the trainer used as they are.',
     },
-    inspect: 'Left and right move from token to token.',
+    inspect: 'Click a token to see its numbers; left and right move from one to the next.',
     token: {
-      id: 'token',
+      id: 'id',
       context: 'context, not trained',
       sampled: 'written by the model',
       logprob: 'log-probability',
@@ -333,7 +333,9 @@ export const texts = {
       },
       open: 'Open',
     },
+    leastLikely: (token: string, chance: string) => `${token}, probability ${chance}`,
     facts: {
+      leastLikely: 'least likely token',
       reward: 'reward',
       advantage: 'advantage',
       version: 'version',
@@ -385,6 +387,7 @@ export const texts = {
       steps: 'Explore steps',
     },
     try: 'Try',
+    nothing: 'Choose what is to be different, and press Try.',
     looked: (steps: number, groups: number) =>
       `The newest ${steps} explore steps with ${groups} groups.`,
     agreement: (value: string) =>
@@ -400,6 +403,7 @@ export const texts = {
     quantity: 'Quantity',
     before: 'As it is',
     after: 'Changed',
+    of: (count: string, all: number) => `${count} of ${all}`,
     rows: {
       meanReward: 'Mean reward',
       groupsWithSignal: 'Groups with a signal',

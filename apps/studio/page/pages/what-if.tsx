@@ -22,7 +22,11 @@ export function WhatIf({ place }: PageProps) {
         query={place.query}
         onTry={(query) => void (location.hash = addressOf('whatIf', place.runs, query))}
       />
-      {Object.keys(place.query).length > 0 && <Outcome run={id} query={place.query} />}
+      {Object.keys(place.query).length > 0 ? (
+        <Outcome run={id} query={place.query} />
+      ) : (
+        <p>{words.nothing}</p>
+      )}
     </section>
   );
 }
@@ -135,7 +139,10 @@ const rows = [
   'gradientNorm',
 ] as const;
 
-function Summary({ answer: { before, after } }: { readonly answer: WhatIfAnswer }) {
+function Summary({ answer }: { readonly answer: WhatIfAnswer }) {
+  const { before, after, groupCount } = answer;
+  const text = (of: typeof before, name: (typeof rows)[number]): string =>
+    name === 'groupsWithSignal' ? words.of(numberText(of[name]), groupCount) : numberText(of[name]);
   return (
     <table>
       <caption>{words.summary}</caption>
@@ -150,8 +157,8 @@ function Summary({ answer: { before, after } }: { readonly answer: WhatIfAnswer 
         {rows.map((name) => (
           <tr key={name}>
             <th scope="row">{words.rows[name]}</th>
-            <td>{numberText(before[name])}</td>
-            <td>{numberText(after[name])}</td>
+            <td>{text(before, name)}</td>
+            <td>{text(after, name)}</td>
           </tr>
         ))}
       </tbody>

@@ -223,6 +223,8 @@ function CallView({ call, earlier, paint }: CallViewProps) {
       <FactList
         facts={{
           [words.facts.reward]: numberText(reward),
+          [words.facts.advantage]: numberText(meanAdvantage(call)),
+          [words.facts.leastLikely]: leastLikely(call),
           [words.facts.finishReason]: finishReason,
           [words.facts.toolCalls]: toolCalls === 0 ? undefined : toolCalls,
           [words.facts.problem]: problem,
@@ -230,6 +232,26 @@ function CallView({ call, earlier, paint }: CallViewProps) {
       />
     </article>
   );
+}
+
+function meanAdvantage({ segments }: ScoredCall): number | undefined {
+  const known = segments.flatMap(({ advantages = [] }) =>
+    advantages.filter((value) => value !== null),
+  );
+  return known.length === 0
+    ? undefined
+    : known.reduce((sum, value) => sum + value, 0) / known.length;
+}
+
+/** Undefined: nothing was written, or every token was certain. */
+function leastLikely({ segments }: ScoredCall): string | undefined {
+  let least = { text: '', logprob: 0 };
+  for (const segment of segments)
+    for (const [i, logprob] of (segment.logprobs ?? []).entries())
+      if (logprob !== null && logprob < least.logprob)
+        least = { text: tokenText(segment, i), logprob };
+  if (least.logprob === 0) return undefined;
+  return words.leastLikely(JSON.stringify(least.text), numberText(Math.exp(least.logprob)));
 }
 
 /** Where its prompt comes from. */

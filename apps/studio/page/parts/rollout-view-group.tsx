@@ -1,4 +1,4 @@
-/** The attempts at one task side by side, the best first. */
+/** The attempts at one task side by side: the best, beside it the worst, then the others. */
 import type { Attempt, Group } from '@trinity-rft/studio-api/interface';
 import { numberText } from '../numbers.js';
 import { texts } from '../texts.js';
@@ -13,12 +13,14 @@ interface GroupViewProps extends Group {
 export function GroupView({ question, attempts, missing, onOpen }: GroupViewProps) {
   const rewards = attempts.map(({ reward }) => reward);
   const [best, worst] = [rewards.at(0), rewards.at(-1)];
+  const [first, last] = [attempts.slice(0, 1), attempts.slice(1).slice(-1)];
+  const shown = best === worst ? attempts : [...first, ...last, ...attempts.slice(1, -1)];
   return (
     <>
       <h2>{question}</h2>
       {attempts.length > 1 && best === worst && <p>{words.group.equal}</p>}
-      <div class="side-by-side" tabIndex={0} role="region" aria-label={words.views.group}>
-        {attempts.map((attempt, i) => (
+      <div class="side-by-side" role="group" aria-label={words.views.group}>
+        {shown.map((attempt, i) => (
           <AttemptView
             key={attempt.run}
             attempt={attempt}
@@ -31,7 +33,7 @@ export function GroupView({ question, attempts, missing, onOpen }: GroupViewProp
                     ? words.group.worst
                     : undefined
             }
-            same={attempts.slice(0, i).find((other) => textOf(other) === textOf(attempt))?.run}
+            same={shown.slice(0, i).find((other) => textOf(other) === textOf(attempt))?.run}
             onOpen={onOpen}
           />
         ))}
