@@ -66,7 +66,7 @@ export function Scoring({ run, row, onScores }: ScoringProps) {
   const [isBusy, setBusy] = useState(false);
   const work = useRef<AbortController>(undefined);
   useEffect(() => {
-    ask<readonly Checkpoint[]>(runPath(run, 'checkpoints'), AbortSignal.timeout(answerMs))
+    void ask<readonly Checkpoint[]>(runPath(run, 'checkpoints'), AbortSignal.timeout(answerMs))
       // A studio that only reads has none.
       .catch(() => undefined)
       .then(setCheckpoints);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { RunSettings, RunSummary } from '../interface/types.js';
 import { whenChanged } from '../shared/when-changed.js';
 
-export interface TotalSteps {
+interface TotalSteps {
   readonly steps?: number;
   /** Whose steps are counted. */
   readonly of: 'trainer' | 'explorer';

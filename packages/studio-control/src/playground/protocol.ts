@@ -24,7 +24,7 @@ export interface CallToScore {
   readonly recorded: readonly (number | null)[];
 }
 
-export interface ScoreQuestion {
+interface ScoreQuestion {
   readonly kind: 'score';
   readonly id: number;
   readonly calls: readonly CallToScore[];
