@@ -23,8 +23,9 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: '5' },
   },
 });
-const chromium = await findChromium();
-if (chromium === undefined) throw new Error('No Chromium: set CHROMIUM_PATH or install one.');
+const found = await findChromium();
+if (found === undefined) throw new Error('No Chromium: set CHROMIUM_PATH or install one.');
+const chromium: string = found;
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-studio-bench-'));
 const page = path.join(root, 'page');
@@ -165,5 +166,5 @@ async function live(): Promise<void> {
 }
 
 async function cost(): Promise<void> {
-  await measureCost({ root, page, open, report, minutes: Number(values.minutes) });
+  await measureCost({ root, page, chromium, report, minutes: Number(values.minutes) });
 }

@@ -1,5 +1,5 @@
 /** The page: its frame, and which part is shown. */
-import type { RunSummary } from '@trinity-rft/studio-api/interface';
+import type { RunEvent, RunSummary } from '@trinity-rft/studio-api/interface';
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { followRuns, key } from './api.js';
@@ -19,20 +19,34 @@ function useRuns(): Live {
   const [status, setStatus] = useState<string>(texts.connecting);
   useEffect(() => {
     if (key === '') return setStatus(texts.noKey);
+    let all: Live['runs'];
+    // A page that nobody sees takes nothing from the training.
+    const show = (): void => {
+      if (!document.hidden) setRuns(all);
+    };
+    document.addEventListener('visibilitychange', show);
     void followRuns(
-      ({ runs: changed, gone }) =>
-        setRuns((before = []) => {
-          const away = new Set([...gone, ...changed.map(({ id }) => id)]);
-          return [...changed, ...before.filter(({ id }) => !away.has(id))].toSorted(
-            (a, b) => b.changedAt - a.changedAt,
-          );
-        }),
+      (event) => {
+        all = merged(all, event);
+        show();
+      },
       (isConnected, problem) =>
         setStatus(isConnected ? texts.live : `${texts.reconnecting} ${problem ?? ''}`),
     );
     return undefined;
   }, []);
   return { runs, status };
+}
+
+/** The one that changed last first. */
+function merged(
+  before: readonly RunSummary[] = [],
+  { runs: changed, gone }: RunEvent,
+): readonly RunSummary[] {
+  const away = new Set([...gone, ...changed.map(({ id }) => id)]);
+  return [...changed, ...before.filter(({ id }) => !away.has(id))].toSorted(
+    (a, b) => b.changedAt - a.changedAt,
+  );
 }
 
 /** Until one is chosen, pages show the run that changed last when the page was opened. */

@@ -1,6 +1,6 @@
 /** Metrics of the runs that are shown, asked for again whenever a run changes. */
 import type { Curve, Marks, MetricInfo, MetricList } from '@trinity-rft/studio-api/interface';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask, runPath } from './api.js';
 import type { PageProps } from './place.js';
 import { texts } from './texts.js';
@@ -24,6 +24,23 @@ export function shownRuns({ runs = [], place }: Pick<PageProps, 'runs' | 'place'
   return { ids, version };
 }
 
+const togetherMs = 60;
+let shows: (() => void)[] = [];
+
+/**
+ * What comes for the same change of a run is drawn together: each drawing takes computing time from
+ * the training on this machine.
+ */
+function showTogether(show: () => void): void {
+  if (shows.length === 0)
+    setTimeout(() => {
+      const all = shows;
+      shows = [];
+      for (const each of all) each();
+    }, togetherMs);
+  shows.push(show);
+}
+
 /** The answers for each run; a run that has none is left out. */
 function useOfRuns<T>(
   ids: readonly string[],
@@ -38,7 +55,9 @@ function useOfRuns<T>(
       const answer = await ask<T>(path(run), left.signal).catch(() => undefined);
       return answer === undefined ? [] : [{ run, answer }];
     });
-    void Promise.all(asked).then((all) => left.signal.aborted || setAnswers(all.flat()));
+    void Promise.all(asked).then((all) =>
+      showTogether(() => left.signal.aborted || setAnswers(all.flat())),
+    );
     return () => left.abort();
   }, [paths.join('\n'), version]);
   return answers;
@@ -50,6 +69,24 @@ export interface RunMetrics {
 }
 
 const againMs = 500;
+/** A list of all metrics is long to draw, and is not what one watches. */
+const listMs = 3000;
+
+/** The value, as it was at most so long ago. */
+function useAtMostEvery<T>(ms: number, value: T): T {
+  const [shown, setShown] = useState(value);
+  const shownAt = useRef(0);
+  useEffect(() => {
+    if (value === shown) return undefined;
+    const show = (): void => {
+      shownAt.current = performance.now();
+      setShown(value);
+    };
+    const timer = setTimeout(show, Math.max(0, shownAt.current + ms - performance.now()));
+    return () => clearTimeout(timer);
+  }, [value]);
+  return shown;
+}
 
 /** All metrics of each run; those of a large file come bit by bit. */
 export function useMetrics(
@@ -57,14 +94,22 @@ export function useMetrics(
   version: string,
 ): { readonly runs: readonly RunMetrics[]; readonly share: number } {
   const [times, setTimes] = useState(0);
-  const lists = useOfRuns<MetricList>(ids, (run) => runPath(run, 'metrics'), `${version} ${times}`);
+  // The first metrics of a run are shown at once.
+  const isKnown = useRef(false);
+  const recent = useAtMostEvery(isKnown.current ? listMs : 0, version);
+  const lists = useOfRuns<MetricList>(ids, (run) => runPath(run, 'metrics'), `${recent} ${times}`);
+  isKnown.current = lists.some(({ answer: { metrics } }) => metrics.length > 0);
   const share = Math.min(1, ...lists.map(({ answer }) => answer.share));
   useEffect(() => {
     if (share === 1) return undefined;
     const timer = setTimeout(() => setTimes(times + 1), againMs);
     return () => clearTimeout(timer);
   }, [lists]);
-  return { runs: lists.map(({ run, answer: { metrics } }) => ({ run, metrics })), share };
+  const runs = useMemo(
+    () => lists.map(({ run, answer: { metrics } }) => ({ run, metrics })),
+    [lists],
+  );
+  return { runs, share };
 }
 
 /** Those of all runs, without repetition, by name. */
@@ -97,7 +142,7 @@ export function useCurves(
 ): readonly RunCurve[] {
   const query = { role, name, axis, from: range?.[0], to: range?.[1], smooth, points };
   const answers = useOfRuns<Curve>(ids, (run) => runPath(run, 'curve', query), version);
-  return answers.map(({ run, answer }) => ({ run, curve: answer }));
+  return useMemo(() => answers.map(({ run, answer }) => ({ run, curve: answer })), [answers]);
 }
 
 export interface RunMarks {
@@ -112,5 +157,5 @@ export function useMarks(
   version: string,
 ): readonly RunMarks[] {
   const answers = useOfRuns<Marks>(ids, (run) => runPath(run, 'marks', { role, axis }), version);
-  return answers.map(({ run, answer }) => ({ run, marks: answer }));
+  return useMemo(() => answers.map(({ run, answer }) => ({ run, marks: answer })), [answers]);
 }

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import path from 'node:path';
-import type { Look } from '../../../apps/studio/test/look.ts';
+import { openUserWindow } from '../../../apps/studio/test/user-window.ts';
 import { fromSources, startServer } from './start-server.ts';
 
 interface CostOptions {
@@ -16,7 +16,7 @@ interface CostOptions {
   /** Folder of the built page. */
   readonly page: string;
   readonly minutes: number;
-  readonly open: (url: string) => Promise<Look>;
+  readonly chromium: string;
   readonly report: (what: string, figure: string) => void;
 }
 
@@ -31,29 +31,29 @@ type Pair = Record<(typeof kinds)[number], Took>;
 const kinds = ['alone', 'beside'] as const;
 /** Before the first stretch: until the code is compiled. */
 const warmUpSteps = 20;
-const stretchSteps = 15;
-/** After the page was opened or closed. */
-const settleSteps = 2;
+const stretchSteps = 30;
+/** After the page was opened or closed: what that costs is over once, however long it stays open. */
+const settleMs = 3000;
 const pollMs = 10;
 const quickstart = path.resolve(import.meta.dirname, '../../../examples/quickstart');
 const job = 'runs/Trinity-RFT/quickstart/grpo';
 
 /** As many pairs as fit into the time. */
-export async function measureCost({ root, page, minutes, open, report }: CostOptions) {
+export async function measureCost({ root, page, minutes, chromium, report }: CostOptions) {
   const end = performance.now() + minutes * 60_000;
   const folder = path.join(root, 'cost');
   const training = startTraining(folder);
   const server = await startServer(folder, page);
   const pairs: Pair[] = [];
   const stretch = async (kind: (typeof kinds)[number]): Promise<Took> => {
-    const look =
+    const window =
       kind === 'beside'
-        ? await open(`${server.url}&page=curves&run=${encodeURIComponent(job)}`)
+        ? await openUserWindow(chromium, `${server.url}&page=curves&run=${encodeURIComponent(job)}`)
         : undefined;
-    await look?.page.waitForSelector('.chart canvas');
-    await training.steps(settleSteps);
+    await new Promise((resolve) => setTimeout(resolve, settleMs));
     const took = await training.steps(stretchSteps);
-    await look?.page.close();
+    await window?.expect('.chart canvas');
+    await window?.close();
     return took;
   };
   try {

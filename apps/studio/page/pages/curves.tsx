@@ -34,13 +34,17 @@ export function Curves({ runs, place }: PageProps) {
   const metrics = useMemo(() => allMetrics(lists), [lists]);
   const wanted = place.query['metric'] ?? firstMetric;
   const metric = metrics.find((each) => keyOf(each) === wanted) ?? metrics[0];
+  const list = useMemo(
+    () => metric && <MetricList metrics={metrics} chosen={metric} place={place} />,
+    [metrics, metric, place],
+  );
   if (ids.length === 0) return <p>{words.choose}</p>;
   if (!metric) return <p>{words.none}</p>;
   return (
     <div class="columns">
       <div>
         {share < 1 && <p role="status">{words.reading(share)}</p>}
-        <MetricList metrics={metrics} chosen={metric} place={place} />
+        {list}
       </div>
       <MetricView metric={metric} ids={ids} place={place} version={version} />
     </div>

@@ -15,8 +15,8 @@ export interface Catalogue {
   close(): void;
 }
 
-/** Steps are to be on the page within a second. */
-const lookMs = 400;
+/** Steps are to be on the page within a second; more often would take from the training. */
+const lookMs = 700;
 /** Runs appear and disappear more rarely than they change, and ended ones seldom go on. */
 const allEveryLooks = 5;
 /** After so long without a change, a run that does not work is one that has ended. */
