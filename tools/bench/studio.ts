@@ -23,6 +23,9 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: '5' },
   },
 });
+for (const name of positionals)
+  if (!Object.hasOwn(parts, name))
+    throw new Error(`"${name}" is not a part: ${Object.keys(parts).join(', ')}.`);
 const found = await findChromium();
 if (found === undefined) throw new Error('No Chromium: set CHROMIUM_PATH or install one.');
 const chromium: string = found;

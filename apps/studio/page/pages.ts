@@ -8,6 +8,7 @@ import { Playground } from './pages/playground.js';
 import { Processes } from './pages/processes.js';
 import { Rollouts } from './pages/rollouts.js';
 import { Runs } from './pages/runs.js';
+import { Tasks } from './pages/tasks.js';
 import { WhatIf } from './pages/what-if.js';
 import type { PageProps } from './place.js';
 import type { texts } from './texts.js';
@@ -21,6 +22,7 @@ export const pages: readonly [Page, ...Page[]] = [
   { name: 'runs', Page: Runs },
   { name: 'curves', Page: Curves },
   { name: 'compare', Page: Compare },
+  { name: 'tasks', Page: Tasks },
   { name: 'rollouts', Page: Rollouts },
   { name: 'diagnosis', Page: Diagnosis },
   { name: 'whatIf', Page: WhatIf },

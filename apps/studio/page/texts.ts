@@ -1,3 +1,8 @@
+export interface Moment {
+  readonly batch: string;
+  readonly reward: string;
+}
+
 /** Every text of the page. */
 export const texts = {
   title: 'Studio',
@@ -12,6 +17,7 @@ export const texts = {
     runs: 'Runs',
     curves: 'Curves',
     compare: 'Compare',
+    tasks: 'Tasks',
     rollouts: 'Rollouts',
     diagnosis: 'Diagnosis',
     whatIf: 'What if',
@@ -93,6 +99,7 @@ export const texts = {
     about:
       'Every number that the run wrote. Choose one on the left; drag over the curve to zoom, double-click to see all.',
     search: 'Find a metric',
+    telling: 'Most telling',
     runs: 'Runs in the chart',
     without: (run: string) => `Without ${run}`,
     tooMany: (count: number) => `${count} runs are chosen; the first five are shown.`,
@@ -121,7 +128,7 @@ export const texts = {
   },
   marks: {
     title: 'What happened',
-    all: 'Everything that happened, as a table',
+    all: 'What happened, as a table',
     kind: 'What',
     text: 'Details',
     version: (version: string) => `version ${version}`,
@@ -148,9 +155,31 @@ export const texts = {
       'Mean of the latest 20 values and its 95 % interval, as if they did not depend on each other; of an evaluation its last value and the interval that it wrote. A bar marks rows where the intervals of two runs do not meet. Largest, smallest and deviation are found by their names.',
     apart: '(they differ)',
   },
+  tasks: {
+    about:
+      'What the attempts at each task got on average when the run took it first and when it took it last; the change between them is told for tasks that came more than once. A task opens its course. Evaluations are not among them: their rewards are curves.',
+    choose: 'Choose a run on the page Runs first.',
+    looking: 'Looking ...',
+    none: 'No record says which row of a task set it is of.',
+    counts: (of: Readonly<Record<'tasks' | 'better' | 'worse' | 'same', number>>) =>
+      of.better + of.worse + of.same === 0
+        ? `${of.tasks} tasks, each of them taken once so far: what changes is not known yet.`
+        : `${of.tasks} tasks. Of those that came again, ${of.better} got a higher reward than at first, ${of.worse} a lower one, ${of.same} the same.`,
+    reading: (done: number, of: number) => `Looked at ${done} of ${of} rollouts ...`,
+    more: (shown: number, all: number) => `${shown} of ${all} tasks are shown. Show more`,
+    task: (taskset: string, row: number | undefined) => `${taskset} ${row ?? ''}`,
+    columns: {
+      task: 'Task',
+      question: 'Question',
+      times: 'Times taken',
+      first: 'Reward at first',
+      latest: 'Reward now',
+      change: 'Change',
+    },
+  },
   rollouts: {
     about:
-      'What the model read and wrote, and what it got for it. Arrow keys move through the table, Enter opens a row; a column title sorts.',
+      'What the model read and wrote while the run explored (not in evaluations), and what it got for it. Arrow keys move through the table, Enter opens a row; a column title sorts.',
     choose: 'Choose a run on the page Runs first.',
     none: 'No rollout matches. Remove a filter, or wait for the run to record some.',
     pick: 'Choose a row to see its conversation.',
@@ -322,6 +351,8 @@ export const texts = {
       none: 'The record does not say which row of a task set it is of.',
       once: 'This task was given once. Tasks come again in a later epoch, or where there are fewer of them than the run takes.',
       reading: (done: number, of: number) => `Looked at ${done} of ${of} rollouts ...`,
+      course: (first: Moment, latest: Moment) =>
+        `Mean reward ${first.reward} in explore step ${first.batch}, ${latest.reward} in explore step ${latest.batch}.`,
       left: (count: number) => `${count} explore steps between these are left out.`,
       columns: {
         batch: 'Explore step',
@@ -367,7 +398,7 @@ export const texts = {
     change: 'What to change:',
     rule: (name: string, when: string) => `Rule ${name}: ${when}.`,
     steps: (from: number, to: number) => `(steps ${from} to ${to})`,
-    rollouts: 'Rollouts to look at',
+    rollouts: 'Rollouts to look at:',
     rollout: (id: number) => `#${id}`,
   },
   whatIf: {
@@ -385,6 +416,19 @@ export const texts = {
       lengthCost: 'Off the reward per token',
       drift: 'Weights have moved by (nats)',
       steps: 'Explore steps',
+    },
+    help: 'What the fields mean',
+    fieldHelp: {
+      algorithm: 'Its advantage and loss, where they are not chosen here themselves.',
+      advantage: 'How rewards become advantages.',
+      loss: 'How advantages become a gradient.',
+      number: 'A number that the workflow reported with each rollout, in place of the reward.',
+      contains:
+        'In place of the reward: 1 if the answer has this text, in upper or lower case, else 0.',
+      lengthCost: 'Taken off the reward for each token that was written, as 0.001.',
+      drift:
+        'How far log-probabilities have moved since they were sampled, at random: shows what clipping does. 0 if empty.',
+      steps: 'How many of the newest explore steps are looked at: 1 to 20, 3 if empty.',
     },
     try: 'Try',
     nothing: 'Choose what is to be different, and press Try.',

@@ -101,7 +101,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
       expect(await text(page, 'h2')).toBe('rollout/reward/mean');
       expect(await text(page, 'h2 + p')).toContain('mean over the runs of a task');
       expect(await seriousViolations(page)).toEqual([]);
-      await to(page, 4);
+      await to(page, 5);
       await says(page, '.body .row', attack);
       await page.click('.body .row');
       await says(page, '.conversation', attack);

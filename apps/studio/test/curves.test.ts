@@ -121,6 +121,9 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     expect(await look.text('h2 + p')).toContain('mean over the runs of a task');
     await look.says('fieldset.marks', 'new weights (398)');
     await look.says('fieldset.marks', 'failure (1)');
+    await page.click('section > details > summary');
+    await look.says('section > details tbody tr', 'failure');
+    expect(await look.text('section > details')).not.toContain('new weights');
     await drag(page);
     await page.waitForFunction(
       `Number(document.querySelector('caption ~ tbody td:last-child').textContent) < 120`,

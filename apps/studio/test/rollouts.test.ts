@@ -98,6 +98,22 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
       "document.getElementById(document.querySelector('.rows').getAttribute('aria-activedescendant'))?.textContent",
     );
 
+  it('lists the tasks whose reward changed, each with its course', { timeout }, async () => {
+    const look = await open({ page: 'tasks' });
+    const { page } = look;
+    await look.says('main [role=status]', '12 tasks. Of those that came again, 10 got a higher');
+    expect(await look.text('main')).toContain(attack);
+    expect(await look.violations()).toEqual([]);
+    expect(await look.intrusions()).toEqual([]);
+    await page.click('thead a');
+    await look.says('[aria-sort=descending]', 'Times taken');
+    await page.click('tbody th a');
+    await look.says('.history', 'Best answer');
+    expect(await look.text('#rollout-view')).toContain('in explore step 10.');
+    expect(look.problems).toEqual([]);
+    await page.close();
+  });
+
   it('shows every text as text, in each view', { timeout }, async () => {
     const look = await open({ batch: '21', rollout: String(sums.length + 5) });
     const { page } = look;
@@ -195,7 +211,7 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
         page.$$eval('.call-view:nth-child(2) .token.sampled', (all) =>
           all.map((token) => token.style.getPropertyValue('--heat')),
         );
-      expect((await heats())[1]).toBe('hsl(6 80% 45%)');
+      expect((await heats())[1]).toBe('hsl(3 80% 45%)');
       await page.select('#rollout-view select', 'mask');
       expect(new Set(await heats())).toEqual(new Set(['hsl(210 80% 50%)']));
       await page.focus('.conversation');

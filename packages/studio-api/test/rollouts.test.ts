@@ -127,6 +127,59 @@ describe('a conversation', () => {
   });
 });
 
+describe('the list of tasks', () => {
+  const attempt = (row: number, batch: number, reward: number | undefined, more = {}) =>
+    saying(`task ${row}`, 'x', {
+      eid: { batch, task: row, ...more },
+      reward,
+      info: { taskset: 'sums', row },
+    });
+
+  const tasks = async (bench: Workbench, query: string) =>
+    schemas.taskPage.parse((await bench.api(`${run}/tasks?${query}`)).body);
+
+  it('tells what attempts got first and get now, by what changed', async () => {
+    const bench = await openWorkbench([
+      attempt(1, 1, 0),
+      attempt(1, 1, 1, { run: 1 }),
+      // Two calls of one attempt: the last one has what it came to.
+      attempt(2, 1, 0),
+      attempt(2, 1, 1, { step: 1 }),
+      attempt(3, 1, 1),
+      attempt(4, 1, undefined),
+      attempt(1, 2, 1),
+      attempt(2, 2, 0.25),
+      attempt(4, 2, 1),
+      saying('of no task set', 'x', { eid: { batch: 9 } }),
+    ]);
+    const all = await tasks(bench, 'descending=true');
+    expect(all).toMatchObject({ tasks: 4, better: 1, worse: 1, same: 0 });
+    expect(all.rows.map(({ id: _id, ...task }) => task)).toEqual([
+      { taskset: 'sums', row: 1, question: 'task 1', times: 2, first: 0.5, latest: 1, change: 0.5 },
+      {
+        taskset: 'sums',
+        row: 2,
+        question: 'task 2',
+        times: 2,
+        first: 1,
+        latest: 0.25,
+        change: -0.75,
+      },
+      { taskset: 'sums', row: 3, question: 'task 3', times: 1, first: 1, latest: 1 },
+      { taskset: 'sums', row: 4, question: 'task 4', times: 2, latest: 1 },
+    ]);
+    const rows = async (query: string) => (await tasks(bench, query)).rows.map(({ row }) => row);
+    expect(await rows('')).toEqual([2, 1, 3, 4]);
+    expect(await rows('sort=first&descending=true&size=2')).toEqual([2, 3]);
+    expect(await rows('sort=first&descending=true&size=2&page=1')).toEqual([1, 4]);
+  });
+
+  it('has none where no record says of which task it is', async () => {
+    const bench = await openWorkbench([saying('a', 'b')]);
+    expect(await tasks(bench, '')).toEqual({ rows: [], tasks: 0, better: 0, worse: 0, same: 0 });
+  });
+});
+
 describe('a group', () => {
   it('has the best attempt first, and says why an attempt is missing', async () => {
     const bench = await openWorkbench(attempts());

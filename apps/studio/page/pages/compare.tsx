@@ -18,6 +18,7 @@ import { AxisChoice } from '../parts/axis-choice.js';
 import { Chart } from '../parts/chart.js';
 import { ChosenRuns } from '../parts/chosen-runs.js';
 import { RunBoxes } from '../parts/run-boxes.js';
+import { tellingOf } from '../parts/telling.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
 import { texts } from '../texts.js';
 
@@ -46,16 +47,6 @@ export function Compare({ runs, place }: PageProps) {
   );
 }
 
-/** Those that tell most about how a run goes, and all rewards of evaluations. */
-const telling = [
-  /^explorer rollout\/reward\/mean$/,
-  /^explorer eval\/.+\/reward\/mean@\d+$/,
-  /^explorer rollout\/response_tokens\/mean$/,
-  /^trainer actor\/(?:final_loss|entropy|grad_norm|ppo_kl)$/,
-  /^trainer sample\/staleness\/mean$/,
-] as const;
-const mostCharts = 8;
-
 interface CurvesOfAllProps {
   readonly lists: readonly RunMetrics[];
   readonly ids: readonly string[];
@@ -65,9 +56,7 @@ interface CurvesOfAllProps {
 
 function CurvesOfAll({ lists, ids, place, version }: CurvesOfAllProps) {
   const metrics = useMemo(() => allMetrics(lists), [lists]);
-  const shown = telling
-    .flatMap((pattern) => metrics.filter((metric) => pattern.test(keyOf(metric))))
-    .slice(0, mostCharts);
+  const shown = tellingOf(metrics);
   return (
     <>
       <div class="controls">

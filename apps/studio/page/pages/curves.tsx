@@ -3,6 +3,7 @@ import type { MetricInfo } from '@trinity-rft/studio-api/interface';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { fileName, runPath, save } from '../api.js';
+import { useKept } from '../kept.js';
 import { groupOf, groupRank, helpOf } from '../metric-help.js';
 import {
   allMetrics,
@@ -19,8 +20,9 @@ import { numberText } from '../numbers.js';
 import { AxisChoice } from '../parts/axis-choice.js';
 import { Chart } from '../parts/chart.js';
 import { ChosenRuns } from '../parts/chosen-runs.js';
-import { allKinds, chartMarks, MarkChoice, MarkTable, type Kind } from '../parts/marks.js';
+import { chartMarks, firstKinds, MarkChoice, MarkTable, type Kind } from '../parts/marks.js';
 import { savePng, saveSvg } from '../parts/save-chart.js';
+import { tellingOf } from '../parts/telling.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
 import { texts } from '../texts.js';
 
@@ -63,6 +65,7 @@ function MetricList({ metrics, chosen, place }: MetricListProps) {
   const groups = [...Map.groupBy(found, ({ name }) => groupOf(name))].toSorted(
     ([a], [b]) => groupRank(a) - groupRank(b),
   );
+  const telling = tellingOf(metrics);
   const address = (metric: MetricInfo): string =>
     addressOf('curves', place.runs, { ...place.query, metric: keyOf(metric) });
   return (
@@ -75,26 +78,45 @@ function MetricList({ metrics, chosen, place }: MetricListProps) {
           onInput={({ currentTarget }) => setSearch(currentTarget.value)}
         />
       </label>
+      {search === '' && telling.length > 0 && (
+        <>
+          <p>{words.telling}</p>
+          <Links list={telling} chosen={chosen} address={address} />
+        </>
+      )}
       {groups.map(([group, list]) => (
-        <details key={group} open={search !== '' || list.includes(chosen)}>
+        <details
+          key={group}
+          open={search !== '' || (list.includes(chosen) && !telling.includes(chosen))}
+        >
           <summary>
             {group} ({list.length})
           </summary>
-          <ul>
-            {list.map((metric) => (
-              <li key={keyOf(metric)}>
-                <a href={address(metric)} aria-current={metric === chosen ? 'true' : undefined}>
-                  {metric.name}
-                </a>{' '}
-                <small>{numberText(metric.last)}</small>
-              </li>
-            ))}
-          </ul>
+          <Links list={list} chosen={chosen} address={address} />
         </details>
       ))}
     </nav>
   );
 }
+
+interface LinksProps {
+  readonly list: readonly MetricInfo[];
+  readonly chosen: MetricInfo;
+  readonly address: (metric: MetricInfo) => string;
+}
+
+const Links = ({ list, chosen, address }: LinksProps) => (
+  <ul>
+    {list.map((metric) => (
+      <li key={keyOf(metric)}>
+        <a href={address(metric)} aria-current={metric === chosen ? 'true' : undefined}>
+          {metric.name}
+        </a>{' '}
+        <small>{numberText(metric.last)}</small>
+      </li>
+    ))}
+  </ul>
+);
 
 interface MetricViewProps {
   readonly metric: MetricInfo;
@@ -108,7 +130,7 @@ function MetricView({ metric, ids, place, version }: MetricViewProps) {
   const [smooth, setSmooth] = useState(0);
   const [isLog, setLog] = useState(false);
   const [range, setRange] = useState<Range>();
-  const [kinds, setKinds] = useState<readonly Kind[]>(allKinds);
+  const [kinds, setKinds] = useKept<readonly Kind[]>('marks', firstKinds);
   const plot = useRef<uPlot | undefined>(undefined);
   const axis = axisOf(place.query['axis']);
   const curves = useCurves(ids, { role, name, axis, range, smooth }, version);
@@ -160,7 +182,7 @@ function MetricView({ metric, ids, place, version }: MetricViewProps) {
       />
       <p class="about">{words.about}</p>
       <CurveTable curves={curves} />
-      <MarkTable marks={marks} axis={texts.axes[axis]} />
+      <MarkTable marks={marks} chosen={kinds} axis={texts.axes[axis]} />
     </section>
   );
 }

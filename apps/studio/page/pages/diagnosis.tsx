@@ -88,7 +88,11 @@ function Found({ run, finding }: FoundProps) {
         ))}
         {rollouts && (
           <li>
-            <a href={addressOf('rollouts', [run], filterOf(rollouts))}>{words.rollouts}</a>
+            {isFilter(rollouts) ? (
+              <a href={addressOf('rollouts', [run], filterOf(rollouts))}>{words.rollouts}</a>
+            ) : (
+              words.rollouts
+            )}
             {rollouts.ids?.map((row) => (
               <>
                 {' '}
@@ -103,6 +107,10 @@ function Found({ run, finding }: FoundProps) {
     </article>
   );
 }
+
+/** It says more than which rows. */
+const isFilter = (filter: NonNullable<Finding['rollouts']>): boolean =>
+  filter.ids === undefined || Object.keys(filter).length > 1;
 
 /** As the page of rollouts keeps its filter in the address. */
 const filterOf = (filter: NonNullable<Finding['rollouts']>) =>

@@ -1,5 +1,6 @@
 /** Another reward, advantage or loss over the newest recorded rollouts. */
 import type { WhatIfAnswer, WhatIfChoices } from '@trinity-rft/studio-api/interface';
+import { Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import { numberText } from '../numbers.js';
@@ -59,6 +60,17 @@ function Choice({ run, query, onTry }: ChoiceProps) {
       <Field name="drift" size={4} query={query} />
       <Field name="steps" size={3} query={query} />
       <button type="submit">{words.try}</button>
+      <details class="fold">
+        <summary>{words.help}</summary>
+        <dl>
+          {Object.entries(words.fieldHelp).map(([name, help]) => (
+            <Fragment key={name}>
+              <dt>{words.fields[name as ControlProps['name']]}</dt>
+              <dd>{help}</dd>
+            </Fragment>
+          ))}
+        </dl>
+      </details>
     </form>
   );
 }

@@ -17,7 +17,9 @@ const colours: Readonly<Record<Kind, string>> = {
   restart: '#c77700',
   failure: '#c0392b',
 };
-export const allKinds = Object.keys(colours) as readonly Kind[];
+const allKinds = Object.keys(colours) as readonly Kind[];
+/** New weights come with nearly every step: who wants them drawn chooses them. */
+export const firstKinds = allKinds.filter((kind) => kind !== 'weights');
 
 export const chartMarks = (
   runs: readonly RunMarks[],
@@ -63,25 +65,28 @@ export function MarkChoice({ marks, chosen, onChange }: MarkChoiceProps) {
 
 interface MarkTableProps {
   readonly marks: readonly RunMarks[];
+  readonly chosen: readonly Kind[];
   /** What the numbers of the axis are. */
   readonly axis: string;
 }
 
-export function MarkTable({ marks, axis }: MarkTableProps) {
+export function MarkTable({ marks, chosen, axis }: MarkTableProps) {
   const [isOpen, setOpen] = useState(false);
   if (marks.every(({ marks: { marks: ofRun } }) => ofRun.length === 0)) return null;
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>{words.all}</summary>
-      {isOpen && <OpenTable marks={marks} axis={axis} />}
+      {isOpen && <OpenTable marks={marks} chosen={chosen} axis={axis} />}
     </details>
   );
 }
 
-function OpenTable({ marks, axis }: MarkTableProps) {
-  const all = marks.flatMap(({ run, marks: { marks: ofRun } }) =>
-    ofRun.map((mark) => ({ run, ...mark })),
-  );
+/** The latest first: a failure is there. */
+function OpenTable({ marks, chosen, axis }: MarkTableProps) {
+  const all = marks
+    .flatMap(({ run, marks: { marks: ofRun } }) => ofRun.map((mark) => ({ run, ...mark })))
+    .filter(({ kind }) => chosen.includes(kind))
+    .toSorted((a, b) => b.x - a.x);
   return (
     <table>
       <thead>

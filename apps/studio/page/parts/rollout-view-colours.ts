@@ -1,11 +1,15 @@
 /** What tokens are coloured by, and how. */
 import { texts } from '../texts.js';
+import { heatOfChance, heatOfSign } from './heat.js';
 import type { ScoredCall, ScoredSegment } from './rollout-view-scores.js';
 
 const { rollouts: words } = texts;
 
 export type Colour = keyof typeof words.legend;
 export const colours = Object.keys(words.colours) as (keyof typeof words.colours)[];
+
+/** Those that show a probability. */
+export const chanceColours: ReadonlySet<string> = new Set(['logprob', 'scored']);
 
 /** Those that a checkpoint computes. */
 export const scoredColours: ReadonlySet<string> = new Set(['entropy', 'ratio', 'scored']);
@@ -74,26 +78,20 @@ type Heat = (numbers: TokenNumbers, scale: Scale) => string | undefined;
 
 const heats: Readonly<Record<Colour, Heat>> = {
   mask: () => trained,
-  logprob: ({ logprob }) => (known(logprob) ? hue(Math.exp(logprob)) : undefined),
+  logprob: ({ logprob }) => (known(logprob) ? heatOfChance(Math.exp(logprob)) : undefined),
   advantage: ({ advantage }, scale) =>
-    known(advantage) ? signed(advantage / scale.advantage) : undefined,
+    known(advantage) ? heatOfSign(advantage / scale.advantage) : undefined,
   tokenReward: ({ tokenReward }, scale) =>
-    known(tokenReward) ? signed(tokenReward / scale.tokenReward) : undefined,
+    known(tokenReward) ? heatOfSign(tokenReward / scale.tokenReward) : undefined,
   teacher: ({ logprob, teacherLogprob }) =>
     known(logprob) && known(teacherLogprob)
-      ? signed((teacherLogprob - logprob) / farApart.teacher)
+      ? heatOfSign((teacherLogprob - logprob) / farApart.teacher)
       : undefined,
-  scored: ({ scoredLogprob }) => (known(scoredLogprob) ? hue(Math.exp(scoredLogprob)) : undefined),
-  entropy: ({ entropy }) => (known(entropy) ? hue(Math.exp(-entropy)) : undefined),
-  ratio: ({ ratio }) => (known(ratio) ? signed(Math.log(ratio) / farApart.ratio) : undefined),
+  scored: ({ scoredLogprob }) =>
+    known(scoredLogprob) ? heatOfChance(Math.exp(scoredLogprob)) : undefined,
+  entropy: ({ entropy }) => (known(entropy) ? heatOfChance(Math.exp(-entropy)) : undefined),
+  ratio: ({ ratio }) => (known(ratio) ? heatOfSign(Math.log(ratio) / farApart.ratio) : undefined),
 };
 
 const known = (value: number | null | undefined): value is number =>
   value !== undefined && value !== null;
-
-/** From -1 (red) to 1 (green); 0 is neither. */
-const signed = (share: number): string | undefined =>
-  Math.abs(share) < 1e-6 ? undefined : hue((Math.min(1, Math.max(-1, share)) + 1) / 2);
-
-/** From 0 (red) to 1 (green). */
-const hue = (share: number): string => `hsl(${Math.round(120 * share)} 80% 45%)`;

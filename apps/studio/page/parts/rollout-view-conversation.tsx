@@ -4,7 +4,9 @@ import { Fragment } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { numberText } from '../numbers.js';
 import { texts } from '../texts.js';
+import { ChanceScale } from './heat.js';
 import {
+  chanceColours,
   colours,
   heatOf,
   numbersAt,
@@ -76,6 +78,7 @@ export function ConversationView({ of, row, conversation }: ConversationViewProp
           </select>
         </label>
         <small>{words.legend[colour]}</small>
+        {chanceColours.has(colour) && <ChanceScale />}
       </p>
       <Scoring run={of} row={row} onScores={setScores} />
       <p class="faint">

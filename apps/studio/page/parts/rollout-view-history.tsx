@@ -17,6 +17,7 @@ export function HistoryView({ question, row, times, left, progress, onOpen }: Hi
       {row === undefined && <p>{words.none}</p>}
       {progress && <p role="status">{words.reading(progress.done, progress.of)}</p>}
       {progress === undefined && times.length === 1 && <p>{words.once}</p>}
+      {times.length > 1 && <p>{courseOf(times)}</p>}
       <Sparkline values={times.map(({ meanReward }) => meanReward ?? null)} />
       {times.length > 0 && (
         <div class="scroll" tabIndex={0} role="region" aria-label={texts.rollouts.views.history}>
@@ -47,6 +48,15 @@ export function HistoryView({ question, row, times, left, progress, onOpen }: Hi
       )}
       {left > 0 && <p>{words.left(left)}</p>}
     </>
+  );
+}
+
+function courseOf(times: TaskHistory['times']): string {
+  const [first, latest] = [times.at(0), times.at(-1)];
+  if (first?.meanReward === undefined || latest?.meanReward === undefined) return '';
+  return words.course(
+    { batch: first.batch, reward: numberText(first.meanReward) },
+    { batch: latest.batch, reward: numberText(latest.meanReward) },
   );
 }
 

@@ -6,6 +6,7 @@ export type {
   RecordedCall,
   Segment,
   TaskHistory,
+  TaskPage,
   Curve,
   Diagnosis,
   WhatIfAnswer,

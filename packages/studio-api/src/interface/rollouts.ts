@@ -198,6 +198,31 @@ export const taskHistory = z.object({
   progress,
 });
 
+const taskRow = z.object({
+  id: z.int().describe('Row of the store: its first rollout.'),
+  taskset: z.string().optional(),
+  row: z.int().optional().describe('Of the task in its task set.'),
+  question: z.string(),
+  times: count.describe('Explore steps that had it.'),
+  first: z.number().optional().describe('Mean reward of its attempts in the first of them.'),
+  latest: z.number().optional().describe('The same in the latest one.'),
+  change: z.number().optional().describe('`latest` - `first`, where it came more than once.'),
+});
+
+export const taskPage = z.object({
+  rows: z.array(taskRow),
+  tasks: count.describe('All, of which the records say the row of the task set.'),
+  better: count.describe(
+    'Those with a higher reward in their latest explore step than in the first.',
+  ),
+  worse: count,
+  same: count.describe('Those that came more than once, without a change.'),
+  progress,
+});
+
+/** Orders of the list of tasks. */
+export const taskSortKeys = ['change', 'first', 'latest', 'times'] as const;
+
 /** Orders of the list of rollouts. */
 export const sortKeys = [
   'id',
@@ -251,6 +276,16 @@ export const rolloutRoutes = {
       upTo: number('As answered with an earlier page of the list: later rows count as not there.'),
     },
     answer: rolloutPage,
+  },
+  '/api/runs/{run}/tasks': {
+    summary: 'Tasks, with what their attempts got first and get now, one page.',
+    query: {
+      sort: z.enum(taskSortKeys).optional().describe('`change` if absent.'),
+      descending: z.enum(['true', 'false']).optional(),
+      page: number('From 0.'),
+      size: number('Tasks of a page, 1 to 200; 50 if absent.'),
+    },
+    answer: taskPage,
   },
   '/api/runs/{run}/rollouts/{id}': {
     summary: 'One experience, token by token.',

@@ -23,5 +23,6 @@ export type Segment = RecordedCall['segments'][number];
 export type Group = z.infer<typeof schemas.group>;
 export type Attempt = Group['attempts'][number];
 export type TaskHistory = z.infer<typeof schemas.taskHistory>;
+export type TaskPage = z.infer<typeof schemas.taskPage>;
 export type TokenDetail = z.infer<typeof schemas.tokenDetail>;
 export type RunEvent = z.infer<typeof schemas.runEvent>;

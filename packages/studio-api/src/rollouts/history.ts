@@ -1,6 +1,7 @@
 /** The same task in the explore steps of a run: how it was answered by which weights. */
 import { runKey } from '@trinity-rft/core';
 import type { TaskHistory } from '../interface/types.js';
+import { within } from '../shared/within.js';
 import { rowsOfRun } from './conversation.js';
 import { headOf } from './head.js';
 import { matchingRows } from './matching.js';
@@ -23,7 +24,7 @@ export async function historyOf(id: number, store: RolloutStore): Promise<TaskHi
   const question = questionOf(first.experience, tokenizer);
   if (row === undefined) return { taskset, row, question, times: [], left: 0 };
   const { index } = store;
-  await Promise.race([index.catchUp(), new Promise((resolve) => setTimeout(resolve, waitMs))]);
+  await within(waitMs, index.catchUp());
   const { columns } = index;
   const size = index.size();
   const query = parseQuery({ taskset, row: String(row) });

@@ -4,6 +4,7 @@ import type { Tokenizer } from '@trinity-rft/chat';
 import type { Experience } from '@trinity-rft/core';
 
 import type { ListedRollout, RolloutPage, RolloutRow } from '../interface/types.js';
+import { within } from '../shared/within.js';
 import type { RunFailure } from './failures.js';
 import { runNameOf, summaryOf } from './head.js';
 import { matchingRows } from './matching.js';
@@ -48,7 +49,7 @@ export function rolloutList(store: RolloutStore): RolloutList {
         const matching = Math.max(0, total - (newest - query.upTo));
         return { rows: await listed(ids, store), matching, total, upTo: query.upTo };
       }
-      const isComplete = await within(store.index.catchUp(), waitMs);
+      const isComplete = await within(waitMs, store.index.catchUp());
       const list = await ordered(query, { lists, store, isComplete });
       await list.search?.run(waitMs);
       const positions = list.search?.found ?? list.rows;
@@ -64,14 +65,6 @@ export function rolloutList(store: RolloutStore): RolloutList {
       };
     },
   };
-}
-
-async function within(work: Promise<void>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), ms)));
-  const isDone = await Promise.race([work.then(() => true as const), late]);
-  clearTimeout(timer);
-  return isDone;
 }
 
 function progressOf(

@@ -1,8 +1,9 @@
 /** Which rows to show: filter, order and page, of the query string. */
-import { rangeKeys, sortKeys } from '../interface/rollouts.js';
+import { rangeKeys, sortKeys, taskSortKeys } from '../interface/rollouts.js';
 
 type RangeKey = (typeof rangeKeys)[number];
 export type SortKey = (typeof sortKeys)[number];
+export type TaskSortKey = (typeof taskSortKeys)[number];
 
 /** An absent bound lets everything pass. */
 export interface Range {
@@ -25,48 +26,75 @@ interface RowFilter {
   readonly text?: string;
 }
 
-export interface RowQuery extends RowFilter {
-  readonly sort: SortKey;
+interface PageQuery {
   readonly descending: boolean;
   /** From 0. */
   readonly page: number;
   /** Rows of a page, 1 to 200. */
   readonly size: number;
+}
+
+export interface TaskQuery extends PageQuery {
+  readonly sort: TaskSortKey;
+}
+
+export interface RowQuery extends RowFilter, PageQuery {
+  readonly sort: SortKey;
   /** Rows with a larger id count as not there, so that pages fit together while a run goes on. */
   readonly upTo: number;
 }
 
 const largestPage = 200;
 
-/** Reads the parameters of a query string; invalid values count as absent. */
-export function parseQuery(given: Readonly<Record<string, string | undefined>>): RowQuery {
-  const text = (name: string): string | undefined =>
-    given[name] === undefined || given[name] === '' ? undefined : given[name];
-  const number = (name: string): number | undefined => {
-    const value = text(name) === undefined ? Number.NaN : Number(text(name));
-    return Number.isFinite(value) ? value : undefined;
-  };
+/** Parameters of a query string. */
+type Given = Readonly<Record<string, string | undefined>>;
+
+const text = (given: Given, name: string): string | undefined =>
+  given[name] === undefined || given[name] === '' ? undefined : given[name];
+
+function number(given: Given, name: string): number | undefined {
+  const value = text(given, name) === undefined ? Number.NaN : Number(text(given, name));
+  return Number.isFinite(value) ? value : undefined;
+}
+
+function pageOf(given: Given): PageQuery {
   const whole = (name: string, least: number, most: number, fallback: number): number =>
-    Math.min(most, Math.max(least, Math.trunc(number(name) ?? fallback)));
+    Math.min(most, Math.max(least, Math.trunc(number(given, name) ?? fallback)));
+  return {
+    descending: given['descending'] === 'true',
+    page: whole('page', 0, Number.MAX_SAFE_INTEGER, 0),
+    size: whole('size', 1, largestPage, 50),
+  };
+}
+
+/** Reads the order and the page of tasks; invalid values count as absent. */
+export const parseTaskQuery = (given: Given): TaskQuery => ({
+  sort: taskSortKeys.find((key) => key === given['sort']) ?? 'change',
+  ...pageOf(given),
+});
+
+/** Reads the parameters of a query string; invalid values count as absent. */
+export function parseQuery(given: Given): RowQuery {
   const ranges = rangeKeys.flatMap((key): Range[] => {
-    const [least, most] = [number(`min${capital(key)}`), number(`max${capital(key)}`)];
+    const [least, most] = [
+      number(given, `min${capital(key)}`),
+      number(given, `max${capital(key)}`),
+    ];
     if (least === undefined && most === undefined) return [];
     return [{ key, least: least ?? -Infinity, most: most ?? Infinity }];
   });
   return {
-    batch: text('batch'),
-    task: text('task'),
-    run: number('run'),
-    taskset: text('taskset'),
-    row: number('row'),
+    batch: text(given, 'batch'),
+    task: text(given, 'task'),
+    run: number(given, 'run'),
+    taskset: text(given, 'taskset'),
+    row: number(given, 'row'),
     ranges,
     hasProblem: given['problem'] === 'true',
-    text: text('text'),
+    text: text(given, 'text'),
     sort: sortKeys.find((key) => key === given['sort']) ?? 'id',
-    descending: given['descending'] === 'true',
-    page: whole('page', 0, Number.MAX_SAFE_INTEGER, 0),
-    size: whole('size', 1, largestPage, 50),
-    upTo: number('upTo') ?? Number.MAX_SAFE_INTEGER,
+    ...pageOf(given),
+    upTo: number(given, 'upTo') ?? Number.MAX_SAFE_INTEGER,
   };
 }
 

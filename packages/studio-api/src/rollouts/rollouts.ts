@@ -8,6 +8,7 @@ import type {
   RolloutDetail,
   RolloutPage,
   TaskHistory,
+  TaskPage,
 } from '../interface/types.js';
 import { conversationOf, rowsOfRun } from './conversation.js';
 import { detailOf } from './detail.js';
@@ -15,9 +16,10 @@ import { logFailures } from './failures.js';
 import { groupOf } from './group.js';
 import { historyOf } from './history.js';
 import { rolloutList } from './list.js';
-import type { RowQuery } from './query.js';
+import type { RowQuery, TaskQuery } from './query.js';
 import { createRowIndex } from './row-index.js';
 import type { RolloutStore } from './store.js';
+import { taskList } from './tasks.js';
 import { toolCallCounter } from './tool-calls.js';
 
 /** Where to find an experience store. */
@@ -36,6 +38,7 @@ export type AttemptRow = ExperienceRow;
 /** Undefined answers: there is no such row. */
 export interface Rollouts {
   page(query: RowQuery): Promise<RolloutPage>;
+  tasks(query: TaskQuery): Promise<TaskPage>;
   detail(id: number): Promise<RolloutDetail | undefined>;
   conversation(id: number): Promise<Conversation | undefined>;
   /** All model calls of the attempt that this one is of, in order. */
@@ -66,8 +69,10 @@ export function openRollouts({ database, modelFolder, logFile }: StorePlace): Ro
     toolCalls,
   };
   const list = rolloutList(store);
+  const tasks = taskList(store);
   return {
     page: (query) => list.page(query),
+    tasks: (query) => tasks.page(query),
     detail: async (id) => {
       const row = reader.row(id);
       const parts = { uses: reader.uses(id), tokenizer: await tokenizer() };

@@ -1,16 +1,22 @@
 /** Recorded experiences of one run. */
 import type { Context } from 'hono';
-import { parseQuery } from '../rollouts/query.js';
+import { parseQuery, parseTaskQuery } from '../rollouts/query.js';
 import type { Rollouts } from '../rollouts/rollouts.js';
 import { notFound, type AddRoutes } from './api.js';
 
 const nothing = { rows: [], matching: 0, total: 0, upTo: 0 };
+const noTasks = { rows: [], tasks: 0, better: 0, worse: 0, same: 0 };
 
 export const addRollouts: AddRoutes = (api) => {
   api.ofRun('rollouts', async (run, context) => {
     const rollouts = await run.rollouts();
     if (!rollouts) return context.json(nothing);
     return context.json(await rollouts.page(parseQuery(context.req.query())));
+  });
+  api.ofRun('tasks', async (run, context) => {
+    const rollouts = await run.rollouts();
+    if (!rollouts) return context.json(noTasks);
+    return context.json(await rollouts.tasks(parseTaskQuery(context.req.query())));
   });
   const ofRow = (path: string, read: (rollouts: Rollouts, id: number) => Promise<unknown>): void =>
     api.ofRun(`rollouts/:id${path}`, async (run, context) => {

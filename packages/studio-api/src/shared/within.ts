@@ -1,8 +1,8 @@
 /** Waiting with an end. */
 
-/** Resolves when the work is done, or after a time, while it goes on. */
-export const within = (ms: number, work: Promise<void>): Promise<void> =>
+/** Resolves when the work is done, or after a time, while it goes on. @returns whether it is done */
+export const within = (ms: number, work: Promise<void>): Promise<boolean> =>
   new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    work.finally(() => clearTimeout(timer)).then(resolve, reject);
+    const timer = setTimeout(() => resolve(false), ms);
+    work.finally(() => clearTimeout(timer)).then(() => resolve(true), reject);
   });

@@ -1,5 +1,6 @@
 /** An answer: its text, its tokens with their alternatives, and the prompt that the template made. */
 import { useState } from 'preact/hooks';
+import { ChanceScale, heatOfChance } from '../../parts/heat.js';
 import { texts } from '../../texts.js';
 import type { Answer, Token } from './sources.js';
 
@@ -29,8 +30,6 @@ export function AnswerView({ answer }: { readonly answer: Answer }) {
   );
 }
 
-/** Red where the model was unsure. */
-const heatOf = (logprob: number): string => `hsl(${Math.round(120 * Math.exp(logprob))} 70% 45%)`;
 const percent = (logprob: number): string => `${(100 * Math.exp(logprob)).toFixed(1)} %`;
 /** White space that can be seen. */
 const visible = (text: string): string =>
@@ -47,7 +46,7 @@ function Tokens({ tokens }: { readonly tokens: readonly Token[] }) {
             key={i}
             type="button"
             class="token sampled"
-            style={{ '--heat': heatOf(logprob) }}
+            style={{ '--heat': heatOfChance(Math.exp(logprob)) }}
             title={percent(logprob)}
             aria-pressed={i === picked}
             onClick={() => setPicked(i === picked ? -1 : i)}
@@ -56,7 +55,9 @@ function Tokens({ tokens }: { readonly tokens: readonly Token[] }) {
           </button>
         ))}
       </p>
-      <p class="faint">{words.legend}</p>
+      <p class="faint">
+        {words.legend} <ChanceScale />
+      </p>
       {token && (
         <table>
           <caption>

@@ -1,0 +1,150 @@
+/** Tasks of the task sets: which the run has got better at, and which not. */
+import type { TaskPage } from '@trinity-rft/studio-api/interface';
+import { useEffect, useState } from 'preact/hooks';
+import { ask, runPath } from '../api.js';
+import { numberText } from '../numbers.js';
+import { addressOf, type PageProps, type Place } from '../place.js';
+import { texts } from '../texts.js';
+
+const { tasks: words } = texts;
+type Task = TaskPage['rows'][number];
+
+const pageSize = 100;
+const readingMs = 500;
+/** While the run goes on. */
+const againMs = 5000;
+
+/** The first tasks of the order, up to the end of the last page that was asked for. */
+function useTasks(run: string | undefined, query: Place['query'], isRunning: boolean) {
+  const [pages, setPages] = useState<readonly TaskPage[]>([]);
+  const [wanted, setWanted] = useState(1);
+  const [problem, setProblem] = useState<string>();
+  const { sort = 'change', descending = 'true' } = query;
+  useEffect(() => {
+    if (run === undefined) return undefined;
+    const left = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const path = (page: number): string =>
+      runPath(run, 'tasks', { sort, descending, page, size: pageSize });
+    const look = async (): Promise<void> => {
+      let again = isRunning ? againMs : undefined;
+      try {
+        if (!document.hidden) {
+          const asked = Array.from({ length: wanted }, async (_, page) =>
+            ask<TaskPage>(path(page), left.signal),
+          );
+          const found = await Promise.all(asked);
+          if (found.some(({ progress }) => progress !== undefined)) again = readingMs;
+          setPages(found);
+        }
+        setProblem(undefined);
+      } catch (error) {
+        if (!left.signal.aborted)
+          setProblem(error instanceof Error ? error.message : String(error));
+      }
+      if (again !== undefined && !left.signal.aborted) timer = setTimeout(() => void look(), again);
+    };
+    void look();
+    return () => {
+      left.abort();
+      clearTimeout(timer);
+    };
+  }, [run, isRunning, sort, descending, wanted]);
+  return { pages, problem, sort, descending, more: () => setWanted(wanted + 1) };
+}
+
+export function Tasks({ place, run }: PageProps) {
+  const [id] = place.runs;
+  const { pages, problem, more, ...order } = useTasks(id, place.query, run?.state === 'running');
+  const [newest] = pages;
+  const rows = pages.flatMap((page) => page.rows);
+  if (id === undefined) return <p>{words.choose}</p>;
+  return (
+    <section aria-label={texts.pages.tasks}>
+      <p class="about">{words.about}</p>
+      {problem !== undefined && <p role="alert">{problem}</p>}
+      <p role="status">{statusOf(newest, problem)}</p>
+      {rows.length > 0 && (
+        <div class="scroll" tabIndex={0} role="region" aria-label={texts.pages.tasks}>
+          <table class="history">
+            <Head place={place} {...order} />
+            <tbody>
+              {rows.map((task) => (
+                <Row key={task.id} run={id} task={task} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {newest && rows.length < newest.tasks && (
+        <p>
+          <button type="button" onClick={more}>
+            {words.more(rows.length, newest.tasks)}
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function statusOf(page: TaskPage | undefined, problem: string | undefined): string {
+  if (!page) return problem === undefined ? words.looking : '';
+  const { tasks, better, worse, same, progress } = page;
+  const read = progress ? ` ${words.reading(progress.done, progress.of)}` : '';
+  return `${tasks === 0 ? words.none : words.counts({ tasks, better, worse, same })}${read}`;
+}
+
+interface HeadProps {
+  readonly place: Place;
+  readonly sort: string;
+  readonly descending: string;
+}
+
+const sortable = new Set(['times', 'first', 'latest', 'change']);
+
+const Head = ({ place, sort, descending }: HeadProps) => (
+  <thead>
+    <tr>
+      {Object.entries(words.columns).map(([name, label]) => {
+        if (!sortable.has(name))
+          return (
+            <th key={name} scope="col">
+              {label}
+            </th>
+          );
+        const isSorted = name === sort;
+        const isDescending = descending === 'true';
+        const next = { sort: name, descending: String(isSorted ? !isDescending : true) };
+        return (
+          <th
+            key={name}
+            scope="col"
+            aria-sort={isSorted ? (isDescending ? 'descending' : 'ascending') : undefined}
+          >
+            <a href={addressOf('tasks', place.runs, next)}>
+              {label}
+              <span aria-hidden="true">{isSorted ? (isDescending ? ' ↓' : ' ↑') : ''}</span>
+            </a>
+          </th>
+        );
+      })}
+    </tr>
+  </thead>
+);
+
+function Row({ run, task }: { readonly run: string; readonly task: Task }) {
+  const { id, taskset = '', row, question, times, first, latest, change } = task;
+  const query = { taskset, row: String(row), rollout: String(id), view: 'history' };
+  return (
+    <tr>
+      <th scope="row">
+        <a href={addressOf('rollouts', [run], query)}>{words.task(taskset, row)}</a>
+      </th>
+      <td>{question}</td>
+      <td>{times}</td>
+      <td>{numberText(first)}</td>
+      <td>{numberText(latest)}</td>
+      <td>{change !== undefined && change > 0 ? `+${numberText(change)}` : numberText(change)}</td>
+    </tr>
+  );
+}

@@ -1,0 +1,27 @@
+/** Colours of tokens by a number, from red to green. */
+import { numberText } from '../numbers.js';
+
+/** From 0 (red) to 1 (green). */
+const hue = (share: number): string => `hsl(${Math.round(120 * share)} 80% 45%)`;
+
+/** Most tokens are near 1, so the colours change fastest there: 0.9 and 0.99 are told apart. */
+export const heatOfChance = (probability: number): string =>
+  hue(1 - Math.sqrt(Math.max(0, 1 - probability)));
+
+/** From -1 (red) to 1 (green); 0 is neither. */
+export const heatOfSign = (share: number): string | undefined =>
+  Math.abs(share) < 1e-6 ? undefined : hue((Math.min(1, Math.max(-1, share)) + 1) / 2);
+
+const chances = [1, 0.99, 0.9, 0.5, 0.1] as const;
+
+/** Which colour is which probability. */
+export const ChanceScale = () => (
+  <small>
+    {chances.map((chance) => (
+      <span key={chance}>
+        <span class="swatch heat" style={{ '--heat': heatOfChance(chance) }} />{' '}
+        {numberText(chance)}{' '}
+      </span>
+    ))}
+  </small>
+);

@@ -1,0 +1,19 @@
+/** Which metrics tell most about how a run goes. */
+import type { MetricInfo } from '@trinity-rft/studio-api/interface';
+import { keyOf } from '../metrics.js';
+
+/** In this order; rewards of all evaluations. */
+const telling = [
+  /^explorer rollout\/reward\/mean$/,
+  /^explorer eval\/.+\/reward\/mean@\d+$/,
+  /^explorer rollout\/response_tokens\/mean$/,
+  /^trainer actor\/(?:final_loss|entropy|grad_norm|ppo_kl)$/,
+  /^trainer sample\/staleness\/mean$/,
+] as const;
+const most = 8;
+
+/** Those of them that are there, at most eight. */
+export const tellingOf = (metrics: readonly MetricInfo[]): readonly MetricInfo[] =>
+  telling
+    .flatMap((pattern) => metrics.filter((metric) => pattern.test(keyOf(metric))))
+    .slice(0, most);

@@ -1,0 +1,148 @@
+/** Which tasks of its task sets a run has got better at, and which not. */
+import type { TaskPage } from '../interface/types.js';
+import { within } from '../shared/within.js';
+import { headOf } from './head.js';
+import type { TaskQuery, TaskSortKey } from './query.js';
+import type { RowColumns } from './row-index.js';
+import type { RolloutStore } from './store.js';
+import { questionOf } from './texts.js';
+
+/** How long a request waits for the index before it answers with what there is. */
+const waitMs = 250;
+/** A list is made anew after so long, for what was recorded since. */
+const freshMs = 3000;
+
+/** One row of a task set, and where its first and its latest explore step are. */
+interface TaskCourse {
+  /** A position in the index; its record has the question. */
+  readonly position: number;
+  /** Explore steps that had it. */
+  readonly times: number;
+  /** Mean rewards of those steps, NaN where no attempt has one. */
+  readonly first: number;
+  readonly latest: number;
+}
+
+export interface TaskList {
+  page(query: TaskQuery): Promise<TaskPage>;
+}
+
+export function taskList(store: RolloutStore): TaskList {
+  let known: { courses: readonly TaskCourse[]; size: number; at: number } | undefined;
+  const courses = (): readonly TaskCourse[] => {
+    const size = store.index.size();
+    const now = performance.now();
+    if (!known || (known.size !== size && now - known.at > freshMs))
+      known = { courses: coursesOf(store.index.columns, size), size, at: now };
+    return known.courses;
+  };
+  return {
+    page: async ({ sort, descending, page, size }) => {
+      const isComplete = await within(waitMs, store.index.catchUp());
+      const all = courses();
+      const sorted = all.toSorted(by(sort, descending));
+      const shown = sorted.slice(page * size, (page + 1) * size);
+      const [done, of] = [store.index.size(), store.reader.count()];
+      return {
+        rows: await Promise.all(shown.map(async (course) => rowOf(course, store))),
+        ...countsOf(all),
+        progress: isComplete ? undefined : { done: Math.min(done, of), of },
+      };
+    },
+  };
+}
+
+const changeOf = ({ times, first, latest }: TaskCourse): number =>
+  times > 1 ? latest - first : Number.NaN;
+
+function countsOf(all: readonly TaskCourse[]): Omit<TaskPage, 'rows' | 'progress'> {
+  const changes = all.map(changeOf);
+  const count = (holds: (change: number) => boolean): number => changes.filter(holds).length;
+  return {
+    tasks: all.length,
+    better: count((change) => change > 0),
+    worse: count((change) => change < 0),
+    same: count((change) => change === 0),
+  };
+}
+
+async function rowOf(course: TaskCourse, store: RolloutStore): Promise<TaskPage['rows'][number]> {
+  const { index, reader } = store;
+  const id = index.columns.id.at(course.position);
+  const experience = reader.row(id)?.experience;
+  return {
+    id,
+    ...(experience && placeOf(id, experience)),
+    question: experience ? questionOf(experience, await store.tokenizer()) : '',
+    times: course.times,
+    first: known(course.first),
+    latest: known(course.latest),
+    change: known(changeOf(course)),
+  };
+}
+
+const placeOf = (...of: Parameters<typeof headOf>) => {
+  const { taskset, row } = headOf(...of);
+  return { taskset, row };
+};
+
+const known = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value);
+
+const readers: Readonly<Record<TaskSortKey, (course: TaskCourse) => number>> = {
+  change: changeOf,
+  first: ({ first }) => first,
+  latest: ({ latest }) => latest,
+  times: ({ times }) => times,
+};
+
+/** Tasks without the number come last. */
+function by(sort: TaskSortKey, descending: boolean): (a: TaskCourse, b: TaskCourse) => number {
+  const read = readers[sort];
+  const missing = descending ? -Infinity : Infinity;
+  const value = (course: TaskCourse): number => known(read(course)) ?? missing;
+  return (a, b) => {
+    const order = value(a) - value(b);
+    return (descending ? -order : order) || a.position - b.position;
+  };
+}
+
+function coursesOf(columns: RowColumns, size: number): readonly TaskCourse[] {
+  const positions = new Map<string, number[]>();
+  for (let position = 0; position < size; position++) {
+    const row = columns.row.at(position);
+    if (row < 0) continue;
+    const key = `${columns.taskset.codes.at(position)} ${row}`;
+    const before = positions.get(key);
+    if (before) before.push(position);
+    else positions.set(key, [position]);
+  }
+  return [...positions.values()].map((of) => courseOf(columns, of));
+}
+
+function courseOf(columns: RowColumns, positions: readonly number[]): TaskCourse {
+  const { codes } = columns.batch;
+  const [first, latest] = [codes.at(positions[0] ?? 0), codes.at(positions.at(-1) ?? 0)];
+  return {
+    position: positions[0] ?? 0,
+    times: new Set(positions.map((position) => codes.at(position))).size,
+    first: meanReward(columns, positions, first),
+    latest: meanReward(columns, positions, latest),
+  };
+}
+
+/** Of the last call of each attempt in an explore step. */
+function meanReward(columns: RowColumns, positions: readonly number[], batch: number): number {
+  const last = new Map<string, number>();
+  for (const position of positions) {
+    if (columns.batch.codes.at(position) !== batch) continue;
+    // A step may have the same row as two tasks.
+    const attempt = `${columns.task.codes.at(position)} ${columns.run.at(position)}`;
+    const before = last.get(attempt);
+    if (before === undefined || columns.step.at(position) > columns.step.at(before))
+      last.set(attempt, position);
+  }
+  const rewards = [...last.values()]
+    .map((position) => columns.reward.at(position))
+    .filter((reward) => !Number.isNaN(reward));
+  return rewards.reduce((a, b) => a + b, 0) / rewards.length;
+}
