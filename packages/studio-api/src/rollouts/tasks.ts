@@ -9,8 +9,8 @@ import { questionOf } from './texts.js';
 
 /** How long a request waits for the index before it answers with what there is. */
 const waitMs = 250;
-/** A list is made anew after so long, for what was recorded since. */
-const freshMs = 3000;
+/** Between two lists, in times of what one takes to make. */
+const pauses = 20;
 
 /** One row of a task set, and where its first and its latest explore step are. */
 interface TaskCourse {
@@ -27,26 +27,35 @@ export interface TaskList {
   page(query: TaskQuery): Promise<TaskPage>;
 }
 
+interface Known {
+  readonly courses: readonly TaskCourse[];
+  /** Rows of the index that they are of. */
+  readonly size: number;
+  /** Until then, later rows wait. */
+  readonly until: number;
+}
+
 export function taskList(store: RolloutStore): TaskList {
-  let known: { courses: readonly TaskCourse[]; size: number; at: number } | undefined;
-  const courses = (): readonly TaskCourse[] => {
+  let known: Known = { courses: [], size: 0, until: 0 };
+  const look = (): Known => {
     const size = store.index.size();
-    const now = performance.now();
-    if (!known || (known.size !== size && now - known.at > freshMs))
-      known = { courses: coursesOf(store.index.columns, size), size, at: now };
-    return known.courses;
+    const start = performance.now();
+    if (size === known.size || start < known.until) return known;
+    const courses = coursesOf(store.index.columns, size);
+    const end = performance.now();
+    known = { courses, size, until: end + pauses * (end - start) };
+    return known;
   };
   return {
     page: async ({ sort, descending, page, size }) => {
-      const isComplete = await within(waitMs, store.index.catchUp());
-      const all = courses();
-      const sorted = all.toSorted(by(sort, descending));
-      const shown = sorted.slice(page * size, (page + 1) * size);
-      const [done, of] = [store.index.size(), store.reader.count()];
+      await within(waitMs, store.index.catchUp());
+      const { courses, size: done } = look();
+      const shown = courses.toSorted(by(sort, descending)).slice(page * size, (page + 1) * size);
+      const of = store.reader.count();
       return {
         rows: await Promise.all(shown.map(async (course) => rowOf(course, store))),
-        ...countsOf(all),
-        progress: isComplete ? undefined : { done: Math.min(done, of), of },
+        ...countsOf(courses),
+        progress: done < of ? { done, of } : undefined,
       };
     },
   };
@@ -107,11 +116,12 @@ function by(sort: TaskSortKey, descending: boolean): (a: TaskCourse, b: TaskCour
 }
 
 function coursesOf(columns: RowColumns, size: number): readonly TaskCourse[] {
-  const positions = new Map<string, number[]>();
+  const positions = new Map<number, number[]>();
   for (let position = 0; position < size; position++) {
     const row = columns.row.at(position);
     if (row < 0) continue;
-    const key = `${columns.taskset.codes.at(position)} ${row}`;
+    // Rows have 31 bits.
+    const key = columns.taskset.codes.at(position) * 2 ** 31 + row;
     const before = positions.get(key);
     if (before) before.push(position);
     else positions.set(key, [position]);
