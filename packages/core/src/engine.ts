@@ -409,6 +409,8 @@ export interface EngineOptions extends CriticEngineOptions {
   readonly tokenBytes?: readonly Uint8Array[];
   /** Train adapters and leave the weights alone. @default all weights are trained */
   readonly lora?: AdapterOptions;
+  /** Somebody waits for answers beside training: they matter more than the time of a step. @default false */
+  readonly interactive?: boolean;
   /** Seed of everything that the engine initializes at random, such as new adapters. @default 0 */
   readonly seed?: number;
   /** What only this engine knows, such as the address of its server. @default none */

@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os';
 import { type Logger, type ValueEngine } from '@trinity-rft/core';
 import { silentLogger } from '@trinity-rft/core/internal';
 
-import { defaultMemoryBudget } from './train/memory.js';
+import { trainingMemory } from './train/memory.js';
 import type { CriticOptions } from './protocol/critic-calls.js';
 import { connectCritic } from './client/remote-critic.js';
 import { startWorker } from './worker/start-worker.js';
@@ -54,6 +54,6 @@ export function completeCriticOptions(options: OnnxCriticOptions): CriticOptions
   return {
     modelPath: options.modelPath,
     threads: options.threads ?? Math.min(8, availableParallelism()),
-    memoryBudgetBytes: options.memoryBudgetBytes ?? defaultMemoryBudget,
+    memory: trainingMemory(options.memoryBudgetBytes),
   };
 }

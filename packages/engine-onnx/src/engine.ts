@@ -10,7 +10,7 @@ import { silentLogger } from '@trinity-rft/core/internal';
 import { onnxCapabilities } from './capabilities.js';
 import type { LoraOptions } from './lora/plan.js';
 import { packTokenBytes } from './model/token-bytes.js';
-import { defaultMemoryBudget } from './train/memory.js';
+import { defaultMemoryBudget, trainingMemory } from './train/memory.js';
 import type { WorkerOptions } from './protocol/engine-calls.js';
 import { connectEngine } from './client/remote-engine.js';
 import { startWorker } from './worker/start-worker.js';
@@ -44,9 +44,11 @@ export interface OnnxEngineOptions {
   readonly tokenBytes?: readonly Uint8Array[];
   /**
    * Memory for the activations of one training micro-batch, and as much for the sampler's cache.
-   * @default 384 MiB
+   * @default 384 MiB; for activations and gradients, up to an eighth of the machine's memory where that is faster
    */
   readonly memoryBudgetBytes?: number;
+  /** Somebody waits for what is sampled beside training, so runs of the trainer are short. @default false */
+  readonly interactive?: boolean;
   /** Sequences sampled at once. @default 256 */
   readonly maxBatchSize?: number;
   /** @default silent */
@@ -80,12 +82,14 @@ export async function createOnnxEngine(options: OnnxEngineOptions): Promise<Engi
 
 /** The options with defaults, as the worker thread gets them. */
 export function completeOptions(options: OnnxEngineOptions): WorkerOptions {
-  const { modelPath, maxModelLen, tokenBytes, lora } = options;
+  const { modelPath, maxModelLen, tokenBytes, lora, interactive = false } = options;
   return {
     modelPath,
     threads: options.threads ?? Math.min(8, availableParallelism()),
     reference: options.reference ?? false,
-    memoryBudgetBytes: options.memoryBudgetBytes ?? defaultMemoryBudget,
+    memory: trainingMemory(
+      options.memoryBudgetBytes ?? (interactive ? defaultMemoryBudget : undefined),
+    ),
     maxBatchSize: options.maxBatchSize ?? 256,
     maxModelLen,
     lora,

@@ -11,12 +11,13 @@ import type { LoraOptions } from './lora/plan.js';
 export const onnxEngine: EngineFactory = {
   name: 'onnx',
   capabilities: onnxCapabilities,
-  open: ({ reference, maxModelLen, tokenBytes, lora, seed, ...shared }) =>
+  open: ({ reference, maxModelLen, tokenBytes, lora, interactive, seed, ...shared }) =>
     createOnnxEngine({
       ...sharedOptions(shared),
       reference,
       maxModelLen,
       tokenBytes,
+      interactive,
       lora: lora && adaptersOf(lora, seed),
     }),
   checkModel,

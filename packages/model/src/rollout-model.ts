@@ -109,10 +109,11 @@ const answerOf =
     texts: choices.map(({ response }) => response.responseText),
   });
 
+/** Workflows pass on the signal that the model has already. */
 const anySignal = (
   a: AbortSignal | undefined,
   b: AbortSignal | undefined,
-): AbortSignal | undefined => (a && b ? AbortSignal.any([a, b]) : (a ?? b));
+): AbortSignal | undefined => (a && b && a !== b ? AbortSignal.any([a, b]) : (a ?? b));
 
 /** Never looked up in DNS: requests go to the endpoint's own `fetch`. */
 const unmounted = { baseURL: 'http://rollout.invalid/v1', apiKey: 'rollout' };

@@ -7,6 +7,7 @@ import { modelGradientErrors, normals } from '../../test/support/numeric.js';
 import type { ModelConfig } from '../model/config.js';
 import { embeddingName, headName, parameterSpecs, valueHeadNames } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
+import { trainingMemory } from '../train/memory.js';
 import { OnnxTrainer } from '../train/trainer.js';
 import { ValueTrainer } from './value-trainer.js';
 
@@ -18,10 +19,10 @@ afterEach(async () => {
 
 function newCritic(
   model: ModelConfig = config,
-  options: { readonly memoryBudgetBytes?: number; readonly threads?: number } = {},
+  { memoryBudgetBytes, threads = 1 }: { memoryBudgetBytes?: number; threads?: number } = {},
 ) {
   const weights = new WeightBuffers(model, livelyWeights(model));
-  const trainer = new ValueTrainer({ config: model, weights, threads: 1, ...options });
+  const trainer = new ValueTrainer({ config: model, weights, threads, memory: trainingMemory(memoryBudgetBytes) });
   open.push(trainer);
   return { trainer, weights };
 }

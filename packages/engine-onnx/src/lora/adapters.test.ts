@@ -7,6 +7,7 @@ import { difference, normals } from '../../test/support/numeric.js';
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
+import { trainingMemory } from '../train/memory.js';
 import { OnnxTrainer } from '../train/trainer.js';
 import { Adapters } from './adapters.js';
 import { initialAdapters } from './initial.js';
@@ -39,7 +40,7 @@ function newTrainer(
     weights,
     trainable: adapters,
     threads: 1,
-    ...(memoryBudgetBytes && { memoryBudgetBytes }),
+    memory: trainingMemory(memoryBudgetBytes),
   });
   open.push(trainer, adapters);
   return { trainer, adapters, weights, targets };

@@ -1,4 +1,5 @@
 /** What the thread of a critic is started with, and the calls that it answers. */
+import type { TrainingMemory } from '../train/memory.js';
 import type { Metrics } from '@trinity-rft/core';
 import type { OptimizerOptions, StepStats } from '@trinity-rft/core/internal';
 
@@ -8,7 +9,7 @@ import type { PackedBatch } from './packing.js';
 export interface CriticOptions {
   readonly modelPath: string;
   readonly threads: number;
-  readonly memoryBudgetBytes: number;
+  readonly memory: TrainingMemory;
 }
 
 /** The methods of a critic's thread. */

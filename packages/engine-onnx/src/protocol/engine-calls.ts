@@ -13,6 +13,7 @@ import type {
 
 import type { LoraOptions } from '../lora/plan.js';
 import type { ModelConfig } from '../model/config.js';
+import type { TrainingMemory } from '../train/memory.js';
 import type { TokenBytes } from '../model/token-bytes.js';
 import type { PackedBatch, PackedSequences } from './packing.js';
 
@@ -21,7 +22,7 @@ export interface WorkerOptions {
   readonly modelPath: string;
   readonly threads: number;
   readonly reference: boolean;
-  readonly memoryBudgetBytes: number;
+  readonly memory: TrainingMemory;
   readonly maxBatchSize: number;
   readonly maxModelLen?: number;
   readonly tokenBytes?: TokenBytes;

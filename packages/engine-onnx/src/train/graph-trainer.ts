@@ -13,23 +13,17 @@ import { createSession } from '../runtime/session.js';
 import { clipScale, globalNorm, type OptimizerState } from './adamw.js';
 import type { GradientSum } from './gradient.js';
 import { LayerwiseGradients } from './layerwise.js';
-import {
-  backwardCost,
-  defaultMemoryBudget,
-  forwardCost,
-  gradientBytes,
-  layerwiseCost,
-} from './memory.js';
+import { forwardCost, trainingMemory, type TrainingMemory } from './memory.js';
 import {
   gatherPicked,
   planMicroBatches,
-  planStrands,
   scatterPicked,
   toArrays,
   type MicroBatch,
   type MicroBatchArrays,
 } from './micro-batch.js';
 import { blankOptimizer } from './optimizer-file.js';
+import { planGradients } from './plan-gradients.js';
 import type { Row } from './rows.js';
 import { singleStrand, strandsOf } from './strands.js';
 import { allParameters, type Trainable } from './trainable.js';
@@ -44,8 +38,8 @@ export interface TrainerOptions {
   readonly threads: number;
   /** Threads of the sampler, with which scores agree bit for bit. @default the same */
   readonly samplerThreads?: number;
-  /** Memory for the activations of one micro-batch. @default 384 MiB */
-  readonly memoryBudgetBytes?: number;
+  /** @default what the machine allows */
+  readonly memory?: TrainingMemory;
   /** Delays a run until the thread is free for the trainer. @default runs at once */
   readonly turn?: <T>(run: () => Promise<T>) => Promise<T>;
 }
@@ -74,9 +68,6 @@ export type TokenNumbers<Name extends string = string> = Readonly<Record<Name, F
  */
 const forwardShare = 0.25;
 
-/** One graph for the whole model may need so many times the budget, the gradients it returns included. */
-const mostOfBudget = 2;
-
 /**
  * Calls are made one at a time, as `TrainEngine` requires. Weights are read at every call and replaced
  * by {@link step}.
@@ -87,7 +78,7 @@ export class GraphTrainer<Kind extends string> {
   readonly #head: TrainingHead<Kind>;
   readonly #trainable: Trainable;
   readonly #threads: number;
-  readonly #budget: number;
+  readonly #memory: TrainingMemory;
   readonly #rope: RopeFeeds;
   readonly #turn: NonNullable<TrainerOptions['turn']>;
   readonly #agreement: Agreement;
@@ -104,7 +95,7 @@ export class GraphTrainer<Kind extends string> {
     this.#head = head;
     this.#trainable = options.trainable ?? allParameters(options.config, options.weights);
     this.#threads = options.threads;
-    this.#budget = options.memoryBudgetBytes ?? defaultMemoryBudget;
+    this.#memory = options.memory ?? trainingMemory(undefined);
     this.#rope = new RopeFeeds(options.config);
     this.#turn = options.turn ?? ((run) => run());
     this.#agreement = samplerAgreement(options.config, options.threads, options.samplerThreads);
@@ -112,7 +103,7 @@ export class GraphTrainer<Kind extends string> {
     this.#layerwise = new LayerwiseGradients({
       config: options.config,
       threads: options.threads,
-      headBytes: this.#budget * forwardShare,
+      headBytes: this.#memory.budget * forwardShare,
       adapters: this.#trainable.adapters,
       turn: this.#turn,
     });
@@ -136,7 +127,7 @@ export class GraphTrainer<Kind extends string> {
     for (const micro of planMicroBatches(
       rows,
       forwardCost(this.config),
-      this.#budget * forwardShare,
+      this.#memory.budget * forwardShare,
     )) {
       const arrays = toArrays(micro, this.#head.chunks, this.#agreement.leastRows);
       const out = await this.#turn(() => session.run({ ...feeds, ...this.#feeds(micro, arrays) }));
@@ -165,7 +156,14 @@ export class GraphTrainer<Kind extends string> {
     this.#counts.skippedRows += rows.length - active.length;
     if (active.length === 0) return;
     const sum = (this.#gradient ??= this.#trainable.newGradient());
-    const { plan, byLayer } = this.#planGradients(active);
+    const strands = this.#canShare ? strandsOf(active, this.config) : active.map(singleStrand);
+    const { plan, byLayer } = planGradients(strands, {
+      config: this.config,
+      specs: this.#trainable.specs,
+      adapters: this.#trainable.adapters !== undefined,
+      memory: this.#memory,
+      canSplit: this.#head.isLanguageModel,
+    });
     for (const micro of plan) {
       const arrays = toArrays(micro, byLayer ? 1 : this.#head.chunks);
       const tensors = gradientFeeds(micro, gradients, arrays.padded);
@@ -185,26 +183,6 @@ export class GraphTrainer<Kind extends string> {
     const { config } = this;
     const windows = config.layerTraits?.some(({ window }) => window !== undefined) ?? false;
     return this.#head.isLanguageModel && !windows;
-  }
-
-  /** Layer by layer where one graph for the whole model would need too much memory. */
-  #planGradients(rows: readonly Row[]): {
-    readonly plan: readonly MicroBatch[];
-    readonly byLayer: boolean;
-  } {
-    const cost = backwardCost(this.config);
-    const strands = this.#canShare ? strandsOf(rows, this.config) : rows.map(singleStrand);
-    const plan = planStrands(strands, cost, this.#budget);
-    const needed = Math.max(
-      ...plan.map((micro) => cost(micro.strands.length, micro.time, micro.picked)),
-    );
-    const returned = gradientBytes(this.#trainable.specs);
-    if (!this.#head.isLanguageModel || needed + returned <= mostOfBudget * this.#budget)
-      return { plan, byLayer: false };
-    return {
-      plan: planStrands(strands, layerwiseCost(this.config), this.#budget),
-      byLayer: true,
-    };
   }
 
   /** Returns the log-probabilities of the picked positions, if the graph does. */

@@ -1,4 +1,5 @@
-/** Estimates how much memory the training graphs need while they run. */
+/** How much memory training may take, and estimates of what its graphs need while they run. */
+import { totalmem } from 'node:os';
 import type { ModelConfig } from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
 import type { MemoryCost } from './micro-batch.js';
@@ -8,6 +9,32 @@ import type { MemoryCost } from './micro-batch.js';
  * because the arrays no longer fit into the processor's caches.
  */
 export const defaultMemoryBudget = 384 * 2 ** 20;
+
+/** Where no budget is set, the share of the machine's memory for the gradients of a whole model at once. */
+const machineShare = 1 / 8;
+/** With a budget, and on small machines: one graph for the whole model may need so many times the budget. */
+const timesBudget = 2;
+
+/** Sizes in bytes. */
+export interface TrainingMemory {
+  /** For the activations of one micro-batch. */
+  readonly budget: number;
+  /**
+   * For one graph of the whole model where that is more than {@link timesBudget} budgets: its activations, and the
+   * gradients that it returns. Micro-batches may then exceed the budget. @default never
+   */
+  readonly wholeModel?: number;
+}
+
+/** What `budget` allows; without one, what the machine does. */
+export function trainingMemory(budget: number | undefined): TrainingMemory {
+  if (budget !== undefined) return { budget };
+  const machine = Math.min(totalmem(), process.constrainedMemory() || Infinity);
+  return { budget: defaultMemoryBudget, wholeModel: machine * machineShare };
+}
+
+/** Most that one graph for the whole model may need with micro-batches of the budget, gradients included. */
+export const mostOfBudget = ({ budget }: TrainingMemory): number => timesBudget * budget;
 
 const bytes = 4;
 /** Bytes that the head may hold at once. */

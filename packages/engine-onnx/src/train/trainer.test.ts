@@ -8,6 +8,7 @@ import { modelGradientErrors, normals } from '../../test/support/numeric.js';
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
+import { trainingMemory } from './memory.js';
 import { OnnxTrainer } from './trainer.js';
 
 const config: ModelConfig = tinyModels.qwen3;
@@ -22,7 +23,7 @@ function newTrainer(model: ModelConfig = config, memoryBudgetBytes?: number, thr
     config: model,
     weights,
     threads,
-    ...(memoryBudgetBytes && { memoryBudgetBytes }),
+    memory: trainingMemory(memoryBudgetBytes),
   });
   open.push(trainer);
   return { trainer, weights };
@@ -271,7 +272,12 @@ describe('the same calls give the same bits', () => {
   test.each([1, 2])('over three steps with %i threads', async (threads) => {
     const run = async () => {
       const weights = new WeightBuffers(config, livelyWeights(config));
-      const trainer = new OnnxTrainer({ config, weights, threads, memoryBudgetBytes: 2 ** 20 });
+      const trainer = new OnnxTrainer({
+        config,
+        weights,
+        threads,
+        memory: trainingMemory(2 ** 20),
+      });
       open.push(trainer);
       const norms = [];
       for (let step = 0; step < 3; step++) {

@@ -21,14 +21,14 @@ export class CriticCore {
   readonly #inOrder = pLimit(1);
 
   private constructor(
-    { threads, memoryBudgetBytes }: CriticOptions,
+    { threads, memory }: CriticOptions,
     files: ModelFiles,
     weights: WeightBuffers,
   ) {
     const { config } = files;
     this.#files = files;
     this.#weights = weights;
-    this.#trainer = new ValueTrainer({ config, weights, threads, memoryBudgetBytes });
+    this.#trainer = new ValueTrainer({ config, weights, threads, memory });
     this.handlers = this.#createHandlers();
   }
 

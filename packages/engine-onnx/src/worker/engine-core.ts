@@ -53,7 +53,7 @@ export class EngineCore {
       trainable: state.trainable,
       threads: options.threads,
       samplerThreads: threads.threads,
-      memoryBudgetBytes: options.memoryBudgetBytes,
+      memory: options.memory,
       turn: (run) => timeShare.run('train', run),
     });
     this.#sampling = new SamplingCalls({

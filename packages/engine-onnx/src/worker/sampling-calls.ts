@@ -32,7 +32,7 @@ const maxQueue = 65_536;
 export interface SamplingParts {
   readonly config: ModelConfig;
   readonly maxModelLen: number;
-  readonly options: Pick<WorkerOptions, 'tokenBytes' | 'maxBatchSize' | 'memoryBudgetBytes'>;
+  readonly options: Pick<WorkerOptions, 'tokenBytes' | 'maxBatchSize' | 'memory'>;
   readonly threads: SamplerThreads;
   readonly weights: WeightBuffers;
   /** The weights of a checkpoint. */
@@ -148,7 +148,7 @@ export class SamplingCalls {
       { ...weights.lease(), version: -1 },
       {
         maxBatchSize: Math.ceil(options.maxBatchSize / threads.samplers),
-        cacheBytes: options.memoryBudgetBytes / threads.samplers,
+        cacheBytes: options.memory.budget / threads.samplers,
         maxQueue,
         tokenBytes: options.tokenBytes,
         turn,

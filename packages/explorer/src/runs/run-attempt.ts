@@ -140,6 +140,9 @@ export function runAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
   return inWorkflowSpan(span, rewardsOf, () => makeAttempt(attempt, options));
 }
 
+/** One for all attempts, because a trace of the stack says nothing here and costs more than the rest of an abort. */
+const attemptOver = new CancelledError('The attempt is over.', { reason: 'aborted' });
+
 async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<AttemptResult> {
   const { task, range } = attempt;
   const { definition, pool, runtime } = options;
@@ -166,7 +169,7 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
     noteFailure(failure.error);
     return applyFailureReward(started, failure, options);
   } finally {
-    over.abort(new CancelledError('The attempt is over.', { reason: 'aborted' }));
+    over.abort(attemptOver);
   }
 }
 

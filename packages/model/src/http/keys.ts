@@ -1,5 +1,5 @@
 /** Secret keys: random, stored as digests. */
-import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** `rk_` opens one rollout, `ak_` the metrics of the server. */
 export type KeyKind = 'rk' | 'ak';
@@ -55,7 +55,8 @@ export interface SignedKeys {
 }
 
 export function createSignedKeys(): SignedKeys {
-  const secret = randomBytes(32);
+  // As a key object, because a buffer would be made one for every signature.
+  const secret = createSecretKey(randomBytes(32));
   const sign = (text: string): string => {
     const mac = createHmac('sha256', secret).update(text).digest('base64url');
     return `rk_${Buffer.from(text).toString('base64url')}.${mac}`;

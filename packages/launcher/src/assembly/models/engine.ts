@@ -24,7 +24,16 @@ export interface StageEngine extends Engine {
  */
 export async function openEngine(
   context: StageContext,
-  { reference, format }: { readonly reference: boolean; readonly format: ChatFormat },
+  {
+    reference,
+    format,
+    interactive,
+  }: {
+    readonly reference: boolean;
+    readonly format: ChatFormat;
+    /** See `EngineOptions`. */
+    readonly interactive?: boolean;
+  },
 ): Promise<StageEngine> {
   const { stage, startModel, runtime, engines } = context;
   const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
@@ -34,6 +43,7 @@ export async function openEngine(
       factory.open({
         modelPath: startModel,
         reference,
+        interactive,
         threads,
         memoryBudgetMb,
         maxModelLen,

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { planAdapters, adapterSpecs, adapterTargets } from '../lora/plan.js';
+import { parameterSpecs } from '../model/parameters.js';
+import { completeConfig } from '../storage/new-model.js';
+import type { TrainingMemory } from './memory.js';
+import { planGradients } from './plan-gradients.js';
+import { singleStrand } from './strands.js';
+
+const [mebibyte, gibibyte] = [2 ** 20, 2 ** 30];
+
+/** The shape of SmolLM2-135M. */
+const config = completeConfig({
+  family: 'llama',
+  vocabSize: 49_152,
+  hiddenSize: 576,
+  layers: 30,
+  heads: 9,
+  kvHeads: 3,
+  headDim: 64,
+  intermediateSize: 1536,
+  maxPositions: 1024,
+});
+const all = parameterSpecs(config);
+const ofAdapters = adapterSpecs(
+  adapterTargets(config, planAdapters(config, { rank: 16, alpha: 16 })),
+);
+
+const rows = Array.from({ length: 8 }, (_, index) => ({
+  index,
+  tokens: new Int32Array(257),
+  promptLength: 1,
+  count: 256,
+  offset: index * 256,
+  inverseTemperature: 1,
+}));
+
+function planned(memory: TrainingMemory, { adapters = false, canSplit = true } = {}) {
+  const specs = adapters ? ofAdapters : all;
+  const options = { config, specs, adapters, memory, canSplit };
+  const { plan, byLayer } = planGradients(rows.map(singleStrand), options);
+  return { byLayer, rows: plan.map((micro) => micro.strands.length) };
+}
+
+const budget = 384 * mebibyte;
+
+describe('gradients of 135 million weights, 8 rows of 256 positions', () => {
+  test('come from one graph where memory allows, in micro-batches that are worth the gradients they return', () => {
+    expect(planned({ budget, wholeModel: 3 * gibibyte })).toEqual({ byLayer: false, rows: [4, 4] });
+  });
+
+  test('come layer by layer where it does not, or where a budget is set', () => {
+    const byLayer = { byLayer: true, rows: [8] };
+    expect(planned({ budget, wholeModel: gibibyte })).toEqual(byLayer);
+    expect(planned({ budget })).toEqual(byLayer);
+  });
+
+  test('come from one graph if the budget that is set has room for it', () => {
+    expect(planned({ budget: 1536 * mebibyte })).toEqual({ byLayer: false, rows: [4, 4] });
+  });
+
+  test('need little memory if they are those of adapters', () => {
+    expect(planned({ budget, wholeModel: gibibyte }, { adapters: true })).toEqual({
+      byLayer: false,
+      rows: [1, 1, 1, 1, 1, 1, 1, 1],
+    });
+  });
+
+  test('never come layer by layer where the head cannot', () => {
+    expect(planned({ budget }, { canSplit: false }).byLayer).toBe(false);
+  });
+});

@@ -1,0 +1,67 @@
+/** How the gradients of a batch are computed: by one graph for the whole model or layer by layer, in which micro-batches. */
+import type { ModelConfig } from '../model/config.js';
+import type { ParameterSpec } from '../model/parameters.js';
+import {
+  backwardCost,
+  gradientBytes,
+  layerwiseCost,
+  mostOfBudget,
+  type TrainingMemory,
+} from './memory.js';
+import { planStrands, type MicroBatch, type MemoryCost } from './micro-batch.js';
+import type { Strand } from './strands.js';
+
+export interface GradientPlan {
+  readonly plan: readonly MicroBatch[];
+  readonly byLayer: boolean;
+}
+
+export interface GradientPlanOptions {
+  readonly config: ModelConfig;
+  /** What is trained. */
+  readonly specs: readonly ParameterSpec[];
+  /** The specs are those of adapters. */
+  readonly adapters: boolean;
+  readonly memory: TrainingMemory;
+  /** Gradients can be computed layer by layer. */
+  readonly canSplit: boolean;
+}
+
+/**
+ * Positions per micro-batch from which adding up the gradients of the whole model costs little beside computing
+ * them. Those of adapters are small.
+ */
+const [leastPositions, leastPositionsOfAdapters] = [1024, 256];
+
+/**
+ * One graph keeps what layer by layer is computed twice, a quarter of the arithmetic: it is taken wherever
+ * memory allows. The plan depends on model, memory and strands only.
+ */
+export function planGradients(
+  strands: readonly Strand[],
+  { config, specs, adapters, memory, canSplit }: GradientPlanOptions,
+): GradientPlan {
+  const cost = backwardCost(config);
+  const returned = gradientBytes(specs);
+  const needs = (plan: readonly MicroBatch[]): number => returned + largest(plan, cost);
+  if (canSplit && memory.wholeModel !== undefined) {
+    const least = adapters ? leastPositionsOfAdapters : leastPositions;
+    const budget = Math.max(memory.budget, costOfPositions(least, strands, cost));
+    const plan = planStrands(strands, cost, budget);
+    if (needs(plan) <= memory.wholeModel) return { plan, byLayer: false };
+  }
+  const plan = planStrands(strands, cost, memory.budget);
+  if (!canSplit || needs(plan) <= mostOfBudget(memory)) return { plan, byLayer: false };
+  return { plan: planStrands(strands, layerwiseCost(config), memory.budget), byLayer: true };
+}
+
+const largest = (plan: readonly MicroBatch[], cost: MemoryCost): number =>
+  Math.max(...plan.map((micro) => cost(micro.strands.length, micro.time, micro.picked)));
+
+/** Of as many of the longest strands as have so many positions. */
+function costOfPositions(least: number, strands: readonly Strand[], cost: MemoryCost): number {
+  const length = Math.max(2, ...strands.map((strand) => strand.length));
+  const count = Math.max(...strands.map((strand) => strand.count));
+  const rows = Math.ceil(least / length);
+  return cost(rows, length, rows * count);
+}
