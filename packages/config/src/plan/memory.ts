@@ -1,4 +1,5 @@
-/** How much memory the embedded engine needs for a model, from its shape alone. */
+/** How much memory the embedded engine needs for a model, from its shape and the memory of the machine. */
+import { totalmem } from 'node:os';
 import type { Disk } from '../resolve/base/disk.js';
 import {
   linearModulesOf,
@@ -18,7 +19,7 @@ export interface MemoryPlan {
   readonly gradients: number;
   /** First and second moment of AdamW. */
   readonly moments: number;
-  /** Activations of one micro-batch of the longest rows, within the budget. */
+  /** Activations of one micro-batch of the longest rows, within the budget, and gradients that its graph returns. */
   readonly activations: number;
   /** Weights, gradients and moments of the critic, if the algorithm has one. */
   readonly critic: number;
@@ -35,6 +36,8 @@ const float = 4;
 const mebibyte = 2 ** 20;
 /** What the embedded engine uses for activations, and again for keys and values, by default, in MiB. */
 const engineBudget = 384;
+/** Without a budget: share of the machine's memory for a graph of the whole model with its gradients. */
+const machineShare = 1 / 8;
 /** What it uses for logits at once, in MiB. */
 const logitsBudget = 256;
 
@@ -80,7 +83,7 @@ function besideServers(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryPart
     ...none,
     weights: 0,
     critic: learns ? critic(stage, disk) : 0,
-    activations: learns ? activations(stage, sizes.shape, sizes.budget) : 0,
+    activations: learns ? microBatch(stage, sizes).within : 0,
     keyValueCache: 0,
     auxiliary: mode === 'train' ? 0 : auxiliary(stage, disk, sizes.budget),
   };
@@ -112,7 +115,7 @@ function trainingParts(
     gradients: trained,
     moments: 2 * trained,
     critic: valueHead ? critic(stage, disk) : 0,
-    activations: activations(stage, shape, budget),
+    activations: activations(stage, { shape, budget, base, adapter }),
   };
 }
 
@@ -200,10 +203,22 @@ export function countParameters(shape: ModelShape): number {
 }
 
 /** Micro-batches fill the budget, or hold one row that exceeds it. */
-function activations({ model, buffer }: StageConfig, shape: ModelShape, budget: number): number {
+function microBatch({ model, buffer }: StageConfig, { shape, budget }: Sizes) {
   const row = bytesPerRow(shape, model.maxModelLen) / mebibyte;
-  return Math.min(buffer.trainBatchSize * row, Math.max(budget, row));
+  const all = buffer.trainBatchSize * row;
+  return { row, all, within: Math.min(all, Math.max(budget, row)) };
 }
+
+/** Without a budget, larger models take as much as lets the trainer use one graph, or go layer by layer. */
+function activations(stage: StageConfig, sizes: Sizes): number {
+  const { row, all, within } = microBatch(stage, sizes);
+  if (stage.model.memoryBudgetMb !== undefined || all <= sizes.budget) return within;
+  const returned = 2 * (sizes.adapter ?? sizes.base);
+  const most = (machineMemory() * machineShare) / mebibyte;
+  return row + returned > most ? within : Math.max(within, Math.min(all + returned, most));
+}
+
+const machineMemory = (): number => Math.min(totalmem(), process.constrainedMemory() || Infinity);
 
 /**
  * Bytes that the gradients of one sequence of T tokens need: what every layer keeps (4 D + 4 H W +

@@ -200,7 +200,7 @@ export const model = section(
     ),
     memory_budget_mb: maybe(
       int({ min: 16 }),
-      'Extension. Memory for the activations of one micro-batch, in MiB. Default: the engine decides.',
+      "Extension. Memory for the activations of one micro-batch, in MiB, and as much for keys and values. Default: 384; gradients of larger models take up to an eighth of the machine's memory where that is faster (not in `trinity serve`).",
     ),
   },
   'The model that is trained, and its limits.',

@@ -22,7 +22,12 @@ function newCritic(
   { memoryBudgetBytes, threads = 1 }: { memoryBudgetBytes?: number; threads?: number } = {},
 ) {
   const weights = new WeightBuffers(model, livelyWeights(model));
-  const trainer = new ValueTrainer({ config: model, weights, threads, memory: trainingMemory(memoryBudgetBytes) });
+  const trainer = new ValueTrainer({
+    config: model,
+    weights,
+    threads,
+    memory: trainingMemory(memoryBudgetBytes),
+  });
   open.push(trainer);
   return { trainer, weights };
 }

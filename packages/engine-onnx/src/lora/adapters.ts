@@ -83,30 +83,33 @@ export class Adapters implements Trainable {
     state: OptimizerState,
     options: AdamWOptions,
   ): Promise<void> {
+    // What is merged later must be these adapters, not those after the next step.
+    await this.#weights.settled();
     adamW(this.specs, this.flat, this.flat, gradient.flat, state, options);
-    await this.merge();
+    this.#weights.rewriteLater((from, to) => this.#mergeInto(to, from));
   }
 
   /** Sets the training weights to the base with the adapters merged in. */
-  async merge(): Promise<void> {
+  merge(): Promise<void> {
+    return this.#weights.rewrite((from, to) => this.#mergeInto(to, from));
+  }
+
+  async #mergeInto(to: Float32Array, from: Float32Array): Promise<void> {
     this.#merger ??= await createSession(mergeGraph(this.plan), {
       threads: this.#threads,
       kind: 'train',
     });
-    const merger = this.#merger;
-    await this.#weights.rewrite(async (from, to) => {
-      // A set that is rewritten has the other parameters already.
-      if (to !== from) this.#copyOthers(to);
-      for (const { weight, a, b } of this.#targets) {
-        const feeds = {
-          weight: new Tensor('float32', this.base.part(weight), weight.shape),
-          a: view(this.flat, a),
-          b: view(this.flat, b),
-        };
-        const { merged } = await merger.run(feeds);
-        to.set(merged?.data as Float32Array, weight.offset);
-      }
-    });
+    // A set that is rewritten has the other parameters already.
+    if (to !== from) this.#copyOthers(to);
+    for (const { weight, a, b } of this.#targets) {
+      const feeds = {
+        weight: new Tensor('float32', this.base.part(weight), weight.shape),
+        a: view(this.flat, a),
+        b: view(this.flat, b),
+      };
+      const { merged } = await this.#merger.run(feeds);
+      to.set(merged?.data as Float32Array, weight.offset);
+    }
   }
 
   /** Parameters that no adapter changes. */
@@ -118,6 +121,7 @@ export class Adapters implements Trainable {
 
   /** Continues from a checkpoint: the matrices, and the merged weights if it has them. */
   async restore(flat: Float32Array, weights: Float32Array | undefined): Promise<void> {
+    await this.#weights.settled();
     this.flat.set(flat);
     if (weights) await this.#weights.replace(async (to) => to.set(weights));
     else await this.merge();

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { tinyModels } from '../../test/support/models.js';
 import { initialWeights, parameterCount, parameterSpecs } from './parameters.js';
 import { WeightBuffers } from './weights.js';
@@ -18,17 +18,18 @@ test('a step writes in place while the weights are not leased', () => {
   expect(weights.count).toBe(1);
 });
 
-test('a step moves away from published weights, and publishing again frees them', () => {
+test('a step moves away from published weights, and publishing again frees them', async () => {
   const weights = fresh();
+  const published = async () => (await weights.leasePublished().lease()).flat;
   weights.publish();
   bump(weights);
-  expect(weights.leasePublished().flat[0]).toBe(1);
+  expect((await published())[0]).toBe(1);
   weights.publish();
-  expect(weights.leasePublished().flat[0]).toBe(2);
-  expect(weights.leasePublished().flat).toBe(weights.training.flat);
+  expect((await published())[0]).toBe(2);
+  expect(await published()).toBe(weights.training.flat);
 });
 
-test('training and publishing in turn needs two sets, and three while a sampler stays behind', () => {
+test('training and publishing in turn needs two sets, and three while a sampler stays behind', async () => {
   const weights = fresh();
   for (let i = 0; i < 5; i++) {
     weights.publish();
@@ -36,7 +37,7 @@ test('training and publishing in turn needs two sets, and three while a sampler 
     bump(weights);
   }
   expect(weights.count).toBe(2);
-  const behind = weights.leasePublished();
+  const behind = await weights.leasePublished().lease();
   const value = behind.flat[0];
   for (let i = 0; i < 5; i++) {
     weights.publish();
@@ -113,4 +114,62 @@ test('weights are rewritten in place unless somebody uses them, who waits until 
   expect(lease.flat).toBe(flat);
   await weights.rewrite(async (_, to) => void to.fill(3));
   expect([lease.flat[0], weights.training.flat[0]]).toEqual([2, 3]);
+});
+
+describe('weights that are written later', () => {
+  const plusOne = async (from: Float32Array, to: Float32Array) =>
+    from.forEach((x, i) => (to[i] = x + 1));
+  const adopted = async (weights: WeightBuffers) => {
+    weights.publish();
+    return weights.leasePublished().lease();
+  };
+
+  test('need one set, if their user gives the old ones up before', async () => {
+    const weights = fresh();
+    let used = await adopted(weights);
+    for (let step = 1; step < 4; step++) {
+      weights.rewriteLater(plusOne);
+      weights.publish();
+      const next = weights.leasePublished();
+      expect([next.isWritten, used.flat[0]]).toEqual([false, step]);
+      used.release();
+      used = await next.lease();
+      expect([weights.count, used.flat[0]]).toEqual([1, step + 1]);
+    }
+  });
+
+  test('leave the old ones to those who still use them', async () => {
+    const weights = fresh();
+    const used = await adopted(weights);
+    weights.rewriteLater(plusOne);
+    await weights.settled();
+    expect([weights.training.flat[0], used.flat[0], weights.count]).toEqual([2, 1, 2]);
+  });
+
+  test('are those that were published when they were asked for, whatever is published later', async () => {
+    const weights = fresh();
+    weights.rewriteLater(plusOne);
+    weights.publish();
+    const asked = weights.leasePublished();
+    await weights.settled();
+    weights.rewriteLater(plusOne);
+    weights.publish();
+    const later = weights.leasePublished();
+    expect((await later.lease()).flat[0]).toBe(3);
+    expect((await asked.lease()).flat[0]).toBe(2);
+  });
+
+  test('are written once for all who wait, and again after a failure', async () => {
+    const weights = fresh();
+    let tries = 0;
+    weights.rewriteLater(async (from, to) => {
+      if (++tries === 1) throw new Error('no memory');
+      await plusOne(from, to);
+    });
+    weights.publish();
+    await expect(weights.leasePublished().lease()).rejects.toThrow('no memory');
+    const [a, b] = [weights.leasePublished(), weights.leasePublished()];
+    const [first, second] = await Promise.all([a.lease(), b.lease(), weights.settled()]);
+    expect([first.flat[0], second.flat[0], tries]).toEqual([2, 2, 2]);
+  });
 });

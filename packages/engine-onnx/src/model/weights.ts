@@ -27,6 +27,16 @@ export interface WeightLease extends WeightSet {
   release(): void;
 }
 
+/** The published set, which may still have to be written. */
+export interface PublishedWeights {
+  readonly isWritten: boolean;
+  /** Writes it if need be, over the set before it if nobody leases that by then. To be called once. */
+  lease(): Promise<WeightLease>;
+}
+
+/** Replaces the numbers of a set: `to` gets all new ones, and may be the same array as `from`. */
+type Rewrite = (from: Float32Array, to: Float32Array) => Promise<void>;
+
 /**
  * The weights of one model. The trainer's set is `training`; other users lease a set. A step writes in
  * place while the training set is not leased, otherwise into a free set, which then becomes the
@@ -38,9 +48,13 @@ export class WeightBuffers {
   readonly #leases = new Map<WeightSet, number>();
   readonly #free: WeightSet[] = [];
   #training: WeightSet;
-  #published: { readonly set: WeightSet; readonly lease: WeightLease } | undefined;
+  #published: WeightLease | 'due' | undefined;
   #reference: WeightSet | undefined;
   #rewriting: Promise<void> | undefined;
+  /** Writes the training weights once somebody needs them. */
+  #due: Rewrite | undefined;
+  /** Who gets a lease on the training weights that are due. */
+  #waiting: PromiseWithResolvers<WeightLease>[] = [];
 
   /**
    * @param initial becomes the training set; it is not copied.
@@ -51,7 +65,7 @@ export class WeightBuffers {
     this.#training = weightSet(config, initial);
   }
 
-  /** The weights of the next gradients. Valid until the next step. */
+  /** The weights of the next gradients, once {@link settled}. Valid until the next step. */
   get training(): WeightSet {
     return this.#training;
   }
@@ -90,21 +104,35 @@ export class WeightBuffers {
 
   /** Publishes the training set. No copy: the next step writes into another set. */
   publish(): void {
-    this.#published?.lease.release();
-    this.#published = { set: this.#training, lease: this.lease() };
+    if (typeof this.#published === 'object') this.#published.release();
+    this.#published = this.#due ? 'due' : this.lease();
   }
 
   /**
-   * A lease on the published set, for the sampler.
+   * The set that is published now, for the sampler, whatever is published later.
    * @throws EngineError when nothing was published yet
    */
-  leasePublished(): WeightLease {
-    if (!this.#published)
+  leasePublished(): PublishedWeights {
+    if (this.#published === undefined)
       throw new EngineError(
         'No weights have been published yet; publish a version before adopting it.',
         { code: 'ENGINE_NOT_PUBLISHED' },
       );
-    return this.lease(this.#published.set);
+    if (this.#published !== 'due') {
+      const lease = this.#published.share();
+      return { isWritten: true, lease: () => Promise.resolve(lease) };
+    }
+    const waiting = Promise.withResolvers<WeightLease>();
+    this.#waiting.push(waiting);
+    // Whoever causes the failure is told, too.
+    waiting.promise.catch(() => undefined);
+    return {
+      isWritten: false,
+      lease: async () => {
+        await this.settled();
+        return waiting.promise;
+      },
+    };
   }
 
   /**
@@ -148,26 +176,52 @@ export class WeightBuffers {
    * {@link settled}.
    * @param spare an array of {@link takeArray} that the new numbers may overwrite
    */
-  async rewrite(
-    write: (from: Float32Array, to: Float32Array) => Promise<void>,
-    spare?: Float32Array,
-  ): Promise<void> {
-    const from = this.#training;
-    const unused = spare && weightSet(this.#config, spare);
-    const to = this.#leases.has(from) ? (unused ?? this.#take()) : from;
-    this.#rewriting = write(from.flat, to.flat);
-    try {
-      await this.#rewriting;
-      this.#training = to;
-      if (unused && to !== unused) this.#recycle(unused);
-    } finally {
-      this.#rewriting = undefined;
+  rewrite(write: Rewrite, spare?: Float32Array): Promise<void> {
+    return this.#whileRewriting(() => this.#write(write, spare));
+  }
+
+  /**
+   * As {@link rewrite}, when the training weights are needed. `write` may run again after it has failed. Until then
+   * the set before stays with those who lease it; if they have released it by then, no second set is needed.
+   */
+  rewriteLater(write: Rewrite): void {
+    this.#due = write;
+  }
+
+  /** Once the training weights are written. @throws what {@link rewriteLater} threw */
+  async settled(): Promise<void> {
+    while (this.#rewriting ?? this.#due) {
+      if (this.#rewriting) await this.#rewriting.catch(() => undefined);
+      else if (this.#due) await this.#writeDue(this.#due);
     }
   }
 
-  /** Once no {@link rewrite} is under way. */
-  async settled(): Promise<void> {
-    while (this.#rewriting) await this.#rewriting.catch(() => undefined);
+  #writeDue(due: Rewrite): Promise<void> {
+    return this.#whileRewriting(async () => {
+      try {
+        await this.#write(due);
+      } catch (error) {
+        for (const { reject } of this.#waiting.splice(0)) reject(error);
+        throw error;
+      }
+      this.#due = undefined;
+      if (this.#published === 'due') this.#published = this.lease();
+      for (const { resolve } of this.#waiting.splice(0)) resolve(this.lease());
+    });
+  }
+
+  #whileRewriting(work: () => Promise<void>): Promise<void> {
+    this.#rewriting = work().finally(() => (this.#rewriting = undefined));
+    return this.#rewriting;
+  }
+
+  async #write(write: Rewrite, spare?: Float32Array): Promise<void> {
+    const from = this.#training;
+    const unused = spare && weightSet(this.#config, spare);
+    const to = this.#leases.has(from) ? (unused ?? this.#take()) : from;
+    await write(from.flat, to.flat);
+    this.#training = to;
+    if (unused && to !== unused) this.#recycle(unused);
   }
 
   /** Sets in memory: the training set, leased ones and free ones, without the reference. */

@@ -6,7 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { ModelError, TrinityError } from '@trinity-rft/core';
-import { InvariantError, type SampledSequence } from '@trinity-rft/core/internal';
+import { EngineError, InvariantError, type SampledSequence } from '@trinity-rft/core/internal';
 
 import type { TokenBytes } from '../model/token-bytes.js';
 import type { Feeds } from '../model/weights.js';
@@ -58,10 +58,18 @@ export interface SampleTicket {
 }
 
 /**
+ * Finds the next weights. It may release the current ones, which nobody samples from by then; when it fails after
+ * that, the sampler cannot go on.
+ */
+export type WeightSwitch = (
+  releaseCurrent: () => void,
+) => SamplingWeights | Promise<SamplingWeights>;
+
+/**
  * A change of weights: requests submitted before it get the old weights, later ones the new weights.
  */
 interface Switch {
-  readonly take: () => SamplingWeights | Promise<SamplingWeights>;
+  readonly take: WeightSwitch;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
   /** Other users who wait for the weights that are in use after it. */
@@ -165,14 +173,18 @@ export class SampleScheduler {
    * Rejects everything open and every later call with `error`. Resolves when no run is in progress.
    */
   async close(error: TrinityError): Promise<void> {
+    this.#rejectAll(error);
+    await this.#loop;
+    this.#cache.clear();
+    this.#weights.release();
+  }
+
+  #rejectAll(error: TrinityError): void {
     this.#closed ??= error;
     for (const request of this.#openRequests()) failRequest(request, error);
     for (const entry of this.#queue.filter(isSwitch))
       for (const waiting of [entry, ...entry.borrowers]) waiting.reject(error);
     this.#queue = [];
-    await this.#loop;
-    this.#cache.clear();
-    this.#weights.release();
   }
 
   #wake(): void {
@@ -206,16 +218,31 @@ export class SampleScheduler {
     if (this.#choices.length > 0) return;
     for (let next = this.#queue[0]; next !== undefined && isSwitch(next); next = this.#queue[0]) {
       this.#queue.shift();
+      let isReleased = false;
       try {
-        const weights = await next.take();
+        const weights = await next.take(() => {
+          isReleased = true;
+          this.#weights.release();
+        });
         this.#weights.release();
         this.#weights = weights;
         next.resolve();
       } catch (error) {
         next.reject(error);
+        if (isReleased) return this.#endWith(error, next);
       }
       for (const borrower of next.borrowers) borrower.resolve(this.#lend());
     }
+  }
+
+  /** There are no weights to go on with. */
+  #endWith(cause: unknown, { borrowers }: Switch): void {
+    const error = new EngineError(
+      'The weights to sample from were lost while new ones were written. Open the engine again.',
+      { code: 'ENGINE_WEIGHTS_LOST', cause },
+    );
+    for (const { reject } of borrowers) reject(error);
+    this.#rejectAll(error);
   }
 
   /** Gives free rows to waiting choices, in order, and reads their prompts. */

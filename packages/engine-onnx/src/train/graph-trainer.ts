@@ -156,6 +156,7 @@ export class GraphTrainer<Kind extends string> {
     this.#counts.skippedRows += rows.length - active.length;
     if (active.length === 0) return;
     const sum = (this.#gradient ??= this.#trainable.newGradient());
+    const weights = await this.trainingFeeds();
     const strands = this.#canShare ? strandsOf(active, this.config) : active.map(singleStrand);
     const { plan, byLayer } = planGradients(strands, {
       config: this.config,
@@ -167,7 +168,7 @@ export class GraphTrainer<Kind extends string> {
     for (const micro of plan) {
       const arrays = toArrays(micro, byLayer ? 1 : this.#head.chunks);
       const tensors = gradientFeeds(micro, gradients, arrays.padded);
-      const feeds = { ...this.weights.training.feeds, ...this.#trainable.feeds };
+      const feeds = { ...weights, ...this.#trainable.feeds };
       const run = { micro, arrays, feeds, tensors };
       const found = byLayer
         ? await this.#addByLayer(sum, run)
@@ -176,6 +177,11 @@ export class GraphTrainer<Kind extends string> {
       this.#counts.backwardTokens += micro.strands.length * micro.time;
       this.#counts.backwardRuns++;
     }
+  }
+
+  protected async trainingFeeds(): Promise<Feeds> {
+    await this.weights.settled();
+    return this.weights.training.feeds;
   }
 
   /** Where all layers see all earlier positions. */

@@ -339,7 +339,7 @@ describe('a step', () => {
   test('leaves published weights alone', async () => {
     const { trainer, weights } = newTrainer();
     weights.publish();
-    const lease = weights.leasePublished();
+    const lease = await weights.leasePublished().lease();
     const before = lease.flat.slice();
     const pass = await trainer.forward(randomBatch(config, [8]));
     await trainer.backward(pass, { logprobs: pass.logprobs.map(() => -1) });

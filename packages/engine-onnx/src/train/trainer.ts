@@ -39,8 +39,8 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
   async forward(batch: TokenBatch, options: ForwardOptions = {}): Promise<ForwardPass> {
     const offsets = responseOffsets(batch);
     const rows = checkedRows(batch, offsets, this.config);
-    const { feeds } =
-      options.weights === 'reference' ? this.weights.reference : this.weights.training;
+    const feeds =
+      options.weights === 'reference' ? this.weights.reference.feeds : await this.trainingFeeds();
     const { kind, outputs } = forwardKind(options);
     const found: Pick<ForwardPass, 'logprobs' | 'entropy' | 'necs'> = await this.read(
       kind,
@@ -67,7 +67,7 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
     assertFinite('The gradient of the log-probability', gradients, offsets);
     const rows = checkedRows(batch, offsets, this.config);
     const still = rows.filter((row) => !isActive(row, gradients));
-    const { feeds } = this.weights.training;
+    const feeds = await this.trainingFeeds();
     const { logprobs } = await this.read('forward', feeds, still, gradients.length, ['logprobs']);
     await this.accumulate('backward+logprobs', rows, { grad_logprobs: gradients }, logprobs);
     assertFinite('The log-probability', logprobs, offsets);

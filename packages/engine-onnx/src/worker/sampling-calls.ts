@@ -18,13 +18,9 @@ import { packSequences, type PackedSequences } from '../protocol/packing.js';
 import { createSamplerKernels, type SamplerKernels } from '../sample/kernels.js';
 import { planSample, type SampleLimits } from '../sample/plan.js';
 import type { SamplerThreads } from '../sample/sampler-threads.js';
-import {
-  SampleScheduler,
-  type SamplingWeights,
-  type SchedulerOptions,
-} from '../sample/scheduler.js';
+import { SampleScheduler, type SchedulerOptions, type WeightSwitch } from '../sample/scheduler.js';
 import { checkScore, Scorer, type ScorerOptions } from '../sample/scorer.js';
-import { receiveWeights, sendFound, sendWeights } from './weight-port.js';
+import { orTell, receiveWeights, sendFound, sendWeights } from './weight-port.js';
 
 /** Requests that may wait for a row before further ones are rejected. */
 const maxQueue = 65_536;
@@ -91,7 +87,7 @@ export class SamplingCalls {
     }
     const sampler = await this.#sampler();
     const weights = await sampler.borrow();
-    sendWeights(copyTo, () => weights);
+    sendWeights(copyTo, weights.flat);
     weights.release();
   }
 
@@ -115,24 +111,32 @@ export class SamplingCalls {
   }
 
   /**
-   * Published weights are leased at once, so that a version published while earlier requests finish
-   * does not replace them.
+   * The published weights are those of this moment, also if later ones are published while earlier requests finish.
+   * Where they are still to be written, the sampler gives its own weights up first, so that there need not be two sets.
    */
   #weightsOf(
     source: Exclude<SamplerWeightSource, { kind: 'initial' }>,
     version: number,
     copyTo: readonly MessagePort[],
-  ): () => SamplingWeights | Promise<SamplingWeights> {
+  ): WeightSwitch {
     const { weights, load } = this.#parts;
     if (source.kind === 'published') {
-      const lease = sendWeights(copyTo, () => weights.leasePublished());
-      return () => ({ ...lease, version });
+      const published = orTell(copyTo, () => weights.leasePublished());
+      if (copyTo.length > 0 || published.isWritten) {
+        const sent = sendFound(copyTo, () => published.lease());
+        sent.catch(() => undefined);
+        return async () => ({ ...(await sent), version });
+      }
+      return async (releaseCurrent) => {
+        releaseCurrent();
+        return { ...(await published.lease()), version };
+      };
     }
     return async () => {
       const found =
         source.kind === 'sent'
           ? await receiveWeights(source.port)
-          : await sendFound(copyTo, () => load(source.directory));
+          : (await sendFound(copyTo, async () => ({ flat: await load(source.directory) }))).flat;
       const lease: WeightLease = weights.leaseEmpty();
       lease.flat.set(found);
       return { ...lease, version };

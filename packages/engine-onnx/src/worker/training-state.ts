@@ -75,8 +75,9 @@ async function adapterState(
   const baseDigest = once(() => digestOf(base, parameterSpecs(config)));
   return {
     trainable: adapters,
-    save: (directory, { optimizer, merged }) =>
-      saveAdapterCheckpoint(directory, {
+    save: async (directory, { optimizer, merged }) => {
+      if (merged) await weights.settled();
+      await saveAdapterCheckpoint(directory, {
         files,
         plan,
         flat,
@@ -85,7 +86,8 @@ async function adapterState(
         optimizer,
         merged,
         baseDigest,
-      }),
+      });
+    },
     load: async (directory) => {
       const found = await loadAdapterCheckpoint(directory, { config, plan, base, baseDigest });
       await adapters.restore(found.flat, found.weights);

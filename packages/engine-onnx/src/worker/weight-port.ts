@@ -10,39 +10,44 @@ import {
 
 type WeightMessage = { readonly weights: Float32Array } | { readonly error: ErrorRecord };
 
-/**
- * Sends a copy of the weights that `find` returns to every port, or the error that it throws.
- * Returns what `find` returned.
- * @throws that error
- */
-export function sendWeights<T extends { readonly flat: Float32Array }>(
-  ports: readonly MessagePort[],
-  find: () => T,
-): T {
+/** What `find` returns. When it throws, every port is told. */
+export function orTell<T>(ports: readonly MessagePort[], find: () => T): T {
   try {
-    const found = find();
-    for (const port of ports) {
-      const weights = found.flat.slice();
-      port.postMessage({ weights } satisfies WeightMessage, [weights.buffer]);
-    }
-    return found;
+    return find();
   } catch (error) {
-    for (const port of ports)
-      port.postMessage({ error: toErrorRecord(error) } satisfies WeightMessage);
+    tell(ports, error);
     throw error;
   }
 }
 
-/** As {@link sendWeights}, of weights that are read first. */
-export async function sendFound(
+/**
+ * Sends a copy of the weights to every port, or the error that `find` throws. Returns what `find` returned.
+ * @throws that error
+ */
+export async function sendFound<T extends { readonly flat: Float32Array }>(
   ports: readonly MessagePort[],
-  read: () => Promise<Float32Array>,
-): Promise<Float32Array> {
-  const [outcome] = await Promise.allSettled([read()]);
-  return sendWeights(ports, () => {
-    if (outcome.status === 'rejected') throw outcome.reason;
-    return { flat: outcome.value };
-  }).flat;
+  find: () => Promise<T>,
+): Promise<T> {
+  try {
+    const found = await find();
+    sendWeights(ports, found.flat);
+    return found;
+  } catch (error) {
+    tell(ports, error);
+    throw error;
+  }
+}
+
+export function sendWeights(ports: readonly MessagePort[], flat: Float32Array): void {
+  for (const port of ports) {
+    const weights = flat.slice();
+    port.postMessage({ weights } satisfies WeightMessage, [weights.buffer]);
+  }
+}
+
+function tell(ports: readonly MessagePort[], error: unknown): void {
+  for (const port of ports)
+    port.postMessage({ error: toErrorRecord(error) } satisfies WeightMessage);
 }
 
 /** @throws EngineError when the sender has ended, or what the sender failed with */
