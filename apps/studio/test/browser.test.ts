@@ -50,7 +50,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
   afterAll(() => browser?.close());
 
   /** A page that knows of everything that went wrong or asked for something. */
-  async function open(url = bench.studio.url) {
+  async function open(url = bench.studio.url, before = '') {
     const page = await browser.newPage();
     page.setDefaultTimeout(timeout);
     const [problems, asked]: [string[], string[]] = [[], []];
@@ -61,10 +61,12 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
     });
     page.on('request', (request) => asked.push(request.url()));
     await page.evaluateOnNewDocument(
-      'globalThis.stolen = 0; globalThis.steal = () => { globalThis.stolen++; }',
+      `globalThis.stolen = 0; globalThis.steal = () => { globalThis.stolen++; }; ${before}`,
     );
     await page.goto(url);
-    await page.waitForSelector('main');
+    await page.waitForSelector('main').catch((cause: unknown) => {
+      throw new Error(`The page shows nothing: ${problems.join('; ')}`, { cause });
+    });
     return { page, problems, asked };
   }
 
@@ -145,6 +147,15 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
     expect(problems).toEqual([]);
     await page.close();
     await again.close();
+  });
+
+  it('opens where the language that the browser reports is none', { timeout }, async () => {
+    const language =
+      "Object.defineProperty(navigator, 'language', { value: 'en-US@posix', configurable: true })";
+    const { page, problems } = await open(bench.studio.url, language);
+    await says(page, 'tbody th', name);
+    expect(problems).toEqual([]);
+    await page.close();
   });
 
   it('says what to do without the key', { timeout }, async () => {

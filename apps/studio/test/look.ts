@@ -43,7 +43,9 @@ export async function launch(executablePath: string) {
       'globalThis.stolen = 0; globalThis.steal = () => { globalThis.stolen++; }',
     );
     await page.goto(url);
-    await page.waitForSelector('main');
+    await page.waitForSelector('main').catch((cause: unknown) => {
+      throw new Error(`The page shows nothing: ${problems.join('; ')}`, { cause });
+    });
     return lookAt(page, problems);
   };
   return { open, close: () => browser.close() };

@@ -47,7 +47,10 @@ export interface OnnxEngineOptions {
    * @default 384 MiB; for activations and gradients, up to an eighth of the machine's memory where that is faster
    */
   readonly memoryBudgetBytes?: number;
-  /** Somebody waits for what is sampled beside training, so runs of the trainer are short. @default false */
+  /**
+   * Somebody waits for what is sampled beside training: runs of the trainer are short, and weights are merged before
+   * they are adopted. @default false
+   */
   readonly interactive?: boolean;
   /** Sequences sampled at once. @default 256 */
   readonly maxBatchSize?: number;
@@ -90,6 +93,7 @@ export function completeOptions(options: OnnxEngineOptions): WorkerOptions {
     memory: trainingMemory(
       options.memoryBudgetBytes ?? (interactive ? defaultMemoryBudget : undefined),
     ),
+    interactive,
     maxBatchSize: options.maxBatchSize ?? 256,
     maxModelLen,
     lora,

@@ -23,6 +23,8 @@ export interface WorkerOptions {
   readonly threads: number;
   readonly reference: boolean;
   readonly memory: TrainingMemory;
+  /** See `OnnxEngineOptions`. */
+  readonly interactive: boolean;
   readonly maxBatchSize: number;
   readonly maxModelLen?: number;
   readonly tokenBytes?: TokenBytes;

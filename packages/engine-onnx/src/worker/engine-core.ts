@@ -1,5 +1,6 @@
 /** The engine in one thread: model, trainer and sampler behind the calls of the protocol. */
 import { type Metrics, type TrinityError } from '@trinity-rft/core';
+import type { OptimizerOptions, StepStats } from '@trinity-rft/core/internal';
 import type { Handlers } from '@trinity-rft/worker-link';
 import pLimit from 'p-limit';
 
@@ -28,6 +29,7 @@ export class EngineCore {
   readonly #files: ModelFiles;
   readonly #maxModelLen: number;
   readonly #weights: WeightBuffers;
+  readonly #interactive: boolean;
   readonly #state: TrainingState;
   readonly #trainer: OnnxTrainer;
   readonly #sampling: SamplingCalls;
@@ -44,6 +46,7 @@ export class EngineCore {
     this.#files = files;
     this.#maxModelLen = options.maxModelLen ?? config.maxPositions;
     this.#weights = weights;
+    this.#interactive = options.interactive;
     this.#state = state;
     const timeShare = new TimeShare(() => performance.now());
     const threads = planSamplerThreads(config, options.threads);
@@ -123,13 +126,20 @@ export class EngineCore {
         const pass = { batch: unpackBatch(batch), offsets, logprobs: gradients.logprobs };
         return this.#train(() => trainer.backward(pass, gradients));
       },
-      step: (options) => this.#train(() => trainer.step(options)),
+      step: (options) => this.#train(() => this.#step(options)),
       publish: () => this.#train(() => this.#weights.publish()),
       save: (call) => this.#train(() => this.#save(call)),
       load: ({ directory }) =>
         this.#train(async () => trainer.restore(await this.#state.load(directory))),
       stats: () => this.#train(() => this.#stats()),
     };
+  }
+
+  /** Who waits for answers should not wait for the weights of the next version. */
+  async #step(options: OptimizerOptions): Promise<StepStats> {
+    const stats = await this.#trainer.step(options);
+    if (this.#interactive) await this.#weights.settled();
+    return stats;
   }
 
   #facts(): EngineFacts {
