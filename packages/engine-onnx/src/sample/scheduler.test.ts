@@ -208,6 +208,34 @@ describe('new weights', () => {
     expect(sampler.scheduler.policyVersion).toBe(1);
   });
 
+  it('are lent to whoever asks while they are written, and not those before them', async () => {
+    const sampler = open();
+    const written = Promise.withResolvers<void>();
+    const adopted = sampler.scheduler.adopt(async (releaseCurrent) => {
+      releaseCurrent();
+      await written.promise;
+      return otherWeights(sampler, 1);
+    });
+    await new Promise(setImmediate);
+    const borrowed = sampler.scheduler.borrow();
+    written.resolve();
+    await adopted;
+    expect((await borrowed).version).toBe(1);
+  });
+
+  it('end the sampler if those before them were given up and they cannot be written', async () => {
+    const sampler = open();
+    const adopted = sampler.scheduler.adopt((releaseCurrent) => {
+      releaseCurrent();
+      return Promise.reject(new Error('no memory'));
+    });
+    const after = sampler.sample(prompt, { maxTokens: 2, seed: 1 });
+    await expect(adopted).rejects.toThrow('no memory');
+    const lost = { code: 'ENGINE_WORKER_DIED' };
+    await expect(after).rejects.toMatchObject(lost);
+    await expect(sampler.sample(prompt, { maxTokens: 2, seed: 1 })).rejects.toMatchObject(lost);
+  });
+
   it('that cannot be had are rejected, and the old ones stay', async () => {
     const sampler = open();
     const error = new EngineError('no such folder');

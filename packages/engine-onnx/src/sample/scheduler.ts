@@ -217,7 +217,6 @@ export class SampleScheduler {
   async #switchWeights(): Promise<void> {
     if (this.#choices.length > 0) return;
     for (let next = this.#queue[0]; next !== undefined && isSwitch(next); next = this.#queue[0]) {
-      this.#queue.shift();
       let isReleased = false;
       try {
         const weights = await next.take(() => {
@@ -229,19 +228,20 @@ export class SampleScheduler {
         next.resolve();
       } catch (error) {
         next.reject(error);
-        if (isReleased) return this.#endWith(error, next);
+        if (isReleased) return this.#endWith(error);
       }
+      // Not before: who borrows while the weights are written gets the new ones.
+      this.#queue.shift();
       for (const borrower of next.borrowers) borrower.resolve(this.#lend());
     }
   }
 
   /** There are no weights to go on with. */
-  #endWith(cause: unknown, { borrowers }: Switch): void {
+  #endWith(cause: unknown): void {
     const error = new EngineError(
       'The weights to sample from were lost while new ones were written. Open the engine again.',
-      { code: 'ENGINE_WEIGHTS_LOST', cause },
+      { code: 'ENGINE_WORKER_DIED', cause },
     );
-    for (const { reject } of borrowers) reject(error);
     this.#rejectAll(error);
   }
 

@@ -41,7 +41,9 @@ export async function runServe(context: StageContext): Promise<StageResult> {
     }),
   );
   const reference = algorithm.needs.referenceLogprobs;
-  await using engine = disposable(await openEngine(context, { reference, format, interactive: true }));
+  await using engine = disposable(
+    await openEngine(context, { reference, format, interactive: true }),
+  );
   const { sampler } = engine;
   await using encoder = disposable(createEncoderThread(format.tokenizer.files));
   const handlers = sessionHandlers(context, { sampler, format, encoder, start: turns.starts });
