@@ -110,7 +110,7 @@ function trainingParts(
   const trained = adapter ?? base;
   return {
     // With an adapter the weights below it do not change and are the reference; the merged weights
-    // exist twice, because a step writes new ones while the old exist.
+    // exist twice, where new ones are written while samplers hold the old.
     copies: adapter === undefined ? published + reference : 2 * base,
     gradients: trained,
     moments: 2 * trained,
