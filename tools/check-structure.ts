@@ -73,10 +73,7 @@ function checkPackage(
   );
   expect(manifest.license === 'Apache-2.0', 'the license is not Apache-2.0');
   expect(manifest.type === 'module', 'the type is not "module"');
-  expect(
-    manifest.sideEffects === false || Array.isArray(manifest.sideEffects),
-    '"sideEffects" is neither false nor a list of files',
-  );
+  expect(manifest.sideEffects === false, '"sideEffects" is not false');
   expect(Boolean(manifest.description), 'there is no description');
   expect(manifest.engines?.['node'] === '>=22.13', 'engines.node is not ">=22.13"');
   for (const file of ['README.md', 'tsconfig.json', 'turbo.json', 'src/index.ts'])

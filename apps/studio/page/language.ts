@@ -1,6 +1,6 @@
 /**
- * A language that can be used. Chromium says `en-US@posix` where the system's language is C, and the charts make a
- * number format of what it says when they are loaded: import this before them.
+ * A language that can be used. Chromium reports `en-US@posix` where the system's language is C, and the charts make a
+ * number format of it when they are loaded; so `index.html` loads this file first.
  */
 try {
   new Intl.NumberFormat(navigator.language);

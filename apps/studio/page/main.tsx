@@ -1,5 +1,4 @@
 /** The page: its frame, and which part is shown. */
-import './language.js';
 import type { RunEvent, RunSummary } from '@trinity-rft/studio-api/interface';
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';

@@ -27,6 +27,8 @@ import { readStored, storedColumns } from './stored-experience.js';
 export interface SqliteRowsOptions {
   /** For messages. */
   readonly path: string;
+  /** Keep the bytes that were stored last, for a reader that follows at once. @default false */
+  readonly keepNewest?: boolean;
   /** Called after the database is closed. */
   readonly release: () => void;
   readonly onNotice?: (text: string) => void;
@@ -35,7 +37,7 @@ export interface SqliteRowsOptions {
 /** @throws BufferError when the store is not as it was left */
 export function sqliteRows(
   database: DatabaseSync,
-  { path, release, onNotice }: SqliteRowsOptions,
+  { path, release, onNotice, keepNewest = false }: SqliteRowsOptions,
 ): RowDriver {
   const state = stateTable(database);
   const sql = prepareStatements(database);
@@ -65,7 +67,7 @@ export function sqliteRows(
         if (explorerState) state.set('explorer', JSON.stringify(explorerState));
         return rows;
       });
-      newest.replace(inserted, encoded);
+      if (keepNewest) newest.replace(inserted, encoded);
       return inserted;
     },
     read: (rows) =>

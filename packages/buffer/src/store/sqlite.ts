@@ -49,7 +49,7 @@ export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): Ex
       const database = openDatabase(path);
       const { followWriter, onNotice } = options;
       const follow = followWriter && followOf(path, followWriter);
-      const rows = sqliteRows(database, { path, release: unlock, onNotice });
+      const rows = sqliteRows(database, { path, release: unlock, onNotice, keepNewest: true });
       return leaseStore(rows, { ...options, follow });
     } catch (error) {
       unlock();

@@ -1,5 +1,5 @@
 /** How much memory the embedded engine needs for a model, from its shape and the memory of the machine. */
-import { totalmem } from 'node:os';
+import { machineMemory } from '@trinity-rft/core/internal';
 import type { Disk } from '../resolve/base/disk.js';
 import {
   linearModulesOf,
@@ -217,8 +217,6 @@ function activations(stage: StageConfig, sizes: Sizes): number {
   const most = (machineMemory() * machineShare) / mebibyte;
   return row + returned > most ? within : Math.max(within, Math.min(all + returned, most));
 }
-
-const machineMemory = (): number => Math.min(totalmem(), process.constrainedMemory() || Infinity);
 
 /**
  * Bytes that the gradients of one sequence of T tokens need: what every layer keeps (4 D + 4 H W +

@@ -1,5 +1,5 @@
 /** How much memory training may take, and estimates of what its graphs need while they run. */
-import { totalmem } from 'node:os';
+import { machineMemory } from '@trinity-rft/core/internal';
 import type { ModelConfig } from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
 import type { MemoryCost } from './micro-batch.js';
@@ -29,8 +29,7 @@ export interface TrainingMemory {
 /** What `budget` allows; without one, what the machine does. */
 export function trainingMemory(budget: number | undefined): TrainingMemory {
   if (budget !== undefined) return { budget };
-  const machine = Math.min(totalmem(), process.constrainedMemory() || Infinity);
-  return { budget: defaultMemoryBudget, wholeModel: machine * machineShare };
+  return { budget: defaultMemoryBudget, wholeModel: machineMemory() * machineShare };
 }
 
 /** Most that one graph for the whole model may need with micro-batches of the budget, gradients included. */
