@@ -11,6 +11,17 @@ export { pickRow, readArgs } from './args.js';
 export { argProblems, type ArgsOwner, readArgsBy } from './args-schema.js';
 export type { BatchUnit, JsonState, RowFeedback, TakeFilter, TaskRow } from './buffer.js';
 export { decodeExperience, encodeExperience } from './codec.js';
+export {
+  type CheckpointFile,
+  type CheckpointManifest,
+  checkpointName,
+  isCheckpointName,
+  readManifest,
+  readStored,
+  verifyFolder,
+  verifyStored,
+  writeManifest,
+} from './manifest.js';
 export { machineMemory } from './machine-memory.js';
 export { decodeFields } from './codec-fields.js';
 export { emptyEid, groupBy, stepKey, taskKey, uid } from './eid.js';

@@ -2,14 +2,16 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { createRandom } from '@trinity-rft/core/internal';
+import { createRandom, writeManifest } from '@trinity-rft/core/internal';
 import { numberOfHalf } from '@trinity-rft/gguf/internal';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { normals } from '../test/support/numeric.js';
 import { saveAdapters } from './lora/peft-folder.js';
 import { adapterScale, adapterSpecs, adapterTargets, planAdapters } from './lora/plan.js';
+import { checkModel } from './check-model.js';
 import { convertModel } from './convert.js';
+import { openCriticFolder } from './critic/critic-folder.js';
 import { encodeFloats } from './storage/dtype.js';
 import { loadModelFolder } from './storage/model-folder.js';
 import { createModelFolder } from './storage/new-model.js';
@@ -35,6 +37,49 @@ beforeEach(async () => {
   await writeFile(at('model/tokenizer.json'), '{}');
 });
 afterEach(() => rm(root, { recursive: true }));
+
+async function flip(file: string, place: number): Promise<void> {
+  const bytes = await readFile(file);
+  const at = Math.floor(bytes.length * place);
+  bytes[at]! ^= 1 << (at % 8);
+  await writeFile(file, bytes);
+}
+
+describe('a checkpoint with a changed bit', () => {
+  it.each(['config.json', 'tokenizer.json', 'model.safetensors'])(
+    'is no model to start from: %s',
+    async (name) => {
+      await writeManifest(at('model'), { step: 4, final: false });
+      for (const place of [0, 0.3, 0.7, 0.999]) {
+        await flip(at(`model/${name}`), place);
+        for (const open of [loadModelFolder, openCriticFolder])
+          await expect(open(at('model'))).rejects.toMatchObject({ name: 'CheckpointError' });
+        await expect(convertModel({ from: at('model'), to: at('out') })).rejects.toThrow(name);
+        if (name === 'config.json')
+          await expect(checkModel({ modelPath: at('model') })).rejects.toThrow('differs');
+        await flip(at(`model/${name}`), place);
+      }
+      await loadModelFolder(at('model'));
+    },
+  );
+
+  it('is no adapter to start from', async () => {
+    const { config } = await loadModelFolder(at('model'));
+    const plan = planAdapters(config, { rank: 2, alpha: 4 });
+    const { size = 0, offset = 0 } = adapterSpecs(adapterTargets(config, plan)).at(-1) ?? {};
+    const flat = new Float32Array(offset + size).fill(0.01);
+    await saveAdapters(at('saved/lora_adapter'), { config, plan, flat, baseModel: at('model') });
+    await writeManifest(at('saved'), { step: 4, final: false });
+    const adapter = at('saved/lora_adapter');
+    for (const name of ['adapter_config.json', 'adapter_model.safetensors']) {
+      await flip(join(adapter, name), 0.9);
+      const merge = convertModel({ from: at('model'), to: at('out'), adapter });
+      await expect(merge).rejects.toThrow(`lora_adapter/${name} differs from its digest`);
+      await flip(join(adapter, name), 0.9);
+    }
+    await convertModel({ from: at('model'), to: at('out'), adapter });
+  });
+});
 
 const largest = (values: Float32Array): number =>
   values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);

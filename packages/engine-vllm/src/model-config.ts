@@ -1,7 +1,6 @@
 /** What the sampler needs to know of a model: how many tokens it has. */
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError, readStored } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 
 const withSize = z.object({ vocab_size: z.number().int().positive() });
@@ -11,7 +10,7 @@ const config = z.union([withSize, z.object({ text_config: withSize })]);
 /** @throws CheckpointError when the folder does not say */
 export async function readVocabSize(modelPath: string): Promise<number> {
   const file = path.join(modelPath, 'config.json');
-  const text = await readFile(file, 'utf8').catch(() => '{}');
+  const text = String((await readStored(file)) ?? '{}');
   const { data } = config.safeParse(parsed(text));
   if (data) return 'text_config' in data ? data.text_config.vocab_size : data.vocab_size;
   throw new CheckpointError(

@@ -4,10 +4,9 @@ export {
   verifyCheckpoint,
   writeCheckpoint,
   type Checkpoint,
-  type CheckpointFile,
-  type CheckpointManifest,
   type WriteCheckpointOptions,
 } from './checkpoint/checkpoint.js';
+export type { CheckpointFile, CheckpointManifest } from '@trinity-rft/core/internal';
 export { loadTrainer, type TrainedModels } from './checkpoint/models.js';
 export { learningRateAt, type OptimizerSettings, type ScheduleSettings } from './schedule.js';
 export { packBatch, type PackedBatch, type PackedCall } from './step/pack.js';

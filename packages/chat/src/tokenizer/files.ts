@@ -1,7 +1,7 @@
 /** Reads the tokenizer files of a Hugging Face model folder or a GGUF file, and writes them. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError, readStored } from '@trinity-rft/core/internal';
 import { isGguf, openGgufModel } from '@trinity-rft/gguf';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -73,9 +73,9 @@ export async function writeTokenizerFiles(folder: string, files: TokenizerFiles)
 
 async function readText(path: string): Promise<string | undefined> {
   try {
-    return await readFile(path, 'utf8');
+    return (await readStored(path))?.toString();
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (cause instanceof CheckpointError) throw cause;
     throw new CheckpointError(`Cannot read ${path}.`, { code: 'TOKENIZER_UNREADABLE', cause });
   }
 }

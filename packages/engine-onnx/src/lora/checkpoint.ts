@@ -3,13 +3,13 @@
  * as PEFT reads them, and their moments. The model folder is complete, with the adapters merged in,
  * or has no weights: then the model below is needed to read it, which the adapters name.
  */
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core/internal';
 
 import { assertSameModel, loadWeightsOf } from '../storage/checkpoint.js';
-import { isFile, writeWhole } from '../storage/files.js';
+import { isFile, readIfThere, writeWhole } from '../storage/files.js';
 import { saveModelFiles, saveModelFolder, type ModelFiles } from '../storage/model-folder.js';
 import { loadOptimizer, saveOptimizer } from '../storage/optimizer.js';
 import { adapterFolder, hasWeights } from '../storage/weight-files.js';
@@ -105,8 +105,8 @@ export async function loadAdapterCheckpoint(
 /** @throws CheckpointError when the adapters of a checkpoint were trained on another model */
 export async function assertBase(directory: string, { baseDigest }: FrozenModel): Promise<void> {
   const file = join(directory, adapterFolder, baseFile);
-  const text = await readFile(file, 'utf8').catch(() => '{}');
-  const { sha256 } = JSON.parse(text) as { readonly sha256?: unknown };
+  const text = await readIfThere(file);
+  const { sha256 } = JSON.parse(String(text ?? '{}')) as { readonly sha256?: unknown };
   if (sha256 === baseDigest()) return;
   throw mismatch(
     `${directory} belongs to another model: the weights that its adapters were trained on differ ` +

@@ -1,5 +1,4 @@
 /** Opens models of which a folder holds only adapters: the model below, with these merged in. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core/internal';
@@ -7,7 +6,7 @@ import { CheckpointError } from '@trinity-rft/core/internal';
 import type { ModelConfig } from '../model/config.js';
 import { WeightBuffers } from '../model/weights.js';
 import { assertSameModel } from '../storage/checkpoint.js';
-import { isFile } from '../storage/files.js';
+import { isFile, readIfThere } from '../storage/files.js';
 import {
   checkWeights,
   loadWeights,
@@ -70,15 +69,15 @@ const holdsAdapterOnly = async (directory: string): Promise<boolean> =>
 /** Where the frozen model of a folder with only adapters is. */
 async function modelBelow(directory: string): Promise<string> {
   const file = adapterConfig(directory);
-  const { base_model_name_or_path: below } = JSON.parse(await readFile(file, 'utf8')) as Readonly<
-    Record<string, unknown>
-  >;
+  const { base_model_name_or_path: below } = JSON.parse(
+    String(await readIfThere(file)),
+  ) as Readonly<Record<string, unknown>>;
   const isModel =
     typeof below === 'string' && ((await hasWeights(below)) || (await holdsAdapterOnly(below)));
   if (isModel && below !== directory) return below;
   throw new CheckpointError(
     `${directory} holds only an adapter, and ${String(below)}, the model that it belongs to by ` +
-      `${file} (base_model_name_or_path), has no weights. Write there where the model is now.`,
+      `${file} (base_model_name_or_path), has no weights. Move it back there, or give its place now: \`trinity convert MODEL OUTPUT --adapter ${join(directory, adapterFolder)}\`.`,
     { code: 'BASE_MODEL_MISSING', details: { directory } },
   );
 }

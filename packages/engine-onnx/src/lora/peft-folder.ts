@@ -1,13 +1,13 @@
 /**
  * Adapters on disk in the layout of PEFT: `adapter_config.json` and `adapter_model.safetensors`.
  */
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 
-import { isFile, writeWhole } from '../storage/files.js';
+import { isFile, readIfThere, writeWhole } from '../storage/files.js';
 import { openSafetensors, writeSafetensors, type SafetensorsFile } from '../storage/safetensors.js';
 import type { ModelConfig } from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
@@ -176,13 +176,13 @@ const anyName = (config: ModelConfig): string =>
   adapterTargets(config, planAdapters(config, { rank: 1, alpha: 1 }))[0]?.a.name ?? '';
 
 async function readConfig(path: string): Promise<z.infer<typeof configSchema>> {
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+  const text = await readIfThere(path);
+  if (text === undefined)
     throw new CheckpointError(
       `${path} cannot be read; expected a folder with an adapter as PEFT writes it.`,
-      { code: 'ADAPTER_MISSING', cause },
+      { code: 'ADAPTER_MISSING' },
     );
-  });
-  const config = parseConfig(path, text);
+  const config = parseConfig(path, String(text));
   for (const [key, values] of Object.entries(understood)) {
     const value = config[key];
     if (!(values as readonly unknown[]).includes(value))

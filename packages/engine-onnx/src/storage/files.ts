@@ -1,20 +1,24 @@
 /** Small file operations of model folders. */
-import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { rename, stat, writeFile } from 'node:fs/promises';
 
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError, readStored, verifyStored } from '@trinity-rft/core/internal';
 
+/** @throws CheckpointError if the manifest of a checkpoint names the file, and it is missing */
 export async function isFile(path: string): Promise<boolean> {
-  return stat(path).then(
+  const isThere = await stat(path).then(
     (found) => found.isFile(),
     () => false,
   );
+  if (!isThere) await verifyStored(path);
+  return isThere;
 }
 
-export async function readIfThere(path: string): Promise<Uint8Array | undefined> {
+/** @throws CheckpointError also if the file differs from its digest in a checkpoint */
+export async function readIfThere(path: string): Promise<Buffer | undefined> {
   try {
-    return await readFile(path);
+    return await readStored(path);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (cause instanceof CheckpointError) throw cause;
     throw new CheckpointError(`${path} cannot be read.`, { code: 'MODEL_FILE_UNREADABLE', cause });
   }
 }

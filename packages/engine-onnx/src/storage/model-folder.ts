@@ -1,5 +1,5 @@
 /** Hugging Face model folders, and GGUF files: config, weights, and the tokenizer files. */
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core/internal';
@@ -58,12 +58,12 @@ export async function loadModelFolder(directory: string): Promise<ModelFolder> {
 export async function readModelFiles(directory: string): Promise<ModelFiles> {
   if (isGguf(directory)) return ggufFiles(directory);
   const path = join(directory, 'config.json');
-  const configText = await readFile(path, 'utf8').catch((cause: unknown) => {
+  const configText = (await readIfThere(path))?.toString();
+  if (configText === undefined)
     throw new CheckpointError(
       `${path} cannot be read; expected a Hugging Face model folder or a GGUF file.`,
-      { code: 'MODEL_CONFIG_MISSING', cause },
+      { code: 'MODEL_CONFIG_MISSING' },
     );
-  });
   const companions = new Map<string, Uint8Array>();
   for (const name of companionFiles) {
     const bytes = await readIfThere(join(directory, name));

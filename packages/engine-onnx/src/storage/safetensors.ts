@@ -5,7 +5,7 @@
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError, verifyStored } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 
 import { decodeFloats, encodeFloats, isStoredType, storedTypes, type StoredType } from './dtype.js';
@@ -66,11 +66,16 @@ export async function openSafetensors(path: string): Promise<SafetensorsFile> {
   });
   try {
     const { tensors, metadata } = await readHeader(handle, path);
+    // Once, and only where tensors are read: `trinity check` reads headers alone.
+    let verified: Promise<void> | undefined;
     return {
       file,
       tensors,
       metadata,
-      read: (name, into) => readTensor(handle, path, tensors.get(name), name, into),
+      read: async (name, into) => {
+        await (verified ??= verifyStored(path));
+        await readTensor(handle, path, tensors.get(name), name, into);
+      },
       close: () => handle.close(),
     };
   } catch (error) {

@@ -2,14 +2,13 @@
  * Finds the weights of a model: in its folder one safetensors file, or the shards that an index names;
  * or a GGUF file.
  */
-import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core/internal';
 import { isGguf, openGgufModel } from '@trinity-rft/gguf';
 import { z } from 'zod';
 
-import { isFile } from './files.js';
+import { isFile, readIfThere } from './files.js';
 import { openSafetensors, type SafetensorsFile } from './safetensors.js';
 
 /** A file that holds tensors. */
@@ -76,8 +75,9 @@ async function openShards(directory: string, index: string): Promise<WeightFiles
 }
 
 async function readIndex(index: string): Promise<Record<string, string>> {
+  const text = String(await readIfThere(index));
   try {
-    return indexSchema.parse(JSON.parse(await readFile(index, 'utf8'))).weight_map;
+    return indexSchema.parse(JSON.parse(text)).weight_map;
   } catch (cause) {
     throw new CheckpointError(
       `${index} is not an index of safetensors shards: expected JSON with a "weight_map".`,

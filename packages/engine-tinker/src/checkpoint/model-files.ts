@@ -1,7 +1,7 @@
 /** The files of a model folder that say what the model is: all but weights. */
-import { copyFile, mkdir, readdir, readFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError, readStored, verifyStored } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 
 const isDescription = (name: string): boolean =>
@@ -12,8 +12,10 @@ export async function copyModelFiles(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
   const entries = await readdir(from, { withFileTypes: true });
   for (const entry of entries)
-    if (entry.isFile() && isDescription(entry.name))
+    if (entry.isFile() && isDescription(entry.name)) {
+      await verifyStored(path.join(from, entry.name));
       await copyFile(path.join(from, entry.name), path.join(to, entry.name));
+    }
 }
 
 const size = z.number().int().min(1);
@@ -29,8 +31,9 @@ export interface ModelSizes {
 /** @throws CheckpointError when the folder has no usable config.json */
 export async function readModelSizes(directory: string): Promise<ModelSizes> {
   const file = path.join(directory, 'config.json');
+  const text = String(await readStored(file));
   try {
-    const config = schema.parse(JSON.parse(await readFile(file, 'utf8')));
+    const config = schema.parse(JSON.parse(text));
     return {
       vocabSize: config.vocab_size,
       maxPositions: config.max_position_embeddings ?? Infinity,

@@ -1,7 +1,7 @@
 /** `tinker.json` of a checkpoint folder: where the weights lie on the server. */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError, readStored } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 
 const file = 'tinker.json';
@@ -31,9 +31,9 @@ export async function writeRecord(directory: string, record: CheckpointRecord): 
 /** Undefined: the folder is not such a checkpoint. */
 export async function findRecord(directory: string): Promise<CheckpointRecord | undefined> {
   const target = path.join(directory, file);
-  const text = await readFile(target, 'utf8').catch(() => undefined);
+  const text = await readStored(target);
   if (text === undefined) return undefined;
-  const parsed = schema.safeParse(tryParse(text));
+  const parsed = schema.safeParse(tryParse(String(text)));
   if (parsed.success) return parsed.data;
   throw new CheckpointError(
     `${target} is damaged: ${parsed.error.issues[0]?.message ?? 'it cannot be read'}. Delete the checkpoint to continue from the one before it.`,

@@ -2,6 +2,7 @@
 import { stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { readManifest, verifyFolder } from '@trinity-rft/core/internal';
 import { create } from 'tar';
 import { Refusal } from '../refusals/refusal.js';
 import type { Checkpoint } from './checkpoints.js';
@@ -21,8 +22,10 @@ export async function completeAdapter(directory: string): Promise<void> {
 const isThere = async (place: string): Promise<boolean> =>
   (await stat(place).catch(() => undefined)) !== undefined;
 
-/** @throws Refusal 404 where all weights were trained */
+/** @throws Refusal 404 where all weights were trained; CheckpointError where a file has been changed */
 export async function assertAdapter({ directory, uri }: Checkpoint): Promise<void> {
+  const manifest = await readManifest(directory);
+  if (manifest) await verifyFolder(directory, manifest);
   if (await isThere(path.join(directory, adapterFolder, completeFile))) return;
   throw new Refusal(
     404,

@@ -1,6 +1,7 @@
 /** Saved weights: `tinker://RUN/weights/NAME` and `tinker://RUN/sampler_weights/NAME` as folders. */
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { readStored, writeManifest } from '@trinity-rft/core/internal';
 import { formatTinkerPath, parseTinkerPath, type WeightsKind } from '@trinity-rft/tinker-protocol';
 import { z } from 'zod';
 import { Refusal } from '../refusals/refusal.js';
@@ -67,9 +68,9 @@ export function checkpointsIn(root: string): Checkpoints {
   const placeOf = ({ runId, kind, name }: Place): string =>
     path.join(root, folderOf(runId), kind, name);
   const read = async (directory: string): Promise<Checkpoint | undefined> => {
-    const text = await readFile(path.join(directory, infoFile), 'utf8').catch(() => undefined);
+    const text = await readStored(path.join(directory, infoFile));
     if (text === undefined) return undefined;
-    const info = infoSchema.parse(JSON.parse(text));
+    const info = infoSchema.parse(JSON.parse(String(text)));
     return { ...info, directory, uri: uriOf(info) };
   };
   const find = async (uri: string): Promise<Checkpoint> => {
@@ -94,6 +95,7 @@ export function checkpointsIn(root: string): Checkpoints {
       await mkdir(partial, { recursive: true });
       await write(partial);
       await writeFile(path.join(partial, infoFile), `${JSON.stringify(info, undefined, 2)}\n`);
+      await writeManifest(partial, { step: 0, final: false });
       await rm(directory, { recursive: true, force: true });
       await rename(partial, directory);
       return { ...info, directory, uri: uriOf(info) };

@@ -89,7 +89,12 @@ export async function explainFolderErrors<T>(
         code: 'ADAPTER_UNUSABLE',
         cause,
       });
-    if (!unusable || !given) throw cause;
+    // An adapter or a model below it lies elsewhere, which the error names.
+    const isElsewhere =
+      cause instanceof CheckpointError &&
+      cause.code === 'CHECKPOINT_DAMAGED' &&
+      !cause.message.includes(given?.folder ?? '');
+    if (!unusable || !given || isElsewhere) throw cause;
     const folder = cause.message.includes(given.folder) ? '' : ` ${given.folder}`;
     throw new ConfigError(`${given.key}${folder}: ${cause.message}`, {
       code: 'MODEL_UNUSABLE',

@@ -1,0 +1,184 @@
+/**
+ * `manifest.json` of a checkpoint: a digest of each file, against which the files are compared when
+ * they are read, wherever the folder lies by then.
+ */
+import { createHash, hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { CheckpointError, describeError } from './errors.js';
+
+const manifestFile = 'manifest.json';
+const folderPattern = /^global_step_(\d+)$/;
+/** Folders between a manifest and a file that it names, at most: `critic/optimizer/`. */
+const deepest = 2;
+
+export interface CheckpointFile {
+  /** Relative to the checkpoint, with forward slashes. */
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly sha256: string;
+}
+
+export interface CheckpointManifest {
+  readonly version: 1;
+  readonly step: number;
+  /** The last checkpoint of a finished stage. */
+  readonly final: boolean;
+  readonly files: readonly CheckpointFile[];
+  /** Of the fields above. Undefined: written by a version that did not digest its manifests. */
+  readonly sha256?: string;
+}
+
+export const checkpointName = (step: number): string => `global_step_${step}`;
+
+/** True for folders named as {@link checkpointName} does. */
+export const isCheckpointName = (name: string): boolean => folderPattern.test(name);
+
+/** Digests every file of a filled folder. */
+export async function writeManifest(
+  directory: string,
+  { step, final }: Pick<CheckpointManifest, 'step' | 'final'>,
+): Promise<CheckpointManifest> {
+  const fields = { version: 1 as const, step, final, files: await digestFolder(directory) };
+  const manifest: CheckpointManifest = { ...fields, sha256: digestManifest(fields) };
+  await writeFile(path.join(directory, manifestFile), `${JSON.stringify(manifest, null, 2)}\n`);
+  return manifest;
+}
+
+/**
+ * Undefined for a folder that has none, or, unless it is named as a checkpoint, one of another program.
+ * @throws CheckpointError for a manifest that is not as it was written, or not in its folder
+ */
+export async function readManifest(directory: string): Promise<CheckpointManifest | undefined> {
+  const file = path.join(directory, manifestFile);
+  const name = path.basename(path.resolve(directory));
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (isMissing(error) || !isCheckpointName(name)) return undefined;
+    throw damaged(file, `cannot be read: ${describeError(error)}`, error);
+  });
+  if (text === undefined) return undefined;
+  const manifest = parseManifest(file, text, isCheckpointName(name));
+  if (manifest === undefined) return undefined;
+  const { version, step, final, files, sha256 } = manifest;
+  if (isCheckpointName(name) && name !== checkpointName(step))
+    throw damaged(file, `is that of step ${step}, but its folder is ${name}`);
+  if (files.length === 0) throw damaged(file, 'names no files');
+  if (sha256 !== undefined && sha256 !== digestManifest({ version, step, final, files }))
+    throw damaged(file, 'has been changed since it was written: it differs from its digest');
+  return manifest;
+}
+
+/** @throws CheckpointError naming the first file that is missing or differs from its digest */
+export async function verifyFolder(
+  directory: string,
+  { files }: Pick<CheckpointManifest, 'files'>,
+): Promise<void> {
+  for (const entry of files) await compare(directory, entry, digestFile);
+}
+
+/**
+ * Reads a small file of a model folder; undefined if it does not exist.
+ * @throws CheckpointError if the folder is a checkpoint whose manifest names the file, and it is missing
+ * or differs from its digest
+ */
+export async function readStored(file: string): Promise<Buffer | undefined> {
+  const bytes = await readFile(file).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+  await verifyStored(file, async () => bytes && hash('sha256', bytes, 'hex'));
+  return bytes;
+}
+
+/**
+ * Compares a file of a model folder with the manifest that names it, if there is one. About 0.7 s for
+ * a gigabyte.
+ * @throws CheckpointError if the file is missing or differs from its digest
+ */
+export async function verifyStored(file: string, digest: Digest = digestFile): Promise<void> {
+  const full = path.resolve(file);
+  let directory = path.dirname(full);
+  for (let above = 0; above <= deepest; above++, directory = path.dirname(directory)) {
+    const manifest = await readManifest(directory);
+    if (!manifest) continue;
+    const name = slashed(path.relative(directory, full));
+    const entry = manifest.files.find((each) => each.path === name);
+    return entry && compare(directory, entry, digest);
+  }
+}
+
+/** Undefined: there is no such file. */
+type Digest = (file: string) => Promise<string | undefined>;
+
+async function compare(directory: string, entry: CheckpointFile, digest: Digest): Promise<void> {
+  const sha256 = await digest(path.join(directory, entry.path));
+  if (sha256 === entry.sha256) return;
+  const what = sha256 === undefined ? 'is missing' : 'differs from its digest in the manifest';
+  throw damaged(`Checkpoint ${directory}: ${entry.path}`, what);
+}
+
+/** @param isOurs a manifest in another form is damaged, not of another program */
+function parseManifest(
+  file: string,
+  text: string,
+  isOurs: boolean,
+): CheckpointManifest | undefined {
+  let manifest: Partial<CheckpointManifest> | null;
+  try {
+    manifest = JSON.parse(text) as Partial<CheckpointManifest> | null;
+  } catch (cause) {
+    if (!isOurs) return undefined;
+    throw damaged(file, 'is not JSON', cause);
+  }
+  const { version, step, files } = manifest ?? {};
+  if (version === 1 && Number.isInteger(step) && Array.isArray(files))
+    return manifest as CheckpointManifest;
+  if (!isOurs) return undefined;
+  throw new CheckpointError(
+    `${file} is not a manifest of version 1. Use the program that wrote it, or delete the folder.`,
+    { code: 'CHECKPOINT_VERSION' },
+  );
+}
+
+function damaged(file: string, what: string, cause?: unknown): CheckpointError {
+  return new CheckpointError(
+    `${file} ${what}. Delete the folder to resume from the checkpoint before it, or copy the checkpoint again; if the change was intended, delete its ${manifestFile}.`,
+    { code: 'CHECKPOINT_DAMAGED', cause },
+  );
+}
+
+const digestManifest = ({ version, step, final, files }: CheckpointManifest): string =>
+  hash('sha256', JSON.stringify([version, step, final, files]), 'hex');
+
+async function digestFolder(root: string): Promise<readonly CheckpointFile[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
+  return Promise.all(
+    files.toSorted().map(async (file) => ({
+      path: slashed(path.relative(root, file)),
+      sizeBytes: (await stat(file)).size,
+      sha256: (await digestFile(file)) ?? '',
+    })),
+  );
+}
+
+const slashed = (name: string): string => name.replaceAll(path.sep, '/');
+
+async function digestFile(file: string): Promise<string | undefined> {
+  const digest = createHash('sha256');
+  try {
+    for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 }))
+      digest.update(chunk as Buffer);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+  return digest.digest('hex');
+}
+
+/** ENOTDIR: a parent is a file, such as a GGUF file given as the model. */
+const isMissing = (error: unknown): boolean =>
+  ['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code));
