@@ -4,7 +4,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere, type RunHere } from './support/run-here.js';
 import { metricLines } from './support/run-record.js';
-import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
+import { createWorkspace, evalTasksets, type Tree, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
 beforeAll(async () => {
@@ -60,6 +60,18 @@ describe('a resumed run', () => {
       .map(({ metrics }) => metrics['actor/lr']);
     expect(rates).toEqual([0.01, 0.01, 0.05]);
     expect(saidOf(await start('longer', faster))).toEqual([]);
+  });
+
+  it('keeps the evaluation with which it ended when it becomes longer', async () => {
+    const evaluated = (): readonly unknown[] =>
+      metricLines(path.join(workspace.root, 'runs/tests/evaluated')).flatMap(({ step, metrics }) =>
+        metrics['eval/model_version'] === undefined ? [] : [step],
+      );
+    const every: Tree = { explorer: { eval_interval: 3 } };
+    expect((await start('evaluated', evalTasksets, every, steps(2))).error).toBeUndefined();
+    expect(evaluated()).toEqual([3]);
+    expect((await start('evaluated', evalTasksets, every, steps(4))).error).toBeUndefined();
+    expect(evaluated()).toEqual([3, 3, 5]);
   });
 
   it('says that a change comes too late for a stage that is complete', async () => {

@@ -41,6 +41,7 @@ export {
   type FollowOptions,
   type SqliteExperienceStoreOptions,
 } from './store/sqlite.js';
+export type { StoreOwner } from './store/owner.js';
 export {
   fileExperienceSource,
   type FileExperienceSourceOptions,

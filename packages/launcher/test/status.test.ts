@@ -132,7 +132,8 @@ describe.skipIf(findPostgres() === undefined)('a run whose processes meet in Pos
       const runStore = server.url();
       const [project, group, name] = ['project', '', 'run'];
       const stage = { runStore, jobDirectory: folder, project, group, name };
-      const store = await openStageStore({ stage, runtime });
+      const trainer = { role: 'trainer', agreement: {} } as const;
+      const store = await openStageStore({ stage, runtime }, trainer);
       await store.join({ role: 'trainer', name: 't', host: hostname(), pid: process.pid });
       await store.close();
       const kept = readFileSync(path.join(folder, 'store.json'), 'utf8');
@@ -148,10 +149,10 @@ describe.skipIf(findPostgres() === undefined)('a run whose processes meet in Pos
       expect((await reader.look()).members).toMatchObject([{ name: 't', pid: process.pid }]);
       await reader.close();
       await (
-        await openStageStore({
-          stage: { ...stage, runStore: path.join(folder, 'run.db') },
-          runtime,
-        })
+        await openStageStore(
+          { stage: { ...stage, runStore: path.join(folder, 'run.db') }, runtime },
+          trainer,
+        )
       ).close();
       expect(existsSync(path.join(folder, 'store.json'))).toBe(false);
     } finally {

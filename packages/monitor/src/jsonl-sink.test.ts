@@ -15,6 +15,7 @@ import { describe, expect, it } from 'vitest';
 import { useFolder } from '../test/folder.js';
 import { jsonlLine, jsonlSink } from './jsonl-sink.js';
 import { MonitorError } from './monitor-error.js';
+import type { ResumePoint } from './resume-point.js';
 
 const inFolder = useFolder();
 const read = (file: string): string => readFileSync(file, 'utf8');
@@ -137,6 +138,36 @@ describe('resuming a metrics file', () => {
     ];
     expect(read(file)).toBe([...kept, record('trainer', 2)].map(jsonlLine).join(''));
     expect(readdirSync(inFolder())).toEqual(['metrics.jsonl']);
+  });
+
+  it('keeps the evaluation with which a run ended that has become longer, and no repeated one', async () => {
+    const file = inFolder('metrics.jsonl');
+    const explored = (step: number): MetricRecord => ({
+      role: 'explorer',
+      step,
+      metrics: { 'time/wait_explore_step': 1 },
+    });
+    const evaluated = (step: number, version: number): MetricRecord => ({
+      role: 'explorer',
+      step,
+      metrics: { 'eval/model_version': version },
+    });
+    const ended = [evaluated(0, 0), explored(1), explored(2), evaluated(3, 2)];
+    const killed = [explored(3), evaluated(3, 3)];
+    const write = async (records: readonly MetricRecord[], resume: ResumePoint): Promise<void> => {
+      const sink = jsonlSink({ path: file, resume });
+      records.forEach((each) => sink.write(each));
+      await sink.close();
+    };
+    await write(ended, {});
+    await write(killed, { explorer: 2, hadEnded: true });
+    expect(read(file)).toBe([...ended, ...killed].map(jsonlLine).join(''));
+    await write([], { explorer: 2, hadEnded: true });
+    expect(read(file)).toBe(ended.map(jsonlLine).join(''));
+    await write([], { explorer: 2 });
+    expect(read(file)).toBe(ended.slice(0, 3).map(jsonlLine).join(''));
+    await write([], { explorer: -1, hadEnded: true });
+    expect(read(file)).toBe('');
   });
 
   it('keeps a last line that lacks only its newline', async () => {

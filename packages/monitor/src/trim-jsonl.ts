@@ -8,6 +8,7 @@ import {
   renameSync,
   writeFileSync,
 } from 'node:fs';
+import type { MetricRole } from '@trinity-rft/core/internal';
 import { earlierFile } from './file-writer.js';
 import type { ResumePoint } from './resume-point.js';
 
@@ -17,7 +18,12 @@ import type { ResumePoint } from './resume-point.js';
  * loses nothing. A missing file stays missing, a clean one is not rewritten.
  */
 export function trimJsonl(file: string, resume: ResumePoint): void {
-  keepLines(file, (record) => stays(record, resume));
+  let isRepeated = false;
+  keepLines(file, (record) => {
+    if (stays(record, resume)) return true;
+    isRepeated ||= isExploreStep(record);
+    return endedIt(record, resume) && !isRepeated;
+  });
 }
 
 /** Drops records of later steps, and torn lines, from a preview and from the text before it. */
@@ -47,8 +53,16 @@ function stays(record: unknown, resume: ResumePoint): boolean {
   const { role, step } = record as { readonly role?: unknown; readonly step?: unknown };
   if (typeof role !== 'string' || typeof step !== 'number' || !Object.hasOwn(resume, role))
     return true;
-  return step <= (resume[role as keyof ResumePoint] ?? Infinity);
+  return step <= (resume[role as MetricRole] ?? Infinity);
 }
+
+/** An explorer's record after its last step, before a step that is repeated. */
+const endedIt = (record: unknown, { explorer = -1, hadEnded = false }: ResumePoint): boolean =>
+  hadEnded && explorer >= 0 && (record as { readonly role: unknown }).role === 'explorer';
+
+/** Evaluations and late rewards have no such time. */
+const isExploreStep = (record: unknown): boolean =>
+  Object.hasOwn((record as { readonly timing?: object }).timing ?? {}, 'time/wait_explore_step');
 
 function parse(line: string): unknown {
   try {

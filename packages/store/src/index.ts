@@ -5,3 +5,4 @@ export {
   type RunReader,
 } from './open-run-store.js';
 export type { RunStoreOptions } from './run/run-store.js';
+export type { RunClaim } from './run/identity.js';

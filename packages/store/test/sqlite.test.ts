@@ -166,6 +166,6 @@ describe('a run store in SQLite', () => {
     database.exec('UPDATE schema_version SET version = 7');
     database.close();
     for (const opening of [open, look])
-      await expect(opening(path)).rejects.toThrow(/run\.db has .*version 7.*up to 1/);
+      await expect(opening(path)).rejects.toThrow(/run\.db has .*version 7.*up to 2/);
   });
 });

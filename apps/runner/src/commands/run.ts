@@ -20,6 +20,7 @@ interface RunArguments extends FileOptions, PluginOptions {
   readonly mode?: string;
   readonly explorerName?: string;
   readonly explorers?: string;
+  readonly newRun?: boolean;
 }
 
 export const addRun: AddCommand = (program, { exitWith }) =>
@@ -28,6 +29,7 @@ export const addRun: AddCommand = (program, { exitWith }) =>
     .option('--explorers <number>', 'one trainer and so many explorers, each a process of its own')
     .option('--mode <mode>', 'instead of the mode in the file, such as explore or train')
     .option('--explorer-name <name>', 'instead of explorer.name in the file')
+    .option('--new-run', 'start over where a shared store holds an earlier run of this name')
     .action(exitWith(runCommand));
 
 async function runCommand(file: string | undefined, given: RunArguments): Promise<number> {
@@ -46,6 +48,7 @@ async function runCommand(file: string | undefined, given: RunArguments): Promis
       terminal,
       signal,
       serve: serveAccess(terminal),
+      newRun: given.newRun,
     }),
   );
   terminal.write(closingText(summary));

@@ -8,6 +8,7 @@ import { startChild, type Child, type ChildEnd } from './child.js';
 export interface SuperviseOptions extends PluginOptions {
   readonly configPath: string;
   readonly explorers: number;
+  readonly newRun?: boolean;
 }
 
 /** After the trainer has ended, explorers have this long to see it. */
@@ -45,12 +46,13 @@ export async function superviseRun(options: SuperviseOptions, terminal: Terminal
 }
 
 const argsOf = (
-  { configPath, plugin, pluginDir }: SuperviseOptions,
+  { configPath, plugin, pluginDir, newRun }: SuperviseOptions,
   own: readonly string[],
 ): readonly string[] => [
   'run',
   configPath,
   ...own,
+  ...(newRun ? ['--new-run'] : []),
   ...plugin.flatMap((each) => ['--plugin', each]),
   ...pluginDir.flatMap((each) => ['--plugin-dir', each]),
 ];

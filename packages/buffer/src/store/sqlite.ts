@@ -5,8 +5,11 @@ import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Clock, type ExperienceStore } from '@trinity-rft/core';
 import { BufferError } from '@trinity-rft/core/internal';
 import { leaseStore, type Follow, type LeaseStoreOptions } from './lease-store.js';
+import { readLedger } from './ledger.js';
+import { claimStore, type StoreOwner } from './owner.js';
 import { prepareSchema } from './schema.js';
 import { sqliteRows } from './sqlite-rows.js';
+import { stateTable } from './state-table.js';
 
 export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'follow'> {
   /**
@@ -20,6 +23,8 @@ export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'f
    * @default no other process adds rows
    */
   readonly followWriter?: FollowOptions;
+  /** @default none: the store may be any run's */
+  readonly owner?: StoreOwner;
   /** Told that a store of an earlier version holds experiences that cannot be checked. */
   readonly onNotice?: (text: string) => void;
 }
@@ -47,9 +52,10 @@ export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): Ex
     const unlock = lock(path);
     try {
       const database = openDatabase(path);
-      const { followWriter, onNotice } = options;
+      const { followWriter, onNotice, owner } = options;
       const follow = followWriter && followOf(path, followWriter);
       const rows = sqliteRows(database, { path, release: unlock, onNotice, keepNewest: true });
+      if (owner) claim(database, path, owner);
       return leaseStore(rows, { ...options, follow });
     } catch (error) {
       unlock();
@@ -66,12 +72,17 @@ export type ExperienceWriter = Pick<ExperienceStore, 'put' | 'explorerState' | '
  * receives what is added when it follows. One writer per store.
  * @throws BufferError as {@link sqliteExperienceStore}
  */
-export function sqliteExperienceWriter({ path }: { readonly path: string }): ExperienceWriter {
+export function sqliteExperienceWriter({
+  path,
+  owner,
+}: Pick<SqliteExperienceStoreOptions, 'path' | 'owner'>): ExperienceWriter {
   return naming(path, () => {
     mkdirSync(dirname(path), { recursive: true });
     const unlock = lock(path, writerLock);
     try {
-      const rows = sqliteRows(openDatabase(path), { path, release: unlock });
+      const database = openDatabase(path);
+      const rows = sqliteRows(database, { path, release: unlock });
+      if (owner) claim(database, path, owner);
       return {
         put: async (batch, state) => void rows.insert(batch, state),
         explorerState: async () => rows.explorerState(),
@@ -82,6 +93,11 @@ export function sqliteExperienceWriter({ path }: { readonly path: string }): Exp
       throw error;
     }
   });
+}
+
+function claim(database: DatabaseSync, path: string, owner: StoreOwner): void {
+  const state = stateTable(database);
+  claimStore(owner, { path, state, isEmpty: readLedger(state).lastId === 0 });
 }
 
 const writerLock = 'writer.lock';

@@ -131,11 +131,12 @@ function servicesOf(
 /** Steps that will be repeated are shown again. */
 function trimPreviews(
   directory: string,
-  { explorer, trainer }: ResumePoint,
+  { explorer, trainer, hadEnded }: ResumePoint,
   logger: Pick<Logger, 'warn'>,
 ): void {
   try {
-    if (explorer !== undefined) trimPreview(path.join(directory, 'rollouts.jsonl'), explorer);
+    if (explorer !== undefined)
+      trimPreview(path.join(directory, 'rollouts.jsonl'), explorer + (hadEnded ? 1 : 0));
     if (trainer !== undefined) trimPreview(path.join(directory, 'samples.jsonl'), trainer);
   } catch (error) {
     logger.warn('A preview could not be brought to the step at which the run resumes.', { error });

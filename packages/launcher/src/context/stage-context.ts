@@ -33,6 +33,8 @@ export interface StageContext extends Extensions {
   readonly endedBefore: boolean;
   /** An earlier process has begun with the steps of the stage. @default false */
   readonly hasBegun?: boolean;
+  /** Sets an earlier run of this name aside in the store that processes share. @default false */
+  readonly newRun?: boolean;
   readonly runtime: Runtime;
   /** Opens the metric files, once it is known at which step the stage continues. */
   readonly openSink: (resume: ResumePoint) => MetricSink;

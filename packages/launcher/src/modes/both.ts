@@ -23,7 +23,7 @@ export const runBoth = async (context: StageContext): Promise<StageResult> =>
 export async function runLoop(context: StageContext, elsewhere?: Elsewhere): Promise<StageResult> {
   const format = await openChatFormat(context);
   await using tasks = await openTasks(context);
-  const own = openExperienceStore(context);
+  const own = await openExperienceStore(context);
   await using store = disposable(elsewhere ? elsewhere.share(own) : own);
   const data = { format, tasks, store };
   return await loopOver(context, data, () => openParts(context, data, elsewhere?.openExploreSide));

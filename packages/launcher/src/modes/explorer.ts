@@ -30,7 +30,8 @@ import { takeSeat, type Seat } from './apart/seat.js';
 
 export async function runExplorer(context: StageContext): Promise<StageResult> {
   const { stage, runtime, signal } = context;
-  await using store = disposable(await openStageStore(context));
+  const agreement = await agreementOf(stage);
+  await using store = disposable(await openStageStore(context, { role: 'explorer', agreement }));
   const counts = { version: -1, done: 0, late: 0 };
   const { clock, logger } = runtime;
   const state = () => ({
@@ -38,7 +39,6 @@ export async function runExplorer(context: StageContext): Promise<StageResult> {
     facts: { tasksDone: counts.done, resultsLate: counts.late },
   });
   const { name } = stage.explorer;
-  const agreement = await agreementOf(stage);
   const own = { role: 'explorer', name, agreement } as const;
   const seat = await takeSeat({ ...own, store, clock, logger, state, signal });
   try {

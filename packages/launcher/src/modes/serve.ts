@@ -60,7 +60,7 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
   const { stage } = context;
   const { engine, algorithm } = parts;
   await using critic = await openCritic(context, algorithm);
-  await using store = disposable(openExperienceStore(context));
+  await using store = disposable(await openExperienceStore(context));
   await using sampling = disposable(await openSampling(context, parts.format, store));
   await using transport = disposable(createTransport(stage, engine));
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
@@ -89,7 +89,7 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
 }
 
 async function serveBesideTrainer(context: StageContext, parts: Parts): Promise<StageResult> {
-  await using store = disposable(openExperienceWriter(context.stage));
+  await using store = disposable(await openExperienceWriter(context));
   const start = await adoptNewest(context, parts.engine);
   const sink = context.openSink({ explorer: await lastExploreStep(store), trainer: 0 });
   return await serveUntilInterrupted(context, {

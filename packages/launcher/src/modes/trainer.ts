@@ -10,8 +10,8 @@ import { runLoop } from './both.js';
 
 export async function runTrainer(context: StageContext): Promise<StageResult> {
   const { stage } = context;
-  await using store = disposable(await openStageStore(context));
   const agreement = await agreementOf(stage);
+  await using store = disposable(await openStageStore(context, { role: 'trainer', agreement }));
   return await trainBeside(context, { store, agreement }, async (elsewhere, seat) => {
     const hasBegun = context.hasBegun === true || (await areShared(store));
     const made = await seat.waitFor({ what: 'the task pipeline', on: undefined }, () =>

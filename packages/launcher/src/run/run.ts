@@ -1,7 +1,7 @@
 /** A whole run: configuration, plugins, lock, and the stages in order. */
 import path from 'node:path';
 import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
-import { type Clock } from '@trinity-rft/core';
+import { ConfigError, type Clock } from '@trinity-rft/core';
 import { knowSecret, knowSecretsOf, systemClock } from '@trinity-rft/core/internal';
 import type { Terminal } from '@trinity-rft/monitor';
 import { startTelemetry } from '@trinity-rft/telemetry';
@@ -50,6 +50,11 @@ export interface RunOptions
   readonly clock?: Clock;
   /** For stages of mode `serve`. */
   readonly serve?: ServeOptions;
+  /**
+   * Starts over where a store that processes share holds an earlier run of this name, which is set
+   * aside. @default false: such a run is refused
+   */
+  readonly newRun?: boolean;
 }
 
 export interface RunSummary {
@@ -69,7 +74,7 @@ export interface RunSummary {
  * @throws ConfigError and TaskError for what the user can fix, other errors for the rest
  */
 export async function run(options: RunOptions): Promise<RunSummary> {
-  const { terminal, clock = systemClock, env = process.env, serve } = options;
+  const { terminal, clock = systemClock, env = process.env, serve, newRun } = options;
   knowSecretsOf(env);
   if (serve?.apiKey !== undefined) knowSecret(serve.apiKey);
   const { loaded: read, ...extensions } = await readAll(options);
@@ -77,13 +82,15 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   assertNamesKnown(read.config, extensions);
   const { signal = new AbortController().signal } = options;
   const loaded = await fetchModels(read, { terminal, clock, env, signal });
+  if (newRun) assertStartsOver(loaded.config);
   for (const warning of alone(loaded.config)) terminal.write(`${warning}\n`);
   for (const warning of await checkRemaining(loaded, extensions, signal))
     terminal.write(`${warning}\n`);
 
   const telemetry = await startTelemetry(env, { warn: (line) => terminal.write(`${line}\n`) });
   try {
-    return await runLocked(loaded, { terminal, clock, signal, env, extensions, serve });
+    const surroundings = { terminal, clock, signal, env, extensions, serve, newRun };
+    return await runLocked(loaded, surroundings);
   } finally {
     await extensions.environments.close();
     await telemetry?.close();
@@ -133,6 +140,15 @@ const alone = ({ stages }: ResolvedConfig): readonly string[] =>
       ({ cluster: { explorers } }) =>
         `cluster.explorers ${explorers} has no effect here: this process explores and trains. The command "trinity run" starts explorers; a program starts them as runs of their own, with the overrides { mode: 'explore' } and { mode: 'train' }.`,
     );
+
+/** @throws ConfigError where a run that no store shares would be continued */
+function assertStartsOver({ resume, jobDirectory, stages: [stage] }: ResolvedConfig): void {
+  if (!resume || stage.part !== undefined) return;
+  throw new ConfigError(
+    `--new-run starts over in a store that processes share. This process alone makes the run, and ${jobDirectory} holds it already: set continue_from_checkpoint: false, or give the new run another name.`,
+    { code: 'NEW_RUN' },
+  );
+}
 
 /** The folder that this process alone writes. */
 function placeOf({ jobDirectory, stages: [stage] }: ResolvedConfig): string {

@@ -30,6 +30,7 @@ export interface StageSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly extensions: Extensions;
   readonly serve?: StageContext['serve'];
+  readonly newRun?: boolean;
 }
 
 interface StageOptions extends StageSurroundings {
@@ -85,6 +86,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
       startModel: await startModelOf(config, stage),
       endedBefore: options.endedBefore,
       hasBegun: options.hasBegun,
+      newRun: options.newRun,
       runtime,
       openSink: (resume) => {
         options.onStart();

@@ -43,7 +43,7 @@ export function readStorePlace(jobDirectory: string): StorePlace | undefined {
   }
 }
 
-function withoutPassword(text: string): string {
+export function withoutPassword(text: string): string {
   if (!text.includes('://')) return text;
   const url = new URL(text);
   url.password = '';

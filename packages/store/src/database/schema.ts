@@ -5,7 +5,9 @@ import { createTables } from './create-tables.js';
 import type { Tables } from './tables.js';
 
 /** Increased when programs that know the old tables cannot use the new ones. */
-const schemaVersion = 1;
+const schemaVersion = 2;
+/** What later versions add is not needed to look at a run. */
+const oldestReadable = 1;
 
 /** Which database it is: types differ between them. */
 export type Kind = 'sqlite' | 'postgres';
@@ -13,6 +15,9 @@ export type Kind = 'sqlite' | 'postgres';
 /** In order; each leads from the version of its place to the next one. */
 const migrations: readonly ((database: Kysely<Tables>, kind: Kind) => Promise<void>)[] = [
   createTables,
+  async (database) => {
+    await database.schema.alterTable('run').addColumn('identity', 'text').execute();
+  },
 ];
 
 /**
@@ -50,7 +55,7 @@ export async function assertSchema(
   );
   const version = rows[0]?.version ?? 0;
   if (version > schemaVersion) throw newerSchema(place, version);
-  if (version < schemaVersion) throw missingError(place);
+  if (version < oldestReadable) throw missingError(place);
 }
 
 /** A row when there are tables. */

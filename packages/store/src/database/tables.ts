@@ -20,6 +20,8 @@ export interface Tables {
 interface RunRow {
   id: Generated<number>;
   name: string;
+  /** Checksum and JSON; null: made by an earlier version, or by a process that claims none. */
+  identity: Generated<string | null>;
   /** Epoch of the last join. */
   epoch: Generated<number>;
   planned_step: Generated<number>;

@@ -3,6 +3,7 @@ import { BufferError, type Membership } from '@trinity-rft/core/internal';
 import { sql, type Kysely, type RawBuilder, type SelectQueryBuilder } from 'kysely';
 import type { RunDatabase } from '../database/run-database.js';
 import type { Tables } from '../database/tables.js';
+import type { RunClaim } from './identity.js';
 
 export interface RunContext {
   readonly database: RunDatabase;
@@ -12,6 +13,8 @@ export interface RunContext {
   readonly leaseMs: number;
   /** Milliseconds since the epoch. */
   readonly calendar: () => number;
+  /** @default none: the identity of the run is not looked at */
+  readonly claim?: RunClaim;
 }
 
 export type Connection = Kysely<Tables>;

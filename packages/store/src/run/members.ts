@@ -10,6 +10,7 @@ import {
 } from '@trinity-rft/core/internal';
 import { taskState, type MemberRow } from '../database/tables.js';
 import { fencedError, isAlive, type Connection, type RunContext } from './context.js';
+import { confirm, differing, settingsOfRun } from './identity.js';
 
 export function members(context: RunContext): Pick<RunStore, 'join' | 'beat' | 'leave'> {
   const { database, run } = context;
@@ -73,6 +74,7 @@ async function join(
     if (rival.epoch > 0) await end(context, db, rival);
   }
   await assertAgrees(context, db, info);
+  await confirm(context, db, info);
   const { agreement } = info;
   const row = {
     agreement: agreement === undefined ? null : JSON.stringify(agreement),
@@ -115,21 +117,48 @@ async function assertAgrees(context: RunContext, db: Connection, info: MemberInf
     .orderBy('epoch')
     .limit(1)
     .executeTakeFirst();
-  if (!first?.agreement) return;
+  if (!first?.agreement) return assertAgreesWithRun(context, db, info, agreement);
   const other = JSON.parse(first.agreement) as Agreement;
-  const keys = [...new Set([...Object.keys(other), ...Object.keys(agreement)])];
-  const key = keys.find((each) => other[each] !== agreement[each]);
-  if (key !== undefined) throw differsError(info, first, [key, agreement[key], other[key]]);
+  const [key] = differing(other, agreement);
+  const whose = `that of the ${first.role} ${first.name} (process ${first.pid} on ${first.host}), which takes part already,`;
+  if (key !== undefined)
+    throw differsError(info, { key, own: agreement[key], other: other[key], whose, ...first });
+}
+
+/** No process is alive. A trainer compares its settings with those of its own folder. */
+async function assertAgreesWithRun(
+  context: RunContext,
+  db: Connection,
+  info: MemberInfo,
+  agreement: Agreement,
+): Promise<void> {
+  const run = context.claim && (await settingsOfRun(context, db));
+  if (!run || (info.role === 'trainer' && run.role === 'trainer')) return;
+  const { settings, role } = run;
+  const [key] = differing(settings, agreement);
+  const whose = `that of the run, which its ${role} has set,`;
+  // A changed configuration becomes the run's when its trainer joins, which may be about to.
+  const name = role === 'trainer' ? 'trainer' : undefined;
+  if (key !== undefined)
+    throw differsError(info, { key, own: agreement[key], other: settings[key], whose, name });
+}
+
+interface Difference {
+  readonly key: string;
+  readonly own: string | undefined;
+  readonly other: string | undefined;
+  readonly whose: string;
+  /** Of the member that has, or determines, the other value. */
+  readonly name: string | undefined;
 }
 
 function differsError(
-  { role, name }: MemberInfo,
-  first: MemberRow,
-  [key, own = 'not set', other = 'not set']: readonly [string, string?, string?],
+  info: MemberInfo,
+  { key, own = 'not set', other = 'not set', whose, name }: Difference,
 ): BufferError {
   return new BufferError(
-    `The ${role} ${name} cannot join the run: its ${key} is ${own}, and that of the ${first.role} ${first.name} (process ${first.pid} on ${first.host}), which takes part already, is ${other}. Give all processes of a run the same configuration.`,
-    { code: 'MEMBER_DIFFERS', details: { key, own, other, name: first.name } },
+    `The ${info.role} ${info.name} cannot join the run: its ${key} is ${own}, and ${whose} is ${other}. Give all processes of a run the same configuration, or this one a name of its own (name).`,
+    { code: 'MEMBER_DIFFERS', details: { key, own, other, name } },
   );
 }
 

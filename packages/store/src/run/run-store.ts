@@ -5,6 +5,7 @@ import type { RunDatabase } from '../database/run-database.js';
 import { batches } from './batches.js';
 import { assertMember, type Connection, type RunContext } from './context.js';
 import { cutOffs } from './cut-off.js';
+import { admit, type RunClaim } from './identity.js';
 import { leases } from './leases.js';
 import { members } from './members.js';
 import { plans } from './plans.js';
@@ -24,16 +25,22 @@ export interface RunStoreOptions {
   readonly leaseMs?: number;
   /** For waits, and for the age of rewards that are to come. @default the system's */
   readonly clock?: Pick<Clock, 'now' | 'after'>;
+  /** @default none: any run of that name is the right one */
+  readonly claim?: RunClaim;
 }
 
-/** @param close called when the store is closed. @default leaves the database open */
+/**
+ * @param close called when the store is closed. @default leaves the database open
+ * @throws ConfigError when the run of that name is not the one that is claimed
+ */
 export async function runStore(
   database: RunDatabase,
-  { run: name, leaseMs = defaultLeaseMs, clock = systemClock }: RunStoreOptions,
+  { run: name, leaseMs = defaultLeaseMs, clock = systemClock, claim }: RunStoreOptions,
   close: () => Promise<void> = async () => undefined,
 ): Promise<RunStore> {
-  const run = await runId(database, name);
-  const context: RunContext = { database, run, leaseMs, calendar: () => clock.now() };
+  const calendar = (): number => clock.now();
+  const run = await claimedRun({ database, leaseMs, calendar, claim }, name);
+  const context: RunContext = { database, run, leaseMs, calendar, claim };
   const waits = waiting(database, clock);
   return {
     ...members(context),
@@ -77,19 +84,28 @@ async function knownRun(db: Connection, name: string): Promise<number | undefine
   return row?.id;
 }
 
-const runId = (database: RunDatabase, name: string): Promise<number> =>
-  database.write(
+/** Id of the run, which is created if there is none. */
+const claimedRun = (context: Omit<RunContext, 'run'>, name: string): Promise<number> =>
+  context.database.write(
     'find the run',
     async (db) => {
-      const known = await knownRun(db, name);
-      if (known !== undefined) return known;
-      const created = await db
-        .insertInto('run')
-        .values({ name })
-        .onConflict((conflict) => conflict.column('name').doUpdateSet({ name }))
-        .returning('id')
-        .executeTakeFirstOrThrow();
-      return created.id;
+      const { claim } = context;
+      const run = (await knownRun(db, name)) ?? (await create(db, name));
+      if (claim === undefined || (await admit({ ...context, run }, db, claim)) === 'admitted')
+        return run;
+      const fresh = await create(db, name);
+      await admit({ ...context, run: fresh }, db, claim);
+      return fresh;
     },
     { rings: () => false },
   );
+
+async function create(db: Connection, name: string): Promise<number> {
+  const { id } = await db
+    .insertInto('run')
+    .values({ name })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ name }))
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}

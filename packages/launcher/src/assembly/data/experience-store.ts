@@ -1,32 +1,52 @@
 /** The experience store of a stage. */
+import { realpath } from 'node:fs/promises';
 import {
   memoryExperienceStore,
   sqliteExperienceStore,
   sqliteExperienceWriter,
   type ExperienceWriter,
   type FollowOptions,
+  type StoreOwner,
 } from '@trinity-rft/buffer';
 import { type ExperienceStore } from '@trinity-rft/core';
 import { InvariantError } from '@trinity-rft/core/internal';
-import type { StageConfig } from '@trinity-rft/config';
 import type { StageContext } from '../../context/stage-context.js';
+import { isWithin, readRunId, runIdOf } from './run-id.js';
 import { reuseOf } from './reuse.js';
 
+type OwnerContext = Pick<StageContext, 'stage' | 'hasBegun'>;
+
+/** Undefined where the database lies in the folder of the run, and goes where that goes. */
+async function ownerOf(
+  { stage: { jobDirectory, mode }, hasBegun = false }: OwnerContext,
+  database: string,
+): Promise<StoreOwner | undefined> {
+  if (mode === 'train' || isWithin(jobDirectory, database)) return undefined;
+  const id = await runIdOf(jobDirectory);
+  const isAt = (folder: string, of: string): boolean => readRunId(folder) === of;
+  return { id, folder: await realpath(jobDirectory), hasBegun, isAt };
+}
+
 /** For writing only: another process trains on it. */
-export function openExperienceWriter({ buffer }: StageConfig): ExperienceWriter {
-  const config = buffer.trainerInput.experienceBuffer;
+export async function openExperienceWriter({
+  stage,
+}: Pick<StageContext, 'stage'>): Promise<ExperienceWriter> {
+  const config = stage.buffer.trainerInput.experienceBuffer;
   if (config.storageType === 'file' || config.path === undefined)
     throw new InvariantError('Only a database can be written by one process and read by another.', {
       code: 'STORE_KIND',
     });
-  return sqliteExperienceWriter({ path: config.path });
+  // A server adds to what is there, whoever has begun it, unless it is known to be another run's.
+  const owner = await ownerOf({ stage, hasBegun: true }, config.path);
+  return sqliteExperienceWriter({ path: config.path, owner });
 }
 
 /** @param path of the database, instead of the one in the configuration */
-export function openExperienceStore(
-  { stage, runtime }: Pick<StageContext, 'stage' | 'runtime'>,
+export async function openExperienceStore(
+  context: OwnerContext & Pick<StageContext, 'runtime'>,
   { path, followWriter }: { readonly path?: string; readonly followWriter?: FollowOptions } = {},
-): ExperienceStore {
+): Promise<ExperienceStore> {
+  const { stage, runtime } = context;
   const { mode, buffer, algorithm, synchronizer } = stage;
   const config = buffer.trainerInput.experienceBuffer;
   if (config.storageType === 'file')
@@ -50,6 +70,7 @@ export function openExperienceStore(
         capacity,
         reuse,
         followWriter,
+        owner: await ownerOf(context, file),
         onNotice: (text) => runtime.logger.warn(text),
       });
 }

@@ -87,7 +87,7 @@ async function openStored(context: StageContext, format: ChatFormat): Promise<Tr
         'The server that adds experiences has been away for max_read_timeout seconds, so training ends here. The same command goes on when the server is back.',
       ),
   };
-  const store = openExperienceStore(context, { path, followWriter });
+  const store = await openExperienceStore(context, { path, followWriter });
   try {
     const sampling = await openSampling(context, format, store);
     const close = async (): Promise<void> => {

@@ -1,32 +1,54 @@
 /** The store that the processes of a run share. */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import path from 'node:path';
 import type { Logger } from '@trinity-rft/core';
-import type { RunStore } from '@trinity-rft/core/internal';
+import type { Agreement, MemberRole, RunStore } from '@trinity-rft/core/internal';
+import type { RunClaim } from '@trinity-rft/store';
+import { isWithin, readRunId, runIdOf } from '../../assembly/data/run-id.js';
 import type { StageContext } from '../../context/stage-context.js';
-import { writeStorePlace } from '../../watch/store-file.js';
+import { withoutPassword, writeStorePlace } from '../../watch/store-file.js';
 
 /** Longest time between two looks at the store, in ms; changes wake earlier. */
 export const lookEveryMs = 1000;
 
-interface StoreContext {
+type StoreContext = Pick<StageContext, 'hasBegun' | 'newRun'> & {
   readonly stage: Pick<
     StageContext['stage'],
     'runStore' | 'jobDirectory' | 'project' | 'group' | 'name'
   >;
   readonly runtime: { readonly logger: Pick<Logger, 'warn'> };
-}
+};
 
-/** @throws BufferError when it cannot be opened */
-export async function openStageStore({ stage, runtime }: StoreContext): Promise<RunStore> {
+/**
+ * @throws BufferError when it cannot be opened, ConfigError when it holds another run of that name
+ */
+export async function openStageStore(
+  { stage, runtime, hasBegun = false, newRun }: StoreContext,
+  { role, agreement }: { readonly role: MemberRole; readonly agreement: Agreement },
+): Promise<RunStore> {
   const { runStore: url, jobDirectory, project, group, name } = stage;
   const run = path.posix.join(project, group, name);
   await mkdir(jobDirectory, { recursive: true });
-  if (!url.includes('://')) await mkdir(path.dirname(url), { recursive: true });
+  const isFile = !url.includes('://');
+  if (isFile) await mkdir(path.dirname(url), { recursive: true });
   const onNotice = (text: string): void => runtime.logger.warn(text);
+  // A store inside the folder goes wherever the folder goes.
+  const isInside = isFile && isWithin(jobDirectory, url);
+  const claim: RunClaim = {
+    role,
+    id: isInside ? 'in its folder' : await runIdOf(jobDirectory),
+    host: hostname(),
+    folder: await realpath(jobDirectory),
+    place: isFile ? path.resolve(url) : withoutPassword(url),
+    settings: agreement,
+    hasBegun: isInside || hasBegun,
+    isAt: (folder, id) => readRunId(folder) === id,
+    startsOver: newRun,
+  };
   // Here and not above: most runs have no such store, and its libraries take long to load.
   const { openRunStore } = await import('@trinity-rft/store');
-  const store = await openRunStore({ url, run, onNotice });
+  const store = await openRunStore({ url, run, claim, onNotice });
   writeStorePlace(jobDirectory, { url, run });
   return store;
 }

@@ -150,8 +150,9 @@ function plannedBatch(
   { attempt, version }: { readonly attempt: number; readonly version: number | undefined },
 ): PlannedBatch {
   // Further tasks of the same explore step, drawn to fill its batch.
-  const drawn = isEval || Number(taskId) === 0 ? '' : `+${taskId}`;
-  const name = `${batchId}${drawn}`;
+  const drawn = Number(taskId) === 0 ? '' : `+${taskId}`;
+  // An evaluation with which a run has ended is not one of the weights of the same step later.
+  const name = isEval ? `${batchId}@${version}` : `${batchId}${drawn}`;
   return {
     batch: attempt === 1 ? name : `${name}#${attempt}`,
     step: Number.parseInt(name, 10),

@@ -76,7 +76,12 @@ export async function takeSeat(options: SeatOptions): Promise<Seat> {
 }
 
 /** A process that died holds its place until the lease time is over. */
-const joinPatienceMs = 60_000;
+const patienceMs = { MEMBER_ALIVE: 60_000, MEMBER_DIFFERS: 20_000 };
+
+interface Rival {
+  readonly name: string;
+  readonly patienceMs: number;
+}
 
 async function joinWhenFree(info: MemberInfo, options: SeatOptions): Promise<Membership> {
   const { store, clock, logger, signal } = options;
@@ -87,8 +92,12 @@ async function joinWhenFree(info: MemberInfo, options: SeatOptions): Promise<Mem
       return await store.join(info);
     } catch (error) {
       const rival = rivalOf(error);
-      const isOver = clock.now() - start > joinPatienceMs;
-      if (rival === undefined || isOver || (await isRunning(rival, info, store)))
+      const waitedMs = clock.now() - start;
+      if (
+        rival === undefined ||
+        waitedMs > rival.patienceMs ||
+        (await isRunning(rival.name, info, store))
+      )
         throw asUserError(error);
       if (!told) logger.info(`Waits for a place in the run: ${describeError(error)}`);
       told = true;
@@ -97,11 +106,12 @@ async function joinWhenFree(info: MemberInfo, options: SeatOptions): Promise<Mem
   }
 }
 
-/** The name of the member that stands in the way, which may have died without a word. */
-function rivalOf(error: unknown): string | undefined {
+/** The member that stands in the way, which may have died without a word. */
+function rivalOf(error: unknown): Rival | undefined {
   if (!(error instanceof BufferError)) return undefined;
   if (error.code !== 'MEMBER_ALIVE' && error.code !== 'MEMBER_DIFFERS') return undefined;
-  return String(error.details['name']);
+  const { name } = error.details;
+  return typeof name === 'string' ? { name, patienceMs: patienceMs[error.code] } : undefined;
 }
 
 /** Another configuration is what the user can mend. */

@@ -51,6 +51,7 @@ export async function assembleLoop(
   const sink = context.openSink({
     explorer: progress.explorer?.step ?? -1,
     trainer: point.trainStep,
+    hadEnded: context.endedBefore,
   });
   const totalSteps = totalTrainSteps(context, parts);
   context.expectSteps(totalSteps);

@@ -1,0 +1,40 @@
+/** Run that a store outside of the run's folder belongs to. */
+import { ConfigError } from '@trinity-rft/core';
+import type { StateTable } from './state-table.js';
+
+export interface StoreOwner {
+  /** Kept in the run's folder. */
+  readonly id: string;
+  /** The run's folder, absolute. */
+  readonly folder: string;
+  /** The folder holds steps of the run. */
+  readonly hasBegun: boolean;
+  /** True if `folder` holds the run `id`. */
+  readonly isAt: (folder: string, id: string) => boolean;
+}
+
+interface Claimed {
+  readonly path: string;
+  readonly state: StateTable;
+  readonly isEmpty: boolean;
+}
+
+/**
+ * A store without an owner, made by an earlier version, gets this one if its folder has steps.
+ * @throws ConfigError when the experiences are those of another run
+ */
+export function claimStore(owner: StoreOwner, { path, state, isEmpty }: Claimed): void {
+  const { id, folder, hasBegun, isAt } = owner;
+  const json = state.get('run');
+  const known =
+    json === undefined ? undefined : (JSON.parse(json) as Pick<StoreOwner, 'id' | 'folder'>);
+  const where = known?.folder ?? 'another folder';
+  const isOthers = known === undefined ? !isEmpty && !hasBegun : known.id !== id;
+  const isCopy = !isOthers && known !== undefined && where !== folder && isAt(where, id);
+  if (isOthers || isCopy)
+    throw new ConfigError(
+      `The experiences in ${path} are those of the run in ${where}; the folder of this run is ${folder}${isCopy ? ', a copy of that one' : ''}. Give this run a database of its own (buffer.trainer_input.experience_buffer.path), continue that run from its folder, or train on its experiences with mode: train.`,
+      { code: 'STORE_OF_OTHER_RUN' },
+    );
+  if (known?.folder !== folder) state.set('run', JSON.stringify({ id, folder }));
+}

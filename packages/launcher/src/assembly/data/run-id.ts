@@ -1,0 +1,47 @@
+/** `run.id` in a run's folder: the identity of the run in stores outside of it. */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { CheckpointError, systemClock } from '@trinity-rft/core/internal';
+
+const fileName = 'run.id';
+const format = /^[\da-f-]{36}$/;
+
+/** Undefined where `folder` holds no run that has, or had, a store outside of it. */
+export function readRunId(folder: string): string | undefined {
+  try {
+    const text = readFileSync(path.join(folder, fileName), 'utf8').trim();
+    return format.test(text) ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Made by the first process of the run that asks. */
+export async function runIdOf(folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const file = path.join(folder, fileName);
+  const id = randomUUID();
+  try {
+    await writeFile(file, `${id}\n`, { flag: 'wx' });
+    return id;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const kept = readRunId(folder) ?? (await again(folder));
+  if (kept !== undefined) return kept;
+  throw new CheckpointError(
+    `${file} is damaged; expected the id of the run. Copy it from another copy of the folder, or delete it and start the run with --new-run.`,
+    { code: 'RUN_ID' },
+  );
+}
+
+/** Another process has created the file in this moment and not written it yet. */
+async function again(folder: string): Promise<string | undefined> {
+  await systemClock.sleep(200);
+  return readRunId(folder);
+}
+
+export const isWithin = (folder: string, file: string): boolean =>
+  !path.relative(folder, file).startsWith('..');

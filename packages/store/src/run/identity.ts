@@ -1,0 +1,212 @@
+/** Identity of a run in a store that processes share: the same in the store and in the run's folder. */
+import { ConfigError } from '@trinity-rft/core';
+import { type Agreement, type MemberInfo, type MemberRole } from '@trinity-rft/core/internal';
+import { assertChecksum, textChecksum } from './checksums.js';
+import { isAlive, locked, type Connection, type RunContext } from './context.js';
+
+/** The run that a process expects under the name of the run. */
+export interface RunClaim {
+  readonly role: MemberRole;
+  /** Kept in the run's folder. */
+  readonly id: string;
+  readonly host: string;
+  /** The run's folder, absolute. */
+  readonly folder: string;
+  /** The store, absolute: a copy of it is another store. */
+  readonly place: string;
+  readonly settings: Agreement;
+  /** The folder holds steps of the run. */
+  readonly hasBegun: boolean;
+  /** True if `folder` holds the run `id` on this machine. */
+  readonly isAt: (folder: string, id: string) => boolean;
+  /** Sets an earlier run of the name aside. @default false: a claim on it is refused */
+  readonly startsOver?: boolean;
+}
+
+interface Identity extends Pick<RunClaim, 'role' | 'id' | 'host' | 'folder' | 'place'> {
+  readonly settings: Agreement;
+}
+
+interface Row {
+  readonly name: string;
+  readonly identity: string | null;
+  readonly planned_step: number;
+}
+
+/**
+ * A run without an identity adopts the claim's.
+ * @throws ConfigError when the run of that name is another one
+ */
+export async function admit(
+  context: RunContext,
+  db: Connection,
+  claim: RunClaim,
+): Promise<'admitted' | 'set aside'> {
+  const row = await rowOf(context, db);
+  const known = identityOf(row);
+  const members = await liveMembers(context, db);
+  // Nothing was planned and no process is at work: the name is free for a run that begins.
+  const isFree = row.planned_step === 0 && members.length === 0 && !claim.hasBegun;
+  if (known === undefined || (isFree && known.id !== claim.id)) {
+    const problem = known === undefined ? await strangersSteps(context, db, claim) : undefined;
+    if (problem !== undefined) return setAsideOr(context, db, { claim, members, problem });
+    // The folder of a run of an earlier version is its trainer's.
+    if (claim.role === 'trainer' || row.planned_step === 0) await write(context, db, claim);
+    return 'admitted';
+  }
+  const problem = mismatch(row.name, known, claim);
+  return problem === undefined ? 'admitted' : setAsideOr(context, db, { claim, members, problem });
+}
+
+/** Settings that bind processes while none is alive; undefined while nothing has been planned. */
+export async function settingsOfRun(
+  context: RunContext,
+  db: Connection,
+): Promise<Pick<Identity, 'role' | 'settings'> | undefined> {
+  const row = await rowOf(context, db);
+  return row.planned_step === 0 ? undefined : identityOf(row);
+}
+
+/** The trainer, and until there is one an explorer, determines folder and settings. */
+export async function confirm(
+  context: RunContext,
+  db: Connection,
+  { role }: Pick<MemberInfo, 'role'>,
+): Promise<void> {
+  const { claim } = context;
+  if (claim === undefined) return;
+  const row = await rowOf(context, db);
+  const known = identityOf(row);
+  const determines = role === 'trainer' || (known?.role !== 'trainer' && row.planned_step === 0);
+  if (determines) await write(context, db, claim);
+}
+
+const rowOf = (context: RunContext, db: Connection): Promise<Row> =>
+  locked(
+    context,
+    db.selectFrom('run').select(['name', 'identity', 'planned_step']).where('id', '=', context.run),
+  ).executeTakeFirstOrThrow();
+
+/** @throws BufferError when it is not as it was stored */
+function identityOf({ name, identity }: Row): Identity | undefined {
+  if (identity === null) return undefined;
+  const [checksum, json = ''] = /^(\d+) (.*)$/s.exec(identity)?.slice(1) ?? [];
+  assertChecksum(Number(checksum), textChecksum(json), `The identity of the run "${name}"`);
+  return JSON.parse(json) as Identity;
+}
+
+async function write({ run }: RunContext, db: Connection, claim: RunClaim): Promise<void> {
+  const { role, id, host, folder, place, settings } = claim;
+  const json = JSON.stringify({ role, id, host, folder, place, settings } satisfies Identity);
+  await db
+    .updateTable('run')
+    .set({ identity: `${textChecksum(json)} ${json}` })
+    .where('id', '=', run)
+    .execute();
+}
+
+/** Why the claim is not one on that run; undefined if it is. */
+function mismatch(name: string, known: Identity, claim: RunClaim): string | undefined {
+  const isHere = known.host === claim.host;
+  const made = `The run "${name}" in ${claim.place} was started by ${known.role === 'trainer' ? 'a trainer' : 'an explorer'} in ${known.folder} on ${known.host}`;
+  if (known.id === claim.id) {
+    const isCopy =
+      isHere &&
+      known.place === claim.place &&
+      known.folder !== claim.folder &&
+      claim.isAt(known.folder, known.id);
+    return isCopy
+      ? `${made}, which is still there; ${claim.folder} is a copy of that folder. Two folders cannot continue one run: resume the run there, or delete that folder.`
+      : undefined;
+  }
+  // Explorers of other machines have folders of their own; a trainer may join a run that has none.
+  if (!isHere && (claim.role === 'explorer' || known.role === 'explorer')) return undefined;
+  const here =
+    known.folder === claim.folder
+      ? 'that folder has been deleted or emptied since'
+      : `the folder of this ${claim.role} is ${claim.folder}${isHere ? '' : ` on ${claim.host}`}, which does not hold that run`;
+  return `${made}, and ${here}.${differences(known.settings, claim.settings)}`;
+}
+
+/** A store of an earlier version: a trainer whose folder is empty cannot have made its steps. */
+async function strangersSteps(
+  { run }: RunContext,
+  db: Connection,
+  claim: RunClaim,
+): Promise<string | undefined> {
+  if (claim.role !== 'trainer' || claim.hasBegun) return undefined;
+  const step = await db
+    .selectFrom('train_step')
+    .select('train_step')
+    .where('run', '=', run)
+    .limit(1)
+    .executeTakeFirst();
+  return step === undefined
+    ? undefined
+    : `${claim.place} holds train steps of an earlier run of this name, and ${claim.folder} holds none of them.`;
+}
+
+function differences(known: Agreement, own: Agreement): string {
+  const different = differing(known, own).slice(0, 3);
+  const values = different.map(
+    (key) => `${key} is ${own[key] ?? 'not set'} here and ${known[key] ?? 'not set'} there`,
+  );
+  return values.length === 0 ? '' : ` The settings differ too: ${values.join('; ')}.`;
+}
+
+/** Keys of which the two do not agree. */
+export const differing = (one: Agreement, other: Agreement): readonly string[] =>
+  [...new Set([...Object.keys(one), ...Object.keys(other)])].filter(
+    (key) => one[key] !== other[key],
+  );
+
+const liveMembers = (
+  context: RunContext,
+  db: Connection,
+): Promise<readonly { role: string; name: string; host: string; pid: number }[]> =>
+  db
+    .selectFrom('member')
+    .select(['role', 'name', 'host', 'pid'])
+    .where('run', '=', context.run)
+    .where(isAlive(context))
+    .execute();
+
+interface Refused {
+  readonly claim: RunClaim;
+  readonly members: Awaited<ReturnType<typeof liveMembers>>;
+  readonly problem: string;
+}
+
+/** The earlier run keeps its rows under another name, which `--new-run` asks for. */
+async function setAsideOr(
+  { run }: RunContext,
+  db: Connection,
+  { claim, members, problem }: Refused,
+): Promise<'set aside'> {
+  if (!claim.startsOver)
+    throw refused(
+      `${problem} Resume that run from its folder, give this one a name of its own (name), or start over with --new-run, which sets the earlier run aside.`,
+    );
+  if (claim.hasBegun)
+    throw refused(
+      `${problem} ${claim.folder} holds steps of another run, so --new-run cannot start over in it. Give this run a name of its own, or delete that folder.`,
+    );
+  const [member] = members;
+  if (member)
+    throw refused(
+      `${problem} --new-run cannot set that run aside while its ${member.role} ${member.name} (process ${member.pid} on ${member.host}) is at work. End it, or give this run a name of its own.`,
+    );
+  const { name } = await db
+    .selectFrom('run')
+    .select('name')
+    .where('id', '=', run)
+    .executeTakeFirstOrThrow();
+  await db
+    .updateTable('run')
+    .set({ name: `${name} (set aside: ${run})` })
+    .where('id', '=', run)
+    .execute();
+  return 'set aside';
+}
+
+const refused = (message: string): ConfigError => new ConfigError(message, { code: 'RUN_DIFFERS' });
