@@ -66,3 +66,42 @@ it('marks the answers from a message on, for what continues a given prompt', () 
     'two<|im_end|>four<|im_end|>',
   );
 });
+
+describe('the weight of a message', () => {
+  const [user, two, , four] = messages;
+  const weighted = (first?: 0 | 1, last?: 0 | 1) => [
+    user,
+    { ...two, weight: first },
+    messages[2],
+    { ...four, weight: last },
+  ];
+
+  it('decides before the setting does', () => {
+    const trained = (first: 0 | 1 | undefined, last: 0 | 1 | undefined, trainOn?: 'all') =>
+      marked(encodeConversation(format, { messages: weighted(first, last), trainOn }));
+    expect(trained(1, undefined)).toBe('two<|im_end|>four<|im_end|>');
+    expect(trained(1, 0)).toBe('two<|im_end|>');
+    expect(trained(0, undefined, 'all')).toBe('four<|im_end|>');
+    expect(trained(undefined, 0, 'all')).toBe('two<|im_end|>');
+    expect(() => trained(undefined, 0)).toThrow('weight 0');
+  });
+
+  it('leaves the prompt of a pair alone', () => {
+    const pair = { messages: weighted(1, 1), trainOn: { from: 3 } };
+    expect(marked(encodeConversation(format, pair))).toBe('four<|im_end|>');
+  });
+
+  it('is one for two messages of the assistant that are one answer', () => {
+    const split = (weight?: 0 | 1) => [user, { ...two, weight }, { ...four, weight: 1 as const }];
+    expect(marked(encodeConversation(format, { messages: split(1) }))).toContain('four<|im_end|>');
+    expect(() => encodeConversation(format, { messages: split() })).toThrow(
+      'Messages 2 and 3 are one answer of the assistant, with the weights none and 1',
+    );
+  });
+});
+
+it('finds the answer of a pair after a prompt in which two messages are one', () => {
+  const prompt = [messages[0], messages[1], messages[1], messages[2]];
+  const input = { messages: [...prompt, messages[3]], trainOn: { from: prompt.length } };
+  expect(marked(encodeConversation(format, input))).toBe('four<|im_end|>');
+});

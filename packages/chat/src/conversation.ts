@@ -10,7 +10,8 @@ export interface ConversationInput {
   readonly tools?: readonly ToolDefinition[];
   readonly enableThinking?: boolean;
   /**
-   * The assistant messages to train on: the last, all, or those from a message index on.
+   * The assistant messages to train on: the last, all, or those from a message index on. A
+   * message's `weight` takes precedence, but for 1 before that index.
    * @default "last"
    */
   readonly trainOn?: 'last' | 'all' | { readonly from: number };
@@ -43,6 +44,12 @@ export function encodeConversation(
       'The conversation has no assistant message, so there is nothing to learn from. Add the answer.',
       { code: 'CONVERSATION_NO_ANSWER' },
     );
+  const trained = trainedOf(assistants, weightsOf(input.messages), placeIn(input));
+  if (trained.length === 0)
+    throw new TaskError(
+      'Every answer of the conversation has weight 0, so there is nothing to learn from. Give one weight 1.',
+      { code: 'CONVERSATION_NO_ANSWER' },
+    );
   const { tools, enableThinking } = input;
   const tokens: number[] = [];
   const mask: number[] = [];
@@ -53,7 +60,7 @@ export function encodeConversation(
     }
   };
   let written = '';
-  for (const index of marked(assistants, input.trainOn)) {
+  for (const index of trained) {
     const turn = turnText(format, messages, index, { tools, enableThinking });
     append(added(written, turn.prompt), 0);
     append(turn.answer, 1);
@@ -63,14 +70,38 @@ export function encodeConversation(
   return { tokens, promptLength, actionMask: mask.slice(promptLength) };
 }
 
-function marked(
+type Weight = ChatMessage['weight'];
+
+/** `trainOn` with its index among the normalized messages. */
+function placeIn({ messages, trainOn }: ConversationInput): ConversationInput['trainOn'] {
+  if (typeof trainOn !== 'object' || trainOn.from === 0) return trainOn;
+  return { from: normalizeMessages(messages.slice(0, trainOn.from)).length };
+}
+
+function trainedOf(
   assistants: readonly number[],
+  weights: readonly Weight[],
   trainOn: ConversationInput['trainOn'] = 'last',
 ): readonly number[] {
-  if (trainOn === 'all') return assistants;
-  return trainOn === 'last'
-    ? assistants.slice(-1)
-    : assistants.filter((index) => index >= trainOn.from);
+  if (typeof trainOn === 'object')
+    return assistants.filter((index) => index >= trainOn.from && weights[index] !== 0);
+  const last = assistants.at(-1);
+  return assistants.filter((index) => weights[index] ?? (trainOn === 'all' || index === last));
+}
+
+/** Aligned to the normalized messages, where adjacent messages of the assistant are one. */
+function weightsOf(messages: readonly ChatMessage[]): readonly Weight[] {
+  const weights: Weight[] = [];
+  messages.forEach(({ role, weight }, i) => {
+    if (i === 0 || role !== 'assistant' || messages[i - 1]?.role !== 'assistant')
+      weights.push(weight);
+    else if (weights.at(-1) !== weight)
+      throw new TaskError(
+        `Messages ${i} and ${i + 1} are one answer of the assistant, with the weights ${weights.at(-1) ?? 'none'} and ${weight ?? 'none'}. Give both the same.`,
+        { code: 'CONVERSATION_WEIGHTS' },
+      );
+  });
+  return weights;
 }
 
 /** The prompt for message `index`, and the message up to its stop token. */

@@ -72,6 +72,19 @@ const accepted: Readonly<Record<string, Accepted>> = {
     file: { rest: 'explorer:\n  dynamic_sampling: {enable: true}' },
     warns: ['explorer.dynamic_sampling.enable', 'no operator'],
   },
+  'k1 as a loss': {
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  kl_loss_fn: k1' },
+    warns: ['algorithm.kl_loss_fn', 'nothing holds the policy near it'],
+  },
+  'abs as a loss': {
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  kl_loss_fn: abs' },
+    warns: ['algorithm.kl_loss_fn', 'total variation'],
+  },
+  'k1 as a penalty': {
+    file: {
+      algorithm: 'algorithm:\n  algorithm_type: grpo\n  kl_loss_fn: none\n  kl_penalty_fn: k1',
+    },
+  },
   'sync_style: dynamic_by_trainer': {
     file: { rest: 'synchronizer: {sync_style: dynamic_by_trainer, sync_interval: 4}' },
     warns: ['synchronizer.sync_style', 'Set synchronizer.max_staleness'],

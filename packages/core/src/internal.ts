@@ -46,6 +46,7 @@ export type {
   VersionSpan,
   WeightSource,
 } from './engine.js';
+export { parseJsonExactly } from './exact-json.js';
 export { type ErrorRecord, reviveError, toErrorRecord } from './error-record.js';
 export {
   BufferError,

@@ -21,6 +21,8 @@ export interface ChatMessage {
   readonly tool_calls?: readonly ToolCall[];
   readonly tool_call_id?: string;
   readonly reasoning_content?: string;
+  /** Assistant messages of rows to learn from, as in OpenAI's fine-tuning: 1 trains it, 0 does not. */
+  readonly weight?: 0 | 1;
 }
 
 /** A function the model may call; `parameters` is a JSON Schema, passed on with its key order. */

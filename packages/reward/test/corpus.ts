@@ -170,6 +170,22 @@ export const same: Readonly<Record<string, readonly Pair[]>> = {
     ['\\{1 \\pm \\sqrt{5}, -2\\}', '-2, 1+\\sqrt5, 1-\\sqrt5'],
     ['x = 2, y = 3', 'x=2 and y=3'],
     ['3:4', '3 : 4'],
+    ['\\{1,2,2\\}', '\\{1,2\\}'],
+    ['\\{1,2,2\\}', '\\{1,1,2\\}'],
+    ['\\{\\frac12, 0.5\\}', '\\{0.5\\}'],
+  ],
+  ordinals: [
+    ['14^{\\text{th}}', '14'],
+    ['14^\\text{th}', '14th'],
+    ['14^{th}', '14^{\\mathrm{th}}'],
+    ['21\\text{st}', '21'],
+    ['3^{\\rm rd}', '3'],
+    ['1/4th', '0.25'],
+  ],
+  'ends of lines': [
+    ['15\\\\', '15'],
+    ['$15.\\\\$', '15'],
+    ['15\\newline', '15'],
   ],
   intervals: [
     ['[0, 1)', '\\left[0,1\\right)'],
@@ -230,6 +246,9 @@ export const different: Readonly<Record<string, readonly Pair[]>> = {
     ['9^{9^{9^9}}', '9^{9^{9^8}}'],
     ['10^{-2000}', '0'],
     ['12.30', '1230'],
+    ['14th', '4'],
+    ['x^{th}', 'x'],
+    ['9007199254740993', '9007199254740992'],
   ],
   'percent and units': [
     ['50', '0.5'],
@@ -283,6 +302,8 @@ export const different: Readonly<Record<string, readonly Pair[]>> = {
     ['3:4', '4:3'],
     ['x = \\pm 3', '3'],
     ['(1,1)', '\\{1\\}'],
+    ['\\{1,2,2\\}', '\\{1,2,3\\}'],
+    ['1,2,2', '1,2'],
     ['\\begin{pmatrix}1 & 1 \\\\ 0 & 1\\end{pmatrix}', '\\begin{pmatrix}1&0\\\\0&1\\end{pmatrix}'],
   ],
   texts: [

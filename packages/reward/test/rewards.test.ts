@@ -74,6 +74,7 @@ describe('countdown_reward', () => {
 
 describe('tool_call_reward', () => {
   const { answer, cases } = vectors.toolcall_reward;
+  const right = '{"name":"f","arguments":{"a":1}}';
   const call = (json: string) => `<think>t</think> <tool_call>${json}</tool_call>`;
   const score = async (response: string, truth: string, args = {}) =>
     (await parts('tool_call_reward', args, { response, truth }))['accuracy'];
@@ -123,17 +124,86 @@ describe('tool_call_reward', () => {
     expect(await score(call(json), truth)).toBe(expected);
   });
 
-  it('counts the last block, and right tools with wrong arguments for what they are worth', async () => {
+  it.each([
+    ['guesses before the right call', ['{"name":"g","arguments":{}}', right], 0],
+    ['a guess after it', [right, '{"name":"g","arguments":{}}'], 0],
+    ['the right call again and again', [right, right, right], 0],
+    ['a tag that cannot be read', ['f(1)', right], 0],
+    ['a closing tag inside an argument', ['{"name":"f","arguments":{"a":"</tool_call>"}}'], 0],
+    ['the right call and an empty list', ['[]', right], 1],
+  ])('decides on %s', async (_what, blocks, expected) => {
+    const response = `<think>t</think>${blocks.map((json) => `<tool_call>${json}</tool_call>`).join('\n')}`;
+    expect(await score(response, right)).toBe(expected);
+    expect(await score(`${response}<tool_call>`, right)).toBe(0);
+  });
+
+  it('counts calls in several tags, text with tags in it, and no calls in the thought', async () => {
+    const text = '{"name":"f","arguments":{"a":"say \\"</tool_call>\\" <tool_call>"}}';
+    const both = `[${right},${text}]`;
+    const tags = `<tool_call>${text}</tool_call> <tool_call>${right}</tool_call>`;
+    expect(await score(`<think>t</think>${tags}`, both)).toBe(1);
+    const thought = '<think><tool_call>{"name":"g","arguments":{}}</tool_call></think>';
+    expect(await score(thought + tags, both, { with_think: false })).toBe(1);
+    expect(await score(thought, '[]', { with_think: false })).toBe(0);
+  });
+
+  it('counts right tools with wrong arguments for what they are worth', async () => {
     const response = `${call('[]')}<tool_call>{"name":"f","arguments":{"a":2}}</tool_call>`;
     expect(await score(response, '{"name":"f","arguments":{"a":2}}')).toBe(1);
-    expect(await score(response, '{"name":"f","arguments":{"a":1}}', { names_coef: 0.25 })).toBe(
-      0.25,
-    );
+    expect(await score(response, right, { names_coef: 0.25 })).toBe(0.25);
     expect(await score('<tool_call>[]</tool_call>', '[]', { with_think: false })).toBe(1);
   });
 
   it('blames the data for a truth that is no list of calls', async () => {
     await expect(score(call('[]'), 'f(1)')).rejects.toThrow(/\[\{"name": "f"/);
+  });
+});
+
+describe('guesses', () => {
+  const separators = ['=', ', ', '; ', ' or ', ' and ', ':', '/', '\\cup', '\\pm', '<', '\\le', '\\ne', '|', '\\in', ' is ', '\\quad', '\\\\', '\\approx', '\\to', '+']; // prettier-ignore
+  const boxes = separators.map((separator) => `\\boxed{${['3', '72', '41'].join(separator)}}`);
+  const ranges = ['(0,100)', '[70,80]', 'x > 3', '\\{3,72\\}', '\\mathbb{R}', '72 \\pm 5', 'x', '0/0', '\\infty', '\\sqrt{10^{60}}-\\sqrt{10^{60}}', '\\sin(10^{17})\\cdot 10^{17}', '\\sqrt{-1}']; // prettier-ignore
+  const attacks = [
+    ...boxes,
+    ...boxes.map((box) => box.replace('{', '{x=')),
+    ...ranges.map((range) => `\\boxed{${range}}`),
+    '\\boxed{72}\\boxed{3}',
+    '\\boxed{72} or \\boxed{3}',
+    '<answer>72</answer> <answer>3</answer>',
+    'The answer is 72. The answer is 3.',
+    '#### 72\n#### 3',
+    '<think>72</think> 3',
+  ];
+  const rewards = ['accuracy_reward', 'math_reward', 'math_boxed_reward', 'math_eval_reward', 'math_dapo_reward']; // prettier-ignore
+
+  it.each(rewards)('of many answers at once are worth nothing to %s', async (name) => {
+    for (const response of attacks)
+      expect([response, (await parts(name, {}, { response, truth: '72' }))['accuracy']]).toEqual([
+        response,
+        0,
+      ]);
+  });
+
+  it('in a layout that is repeated are no layout', async () => {
+    const once = '<think>\na\n</think>\n<answer>\n3\n</answer>';
+    for (const layout of ['strict', 'loose']) {
+      const score = async (response: string) =>
+        (await parts('format_reward', { layout }, { response }))['format_score'];
+      expect(await score(once)).toBe(0.1);
+      expect(await score(`${once}\n${once}`)).toBe(-0.1);
+      expect(await score(`${once}\n<answer>\n4\n</answer>`)).toBe(-0.1);
+    }
+  });
+});
+
+describe('an expected answer that is no text', () => {
+  it.each([
+    [72, '72'],
+    [9007199254740993n, '9007199254740993'],
+    [['1', '2'], '["1","2"]'],
+  ])('counts as its text: %s', async (truth, response) => {
+    const given = { response, truth: truth as unknown as string };
+    expect(await parts('exact_match_reward', {}, given)).toEqual({ accuracy: 1 });
   });
 });
 

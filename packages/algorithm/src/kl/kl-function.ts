@@ -31,6 +31,8 @@ const args = {
 
 /** The loss is undefined if there is nothing to compute; then the reference model does no work. */
 export interface KlPart extends Part<LossPart | undefined> {
+  /** Why its gradient is not that of the divergence when it is a term of the loss. */
+  readonly lossCaution?: string;
   /**
    * The same as a penalty on rewards. Undefined for `none` and a coefficient of 0.
    * @throws ConfigError for unknown or wrong arguments
@@ -39,10 +41,11 @@ export interface KlPart extends Part<LossPart | undefined> {
 }
 
 /** A row of the table of KL functions: for `kl_loss_fn` and for `kl_penalty_fn`. */
-export function klFunction(doc: PartDoc, estimator?: KlEstimator): KlPart {
+export function klFunction(doc: PartDoc, estimator?: KlEstimator, lossCaution?: string): KlPart {
   return {
     doc,
     args,
+    lossCaution,
     make: (owner, given) => klTerm(estimator, { ...readArgs(owner, args, given), owner }),
     makePenalty: (owner, given) => klPenalty(estimator, { ...readArgs(owner, args, given), owner }),
   };

@@ -23,6 +23,7 @@ export const klFns = {
       source: approximating,
     },
     klEstimators.k1,
+    'As a loss, its gradient is 1 for every token, whatever the reference says, so nothing holds the policy near it',
   ),
   k2: klFunction(
     {
@@ -51,6 +52,7 @@ export const klFns = {
   abs: klFunction(
     { summary: 'Absolute log-ratio to the reference.', formula: '|x - f|' },
     klEstimators.abs,
+    'As a loss, its gradient is -1, 0 or 1 for every token, however far the reference is: that of the total variation, not of the KL divergence',
   ),
   corrected_k3: klFunction(
     {

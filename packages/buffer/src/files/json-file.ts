@@ -1,9 +1,12 @@
-/** Reads rows from a JSON file, plain or gzipped: an object per line, or an array of objects. */
+/**
+ * Reads rows from a JSON file, plain or gzipped: an object per line, or an array of objects. Whole
+ * numbers that JavaScript cannot hold become texts, as in rows of Parquet and SQL.
+ */
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { type RawTask } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import { parseJsonExactly, TaskError } from '@trinity-rft/core/internal';
 import { findJsonMistake } from './json-mistake.js';
 import { notAnObject, assertNoBadRows, type BadRow } from './malformed.js';
 
@@ -50,7 +53,7 @@ function addRow(line: Line, rows: RawTask[], bad: BadRow[]): void {
 function parseLine({ number, text, valid }: Line): { row: RawTask } | BadRow {
   if (!valid) return { place: `:${number}`, problem: 'expected UTF-8 text, found other bytes' };
   try {
-    const row: unknown = JSON.parse(text);
+    const row = parseJsonExactly(text);
     const problem = notAnObject(row);
     return problem ? { place: `:${number}:1`, problem } : { row: row as RawTask };
   } catch {
@@ -74,7 +77,7 @@ function parseArray(path: string, lines: readonly Line[]): readonly RawTask[] {
 function parseWhole(path: string, lines: readonly Line[]): readonly unknown[] {
   const text = lines.map((line) => line.text).join('\n');
   try {
-    return JSON.parse(text) as readonly unknown[];
+    return parseJsonExactly(text) as readonly unknown[];
   } catch (cause) {
     const { offset, problem } = mistakeIn(text);
     const before = text.slice(0, offset).split('\n');

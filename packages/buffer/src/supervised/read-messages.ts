@@ -30,6 +30,12 @@ export function readMessages(
     const content = fields['content'];
     if (content !== undefined && typeof content !== 'string' && !Array.isArray(content))
       throw errorOf(`message ${i + 1} has a ${typeof content} as content`, 'Expected text');
+    const { weight } = fields;
+    if (weight !== undefined && (fields['role'] !== 'assistant' || (weight !== 0 && weight !== 1)))
+      throw errorOf(
+        `message ${i + 1}, the ${String(fields['role'])}'s, has the weight ${JSON.stringify(weight)}`,
+        'Expected 0 or 1, in messages of the assistant alone: 0 leaves a message out of training',
+      );
     const calls = readToolCalls(fields['tool_calls'], (problem) =>
       errorOf(`message ${i + 1}: ${problem}`, 'Give tool calls as in the OpenAI API'),
     );
@@ -39,6 +45,10 @@ export function readMessages(
     return (calls ? { ...rest, tool_calls: calls } : rest) as unknown as ChatMessage;
   });
 }
+
+/** Is any message left to train on? Without a weight, a message of the assistant is. */
+export const hasWeight = (messages: readonly ChatMessage[]): boolean =>
+  messages.some(({ role, weight }) => role === 'assistant' && weight !== 0);
 
 /** Arguments may be an object or its JSON text; ids may be missing, as in many data sets. */
 function readToolCalls(

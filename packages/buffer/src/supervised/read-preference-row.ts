@@ -1,6 +1,7 @@
 /** Reads one row of preference data: a prompt, a preferred answer and a rejected one. */
 import type { ChatMessage, RawTask, ToolDefinition } from '@trinity-rft/core';
-import { readMessages } from './read-messages.js';
+import { parseJsonExactly } from '@trinity-rft/core/internal';
+import { hasWeight, readMessages } from './read-messages.js';
 import type { SupervisedFormat } from './read-supervised-row.js';
 import {
   describe,
@@ -47,6 +48,9 @@ export function readPreferenceRow(
   const pair = whole
     ? splitWhole(answers, format, row)
     : { prompt: readPrompt(rawTask, format, row), ...answers };
+  for (const key of ['chosen', 'rejected'] as const)
+    if (!hasWeight(pair[key]))
+      throw rowError(row, format[`${key}Key`], 'the answer has weight 0', 'Remove the weight');
   const tools = readTools(rawTask, format.toolsKey, row);
   return { ...pair, tools };
 }
@@ -105,7 +109,7 @@ const emptyAnswer = (key: string, row: number | string) =>
 function messagesInText(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {
-    const parsed: unknown = JSON.parse(value);
+    const parsed = parseJsonExactly(value);
     const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
     return typeof first === 'object' && first !== null && 'role' in first ? parsed : value;
   } catch {
@@ -115,6 +119,10 @@ function messagesInText(value: unknown): unknown {
 
 /** A whole conversation does not start with the assistant. */
 const isWhole = (messages: readonly ChatMessage[]): boolean => messages[0]?.role !== 'assistant';
+
+/** One message as text; its weight only matters in the answer. */
+const textOf = (message: ChatMessage | undefined): string =>
+  JSON.stringify({ ...message, weight: undefined });
 
 /** Both conversations share their beginning, up to the first answer that differs. */
 function splitWhole(
@@ -135,7 +143,7 @@ function splitWhole(
   const most = Math.min(chosen.length, rejected.length) - 1;
   const differs = chosen
     .slice(0, most)
-    .findIndex((message, i) => JSON.stringify(message) !== JSON.stringify(rejected[i]));
+    .findIndex((message, i) => textOf(message) !== textOf(rejected[i]));
   const shared = differs < 0 ? most : differs;
   const next = [chosen[shared], rejected[shared]].find(
     (message) => message && message.role !== 'assistant',

@@ -142,3 +142,18 @@ it.each<[string, Record<string, unknown>, Partial<SupervisedFormat>, string]>([
   expect(() => read(rawTask, format)).toThrow(TaskError);
   expect(() => read(rawTask, format)).toThrow(message);
 });
+
+it("keeps the weights of OpenAI's rows, and refuses others by name", () => {
+  const weighted = (weight: unknown, role = 'assistant') => ({
+    messages: [{ role, content: 'first', weight }, ...conversation],
+  });
+  expect(read(weighted(0)).messages[0]).toMatchObject({ weight: 0 });
+  expect(read(weighted(null)).messages[0]).not.toHaveProperty('weight');
+  expect(() => read(weighted(0.5))).toThrow(
+    /sft\/7.*message 1, the assistant's, has the weight 0.5. Expected 0 or 1/,
+  );
+  expect(() => read(weighted(0, 'user'))).toThrow(/the user's, has the weight 0/);
+  expect(() => read({ messages: [conversation[0], { ...conversation[1], weight: 0 }] })).toThrow(
+    'every answer has weight 0',
+  );
+});

@@ -1,7 +1,7 @@
 /** Reads the conversation of one row of supervised data, in any of the usual layouts. */
 import type { ChatMessage, RawTask, ToolDefinition } from '@trinity-rft/core';
 import type { FormatArgs } from '@trinity-rft/core/internal';
-import { readMessages } from './read-messages.js';
+import { hasWeight, readMessages } from './read-messages.js';
 import {
   fromJson,
   isPresent,
@@ -79,6 +79,8 @@ function fromList(
       'A conversation to learn from ends with the assistant',
     );
   }
+  if (!hasWeight(messages))
+    throw rowError(row, key, 'every answer has weight 0', 'Give one weight 1, or remove the row');
   return messages;
 }
 

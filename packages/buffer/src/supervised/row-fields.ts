@@ -1,6 +1,6 @@
 /** Shared by the readers of supervised rows: keys, JSON text, tools, system prompts, and errors. */
 import { type RawTask, type ToolDefinition } from '@trinity-rft/core';
-import { TaskError, type FormatArgs } from '@trinity-rft/core/internal';
+import { parseJsonExactly, TaskError, type FormatArgs } from '@trinity-rft/core/internal';
 
 export const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 
@@ -42,7 +42,7 @@ export function readTools(
 export function fromJson(value: unknown, row: number | string, key: string): unknown {
   if (typeof value !== 'string') return value;
   try {
-    return JSON.parse(value) as unknown;
+    return parseJsonExactly(value);
   } catch (cause) {
     throw rowError(
       row,

@@ -12,6 +12,10 @@ const statements = [
   "INSERT INTO sums VALUES (3, '3+1=', 9), (1, '1+1=', 7), (2, '2+1=', 8)",
   'CREATE TABLE theirs (id INTEGER PRIMARY KEY, raw_task TEXT)',
   `INSERT INTO theirs VALUES (1, '{"question": "7+7="}')`,
+  'CREATE TABLE long (id BIGINT, amount NUMERIC, raw TEXT)',
+  `INSERT INTO long VALUES (9007199254740993, 9007199254740993, '')`,
+  'CREATE TABLE theirs_long (id INTEGER, raw_task TEXT)',
+  `INSERT INTO theirs_long VALUES (1, '{"n": 9007199254740993}')`,
   'CREATE TABLE unordered (question TEXT)',
   'CREATE TABLE broken (id INTEGER, raw_task TEXT)',
   "INSERT INTO broken VALUES (1, '[1]')",
@@ -55,6 +59,12 @@ function reads(path: () => string): void {
     expect(await read('theirs')).toEqual([{ question: '7+7=' }]);
   });
 
+  it('keeps whole numbers beyond 2^53 as texts', async () => {
+    const long = '9007199254740993';
+    expect(await read('long')).toEqual([{ id: long, amount: long, raw: '' }]);
+    expect(await read('theirs_long')).toEqual([{ n: long }]);
+  });
+
   it('says what is wrong, without the password', async () => {
     const problems = await Promise.all(
       ['unordered', 'missing', 'broken'].map((name) => read(name).then(String, String)),
@@ -90,4 +100,11 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
   }, 120_000);
   afterAll(() => server.stop());
   reads(() => server.url());
+
+  it('keeps them in JSON columns too', async () => {
+    const query = `SELECT '{"n": 9007199254740993}'::jsonb AS a, '[9007199254740993]'::json AS b, 'NaN'::numeric AS c, 1.5::numeric AS d`;
+    expect(
+      await readTaskRows({ storageType: 'sql', name: 'any', path: server.url(), query }),
+    ).toEqual([{ a: { n: '9007199254740993' }, b: ['9007199254740993'], c: 'NaN', d: 1.5 }]);
+  });
 });

@@ -1,7 +1,7 @@
 /** Tasks in a database: a table, or what a query selects, from SQLite or PostgreSQL. */
 import { existsSync } from 'node:fs';
 import type { RawTask } from '@trinity-rft/core';
-import { redactText, TaskError } from '@trinity-rft/core/internal';
+import { parseJsonExactly, redactText, TaskError } from '@trinity-rft/core/internal';
 import { plainValue } from '../files/plain-value.js';
 
 export interface SqlRowsOptions {
@@ -45,14 +45,21 @@ async function readSqlite(path: string, sql: string, name: string): Promise<read
   const sqlite = process.getBuiltinModule('node:sqlite');
   const database = new sqlite.DatabaseSync(file, { readOnly: true });
   try {
-    return database.prepare(sql).all();
+    const statement = database.prepare(sql);
+    // Otherwise a whole number beyond 2^53 is an error.
+    statement.setReadBigInts(true);
+    return statement.all();
   } finally {
     database.close();
   }
 }
 
-/** int8 and numeric, which `pg` returns as texts. */
-const numberTypes: ReadonlySet<number> = new Set([20, 1700]);
+/** Of types that `pg` returns as texts or rounds: int8, numeric, json and jsonb. */
+const exactly = (text: string): unknown =>
+  /^-?(?:NaN|Infinity)$/.test(text) ? text : parseJsonExactly(text);
+const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map(
+  [20, 1700, 114, 3802].map((type) => [type, exactly]),
+);
 const timeoutMs = 60_000;
 
 async function readPostgres(url: string, sql: string, name: string): Promise<readonly Row[]> {
@@ -68,7 +75,7 @@ async function readPostgres(url: string, sql: string, name: string): Promise<rea
     query_timeout: timeoutMs,
     types: {
       getTypeParser: (type: number, format?: 'text' | 'binary') =>
-        numberTypes.has(type) ? Number : pg.types.getTypeParser(type, format as never),
+        parsers.get(type) ?? pg.types.getTypeParser(type, format as never),
     },
   });
   // A connection that breaks rejects the query; unheard, its event would end the process.
@@ -96,7 +103,7 @@ function rawTaskOf(row: Row, number: number, { name, path }: SqlRowsOptions): Ra
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonExactly(text);
   } catch {
     return undefined;
   }

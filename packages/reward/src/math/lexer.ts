@@ -103,6 +103,7 @@ const rules: readonly Rule[] = [
   (scanner) =>
     scanner.take(/(?:\s|\\[,;:! ()[\]$"'`]|[~$€£¥`"“”])+/y) !== null && scanner.separate(),
   takeNumber,
+  takeOrdinal,
   (scanner) => takeName(scanner, scanner.take(/\p{L}+/uy)?.[0]),
   (scanner) =>
     scanner.take(/\^(?:\{\s*\\circ\s*\}|\\circ(?![A-Za-z]))/y) !== null &&
@@ -134,6 +135,19 @@ function takeNumber(scanner: Scanner): boolean {
       : grouped;
   const digits = scanner.take(pattern)?.[0].replace(/,\\!|\{,\}|\\,|,/g, '');
   return digits !== undefined && scanner.push('number', digits + takeSubscript(scanner));
+}
+
+const ordinalWord = String.raw`(?:st|nd|rd|th)(?!\p{L})`;
+const ordinal = String.raw`(?:${ordinalWord}|\\(?:text|textrm|mathrm|mbox) {0,4}\{ {0,4}${ordinalWord} {0,4}\}|\\rm {1,4}${ordinalWord})`;
+const ordinalEnding = new RegExp(
+  String.raw`\^? {0,4}(?:${ordinal}|\{ {0,4}${ordinal} {0,4}\})`,
+  'uy',
+);
+
+/** Drops the ending of `14th` and `14^{\text{th}}`. */
+function takeOrdinal(scanner: Scanner): boolean {
+  const before = scanner.tokens.at(-1);
+  return before?.kind === 'number' && !scanner.apart && scanner.take(ordinalEnding) !== null;
 }
 
 function takeName(scanner: Scanner, name: string | undefined): boolean {
@@ -220,10 +234,10 @@ function isFactorial(tokens: readonly Token[], at: number): boolean {
   );
 }
 
-/** Marks at the ends that belong to the sentence or to Markdown: `= 5`, `**5**`, `5.` */
+/** Marks at the ends that belong to the sentence, the line or Markdown: `= 5`, `**5**`, `5.`, `5\\\\` */
 function trimMarks(tokens: readonly Token[]): readonly Token[] {
   const isLoose = (token: Token | undefined): boolean =>
-    token?.kind === 'mark' && '^*.,;:!?='.includes(token.text);
+    token?.kind === 'mark' && (token.text === '\\\\' || '^*.,;:!?='.includes(token.text));
   let start = 0;
   let end = tokens.length;
   while (start < end && (isLoose(tokens[start]) || tokens[start]?.text === '\\approx')) start++;

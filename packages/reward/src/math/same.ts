@@ -91,17 +91,27 @@ const maxUnordered = 32;
 function sameGroup(a: Group, b: Group): boolean {
   const [left, right] = [vectorOf(a), vectorOf(b)];
   if (left && right && (left !== a) !== (right !== b)) return sameGroup(left, right);
-  if (a.items.length !== b.items.length) return false;
+  const asSets = a.shape === 'set' || b.shape === 'set';
+  const [items, others] = asSets ? [distinct(a.items), distinct(b.items)] : [a.items, b.items];
+  if (items.length !== others.length) return false;
   const lists = [a, b].filter(({ shape }) => shape === 'list').length;
   if (a.shape !== b.shape && (lists === 0 || !isListLike(a) || !isListLike(b))) return false;
-  const free = lists === 2 || [a, b].some(({ shape }) => shape === 'set' || shape === 'union');
-  if (!free || a.items.length > maxUnordered) return sameInOrder(a.items, b.items);
-  const rest = [...b.items];
-  return a.items.every((item) => {
+  const free = lists === 2 || asSets || a.shape === 'union' || b.shape === 'union';
+  if (!free || items.length > maxUnordered) return sameInOrder(items, others);
+  const rest = [...others];
+  return items.every((item) => {
     const match = rest.findIndex((candidate) => sameAnswer(item, candidate));
     return match >= 0 && rest.splice(match, 1).length === 1;
   });
 }
+
+/** The items of a set, each once: `\{1, 2, 2\}` is `\{1, 2\}`. */
+const distinct = (items: readonly Answer[]): readonly Answer[] =>
+  items.length > maxUnordered
+    ? items
+    : items.filter(
+        (item, index) => !items.slice(0, index).some((earlier) => sameAnswer(earlier, item)),
+      );
 
 /** Compares the items of lists of equal length in order. */
 function sameInOrder(a: readonly Answer[], b: readonly Answer[]): boolean {

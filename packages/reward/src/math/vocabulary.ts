@@ -7,7 +7,7 @@ const words = (text: string): readonly string[] => text.trim().split(/\s+/);
  */
 export const commandTokens: ReadonlyMap<string, string> = new Map([
   ...words(
-    'left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits quad qquad boxed fbox',
+    'left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits newline quad qquad boxed fbox',
   ).map((name) => [name, ''] as const),
   ...words('frac dfrac tfrac cfrac').map((name) => [name, '\\frac'] as const),
   ...words('cdot times ast').map((name) => [name, '*'] as const),

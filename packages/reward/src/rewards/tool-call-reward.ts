@@ -8,10 +8,10 @@ import { requireTruth, wholeResponse } from './shared/inputs.js';
 import { accuracyCoef } from './shared/arguments.js';
 
 /**
- * By the last `<tool_call>..</tool_call>`, JSON `[{"name": .., "arguments": ..}]`: all calls of the
- * truth, none other, in any order, with equal arguments; and before the first call exactly one
- * thought. Two empty lists are right. Source: Tool-N1, arXiv:2505.00024; Trinity-RFT 0.5.2,
- * `tool_call_workflow`.
+ * By every `<tool_call>..</tool_call>` after the thought, each JSON `[{"name": .., "arguments": ..}]`:
+ * all calls of the truth, none other, in any order, with equal arguments; and before the first call
+ * exactly one thought. Two empty lists are right. Source: Tool-N1, arXiv:2505.00024; Trinity-RFT
+ * `tool_call_workflow`, which reads the last tag alone.
  */
 export const toolCallReward = rewardKind('tool_call_reward', {
   summary: 'Are exactly the expected tools called, with the expected arguments, after one thought?',

@@ -35,6 +35,7 @@ export function deriveAlgorithm(
   const preset = presetOf(context);
   const parts = withoutEntropyMetric(context, engine, deriveParts(context, preset));
   const advantage = parts.advantageFn && tables.advantageFns[parts.advantageFn.name];
+  if (preset.schema !== 'dpo') warnOfKlLoss(context, parts.klLossFn);
   const config = {
     ...resolveSection(context.sections.algorithm, context.input.algorithm),
     ...parts,
@@ -70,6 +71,16 @@ function deriveParts(context: StageContext, preset: AlgorithmPreset) {
     klPenaltyFn: choose('kl_penalty_fn', klFns, preset.klPenaltyFn ?? none),
     entropyLossFn: choose('entropy_loss_fn', entropyLossFns, preset.entropyLossFn),
   };
+}
+
+/** An estimator of the divergence need not have the divergence's gradient. */
+function warnOfKlLoss({ tables, warn }: StageContext, { name, args }: PartConfig): void {
+  const caution = tables.klFns[name]?.lossCaution;
+  if (caution !== undefined && args['klCoef'] !== 0)
+    warn(
+      ['algorithm', 'kl_loss_fn'],
+      `"${name}" is accepted. ${caution}. Use k2, k3 or low_var_kl in the loss, or ${name} as kl_penalty_fn.`,
+    );
 }
 
 type Parts = ReturnType<typeof deriveParts>;

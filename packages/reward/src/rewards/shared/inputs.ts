@@ -7,7 +7,11 @@ import { RewardError } from '@trinity-rft/core/internal';
  * the response
  */
 export function requireTruth(owner: string, { truth, rawTask }: RewardInput): string {
-  if (truth !== undefined) return truth;
+  // Programs that call reward functions directly pass numbers and tables as they are.
+  const given: unknown = truth;
+  if (typeof given === 'string') return given;
+  if (typeof given === 'bigint') return String(given);
+  if (given !== undefined && given !== null) return JSON.stringify(given);
   const columns = Object.keys(rawTask).join(', ') || 'none';
   throw new RewardError(
     `The task has no expected answer, which ${owner} needs; the columns of its row are ${columns}. ` +

@@ -21,13 +21,16 @@ const loose = fc
 const response = fc.oneof(text, tidy, loose);
 
 describe('layouts', () => {
-  it('are those of the patterns of Trinity-RFT', () => {
+  it('are those of the patterns of Trinity-RFT, with each tag once', () => {
     const strict = /^<think>\n.*?\n<\/think>\n<answer>\n.*?\n<\/answer>$/ms;
     const loosely = /^[^]*?<think>.*?<\/think>\s*<answer>.*?<\/answer>\s*$/ms;
     fc.assert(
       fc.property(response, (given) => {
-        expect(hasStrictLayout(given)).toBe(strict.exec(given)?.index === 0);
-        expect(hasLooseLayout(given)).toBe(loosely.test(given));
+        const once = ['<think>', '</think>', '<answer>', '</answer>'].every(
+          (tag) => given.split(tag).length === 2,
+        );
+        expect(hasStrictLayout(given)).toBe(once && strict.exec(given)?.index === 0);
+        expect(hasLooseLayout(given)).toBe(once && loosely.test(given));
       }),
       { numRuns: 2000 },
     );

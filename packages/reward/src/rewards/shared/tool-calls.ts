@@ -1,4 +1,5 @@
 /** Tool calls as JSON in a text, and when two lists of them are the same. */
+import { parseJsonExactly } from '@trinity-rft/core/internal';
 
 export interface Call {
   readonly name: string;
@@ -6,20 +7,39 @@ export interface Call {
   readonly args: string;
 }
 
+const open = '<tool_call>';
+const close = '</tool_call>';
+
 /**
- * The calls of the last `<tool_call>..</tool_call>`; undefined when there is none or it cannot be
- * read.
+ * The calls of all `<tool_call>..</tool_call>` after the thought, in order; undefined when there is
+ * none, or any of them is open or cannot be read.
  */
 export function callsIn(response: string): readonly Call[] | undefined {
-  let last: string | undefined;
-  for (let open = response.indexOf('<tool_call>'); open >= 0;) {
-    const start = open + '<tool_call>'.length;
-    const close = response.indexOf('</tool_call>', start);
-    if (close < 0) break;
-    last = response.slice(start, close);
-    open = response.indexOf('<tool_call>', close);
+  const thought = response.indexOf('</think>');
+  const found: Call[] = [];
+  let start = response.indexOf(open, Math.max(thought, 0));
+  if (start < 0) return undefined;
+  for (; start >= 0; start = response.indexOf(open, start)) {
+    const end = closeAfter(response, start + open.length);
+    const calls =
+      end === undefined ? undefined : readCalls(response.slice(start + open.length, end));
+    if (end === undefined || !calls) return undefined;
+    found.push(...calls);
+    start = end + close.length;
   }
-  return last === undefined ? undefined : readCalls(last);
+  return found;
+}
+
+/** Place of the first closing tag that is not part of a JSON string. */
+function closeAfter(text: string, from: number): number | undefined {
+  const marks = /\\.|"|<\/tool_call>/gs;
+  marks.lastIndex = from;
+  let inString = false;
+  for (let mark = marks.exec(text); mark; mark = marks.exec(text)) {
+    if (mark[0] === '"') inString = !inString;
+    else if (mark[0] === close && !inString) return mark.index;
+  }
+  return undefined;
 }
 
 /** A list of calls, one call, or either as JSON in a JSON text; undefined for anything else. */
@@ -49,21 +69,9 @@ function readCall(item: unknown): Call | undefined {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/**
- * Whole numbers that a float cannot hold keep their digits: two long ids that are close are not the
- * same.
- */
-function parseJson(text: string): unknown {
-  const keepDigits = (
-    _key: string,
-    value: unknown,
-    context?: { readonly source?: string },
-  ): unknown =>
-    typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER
-      ? { digits: context?.source ?? String(value) }
-      : value;
-  return JSON.parse(text.trim(), keepDigits) as unknown;
-}
+/** Two long ids that are close are not the same, and a number is not its text. */
+const parseJson = (text: string): unknown =>
+  parseJsonExactly(text.trim(), (digits) => ({ digits }));
 
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
