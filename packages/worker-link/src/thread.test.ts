@@ -14,7 +14,7 @@ function start(code: string, exits: ThreadExit[] = []) {
     const { port, data } = workerData;
     port.on('message', ([{ id, input }]) => { ${code} });`;
   return startThread<Methods, string>(
-    new URL(`data:text/javascript,${encodeURIComponent(script)}`),
+    () => new URL(`data:text/javascript,${encodeURIComponent(script)}`),
     {
       name: 'test',
       data: 'hello',
@@ -71,7 +71,7 @@ it('keeps a process that waits for a call alive until the thread has ended, also
     import { startThread } from ${JSON.stringify(new URL('./thread.ts', import.meta.url).href)};
     const url = new URL(${JSON.stringify(`data:text/javascript,${encodeURIComponent(thread)}`)});
     const onExit = ({ exitCode }) => new Error('ended with ' + exitCode);
-    const link = startThread(url, { name: 'test', keepAlive: 'while-waiting', onExit });
+    const link = startThread(() => url, { name: 'test', keepAlive: 'while-waiting', onExit });
     console.log(await link.call('die').catch((error) => error.message));`;
   const sources = new URL('../../../tools/register-source.mjs', import.meta.url).href;
   const { stdout } = await promisify(execFile)(process.execPath, [
@@ -81,4 +81,24 @@ it('keeps a process that waits for a call alive until the thread has ended, also
     owner,
   ]);
   expect(stdout).toBe('ended with 7\n');
+});
+
+it('says why a thread cannot be started from a bundle that has no place', () => {
+  const exits: ThreadExit[] = [];
+  const onExit = (exit: ThreadExit): Error => {
+    exits.push(exit);
+    return new Error('not started');
+  };
+  const entry = (): URL => new URL('./worker.js', undefined);
+  expect(() =>
+    startThread<Methods, string>(entry, {
+      name: 'test',
+      data: '',
+      toError: String as never,
+      onExit,
+    }),
+  ).toThrow('not started');
+  expect(exits).toMatchObject([
+    { exitCode: undefined, cause: { message: expect.stringContaining('bundle of CommonJS') } },
+  ]);
 });

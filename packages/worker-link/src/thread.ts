@@ -36,17 +36,18 @@ export interface ThreadTask<Data> {
 }
 
 /**
- * Starts the module `url` in a thread. The link is usable at once: calls wait until the module
- * listens.
+ * Starts a module in a thread. The link is usable at once: calls wait until the module listens.
+ * @param entry returns the module's file: `() => new URL('./worker.js', import.meta.url)`, in
+ * this form, so that bundlers see it
  * @throws what `onExit` returns when the thread cannot be started
  */
 export function startThread<M extends MethodTable<keyof M>, Data>(
-  url: URL,
+  entry: () => URL,
   options: ThreadOptions<Data>,
 ): Link<M> {
   // A channel of its own, because a link can read what has arrived there without waiting.
   const { port1, port2 } = new MessageChannel();
-  const worker = startWorker(url, options, port2);
+  const worker = startWorker(entry, options, port2);
   const terminate = async (): Promise<void> => {
     await options.beforeEnd?.();
     await worker.terminate();
@@ -70,13 +71,29 @@ export function startThread<M extends MethodTable<keyof M>, Data>(
   return link;
 }
 
-function startWorker<Data>(url: URL, options: ThreadOptions<Data>, port: MessagePort): Worker {
+function startWorker<Data>(
+  entry: () => URL,
+  options: ThreadOptions<Data>,
+  port: MessagePort,
+): Worker {
   const { name, data, resourceLimits, onExit } = options;
   const workerData: ThreadTask<Data> = { port, data };
   const transferList = [port];
   try {
+    const url = placeOf(entry);
     return new Worker(url, { name, workerData, transferList, resourceLimits, ...threadFlags() });
   } catch (cause) {
     throw onExit({ exitCode: undefined, cause });
+  }
+}
+
+function placeOf(entry: () => URL): URL {
+  try {
+    return entry();
+  } catch (cause) {
+    throw new Error(
+      'import.meta.url is empty, as in a bundle of CommonJS. Leave the @trinity-rft packages out of the bundle: in Next.js by serverExternalPackages, elsewhere as external',
+      { cause },
+    );
   }
 }

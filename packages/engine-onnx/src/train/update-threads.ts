@@ -58,16 +58,19 @@ export class UpdateThreads {
 }
 
 function startUpdateThread(): Link<UpdateMethods> {
-  return startThread<UpdateMethods, undefined>(new URL('./update-thread.js', import.meta.url), {
-    name: 'trinity-update',
-    data: undefined,
-    keepAlive: 'while-waiting',
-    toError: (reason: string) => new InvariantError(`A part of an update failed: ${reason}`),
-    onExit: ({ exitCode, cause }) =>
-      new EngineError(
-        `A thread that updates weights ended (exit code ${exitCode ?? 'none'}), so the weights are partly updated. ` +
-          'Open the engine again from the last checkpoint; if memory ran out, train a smaller model.',
-        { code: 'ENGINE_WORKER_DIED', details: { exitCode }, cause },
-      ),
-  });
+  return startThread<UpdateMethods, undefined>(
+    () => new URL('./update-thread.js', import.meta.url),
+    {
+      name: 'trinity-update',
+      data: undefined,
+      keepAlive: 'while-waiting',
+      toError: (reason: string) => new InvariantError(`A part of an update failed: ${reason}`),
+      onExit: ({ exitCode, cause }) =>
+        new EngineError(
+          `A thread that updates weights ended (exit code ${exitCode ?? 'none'}), so the weights are partly updated. ` +
+            'Open the engine again from the last checkpoint; if memory ran out, train a smaller model.',
+          { code: 'ENGINE_WORKER_DIED', details: { exitCode }, cause },
+        ),
+    },
+  );
 }

@@ -24,7 +24,7 @@ export function startWorker<M extends MethodTable<keyof M>>(task: WorkerTask): L
   // Next to this file in the sources, and next to the bundle in the package.
   const gate = createGateState();
   const stopWatching = closeGateAtExit(gate);
-  return startThread<M, GatedTask>(new URL('./worker.js', import.meta.url), {
+  return startThread<M, GatedTask>(() => new URL('./worker.js', import.meta.url), {
     name: `trinity-${task.kind}`,
     data: { ...task, gate },
     toError: (record: ErrorRecord) => reviveError(record, EngineError),

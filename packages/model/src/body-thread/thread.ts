@@ -16,7 +16,7 @@ export interface BodyThread {
 /** The thread starts with the first body, and again after it has died. */
 export function createBodyThread(): BodyThread {
   const thread = lazyThread<BodyMethods, undefined>({
-    entry: new URL('./body-worker.js', import.meta.url),
+    entry: () => new URL('./body-worker.js', import.meta.url),
     name: 'trinity-bodies',
     data: undefined,
     code: 'BODY_THREAD',

@@ -16,7 +16,7 @@ export interface EncoderThread {
 /** The thread starts with the first text, and again after it has died. */
 export function createEncoderThread(files: TokenizerFiles): EncoderThread {
   const thread = lazyThread<EncoderMethods, TokenizerFiles>({
-    entry: new URL('./worker.js', import.meta.url),
+    entry: () => new URL('./worker.js', import.meta.url),
     name: 'trinity-encoder',
     data: files,
     code: 'ENCODER_THREAD',

@@ -10,7 +10,7 @@ import {
 
 export interface LazyThreadOptions<Data> {
   /** The thread's file. */
-  readonly entry: URL;
+  readonly entry: () => URL;
   readonly name: string;
   readonly data: Data;
   /** Of the error that calls get which the thread did not live to answer. */

@@ -27,15 +27,18 @@ export function startCompareThread(
   options: CompareOptions,
   onExit: (cause: unknown) => void,
 ): Link<CompareMethods> {
-  return startThread<CompareMethods, CompareOptions>(new URL('./worker.js', import.meta.url), {
-    name: 'trinity-math',
-    data: options,
-    resourceLimits,
-    keepAlive: 'while-waiting',
-    toError: (record: ErrorRecord) => reviveError(record, RewardError),
-    onExit: ({ cause }) => {
-      onExit(cause);
-      return new RewardError('The thread that compares math answers ended.', { cause });
+  return startThread<CompareMethods, CompareOptions>(
+    () => new URL('./worker.js', import.meta.url),
+    {
+      name: 'trinity-math',
+      data: options,
+      resourceLimits,
+      keepAlive: 'while-waiting',
+      toError: (record: ErrorRecord) => reviveError(record, RewardError),
+      onExit: ({ cause }) => {
+        onExit(cause);
+        return new RewardError('The thread that compares math answers ended.', { cause });
+      },
     },
-  });
+  );
 }

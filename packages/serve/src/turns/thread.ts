@@ -33,7 +33,7 @@ export class TurnThread {
     this.#path = options.path;
     // Next to this file in the sources, and next to the bundle in the package.
     this.#link = startThread<TurnMethods, TurnStoreOptions>(
-      new URL('./worker.js', import.meta.url),
+      () => new URL('./worker.js', import.meta.url),
       {
         name: 'trinity-turns',
         data: options,
