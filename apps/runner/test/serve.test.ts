@@ -404,7 +404,7 @@ describe('trinity serve', () => {
         terminal: { write: () => undefined, isTTY: false, columns: () => 80 },
         serve: { port },
       }).catch((error: unknown) => error);
-      expect(second).toMatchObject({ code: 'ENDPOINT_NOT_OPEN' });
+      expect(second).toMatchObject({ code: 'PORT_TAKEN' });
       await stop();
       const { error } = await runHere(
         workspace,

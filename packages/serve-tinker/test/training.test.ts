@@ -224,7 +224,7 @@ describe('a failed request', () => {
       422,
       /body\.momentum is not supported/,
     ],
-    ['optim_step', '{', 422, /no JSON/],
+    ['optim_step', '{', 400, /not JSON/],
     ['optim_step', { ...body, model_id: 'other', adam_params: {} }, 404, /no model other/],
     ['save_weights', { ...body, path: '../up' }, 422, /"\.\.\/up" is no name/],
     ['save_weights', { ...body, path: 'a', ttl_seconds: 60 }, 422, /ttl_seconds/],

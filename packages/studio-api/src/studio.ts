@@ -1,10 +1,8 @@
 /** Runs and the page over them, on loopback HTTP. */
 import { randomBytes } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
-import { getRequestListener } from '@hono/node-server';
-import { ConfigError } from '@trinity-rft/core';
+import { openHttpServer, type HttpLimits } from '@trinity-rft/http-server';
 import type { StudioPart } from './server/api.js';
-import { createApp } from './server/app.js';
+import { createApp, refuse } from './server/app.js';
 import { readPage } from './server/page-files.js';
 import { createCatalogue } from './runs/catalogue.js';
 import type { RunPlace } from './runs/place.js';
@@ -20,6 +18,7 @@ export interface StudioOptions {
   readonly key?: string;
   /** Of other packages. @default none: the interface only reads, except notes */
   readonly parts?: readonly StudioPart[];
+  readonly limits?: Partial<HttpLimits>;
 }
 
 export interface Studio {
@@ -38,47 +37,29 @@ export interface Studio {
 export async function openStudio({
   runs,
   page,
-  port = 0,
+  port,
   key = randomBytes(24).toString('base64url'),
   parts = [],
+  limits,
 }: StudioOptions): Promise<Studio> {
   const catalogue = createCatalogue(runs);
-  let actualPort = port;
   const app = createApp({
     catalogue,
     page: page === undefined ? new Map() : await readPage(page),
     key,
     more: parts,
-    hosts: () => [`127.0.0.1:${actualPort}`, `localhost:${actualPort}`],
   });
-  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-  // The listener never rejects: the application turns errors into responses.
-  const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
-  actualPort = await listen(server, port);
+  const server = await openHttpServer({
+    fetch: (request) => app.fetch(request),
+    refuse,
+    port,
+    limits,
+    loopbackOnly: true,
+  });
   const close = async (): Promise<void> => {
-    await new Promise((resolve) => {
-      server.close(resolve);
-      server.closeAllConnections();
-    });
+    await server.close();
     catalogue.close();
     await Promise.all(parts.map((part) => part.close()));
   };
-  return { url: `http://127.0.0.1:${actualPort}/#key=${encodeURIComponent(key)}`, key, close };
-}
-
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(
-        new ConfigError(
-          `Port ${port} is not available: ${cause.message}. Choose a free one, or omit --port to use any.`,
-          { code: 'PORT_TAKEN', cause },
-        ),
-      ),
-    );
-    server.listen(port, '127.0.0.1', () => {
-      const address = server.address();
-      resolve(typeof address === 'object' && address ? address.port : port);
-    });
-  });
+  return { url: `${server.url}/#key=${encodeURIComponent(key)}`, key, close };
 }

@@ -87,8 +87,10 @@ interface OutputMessage {
 const requests = messageCodec<RequestMessage>('ForwardBackwardRequest');
 const outputs = messageCodec<OutputMessage>('ForwardBackwardOutput');
 
-/** @param sdk whose bytes: since 0.38 the settings of the loss are sent in a second form as well */
-/** The body of a request. */
+/**
+ * The body of a request.
+ * @param sdk whose bytes: since 0.38 the settings of the loss are sent in a second form as well
+ */
 export function encodeForwardBackward(
   request: ForwardBackwardRequest,
   sdk: '0.25' | '0.38' = '0.38',
@@ -183,10 +185,8 @@ function field(record: Readonly<Record<string, TensorValues>>, name: string): Te
 
 function batchedTensor(rows: readonly TensorValues[]): BatchedTensorMessage {
   const parts = rows.map(tensorBytes);
-  const ends = parts.reduce<number[]>(
-    (offsets, { data }) => [...offsets, (offsets.at(-1) ?? 0) + data.length],
-    [0],
-  );
+  const ends = [0];
+  for (const { data } of parts) ends.push((ends.at(-1) ?? 0) + data.length);
   const data = new Uint8Array(ends.at(-1) ?? 0);
   for (const [i, part] of parts.entries()) data.set(part.data, ends[i]);
   return { data, offsets: int64Bytes(ends), dtype: parts[0]?.dtype ?? 0 };

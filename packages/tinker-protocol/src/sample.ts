@@ -76,7 +76,7 @@ const [noToken, noLogprob] = [0, -99_999];
 
 /** Two matrices, a row for each position. */
 function topMessage(top: readonly (TopTokens | undefined)[]): TopMessage {
-  const k = Math.max(1, ...top.map((row) => row?.length ?? 0));
+  const k = top.reduce((most, row) => Math.max(most, row?.length ?? 0), 1);
   const cells = top.flatMap((row) => Array.from({ length: k }, (_, i) => row?.[i]));
   return {
     token_ids: int32Bytes(Int32Array.from(cells, (cell) => cell?.token ?? noToken)),

@@ -1,26 +1,8 @@
 /** Limits and timeouts of the endpoint's server. */
+import { defaultHttpLimits, type HttpLimits } from '@trinity-rft/http-server';
 
 /** Limits of request bodies are part of the endpoint policy. */
-export interface EndpointLimits {
-  /** How long a connection may take to send the headers of a request. @default 10_000 */
-  readonly headersTimeoutMs: number;
-  /**
-   * How long a whole request may take to arrive. The time for an answer is not limited.
-   * @default 60_000
-   */
-  readonly requestTimeoutMs: number;
-  /**
-   * How long a connection stays open without requests; agents pause while their tools run.
-   * @default 120_000
-   */
-  readonly keepAliveMs: number;
-  /** Bytes of all headers of a request. @default 16_384 */
-  readonly maxHeaderBytes: number;
-  /**
-   * Open connections. Further ones are closed, and idle ones with them.
-   * @default 8192
-   */
-  readonly maxConnections: number;
+export interface EndpointLimits extends HttpLimits {
   /** How long the server remembers that a rollout has ended. @default 600_000 */
   readonly closedForMs: number;
   /** How many ended rollouts the server remembers. @default 10_000 */
@@ -30,11 +12,7 @@ export interface EndpointLimits {
 }
 
 export const defaultLimits: EndpointLimits = {
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 60_000,
-  keepAliveMs: 120_000,
-  maxHeaderBytes: 16_384,
-  maxConnections: 8192,
+  ...defaultHttpLimits,
   closedForMs: 600_000,
   maxClosed: 10_000,
   closeTimeoutMs: 5000,

@@ -1,16 +1,17 @@
 /** The recording endpoint on loopback HTTP: one server, with an address and a key per rollout. */
 import { type Runtime } from '@trinity-rft/core';
 import { CancelledError } from '@trinity-rft/core/internal';
+import { openHttpServer } from '@trinity-rft/http-server';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
+import { errorResponse } from '../protocols/shared/answer/error-response.js';
 import { createCors } from './cors.js';
 import { createApp, dispatch } from './dispatch.js';
 import { newKey, newRolloutId, withKey } from './keys.js';
 import { defaultLimits, type EndpointLimits } from './limits.js';
-import { closeServer, createNodeServer, listen } from './node-server.js';
 import { rolloutRefusals, type Refusals } from './refusals.js';
 import { createRewardRoute, type ScoredRuns, type ScoreRun } from './rewards.js';
 import { contextPath, createRolloutTable } from './rollout-table.js';
-import { createTraffic } from './traffic.js';
+import { createTraffic, type Traffic } from './traffic.js';
 
 export interface EndpointServerOptions {
   /** @default "127.0.0.1" */
@@ -86,7 +87,7 @@ export interface EndpointServer {
  * Serves until it is closed. `GET /health` is open to everybody, `GET /metrics` with `adminKey` is
  * about the server, everything else needs the key of a rollout, under any path. Keys are random and
  * never logged.
- * @throws ModelError 503 when the port is not available
+ * @throws ConfigError when the port is not available
  */
 export async function openEndpointServer(options: EndpointServerOptions): Promise<EndpointServer> {
   const { host = '127.0.0.1', port = 0, runtime } = options;
@@ -97,8 +98,15 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
   const traffic = createTraffic();
   const adminKey = newKey('ak');
   const app = createApp(table, traffic, { adminKey, refusals, rewards });
-  const server = createNodeServer(app, limits, createCors(corsOrigins));
-  const url = `http://${host}:${await listen(server, host, port)}`;
+  const server = await openHttpServer({
+    fetch: (request, bindings) => app.fetch(request, bindings),
+    refuse: errorResponse,
+    host,
+    port,
+    limits,
+    intercept: createCors(corsOrigins),
+  });
+  const { url } = server;
   const closers = new Set<() => void>();
   let closed = false;
 
@@ -140,7 +148,25 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
     close: async () => {
       closed = true;
       for (const unmount of closers) unmount();
-      await closeServer(server, traffic, { runtime, timeoutMs: limits.closeTimeoutMs });
+      await server.close(endOfCalls(traffic, runtime, limits.closeTimeoutMs));
     },
   };
+}
+
+/** Waits for the calls in flight, up to the timeout. */
+async function endOfCalls(
+  traffic: Traffic,
+  { clock, logger }: EndpointServerOptions['runtime'],
+  timeoutMs: number,
+): Promise<void> {
+  const timer = new AbortController();
+  const deadline = clock.sleep(timeoutMs, timer.signal).catch(() => undefined);
+  await Promise.race([traffic.idle(), deadline]);
+  timer.abort();
+  if (traffic.inFlight === 0) return;
+  const rollouts = traffic.rollouts();
+  logger.warn(
+    `The endpoint waited ${timeoutMs / 1000} s for ${traffic.inFlight} calls of ${rollouts.length} rollouts and closed their connections. Agents should stop on their run's signal.`,
+    { rollouts: rollouts.slice(0, 8) },
+  );
 }

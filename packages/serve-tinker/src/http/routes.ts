@@ -2,8 +2,12 @@
 import type { Context, Hono } from 'hono';
 import { paths, protobufType } from '@trinity-rft/tinker-protocol';
 import type { z } from 'zod';
+import { parseJson, readBytes } from '@trinity-rft/http-server';
 import { Refusal } from '../refusals/refusal.js';
 import type { FutureResult } from '../service/futures.js';
+
+/** Bytes of a request in JSON: a prompt of a million tokens. */
+const maxBytes = 16 * 2 ** 20;
 
 /** A route with a JSON body; the answer is JSON. */
 export function jsonRoute<T>(
@@ -13,21 +17,20 @@ export function jsonRoute<T>(
   answer: (body: T, text: string) => object | Promise<object>,
 ): void {
   app.post(paths.root + path, async (context) => {
-    const text = await context.req.text();
-    return context.json(await answer(readJson(text, schema), text));
+    const { value, text } = await readRequest(context.req.raw, schema);
+    return context.json(await answer(value, text));
   });
 }
 
-function readJson<T>(text: string, schema: z.ZodType<T>): T {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    throw new Refusal(422, 'The body is no JSON.');
-  }
-  const { success, data, error } = schema.safeParse(body);
-  if (success) return data;
-  const problems = error.issues.map(({ path, message, code, ...issue }) => {
+/** The checked body and its text. @throws ModelError 4xx, Refusal 422 naming the first fields */
+export async function readRequest<T>(
+  request: Request,
+  schema: z.ZodType<T>,
+): Promise<{ readonly value: T; readonly text: string }> {
+  const { value, text } = parseJson(await readBytes(request, { maxBytes }));
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return { value: data, text };
+  const problems = error.issues.slice(0, 5).map(({ path, message, code, ...issue }) => {
     const place = ['body', ...path].join('.');
     return code === 'unrecognized_keys' && 'keys' in issue
       ? `${place}.${String(issue.keys)} is not supported by this server`

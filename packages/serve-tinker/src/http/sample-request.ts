@@ -8,15 +8,40 @@ import type { SampleWork } from '../service/sampling.js';
 
 const { shape } = requestSchemas.asample;
 
+const maxSamples = 1024;
+const [maxStops, maxStopLength] = [128, 1000];
+
+/** One problem for the whole list: a client may send millions of wrong ones. */
+const tokenIds = z.custom<readonly number[]>(
+  (value) => Array.isArray(value) && value.every(isTokenId),
+  'Expected a list of token ids.',
+);
+
+const isTokenId = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 31;
+
+type Stop = string | readonly string[] | readonly number[];
+
+const stop = z.custom<Stop>((value) => {
+  const all: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const isText = (one: unknown): boolean => typeof one === 'string' && one.length <= maxStopLength;
+  return (
+    all.length <= maxStops && (all.every(isText) || (Array.isArray(value) && all.every(isTokenId)))
+  );
+}, `Expected a text, or up to ${maxStops} texts of ${maxStopLength} characters or token ids.`);
+
 const topCount = z.int().min(0).max(20).nullish();
 
 /** Every key that this server follows; of some only the value that changes nothing. */
 export const sampleRequest = z.strictObject({
   ...shape,
   prompt: z.strictObject({
-    chunks: z.array(z.strictObject(shape.prompt.shape.chunks.element.shape)),
+    chunks: z.array(
+      z.strictObject({ ...shape.prompt.shape.chunks.element.shape, tokens: tokenIds }),
+    ),
   }),
-  sampling_params: z.strictObject(shape.sampling_params.shape),
+  num_samples: z.int().min(1).max(maxSamples).default(1),
+  sampling_params: z.strictObject({ ...shape.sampling_params.shape, stop: stop.nullish() }),
   topk_prompt_logprobs: topCount,
   topk_sample_logprobs: topCount,
   prompt_alt_tokens_k: z.literal(0).nullish(),

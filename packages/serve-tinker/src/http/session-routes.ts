@@ -1,7 +1,7 @@
 /** Sessions, what the server can do, and results. */
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import { jsonRoute, resultResponse } from './routes.js';
+import { jsonRoute, readRequest, resultResponse } from './routes.js';
 import type { Service } from '../service/service.js';
 
 /** How long a request for a result waits before the client has to ask again, in ms. */
@@ -51,7 +51,7 @@ export function addSessionRoutes(app: Hono, { model, sessions, futures }: Servic
     return context.body(null, 204);
   });
   app.post('/api/v1/retrieve_future', async (context) => {
-    const { request_id: id } = resultRequest.parse(await context.req.json());
+    const { request_id: id } = (await readRequest(context.req.raw, resultRequest)).value;
     const state = await futures.result(id, pollMs);
     if (state.kind !== 'pending') return resultResponse(context, state);
     return context.json({ type: 'try_again', request_id: id, queue_state: 'active' }, 408);

@@ -9,6 +9,7 @@ import {
   type ForwardBackwardRequest,
 } from '@trinity-rft/tinker-protocol';
 import { describeError, type Engine } from '@trinity-rft/core';
+import { readBytes } from '@trinity-rft/http-server';
 import { forwardBackward, lossWork } from '../loss/forward-backward.js';
 import { Refusal } from '../refusals/refusal.js';
 import { assertName, type Checkpoint } from '../service/checkpoints.js';
@@ -24,6 +25,11 @@ const alpha = 32;
 const attention = ['q_proj', 'k_proj', 'v_proj', 'o_proj'];
 const mlp = ['gate_proj', 'up_proj', 'down_proj'];
 
+/** Bytes of `forward_backward`. */
+const maxBytes = 64 * 2 ** 20;
+/** Each has matrices of `rank` rows and columns at every layer. */
+const maxRank = 1024;
+
 const adamw = z.strictObject({ type: z.literal('adamw').optional() }).nullish();
 const type = z.string().optional();
 
@@ -31,7 +37,12 @@ const type = z.string().optional();
 const accepts = {
   create_model: z.strictObject({
     ...requestSchemas.create_model.shape,
-    lora_config: z.strictObject(requestSchemas.create_model.shape.lora_config.shape).nullish(),
+    lora_config: z
+      .strictObject({
+        ...requestSchemas.create_model.shape.lora_config.shape,
+        rank: z.int().min(0).max(maxRank),
+      })
+      .nullish(),
     user_metadata: metadata,
     optimizer_config: adamw,
     type,
@@ -182,9 +193,7 @@ async function readForwardBackward(
 ): Promise<{ readonly request: ForwardBackwardRequest; readonly body: Uint8Array }> {
   if (request.headers.get('content-type')?.split(';')[0]?.trim() !== protobufType)
     throw new Refusal(415, `forward_backward takes a body of type ${protobufType}.`);
-  if (request.headers.has('content-encoding'))
-    throw new Refusal(415, 'forward_backward takes no compressed body.');
-  const body = new Uint8Array(await request.arrayBuffer());
+  const body = await readBytes(request, { maxBytes });
   try {
     return { request: decodeForwardBackward(body), body };
   } catch (error) {

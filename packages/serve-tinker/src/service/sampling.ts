@@ -54,7 +54,9 @@ export function createSampling(open: () => Promise<Engine>): Sampling {
       const begun = turn.then(async () => {
         const { sampler, capabilities } = await adopt(weights);
         assertPossible(work, capabilities);
-        const { maxTokens = sampler.maxModelLen - prompt.length } = options;
+        const room = sampler.maxModelLen - prompt.length;
+        if (room < 1) throw tooLong(prompt, sampler);
+        const { maxTokens = room } = options;
         const sequences = sampler.sample(prompt, { ...options, maxTokens }, signal);
         const scores = work.promptLogprobs ? scorePrompt(sampler, prompt, signal) : undefined;
         const top = work.topPromptLogprobs > 0 ? topOfPrompt(sampler, work, signal) : undefined;
@@ -94,6 +96,13 @@ function assertPossible(
     'topk_sample_logprobs and topk_prompt_logprobs are not possible: the engine reports no alternatives.',
   );
 }
+
+/** Before anything is begun: alternatives at each position are a sample each. */
+const tooLong = ({ length }: Int32Array, { maxModelLen }: Engine['sampler']): Refusal =>
+  new Refusal(
+    400,
+    `The prompt has ${length} tokens; prompt and answer together may have ${maxModelLen}. Send fewer.`,
+  );
 
 async function scorePrompt(
   sampler: Engine['sampler'],

@@ -1,9 +1,13 @@
 /** How the parts of the interface add their routes. */
+import { readJson } from '@trinity-rft/http-server';
 import type { Context, Hono } from 'hono';
 import type { z } from 'zod';
 import type { Actions, Routes } from '../interface/route.js';
 import type { Catalogue } from '../runs/catalogue.js';
 import type { Run } from '../runs/run.js';
+
+/** Of an action. */
+const maxBytes = 1 << 20;
 
 type Answer = Response | Promise<Response>;
 
@@ -43,7 +47,7 @@ export function createApi(app: Hono, catalogue: Catalogue): Api {
   };
   const act: Api['act'] = (path, body, answer) =>
     void app.post(`/api/actions/${path}`, async (context) => {
-      const given = body.safeParse(await context.req.json().catch(() => undefined));
+      const given = body.safeParse(await readJson(context.req.raw, { maxBytes }));
       if (given.success) return answer(given.data, context);
       const [issue] = given.error.issues;
       const place = issue?.path.join('.') || 'the body';

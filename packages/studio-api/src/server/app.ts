@@ -1,9 +1,8 @@
 /** The server: a page without data, and an interface that needs the key. */
-import { timingSafeEqual } from 'node:crypto';
-import { ConfigError, describeError } from '@trinity-rft/core';
+import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/internal';
-import { Hono, type Context } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
+import { hasKey } from '@trinity-rft/http-server';
+import { Hono } from 'hono';
 import { openApi } from '../interface/openapi.js';
 import { actions, routes } from '../interface/routes.js';
 import type { Catalogue } from '../runs/catalogue.js';
@@ -13,9 +12,6 @@ import { addMetrics } from './metrics.js';
 import type { PageFile } from './page-files.js';
 import { addRollouts } from './rollouts.js';
 import { addRuns } from './runs.js';
-
-/** In bytes. */
-const largestBody = 1 << 20;
 
 const parts: readonly AddRoutes[] = [addRuns, addMetrics, addRollouts, addInsight];
 
@@ -41,31 +37,22 @@ export interface AppOptions {
   readonly page: ReadonlyMap<string, PageFile>;
   readonly key: string;
   readonly more: readonly StudioPart[];
-  /**
-   * Accepted values of the Host header: any other name belongs to a page of another site whose domain
-   * resolves to this machine.
-   */
-  readonly hosts: () => readonly string[];
 }
 
-export function createApp({ catalogue, page, key, more, hosts }: AppOptions): Hono {
+export function createApp({ catalogue, page, key, more }: AppOptions): Hono {
   const app = new Hono();
   app.use(async (context, next) => {
-    const refused = refusal(context, hosts());
-    if (refused !== undefined) return context.text(refused, 403, headers);
     await next();
     for (const [name, value] of Object.entries(headers)) context.header(name, value);
-    return undefined;
   });
   app.use('/api/*', async (context, next) =>
-    sameKey(context.req.header('authorization'), key) ? next() : context.json(noKey, 401),
+    hasKey(context.req.raw, key) ? next() : context.json(noKey, 401),
   );
   const document = openApi(
     Object.assign({}, routes, ...more.map((part) => part.routes)),
     Object.assign({}, actions, ...more.map((part) => part.actions)),
   ) as object;
   app.get('/api/openapi.json', (context) => context.json(document));
-  app.use('/api/actions/*', bodyLimit({ maxSize: largestBody }));
   const api = createApi(app, catalogue);
   for (const add of [...parts, ...more.map((part) => part.add)]) add(api);
   app.get('/*', (context) => {
@@ -74,29 +61,18 @@ export function createApp({ catalogue, page, key, more, hosts }: AppOptions): Ho
     return context.body(file.bytes, 200, { 'content-type': file.type });
   });
   app.notFound((context) => context.json(notFound, 404));
-  app.onError((error, context) => {
-    const status = error instanceof ConfigError ? 400 : 500;
-    return context.json({ error: redactText(describeError(error)) }, status, headers);
-  });
+  app.onError(refuse);
   return app;
+}
+
+/** An error as the interface words it. */
+export function refuse(error: unknown): Response {
+  const status =
+    error instanceof ModelError ? error.status : error instanceof ConfigError ? 400 : 500;
+  return Response.json({ error: redactText(describeError(error)) }, { status, headers });
 }
 
 const noKey = {
   error:
     'The key is missing or wrong. Open the complete printed address, including the part after #.',
 };
-
-/** Why a request is refused before anything is looked at. */
-function refusal(context: Context, hosts: readonly string[]): string | undefined {
-  if (!hosts.includes(context.req.header('host') ?? ''))
-    return 'Unknown host. Open the printed address.';
-  const origin = context.req.header('origin');
-  if (origin !== undefined && !hosts.some((host) => origin === `http://${host}`))
-    return 'Unknown origin. Open the printed address.';
-  return undefined;
-}
-
-function sameKey(header: string | undefined, key: string): boolean {
-  const [given, expected] = [Buffer.from(header ?? ''), Buffer.from(`Bearer ${key}`)];
-  return given.length === expected.length && timingSafeEqual(given, expected);
-}

@@ -21,9 +21,9 @@ const fault = (status: number, detail: string): HttpAnswer => ({ status, body: {
 
 const taskRequest = z.object({
   split: z.string(),
-  index: z.int().optional(),
-  start: z.int().nullish(),
-  stop: z.int().nullish(),
+  index: z.int().min(0).optional(),
+  start: z.int().min(0).nullish(),
+  stop: z.int().min(0).nullish(),
 });
 
 export function answerHttp(

@@ -1,10 +1,13 @@
 /** Serves an environment to everything that speaks OpenEnv: TRL, verifiers, miles, ourselves. */
-import { timingSafeEqual, hash } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
-import { ConfigError, describeError, type Logger } from '@trinity-rft/core';
+import { ConfigError, describeError, ModelError, type Logger } from '@trinity-rft/core';
 import { silentLogger } from '@trinity-rft/core/internal';
+import {
+  hasKey,
+  openHttpServer,
+  readJson,
+  type HttpLimits,
+  type Upgrade,
+} from '@trinity-rft/http-server';
 import type { WebSocket } from 'ws';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 import type { Environment } from '../../seam/types.js';
@@ -30,6 +33,7 @@ export interface EnvironmentServerOptions {
   readonly seed?: number;
   /** How long a reset and a step may take, in milliseconds; the episode has failed then. @default 60_000 */
   readonly timeoutMs?: number;
+  readonly limits?: Partial<HttpLimits>;
   /** @default silent */
   readonly logger?: Logger;
 }
@@ -41,8 +45,12 @@ export interface EnvironmentServer {
   close(): Promise<void>;
 }
 
-/** Of a message, in bytes. */
+/** Of a message, and of all messages of a connection that wait for an answer, in bytes. */
 const maxPayload = 16 * 1024 * 1024;
+/** Messages of a connection that wait; clients send one at a time. */
+const maxWaiting = 64;
+/** Of a request over HTTP, in bytes. */
+const maxBody = 1 << 20;
 /** Between two pings, in ms; a client that missed one is gone. */
 const pingMs = 30_000;
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
@@ -55,7 +63,7 @@ const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 export async function serveEnvironment(
   options: EnvironmentServerOptions,
 ): Promise<EnvironmentServer> {
-  const { definition, args = {}, host = '127.0.0.1', port = 0, apiKey } = options;
+  const { definition, args = {}, host = '127.0.0.1', port, apiKey, limits } = options;
   const { logger = silentLogger, tasks: count = 1000, seed = 0 } = options;
   if (!loopback.has(host) && apiKey === undefined) throw needsKey(host);
   const stop = new AbortController();
@@ -65,17 +73,28 @@ export async function serveEnvironment(
   try {
     const hasTools = await episodesHaveTools(environment, tasks);
     const routes: Routes = { definition, tasks, hasTools };
-    const server = createServer((request, response) => {
-      void answer(routes, request, response, isAllowed(apiKey, request));
+    const isAllowed = (request: Request): boolean =>
+      apiKey === undefined || hasKey(request, apiKey);
+    const sockets = await acceptSockets({ ...options, environment, tasks, signal });
+    const server = await openHttpServer({
+      fetch: (request) => answer(routes, request, isAllowed(request)),
+      refuse,
+      host,
+      port,
+      limits,
+      // Without a key, a page in the user's browser must not reach it.
+      loopbackOnly: apiKey === undefined,
+      upgrade: (request) => {
+        if (new URL(request.url).pathname !== '/ws') return 404;
+        return isAllowed(request) ? sockets.accept : 401;
+      },
     });
-    const sockets = await acceptSockets(server, { ...options, environment, tasks, signal });
-    const actualPort = await listen(server, host, port);
     return {
-      url: `http://${host}:${actualPort}`,
+      url: server.url,
       close: async () => {
         stop.abort();
         await sockets.close();
-        await closed(server);
+        await server.close();
         await environment.close();
       },
     };
@@ -100,88 +119,93 @@ async function episodesHaveTools(environment: Environment, tasks: Tasks): Promis
   return (episode.tools?.length ?? 0) > 0;
 }
 
-function isAllowed(apiKey: string | undefined, { headers }: IncomingMessage): boolean {
-  // Without a key, a page in the user's browser must not reach it.
-  if (apiKey === undefined) return headers.origin === undefined;
-  const given = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
-  return timingSafeEqual(digest(given), digest(apiKey));
+async function answer(routes: Routes, request: Request, allowed: boolean): Promise<Response> {
+  try {
+    const { pathname } = new URL(request.url);
+    if (!allowed && pathname !== '/health')
+      return Response.json({ detail: 'Send the key as Authorization: Bearer.' }, { status: 401 });
+    const body =
+      request.method === 'POST' ? await readJson(request, { maxBytes: maxBody }) : undefined;
+    const { status, body: sent } = answerHttp(routes, request.method, pathname, body);
+    return Response.json(sent, { status });
+  } catch (error) {
+    return refuse(error);
+  }
 }
 
-const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
-
-async function answer(
-  routes: Routes,
-  request: IncomingMessage,
-  response: ServerResponse,
-  allowed: boolean,
-): Promise<void> {
-  const { pathname } = new URL(request.url ?? '/', 'http://host');
-  const method = request.method ?? 'GET';
-  const body = method === 'POST' ? await json(request).catch(() => undefined) : undefined;
-  const { status, body: sent } =
-    allowed || pathname === '/health'
-      ? answerHttp(routes, method, pathname, body)
-      : { status: 401, body: { detail: 'Send the key as Authorization: Bearer.' } };
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(sent));
-}
+const refuse = (error: unknown): Response =>
+  Response.json(
+    { detail: describeError(error) },
+    { status: error instanceof ModelError ? error.status : 500 },
+  );
 
 interface SocketOptions extends Pick<
   EnvironmentServerOptions,
-  'apiKey' | 'maxConcurrentEnvs' | 'timeoutMs'
+  'logger' | 'maxConcurrentEnvs' | 'timeoutMs'
 > {
   readonly environment: Environment;
   readonly tasks: Tasks;
   readonly signal: AbortSignal;
 }
 
-async function acceptSockets(
-  server: Server,
-  options: SocketOptions,
-): Promise<{ close(): Promise<void> }> {
-  const { apiKey, maxConcurrentEnvs = 256, environment, tasks, signal } = options;
+interface Sockets {
+  readonly accept: Upgrade;
+  close(): Promise<void>;
+}
+
+/** An open connection: what it waits for. */
+interface Waiting {
+  last: Promise<void>;
+  messages: number;
+  bytes: number;
+}
+
+async function acceptSockets(options: SocketOptions): Promise<Sockets> {
+  const { maxConcurrentEnvs = 256, environment, tasks, signal, logger = silentLogger } = options;
   const patience = { ms: options.timeoutMs ?? 60_000, signal };
   // Every run loads this package, and few serve.
   const { WebSocketServer } = await import('ws');
   const acceptor = new WebSocketServer({ noServer: true, maxPayload });
-  const sessions = new Map<WebSocket, Promise<void>>();
-  server.on('upgrade', (request, socket, head) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://host');
-    const status =
-      pathname !== '/ws' ? '404 Not Found' : isAllowed(apiKey, request) ? '' : '401 Unauthorized';
-    if (status !== '') socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
-    else acceptor.handleUpgrade(request, socket, head, accept);
-  });
+  const sessions = new Map<WebSocket, Waiting>();
   const stopPings = pingAll(sessions);
 
   function accept(socket: WebSocket): void {
-    if (sessions.size >= maxConcurrentEnvs) return refuse(socket, sessions.size, maxConcurrentEnvs);
-    const session = createSession(environment, tasks, patience);
-    sessions.set(socket, Promise.resolve());
-    socket.on('message', (data: Buffer) => {
-      const before = sessions.get(socket) ?? Promise.resolve();
-      sessions.set(
-        socket,
-        before.then(() => handle(session, socket, data.toString())),
-      );
-    });
     socket.on('error', () => socket.terminate());
+    if (sessions.size >= maxConcurrentEnvs)
+      return refuseSession(socket, sessions.size, maxConcurrentEnvs);
+    const session = createSession(environment, tasks, patience);
+    const waiting: Waiting = { last: Promise.resolve(), messages: 0, bytes: 0 };
+    sessions.set(socket, waiting);
+    socket.on('message', (data: Buffer) => {
+      waiting.messages++;
+      waiting.bytes += data.length;
+      if (waiting.messages > maxWaiting || waiting.bytes > maxPayload) return socket.terminate();
+      waiting.last = waiting.last.then(async () => {
+        if (socket.readyState === socket.OPEN) await handle(session, socket, data.toString());
+        waiting.messages--;
+        waiting.bytes -= data.length;
+      });
+    });
     socket.once('close', () => {
-      const before = sessions.get(socket) ?? Promise.resolve();
-      void before.then(() => session.close()).finally(() => sessions.delete(socket));
+      void waiting.last
+        .then(() => session.close())
+        .catch((error: unknown) => logger.warn(`An episode did not close: ${describeError(error)}`))
+        .finally(() => sessions.delete(socket));
     });
   }
 
   return {
+    accept: (incoming, socket, head) => acceptor.handleUpgrade(incoming, socket, head, accept),
     close: async () => {
       stopPings();
-      const working = [...sessions.values()];
+      const working = [...sessions.values()].map(({ last }) => last);
       for (const socket of sessions.keys()) socket.terminate();
       await Promise.all(working);
     },
   };
 }
 
-function refuse(socket: WebSocket, active: number, most: number): void {
+function refuseSession(socket: WebSocket, active: number, most: number): void {
   const sessions = { active_sessions: active, max_sessions: most };
   const reply = problem(
     'CAPACITY_REACHED',
@@ -236,26 +260,4 @@ function parse(text: string): { readonly type?: unknown; readonly data?: unknown
   } catch {
     return undefined;
   }
-}
-
-async function listen(server: Server, host: string, port: number): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject);
-  server.listen(port, host, resolve);
-  try {
-    await promise;
-  } catch (cause) {
-    throw new ConfigError(
-      `${host}:${port} is not available (${describeError(cause)}). Choose another port.`,
-      { code: 'SERVE_PORT', cause },
-    );
-  }
-  return (server.address() as AddressInfo).port;
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }

@@ -1,0 +1,4 @@
+export { parseJson, readBytes, readJson, type BodyLimits, type JsonText } from './body.js';
+export { bearerKey, hasKey } from './key.js';
+export { openHttpServer, type HttpServer, type HttpServerOptions, type Upgrade } from './server.js';
+export { defaultHttpLimits, type HttpLimits } from './limits.js';

@@ -1,0 +1,17 @@
+/** The key of a server that has one. */
+import { hash, timingSafeEqual } from 'node:crypto';
+
+/** From `Authorization: Bearer`. */
+export const bearerKey = (headers: Headers): string | undefined =>
+  /^bearer +(\S+)$/i.exec(headers.get('authorization')?.trim() ?? '')?.[1];
+
+/**
+ * Whether the request shows the key, as `Authorization: Bearer` or `x-api-key`. The comparison takes
+ * equally long for every wrong key.
+ */
+export function hasKey({ headers }: Pick<Request, 'headers'>, key: string): boolean {
+  const given = bearerKey(headers) ?? headers.get('x-api-key') ?? '';
+  return timingSafeEqual(digest(given), digest(key));
+}
+
+const digest = (text: string): Buffer => hash('sha256', text, 'buffer');

@@ -1,0 +1,172 @@
+/** One HTTP server for everything that listens: limits, deadlines, malformed input, upgrades, end. */
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { getRequestListener, RequestError } from '@hono/node-server';
+import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
+import { defaultHttpLimits, type HttpLimits } from './limits.js';
+
+/** Takes the socket of an upgrade over. Errors of the socket are handled already. */
+export type Upgrade = (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+interface Bindings {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+}
+
+export interface HttpServerOptions {
+  /** Checks the key before it reads the body, with `readBytes`. */
+  readonly fetch: (request: Request, bindings: Bindings) => Response | Promise<Response>;
+  /** An error in the words of the server's protocol. @param error ModelError: its status */
+  readonly refuse: (error: unknown) => Response;
+  /** @default "127.0.0.1" */
+  readonly host?: string | undefined;
+  /** 0 = any free port. @default 0 */
+  readonly port?: number | undefined;
+  readonly limits?: Partial<HttpLimits> | undefined;
+  /**
+   * Answers only requests to a loopback name that no page of another site has sent: for servers on
+   * loopback that a page could use otherwise, also by a domain that resolves to this machine.
+   * @default false: the key protects
+   */
+  readonly loopbackOnly?: boolean;
+  /** Comes before everything else; true: it has answered. */
+  readonly intercept?: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
+  /** The status with which an upgrade is refused, or what takes it over. @default requests to upgrade are plain ones */
+  readonly upgrade?: (request: Request) => number | Upgrade;
+}
+
+export interface HttpServer {
+  /** `http://HOST:PORT` */
+  readonly url: string;
+  /** Accepts nothing new, waits for `finished`, and closes all connections. */
+  close(finished?: Promise<unknown>): Promise<void>;
+}
+
+/** @throws ConfigError `PORT_TAKEN` when it cannot listen there */
+export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const { host = '127.0.0.1', port = 0, intercept } = options;
+  const limits = { ...defaultHttpLimits, ...options.limits };
+  const listener = listenerOf(options);
+  const server = createServer(nodeOptions(limits), (incoming, outgoing) => {
+    if (intercept?.(incoming, outgoing)) return;
+    // It never rejects: errors become responses.
+    void listener(incoming, outgoing);
+  });
+  server.maxConnections = limits.maxConnections;
+  server.on('drop', () => server.closeIdleConnections());
+  const upgraded = new Set<Duplex>();
+  if (options.upgrade) acceptUpgrades(server, options, upgraded);
+  const actualPort = await listen(server, host, port);
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${actualPort}`,
+    close: async (finished) => {
+      if (!server.listening) return;
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await finished;
+      for (const socket of upgraded) socket.destroy();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function nodeOptions(limits: HttpLimits): Parameters<typeof createServer>[0] & object {
+  const shortestMs = Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs);
+  return {
+    headersTimeout: shortestMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    maxHeaderSize: limits.maxHeaderBytes,
+    // How often timeouts are checked.
+    connectionsCheckingInterval: Math.min(5000, Math.max(50, Math.floor(shortestMs / 2))),
+  };
+}
+
+function listenerOf({ fetch, refuse, loopbackOnly = false }: HttpServerOptions) {
+  const answer = (request: Request, bindings: Bindings): Response | Promise<Response> => {
+    if (loopbackOnly && !isOfThisMachine(request)) return refuse(foreign());
+    return fetch(request, bindings);
+  };
+  return getRequestListener(answer as Parameters<typeof getRequestListener>[0], {
+    // For HTTP/1.0, whose requests name no host.
+    hostname: '127.0.0.1',
+    // The process belongs to the user, so its global Request and Response stay as they are.
+    overrideGlobalObjects: false,
+    errorHandler: (cause) => refuse(cause instanceof RequestError ? malformed(cause) : cause),
+  });
+}
+
+/** For input that cannot become a Request, because of its address or its Host header. */
+const malformed = (cause: unknown): ModelError =>
+  new ModelError(
+    'The request line or its Host header is not valid. Expected a path and the host of the printed address. Use an HTTP client.',
+    { status: 400, code: 'invalid_request', cause },
+  );
+
+const foreign = (): ModelError =>
+  new ModelError(
+    'The request names another host than this machine, or comes from a page of another site. Open the printed address.',
+    { status: 403, code: 'foreign_host' },
+  );
+
+const loopbackHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/i;
+
+function isOfThisMachine({ headers }: Request): boolean {
+  const host = headers.get('host') ?? '';
+  const origin = headers.get('origin');
+  return loopbackHost.test(host) && (origin === null || origin === `http://${host}`);
+}
+
+function acceptUpgrades(
+  server: Server,
+  { upgrade, loopbackOnly = false }: HttpServerOptions,
+  upgraded: Set<Duplex>,
+): void {
+  server.on('upgrade', (incoming, socket, head) => {
+    // Node has taken its own listeners off: a reset would end the process.
+    socket.on('error', () => socket.destroy());
+    upgraded.add(socket);
+    socket.once('close', () => upgraded.delete(socket));
+    const request = requestOf(incoming);
+    const foreigner = loopbackOnly && request !== undefined && !isOfThisMachine(request);
+    const next = request === undefined ? 400 : foreigner ? 403 : (upgrade?.(request) ?? 404);
+    if (typeof next !== 'number') return next(incoming, socket, head);
+    socket.write(`HTTP/1.1 ${next} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+    (socket as Duplex & { destroySoon(): void }).destroySoon();
+  });
+}
+
+/** Undefined where the address or a header is not valid. */
+function requestOf({ url = '/', headers }: IncomingMessage): Request | undefined {
+  try {
+    const given = Object.entries(headers as OutgoingHttpHeaders).map(
+      ([name, value]): [string, string] => [name, String(value)],
+    );
+    const address = url.startsWith('/') ? `http://${headers.host ?? '127.0.0.1'}${url}` : url;
+    return new Request(address, { headers: given });
+  } catch {
+    return undefined;
+  }
+}
+
+/** The port. */
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const onError = (cause: Error): void => {
+      const message = `The server cannot listen on ${host}:${port} (${describeError(cause)}). Expected a free port on an address of this machine. Choose another port, or 0 for any.`;
+      reject(new ConfigError(message, { code: 'PORT_TAKEN', cause }));
+    };
+    server.once('error', onError);
+    server.listen(port, host, () => {
+      server.off('error', onError);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
