@@ -20,6 +20,7 @@ function useRuns(): Live {
   useEffect(() => {
     if (key === '') return setStatus(texts.noKey);
     let all: Live['runs'];
+    let live: string = texts.live;
     // A page that nobody sees takes nothing from the training.
     const show = (): void => {
       if (!document.hidden) setRuns(all);
@@ -28,10 +29,12 @@ function useRuns(): Live {
     void followRuns(
       (event) => {
         all = merged(all, event);
+        live = event.left > 0 ? texts.notAll(all.length, event.left) : texts.live;
+        setStatus(live);
         show();
       },
       (isConnected, problem) =>
-        setStatus(isConnected ? texts.live : `${texts.reconnecting} ${problem ?? ''}`),
+        setStatus(isConnected ? live : `${texts.reconnecting} ${problem ?? ''}`),
     );
     return undefined;
   }, []);

@@ -10,6 +10,8 @@ export const texts = {
   run: 'Run',
   connecting: 'Connecting ...',
   live: 'Live',
+  notAll: (listed: number, left: number) =>
+    `${listed} of ${listed + left} runs are listed: those that changed last.`,
   reconnecting: 'Connection lost. Trying again ...',
   noKey:
     'This page has no key. Open the complete address that trinity studio printed, with the part after #.',

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { readConfiguration } from '@trinity-rft/launcher';
+import { writeSource } from '@trinity-rft/launcher/internal';
 import { openStudio, type Studio } from '@trinity-rft/studio-api';
 import { openApi } from '@trinity-rft/studio-api/internal';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -130,6 +131,52 @@ describe('a run', () => {
     writeFileSync(path.join(job, 'run.lock'), '');
     const { status, body } = await ask('actions/runs/job/stop', {});
     expect([status, body.error]).toEqual([400, expect.stringContaining('No process')]);
+  });
+});
+
+describe('to resume a run', () => {
+  /** Instead of trinity: notes what it is asked, and says that every file writes to `job`. */
+  const asked = (): readonly string[] =>
+    existsSync(path.join(root, 'asked'))
+      ? readFileSync(path.join(root, 'asked'), 'utf8').split('\n')
+      : [];
+  const open = async (recorded: string | undefined, writesTo = 'job') => {
+    await studio.close();
+    const answer = { problems: [], warnings: [], jobDirectory: path.join(root, writesTo) };
+    const program = `require('fs').appendFileSync('asked', process.argv.slice(1).join(' ') + '\\n'); console.log(${JSON.stringify(JSON.stringify(answer))})`;
+    const command = [process.execPath, '-e', program, '--'];
+    studio = await openStudio({ runs: root, parts: [openControl({ command, cwd: root })] });
+    mkdirSync(path.join(root, 'job/monitor'), { recursive: true });
+    writeFileSync(path.join(root, 'job/monitor/metrics.jsonl'), '');
+    writeFileSync(path.join(root, 'job/stage_meta.json'), '{"latest_stage":0}');
+    for (const name of ['a.yaml', 'job.yaml', 'other.yaml'])
+      writeFileSync(path.join(root, name), `${text}name: job\n`);
+    if (recorded !== undefined)
+      await writeSource(path.join(root, 'job'), path.resolve(root, recorded));
+    return ask('actions/runs/job/resume', {});
+  };
+
+  it('opens the configuration that the run recorded, and no other', async () => {
+    expect((await open('other.yaml')).status).toBe(200);
+    await expect
+      .poll(asked)
+      .toEqual(['config plan other.yaml --json --stdin', 'run other.yaml', '']);
+  });
+
+  it.each([
+    [undefined, 'job', 'does not record'],
+    ['../out.yaml', 'job', 'is not a configuration below'],
+    ['gone.yaml', 'job', 'cannot be read'],
+  ])('opens nothing where it recorded %s', async (recorded, writesTo, why) => {
+    const { status, body } = await open(recorded, writesTo);
+    expect([status, body.error]).toEqual([400, expect.stringContaining(why)]);
+    expect(asked()).toEqual([]);
+  });
+
+  it('starts nothing that writes to another folder by now', async () => {
+    const { body } = await open('a.yaml', 'elsewhere');
+    expect(body.error).toContain('now writes to');
+    expect(asked()).toEqual(['config plan a.yaml --json --stdin', '']);
   });
 });
 

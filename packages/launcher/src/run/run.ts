@@ -19,6 +19,7 @@ import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
 import { hasBegun, readStageProgress, writeStageProgress } from './progress.js';
 import { describeChanges, isRecorded, recordSettings } from './changes/resume.js';
+import { writeSource } from './source.js';
 import { checkFiles, inNoFile } from './check-files.js';
 import { explorerFolder } from '../modes/apart/explorer-folder.js';
 import { runStage, type StageSurroundings } from './stage.js';
@@ -90,7 +91,8 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   const telemetry = await startTelemetry(env, { warn: (line) => terminal.write(`${line}\n`) });
   try {
     const surroundings = { terminal, clock, signal, env, extensions, serve, newRun };
-    return await runLocked(loaded, surroundings);
+    const file = loaded.file && path.resolve(options.cwd ?? '.', loaded.file);
+    return await runLocked(loaded, surroundings, file);
   } finally {
     await extensions.environments.close();
     await telemetry?.close();
@@ -100,6 +102,7 @@ export async function run(options: RunOptions): Promise<RunSummary> {
 async function runLocked(
   loaded: ParsedConfig,
   surroundings: StageSurroundings,
+  file: string | undefined,
 ): Promise<RunSummary> {
   const { terminal, signal, serve } = surroundings;
   const { config } = loaded;
@@ -117,6 +120,7 @@ async function runLocked(
   if (role === 'run') await forgetEnd(place);
   let end: Omit<RunEnd, 'at'> = { how: 'failed' };
   try {
+    if (role === 'run' && file !== undefined) await writeSource(place, file);
     const summary = await runStages(loaded, surroundings);
     const { trainStep, interrupted } = summary;
     end = interrupted

@@ -40,6 +40,9 @@ export const runSummary = z.object({
 export const runEvent = z.object({
   runs: z.array(runSummary).describe('Those that changed; all of them in the first event.'),
   gone: z.array(z.string()).describe('Ids of runs whose folders are not there any more.'),
+  left: count.describe(
+    'Runs that are not listed: there are more than 2000, and others changed later.',
+  ),
 });
 
 export const runSettings = z
@@ -48,7 +51,7 @@ export const runSettings = z
 
 export const runRoutes = {
   '/api/runs': {
-    summary: 'All runs, the one that changed last first.',
+    summary: 'The 2000 runs that changed last, the latest first.',
     query: {},
     answer: z.array(runSummary),
   },

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { RunEvent } from '../interface/types.js';
 import { createCatalogue } from './catalogue.js';
+import { findRuns } from './place.js';
 
 it('tells that a run which ended long ago goes on', async () => {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-catalogue-'));
@@ -29,3 +30,19 @@ it('tells that a run which ended long ago goes on', async () => {
     rmSync(root, { recursive: true });
   }
 }, 60_000);
+
+it('keeps the runs that changed last, and counts the others', async () => {
+  const root = mkdtempSync(path.join(tmpdir(), 'trinity-catalogue-'));
+  try {
+    for (const [i, name] of ['b', 'c', 'a', 'd'].entries()) {
+      const file = path.join(root, name, 'monitor', 'metrics.jsonl');
+      mkdirSync(path.dirname(file), { recursive: true });
+      appendFileSync(file, '');
+      utimesSync(file, 1e9 + i, 1e9 + i);
+    }
+    const { places, left } = await findRuns(root, 3);
+    expect([places.map(({ id }) => id), left]).toEqual([['d', 'a', 'c'], 1]);
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});

@@ -30,10 +30,13 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   let latest: readonly RunSummary[] = [];
   let timer: NodeJS.Timeout | undefined;
   let looks = 0;
+  let notListed = 0;
   let isClosed = false;
 
   const find = async (): Promise<readonly string[]> => {
-    const places = typeof root === 'string' ? await findRuns(root) : root;
+    const { places, left } =
+      typeof root === 'string' ? await findRuns(root) : { places: root, left: 0 };
+    notListed = left;
     const ids = new Set(places.map(({ id }) => id));
     const gone = [...runs.keys()].filter((id) => !ids.has(id));
     for (const id of gone) {
@@ -72,7 +75,7 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
     const changed = all.filter(({ id }) => texts.get(id) !== known.get(id));
     known = texts;
     if (changed.length + gone.length === 0) return;
-    for (const tell of followers) tell({ runs: [...changed], gone: [...gone] });
+    for (const tell of followers) tell({ runs: [...changed], gone: [...gone], left: notListed });
   };
 
   const again = (): void => {
@@ -96,7 +99,7 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
     follow: (onChange) => {
       const begin = async (): Promise<void> => {
         await find();
-        onChange({ runs: [...(await summaries())], gone: [] });
+        onChange({ runs: [...(await summaries())], gone: [], left: notListed });
         followers.add(onChange);
         if (timer === undefined && !isClosed) again();
       };

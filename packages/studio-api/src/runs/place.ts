@@ -15,16 +15,21 @@ export interface RunPlace {
 }
 
 const deepest = 6;
-const most = 2000;
 const skipped = /^(?:node_modules|\..*|global_step_.*|tensorboard)$/;
 
-/** In no order. Symbolic links are not followed: a run does not make any. */
-export async function findRuns(root: string): Promise<readonly RunPlace[]> {
-  const found: RunPlace[] = [];
+export interface FoundRuns {
+  /** Those that changed last. */
+  readonly places: readonly RunPlace[];
+  /** Runs beyond them. */
+  readonly left: number;
+}
+
+/** Symbolic links are not followed: a run does not make any. @param most places to keep */
+export async function findRuns(root: string, most = 2000): Promise<FoundRuns> {
+  const found: { readonly place: RunPlace; readonly changedAt: number }[] = [];
   const look = async (folder: string, depth: number): Promise<void> => {
-    if (found.length >= most) return;
     const place = await placeOf(root, folder);
-    if (place) found.push(place);
+    if (place) found.push({ place, changedAt: await changedAt(place) });
     if (depth === deepest) return;
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
     for (const entry of entries)
@@ -32,8 +37,15 @@ export async function findRuns(root: string): Promise<readonly RunPlace[]> {
         await look(path.join(folder, entry.name), depth + 1);
   };
   await look(root, 0);
-  return found;
+  const newest = found.toSorted((a, b) => b.changedAt - a.changedAt).slice(0, most);
+  return { places: newest.map(({ place }) => place), left: found.length - newest.length };
 }
+
+const changedAt = async ({ metricsFile, database }: RunPlace): Promise<number> => {
+  const files = database === undefined ? [metricsFile] : [metricsFile, database];
+  const times = files.map((file) => stat(file).catch(() => undefined));
+  return Math.max(...(await Promise.all(times)).map((found) => found?.mtimeMs ?? 0));
+};
 
 /** Undefined if the folder is not that of a run. */
 async function placeOf(root: string, folder: string): Promise<RunPlace | undefined> {

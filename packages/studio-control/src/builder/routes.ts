@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { configJsonSchema } from '@trinity-rft/config';
 import { ConfigError } from '@trinity-rft/core';
-import { loadExtensions } from '@trinity-rft/launcher/internal';
+import { loadExtensions, readSource } from '@trinity-rft/launcher/internal';
 import { jobFolder, type Api } from '@trinity-rft/studio-api/internal';
 import { checkBody, nothing, saveBody, startBody } from '../interface/builder.js';
 import { checkConfiguration } from './check.js';
@@ -84,35 +84,31 @@ function lazily<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (made ??= make());
 }
 
-/** In ms; checks take about one second each. */
-const searchMs = 60_000;
+/** In ms, for the check of one configuration. */
+const checkMs = 60_000;
 
 /**
- * The configuration that writes to this folder. Those that name the run come first.
- * @throws ConfigError when there is none below `root`
+ * The configuration from which the run was started. Only it is opened, since a check loads plugins.
+ * @throws ConfigError when none was recorded, it is not below `root`, or it writes to another folder
  */
 async function configurationOf(
   job: string,
   { root, trinity }: Omit<BuilderOptions, 'runs'>,
 ): Promise<string> {
-  const signal = AbortSignal.timeout(searchMs);
-  const real = await realpath(job);
-  const name = path.basename(job);
-  const files = await Promise.all(
-    (await findConfigurations(root)).map(async (each) => {
-      const file = path.join(root, each);
-      return { file, text: await readConfigurationText(file) };
-    }),
-  );
-  const rank = ({ text }: { readonly text: string }): number => (text.includes(name) ? 0 : 1);
-  for (const { file, text } of files.toSorted((a, b) => rank(a) - rank(b))) {
-    const cwd = projectOf(root, file);
-    const { jobDirectory } = await checkConfiguration(trinity, { file, text, cwd, signal });
-    const place = jobDirectory && (await realpath(jobDirectory).catch(() => jobDirectory));
-    if (place === real) return file;
-  }
-  throw new ConfigError(
-    `No configuration below ${root} writes to ${job}. Start the studio where its file is, or run: trinity run FILE`,
-    { code: 'RUN_MISSING' },
-  );
+  const recorded = await readSource(job);
+  if (recorded === undefined)
+    throw noConfiguration(`${job} does not record from which configuration it was started.`);
+  const file = await placeOfFile(root, path.relative(root, recorded));
+  const text = await readConfigurationText(file);
+  const signal = AbortSignal.timeout(checkMs);
+  const cwd = projectOf(root, file);
+  const { jobDirectory } = await checkConfiguration(trinity, { file, text, cwd, signal });
+  const place = jobDirectory && (await realpath(jobDirectory).catch(() => jobDirectory));
+  if (place === (await realpath(job))) return file;
+  throw noConfiguration(`${file}, from which ${job} was started, now writes to ${place}.`);
 }
+
+const noConfiguration = (why: string): ConfigError =>
+  new ConfigError(`${why} Open its configuration and start that, or run: trinity run FILE`, {
+    code: 'RUN_MISSING',
+  });

@@ -112,7 +112,7 @@ export const builderActions = {
     answer: stopped,
   },
   '/api/actions/runs/{run}/resume': {
-    summary: 'Starts the configuration that writes to the folder of this run.',
+    summary: 'Starts the configuration that the run was started from.',
     body: nothing,
     answer: started,
   },
