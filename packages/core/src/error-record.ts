@@ -13,6 +13,7 @@ import {
   TaskError,
   TrinityError,
   WorkflowError,
+  boundedText,
   readableThrown,
   type CancelReason,
   type ErrorDetails,
@@ -45,15 +46,17 @@ const classes = {
   WorkflowError,
 };
 
+const longestStack = 20_000;
+
 /** Anything that was thrown, reduced to plain data that can be posted to another thread. */
 export function toErrorRecord(thrown: unknown): ErrorRecord {
   const error = readableThrown(thrown);
-  if (!(error instanceof Error)) return { name: 'Error', message: String(error) };
+  if (!(error instanceof Error)) return { name: 'Error', message: boundedText(String(error)) };
   const { name, message, stack, cause } = error;
   return {
     name,
-    message,
-    stack,
+    message: boundedText(message),
+    stack: stack === undefined ? undefined : boundedText(stack, longestStack),
     ...(TrinityError.is(error) ? ownFields(error) : undefined),
     cause: cause === undefined ? undefined : toErrorRecord(cause),
   };

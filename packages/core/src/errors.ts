@@ -135,13 +135,22 @@ const isObject = (value: unknown): value is object =>
 /** Chains of causes may be circular. */
 const maxCauses = 8;
 
+/** Characters of one message: a server may answer megabytes, and every log would hold them. */
+const longestMessage = 8_000;
+
+/** The text, or its beginning and how much is missing. */
+export const boundedText = (text: string, longest = longestMessage): string =>
+  text.length <= longest
+    ? text
+    : `${text.slice(0, longest)}… (${text.length - longest} more characters)`;
+
 /** One line for people: the message of an error followed by those of its causes. Never throws. */
 export function describeError(thrown: unknown): string {
   const error = readableThrown(thrown);
   const parts: string[] = [];
   let current: unknown = error;
   for (let depth = 0; depth < maxCauses && current !== undefined && current !== null; depth++) {
-    const message = messageOf(current);
+    const message = boundedText(messageOf(current));
     if (!parts.includes(message)) parts.push(message);
     current = (current as { readonly cause?: unknown }).cause;
   }
@@ -161,7 +170,8 @@ function messageOf(thrown: unknown): string {
   };
   if (typeof message === 'string' && message !== '') return message;
   // A failed connection throws an AggregateError whose own message is empty.
-  if (Array.isArray(errors) && errors.length > 0) return errors.map(messageOf).join('; ');
+  if (Array.isArray(errors) && errors.length > 0)
+    return errors.slice(0, maxCauses).map(messageOf).join('; ');
   return typeof name === 'string' && name !== '' ? name : inspect(thrown);
 }
 

@@ -22,6 +22,7 @@ export {
   verifyStored,
   writeManifest,
 } from './manifest.js';
+export { copyOf } from './copy-of.js';
 export { machineMemory } from './machine-memory.js';
 export { decodeFields } from './codec-fields.js';
 export { emptyEid, groupBy, stepKey, taskKey, uid } from './eid.js';
@@ -59,6 +60,7 @@ export {
   SyncError,
   TaskError,
   boundary,
+  boundedText,
   readableThrown,
 } from './errors.js';
 export {
@@ -110,6 +112,8 @@ export type {
 } from './run-store.js';
 export { eachRow, inTransaction } from './sqlite.js';
 export type { DueGroup, LateRewards, PendingGroup, PendingRun } from './late-rewards.js';
+export { returnedBy, type Returned } from './returned.js';
+export { readExperience } from './returned-experience.js';
 export { isUsableReward, usableReward } from './reward.js';
 export { type LogLevel, silentLogger, sleep, systemClock } from './runtime.js';
 export { isSecretName, knowSecret, knowSecretsOf, redactText, redacted } from './secrets.js';

@@ -26,6 +26,8 @@ const secretLastWords: ReadonlySet<string> = new Set([
   'auth',
   'authorization',
 ]);
+/** `PRIVATE_KEY_PEM`, `apiKeyBase64`: the name goes on behind the word that counts. */
+const secretPhrase = /(?:^|_)(?:private|api|access)_key(?:_|$)/;
 
 /**
  * True for `apiKey`, `WANDB_API_KEY`, `HFToken`, `db_password_file`; false for `prompt_key`,
@@ -37,26 +39,117 @@ export function isSecretName(name: string): boolean {
     .toLowerCase();
   if (columnKey.test(snake)) return false;
   const words = snake.split(/[^a-z0-9]+/).filter((word) => word !== '');
-  return words.some((word) => secretWords.has(word)) || secretLastWords.has(words.at(-1) ?? '');
+  return (
+    words.some((word) => secretWords.has(word)) ||
+    secretLastWords.has(words.at(-1) ?? '') ||
+    secretPhrase.test(words.join('_'))
+  );
 }
 
-/** Prefixes of keys issued by model hubs, cloud services and our endpoint; and bearer tokens. */
+/**
+ * Prefixes of keys issued by model hubs, cloud services, code hosts and our endpoint; web tokens; what
+ * follows the name of an authorization scheme.
+ */
 const keyLooks =
-  /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|github_pat_|xox[bp]-)[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{16,})?|AKIA[A-Z0-9]{16}\b)|(?<=\bBearer )[^\s"',]+/g;
+  /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|gho_|ghs_|github_pat_|glpat-|gsk_|npm_|pypi-|xox[abps]-)[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{16,})?|(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)|(?<=\b(?:Bearer|Basic) )[^\s"',]+/g;
+
+/** A private key in text, whole or cut off, with real or escaped line breaks. */
+const pem =
+  /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END [A-Z0-9 ]{0,40}-----)?/g;
+
+/**
+ * What comes before a value: `name=`, `"name": "`, `name%3D`, `--name `, and the same inside of JSON
+ * text. Names and gaps are bounded, so that time is linear.
+ */
+const beforeValue =
+  /(?:(?<!\w)(?<!\w-)|(?<=%[\dA-Fa-f]{2}))([A-Za-z_][\w-]{0,63})((?:\\{0,4}["']|%22|&quot;)?\s{0,4}(?:[:=]|%3[AaDd])\s{0,4}|(?<=--[\w-]{1,64}) )((?:\\{0,4}["'])|%22|&quot;)?/g;
+const quotedValue = /[^"'\\\n]*/y;
+const bareValue = /[^\s"'\\,;&<>(){}[\]|]*/y;
+
+/** What follows "key: " and "token: " is prose; what follows `key=` is not. */
+const proseNames = /^(?:keys?|tokens?|auth)$/i;
+/** Numbers, references to other settings, special tokens, and what is redacted already. */
+const plainValue = /^(?:[\d.+-]+(?:e[+-]?\d+)?%?|true|false|null|none|undefined|[$<[].*|)$/i;
+
+function redactAssignments(text: string): string {
+  let result = '';
+  let done = 0;
+  for (const match of text.matchAll(beforeValue)) {
+    const [head, name = '', link = '', quote = ''] = match;
+    const at = match.index + head.length;
+    if (match.index < done || !isSecretName(name)) continue;
+    const pattern = quote === '' || quote.startsWith('%') ? bareValue : quotedValue;
+    pattern.lastIndex = at;
+    const value = pattern.exec(text)?.[0] ?? '';
+    if (plainValue.test(value) || (quote === '' && isProse(name, link, value))) continue;
+    result += text.slice(done, at) + redacted;
+    done = at + value.length;
+  }
+  return result + text.slice(done);
+}
+
+/** `api_key: expected a text` is one, `api_key: 4f0c2a91` is not. */
+const isProse = (name: string, link: string, value: string): boolean =>
+  /^: /.test(link) && (proseNames.test(name) || value.length < 6 || !/[\d_+/=]/.test(value));
+
+/** Long enough for a name and a value; the rest is a picture, weights or the like. */
+const encodedText = /[A-Za-z0-9+/_-]{24,}={0,2}/g;
+const longestEncoded = 20_000;
+
+/** Text in base64 that has a secret in it. */
+function redactEncoded(encoded: string): string {
+  if (encoded.length > longestEncoded) return encoded;
+  const text = Buffer.from(encoded, 'base64').toString('latin1');
+  return /^[\t\n\r\x20-\x7e]+$/.test(text) && redactShapes(text) !== text ? redacted : encoded;
+}
+
+const redactShapes = (text: string): string =>
+  redactAssignments(
+    text
+      .replaceAll(pem, redacted)
+      .replaceAll(/(:\/\/[^\s/:@]*:)[^\s/@]+@/g, `$1${redacted}@`)
+      .replaceAll(/(:\/\/)[^\s/:@]{20,}@/g, `$1${redacted}@`)
+      .replaceAll(keyLooks, redacted),
+  );
 
 /** Shorter ones are words, and replacing them would garble texts. */
 const shortestSecret = 8;
-/** Longest first: one secret may begin with another. */
+/** With their encoded forms, longest first: one secret may begin with another. */
 let known: readonly string[] = [];
 
 /**
- * Makes {@link redactText} redact this value wherever it appears, whatever it looks like: keys that
- * a configuration or the environment holds. For the whole process, since errors of agents carry
- * them anywhere.
+ * Makes {@link redactText} redact this value wherever it appears, whatever it looks like, as it is or
+ * encoded: keys that a configuration or the environment holds. For the whole process, since errors of
+ * agents carry them anywhere.
  */
 export function knowSecret(value: string): void {
   if (value.length < shortestSecret || known.includes(value)) return;
-  known = [...known, value].sort((a, b) => b.length - a.length);
+  const forms = [value, ...encodedForms(value)].filter((form) => form.length >= shortestSecret);
+  known = [...new Set([...known, ...forms])].sort((a, b) => b.length - a.length);
+}
+
+/** In URLs, JSON and base64, in which it may begin at any place of a group of three bytes. */
+function encodedForms(value: string): readonly string[] {
+  const json = JSON.stringify(value).slice(1, -1);
+  const bytes = Buffer.from(value);
+  const base64 = [0, 1, 2].flatMap((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
+    // Characters at both ends also hold bits of what is beside the secret.
+    const whole = text.slice(
+      Math.ceil((before * 4) / 3),
+      Math.floor(((before + bytes.length) * 4) / 3),
+    );
+    return [whole, whole.replaceAll('+', '-').replaceAll('/', '_')];
+  });
+  const url = encodeURIComponent(value.toWellFormed());
+  return [
+    json,
+    JSON.stringify(json).slice(1, -1),
+    url,
+    url.replaceAll('%20', '+'),
+    bytes.toString('hex'),
+    ...base64,
+  ];
 }
 
 /** Names of the environment that hold secrets, by their look. */
@@ -66,12 +159,10 @@ export function knowSecretsOf(env: Readonly<Record<string, string | undefined>>)
 }
 
 /**
- * Redacts the password of every `scheme://user:password@host`, everything that looks like a key, and
- * every known secret.
+ * Redacts every known secret, private keys, the password of every `scheme://user:password@host`,
+ * what looks like a key, and the values of names such as `api_key`, also in base64. In linear time.
  */
 export function redactText(text: string): string {
-  return known
-    .reduce((rest, secret) => rest.replaceAll(secret, redacted), text)
-    .replaceAll(/(:\/\/[^\s/:@]*:)[^\s/@]+@/g, `$1${redacted}@`)
-    .replaceAll(keyLooks, redacted);
+  const plain = known.reduce((rest, secret) => rest.replaceAll(secret, redacted), text);
+  return redactShapes(plain).replaceAll(encodedText, redactEncoded);
 }

@@ -1,6 +1,7 @@
 /** The model of one rollout: chat, an OpenAI client and an endpoint, with every call recorded. */
 import { vocabularyOf } from '@trinity-rft/chat/internal';
 import type { Sampler } from '@trinity-rft/core';
+import { copyOf } from '@trinity-rft/core/internal';
 import {
   activeContext,
   inModelSpan,
@@ -74,7 +75,8 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
         parseTools: true,
         signal: anySignal(options.signal, signal),
       });
-      return choices.map(({ response }) => response);
+      // The record keeps its own: the caller may edit the answer.
+      return choices.map(({ response }) => copyOf(response));
     },
     logprobs: (tokens, promptLength, score) =>
       scoreTokens(options, { tokens, promptLength }, score),

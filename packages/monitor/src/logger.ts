@@ -1,11 +1,14 @@
 /** The log: text for people, one line per event. */
 import { describeError, type Clock, type Logger } from '@trinity-rft/core';
-import { redactText, type LogLevel } from '@trinity-rft/core/internal';
+import { boundedText, redactText, type LogLevel } from '@trinity-rft/core/internal';
 import { redactField } from './redact.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const severity: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+
+/** Characters of an event: agents log whole pages. */
+const longestLine = 100_000;
 
 export interface LoggerOptions {
   /** Lowest level that `write` gets. */
@@ -52,7 +55,9 @@ export function createLogger(options: LoggerOptions): Logger {
   const emit = (level: LogLevel, message: string, fields: Fields): void => {
     const isFor = (lowest: LogLevel): boolean => severity[level] >= severity[lowest];
     if (!isFor(options.level) && !isFor(minConsoleLevel)) return;
-    const text = redactText(`${message}${formatFields(fields)}`).replaceAll(/\r?\n/g, '\n    ');
+    const text = redactText(
+      boundedText(`${message}${formatFields(fields)}`, longestLine),
+    ).replaceAll(/\r?\n/g, '\n    ');
     if (isFor(options.level))
       toFile(
         `${level.toUpperCase().padEnd(5)} ${new Date(options.clock.now()).toISOString()} ${text}`,

@@ -1,11 +1,11 @@
 /** Recorded runs with the rewards of another function. */
-import { runKey, type Experience, type RawTask, type RewardParts } from '@trinity-rft/core';
+import { runKey, type Experience, type RawTask } from '@trinity-rft/core';
 import {
+  copyOf,
   groupBy,
-  isUsableReward,
+  returnedBy,
   RewardError,
   uid,
-  usableReward,
   withFields,
 } from '@trinity-rft/core/internal';
 import type { RecordedReward } from './variant.js';
@@ -53,20 +53,15 @@ async function scoreOf(
     response: responseText,
     prompt: promptText,
     truth,
-    rawTask,
+    rawTask: copyOf(rawTask),
     responseTokens: actionMask.reduce((sum, bit) => sum + bit, 0),
     experience,
   });
-  const value = sumOf(scored);
-  if (isUsableReward(value)) return value;
-  throw new RewardError(
-    `The reward function returned ${value} for experience ${uid(eid)}; expected ${usableReward}.`,
-    { code: 'REWARD_UNUSABLE', details: { uid: uid(eid) } },
-  );
+  const place = ` for experience ${uid(eid)}`;
+  const refuse = (message: string): RewardError =>
+    new RewardError(message, { code: 'REWARD_UNUSABLE', details: { uid: uid(eid) } });
+  return returnedBy('The reward function', refuse, place).rewardParts(scored).reward;
 }
-
-const sumOf = (scored: RewardParts | number): number =>
-  typeof scored === 'number' ? scored : Object.values(scored).reduce((sum, part) => sum + part, 0);
 
 function rewarded(experience: Experience, reward: number): Experience {
   const { tokenRewards: _, spans, ...rest } = experience;

@@ -25,6 +25,7 @@ import {
 } from '../parts/policy-loss-part.js';
 import { algorithmPresets } from '../presets/table.js';
 import type { AlgorithmPreset, PartRef } from '../parts/preset.js';
+import { checkedLoss, checkedOperator, checkedStrategy } from './checked-parts.js';
 
 /** A row of one of the tables with its name. */
 export type Definition =
@@ -120,11 +121,17 @@ export function defineAdvantage<S extends ArgSpec>(
       readonly create: (args: ArgValues<S>, seed: number) => AdvantageStrategy;
     },
 ): AdvantageDefinition {
-  const { name, args = {} as S, doc = named(name), comparesRuns = true, ...rest } = options;
+  const { name, args = {} as S, doc = named(name), comparesRuns = true, create } = options;
+  const who = `Advantage function "${name}"`;
   return {
     kind: 'trinity-rft.advantage',
     name: checkName(name),
-    row: defineAdvantagePart({ ...rest, args, doc, comparesRuns }),
+    row: defineAdvantagePart({
+      args,
+      doc,
+      comparesRuns,
+      create: (...given) => checkedStrategy(who, create(...given)),
+    }),
   };
 }
 
@@ -159,7 +166,10 @@ export function definePolicyLoss({
   return {
     kind: 'trinity-rft.policy-loss',
     name: checkName(name),
-    row: policyLossPart({ ...definition, doc } as AnyTokenLoss<ArgSpec>),
+    row: policyLossPart({
+      ...checkedLoss(`Policy loss "${name}"`, definition),
+      doc,
+    } as AnyTokenLoss<ArgSpec>),
   };
 }
 
@@ -174,7 +184,11 @@ export function defineOperator<S extends ArgSpec>(
   return {
     kind: 'trinity-rft.operator',
     name: checkName(name),
-    row: definePart({ args, doc, create }),
+    row: definePart({
+      args,
+      doc,
+      create: (given) => checkedOperator(`Operator "${name}"`, create(given)),
+    }),
   };
 }
 

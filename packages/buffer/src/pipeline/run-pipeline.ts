@@ -1,6 +1,12 @@
 /** Runs a task pipeline: operators in their order, then the order of the tasks that are left. */
 import { describeError, ModelError, type ChatMessage, type RawTask } from '@trinity-rft/core';
-import { CancelledError, TaskError } from '@trinity-rft/core/internal';
+import {
+  CancelledError,
+  copyOf,
+  returnedBy,
+  TaskError,
+  type Returned,
+} from '@trinity-rft/core/internal';
 import type {
   AskOptions,
   TaskFunction,
@@ -104,8 +110,14 @@ async function apply(
 ): Promise<readonly Candidate[]> {
   const { definition, args } = step;
   const operator = definition.create(args);
-  if (typeof operator !== 'function')
-    return tasks.toSorted((a, b) => operator.compare(a.rawTask, b.rawTask));
+  if (typeof operator !== 'function') {
+    const by = returnedByOperator(definition);
+    return tasks.toSorted((a, b) => {
+      const order: unknown = operator.compare(a.rawTask, b.rawTask);
+      if (typeof order === 'number' && !Number.isNaN(order)) return order;
+      throw by.refuse(order, 'a number', ' from compare');
+    });
+  }
   if (definition.auxiliaryModel !== undefined && !options.ask)
     return tasks.map((task) => withColumns(task, zeros(definition)));
   const verdicts = await judgeAll(operator, tasks, { ...options, step });
@@ -186,7 +198,8 @@ async function judgeOne(
     },
   };
   try {
-    return { verdict: await judge(rawTask, context) };
+    const verdict: unknown = await judge(copyOf(rawTask), context);
+    return { verdict: readVerdict(verdict, row, step) };
   } catch (error) {
     if (signal?.aborted) throw cancelled(signal);
     if (error instanceof ModelError)
@@ -200,6 +213,24 @@ async function judgeOne(
       { code: 'TASK_OPERATOR', cause: error },
     );
   }
+}
+
+const returnedByOperator = ({ name }: TaskOperatorDefinition, place = ''): Returned =>
+  returnedBy(
+    `Task operator "${name}"`,
+    (message) => new TaskError(message, { code: 'TASK_OPERATOR' }),
+    place,
+  );
+
+function readVerdict(verdict: unknown, row: number, { definition }: PipelineStep): TaskVerdict {
+  if (verdict === undefined) return undefined;
+  const by = returnedByOperator(definition, ` for row ${row}`);
+  const form = '{ drop: reason }, { set: columns } or nothing';
+  const { drop, details, set } = by.fields(verdict, ['drop', 'details', 'set'], form);
+  if (set !== undefined) return { set: by.info(set, ' as set') };
+  if (drop === undefined) throw by.refuse(verdict, form);
+  const why = details === undefined ? {} : { details: by.text(details, ' as details') };
+  return { drop: by.text(drop, ' as drop'), ...why };
 }
 
 const cancelled = (signal: AbortSignal): CancelledError =>

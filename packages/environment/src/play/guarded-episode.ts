@@ -7,10 +7,11 @@ import {
   type Logger,
 } from '@trinity-rft/core';
 import {
+  copyOf,
   createStoppableClock,
   deriveSeed,
-  isUsableReward,
-  usableReward,
+  returnedBy,
+  type Returned,
   type StoppableClock,
 } from '@trinity-rft/core/internal';
 import type {
@@ -89,7 +90,8 @@ export async function beginEpisode(
     },
     grade: async () => {
       if (episode.grade === undefined) return undefined;
-      return finite((await ask('grade', async (signal) => episode.grade?.(signal))) ?? 0, options);
+      const grade = await ask('grade', async (signal) => episode.grade?.(signal));
+      return returned(options).reward(grade ?? 0, ' as grade');
     },
     stateKey: () => stateOf(episode, options),
     waitedMs: () => waitedMs,
@@ -139,7 +141,8 @@ const outsideDeadlines = (judge: Judge, clock: StoppableClock): Judge => ({
 
 function stateOf(episode: Episode, options: GuardOptions): string | undefined {
   try {
-    return episode.stateKey?.();
+    const key = episode.stateKey?.();
+    return key === undefined ? undefined : returned(options).text(key, ' as state key');
   } catch (error) {
     throw TrinityError.is(error) ? error : broken(options, 'failed at its state key', error);
   }
@@ -151,7 +154,8 @@ async function reset(
   start: EpisodeStart,
   options: GuardOptions,
 ): Promise<Episode> {
-  const episode = await environment.reset(start, options.signal);
+  const own = { ...start, row: copyOf(start.row) };
+  const episode = checkEpisode(await environment.reset(own, options.signal), options);
   if (options.signal.aborted) await closeEpisode(episode, options);
   return episode;
 }
@@ -184,16 +188,41 @@ async function beforeDeadline<T>(
   }
 }
 
-function checked(result: StepResult, options: GuardOptions): StepResult {
-  if (typeof result?.observation !== 'string' || typeof result.done !== 'boolean')
-    throw broken(options, 'answered a step without an observation and done');
-  if (result.reward !== undefined) finite(result.reward, options);
-  return result;
+const returned = ({ name }: GuardOptions): Returned =>
+  returnedBy(
+    `Environment "${name}"`,
+    (message) => new EnvironmentError(message, { code: 'ENVIRONMENT_FAILED' }),
+  );
+
+const stepFields = ['observation', 'reward', 'done', 'truncated', 'refused', 'metrics'] as const;
+
+function checked(result: unknown, options: GuardOptions): StepResult {
+  const by = returned(options);
+  const form = '{ observation, done } from a step';
+  const { observation, reward, done, truncated, refused, metrics } = by.fields(
+    result,
+    stepFields,
+    form,
+  );
+  if (typeof observation !== 'string' || typeof done !== 'boolean') throw by.refuse(result, form);
+  return {
+    observation,
+    done,
+    ...(reward !== undefined && { reward: by.reward(reward, ' as reward') }),
+    truncated: truncated === true,
+    refused: refused === true,
+    ...(metrics !== undefined && { metrics: by.metrics(metrics) }),
+  };
 }
 
-function finite(reward: number, options: GuardOptions): number {
-  if (isUsableReward(reward)) return reward;
-  throw broken(options, `gave the reward ${reward}, which is not ${usableReward}`);
+/** Its methods stay those of the episode, which may be an instance of a class. */
+function checkEpisode(episode: Episode, options: GuardOptions): Episode {
+  const by = returned(options);
+  const form = 'an episode with observation, step and close from a reset';
+  const { observation, step, close } = by.fields(episode, ['observation', 'step', 'close'], form);
+  if (typeof observation === 'string' && typeof step === 'function' && typeof close === 'function')
+    return episode;
+  throw by.refuse(episode, form);
 }
 
 const tooLate = (

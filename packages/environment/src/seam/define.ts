@@ -1,6 +1,12 @@
 /** Declaring environments, and recognising what plugins declare. */
 import type { ArgProblem, ArgsSchema, Logger, RawTask, TaskRange } from '@trinity-rft/core';
-import { argProblems, checkName, readArgsBy, type ArgsOwner } from '@trinity-rft/core/internal';
+import {
+  argProblems,
+  checkName,
+  copyOf,
+  readArgsBy,
+  type ArgsOwner,
+} from '@trinity-rft/core/internal';
 import type { Environment, EpisodeStart, Solver } from './types.js';
 
 type AnyArgs = Readonly<Record<string, unknown>>;
@@ -84,7 +90,7 @@ export function defineEnvironment<Args = AnyArgs>(
 ): EnvironmentDefinition {
   const { description, args: schema, play = {}, judged = false, open, tasks, solver } = options;
   const read = (given: AnyArgs): Args =>
-    schema === undefined ? (given as Args) : readArgsBy(schema, given, owner);
+    schema === undefined ? (copyOf(given) as Args) : readArgsBy(schema, copyOf(given), owner);
   return {
     kind,
     name: checkName('Environment', options.name),

@@ -105,7 +105,8 @@ const waitedInVain = (late: CancelledError, { longestPauseMs }: SpentTime): Canc
  * model rejects, such as one whose prompt is too long.
  */
 export function isWorthRetrying(error: Error): boolean {
-  if (error instanceof ConfigError || (TrinityError.is(error) && error.code === 'REWARD_MISSING'))
+  if (error instanceof ConfigError) return false;
+  if (TrinityError.is(error) && /^(?:REWARD_MISSING|MODEL_BYPASSED)$/.test(error.code))
     return false;
   return !(
     error instanceof ModelError &&

@@ -5,16 +5,14 @@ import {
   isUsableReward,
   mean,
   meanMetrics,
+  readExperience,
+  returnedBy,
+  uid,
   unknownPolicyVersion,
   usableReward,
   withFields,
 } from '@trinity-rft/core/internal';
-import type {
-  AgentModel,
-  PendingOutput,
-  WorkflowOutput,
-  WorkflowResult,
-} from '@trinity-rft/workflow';
+import type { AgentModel } from '@trinity-rft/workflow';
 
 export interface FinishedRun {
   readonly run: number;
@@ -46,31 +44,23 @@ export interface FinishOptions {
   readonly info?: Readonly<Record<string, unknown>>;
   /** When a reward that is pending from now on is given up. @default it may not be pending */
   readonly rewardDeadline?: (delayMs: number | undefined) => number;
+  /** The error of a run that called no recorded model. @default its result has no experiences */
+  readonly bypassed?: () => WorkflowError | undefined;
 }
 
 /**
  * @throws WorkflowError when the result is not experiences or a score, a reward is missing, not
  * finite or too large, or runs are missing
  */
-export function finishRuns(result: WorkflowResult, options: FinishOptions): readonly FinishedRun[] {
+export function finishRuns(result: unknown, options: FinishOptions): readonly FinishedRun[] {
   const { task, range, model } = options;
   const recorded = model.extractExperiencesFromHistory();
-  const { experiences, metrics } = Array.isArray(result)
-    ? { experiences: result as readonly Experience[], metrics: {} }
-    : isPendingOutput(result)
-      ? unscored(recorded, result, options)
-      : scored(recorded, result as WorkflowOutput | number, task);
-  const rewardDeadline = isPendingOutput(result)
-    ? options.rewardDeadline?.(result.deadlineMs)
-    : undefined;
-  if (experiences.length === 0)
-    throw invalid(
-      task,
-      'returned no experiences',
-      'Return at least one, or a reward after calling the model at least once.',
-    );
-  const checks = isPendingOutput(result) ? options : { ...options, rewardDeadline: undefined };
-  const complete = experiences.map((experience) => completed(experience, recorded, checks));
+  const read = readResult(result, options);
+  const experiences = read.experiences ?? scored(recorded, read);
+  if (experiences.length === 0) throw options.bypassed?.() ?? noExperiences(task);
+  const { rewardDeadline } = read;
+  const complete = experiences.map((experience) => completed(experience, recorded, options));
+  if (rewardDeadline === undefined) for (const one of complete) checkReward(one, options);
   const runs = Map.groupBy(complete, (experience) => experience.eid.run);
   for (let run = range.firstRun; run < range.firstRun + range.count; run++) {
     if (!runs.has(run))
@@ -82,80 +72,101 @@ export function finishRuns(result: WorkflowResult, options: FinishOptions): read
   }
   return [...runs]
     .toSorted(([a], [b]) => a - b)
-    .map(([run, members]) => ({ ...finishRun(run, members, metrics, task), rewardDeadline }));
+    .map(([run, members]) => ({ ...finishRun(run, members, read.metrics, task), rewardDeadline }));
 }
 
-const isPendingOutput = (result: WorkflowResult): result is PendingOutput =>
-  typeof result === 'object' && 'pending' in result && result.pending;
+const noExperiences = (task: Task): WorkflowError =>
+  invalid(
+    task,
+    'returned no experiences',
+    'Return at least one, or a reward after calling the model at least once.',
+  );
 
-function unscored(
-  recorded: readonly Experience[],
-  { metrics = {}, info = {}, deadlineMs = 0 }: PendingOutput,
-  { task, rewardDeadline }: FinishOptions,
-): { experiences: readonly Experience[]; metrics: Metrics } {
+/** What a workflow returned, copied: it keeps nothing that it could change later. */
+interface ReadResult {
+  /** @default the recorded calls, with the reward */
+  readonly experiences?: readonly Experience[];
+  readonly reward?: number;
+  readonly rewardDeadline?: number | undefined;
+  readonly metrics: Metrics;
+  readonly info?: Experience['info'];
+}
+
+const resultForm = 'experiences, a number, or { reward, metrics, info }';
+
+function readResult(result: unknown, options: FinishOptions): ReadResult {
+  const returned = returnedBy(
+    `Workflow "${options.task.workflow}"`,
+    (message) => new WorkflowError(message, { code: 'WORKFLOW_RESULT' }),
+  );
+  if (Array.isArray(result)) {
+    const list = returned.list(result, resultForm);
+    return { experiences: list.map((one) => readExperience(one, returned)), metrics: {} };
+  }
+  if (typeof result === 'number' || typeof result === 'boolean')
+    return { reward: returned.reward(result), metrics: {} };
+  const names = ['reward', 'pending', 'deadlineMs', 'metrics', 'info'] as const;
+  const fields = returned.fields(result, names, resultForm);
+  const read = { metrics: returned.metrics(fields.metrics), info: returned.info(fields.info) };
+  if (fields.pending === true)
+    return { ...read, rewardDeadline: deadlineOf(fields.deadlineMs, options) };
+  if (fields.reward === undefined) throw returned.refuse(result, resultForm);
+  return { ...read, reward: returned.reward(fields.reward, ' as reward') };
+}
+
+function deadlineOf(deadlineMs: unknown, { task, rewardDeadline }: FinishOptions): number {
   if (!rewardDeadline || task.isEval)
     throw invalid(
       task,
       'returned a pending reward',
       'Only tasks of explore steps can wait for one: score evaluations, and runs of mode bench, at once.',
     );
-  if (!Number.isFinite(deadlineMs) || deadlineMs < 0)
-    throw invalid(task, `returned the deadlineMs ${deadlineMs}`, 'Return milliseconds, 0 or more.');
-  const experiences = recorded.map((experience) =>
-    withFields(experience, { reward: undefined, info: { ...experience.info, ...info } }),
-  );
-  return { experiences, metrics };
+  if (deadlineMs === undefined) return rewardDeadline(undefined);
+  if (typeof deadlineMs !== 'number' || !Number.isFinite(deadlineMs) || deadlineMs < 0)
+    throw invalid(
+      task,
+      `returned the deadlineMs ${String(deadlineMs)}`,
+      'Return milliseconds, 0 or more.',
+    );
+  return rewardDeadline(deadlineMs);
 }
 
 /** Every recorded call of the run gets the score; the metrics describe the run. */
-function scored(
+const scored = (
   recorded: readonly Experience[],
-  output: WorkflowOutput | number,
-  task: Task,
-): { experiences: readonly Experience[]; metrics: Metrics } {
-  const {
-    reward,
-    metrics = {},
-    info = {},
-  } = typeof output === 'number' ? { reward: output } : (output ?? { reward: undefined });
-  if (typeof reward !== 'number')
-    throw invalid(
-      task,
-      `returned ${output === undefined ? 'nothing' : JSON.stringify(output)}`,
-      'Return experiences, a number, or { reward, metrics }.',
-    );
-  return {
-    experiences: recorded.map((experience) =>
-      withFields(experience, { reward, info: { ...experience.info, ...info } }),
-    ),
-    metrics,
-  };
-}
+  { reward, info }: ReadResult,
+): readonly Experience[] =>
+  recorded.map((experience) =>
+    withFields(experience, { reward, info: { ...experience.info, ...info } }),
+  );
 
-function completed(
-  experience: Experience,
-  recorded: readonly Experience[],
-  { task, range, info, rewardDeadline }: FinishOptions,
-): Experience {
-  const { reward, eid } = experience;
-  if (eid.suffix.includes('/'))
-    throw invalid(
-      task,
-      `returned an experience with the eid.suffix "${eid.suffix}"`,
-      'Leave "/" out of it: it separates the parts of a uid.',
-    );
-  if (reward === undefined && !task.isEval && !rewardDeadline)
+function checkReward({ reward, tokenRewards }: Experience, { task }: FinishOptions): void {
+  if (reward === undefined && !task.isEval)
     throw invalid(
       task,
       'returned an experience without a reward',
       'Set its reward to a finite number.',
     );
-  const unusable = [reward ?? 0, ...(experience.tokenRewards ?? [])].find(
-    (value) => !isUsableReward(value),
-  );
+  const unusable = [reward ?? 0, ...(tokenRewards ?? [])].find((value) => !isUsableReward(value));
   if (unusable !== undefined)
     throw invalid(task, `returned the reward ${unusable}`, `Return ${usableReward}.`);
+}
+
+function completed(
+  experience: Experience,
+  recorded: readonly Experience[],
+  { task, range, info, model }: FinishOptions,
+): Experience {
+  const { eid } = experience;
+  for (const part of ['task', 'suffix'] as const)
+    if (String(eid[part]).includes('/'))
+      throw invalid(
+        task,
+        `returned an experience with the eid.${part} "${eid[part]}"`,
+        'Leave "/" out of it: it separates the parts of a uid.',
+      );
   checkSteps(task, experience.info);
+  checkTokens(task, experience, recorded, model);
   // A workflow that builds an experience from a response may leave out who sampled it: the recorded
   // call knows.
   const source =
@@ -166,7 +177,7 @@ function completed(
     eid: {
       ...eid,
       batch: task.batchId,
-      task: eid.task === '' ? task.taskId : eid.task,
+      task: ownTask(eid.task, task),
       run: range.count === 1 ? range.firstRun : eid.run,
     },
     ...(source && {
@@ -185,6 +196,27 @@ function completed(
   }
   assertAligned(complete);
   return complete;
+}
+
+/** A group of its own within the task: two tasks that choose one name must not share ids. */
+const ownTask = (own: number | string, { taskId }: Task): number | string =>
+  own === '' || String(own) === String(taskId) ? taskId : `${taskId}-${own}`;
+
+/** Ids beyond the vocabulary would end the engine. Sampled ones may lie in its padding. */
+function checkTokens(
+  task: Task,
+  { tokens }: Experience,
+  recorded: readonly Experience[],
+  { vocabulary }: AgentModel,
+): void {
+  if (!vocabulary) return;
+  const unknown = tokens.find((id) => id >= vocabulary.size);
+  if (unknown === undefined || recorded.some((call) => call.tokens.includes(unknown))) return;
+  throw invalid(
+    task,
+    `returned an experience with the token id ${unknown}, and the model has ${vocabulary.size} tokens`,
+    'Build experiences from the tokens that model.chat returned.',
+  );
 }
 
 /** What algorithms that compare steps read; of another form it would count as if it were not there. */
@@ -224,16 +256,17 @@ function finishRun(
   task: Task,
 ): FinishedRun {
   // A stable sort: experiences of one step keep the order in which the workflow returned them.
-  const steps = members.toSorted((a, b) => a.eid.step - b.eid.step);
+  const steps = members
+    .toSorted((a, b) => a.eid.step - b.eid.step)
+    .map((step, index) =>
+      withFields(step, { eid: { ...step.eid, suffix: step.eid.suffix || index.toString(36) } }),
+    );
+  checkUnique(steps, task);
   const reward = steps.at(-1)?.reward ?? Number.NaN;
   const own = meanMetrics(steps.map((step) => step.metrics));
   return {
     run,
-    experiences: task.isEval
-      ? []
-      : steps.map((step, index) =>
-          withFields(step, { eid: { ...step.eid, suffix: step.eid.suffix || index.toString(36) } }),
-        ),
+    experiences: task.isEval ? [] : steps,
     reward,
     metrics: {
       ...own,
@@ -243,6 +276,21 @@ function finishRun(
       response_tokens: mean(steps.map((step) => step.tokens.length - step.promptLength)),
     },
   };
+}
+
+/** A store takes each id once, and refuses the whole step for one that comes twice. */
+function checkUnique(experiences: readonly Experience[], task: Task): void {
+  const seen = new Set<string>();
+  for (const { eid } of experiences) {
+    const id = uid(eid);
+    if (seen.has(id))
+      throw invalid(
+        task,
+        `returned the experience ${id} twice`,
+        'Return each once, or give them different eid.step or eid.suffix.',
+      );
+    seen.add(id);
+  }
 }
 
 function invalid(task: Task, what: string, fix: string): WorkflowError {

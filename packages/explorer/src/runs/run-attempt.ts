@@ -1,13 +1,15 @@
 /** One attempt at a run: a fresh model, the workflow, a deadline, and a result or a failure as data. */
 import {
   describeError,
+  WorkflowError,
   type Logger,
   type Metrics,
   type RewardFn,
   type Runtime,
   type Task,
+  type TrinityError,
 } from '@trinity-rft/core';
-import { CancelledError, readableThrown } from '@trinity-rft/core/internal';
+import { CancelledError, copyOf, readableThrown } from '@trinity-rft/core/internal';
 import { inWorkflowSpan, noteFailure } from '@trinity-rft/telemetry/internal';
 import type {
   AgentModel,
@@ -152,9 +154,12 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
   const { firstRun: run, count } = range;
   const key: AttemptKey = { task, run, count, attempt: attempt.attempt, signal };
   const model = options.createModel(key);
-  const started: StartedAttempt = { ...attempt, model, signal, start: runtime.clock.now() };
+  const called: StartedAttempt['called'] = new Map();
+  // Its own copy: what one attempt changes in its row and arguments is not there in the next.
+  const own = { ...attempt, task: copyOf(task), called };
+  const started: StartedAttempt = { ...own, model, signal, start: runtime.clock.now() };
   try {
-    const work = inRun(runName(attempt), () => runWorkflow(started, options));
+    const work = inRun(runName(attempt), called, () => runWorkflow(started, options));
     const { instance, result } = await beforeDeadline(work, started, over, options);
     const runs = finish(started, result, options);
     if (definition.canReset) pool.put(definition, instance);
@@ -165,7 +170,8 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
       elapsedMs: runtime.clock.now() - started.start,
       longestPauseMs: model.longestPauseMs(),
     };
-    const failure = classifyFailure(readableThrown(error), task.workflow, spent);
+    const thrown = classifyFailure(readableThrown(error), task.workflow, spent);
+    const failure = { ...thrown, error: explainBypass(thrown.error, started) };
     noteFailure(failure.error);
     return applyFailureReward(started, failure, options);
   } finally {
@@ -175,6 +181,8 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
 
 interface StartedAttempt extends Attempt {
   readonly model: AttemptModel;
+  /** Addresses of models that the agent has called by itself, with their names. */
+  readonly called: Map<string, string | undefined>;
   /** Aborts when the attempt is over. */
   readonly signal: AbortSignal;
   /** On the clock, in milliseconds. */
@@ -200,13 +208,16 @@ async function runWorkflow(
  * @throws WorkflowError when the result gives no complete experiences
  */
 function finish(
-  { task, range, model, start }: StartedAttempt,
+  started: StartedAttempt,
   result: WorkflowResult,
   { runtime: { clock }, rewardDeadline }: Pick<AttemptOptions, 'runtime' | 'rewardDeadline'>,
   failure?: Error,
 ): readonly SuccessfulRun[] {
+  const { task, range, model, start } = started;
   const { info } = model;
-  const runs = finishRuns(result, { task, range, model: model.model, info, rewardDeadline });
+  const bypassed = (): WorkflowError | undefined => bypassOf(started, 'returned');
+  const options = { task, range, model: model.model, info, rewardDeadline, bypassed };
+  const runs = finishRuns(result, options);
   const callMetrics = model.metrics();
   const seconds = (clock.now() - start) / 1000;
   return runs.map((run) => ({
@@ -216,6 +227,33 @@ function finish(
     failure,
     metrics: { ...callMetrics, ...run.metrics },
   }));
+}
+
+/** The error of an agent that has not called the model of its run, but others, or none. */
+function bypassOf(
+  { task, model, called }: StartedAttempt,
+  ended: string,
+  cause?: Error,
+): WorkflowError | undefined {
+  if (model.metrics()['model/calls'] !== 0) return undefined;
+  const own = [model.model, ...model.auxiliaryModels.values()].map((one) => one.endpoint().baseURL);
+  const others = [...called]
+    .filter(([address]) => !own.some((base) => address.startsWith(base)))
+    .map(([address, name]) => (name === undefined ? address : `"${name}" at ${address}`));
+  const instead = others.length === 0 ? '' : `: the agent called ${others.join(', ')}`;
+  return new WorkflowError(
+    `Workflow "${task.workflow}" ${ended}, but no call came through the model of its run${instead}. ` +
+      'Give the agent that model in place of one of its own: model.openaiClient(), model.endpoint(), what the adapter passes ' +
+      '(languageModel, chatModel, runner, options, settings), or OPENAI_BASE_URL in a program.',
+    { code: 'MODEL_BYPASSED', cause },
+  );
+}
+
+/** An agent that fails at a model of its own: a missing or wrong key is not what to mend. */
+function explainBypass(error: TrinityError, started: StartedAttempt): TrinityError {
+  if (!(error instanceof WorkflowError) || error.code !== 'WORKFLOW_THREW') return error;
+  if (started.called.size === 0 && !/\bapi[ _-]?key\b/i.test(describeError(error))) return error;
+  return bypassOf(started, 'threw', error.cause as Error) ?? error;
 }
 
 /** Successful runs if the failure reward applies, else the failed attempt. */

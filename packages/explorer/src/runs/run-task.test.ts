@@ -3,6 +3,7 @@ import {
   ModelError,
   type Experience,
   type ExperienceInit,
+  type Metrics,
   type Task,
 } from '@trinity-rft/core';
 import { EngineError, RewardError } from '@trinity-rft/core/internal';
@@ -42,7 +43,11 @@ const experience = (over: Partial<ExperienceInit> = {}): Experience =>
 
 /** A model that has recorded `records` calls. */
 const fakeModel = (records: readonly Experience[] = []): AgentModel =>
-  ({ extractExperiencesFromHistory: () => records }) as unknown as AgentModel;
+  ({
+    extractExperiencesFromHistory: () => records,
+    endpoint: () => ({ baseURL: 'http://own/v1' }),
+    vocabulary: { size: 100 },
+  }) as unknown as AgentModel;
 
 interface Run {
   readonly outcome: Promise<TaskOutcome>;
@@ -58,6 +63,7 @@ function start(
     records?: readonly Experience[];
     longestPauseMs?: number;
     waitsFor?: () => string | undefined;
+    metrics?: Metrics;
   } = {},
 ): Run {
   const runtime = testRuntime();
@@ -69,7 +75,7 @@ function start(
       return {
         model: fakeModel(options.records),
         auxiliaryModels: new Map(),
-        metrics: () => ({}),
+        metrics: () => options.metrics ?? {},
         longestPauseMs: () => options.longestPauseMs ?? 0,
         waitsFor: options.waitsFor,
       };
@@ -223,6 +229,25 @@ describe('runTask', () => {
       () => [experience({ info: { step_reward: 0.5, env_state_hash: [3] } })],
       'the info.env_state_hash [3]',
     ],
+    ['null', () => null as never, 'returned null'],
+    ['a text', () => '1' as never, "returned '1'"],
+    ['a reward that is a text', () => ({ reward: '1' }) as never, "returned '1' as reward"],
+    [
+      'metrics that are texts',
+      () => ({ reward: 1, metrics: { a: 'b' } }) as never,
+      'the metric "a"',
+    ],
+    ['a promise inside', () => [Promise.resolve(1)] as never, 'returned a Promise that was not'],
+    [
+      'an experience twice',
+      () => [1, 2].map(() => experience({ eid: { suffix: 'a' } })),
+      'the experience 9/4/0/0/a twice',
+    ],
+    [
+      'a token that the model does not have',
+      () => [experience({ tokens: [1, 2, 100] })],
+      'the token id 100, and the model has 100 tokens',
+    ],
     ['unknown tokens', () => [experience({ policyVersion: -1 })], 'no recorded call produced'],
   ])('treats %s as a failed run', async (_name, run, message) => {
     const { outcome } = start(defineWorkflow({ name: 'w', run: () => run() }), {
@@ -257,6 +282,78 @@ describe('runTask', () => {
       'prompt_too_long',
     ]);
     expect(keys).toHaveLength(3);
+  });
+
+  it('gives every attempt a row and arguments of its own', async () => {
+    const seen: unknown[] = [];
+    const task: Task = {
+      ...baseTask,
+      rawTask: { messages: ['question'] },
+      workflowArgs: { tools: ['a'] },
+    };
+    const { outcome } = start(
+      defineWorkflow({
+        name: 'w',
+        run: ({ task: { rawTask, workflowArgs } }) => {
+          seen.push(structuredClone([rawTask, workflowArgs]));
+          (rawTask['messages'] as string[]).push('answer');
+          (workflowArgs['tools'] as string[]).push('b');
+          throw new Error('again');
+        },
+      }),
+      { task },
+    );
+    await outcome;
+    expect(seen).toHaveLength(9);
+    expect(new Set(seen.map((each) => JSON.stringify(each)))).toEqual(
+      new Set(['[{"messages":["question"]},{"tools":["a"]}]']),
+    );
+    expect(task.rawTask).toEqual({ messages: ['question'] });
+  });
+
+  describe('an agent that calls another model than that of its run', () => {
+    const call = { method: 'POST', body: '{"model":"gpt-4o-mini","messages":[]}' };
+    const address = 'http://127.0.0.1:1/v1/chat/completions';
+    const text = `no call came through the model of its run: the agent called "gpt-4o-mini" at ${address}. Give`;
+
+    it.each([
+      ['returns', () => ({ reward: 1 })],
+      [
+        'throws',
+        () => {
+          throw new Error('401');
+        },
+      ],
+    ])('is told when it %s, and not tried again', async (_, end) => {
+      const before = globalThis.fetch;
+      const { outcome, keys } = start(
+        defineWorkflow({
+          name: 'w',
+          run: async () => {
+            await fetch(address, call).catch(() => undefined);
+            await fetch('http://127.0.0.1:1/weather').catch(() => undefined);
+            return end();
+          },
+        }),
+        { metrics: { 'model/calls': 0 } },
+      );
+      const { runs } = await outcome;
+      expect(runs[0]).toMatchObject({
+        error: { code: 'MODEL_BYPASSED', message: expect.stringContaining(text) as string },
+      });
+      expect([keys.length, globalThis.fetch]).toEqual([3, before]);
+    });
+
+    it('is told of its model when its key is missing', async () => {
+      const { outcome } = start(
+        defineWorkflow({
+          name: 'w',
+          run: () => Promise.reject(new Error('OpenAI API key is missing.')),
+        }),
+        { metrics: { 'model/calls': 0 } },
+      );
+      expect((await outcome).runs[0]).toMatchObject({ error: { code: 'MODEL_BYPASSED' } });
+    });
   });
 
   it('gives a score to every recorded call', async () => {

@@ -1,5 +1,6 @@
 /** The reward functions that tasks name. */
 import type { RewardFn, Task } from '@trinity-rft/core';
+import { copyOf } from '@trinity-rft/core/internal';
 import type { RewardDefinition } from '@trinity-rft/reward';
 import type { Registry } from '@trinity-rft/workflow/internal';
 
@@ -11,7 +12,7 @@ export function rewardFnFinder(
   return ({ rewardFn: name, rewardFnArgs }) => {
     if (name === undefined) return undefined;
     const key = `${name}\n${JSON.stringify(rewardFnArgs)}`;
-    const rewardFn = created.get(key) ?? registry.get(name).create(rewardFnArgs);
+    const rewardFn = created.get(key) ?? registry.get(name).create(copyOf(rewardFnArgs));
     created.set(key, rewardFn);
     return rewardFn;
   };

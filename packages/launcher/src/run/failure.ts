@@ -2,7 +2,12 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
-import { CancelledError, readableThrown, redactText } from '@trinity-rft/core/internal';
+import {
+  boundedText,
+  CancelledError,
+  readableThrown,
+  redactText,
+} from '@trinity-rft/core/internal';
 import { currentRun } from '@trinity-rft/explorer/internal';
 
 export const failureFile = 'failure.txt';
@@ -61,6 +66,7 @@ const messagesIn = (stacks: string): string =>
     .join(' ');
 
 const mostCauses = 8;
+const longestStack = 20_000;
 
 /**
  * Only stacks: other fields of a client library's errors hold requests, with the keys in them.
@@ -68,7 +74,8 @@ const mostCauses = 8;
  */
 export function stacksOf(error: unknown, depth = 0): string {
   if (!(error instanceof Error)) return describeError(error);
-  const { stack = error.message, cause } = error;
+  const stack = boundedText(error.stack ?? error.message, longestStack);
+  const { cause } = error;
   if (cause === undefined || depth >= mostCauses) return stack;
   return `${stack}\n  [cause]: ${stacksOf(cause, depth + 1).replaceAll('\n', '\n  ')}`;
 }

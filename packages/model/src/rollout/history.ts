@@ -83,7 +83,7 @@ const historyOff = (): WorkflowError =>
     { code: 'HISTORY_OFF' },
   );
 
-/** Shares the arrays of the record. `step` becomes `eid.step`. */
+/** A copy: editing it changes nothing that is recorded. `step` becomes `eid.step`. */
 export function toExperience(
   { choice, response, promptText, fork }: RecordedChoice,
   step: number,
@@ -92,10 +92,10 @@ export function toExperience(
   const { temperature, responseText, finishReason } = response;
   const experience: Experience = {
     eid: { ...emptyEid, step, suffix: String(choice) },
-    tokens,
+    tokens: tokens.slice(),
     promptLength,
     actionMask: new Uint8Array(tokens.length - promptLength).fill(1),
-    logprobs,
+    logprobs: logprobs.slice(),
     policyVersion,
     temperature,
     responseText,

@@ -3,13 +3,15 @@ import { WorkflowError, type Metrics } from '@trinity-rft/core';
 import { z } from 'zod';
 import { describeIssues } from '../config/fields.js';
 
-const metrics = z.record(z.string(), z.number()).nullish();
+/** `true` is 1 and `false` 0. */
+const number = z.union([z.number(), z.boolean().transform(Number)]);
+const metrics = z.record(z.string(), number).nullish();
 const workflowSchema = z.strictObject({
-  reward: z.number().nullish(),
+  reward: number.nullish(),
   response: z.unknown().optional(),
   metrics,
 });
-const judgeSchema = z.strictObject({ reward: z.number(), metrics });
+const judgeSchema = z.strictObject({ reward: number, metrics });
 
 /** The result of a workflow function. */
 export interface WorkflowOutput<Response = unknown> {

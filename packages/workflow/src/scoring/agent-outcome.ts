@@ -2,6 +2,7 @@
  * Scoring a finished agent: the reward function scores text, and mistakes of the model are data.
  */
 import { WorkflowError } from '@trinity-rft/core';
+import { returnedBy } from '@trinity-rft/core/internal';
 import { scoreResponse } from './score-response.js';
 import type { WorkflowContext, WorkflowOutput } from '../definition/types.js';
 
@@ -55,11 +56,24 @@ export async function scoreAnswer(
  */
 export async function scoreOutcome(
   context: Pick<WorkflowContext, 'task' | 'rewardFn'>,
-  { fault, result = '' }: AgentOutcome<string | undefined | WorkflowOutput>,
+  { fault, result = '' }: AgentOutcome<string | undefined | WorkflowOutput | number | boolean>,
   faultReward: number,
 ): Promise<WorkflowOutput> {
   if (fault !== undefined)
     return { reward: faultReward, metrics: { model_fault: 1 }, info: { fault } };
   const output = typeof result === 'string' ? await scoreAnswer(context, result) : result;
-  return { ...output, metrics: { model_fault: 0, ...output.metrics } };
+  const returned = returnedBy(
+    `The agent of workflow "${context.task.workflow}"`,
+    (message) => new WorkflowError(message, { code: 'WORKFLOW_RESULT' }),
+  );
+  if (typeof output === 'number' || typeof output === 'boolean')
+    return { reward: returned.reward(output), metrics: { model_fault: 0 } };
+  const form = 'its answer as text, a number, or { reward, metrics, info }';
+  const { reward, metrics, info } = returned.fields(output, ['reward', 'metrics', 'info'], form);
+  if (reward === undefined) throw returned.refuse(output, form);
+  return {
+    reward: returned.reward(reward, ' as reward'),
+    metrics: { model_fault: 0, ...returned.metrics(metrics) },
+    ...(info !== undefined && { info: returned.info(info) }),
+  };
 }

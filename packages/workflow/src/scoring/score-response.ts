@@ -8,7 +8,7 @@ import {
   type RewardInput,
   type Task,
 } from '@trinity-rft/core';
-import { boundary, isUsableReward, RewardError, usableReward } from '@trinity-rft/core/internal';
+import { boundary, copyOf, returnedBy, RewardError } from '@trinity-rft/core/internal';
 
 export interface Score {
   /** Sum of the parts. */
@@ -30,28 +30,18 @@ export async function scoreResponse(
     response,
     truth: taskTruth(task),
     prompt: taskPrompt(task),
-    rawTask: task.rawTask,
+    rawTask: copyOf(task.rawTask),
     ...details,
   };
   const name = `Reward function "${task.rewardFn ?? 'default'}"`;
-  const place = `task ${task.batchId}/${task.taskId}`;
+  const place = ` on task ${task.batchId}/${task.taskId}`;
   const result = await boundary(
-    (cause) => new RewardError(`${name} threw on ${place}.`, { code: 'REWARD_THREW', cause }),
+    (cause) => new RewardError(`${name} threw${place}.`, { code: 'REWARD_THREW', cause }),
     () => rewardFn(input),
   );
-  const parts: Metrics = typeof result === 'number' ? { reward: result } : result;
-  const refuse = (value: number, what: string): RewardError =>
-    new RewardError(
-      `${name} returned ${String(value)}${what} on ${place}; expected ${usableReward}.`,
-      {
-        code: 'REWARD_NOT_FINITE',
-      },
-    );
-  for (const [part, value] of Object.entries(parts))
-    if (!isUsableReward(value)) throw refuse(value, ` for "${part}"`);
-  const reward = Object.values(parts).reduce((sum, value) => sum + value, 0);
-  if (!isUsableReward(reward)) throw refuse(reward, ' as the sum of its parts');
-  return { reward, parts: typeof result === 'number' ? {} : parts };
+  const refuse = (message: string): RewardError =>
+    new RewardError(message, { code: 'REWARD_NOT_FINITE' });
+  return returnedBy(name, refuse, place).rewardParts(result);
 }
 
 /** {@link scoreResponse} for a response of `chat`, with its reasoning and its number of tokens. */

@@ -2,7 +2,13 @@
 import { createTasksetScheduler, createTaskSource, readTaskRows } from '@trinity-rft/buffer';
 import type { TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, type RawTask, type Task } from '@trinity-rft/core';
-import { redactText, TaskError, type LeasedTask } from '@trinity-rft/core/internal';
+import {
+  copyOf,
+  redactText,
+  returnedBy,
+  TaskError,
+  type LeasedTask,
+} from '@trinity-rft/core/internal';
 import { toTask, type EvalSet, type ExplorerState, type TaskFeed } from '@trinity-rft/explorer';
 import type { StageContext } from '../../context/stage-context.js';
 import { checkRowKeys, type RowFindings } from './check-rows.js';
@@ -205,8 +211,13 @@ function generatedRows(
     count: taskCount,
     seed: taskSeed,
   } as const;
-  const rows = workflows.get(workflow).tasks?.(workflowArgs, range);
-  if (rows !== undefined) return rows;
+  const rows: unknown = workflows.get(workflow).tasks?.(copyOf(workflowArgs), range);
+  const by = returnedBy(
+    `The tasks of workflow "${workflow}"`,
+    (message) => new TaskError(message, { code: 'TASKS_NOT_GENERATED' }),
+  );
+  if (rows !== undefined)
+    return by.list(rows, 'a list of rows').map((row, at) => by.info(row, ` as row ${at}`));
   throw new TaskError(`Task set "${name}": workflow "${workflow}" generates no tasks.`, {
     code: 'TASKS_NOT_GENERATED',
   });

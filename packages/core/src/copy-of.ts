@@ -1,0 +1,20 @@
+/** Copies of data for code of the user, which may edit them in place. */
+
+/**
+ * A copy that shares nothing with `value`: lists, plain objects and typed arrays, as rows of task sets
+ * and arguments hold. Other objects, such as functions and clients, stay the same.
+ */
+export function copyOf<T>(value: T): T {
+  return copyAny(value) as T;
+}
+
+function copyAny(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyAny);
+  // Of the view only: its buffer may be that of a whole file.
+  if (ArrayBuffer.isView(value) && 'slice' in value) return (value as Uint8Array).slice();
+  if (value instanceof Date) return new Date(value);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyAny(item)]));
+}

@@ -1,0 +1,206 @@
+/** The boundary to code of the user: results of its functions are read once, copied, and refused by name. */
+import { inspect, types } from 'node:util';
+import { boundedText, describeError, type TrinityError } from './errors.js';
+import type { Metrics } from './metrics.js';
+import { isUsableReward, usableReward } from './reward.js';
+import { redactText } from './secrets.js';
+
+/** Bounds of what one function may return: beyond them it blocks the loop or fills the disk. */
+const mostMetrics = 500;
+const longestMetricName = 200;
+const longestShown = 200;
+/** Characters and values of all of `info` together. */
+const largestInfo = 1_000_000;
+const deepestInfo = 100;
+/** Characters of a prompt or response. */
+const longestText = 10_000_000;
+
+/** Reads the result of one function. Every method throws the error of {@link returnedBy}. */
+export interface Returned {
+  /** The error for a value; `at` continues "returned 1n": ` for "accuracy"`. */
+  refuse(value: unknown, expected: string, at?: string): TrinityError;
+  /** A usable number; `true` is 1 and `false` 0. */
+  reward(value: unknown, at?: string): number;
+  /** The sum of a reward and its named parts; a bare number has none. */
+  rewardParts(value: unknown): { readonly reward: number; readonly parts: Metrics };
+  /** Numbers by name; none for undefined and null. Truth values are 1 and 0. */
+  metrics(value: unknown, at?: string): Metrics;
+  /** A copy of the fields of an object, which getters and proxies may refuse to give. */
+  fields<Name extends string>(
+    value: unknown,
+    names: readonly Name[],
+    expected: string,
+  ): Readonly<Partial<Record<Name, unknown>>>;
+  list(value: unknown, expected: string): readonly unknown[];
+  text(value: unknown, at: string, longest?: number): string;
+  /** A copy of plain JSON values of bounded size; nothing for undefined and null. */
+  info(value: unknown, at?: string): Readonly<Record<string, unknown>>;
+}
+
+/**
+ * @param who begins messages: `Reward function "mine"`
+ * @param place ends them: ` on task 1/2`. @default ''
+ */
+export function returnedBy(
+  who: string,
+  toError: (message: string) => TrinityError,
+  place = '',
+): Returned {
+  const refuse: Returned['refuse'] = (value, expected, at = '') =>
+    toError(redactText(`${who} returned ${shown(value)}${at}${place}; expected ${expected}.`));
+  const reward: Returned['reward'] = (value, at) => {
+    const number = typeof value === 'boolean' ? Number(value) : value;
+    if (typeof number === 'number' && isUsableReward(number)) return number;
+    throw refuse(value, `${usableReward}, or true or false`, at);
+  };
+  /** Own enumerable entries, read once. */
+  const entriesOf = (
+    value: unknown,
+    expected: string,
+    at?: string,
+  ): readonly (readonly [string, unknown])[] => {
+    if (!isPlain(value)) throw refuse(value, expected, at);
+    return readable(() => Object.entries(value), expected, at);
+  };
+  const readable = <T>(read: () => T, expected: string, at = ''): T => {
+    try {
+      return read();
+    } catch (error) {
+      throw toError(
+        redactText(
+          `${who} returned an object that cannot be read${at}${place} (${describeError(error)}); expected ${expected}.`,
+        ),
+      );
+    }
+  };
+  const metrics: Returned['metrics'] = (value, at = ' as metrics') => {
+    if (value === undefined || value === null) return {};
+    const entries = entriesOf(value, 'numbers by name', at);
+    if (entries.length > mostMetrics)
+      throw toError(
+        `${who} returned ${entries.length} metrics${place}; expected at most ${mostMetrics}. Return sums or means of them.`,
+      );
+    return Object.fromEntries(
+      entries
+        .filter(([, number]) => number !== undefined)
+        .map(([name, number]) => {
+          if (!isMetricName(name)) throw refuse(name, metricName, ' as the name of a metric');
+          const shortAt = ` for the metric ${JSON.stringify(name)}`;
+          if (typeof number !== 'number' && typeof number !== 'boolean')
+            throw refuse(number, 'a number, or true or false', shortAt);
+          return [name, Number(number)];
+        }),
+    );
+  };
+  const text: Returned['text'] = (value, at, longest = longestText) => {
+    if (typeof value === 'string' && value.length <= longest) return value;
+    throw refuse(value, `a text of at most ${longest} characters`, at);
+  };
+  const info: Returned['info'] = (value, at = ' as info') => {
+    if (value === undefined || value === null) return {};
+    if (!isPlain(value)) throw refuse(value, 'an object of plain JSON values', at);
+    return readable(
+      () => plainCopy(value, largestInfo, (part, what) => refuse(part, what, at)),
+      'an object of plain JSON values',
+      at,
+    );
+  };
+  const fields: Returned['fields'] = (value, names, expected) => {
+    if (!isPlain(value)) throw refuse(value, expected);
+    return readable(
+      () => Object.fromEntries(names.map((name) => [name, value[name]])),
+      expected,
+    ) as Readonly<Partial<Record<(typeof names)[number], unknown>>>;
+  };
+  return {
+    refuse,
+    reward,
+    rewardParts: (value) => {
+      if (!isPlain(value)) {
+        const expected = `${usableReward}, true or false, or such numbers by name: { accuracy: 1 }`;
+        if (typeof value !== 'number' && typeof value !== 'boolean') throw refuse(value, expected);
+        return { reward: reward(value), parts: {} };
+      }
+      const entries = entriesOf(value, 'numbers by name');
+      if (entries.length === 0)
+        throw refuse(value, `${usableReward}, or at least one by name: { accuracy: 1 }`);
+      const parts = metrics(
+        Object.fromEntries(
+          entries.map(([name, part]) => [
+            name,
+            reward(part, ` for ${JSON.stringify(boundedText(name, longestMetricName))}`),
+          ]),
+        ),
+      );
+      const sum = Object.values(parts).reduce((all, part) => all + part, 0);
+      return { reward: reward(sum, ' as the sum of its parts'), parts };
+    },
+    metrics,
+    fields,
+    list: (value, expected) => {
+      if (!Array.isArray(value)) throw refuse(value, expected);
+      return readable(() => [...(value as readonly unknown[])], expected);
+    },
+    text,
+    info,
+  };
+}
+
+const metricName = `one line of 1 to ${longestMetricName} characters without secrets`;
+
+const isMetricName = (name: string): boolean =>
+  name.length > 0 &&
+  name.length <= longestMetricName &&
+  name !== '__proto__' &&
+  !/[\p{Cc}\u2028\u2029]/u.test(name) &&
+  redactText(name) === name;
+
+type Plain = Readonly<Record<string, unknown>>;
+
+/** Not a list, a typed array, a Promise, a Map and the like. Never throws. */
+function isPlain(value: unknown): value is Plain {
+  try {
+    return Object.prototype.toString.call(value) === '[object Object]';
+  } catch {
+    return false;
+  }
+}
+
+/** Calls no getter of the value. */
+function shown(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (types.isPromise(value)) return 'a Promise that was not awaited';
+  if (ArrayBuffer.isView(value)) return `a ${value.constructor.name}`;
+  const options = { depth: 1, maxArrayLength: 5, maxStringLength: 80, breakLength: Infinity };
+  const whole = inspect(value, { ...options, customInspect: false, compact: true });
+  return boundedText(whole, longestShown);
+}
+
+/** A copy of plain JSON values. @throws what `refuse` returns, for others and beyond `budget` */
+function plainCopy(
+  whole: Plain,
+  budget: number,
+  refuse: (value: unknown, expected: string) => TrinityError,
+): Plain {
+  let left = budget;
+  const spend = (amount: number): void => {
+    left -= amount;
+    if (left < 0) throw refuse(undefined, `at most ${budget} characters and values`);
+  };
+  const copy = (value: unknown, depth: number): unknown => {
+    spend(typeof value === 'string' ? value.length + 1 : 1);
+    if (value === null || ['string', 'number', 'boolean'].includes(typeof value)) return value;
+    if (depth > deepestInfo) throw refuse(value, `at most ${deepestInfo} levels`);
+    if (Array.isArray(value)) return value.map((item) => copy(item ?? null, depth + 1));
+    if (!isPlain(value)) throw refuse(value, 'plain JSON values only');
+    const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+    return Object.fromEntries(
+      entries.map(([key, item]) => {
+        if (key === '__proto__') throw refuse(key, 'another key');
+        spend(key.length);
+        return [key, copy(item, depth + 1)];
+      }),
+    );
+  };
+  return copy(whole, 0) as Plain;
+}
