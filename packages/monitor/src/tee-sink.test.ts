@@ -81,4 +81,20 @@ describe('teeSink', () => {
     tee.write(record(1));
     expect(sink.steps).toEqual([]);
   });
+
+  it('writes names without secrets, and reports once that a record has too many', () => {
+    const errors: MonitorError[] = [];
+    const written: string[][] = [];
+    const sink: MetricSink = {
+      write: ({ metrics }) => void written.push(Object.keys(metrics)),
+      close: () => Promise.resolve(),
+    };
+    const tee = teeSink([sink], { onError: (error) => errors.push(error) });
+    tee.write({ ...record(1), metrics: { 'a/sk-abcdefgh12345': 1, 'rollout/reward/mean': 2 } });
+    const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`m${i}`, i]));
+    for (const step of [2, 3]) tee.write({ ...record(step), metrics: many });
+    expect(written[0]).toEqual(['a/[redacted]', 'rollout/reward/mean']);
+    expect(written.slice(1).map((names) => names.length)).toEqual([5000, 5000]);
+    expect(errors.map(({ code }) => code)).toEqual(['METRICS_TOO_MANY']);
+  });
 });

@@ -1,31 +1,53 @@
 /** One sink in front of several. */
-import { describeError, type MetricSink } from '@trinity-rft/core';
+import { describeError, type MetricRecord, type Metrics, type MetricSink } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/core/internal';
 import { MonitorError } from './monitor-error.js';
 
+/** Metrics of a record; charts of more take longer than the step. */
+const mostMetrics = 5000;
+
 export interface TeeSinkOptions {
-  /** Called once for each sink that failed, when it is dropped. What it throws is ignored. */
+  /**
+   * Called once for each sink that failed, when it is dropped, and once for records with too many
+   * metrics. What it throws is ignored.
+   */
   readonly onError: (error: MonitorError) => void;
 }
 
 /**
  * Writes every record to every sink, in order. Never throws: a sink that does is reported, closed
- * and dropped, and the others continue, because a monitor must not end a run. `close` closes the
- * remaining sinks; writes after it are ignored.
+ * and dropped, and the others continue, because a monitor must not end a run. Names of metrics are
+ * written without secrets, and at most 5,000 of a record. `close` closes the remaining sinks; writes
+ * after it are ignored.
  */
 export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOptions): MetricSink {
   let alive = [...sinks];
 
-  const report = (what: string, cause: unknown): void => {
+  let hasReportedSize = false;
+
+  const tell = (message: string, code: string, cause?: unknown): void => {
     try {
-      onError(
-        new MonitorError(`${what}: ${describeError(cause)}. The run continues without it.`, {
-          code: 'SINK_FAILED',
-          cause,
-        }),
-      );
+      onError(new MonitorError(message, { code, cause }));
     } catch {
       // No other place to report it.
     }
+  };
+
+  const report = (what: string, cause: unknown): void =>
+    tell(`${what}: ${describeError(cause)}. The run continues without it.`, 'SINK_FAILED', cause);
+
+  const bounded = ({ role, step, metrics }: MetricRecord): Metrics => {
+    const entries = Object.entries(metrics);
+    if (entries.length > mostMetrics && !hasReportedSize) {
+      hasReportedSize = true;
+      tell(
+        `The record of ${role} step ${step} has ${entries.length} metrics, of which the first ${mostMetrics} are written, now and later. Give metrics of workflows, rewards and operators fewer names.`,
+        'METRICS_TOO_MANY',
+      );
+    }
+    return Object.fromEntries(
+      entries.slice(0, mostMetrics).map(([name, value]) => [safeName(name), value]),
+    );
   };
 
   const close = async (sink: MetricSink): Promise<void> => {
@@ -38,9 +60,10 @@ export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOption
 
   return {
     write: (record) => {
+      const safe = { ...record, metrics: bounded(record) };
       for (const sink of alive) {
         try {
-          sink.write(record);
+          sink.write(safe);
         } catch (cause) {
           alive = alive.filter((other) => other !== sink);
           report(`A metric sink failed at ${record.role} step ${record.step}`, cause);
@@ -57,4 +80,13 @@ export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOption
       for (const sink of open) await close(sink);
     },
   };
+}
+
+/** The names of a run are few, and come with every step. */
+const known = new Map<string, string>();
+
+function safeName(name: string): string {
+  const safe = known.get(name) ?? redactText(name);
+  if (known.size < 2 * mostMetrics) known.set(name, safe);
+  return safe;
 }

@@ -210,3 +210,93 @@ describe('definitions of plugins', () => {
     expect(() => extendTables(builtInTables, definitions())).toThrow(ConfigError);
   });
 });
+
+describe('results of plugins', () => {
+  const experiences = [0, 1].map((run) =>
+    createExperience({
+      tokens: [1, 2, 3],
+      promptLength: 1,
+      reward: run,
+      eid: { run },
+      policyVersion: 0,
+      temperature: 1,
+    }),
+  );
+  const apply = (result: (given: typeof experiences) => unknown) =>
+    defineOperator({ name: 'mine', create: () => result as never }).row.make('x', {})(experiences);
+
+  it('are copies, and what an operator edits in place stays its own', () => {
+    const { experiences: out } = apply((given) => {
+      given[0]!.tokens[0] = 9;
+      (given[0]!.info as Record<string, unknown>)['mine'] = true;
+      return { experiences: given };
+    });
+    expect([out[0]!.tokens[0], out[0]!.info['mine']]).toEqual([9, true]);
+    expect([experiences[0]!.tokens[0], experiences[0]!.info]).toEqual([1, {}]);
+  });
+
+  it.each([
+    [undefined, 'Operator "mine" returned nothing; expected { experiences, metrics }.'],
+    [Promise.resolve(), 'Operator "mine" returned a Promise that was not awaited; expected'],
+    [[], 'Operator "mine" returned []; expected { experiences, metrics }.'],
+    [{ experiences: 3 }, 'Operator "mine" returned 3; expected a list as experiences.'],
+    [{ experiences: [{}] }, 'expected an object as eid'],
+    [{ experiences: [experiences[0], experiences[0]] }, 'each experience once'],
+    [{ experiences, metrics: { a: 'b' } }, 'for the metric "a"'],
+  ])('of an operator are refused by name: %#', (value, message) => {
+    expect(() => apply(() => value)).toThrow(message);
+  });
+
+  it('name the function that threw, and a maker that returned no function', () => {
+    expect(() =>
+      apply(() => {
+        throw new TypeError('oops');
+      }),
+    ).toThrow('Operator "mine" threw: oops');
+    expect(() =>
+      defineOperator({ name: 'mine', create: () => 7 as never }).row.make('x', {}),
+    ).toThrow('The create function of Operator "mine" returned 7; expected a function.');
+    expect(() =>
+      defineAdvantage({ name: 'mine', create: () => null as never }).row.make('x', {}, 0),
+    ).toThrow('The create function of Advantage function "mine" returned null');
+  });
+
+  it('may lack metrics', () => {
+    const part = defineAdvantage({
+      name: 'mine',
+      create: () => ({ advantage: (given) => ({ experiences: given }) as never }),
+    });
+    expect(part.row.make('x', {}, 0).advantage?.(experiences)).toEqual({
+      experiences,
+      metrics: {},
+    });
+  });
+
+  const loss = (result: unknown) =>
+    createAlgorithm(
+      { advantageFn: { name: 'grpo' }, policyLossFn: { name: 'mine' } },
+      {
+        tables: extendTables(builtInTables, [
+          definePolicyLoss({ name: 'mine', batch: () => result as never }),
+        ]),
+      },
+    ).loss({
+      step: 1,
+      offsets: Int32Array.of(0, 2),
+      actionMask: Uint8Array.of(1, 1),
+      currentLogprobs: Float32Array.of(-1, -1),
+      oldLogprobs: Float32Array.of(-1, -1),
+      advantages: Float32Array.of(1, 1),
+    });
+
+  it.each([
+    [undefined, 'Policy loss "mine" returned nothing'],
+    [{ loss: '1', gradLogprobs: [0, 0] }, 'Policy loss "mine" returned \'1\' as loss'],
+    [
+      { loss: 1, gradLogprobs: new Float32Array(3) },
+      'a Float32Array as gradLogprobs; expected 2 numbers, one per token, instead of 3.',
+    ],
+  ])('of a loss are refused by name: %#', (value, message) => {
+    expect(() => loss(value)).toThrow(message);
+  });
+});

@@ -5,6 +5,7 @@
 import { ModelError } from '@trinity-rft/core';
 import { explainRemote, longestTimer, remoteName } from './remote-call.js';
 import type { RemoteModelOptions } from './remote-model.js';
+import { sendWithSettings } from './send-settings.js';
 
 export function boundFetch(options: RemoteModelOptions): typeof globalThis.fetch {
   const { signal: run, timeoutMs, fetch = globalThis.fetch, waits } = options;
@@ -17,7 +18,7 @@ export function boundFetch(options: RemoteModelOptions): typeof globalThis.fetch
     waits?.add(name);
     const done = (): void => void waits?.delete(name);
     try {
-      const response = await fetch(input, { ...init, signal });
+      const response = await sendWithSettings(fetch, options, input, { ...init, signal });
       await rejectWebPage(response, options);
       return withEnd(response, done);
     } catch (error) {

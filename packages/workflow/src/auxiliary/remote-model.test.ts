@@ -65,6 +65,68 @@ describe('createRemoteModel', () => {
     expect(body).toEqual({ model: 'big', messages: ask, max_completion_tokens: 5 });
   });
 
+  it.each([
+    [
+      'chat/completions',
+      { messages: ask },
+      { max_tokens: 9, chat_template_kwargs: { enable_thinking: false } },
+    ],
+    [
+      'chat/completions',
+      { messages: ask, max_completion_tokens: 4 },
+      { chat_template_kwargs: { enable_thinking: false } },
+    ],
+    ['completions', { prompt: 'hi' }, { max_tokens: 9 }],
+    ['responses', { input: 'hi' }, { max_output_tokens: 9 }],
+    [
+      'messages',
+      { messages: ask, max_tokens: 4 },
+      { chat_template_kwargs: { enable_thinking: false } },
+    ],
+  ])('sends its settings to %s for every client', async (path, body, added) => {
+    const { model, seen } = await serve(
+      [
+        [200, {}],
+        [200, {}],
+        [200, {}],
+      ],
+      {
+        defaults: { temperature: 0.2, maxTokens: 9, topP: 0.5 },
+        enableThinking: false,
+      },
+    );
+    const { fetch, baseURL } = model.endpoint();
+    const init = { method: 'POST', body: JSON.stringify(body) };
+    await fetch(`${baseURL}/${path}`, init);
+    await fetch(new Request(`${baseURL}/${path}`, init));
+    await fetch(`${baseURL}/${path}`, {
+      ...init,
+      body: JSON.stringify({ ...body, temperature: 0 }),
+    });
+    const all = { ...body, temperature: 0.2, top_p: 0.5, ...added };
+    expect(seen.map((each) => each.body)).toEqual([all, all, { ...all, temperature: 0 }]);
+  });
+
+  it('sends its settings with the openai client, and the other name of the limit', async () => {
+    const refusal = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
+    const { model, seen } = await serve(
+      [
+        [400, { error: { message: refusal } }],
+        [200, completion],
+      ],
+      {
+        defaults: { temperature: 0.2, maxTokens: 9 },
+      },
+    );
+    await model.openaiClient().chat.completions.create({ model: 'big', messages: ask });
+    expect(seen[1]?.body).toEqual({
+      model: 'big',
+      messages: ask,
+      temperature: 0.2,
+      max_completion_tokens: 9,
+    });
+  });
+
   it('asks the service with its key and settings, and knows no tokens', async () => {
     const { model, seen } = await serve([[200, completion]], {
       defaults: { temperature: 0.2, maxTokens: 9, topP: 1 },

@@ -100,51 +100,36 @@ async function chat(
   }
   const temperature = call.temperature ?? defaults?.temperature;
   return remoteCall(options, call.signal, async (signal) => {
-    const body = { ...toRequest(messages, call, options), temperature };
-    const { choices } = await complete(client, body, signal);
+    const body = toRequest(messages, call, options);
+    const { choices } = await client.chat.completions.create(body, { signal });
     return choices.map((choice) => toResponse(choice, temperature ?? 1));
   });
 }
 
 type CompletionRequest = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
-/** Services whose models reason know `max_tokens` by another name only, and say so. */
-async function complete(
-  client: OpenAI,
-  { max_tokens: limit, ...body }: CompletionRequest,
-  signal: AbortSignal,
-): Promise<OpenAI.ChatCompletion> {
-  try {
-    return await client.chat.completions.create({ ...body, max_tokens: limit }, { signal });
-  } catch (error) {
-    const { status, message } = error as { readonly status?: number; readonly message?: string };
-    if (status !== 400 || !message?.includes('max_completion_tokens')) throw error;
-    return client.chat.completions.create({ ...body, max_completion_tokens: limit }, { signal });
-  }
-}
-
 /**
- * Leaves out fields that equal the defaults of services, so that `top_k`, `min_tokens` and
- * `chat_template_kwargs`, which OpenAI's API rejects, are sent only when they have an effect.
+ * Leaves out fields that equal the defaults of services, so that `top_k` and `min_tokens`, which
+ * OpenAI's API rejects, are sent only when they have an effect. The model's own settings are added by
+ * its fetch, as to the requests of other clients.
  */
 function toRequest(
   messages: readonly ChatMessage[],
   call: ChatOptions,
-  { modelPath, enableThinking, defaults }: RemoteModelOptions,
+  { modelPath }: Pick<RemoteModelOptions, 'modelPath'>,
 ): CompletionRequest & Readonly<Record<string, unknown>> {
-  const { n, topP = defaults?.topP, topK, minTokens, stop = [], tools = [] } = call;
+  const { n, temperature, topP, topK, minTokens, stop = [], tools = [] } = call;
   return {
     model: modelPath,
     messages: messages as unknown as OpenAI.ChatCompletionMessageParam[],
     n: n === 1 ? undefined : n,
-    top_p: topP === 1 ? undefined : topP,
-    max_tokens: call.maxTokens ?? defaults?.maxTokens,
+    temperature,
+    top_p: topP,
+    max_tokens: call.maxTokens,
     stop: stop.length > 0 ? [...stop] : undefined,
     tools: tools.length > 0 ? (tools as unknown as OpenAI.ChatCompletionTool[]) : undefined,
     top_k: topK !== undefined && topK > 0 ? topK : undefined,
     min_tokens: minTokens !== undefined && minTokens > 0 ? minTokens : undefined,
-    chat_template_kwargs:
-      enableThinking === undefined ? undefined : { enable_thinking: enableThinking },
   };
 }
 

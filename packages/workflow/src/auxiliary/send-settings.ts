@@ -1,0 +1,91 @@
+/**
+ * The settings of an auxiliary model in the requests of every client: what a request leaves open is
+ * sent as the configuration says.
+ */
+import type { RemoteModelOptions } from './remote-model.js';
+
+type Settings = Pick<RemoteModelOptions, 'defaults' | 'enableThinking'>;
+type Fetch = typeof globalThis.fetch;
+type Body = Readonly<Record<string, unknown>>;
+
+/** How an API calls the limit of an answer, the usual name first. */
+const limits: readonly (readonly [path: RegExp, ...names: readonly string[]])[] = [
+  [/\/chat\/completions$/, 'max_tokens', 'max_completion_tokens'],
+  [/\/completions$/, 'max_tokens'],
+  [/\/responses$/, 'max_output_tokens'],
+  [/\/messages$/, 'max_tokens'],
+];
+
+/** Requests of other forms and to other paths are sent as they are. */
+export async function sendWithSettings(
+  fetch: Fetch,
+  settings: Settings,
+  ...[input, init]: Parameters<Fetch>
+): Promise<Response> {
+  const url = new URL(input instanceof Request ? input.url : String(input));
+  const names = limits.find(([path]) => path.test(url.pathname))?.slice(1) as
+    | readonly string[]
+    | undefined;
+  const method = init?.method ?? (input instanceof Request ? input.method : 'GET');
+  if (names === undefined || method !== 'POST') return fetch(input, init);
+  const text = await (
+    init?.body != null || !(input instanceof Request)
+      ? new Response(init?.body ?? null)
+      : input.clone()
+  ).text();
+  const body = parsed(text);
+  const send = (content: string): Promise<Response> => fetch(input, { ...init, body: content });
+  // Log-probabilities of a given text depend on no settings.
+  if (body === undefined || body['echo'] === true || 'prompt_logprobs' in body) return send(text);
+  const filled = withSettings(body, names, settings);
+  const response = await send(JSON.stringify(filled));
+  const other = await limitByOtherName(filled, names, response);
+  return other ? send(JSON.stringify(other)) : response;
+}
+
+function parsed(text: string): Body | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Body) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Defaults of services are left out: OpenAI's models reject some fields altogether. */
+function withSettings(
+  body: Body,
+  names: readonly string[],
+  { defaults = {}, enableThinking }: Settings,
+): Body {
+  const { temperature, topP, maxTokens } = defaults;
+  const isChat = Array.isArray(body['messages']);
+  const open = {
+    temperature,
+    top_p: topP === 1 ? undefined : topP,
+    ...(!names.some((name) => body[name] != null) && { [names[0] as string]: maxTokens }),
+  };
+  const missing = Object.entries(open).filter(
+    ([name, value]) => value !== undefined && body[name] == null,
+  );
+  const template = body['chat_template_kwargs'] as Body | undefined;
+  return {
+    ...body,
+    ...Object.fromEntries(missing),
+    ...(isChat &&
+      enableThinking !== undefined && {
+        chat_template_kwargs: { enable_thinking: enableThinking, ...template },
+      }),
+  };
+}
+
+/** Services whose models reason know `max_tokens` by another name only, and say so. */
+async function limitByOtherName(
+  { max_tokens: limit, ...body }: Body,
+  [, other]: readonly string[],
+  response: Response,
+): Promise<Body | undefined> {
+  if (response.status !== 400 || other === undefined || limit === undefined) return undefined;
+  const text = await response.clone().text();
+  return text.includes(other) ? { ...body, [other]: limit } : undefined;
+}
