@@ -1,5 +1,6 @@
 /** A workflow function and a judge function as a workflow that the launcher runs. */
 import type { Metrics } from '@trinity-rft/core';
+import { copyOf } from '@trinity-rft/core/internal';
 import {
   defineWorkflow,
   type AgentModel,
@@ -32,18 +33,19 @@ async function runFunctions<Row, Response, Model>(
 ): Promise<{ readonly reward: number; readonly metrics: Metrics }> {
   const { model, auxiliaryModels } = await adaptModels(adapter, context);
   const { logger } = context.runtime;
-  const task = context.task.rawTask as Row;
+  // Each function may edit its row; the next one gets it as it was.
+  const row = (): Row => copyOf(context.task.rawTask) as Row;
   const name = nameOf(workflowFunc, 'workflowFunc');
   const output = checkWorkflowOutput(
     name,
-    await workflowFunc({ task, model, auxiliaryModels, logger, signal: context.signal }),
+    await workflowFunc({ task: row(), model, auxiliaryModels, logger, signal: context.signal }),
   );
   const metrics = output.metrics ?? {};
   if (!judgeFunc) return { reward: rewardOf(name, output), metrics };
   const response = output.response as Response;
   const judged = checkJudgeOutput(
     nameOf(judgeFunc, 'judgeFunc'),
-    await judgeFunc({ task, response, auxiliaryModels, logger }),
+    await judgeFunc({ task: row(), response, auxiliaryModels, logger }),
   );
   return { reward: judged.reward, metrics: { ...metrics, ...judged.metrics } };
 }

@@ -1,6 +1,6 @@
 /** A candidate model, local or behind an OpenAI-compatible service, and the rows to run it on. */
 import { type Clock, type Logger, type Metrics, type RawTask } from '@trinity-rft/core';
-import { InvariantError } from '@trinity-rft/core/internal';
+import { copyOf, InvariantError } from '@trinity-rft/core/internal';
 import { openRollouts, type Rollouts } from '@trinity-rft/launcher/internal';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { createRemoteModel } from '@trinity-rft/workflow/internal';
@@ -136,7 +136,7 @@ async function openRemote(
         signal,
       });
       const startMs = clock.now();
-      const value = await work({ task: at(rows, row), model: remote, signal });
+      const value = await work({ task: copyOf(at(rows, row)), model: remote, signal });
       return {
         value,
         metrics: { execution_time: (clock.now() - startMs) / 1000, ...counter.metrics() },

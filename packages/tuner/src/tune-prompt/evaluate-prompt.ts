@@ -1,6 +1,6 @@
 /** Evaluates a system prompt: the mean reward of a workflow over rows. */
 import { describeError, type Logger, type RawTask } from '@trinity-rft/core';
-import { mean } from '@trinity-rft/core/internal';
+import { copyOf, mean } from '@trinity-rft/core/internal';
 import pLimit from 'p-limit';
 import type { DatasetConfig } from '../config/dataset-config.js';
 import { readDataset } from '../config/read-dataset.js';
@@ -54,13 +54,13 @@ export async function createEvaluator<Row, Response>(
 ): Promise<(prompt: string) => Promise<Evaluation>> {
   const rows = (await readDataset(dataset, cwd, signal)).slice(0, dataset.totalSteps);
   const runRow = async (systemPrompt: string, row: RawTask): Promise<RowReward> => {
-    const task = row as Row;
+    const own = (): Row => copyOf(row) as Row;
     const output = checkWorkflowOutput(
       nameOf(workflowFunc, 'workflowFunc'),
-      await workflowFunc({ task, systemPrompt, logger, signal }),
+      await workflowFunc({ task: own(), systemPrompt, logger, signal }),
     );
     const response = output.response as Response;
-    const judged = await judgeFunc({ task, response, auxiliaryModels: {}, logger });
+    const judged = await judgeFunc({ task: own(), response, auxiliaryModels: {}, logger });
     return {
       task: row,
       response,
