@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { createExperience } from '@trinity-rft/core';
+import { createExperience, describeError } from '@trinity-rft/core';
 import {
   defineReward,
   defineWorkflow,
@@ -102,13 +102,13 @@ describe('an agent of which every fourth run', () => {
       'timed_out',
       /took longer than 120 s \(explorer\.max_timeout\)/,
     ],
-    ['returns NaN', () => Number.NaN, 'failed', /returned the reward NaN\. Return a finite number/],
-    ['returns 1e308', () => 1e308, 'failed', /returned the reward 1e\+308\./],
+    ['returns NaN', () => Number.NaN, 'failed', /returned NaN; expected a finite number/],
+    ['returns 1e308', () => 1e308, 'failed', /returned 1e\+308; expected/],
     [
       'returns 1e200',
       () => 1e200,
       'failed',
-      /returned the reward 1e\+200\. Return a finite number from -1e9 to 1e9/,
+      /returned 1e\+200; expected a finite number from -1e9 to 1e9/,
     ],
     [
       'throws a Proxy',
@@ -116,18 +116,18 @@ describe('an agent of which every fourth run', () => {
       'failed',
       /Workflow "failing" threw: Something was thrown that cannot be read, such as a Proxy/,
     ],
-    ['returns infinity', () => ({ reward: Infinity }), 'failed', /returned the reward Infinity/],
+    ['returns infinity', () => ({ reward: Infinity }), 'failed', /returned Infinity as reward/],
     [
       'returns undefined',
       () => undefined,
       'failed',
-      /returned nothing\. Return experiences, a number, or \{ reward, metrics \}/,
+      /returned nothing; expected experiences, a number, or \{ reward, metrics, info \}/,
     ],
     [
       'returns an object without a reward',
       () => ({ metrics: {} }),
       'failed',
-      /returned \{"metrics":\{\}\}/,
+      /returned \{ metrics: \{\} \}; expected/,
     ],
     ['returns no experiences', () => [], 'failed', /returned no experiences/],
     [
@@ -429,7 +429,7 @@ describe('a reward function', () => {
 
 describe('the first cause', () => {
   it(
-    'is what the run fails with when the trainer cannot use what an agent made',
+    'is what the run fails with when nothing that an agent makes can be used',
     { timeout: 240_000 },
     async () => {
       const forger = defineWorkflow({
@@ -455,7 +455,7 @@ describe('the first cause', () => {
           workflows: [forger],
         },
       );
-      expect(error?.message).toMatch(/999999/);
+      expect(describeError(error)).toMatch(/the token id 999999/);
       expect(output).not.toMatch(/was stopped|has ended/);
       expect(readFileSync(path.join(job('forger'), 'failure.txt'), 'utf8')).toMatch(
         /999999[^]*at /,

@@ -117,7 +117,7 @@ it('combines rewards as told, and drops one below the threshold', async () => {
 
 it.each([
   ['<break>', 'ENVIRONMENT_FAILED', /"corridor" failed at step/],
-  ['<nan>', 'ENVIRONMENT_FAILED', /gave the reward NaN/],
+  ['<nan>', 'ENVIRONMENT_FAILED', /returned NaN as reward/],
   ['<nowhere>', 'ENVIRONMENT_NO_VERDICT', /without a reward or a grade/],
 ])('counts %s as a broken environment, never as a reward', async (answer, code, message) => {
   const played = play([answer]);

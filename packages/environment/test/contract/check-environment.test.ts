@@ -94,7 +94,7 @@ it.each<[RegExp, EnvironmentDefinition]>([
     define((world) => ({ ...world, stateKey: () => String(count++) })),
   ],
   [/^its solver .* earns 0 in task 0/, define(after(() => ({ reward: 0 })))],
-  [/^its solver .* gave the reward NaN/, define(after(() => ({ reward: NaN })))],
+  [/^its solver .* returned NaN as reward/, define(after(() => ({ reward: NaN })))],
   [
     /^empty and .* earns 0.5 in task 0, where the best is 0.35/,
     define(after(({ done }) => ({ reward: done ? 0.1 : 0.25 }))),
