@@ -3,30 +3,19 @@
  * about calls of models that went past its own.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 interface Run {
   readonly name: string;
-  /** Addresses of models that it has called by the global fetch, with the model's name. */
+  /** Addresses of models that it has called by Node's fetch, with the model's name where it is known. */
   readonly called: Map<string, string | undefined>;
 }
 
 const runs = new AsyncLocalStorage<Run>();
 
-/**
- * Calls `work` as part of the run of that name, and with it everything that it starts. `called` gets
- * the models that it calls by the global fetch, whatever client makes the call.
- */
-export async function inRun<T>(
-  name: string,
-  called: Run['called'],
-  work: () => Promise<T>,
-): Promise<T> {
-  const leave = watchFetch();
-  try {
-    return await runs.run({ name, called }, work);
-  } finally {
-    leave();
-  }
+/** Calls `work` as part of the run of that name, and with it everything that it starts. */
+export function inRun<T>(name: string, called: Run['called'], work: () => T): T {
+  return runs.run({ name, called }, work);
 }
 
 /** Undefined outside of any run. */
@@ -40,28 +29,43 @@ const modelPath =
 /** A model is named near the beginning of a request; the rest may be long. */
 const searchedBody = 10_000;
 
-function noteCall({ called }: Run, ...[input, init]: Parameters<typeof fetch>): void {
-  const address = URL.parse(input instanceof Request ? input.url : String(input));
+function noteCall({ called }: Run, url: string, body?: unknown): void {
+  const address = URL.parse(url);
   const path = address && modelPath.exec(address.pathname);
   if (!path) return;
-  const body = typeof init?.body === 'string' ? init.body.slice(0, searchedBody) : '';
-  const named = path[1] ?? /"model"\s*:\s*"([^"\\]{1,100})"/.exec(body)?.[1];
-  called.set(`${address.origin}${address.pathname}`, named);
+  const text = typeof body === 'string' ? body.slice(0, searchedBody) : '';
+  const named = path[1] ?? /"model"\s*:\s*"([^"\\]{1,100})"/.exec(text)?.[1];
+  const key = `${address.origin}${address.pathname}`;
+  called.set(key, named ?? called.get(key));
+}
+
+/** Of Node's fetch: a client that was made before the run may have kept it as it was. */
+const requests = 'undici:request:create';
+
+function noteRequest(message: unknown): void {
+  const run = runs.getStore();
+  const { origin, path } = (message as { request: { origin: unknown; path: unknown } }).request;
+  if (run) noteCall(run, `${String(origin)}${String(path)}`);
 }
 
 const watch = { runs: 0, undo: (): void => undefined };
 
-/** While runs are in progress. A client that has kept the watched fetch goes on to use it. */
-function watchFetch(): () => void {
+/**
+ * Notes the models that runs call by Node's fetch, whatever client makes the call, until what it
+ * returns is called. A client that has kept the watched fetch goes on to use it.
+ */
+export function watchCalls(): () => void {
   if (watch.runs++ === 0) {
     const before = globalThis.fetch;
-    const watched: typeof fetch = (...call) => {
+    const watched: typeof fetch = (input, init) => {
       const run = runs.getStore();
-      if (run) noteCall(run, ...call);
-      return before(...call);
+      if (run) noteCall(run, input instanceof Request ? input.url : String(input), init?.body);
+      return before(input, init);
     };
     globalThis.fetch = watched;
+    subscribe(requests, noteRequest);
     watch.undo = () => {
+      unsubscribe(requests, noteRequest);
       if (globalThis.fetch === watched) globalThis.fetch = before;
     };
   }

@@ -1,6 +1,7 @@
 /** One attempt at a run: a fresh model, the workflow, a deadline, and a result or a failure as data. */
 import {
   describeError,
+  ModelError,
   WorkflowError,
   type Logger,
   type Metrics,
@@ -25,7 +26,7 @@ import {
   type FailureKind,
 } from './classify-failure.js';
 import type { EnvironmentFailures } from './environment-circuits.js';
-import { inRun } from './current-run.js';
+import { inRun, watchCalls } from './current-run.js';
 import { finishRuns, type RunRange } from './finish-runs.js';
 import type { SuccessfulRun } from './outcome.js';
 import { untilAborted } from './task-end.js';
@@ -155,6 +156,7 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
   const key: AttemptKey = { task, run, count, attempt: attempt.attempt, signal };
   const model = options.createModel(key);
   const called: StartedAttempt['called'] = new Map();
+  const endWatch = watchCalls();
   // Its own copy: what one attempt changes in its row and arguments is not there in the next.
   const own = { ...attempt, task: copyOf(task), called };
   const started: StartedAttempt = { ...own, model, signal, start: runtime.clock.now() };
@@ -175,6 +177,7 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
     noteFailure(failure.error);
     return applyFailureReward(started, failure, options);
   } finally {
+    endWatch();
     over.abort(attemptOver);
   }
 }
@@ -229,20 +232,26 @@ function finish(
   }));
 }
 
+/** Models that the agent has called by itself: not that of its run, nor an auxiliary one. */
+function othersCalled({ model, called }: StartedAttempt): readonly string[] {
+  if (called.size === 0) return [];
+  const own = [model.model, ...model.auxiliaryModels.values()].map((one) => one.endpoint().baseURL);
+  return [...called]
+    .filter(([address]) => !own.some((base) => address.startsWith(base)))
+    .map(([address, name]) => (name === undefined ? address : `"${name}" at ${address}`));
+}
+
 /** The error of an agent that has not called the model of its run, but others, or none. */
 function bypassOf(
-  { task, model, called }: StartedAttempt,
+  started: StartedAttempt,
   ended: string,
   cause?: Error,
 ): WorkflowError | undefined {
-  if (model.metrics()['model/calls'] !== 0) return undefined;
-  const own = [model.model, ...model.auxiliaryModels.values()].map((one) => one.endpoint().baseURL);
-  const others = [...called]
-    .filter(([address]) => !own.some((base) => address.startsWith(base)))
-    .map(([address, name]) => (name === undefined ? address : `"${name}" at ${address}`));
+  if (started.model.metrics()['model/calls'] !== 0) return undefined;
+  const others = othersCalled(started);
   const instead = others.length === 0 ? '' : `: the agent called ${others.join(', ')}`;
   return new WorkflowError(
-    `Workflow "${task.workflow}" ${ended}, but no call came through the model of its run${instead}. ` +
+    `Workflow "${started.task.workflow}" ${ended}, but no call came through the model of its run${instead}. ` +
       'Give the agent that model in place of one of its own: model.openaiClient(), model.endpoint(), what the adapter passes ' +
       '(languageModel, chatModel, runner, options, settings), or OPENAI_BASE_URL in a program.',
     { code: 'MODEL_BYPASSED', cause },
@@ -251,9 +260,14 @@ function bypassOf(
 
 /** An agent that fails at a model of its own: a missing or wrong key is not what to mend. */
 function explainBypass(error: TrinityError, started: StartedAttempt): TrinityError {
-  if (!(error instanceof WorkflowError) || error.code !== 'WORKFLOW_THREW') return error;
-  if (started.called.size === 0 && !/\bapi[ _-]?key\b/i.test(describeError(error))) return error;
-  return bypassOf(started, 'threw', error.cause as Error) ?? error;
+  const isForeign =
+    error instanceof ModelError || /^(?:WORKFLOW_THREW|SERVICE_FAILED)$/.test(error.code);
+  if (!isForeign) return error;
+  const lacksKey =
+    error.code === 'WORKFLOW_THREW' && /\bapi[ _-]?key\b/i.test(describeError(error));
+  if (!lacksKey && othersCalled(started).length === 0) return error;
+  const cause = error instanceof ModelError ? error : (error.cause as Error);
+  return bypassOf(started, 'threw', cause) ?? error;
 }
 
 /** Successful runs if the failure reward applies, else the failed attempt. */

@@ -344,6 +344,24 @@ describe('runTask', () => {
       expect([keys.length, globalThis.fetch]).toEqual([3, before]);
     });
 
+    it('is told of the address when its client has kept the fetch of before', async () => {
+      const kept = globalThis.fetch;
+      const other = 'http://127.0.0.1:2/v1/chat/completions';
+      const { outcome } = start(
+        defineWorkflow({
+          name: 'w',
+          run: async () => {
+            await kept(other, call).catch(() => undefined);
+            return 1;
+          },
+        }),
+        { metrics: { 'model/calls': 0 } },
+      );
+      expect((await outcome).runs[0]).toMatchObject({
+        error: { message: expect.stringContaining(`the agent called ${other}. Give`) as string },
+      });
+    });
+
     it('is told of its model when its key is missing', async () => {
       const { outcome } = start(
         defineWorkflow({
