@@ -21,7 +21,7 @@ const revoked = (): object => {
 
 const messageOf = (value: unknown): string => {
   try {
-    return String(returned.rewardParts(value));
+    return JSON.stringify(returned.rewardParts(value));
   } catch (error) {
     expect(error).toBeInstanceOf(RewardError);
     return (error as Error).message;

@@ -18,23 +18,23 @@ const longestText = 10_000_000;
 /** Reads the result of one function. Every method throws the error of {@link returnedBy}. */
 export interface Returned {
   /** The error for a value; `at` continues "returned 1n": ` for "accuracy"`. */
-  refuse(value: unknown, expected: string, at?: string): TrinityError;
+  readonly refuse: (value: unknown, expected: string, at?: string) => TrinityError;
   /** A usable number; `true` is 1 and `false` 0. */
-  reward(value: unknown, at?: string): number;
+  readonly reward: (value: unknown, at?: string) => number;
   /** The sum of a reward and its named parts; a bare number has none. */
-  rewardParts(value: unknown): { readonly reward: number; readonly parts: Metrics };
+  readonly rewardParts: (value: unknown) => { readonly reward: number; readonly parts: Metrics };
   /** Numbers by name; none for undefined and null. Truth values are 1 and 0. */
-  metrics(value: unknown, at?: string): Metrics;
+  readonly metrics: (value: unknown, at?: string) => Metrics;
   /** A copy of the fields of an object, which getters and proxies may refuse to give. */
-  fields<Name extends string>(
+  readonly fields: <Name extends string>(
     value: unknown,
     names: readonly Name[],
     expected: string,
-  ): Readonly<Partial<Record<Name, unknown>>>;
-  list(value: unknown, expected: string): readonly unknown[];
-  text(value: unknown, at: string, longest?: number): string;
+  ) => Readonly<Partial<Record<Name, unknown>>>;
+  readonly list: (value: unknown, expected: string) => readonly unknown[];
+  readonly text: (value: unknown, at: string, longest?: number) => string;
   /** A copy of plain JSON values of bounded size; nothing for undefined and null. */
-  info(value: unknown, at?: string): Readonly<Record<string, unknown>>;
+  readonly info: (value: unknown, at?: string) => Readonly<Record<string, unknown>>;
 }
 
 /**

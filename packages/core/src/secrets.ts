@@ -90,7 +90,7 @@ function redactAssignments(text: string): string {
 
 /** `api_key: expected a text` is one, `api_key: 4f0c2a91` is not. */
 const isProse = (name: string, link: string, value: string): boolean =>
-  /^: /.test(link) && (proseNames.test(name) || value.length < 6 || !/[\d_+/=]/.test(value));
+  link.startsWith(': ') && (proseNames.test(name) || value.length < 6 || !/[\d_+/=]/.test(value));
 
 /** Long enough for a name and a value; the rest is a picture, weights or the like. */
 const encodedText = /[A-Za-z0-9+/_-]{24,}={0,2}/g;

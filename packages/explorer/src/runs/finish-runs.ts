@@ -11,6 +11,7 @@ import {
   unknownPolicyVersion,
   usableReward,
   withFields,
+  type Returned,
 } from '@trinity-rft/core/internal';
 import type { AgentModel } from '@trinity-rft/workflow';
 
@@ -109,12 +110,16 @@ function readResult(result: unknown, options: FinishOptions): ReadResult {
   const fields = returned.fields(result, names, resultForm);
   const read = { metrics: returned.metrics(fields.metrics), info: returned.info(fields.info) };
   if (fields.pending === true)
-    return { ...read, rewardDeadline: deadlineOf(fields.deadlineMs, options) };
+    return { ...read, rewardDeadline: deadlineOf(fields.deadlineMs, options, returned) };
   if (fields.reward === undefined) throw returned.refuse(result, resultForm);
   return { ...read, reward: returned.reward(fields.reward, ' as reward') };
 }
 
-function deadlineOf(deadlineMs: unknown, { task, rewardDeadline }: FinishOptions): number {
+function deadlineOf(
+  deadlineMs: unknown,
+  { task, rewardDeadline }: FinishOptions,
+  returned: Returned,
+): number {
   if (!rewardDeadline || task.isEval)
     throw invalid(
       task,
@@ -123,11 +128,7 @@ function deadlineOf(deadlineMs: unknown, { task, rewardDeadline }: FinishOptions
     );
   if (deadlineMs === undefined) return rewardDeadline(undefined);
   if (typeof deadlineMs !== 'number' || !Number.isFinite(deadlineMs) || deadlineMs < 0)
-    throw invalid(
-      task,
-      `returned the deadlineMs ${String(deadlineMs)}`,
-      'Return milliseconds, 0 or more.',
-    );
+    throw returned.refuse(deadlineMs, 'milliseconds, 0 or more', ' as deadlineMs');
   return rewardDeadline(deadlineMs);
 }
 
