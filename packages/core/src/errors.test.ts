@@ -150,3 +150,14 @@ describe('boundary', () => {
     ).rejects.toMatchObject({ name: 'RewardError', cause: theirs });
   });
 });
+
+it('bounds messages, whatever a server or an agent put into them', () => {
+  const long = 'x'.repeat(30_000_000);
+  for (const thrown of [new Error(long), long, new Error('short', { cause: new Error(long) })])
+    expect(describeError(thrown)).toMatch(/x… \(29992000 more characters\)$/);
+  const record = toErrorRecord(new Error(long));
+  expect([record.message.length, (record.stack ?? '').length]).toEqual([
+    expect.closeTo(8000, -2),
+    expect.closeTo(20_000, -2),
+  ]);
+});
