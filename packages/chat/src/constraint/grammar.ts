@@ -10,15 +10,21 @@ export interface GrammarBuilder {
   declare(): number;
   define(rule: number, alternatives: readonly Sequence[]): void;
   /** The rule that `make` adds, only once per key. */
-  once(key: string, make: () => number): number;
+  once(key: unknown, make: () => number): number;
   readonly rules: readonly (readonly Sequence[])[];
 }
 
-/** Rule 0, the whole text, is already declared. */
-export function createGrammar(): GrammarBuilder {
+/**
+ * Rule 0, the whole text, is already declared.
+ * @param spend called for each rule: it throws when there are too many
+ */
+export function createGrammar(spend: () => void): GrammarBuilder {
   const rules: (readonly Sequence[])[] = [[]];
-  const known = new Map<string, number>();
-  const declare = (): number => rules.push([]) - 1;
+  const known = new Map<unknown, number>();
+  const declare = (): number => {
+    spend();
+    return rules.push([]) - 1;
+  };
   const define = (rule: number, alternatives: readonly Sequence[]): void =>
     void (rules[rule] = alternatives);
   return {
@@ -46,11 +52,34 @@ export const literal = (text: string): Sequence =>
 export const oneOf = (...ranges: readonly string[]): GrammarSymbol =>
   ranges.flatMap((range) => [range.charCodeAt(0), range.charCodeAt(range.length - 1)]);
 
-/** Up to `most` times. */
-export function upTo(grammar: GrammarBuilder, item: Sequence, most: number): number {
-  let rest = grammar.rule([[]]);
-  for (let i = 0; i < most; i++) rest = grammar.rule([[], [...item, rest]]);
-  return rest;
+/** Up to this many repetitions are written rule by rule, which is read faster. */
+const maxChain = 40;
+
+/** From `min` to `max` times; `max` may be infinite. Large counts cost few rules. */
+export function counted(grammar: GrammarBuilder, item: Sequence, min: number, max: number): number {
+  const exactRules = new Map<number, number>();
+  const upToRules = new Map<number, number>();
+  const once = (known: Map<number, number>, count: number, make: () => readonly Sequence[]) => {
+    const rule = known.get(count) ?? grammar.rule(make());
+    known.set(count, rule);
+    return rule;
+  };
+  const exactly = (count: number): number =>
+    once(exactRules, count, () => {
+      if (count === 0) return [[]];
+      if (count % 2 === 1) return [[...item, exactly(count - 1)]];
+      return [[exactly(count / 2), exactly(count / 2)]];
+    });
+  /** Fewer than half as many, or half as many and then up to the other half: never both. */
+  const upTo = (count: number): number =>
+    once(upToRules, count, () => {
+      if (count === 0) return [[]];
+      if (count <= maxChain) return [[], [...item, upTo(count - 1)]];
+      const half = Math.ceil(count / 2);
+      return [[upTo(half - 1)], [exactly(half), upTo(count - half)]];
+    });
+  const rest = max === Infinity ? repeated(grammar, item) : upTo(max - min);
+  return min === 0 ? rest : grammar.rule([[exactly(min), rest]]);
 }
 
 /** Any number of times. */
@@ -97,4 +126,28 @@ function overlap(bytes: Uint8Array, matched: number, byte: number): number {
       return length;
   }
   return 0;
+}
+
+/** Without alternatives that no text can complete, so that an answer never gets stuck in one. */
+export function productive(
+  rules: readonly (readonly Sequence[])[],
+): readonly (readonly Sequence[])[] {
+  const done = new Uint8Array(rules.length);
+  /** By rule: the rules that have it in an alternative. */
+  const users = rules.map((): number[] => []);
+  rules.forEach((alternatives, rule) => {
+    for (const symbol of alternatives.flat())
+      if (typeof symbol === 'number') users[symbol]!.push(rule);
+  });
+  const isDone = (sequence: Sequence): boolean =>
+    sequence.every((symbol) =>
+      typeof symbol === 'number' ? done[symbol] === 1 : symbol.length > 0,
+    );
+  const open = [...rules.keys()];
+  for (let rule = open.pop(); rule !== undefined; rule = open.pop()) {
+    if (done[rule] === 1 || !rules[rule]!.some(isDone)) continue;
+    done[rule] = 1;
+    open.push(...users[rule]!);
+  }
+  return rules.map((alternatives) => alternatives.filter(isDone));
 }

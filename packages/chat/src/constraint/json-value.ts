@@ -1,5 +1,12 @@
 /** Grammar rules of JSON: white space, strings, numbers and any value. */
-import { literal, oneOf, repeated, upTo, type GrammarBuilder, type Sequence } from './grammar.js';
+import {
+  counted,
+  literal,
+  oneOf,
+  repeated,
+  type GrammarBuilder,
+  type Sequence,
+} from './grammar.js';
 
 /** Before the decimal point and after it: an untrained model might never stop writing digits. */
 const maxDigits = 16;
@@ -11,7 +18,7 @@ export const space = (grammar: GrammarBuilder): number =>
     grammar.rule([
       [],
       literal(' '),
-      [...literal('\n'), upTo(grammar, literal(' '), maxIndentation)],
+      [...literal('\n'), counted(grammar, literal(' '), 0, maxIndentation)],
     ]),
   );
 
@@ -22,7 +29,7 @@ export const string = (grammar: GrammarBuilder): number =>
 
 export const integer = (grammar: GrammarBuilder): number =>
   grammar.once('integer', () => {
-    const digits = [oneOf('19'), upTo(grammar, [oneOf('09')], maxDigits - 1)];
+    const digits = [oneOf('19'), counted(grammar, [oneOf('09')], 0, maxDigits - 1)];
     return grammar.rule([literal('0'), digits, [...literal('-'), ...digits]]);
   });
 
@@ -30,18 +37,23 @@ export const number = (grammar: GrammarBuilder): number =>
   grammar.once('number', () => {
     const whole = grammar.rule([
       literal('0'),
-      [oneOf('19'), upTo(grammar, [oneOf('09')], maxDigits - 1)],
+      [oneOf('19'), counted(grammar, [oneOf('09')], 0, maxDigits - 1)],
     ]);
     const digit = oneOf('09');
     const fraction = grammar.rule([
       [],
-      [...literal('.'), digit, upTo(grammar, [digit], maxDigits - 1)],
+      [...literal('.'), digit, counted(grammar, [digit], 0, maxDigits - 1)],
     ]);
     const sign = grammar.rule([[], literal('-'), literal('+')]);
-    const exponent = grammar.rule([
-      [],
-      [oneOf('ee', 'EE'), sign, digit, upTo(grammar, [digit], 2)],
+    // Up to 289: with sixteen digits before it, the number is still finite.
+    const power = grammar.rule([
+      [digit],
+      [digit, digit],
+      [oneOf('01'), digit, digit],
+      [...literal('2'), oneOf('07'), digit],
+      [...literal('28'), digit],
     ]);
+    const exponent = grammar.rule([[], [oneOf('ee', 'EE'), sign, power]]);
     return grammar.rule([
       [whole, fraction, exponent],
       [...literal('-'), whole, fraction, exponent],
@@ -84,12 +96,14 @@ function bracketed(grammar: GrammarBuilder, open: string, close: string, item: S
 }
 
 /**
- * One character of a string: UTF-8 without controls, or an escape.
+ * One character of a string: UTF-8 without controls, or an escape. Escapes of surrogates come in
+ * pairs, so that it is always one character to those that count.
  * @see RFC 8259 section 7, RFC 3629 section 4
  */
-function character(grammar: GrammarBuilder): number {
+export function character(grammar: GrammarBuilder): number {
   const tail: readonly number[] = [0x80, 0xbf];
   const hex = oneOf('09', 'af', 'AF');
+  const d = oneOf('dd', 'DD');
   return grammar.once('character', () =>
     grammar.rule([
       [[0x20, 0x21, 0x23, 0x5b, 0x5d, 0x7f]],
@@ -101,7 +115,12 @@ function character(grammar: GrammarBuilder): number {
       [[0xf1, 0xf3], tail, tail, tail],
       [[0xf4, 0xf4], [0x80, 0x8f], tail, tail],
       [...literal('\\'), oneOf('""', '\\\\', '//', 'bb', 'ff', 'nn', 'rr', 'tt')],
-      [...literal('\\u'), hex, hex, hex, hex],
+      [...literal('\\u'), oneOf('09', 'ac', 'AC', 'ef', 'EF'), hex, hex, hex],
+      [...literal('\\u'), d, oneOf('07'), hex, hex],
+      [
+        ...[...literal('\\u'), d, oneOf('89', 'ab', 'AB'), hex, hex],
+        ...[...literal('\\u'), d, oneOf('cf', 'CF'), hex, hex],
+      ],
     ]),
   );
 }

@@ -13,15 +13,24 @@ const plain: WritingStyle = {
   excludedTokenIds: [],
 };
 
-/** Every place of `bytes` where a text of the rule can end: slow and plain. */
-function ends({ rules }: TextGrammar, rule: number, bytes: Uint8Array, from: number): Set<number> {
+/** Every place of `bytes` where a text of the rule can end. */
+function ends(
+  { rules }: TextGrammar,
+  rule: number,
+  bytes: Uint8Array,
+  from: number,
+  known = new Map<string, Set<number>>(),
+): Set<number> {
+  const seen = known.get(`${rule} ${from}`);
+  if (seen) return seen;
   const found = new Set<number>();
+  known.set(`${rule} ${from}`, found);
   for (const sequence of rules[rule]!) {
     let places = new Set([from]);
     for (const symbol of sequence) {
       const after = [...places].flatMap((at) => {
         if (typeof symbol === 'number')
-          return [...ends({ rules, excludedTokenIds: [] }, symbol, bytes, at)];
+          return [...ends({ rules, excludedTokenIds: [] }, symbol, bytes, at, known)];
         const byte = bytes[at];
         return byte !== undefined &&
           symbol.some((low, i) => i % 2 === 0 && byte >= low && byte <= symbol[i + 1]!)
@@ -146,26 +155,113 @@ describe('responseGrammar', () => {
     ],
     [{ allOf: [{ type: 'integer' }] }, ['1'], ['"1"']],
     [{}, ['1', '[]', '{"a":null}'], ['nul']],
+    [
+      {
+        type: 'object',
+        properties: { a: { type: 'integer' }, b: { type: 'integer' } },
+        additionalProperties: false,
+        anyOf: [{ required: ['a'] }, { required: ['b'] }],
+      },
+      ['{"a":1}', '{"b":2}', '{"a":1,"b":2}'],
+      ['1', '{}', '{"c":1}'],
+    ],
+    [{ enum: [1, 'a', null], type: ['string', 'integer'], minLength: 1 }, ['1', '"a"'], ['null']],
+    [
+      { $ref: '#/$defs/a', required: ['b'], $defs: { a: { properties: { b: { const: 1 } } } } },
+      ['{"b":1}'],
+      ['{}', '{"b":2}', '1'],
+    ],
+    [{ type: 'object', required: ['a'] }, ['{"a":1}', '{"a":[]}'], ['{}', '{"b":1}']],
+    [
+      {
+        oneOf: [
+          { type: 'string', pattern: '^a' },
+          { type: 'string', maxLength: 2 },
+        ],
+      },
+      ['"b"', '"abc"'],
+      ['"a"', '"bcd"'],
+    ],
+    [{ not: { enum: ['a', null] }, type: ['string', 'null'] }, ['"b"', '"aa"'], ['"a"', 'null']],
+    [
+      {
+        type: 'object',
+        properties: { kind: { enum: ['x', 'y'] }, v: { type: 'integer' } },
+        required: ['kind'],
+        if: { properties: { kind: { const: 'x' } } },
+        then: { required: ['v'] },
+      },
+      ['{"kind":"y"}', '{"kind":"x","v":1}'],
+      ['{"kind":"x"}'],
+    ],
+    [
+      {
+        type: 'object',
+        properties: { a: { type: 'integer' } },
+        additionalProperties: { type: 'null' },
+      },
+      ['{"a":1,"b":null}', '{"aa":null}'],
+      ['{"a":null}', '{"a":1,"a":null}', '{"\\u0061":null}'],
+    ],
+    [
+      { type: 'array', items: [{ type: 'null' }], additionalItems: false },
+      ['[null]', '[]'],
+      ['[1]'],
+    ],
+    [{ type: 'number', exclusiveMinimum: -1, maximum: 2.5 }, ['-0.9', '0', '2.5'], ['-1', '2.51']],
+    [
+      { type: 'integer', minimum: 7, maximum: 1200, multipleOf: 6 },
+      ['12', '1200'],
+      ['6', '13', '1206'],
+    ],
+    [
+      { type: 'string', minLength: 2, maxLength: 3 },
+      ['"ab"', '"\\ud83d\\ude00x"'],
+      ['"a"', '"\\ud83d\\ude00"'],
+    ],
+    [{ format: 'date' }, ['"2024-02-29"'], ['"2023-02-29"', '"2023-2-1"']],
   ] as const)('reads %j', ([schema, good, bad]) => {
     for (const text of good) expect([text, acceptsFor(schema, text)]).toEqual([text, true]);
     for (const text of bad) expect([text, acceptsFor(schema, text)]).toEqual([text, false]);
   });
 
   it.for([
-    [{ not: { type: 'string' } }, 'response_format.not is not supported'],
     [{ type: 'text' }, 'response_format.type is "text"'],
     [
       { type: 'array', items: { $ref: '#/$defs/missing' } },
       'response_format.items.$ref is "#/$defs/missing"',
     ],
-    [{ type: 'array', minItems: 1000 }, 'response_format.minItems is 1000'],
+    [{ $ref: '#/%' }, 'response_format.$ref is "#/%"'],
+    [{ $ref: '#' }, 'response_format.$ref refers to itself'],
+    [{ contains: { type: 'null' } }, 'response_format.contains is not supported'],
+    [{ type: 'array', uniqueItems: true }, 'response_format.uniqueItems is not supported'],
+    [{ not: { items: { type: 'null' } } }, 'response_format.not.items is not supported'],
     [
-      { allOf: [{ type: 'object' }, { required: ['a'] }] },
-      'response_format.allOf is not supported',
+      { oneOf: [{ items: { type: 'null' } }, { type: 'array' }] },
+      'response_format.oneOf[0].items is not supported',
+    ],
+    [{ multipleOf: 0.1 }, 'response_format.multipleOf is 0.1. Expected an integer'],
+    [{ pattern: '(a)\\1' }, 'response_format.pattern is "(a)\\\\1", which cannot be enforced'],
+    [{ pattern: '(' }, 'response_format.pattern is "("'],
+    [{ pattern: '(a|b)*a(a|b){14}$' }, 'response_format is too large to be enforced'],
+    [{ minLength: -1 }, 'response_format.minLength is -1'],
+    [{ anyOf: {} }, 'response_format.anyOf is {}'],
+    [{ enum: ['a'], type: 'integer' }, 'response_format allows no value'],
+    [
+      { type: 'object', required: ['a'], additionalProperties: false },
+      'response_format allows no value',
     ],
     [
-      { type: 'object', properties: { a: { patternProperties: {} } } },
-      'response_format.properties.a.patternProperties',
+      { type: 'object', required: ['a'], properties: { a: { $ref: '#' } } },
+      'response_format allows no value that ends',
+    ],
+    [
+      {
+        allOf: Array.from({ length: 20 }, (_, i) => ({
+          anyOf: [{ required: [`a${i}`] }, { required: [`b${i}`] }],
+        })),
+      },
+      'response_format is too large to be enforced',
     ],
   ] as const)('refuses %j', ([schema, message]) => {
     const make = (): unknown => responseGrammar(ofSchema(schema), plain);
@@ -245,6 +341,18 @@ describe('responseGrammar', () => {
       toolCalls: ['{"a":1}', '{"a":2}'].map((args) => ({ name: 'add', arguments: args })),
       malformed: 0,
     });
+  });
+
+  it('refuses tools beside a format where the model could never call', () => {
+    const either = (parser: WritingStyle['call'], calls: 'auto' | 'none'): unknown =>
+      responseGrammar(
+        { ...ofSchema({ type: 'integer' }), calls, tools },
+        { ...plain, call: parser },
+      );
+    expect(() => either(undefined, 'auto')).toThrow(
+      expect.objectContaining({ status: 400, details: { param: 'tool_choice' } }),
+    );
+    expect(either(undefined, 'none')).toBeDefined();
   });
 
   it('leaves a free answer alone, and rejects to force calls that could not be read', () => {

@@ -5,8 +5,16 @@
 import type { ToolDefinition } from '@trinity-rft/core';
 import type { TextGrammar } from '@trinity-rft/core/internal';
 import { invalidRequest } from '../messages/invalid-request.js';
-import { createGrammar, literal, textUpTo, type GrammarBuilder, type Sequence } from './grammar.js';
-import { schemaRule, type JsonSchema } from './json-schema.js';
+import {
+  createGrammar,
+  literal,
+  productive,
+  textUpTo,
+  type GrammarBuilder,
+  type Sequence,
+} from './grammar.js';
+import { createBudget, schemaRule } from './schema/schema-rule.js';
+import type { JsonSchema } from './schema/types.js';
 import { anyObject, anyValue, space } from './json-value.js';
 import type { CallSyntax } from '../tool-call-parser/types.js';
 
@@ -44,25 +52,29 @@ export function responseGrammar(
   { json, calls = 'none', tools = [] }: ResponseConstraint,
   { reasoning, call, excludedTokenIds }: WritingStyle,
 ): TextGrammar | undefined {
-  if (calls !== 'none' && calls !== 'auto' && !call) {
+  const isForced = calls !== 'none' && calls !== 'auto';
+  if (!call && (isForced || (calls === 'auto' && json && tools.length > 0))) {
     throw invalidRequest(
       'tool_choice',
-      'forces a call, but the syntax in which this model writes calls is unknown or not JSON',
-      'tool_call_parser hermes, llama3_json or mistral in the configuration',
+      isForced
+        ? 'forces a call, but the syntax in which this model writes calls is unknown or not JSON'
+        : `is auto beside ${json?.param}, but the syntax in which this model writes calls is unknown or not JSON, so that it could never call`,
+      `tool_call_parser hermes, llama3_json or mistral in the configuration${isForced ? '' : ', or tool_choice none'}`,
     );
   }
-  const grammar = createGrammar();
+  const builder = createBuilder(json?.param ?? 'tools');
+  const { grammar } = builder;
   const gap = space(grammar);
   const callable =
     typeof calls === 'object' ? tools.filter((tool) => tool.function.name === calls.name) : tools;
   const syntax = calls === 'none' || callable.length === 0 ? undefined : call;
+  if (!json && (calls === 'auto' || !syntax)) return undefined;
   const responses: Sequence[] = [];
-  if (json && (calls === 'auto' || !syntax)) responses.push([jsonRule(grammar, json)]);
+  if (json && (calls === 'auto' || !syntax)) responses.push([jsonRule(builder, json)]);
   if (syntax) {
-    const one = callRule(grammar, callable, syntax);
+    const one = callRule(builder, callable, syntax);
     responses.push(callsRule(grammar, one, syntax, typeof calls === 'object'));
   }
-  if (responses.length === 0 || (!json && calls === 'auto')) return undefined;
   const thought = [textUpTo(grammar, '</think>'), gap, gap];
   const afterThought = responses.map((response) => [...thought, ...response]);
   const alternatives = {
@@ -71,28 +83,57 @@ export function responseGrammar(
     open: afterThought,
   };
   grammar.define(0, alternatives[reasoning]);
-  return { rules: grammar.rules, excludedTokenIds };
+  return { rules: builder.productive(), excludedTokenIds };
+}
+
+interface Builder {
+  readonly grammar: GrammarBuilder;
+  schema(schema: JsonSchema, path: string): number;
+  /** @throws ModelError 400 naming a schema that no value satisfies */
+  productive(): TextGrammar['rules'];
+}
+
+function createBuilder(param: string): Builder {
+  const spend = createBudget(param);
+  const grammar = createGrammar(spend);
+  const schemas: (readonly [rule: number, path: string])[] = [];
+  return {
+    grammar,
+    schema: (schema, path) => {
+      const rule = schemaRule(grammar, schema, path, spend);
+      schemas.push([rule, path]);
+      return rule;
+    },
+    productive: () => {
+      const rules = productive(grammar.rules);
+      const [, path] = schemas.find(([rule]) => rules[rule]!.length === 0) ?? [];
+      if (path === undefined) return rules;
+      throw invalidRequest(
+        path,
+        'allows no value that ends',
+        'demands that do not contradict each other',
+      );
+    },
+  };
 }
 
 function jsonRule(
-  grammar: GrammarBuilder,
+  { grammar, schema: rule }: Builder,
   { type, schema, param }: NonNullable<ResponseConstraint['json']>,
 ): number {
-  if (schema) return schemaRule(grammar, schema, param);
+  if (schema) return rule(schema, param);
   return type === 'json_object' ? anyObject(grammar) : anyValue(grammar);
 }
 
 /** One call of any of these functions. */
 function callRule(
-  grammar: GrammarBuilder,
+  { grammar, schema }: Builder,
   tools: readonly ToolDefinition[],
   { before, after }: CallSyntax,
 ): number {
   const alternatives = tools.map((tool): Sequence => {
     const { name, parameters } = tool.function;
-    const args = parameters
-      ? schemaRule(grammar, parameters, `tools.${name}.parameters`)
-      : anyObject(grammar);
+    const args = parameters ? schema(parameters, `tools.${name}.parameters`) : anyObject(grammar);
     return [...literal(before(name)), args, ...literal(after)];
   });
   return grammar.rule(alternatives);

@@ -5,7 +5,11 @@
 import { ConfigError, type ToolDefinition } from '@trinity-rft/core';
 import { type TextGrammar } from '@trinity-rft/core/internal';
 import { LRUCache } from 'lru-cache';
-import { responseGrammar, type ResponseConstraint } from '../constraint/response-grammar.js';
+import {
+  responseGrammar,
+  type ResponseConstraint,
+  type WritingStyle,
+} from '../constraint/response-grammar.js';
 import { afterPrompt, promptEnd, type PromptEnd } from '../reasoning-parser/after-prompt.js';
 import { reasoningParsers } from '../reasoning-parser/table.js';
 import type { ReasoningParser } from '../reasoning-parser/types.js';
@@ -106,6 +110,11 @@ const cacheOptions = {
 const isLong = ({ messages }: PromptInput): boolean =>
   messages.reduce((sum, { content }) => sum + content.length, 0) > cacheOptions.maxEntrySize;
 
+interface ConstraintContext {
+  readonly constraint: ResponseConstraint;
+  readonly reasoning: WritingStyle['reasoning'];
+}
+
 /** @throws ConfigError when there is no chat template or the name of a parser is unknown */
 export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   const { tokenizer } = options;
@@ -126,6 +135,16 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   const ids = new LRUCache<string, Int32Array>({
     ...cacheOptions,
     memoMethod: (text) => tokenizer.encode(text),
+  });
+  /** False where every text satisfies the constraint. */
+  const grammars = new LRUCache<string, TextGrammar | false, ConstraintContext>({
+    max: 32,
+    memoMethod: (_key, _stale, { context: { constraint, reasoning } }) =>
+      responseGrammar(constraint, {
+        reasoning,
+        call: parsers.toolCalls?.syntax,
+        excludedTokenIds: [...hiddenIds],
+      }) ?? false,
   });
   return {
     tokenizer,
@@ -154,11 +173,9 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     constrain: (constraint, promptIds) => {
       const end = endOf(promptIds);
       const mayReason = end === 'open' ? 'open' : 'may';
-      return responseGrammar(constraint, {
-        reasoning: parsers.reasoning && end !== 'closed' ? mayReason : 'none',
-        call: parsers.toolCalls?.syntax,
-        excludedTokenIds: [...hiddenIds],
-      });
+      const reasoning = parsers.reasoning && end !== 'closed' ? mayReason : 'none';
+      const key = JSON.stringify([reasoning, constraint]);
+      return grammars.memo(key, { context: { reasoning, constraint } }) || undefined;
     },
   };
 }

@@ -1,0 +1,51 @@
+/** The types of value that a conjunction allows. */
+import { invalidRequest, quote } from '../../messages/invalid-request.js';
+import { hasKeywordsOf } from './keywords.js';
+import { typeOf, types, type Conjunction, type SchemaNode, type SchemaType } from './types.js';
+
+const everyType: ReadonlySet<SchemaType> = new Set(types);
+
+/** `integer` only where `number` is not allowed. */
+export function allowedTypes(nodes: Conjunction): ReadonlySet<SchemaType> {
+  return nodes.reduce((all, node) => common(all, typesOf(node) ?? everyType), everyType);
+}
+
+/**
+ * Where no schema names types, the types that keywords speak of: `properties` without
+ * `type: object` would allow any number.
+ */
+export function intendedTypes(nodes: Conjunction): ReadonlySet<SchemaType> {
+  const allowed = allowedTypes(nodes);
+  if (nodes.some((node) => typesOf(node) !== undefined)) return allowed;
+  const intended = types.filter((type) => nodes.some(({ schema }) => hasKeywordsOf(schema, type)));
+  return intended.length > 0 ? common(allowed, new Set(intended)) : allowed;
+}
+
+function common(a: ReadonlySet<SchemaType>, b: ReadonlySet<SchemaType>): ReadonlySet<SchemaType> {
+  const both = new Set([...a].filter((type) => b.has(type)));
+  if ((a.has('number') && b.has('integer')) || (b.has('number') && a.has('integer')))
+    both.add('integer');
+  if (both.has('number')) both.delete('integer');
+  return both;
+}
+
+/** Undefined where a schema does not say. */
+function typesOf({ schema, path }: SchemaNode): ReadonlySet<SchemaType> | undefined {
+  const { type, nullable, enum: values } = schema;
+  const byValue = new Set<SchemaType>(
+    schema['const'] !== undefined
+      ? [typeOf(schema['const'])]
+      : Array.isArray(values)
+        ? values.map(typeOf)
+        : types,
+  );
+  if (type === undefined) return byValue.size < types.length ? byValue : undefined;
+  const named = [type].flat();
+  for (const name of named)
+    if (name !== 'integer' && !types.includes(name as never))
+      throw invalidRequest(`${path}.type`, `is ${quote(name)}`, [...types, 'integer'].join(', '));
+  return common(
+    byValue,
+    new Set([...(named as SchemaType[]), ...(nullable === true ? ['null' as const] : [])]),
+  );
+}

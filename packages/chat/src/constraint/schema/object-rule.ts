@@ -1,0 +1,224 @@
+/** Objects: named properties in the order of the schemas, then others. */
+import { literal, type Sequence } from '../grammar.js';
+import { space } from '../json-value.js';
+import type { Language } from '../text/language.js';
+import { textRule } from '../text/text-rules.js';
+import { nodeOf } from './normal-form.js';
+import {
+  highest,
+  lowest,
+  type Compiler,
+  type Conjunction,
+  type JsonSchema,
+  type SchemaNode,
+} from './types.js';
+
+type Values = readonly (SchemaNode | boolean)[];
+
+interface Property {
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly values: Values;
+}
+
+/** Properties without a name of their own: those whose names are in the language. */
+interface OtherProperties {
+  readonly names: Language;
+  readonly values: Values;
+}
+
+export function objectAlternatives(compiler: Compiler, nodes: Conjunction): readonly Sequence[] {
+  const { grammar } = compiler;
+  const parts = nodes.map((node) => partOf(compiler, node));
+  const named = namedProperties(compiler, nodes, parts);
+  if (named.some(({ isRequired, values }) => isRequired && compiler.isPlainlyEmpty(values)))
+    return [];
+  const possible = named.filter(({ values }) => !values.includes(false));
+  const others = otherProperties(compiler, nodes, parts, named);
+  const gap = space(grammar);
+  const member = (key: Sequence, values: Values): Sequence => [
+    ...key,
+    ...literal(':'),
+    gap,
+    compiler.rule(values),
+    gap,
+  ];
+  const members = possible.map(({ name, isRequired, values }) => ({
+    isRequired,
+    text: member(literal(JSON.stringify(name)), values),
+  }));
+  const rests = others.map(({ names, values }) =>
+    member([textRule(grammar, compiler.languages, names)], values),
+  );
+  return [
+    [
+      ...literal('{'),
+      gap,
+      membersRule(compiler, {
+        members,
+        rests,
+        least: highest(nodes, 'minProperties'),
+        most: lowest(nodes, 'maxProperties'),
+      }),
+    ],
+  ];
+}
+
+interface Members {
+  readonly members: readonly { readonly isRequired: boolean; readonly text: Sequence }[];
+  readonly rests: readonly Sequence[];
+  readonly least: number;
+  readonly most: number;
+}
+
+/** The members and the closing bracket. Names without a schema of their own may repeat: they count as one. */
+function membersRule({ grammar }: Compiler, { members, rests, least, most }: Members): number {
+  const comma = [...literal(','), space(grammar)];
+  /** Counts above it make no difference. */
+  const enough = Math.max(1, Number.isFinite(most) ? most : 0, least);
+  const known = new Map<string, number>();
+  /** @param written members so far, of which `repeatable` may share a name */
+  const ruleAt = (index: number, written: number, repeatable: number): number => {
+    const key = [index, written, repeatable].join(' ');
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    const rule = grammar.declare();
+    known.set(key, rule);
+    const before = written === 0 ? [] : comma;
+    const count = Math.min(written + 1, enough);
+    const isFull = written >= most;
+    const next = members[index];
+    if (next) {
+      const taken: Sequence[] = isFull
+        ? []
+        : [[...before, ...next.text, ruleAt(index + 1, count, 0)]];
+      grammar.define(rule, next.isRequired ? taken : [...taken, [ruleAt(index + 1, written, 0)]]);
+      return rule;
+    }
+    const distinct = written - Math.max(repeatable - 1, 0);
+    const again = Number.isFinite(most) || least > 0 ? Math.min(repeatable + 1, enough) : 1;
+    grammar.define(rule, [
+      ...(distinct >= least && written <= most ? [literal('}')] : []),
+      ...(isFull ? [] : rests.map((rest) => [...before, ...rest, ruleAt(index, count, again)])),
+    ]);
+    return rule;
+  };
+  return ruleAt(0, 0, 0);
+}
+
+/** What one schema says of properties. */
+interface Part {
+  readonly node: SchemaNode;
+  readonly own: JsonSchema;
+  readonly patterns: readonly { readonly names: Language; readonly value: SchemaNode | boolean }[];
+  /** For names that neither `properties` nor `patternProperties` has. */
+  readonly additional: SchemaNode | boolean | undefined;
+}
+
+function partOf(compiler: Compiler, node: SchemaNode): Part {
+  const { schema, path } = node;
+  const patterns = Object.entries((schema['patternProperties'] as JsonSchema | undefined) ?? {});
+  const additional = schema['additionalProperties'];
+  return {
+    node,
+    own: (schema['properties'] as JsonSchema | undefined) ?? {},
+    patterns: patterns.map(([source, value]) => ({
+      names: compiler.pattern(source, `${path}.patternProperties`),
+      value: nodeOf(value, `${path}.patternProperties.${source}`),
+    })),
+    additional:
+      additional === undefined ? undefined : nodeOf(additional, `${path}.additionalProperties`),
+  };
+}
+
+/** Those that some schema names, each with all that the schemas demand of it. */
+function namedProperties(
+  compiler: Compiler,
+  nodes: Conjunction,
+  parts: readonly Part[],
+): readonly Property[] {
+  const required = new Set(
+    nodes.flatMap(({ schema }) => (schema['required'] as string[] | undefined) ?? []),
+  );
+  const nameSchemas = schemasOfNames(nodes);
+  const listed = nameSchemas.length > 0 ? compiler.namedTexts(nameSchemas) : undefined;
+  const names = new Set([
+    ...parts.flatMap(({ own }) => Object.keys(own)),
+    ...required,
+    ...(listed ?? []),
+  ]);
+  const allowed = compiler.texts(nameSchemas);
+  return [...names].map((name) => ({
+    name,
+    isRequired: required.has(name),
+    values: compiler.languages.has(allowed, name)
+      ? parts.flatMap((part) => valuesOf(compiler, part, name))
+      : [false],
+  }));
+}
+
+function valuesOf(
+  { languages }: Compiler,
+  { node, own, patterns, additional }: Part,
+  name: string,
+): Values {
+  const matching = patterns
+    .filter(({ names }) => languages.has(names, name))
+    .map(({ value }) => value);
+  if (Object.hasOwn(own, name))
+    return [nodeOf(own[name], `${node.path}.properties.${name}`), ...matching];
+  return matching.length === 0 && additional !== undefined ? [additional] : matching;
+}
+
+/**
+ * The other names, by which patterns match them. Where schemas name properties, others are written
+ * only if a schema speaks of them.
+ */
+function otherProperties(
+  compiler: Compiler,
+  nodes: Conjunction,
+  parts: readonly Part[],
+  named: readonly Property[],
+): readonly OtherProperties[] {
+  const { languages } = compiler;
+  const nameSchemas = schemasOfNames(nodes);
+  const isOpen =
+    nameSchemas.length > 0 ||
+    parts.every(({ own, patterns }) => Object.keys(own).length + patterns.length === 0);
+  const free = languages.and([
+    compiler.texts(nameSchemas),
+    languages.not(languages.or(named.map(({ name }) => languages.literal(name)))),
+  ]);
+  let cells: readonly { readonly names: Language; readonly matched: ReadonlySet<Language> }[] = [
+    { names: free, matched: new Set() },
+  ];
+  for (const pattern of new Set(
+    parts.flatMap(({ patterns }) => patterns.map(({ names }) => names)),
+  )) {
+    cells = cells
+      .flatMap(({ names, matched }) => [
+        { names: languages.and([names, pattern]), matched: new Set([...matched, pattern]) },
+        { names: languages.and([names, languages.not(pattern)]), matched },
+      ])
+      .filter(({ names }) => !languages.isEmpty(names));
+  }
+  return cells
+    .map(({ names, matched }) => ({
+      names,
+      spoken: parts.map(({ patterns, additional }): Values => {
+        const matching = patterns.filter((pattern) => matched.has(pattern.names));
+        if (matching.length > 0) return matching.map(({ value }) => value);
+        return additional === undefined ? [] : [additional];
+      }),
+    }))
+    .filter(({ spoken }) => isOpen || spoken.some((values) => values.length > 0))
+    .map(({ names, spoken }) => ({ names, values: spoken.flat() }))
+    .filter(({ values }) => !values.includes(false));
+}
+
+const schemasOfNames = (nodes: Conjunction): Values =>
+  nodes.flatMap(({ schema, path }) =>
+    schema['propertyNames'] === undefined
+      ? []
+      : [nodeOf(schema['propertyNames'], `${path}.propertyNames`)],
+  );

@@ -1,0 +1,65 @@
+/** Schemas as the compiler sees them. */
+import type { GrammarBuilder } from '../grammar.js';
+import type { Language, Languages } from '../text/language.js';
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** A schema and its place in the request, for errors. */
+export interface SchemaNode {
+  readonly schema: JsonSchema;
+  readonly path: string;
+}
+
+/** Schemas that a value must satisfy together, none of which refers to others for the same value. */
+export type Conjunction = readonly SchemaNode[];
+
+/** What the rules of objects and arrays need of the whole. */
+export interface Compiler {
+  readonly grammar: GrammarBuilder;
+  readonly languages: Languages;
+  /** The rule of values that satisfy all of the schemas. */
+  rule(nodes: readonly (SchemaNode | boolean)[]): number;
+  /** Whether it is plain, without looking into properties and items, that no value satisfies all. */
+  isPlainlyEmpty(nodes: readonly (SchemaNode | boolean)[]): boolean;
+  /** The texts that satisfy all of the schemas. */
+  texts(nodes: readonly (SchemaNode | boolean)[]): Language;
+  /** Those texts as a list, where the schemas name them; undefined where they do not. */
+  namedTexts(nodes: readonly (SchemaNode | boolean)[]): readonly string[] | undefined;
+  /** The texts in which a pattern matches. */
+  pattern(source: string, path: string): Language;
+}
+
+/** Values that negations exclude. */
+export const excludedValues = Symbol('excluded values');
+/** A pattern that negations exclude. */
+export const excludedPattern = Symbol('excluded pattern');
+
+export const isSchema = (value: unknown): value is JsonSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A value as JSON with sorted keys: equal values have equal texts. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, each: unknown) =>
+    isSchema(each)
+      ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : each,
+  );
+}
+
+export const types = ['null', 'boolean', 'number', 'string', 'array', 'object'] as const;
+/** `integer` stands for the whole numbers of `number`. */
+export type SchemaType = (typeof types)[number] | 'integer';
+
+export function typeOf(value: unknown): (typeof types)[number] {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value as (typeof types)[number];
+}
+
+/** The largest value of a keyword; 0 where no schema has it. */
+export const highest = (nodes: Conjunction, keyword: string): number =>
+  Math.max(0, ...nodes.map(({ schema }) => (schema[keyword] as number | undefined) ?? 0));
+
+/** The smallest value of a keyword; infinite where no schema has it. */
+export const lowest = (nodes: Conjunction, keyword: string): number =>
+  Math.min(...nodes.map(({ schema }) => (schema[keyword] as number | undefined) ?? Infinity));
