@@ -146,9 +146,7 @@ function schemas(depth: number): fc.Arbitrary<Schema> {
     oneOf: fc.oneof(few, tagged),
     allOf: few,
     not: inner,
-    if: inner,
-    then: inner,
-    else: inner,
+    ...Object.fromEntries(['if', 'then', 'else'].map((keyword) => [keyword, inner])),
     $ref: reference,
     nullable: fc.boolean(),
   });

@@ -88,9 +88,9 @@ export function responseGrammar(
 
 interface Builder {
   readonly grammar: GrammarBuilder;
-  schema(schema: JsonSchema, path: string): number;
+  readonly schema: (schema: JsonSchema, path: string) => number;
   /** @throws ModelError 400 naming a schema that no value satisfies */
-  productive(): TextGrammar['rules'];
+  readonly productive: () => TextGrammar['rules'];
 }
 
 function createBuilder(param: string): Builder {

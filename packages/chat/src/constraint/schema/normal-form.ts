@@ -157,9 +157,10 @@ export class NormalForm {
 
   /** Each of the one with each of the other, except those that no value satisfies for its type. */
   #both(a: Alternatives, b: Alternatives): Alternatives {
-    this.#options.spend(a.length * b.length);
     if (a === always) return b;
     if (b === always) return a;
+    const [one = [], other = []] = [a[0], b[0]];
+    this.#options.spend(a.length * b.length * (one.length + other.length));
     return a.flatMap((one) =>
       b
         .map((other) => [

@@ -38,7 +38,7 @@ import {
 const maxSteps = 100_000;
 
 /** States of the automaton of one string. */
-const maxTextStates = 4000;
+const maxTextStates = 3000;
 
 /** @throws ModelError 400 when there are more than {@link maxSteps} */
 export function createBudget(path: string): (steps?: number) => void {

@@ -1,5 +1,5 @@
 /** Regular expressions of JavaScript as languages. */
-import { AST, RegExpParser } from '@eslint-community/regexpp';
+import { RegExpParser, type AST } from '@eslint-community/regexpp';
 import { LRUCache } from 'lru-cache';
 import { charSet, charsWhere, complement, rangesOf, type CharSet } from './char-set.js';
 import type { Language, Languages } from './language.js';
@@ -74,7 +74,8 @@ class PatternReader {
         return this.#repeated(element, after, isFirst);
       case 'Assertion':
         return this.#assertion(element, after, isFirst, mayBeFirst);
-      default:
+      case 'Backreference':
+      case 'ExpressionCharacterClass':
         throw new PatternError(`${element.raw} is not a regular construct`);
     }
   }
