@@ -64,9 +64,13 @@ export function agentscopeWorkflow<Args = AnyArgs>({
         { ...context, question: requirePrompt(context.task), settings },
         args,
       );
-      if (typeof result === 'object' && result !== null && 'reward' in result) return result;
-      const text = typeof result === 'object' && result !== null ? textOf(result) : result;
-      return scoreAnswer(context, text ?? '');
+      if (result === undefined || result === null || typeof result === 'string')
+        return scoreAnswer(context, result ?? '');
+      // The explorer names what is neither a reply nor a score.
+      return isReply(result) ? scoreAnswer(context, textOf(result)) : result;
     },
   });
 }
+
+const isReply = (result: Reply | WorkflowOutput): result is Reply =>
+  typeof result === 'object' && 'content' in result && Array.isArray(result.content);

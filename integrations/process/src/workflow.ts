@@ -1,4 +1,6 @@
 /** A program as a workflow. */
+import { WorkflowError } from '@trinity-rft/core';
+import { returnedBy } from '@trinity-rft/core/internal';
 import {
   defineWorkflow,
   requirePrompt,
@@ -7,6 +9,7 @@ import {
   type ArgsSchema,
   type WorkflowContext,
   type WorkflowDefinition,
+  type WorkflowOutput,
   type WorkflowResult,
 } from '@trinity-rft/workflow';
 import { runCommand, type Command, type CommandResult } from './run-command.js';
@@ -50,7 +53,8 @@ export function processWorkflow<Args = AnyArgs>({
     needs: { prompt: true },
     run: async (given, args) => {
       const context = { ...given, question: requirePrompt(given.task) };
-      const result = await runCommand(given.model.endpoint(), command(context, args), given.signal);
+      const made = checked(name, command(context, args));
+      const result = await runCommand(given.model.endpoint(), made, given.signal);
       return withSeconds(await score(result, context), result.seconds);
     },
   });
@@ -59,9 +63,21 @@ export function processWorkflow<Args = AnyArgs>({
 const byRewardFn = ({ text }: CommandResult, context: ProcessContext): Promise<WorkflowResult> =>
   scoreAnswer(context, text);
 
+function checked(name: string, made: Command): Command {
+  const by = returnedBy(
+    `The command function of workflow "${name}"`,
+    (message) => new WorkflowError(message, { code: 'WORKFLOW_RESULT' }),
+  );
+  const { command } = by.fields(made, ['command'], '{ command, args }');
+  by.text(command, ' as command');
+  return made;
+}
+
+/** The explorer names what is no score. */
 function withSeconds(result: WorkflowResult, seconds: number): WorkflowResult {
-  const output = typeof result === 'number' ? { reward: result } : result;
-  return 'reward' in output
-    ? { ...output, metrics: { process_seconds: seconds, ...output.metrics } }
-    : output;
+  const isBare = typeof result === 'number' || typeof result === 'boolean';
+  const output: unknown = isBare ? { reward: result } : result;
+  if (typeof output !== 'object' || output === null || !('reward' in output)) return result;
+  const score = output as WorkflowOutput;
+  return { ...score, metrics: { process_seconds: seconds, ...score.metrics } };
 }

@@ -1,0 +1,38 @@
+import { servedRollouts } from '@trinity-rft/model/testing';
+import { scriptedSampler } from '@trinity-rft/testing';
+import { scriptedModel, tryWorkflow } from '@trinity-rft/workflow';
+import { afterAll, expect, it } from 'vitest';
+import { processWorkflow, type ProcessWorkflowOptions } from '../src/index.js';
+
+const served = await servedRollouts();
+afterAll(() => served.close());
+
+async function attempt(over: Partial<ProcessWorkflowOptions>): Promise<unknown> {
+  const { endpoint } = await served.open({
+    sampler: scriptedSampler({ script: [] }),
+    signal: new AbortController().signal,
+  });
+  const model = { ...scriptedModel({ answers: [] }), endpoint: () => endpoint };
+  const command = { command: process.execPath, args: ['-e', ''] };
+  const workflow = processWorkflow({ name: 'p', command: () => command, ...over });
+  return tryWorkflow(workflow, { model, rawTask: { prompt: '?' } });
+}
+
+it.each([undefined, null, '1', [], {}])('leaves %j for the explorer to name', async (score) => {
+  expect(await attempt({ score: () => score as never })).toEqual(score);
+});
+
+it.each([0.5, true, { reward: 1, metrics: { a: 2 } }])('adds its seconds to %j', async (score) => {
+  expect(await attempt({ score: () => score as never })).toMatchObject({
+    metrics: { process_seconds: expect.any(Number) as number },
+  });
+});
+
+it.each([undefined, 'node', { command: 7 }])(
+  'names a command function that returns %j',
+  async (made) => {
+    await expect(attempt({ command: () => made as never })).rejects.toThrow(
+      'The command function of workflow "p" returned',
+    );
+  },
+);
