@@ -1,6 +1,7 @@
 /**
  * `pnpm bench faults [KIND]`: damages every kind of file of a stopped run, resumes it, and says
  * whether that was refused, made no difference, or went unnoticed; also kills it at several moments.
+ * Flips bits of served calls, late rewards and a checkpoint that is used as a model.
  * Ends with 1 when a fault went unnoticed or ended without a named error.
  */
 import { spawn } from 'node:child_process';
@@ -11,6 +12,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { faultsOf, mergeLog } from './faults/damage.ts';
 import { judge, resultOf, type Judgement, type Verdict } from './faults/judge.ts';
 import { writeDigitsData } from './digits/run.ts';
+import { flipBits, storedFiles } from './faults/stored.ts';
 import { jobOf, totalSteps, train } from './faults/workspace.ts';
 
 const fromSources = [
@@ -47,6 +49,10 @@ try {
   const whole = path.join(root, 'whole');
   await train(whole);
   const expected = resultOf(whole);
+  const newest = path.join(jobOf(whole), `global_step_${totalSteps}`);
+  for (const stored of await storedFiles(root, newest, wanted))
+    for await (const { what, judgement } of flipBits(stored, 100))
+      count(stored.kind, what, judgement);
   for (let step = 1; step <= totalSteps; step++) {
     if (!'killed'.includes(wanted)) break;
     const folder = path.join(root, `killed-${step}`);

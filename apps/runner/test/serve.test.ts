@@ -95,7 +95,8 @@ describe('a running product', () => {
         log.includes(serveKey),
         output.includes(serveKey),
         log.includes('Serves train step 0'),
-      ]).toEqual([false, false, true]);
+        log.includes('NOT TRAINED: the weights of'),
+      ]).toEqual([false, false, true, true]);
     },
   );
 
@@ -121,7 +122,7 @@ describe('a running product', () => {
       for (const route of ['/feedback', '/commit', '/v1/chat/completions'])
         expect(await status(route, 'POST', headers)).toBe(401);
     }
-    expect((await openai.models.list()).data).toHaveLength(1);
+    expect((await openai.models.list()).data).toMatchObject([{ run: 'tests/keys', step: 0 }]);
     await stop();
   });
 
@@ -241,15 +242,14 @@ describe('a server whose store dies', () => {
     'ends with what happened: nothing could be stored any more',
     { timeout: 240_000 },
     async () => {
-      // Commits of the thread that stores calls: one for the start, one for the call. The second ends
-      // the thread.
+      // Commits of the thread that stores calls: tables, start, the call. The third ends the thread.
       const dying = `
       import { DatabaseSync } from 'node:sqlite';
       import { isMainThread } from 'node:worker_threads';
       const { exec } = DatabaseSync.prototype;
       let commits = 0;
       DatabaseSync.prototype.exec = function (sql) {
-        if (!isMainThread && sql === 'COMMIT' && ++commits === 2) process.exit(7);
+        if (!isMainThread && sql === 'COMMIT' && ++commits === 3) process.exit(7);
         return exec.call(this, sql);
       };`;
       const { server, ask } = await startProduct(workspace.root, ['--config', config('dying')], {

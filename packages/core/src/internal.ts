@@ -80,9 +80,16 @@ export {
   sampleStd,
 } from './metrics.js';
 export type { FinishReason, ScoreOptions, Vocabulary } from './model.js';
+export {
+  assertIntact,
+  checkedTables,
+  hasBeenStored,
+  type CheckedTables,
+} from './checked-tables.js';
 export { checkName } from './names.js';
 export { otherInput } from './other-input.js';
 export type { MetricRole } from './monitor.js';
+export { repeatedKey } from './repeated-key.js';
 export { createRandom, deriveSeed } from './random.js';
 export type {
   Agreement,

@@ -185,6 +185,35 @@ describe('a GGUF file that cannot be used is refused by name:', () => {
     }
   });
 
+  it.each([
+    ['a tensor over another', 0n, /overlap at byte/],
+    ['a tensor beside its place', 33n, /is at 33, which is no multiple of 32/],
+    ['a tensor beyond the end', 2n ** 40n, /ends at byte/],
+  ] as const)('with %s', (_what, offset, message) => {
+    const file = writeGguf(path.join(folder, 'two.gguf'), {
+      metadata: {},
+      tensors: { first: [8], second: [8] },
+    });
+    const bytes = readFileSync(file);
+    // Name, dimensions, size and format come before the place.
+    bytes.writeBigUInt64LE(offset, bytes.indexOf('second') + 'second'.length + 4 + 8 + 4);
+    writeFileSync(file, bytes);
+    expect(() => openGguf(file)).toThrow(message);
+  });
+
+  it.each([
+    ['general.one', 'general.two', /it has "general.one" twice/],
+    ['tensor.one', 'tensor.two', /it has tensor tensor.one twice/],
+  ])('that names %s twice', (name, other, message) => {
+    const file = writeGguf(path.join(folder, 'twice.gguf'), {
+      metadata: { 'general.one': 1, 'general.two': 2 },
+      tensors: { 'tensor.one': [8], 'tensor.two': [8] },
+    });
+    const text = readFileSync(file, 'latin1').replace(other, name);
+    writeFileSync(file, text, 'latin1');
+    expect(() => openGguf(file)).toThrow(message);
+  });
+
   it('one that claims more than it holds', () => {
     const file = write();
     const bytes = readFileSync(file);

@@ -26,6 +26,8 @@ export interface RecordedAnswer {
 export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
   /** The served name; the value for `model=` in requests. */
   readonly modelPath: string;
+  /** Further fields of the model where the endpoint lists it. @default none */
+  readonly modelEntry?: () => Readonly<Record<string, string | number>>;
   /**
    * Whose temperature, top-p, top-k and seed apply to calls through the endpoint. `override`: those of
    * the run, for models that are trained or evaluated. `respect`: those of the client, for judges

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { BufferError, InvariantError } from '@trinity-rft/core/internal';
@@ -38,6 +38,48 @@ describe('the store of served calls', () => {
     const error: unknown = await openTurnStore({ path: file }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(BufferError);
     expect(error).toMatchObject({ code, message: expect.stringContaining(file) as string });
+  });
+
+  it('of an earlier version gets checksums', async () => {
+    const path = databasePath();
+    const before = await openTurnStore({ path });
+    for (const id of ['a', 'b']) await before.record(call(id, 3));
+    await before.reward({ reward: 0.5, msgIds: ['a'], runId: 0 });
+    await before.close();
+    const earlier = new DatabaseSync(path);
+    earlier.exec(`DROP TABLE stored_number; ALTER TABLE call DROP COLUMN checksum;
+      ALTER TABLE fact DROP COLUMN checksum; PRAGMA user_version = 1`);
+    earlier.close();
+    rmSync(`${path}-commits`);
+    const turns = await openTurnStore({ path });
+    expect(await turns.counts()).toMatchObject({ total: 2, open: 1, ready: 1 });
+    expect(await turns.startBatch(1)).toMatchObject({ calls: [{ msgId: 'a', reward: 0.5 }] });
+    await turns.close();
+    const version = new DatabaseSync(path).prepare('PRAGMA user_version').get();
+    expect(version).toEqual({ user_version: 2 });
+  });
+
+  it('says how many confirmed commits a damaged log has lost', async () => {
+    const path = databasePath();
+    const turns = await openTurnStore({ path });
+    for (const id of ['a', 'b', 'c']) {
+      await turns.record(call(id, 3));
+      await turns.reward({ reward: 0.5, msgIds: [id], runId: 0 });
+    }
+    // As a killed process would leave them.
+    const copy = databasePath();
+    cpSync(path.replace(/calls.db$/, ''), copy.replace(/calls.db$/, ''), { recursive: true });
+    await turns.close();
+    const log = `${copy}-wal`;
+    truncateSync(log, statSync(log).size - 1);
+    await expect(openTurnStore({ path: copy })).rejects.toMatchObject({
+      code: 'DATABASE_DAMAGED',
+      message: expect.stringMatching(/lacks the last \d+ of \d+ commits/) as string,
+    });
+    rmSync(`${copy}-commits`);
+    const again = await openTurnStore({ path: copy });
+    expect(await again.counts()).toMatchObject({ total: expect.any(Number) as number });
+    await again.close();
   });
 
   it('forgets the oldest calls without a reward', async () => {
@@ -178,7 +220,7 @@ describe('a process with a store', () => {
           const { exec } = DatabaseSync.prototype;
           let commits = 0;
           DatabaseSync.prototype.exec = function (sql) {
-            if (!isMainThread && sql === 'COMMIT' && ++commits === 2 && !existsSync(workerData.data.path + '-died')) {
+            if (!isMainThread && sql === 'COMMIT' && ++commits === 3 && !existsSync(workerData.data.path + '-died')) {
               writeFileSync(workerData.data.path + '-died', '');
               process.exit(7);
             }
@@ -210,7 +252,7 @@ it('ends with what is wrong when calls cannot be stored, and keeps them', async 
         const { exec } = DatabaseSync.prototype;
         let commits = 0;
         DatabaseSync.prototype.exec = function (sql) {
-          if (sql === 'COMMIT' && ++commits === 2) throw new Error('database or disk is full');
+          if (sql === 'COMMIT' && ++commits === 3) throw new Error('database or disk is full');
           return exec.call(this, sql);
         };`,
     },

@@ -82,7 +82,7 @@ function faultsOfFile(
   ];
 }
 
-function flip(file: string, byte: number, bit: number): void {
+export function flip(file: string, byte: number, bit: number): void {
   const bytes = readFileSync(file);
   bytes[byte] = (bytes[byte] ?? 0) ^ (1 << bit);
   writeFileSync(file, bytes);

@@ -10,12 +10,12 @@ export function serveAccess(terminal: Terminal): Pick<ServeOptions, 'apiKey' | '
   const apiKey = keyOf(process.env[keyVariable]);
   return {
     apiKey,
-    onOpen: ({ url, apiKey: key }) => {
+    onOpen: ({ url, apiKey: key, model }) => {
       const shown =
         apiKey === undefined
           ? `${key} (shown once; set ${keyVariable} to choose one)`
           : `that of ${keyVariable}`;
-      terminal.write(`OpenAI base URL: ${url}/v1\nAPI key: ${shown}\n`);
+      terminal.write(`${model}\nOpenAI base URL: ${url}/v1\nAPI key: ${shown}\n`);
     },
   };
 }

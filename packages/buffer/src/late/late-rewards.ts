@@ -4,15 +4,19 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import {
   BufferError,
+  checkedTables,
   decodeExperience,
   encodeExperience,
+  hasBeenStored,
   inTransaction,
   usableReward,
+  type CheckedTables,
   type DueGroup,
   type LateRewards,
   type PendingGroup,
 } from '@trinity-rft/core/internal';
-import { applicationId, refusals, schema } from './schema.js';
+import { describeError, TrinityError } from '@trinity-rft/core';
+import { applicationId, refusals, schema, upgrade } from './schema.js';
 
 export interface LateRewardOptions {
   /** The database file; made, with its folder, when the first run waits. */
@@ -21,20 +25,21 @@ export interface LateRewardOptions {
 
 /** Rewards that wait in one SQLite file, which other processes may write as well. */
 export function sqliteLateRewards({ path }: LateRewardOptions): LateRewards {
-  let opened: DatabaseSync | undefined;
-  const database = (): DatabaseSync => (opened ??= open(path));
+  let opened: LateFile | undefined;
+  const file = (): LateFile => (opened ??= openWhole(path));
+  const isThere = (): boolean => opened !== undefined || hasBeenStored(path);
+  const transaction = <T>(work: (file: LateFile) => T): T =>
+    file().tables.transaction(() => work(file()));
   return {
     add: (groups) => {
       if (groups.length > 0)
-        inTransaction(database(), () => groups.forEach((each) => add(database(), each)));
+        transaction(({ database }) => groups.forEach((each) => add(database, each)));
     },
-    due: (now) =>
-      opened || existsSync(path) ? inTransaction(database(), () => due(database(), now)) : [],
+    due: (now) => (isThere() ? transaction((late) => due(late, path, now)) : []),
     commit: (step, waiting) => {
-      if (opened || existsSync(path))
-        inTransaction(database(), () => commit(database(), step, JSON.stringify(waiting)));
+      if (isThere()) transaction(({ database }) => commit(database, step, JSON.stringify(waiting)));
     },
-    close: async () => opened?.close(),
+    close: async () => opened?.database.close(),
   };
 }
 
@@ -46,23 +51,25 @@ export function sqliteLateRewards({ path }: LateRewardOptions): LateRewards {
  */
 export function scoreRun(path: string, run: string, reward: number): void {
   if (!existsSync(path)) throw refused(run, 'no run of it waits for a reward', path, 'unknown');
-  const file = open(path);
+  const { database, tables } = open(path);
   try {
-    file.prepare('INSERT INTO score (run, reward) VALUES (?, ?)').run(run, reward);
+    tables.transaction(() =>
+      database.prepare('INSERT INTO score (run, reward) VALUES (?, ?)').run(run, reward),
+    );
   } catch (error) {
     const why = (error as Error).message;
     throw refused(run, why, path, reasonOf(why), error);
   } finally {
-    file.close();
+    database.close();
   }
 }
 
 /** The runs that wait, in order, with their deadlines. */
 export function waitingRuns(path: string): readonly { run: string; deadline: number }[] {
   if (!existsSync(path)) return [];
-  const file = open(path);
+  const { database } = open(path);
   try {
-    return file
+    return database
       .prepare(
         `SELECT run, deadline FROM pending_run
          WHERE is_open AND NOT is_expired AND own_reward IS NULL AND run NOT IN (SELECT run FROM score)
@@ -71,7 +78,7 @@ export function waitingRuns(path: string): readonly { run: string; deadline: num
       .all()
       .map(({ run, deadline }) => ({ run: String(run), deadline: Number(deadline) }));
   } finally {
-    file.close();
+    database.close();
   }
 }
 
@@ -90,25 +97,55 @@ const refused = (
     { code: 'REWARD_REFUSED', details: { reason }, cause },
   );
 
-function open(path: string): DatabaseSync {
-  mkdirSync(dirname(path), { recursive: true });
-  const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
-  const file = new Database(path, { timeout: 10_000 });
-  file.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
-  inTransaction(file, () => {
-    const id = Number(file.prepare('PRAGMA application_id').get()?.['application_id']);
-    if (id === 0) file.exec(schema);
+interface LateFile {
+  readonly database: DatabaseSync;
+  readonly tables: CheckedTables;
+}
+
+const tables = ['pending_run', 'pending_experience', 'score'];
+
+/** @throws BufferError when it cannot be opened, or belongs to another program */
+function open(path: string, check: (file: LateFile) => void = () => undefined): LateFile {
+  let database: DatabaseSync | undefined;
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
+    database = new Database(path, { timeout: 10_000 });
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    prepareSchema(database, path);
+    const file = { database, tables: checkedTables(database, { path, tables, upgrade }) };
+    check(file);
+    return file;
+  } catch (cause) {
+    database?.close();
+    if (TrinityError.is(cause)) throw cause;
+    throw new BufferError(
+      `${path}, where runs wait for rewards, cannot be opened: ${describeError(cause)}. Expected a file that this process may read and write, as it was stored. Restore it from a copy.`,
+      { code: 'BUFFER_OPEN', cause },
+    );
+  }
+}
+
+/** @throws BufferError also when it is not as it was stored */
+const openWhole = (path: string): LateFile =>
+  open(path, ({ tables: { verify } }) => verify(['score']));
+
+function prepareSchema(database: DatabaseSync, path: string): void {
+  inTransaction(database, () => {
+    const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id']);
+    if (id === 0) database.exec(schema);
     else if (id !== applicationId)
       throw new BufferError(`${path} is a database of another program. Move it away.`, {
         code: 'BUFFER_FOREIGN',
       });
   });
-  return file;
 }
 
 function add(file: DatabaseSync, { task, step, runs }: PendingGroup): void {
   const addRun = file.prepare(
-    'INSERT OR REPLACE INTO pending_run (run, task, step, own_reward, deadline) VALUES (?, ?, ?, ?, ?)',
+    `INSERT INTO pending_run (run, task, step, own_reward, deadline) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (run) DO UPDATE SET task = excluded.task, step = excluded.step,
+       own_reward = excluded.own_reward, deadline = excluded.deadline, is_open = 0, is_expired = 0, is_over = 0`,
   );
   const addExperience = file.prepare(
     'INSERT INTO pending_experience (run, task, bytes) VALUES (?, ?, ?)',
@@ -122,7 +159,12 @@ function add(file: DatabaseSync, { task, step, runs }: PendingGroup): void {
 }
 
 /** A run whose deadline is found to have passed cannot be scored any more. */
-function due(file: DatabaseSync, now: number): readonly DueGroup[] {
+function due(
+  { database: file, tables: { isWhole, adopt } }: LateFile,
+  path: string,
+  now: number,
+): readonly DueGroup[] {
+  adopt('score');
   file
     .prepare(
       `UPDATE pending_run SET is_expired = 1
@@ -131,7 +173,8 @@ function due(file: DatabaseSync, now: number): readonly DueGroup[] {
     .run(Math.floor(now));
   const rows = file
     .prepare(
-      `SELECT r.run AS run, r.task AS task, r.step AS step, coalesce(s.reward, r.own_reward) AS reward
+      `SELECT r.run AS run, r.task AS task, r.step AS step, coalesce(s.reward, r.own_reward) AS reward,
+         ${isWhole('pending_run', 'r')} AND (s.run IS NULL OR ${isWhole('score', 's')}) AS is_whole
        FROM pending_run r LEFT JOIN score s ON s.run = r.run
        WHERE r.is_open AND r.task NOT IN (
          SELECT w.task FROM pending_run w
@@ -140,17 +183,20 @@ function due(file: DatabaseSync, now: number): readonly DueGroup[] {
     )
     .all();
   const experiencesOf = file.prepare(
-    'SELECT bytes FROM pending_experience WHERE run = ? ORDER BY id',
+    `SELECT bytes, ${isWhole('pending_experience')} AS is_whole FROM pending_experience WHERE run = ? ORDER BY id`,
   );
-  const runs = rows.map(({ run, task, step, reward }) => ({
-    task: String(task),
-    step: Number(step),
-    run: String(run),
-    reward: reward === null ? undefined : Number(reward),
-    experiences: experiencesOf
-      .all(String(run))
-      .map(({ bytes }) => decodeExperience(bytes as Uint8Array)),
-  }));
+  const runs = rows.map((row) => {
+    const run = String(row['run']);
+    const stored = experiencesOf.all(run);
+    if ([row, ...stored].some(({ is_whole: isWhole }) => isWhole !== 1)) throw changed(path, run);
+    return {
+      task: String(row['task']),
+      step: Number(row['step']),
+      run,
+      reward: row['reward'] === null ? undefined : Number(row['reward']),
+      experiences: stored.map(({ bytes }) => decodeExperience(bytes as Uint8Array)),
+    };
+  });
   const groups = Map.groupBy(runs, ({ task }) => task);
   return [...groups].map(([task, members]) => ({
     task,
@@ -159,13 +205,21 @@ function due(file: DatabaseSync, now: number): readonly DueGroup[] {
   }));
 }
 
+const changed = (path: string, run: string): BufferError =>
+  new BufferError(
+    `Run "${run}" in ${path}, its reward or its experiences have been changed since they were stored: they differ from their checksums. Restore the file from a copy.`,
+    { code: 'DATABASE_DAMAGED' },
+  );
+
 /** @param waiting tasks, as a JSON array */
 function commit(file: DatabaseSync, step: number, waiting: string): void {
-  const others = 'task NOT IN (SELECT value FROM json_each(?))';
+  const others = 'task NOT IN (SELECT value FROM json_each(?1))';
   const later = 'SELECT task FROM pending_run WHERE step > ?';
   file.prepare(`DELETE FROM pending_experience WHERE task IN (${later})`).run(step);
   file.prepare('DELETE FROM pending_run WHERE step > ?').run(step);
-  file.prepare(`UPDATE pending_run SET is_open = NOT (${others})`).run(waiting);
-  file.prepare(`UPDATE pending_run SET is_over = 1 WHERE ${others}`).run(waiting);
+  file
+    .prepare(`UPDATE pending_run SET is_open = NOT is_open WHERE is_open = (${others})`)
+    .run(waiting);
+  file.prepare(`UPDATE pending_run SET is_over = 1 WHERE NOT is_over AND ${others}`).run(waiting);
   file.prepare(`DELETE FROM pending_experience WHERE ${others}`).run(waiting);
 }

@@ -44,9 +44,15 @@ export const schema = `
     SELECT RAISE(ABORT, '${refusals.unknown}') WHERE NOT EXISTS (
       SELECT 1 FROM pending_run WHERE run = NEW.run AND is_open AND own_reward IS NULL);
   END;
-  CREATE TRIGGER score_is_final BEFORE UPDATE ON score BEGIN
-    SELECT RAISE(ABORT, '${refusals.scored}');
-  END;
   PRAGMA application_id = ${applicationId};
   PRAGMA user_version = 1;
+`;
+
+/** From version 1: checksums change, scores do not. */
+export const upgrade = `
+  DROP TRIGGER IF EXISTS score_is_final;
+  CREATE TRIGGER score_is_final BEFORE UPDATE OF run, reward ON score BEGIN
+    SELECT RAISE(ABORT, '${refusals.scored}');
+  END;
+  PRAGMA user_version = 2;
 `;

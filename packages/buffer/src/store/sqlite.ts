@@ -3,7 +3,8 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Clock, type ExperienceStore } from '@trinity-rft/core';
-import { BufferError } from '@trinity-rft/core/internal';
+import { assertIntact, BufferError } from '@trinity-rft/core/internal';
+import { damagedStore } from './checksum.js';
 import { leaseStore, type Follow, type LeaseStoreOptions } from './lease-store.js';
 import { readLedger } from './ledger.js';
 import { claimStore, type StoreOwner } from './owner.js';
@@ -52,6 +53,8 @@ export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): Ex
     const unlock = lock(path);
     try {
       const database = openDatabase(path);
+      // Which experiences were used is found by indices, of which rows have no checksums.
+      assertIntact(database, damagedStore);
       const { followWriter, onNotice, owner } = options;
       const follow = followWriter && followOf(path, followWriter);
       const rows = sqliteRows(database, { path, release: unlock, onNotice, keepNewest: true });

@@ -30,6 +30,20 @@ async function writeRaw(
   return path(name);
 }
 
+/** A file of two tensors of two numbers each, whose places are those of `header`. */
+async function writeHeader(name: string, header: string, dataBytes = 16): Promise<string> {
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(header.length));
+  await writeFile(
+    path(name),
+    Buffer.concat([length, Buffer.from(header), Buffer.alloc(dataBytes)]),
+  );
+  return path(name);
+}
+
+const entry = (name: string, begin: number): string =>
+  `"${name}": {"dtype": "F32", "shape": [2], "data_offsets": [${begin}, ${begin + 8}]}`;
+
 async function readAll(file: string, name: string): Promise<Float32Array> {
   const opened = await openSafetensors(file);
   const size = opened.tensors.get(name)!.shape.reduce((a, b) => a * b, 1);
@@ -164,6 +178,31 @@ describe('a broken safetensors file is rejected with its name:', () => {
       'a shape that does not fit',
       () => writeRaw('shape', 'F32', [3], new Uint8Array(8)),
       'tensor x of shape [3] has 8 bytes instead of 12',
+    ],
+    [
+      'one tensor over another',
+      () => writeHeader('over', `{${entry('x', 0)}, ${entry('y', 4)}}`, 12),
+      'tensor y begins at byte',
+    ],
+    [
+      'two tensors in one place',
+      () => writeHeader('same', `{${entry('x', 0)}, ${entry('y', 0)}}`, 8),
+      'tensor y begins at byte',
+    ],
+    [
+      'bytes of no tensor',
+      () => writeHeader('gap', `{${entry('x', 0)}, ${entry('y', 12)}}`, 20),
+      'tensor y begins at byte',
+    ],
+    [
+      'bytes after the last tensor',
+      () => writeHeader('after', `{${entry('x', 0)}, ${entry('y', 8)}}`, 17),
+      'its tensors end at byte',
+    ],
+    [
+      'a tensor that is named twice',
+      () => writeHeader('twice', `{${entry('x', 0)}, ${entry('x', 8)}}`),
+      'its header names "x" twice',
     ],
     [
       'an unknown number format',

@@ -5,7 +5,7 @@
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 
-import { CheckpointError, verifyStored } from '@trinity-rft/core/internal';
+import { CheckpointError, repeatedKey, verifyStored } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 
 import { decodeFloats, encodeFloats, isStoredType, storedTypes, type StoredType } from './dtype.js';
@@ -105,15 +105,41 @@ async function readHeader(
         locate(name, entry as z.infer<typeof entrySchema>, 8 + length, fileBytes, path),
       );
   }
+  assertContiguous([...tensors.values()], 8 + length, fileBytes, path);
   return { tensors, metadata };
 }
 
+/** The format has neither overlaps nor gaps: a changed offset would read the numbers of another tensor. */
+function assertContiguous(
+  tensors: readonly StoredTensor[],
+  dataStart: number,
+  fileBytes: number,
+  path: string,
+): void {
+  let at = dataStart;
+  for (const { name, begin, end } of tensors.toSorted(
+    (a, b) => a.begin - b.begin || a.end - b.end,
+  )) {
+    if (begin !== at)
+      throw broken(
+        path,
+        `tensor ${name} begins at byte ${begin}, and the one before it ends at ${at}`,
+      );
+    at = end;
+  }
+  if (at !== fileBytes) throw broken(path, `its tensors end at byte ${at} of ${fileBytes}`);
+}
+
 function parseHeader(text: string, path: string): z.infer<typeof headerSchema> {
+  let header: z.infer<typeof headerSchema>;
   try {
-    return headerSchema.parse(JSON.parse(text));
+    header = headerSchema.parse(JSON.parse(text));
   } catch (cause) {
     throw broken(path, 'its header is not the JSON of the format', cause);
   }
+  const repeated = repeatedKey(text);
+  if (repeated === undefined) return header;
+  throw broken(path, `its header names ${JSON.stringify(repeated)} twice`);
 }
 
 function locate(

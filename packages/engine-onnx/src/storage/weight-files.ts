@@ -4,7 +4,7 @@
  */
 import { basename, join } from 'node:path';
 
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError, repeatedKey } from '@trinity-rft/core/internal';
 import { isGguf, openGgufModel } from '@trinity-rft/gguf';
 import { z } from 'zod';
 
@@ -77,7 +77,10 @@ async function openShards(directory: string, index: string): Promise<WeightFiles
 async function readIndex(index: string): Promise<Record<string, string>> {
   const text = String(await readIfThere(index));
   try {
-    return indexSchema.parse(JSON.parse(text)).weight_map;
+    const { weight_map: shardOf } = indexSchema.parse(JSON.parse(text));
+    const repeated = repeatedKey(text);
+    if (repeated === undefined) return shardOf;
+    throw new Error(`It names ${repeated} twice.`);
   } catch (cause) {
     throw new CheckpointError(
       `${index} is not an index of safetensors shards: expected JSON with a "weight_map".`,
@@ -92,6 +95,7 @@ async function openAll(paths: readonly string[]): Promise<WeightFiles> {
     void (await Promise.all(files.map((file) => file.close())));
   try {
     for (const path of paths) files.push(await openSafetensors(path));
+    assertNoneTwice(files, paths);
   } catch (error) {
     await close();
     throw error;
@@ -102,6 +106,20 @@ async function openAll(paths: readonly string[]): Promise<WeightFiles> {
     ),
     close,
   };
+}
+
+function assertNoneTwice(files: readonly SafetensorsFile[], paths: readonly string[]): void {
+  const seen = new Map<string, string>();
+  for (const [i, { file, tensors }] of files.entries())
+    for (const name of tensors.keys()) {
+      const other = seen.get(name);
+      if (other !== undefined)
+        throw new CheckpointError(
+          `${paths[i]} holds tensor ${name}, and so does ${other}. Copy or download the folder again.`,
+          { code: 'WEIGHTS_BROKEN', details: { tensor: name, file } },
+        );
+      seen.set(name, file);
+    }
 }
 
 function openGgufWeights(path: string): WeightFiles {

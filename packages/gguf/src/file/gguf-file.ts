@@ -47,6 +47,7 @@ export function openGguf(path: string): GgufFile {
     const placed = new Map(
       tensors.map((entry) => [entry.name, place(path, entry, dataStart, size)] as const),
     );
+    assertApart(path, [...placed.values()]);
     return {
       path,
       metadata,
@@ -90,6 +91,16 @@ function place(path: string, entry: TensorEntry, dataStart: number, size: number
   const end = begin + (elements / format.blockLength) * format.blockBytes;
   if (end > size) throw broken(path, `tensor ${name} ends at byte ${end} of ${size}`);
   return { name, shape, type: format.name, format, begin, end };
+}
+
+/** A changed offset would read the numbers of another tensor. */
+function assertApart(path: string, tensors: readonly PlacedTensor[]): void {
+  const sorted = tensors.toSorted((a, b) => a.begin - b.begin || a.end - b.end);
+  for (const [i, { name, begin }] of sorted.entries()) {
+    const before = sorted[i - 1];
+    if (before && begin < before.end)
+      throw broken(path, `tensors ${before.name} and ${name} overlap at byte ${begin}`);
+  }
 }
 
 function readTensor(

@@ -43,13 +43,31 @@ export function readHeader(cursor: Cursor): Header {
   cursor.assertRoom(tensorCount, 24);
   cursor.assertRoom(pairCount, 12);
   const metadata = new Map<string, GgufValue>();
-  for (let i = 0; i < pairCount; i++)
-    metadata.set(cursor.string(), readValue(cursor, cursor.u32()));
+  for (let i = 0; i < pairCount; i++) {
+    const key = cursor.string();
+    if (metadata.has(key)) throw broken(path, `it has ${JSON.stringify(key)} twice`);
+    metadata.set(key, readValue(cursor, cursor.u32()));
+  }
   const tensors = Array.from({ length: tensorCount }, () => readTensor(cursor));
   const alignment = metadata.get('general.alignment') ?? 32;
-  if (typeof alignment !== 'number' || alignment < 1)
+  if (!Number.isInteger(alignment) || Number(alignment) < 1)
     throw broken(path, `general.alignment is ${String(alignment)}`);
-  return { metadata, tensors, dataStart: Math.ceil(cursor.position / alignment) * alignment };
+  assertPlaces(path, tensors, Number(alignment));
+  return {
+    metadata,
+    tensors,
+    dataStart: Math.ceil(cursor.position / Number(alignment)) * Number(alignment),
+  };
+}
+
+function assertPlaces(path: string, tensors: readonly TensorEntry[], alignment: number): void {
+  const names = new Set<string>();
+  for (const { name, offset } of tensors) {
+    if (names.has(name)) throw broken(path, `it has tensor ${name} twice`);
+    names.add(name);
+    if (offset % alignment !== 0)
+      throw broken(path, `tensor ${name} is at ${offset}, which is no multiple of ${alignment}`);
+  }
 }
 
 function readTensor(cursor: Cursor): TensorEntry {

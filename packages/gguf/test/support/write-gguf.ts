@@ -21,7 +21,7 @@ export function writeGguf(path: string, { metadata, tensors = {}, type = 0 }: Gg
     u64(pairs.length),
     ...pairs.flatMap(([key, value]) => [text(key), ...typed(value)]),
   ];
-  let offset = 0;
+  let [offset, end] = [0, 0];
   for (const [name, shape] of entries) {
     parts.push(
       text(name),
@@ -30,11 +30,12 @@ export function writeGguf(path: string, { metadata, tensors = {}, type = 0 }: Gg
       u32(type),
       u64(offset),
     );
-    offset += 4 * shape.reduce((a, b) => a * b, 1);
+    end = offset + 4 * shape.reduce((a, b) => a * b, 1);
+    offset = Math.ceil(end / 32) * 32;
   }
   const header = Buffer.concat(parts);
   const padding = Buffer.alloc((32 - (header.length % 32)) % 32);
-  writeFileSync(path, Buffer.concat([header, padding, Buffer.alloc(offset)]));
+  writeFileSync(path, Buffer.concat([header, padding, Buffer.alloc(end)]));
   return path;
 }
 

@@ -75,6 +75,8 @@ export interface ServeAddress {
   readonly url: string;
   /** A secret: for the person or program that started the server, never for a log. */
   readonly apiKey: string;
+  /** What is served, as a line for people: run, train step, checkpoint, evaluation. */
+  readonly model: string;
 }
 
 export interface StageResult {

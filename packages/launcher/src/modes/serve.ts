@@ -6,7 +6,7 @@ import path from 'node:path';
 import { createOperators } from '@trinity-rft/algorithm';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ExperienceStore, MetricSink } from '@trinity-rft/core';
-import type { Algorithm } from '@trinity-rft/core/internal';
+import { BufferError, type Algorithm } from '@trinity-rft/core/internal';
 import { type ExplorerState } from '@trinity-rft/explorer';
 import { runPipeline } from '@trinity-rft/explorer/internal';
 import { createEncoderThread } from '@trinity-rft/model/internal';
@@ -61,6 +61,9 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
   const { engine, algorithm } = parts;
   await using critic = await openCritic(context, algorithm);
   await using store = disposable(await openExperienceStore(context));
+  const { experienceBuffer } = stage.buffer.trainerInput;
+  const isKept = experienceBuffer.storageType !== 'file' && experienceBuffer.storage === 'sqlite';
+  if (isKept) await assertNoneLost(store, parts.turns);
   await using sampling = disposable(await openSampling(context, parts.format, store));
   await using transport = disposable(createTransport(stage, engine));
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
@@ -90,6 +93,7 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
 
 async function serveBesideTrainer(context: StageContext, parts: Parts): Promise<StageResult> {
   await using store = disposable(await openExperienceWriter(context));
+  await assertNoneLost(store, parts.turns);
   const start = await adoptNewest(context, parts.engine);
   const sink = context.openSink({ explorer: await lastExploreStep(store), trainer: 0 });
   return await serveUntilInterrupted(context, {
@@ -101,6 +105,22 @@ async function serveBesideTrainer(context: StageContext, parts: Parts): Promise<
 
 const lastExploreStep = async (store: Pick<ExperienceStore, 'explorerState'>): Promise<number> =>
   ((await store.explorerState()) as ExplorerState | undefined)?.step ?? 0;
+
+/**
+ * Rated calls are deleted once the experience store has them.
+ * @throws BufferError when it has fewer commits than the calls
+ */
+async function assertNoneLost(
+  store: Pick<ExperienceStore, 'explorerState'>,
+  turns: Pick<TurnStore, 'lastStep'>,
+): Promise<void> {
+  const [stored, confirmed] = [await lastExploreStep(store), await turns.lastStep()];
+  if (stored >= confirmed) return;
+  throw new BufferError(
+    `The experience store has ${stored} commits of rated calls, and serve/calls.db in the folder of the run has made ${confirmed}. The disk or another program has changed the store. Restore it from a copy; to start with an empty one, move serve/ away.`,
+    { code: 'BUFFER_DAMAGED' },
+  );
+}
 
 /** A commit turns what clients have rated into experiences of the store. */
 function commitInto(

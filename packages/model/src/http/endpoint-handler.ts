@@ -89,12 +89,16 @@ function checkPause({ pausedFor, deduplication }: RouteContext): void {
   });
 }
 
-function listModels(_: Request, { modelPath, runtime }: RouteContext): Promise<Response> {
+function listModels(
+  _: Request,
+  { modelPath, modelEntry, runtime }: RouteContext,
+): Promise<Response> {
   const entry = {
     id: modelPath,
     object: 'model',
     created: Math.floor(runtime.clock.now() / 1000),
     owned_by: 'trinity-rft',
+    ...modelEntry?.(),
   };
   return Promise.resolve(Response.json({ object: 'list', data: [entry] }));
 }

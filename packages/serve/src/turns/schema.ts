@@ -1,9 +1,9 @@
 /** The tables of the turn store, and the statements over them. */
 import type { DatabaseSync } from 'node:sqlite';
-import { BufferError } from '@trinity-rft/core/internal';
+import { BufferError, checkedTables, type CheckedTables } from '@trinity-rft/core/internal';
 
 /** Increased when older code could not read the new tables. */
-const schemaVersion = 1;
+const schemaVersion = 2;
 /** "TRSV" in the file header. */
 const applicationId = 0x54525356;
 
@@ -27,17 +27,26 @@ const createSchema = `
   CREATE TABLE fact (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
   INSERT INTO fact VALUES ('starts', 0), ('step', 0);
   PRAGMA application_id = ${applicationId};
-  PRAGMA user_version = ${schemaVersion};
+  PRAGMA user_version = 1;
   COMMIT;
 `;
 
-/** @throws BufferError when the file belongs to another program or a newer version */
-export function prepareSchema(database: DatabaseSync, path: string): void {
+/**
+ * Version 2 has checksums.
+ * @throws BufferError when the file belongs to another program or a newer version
+ */
+export function prepareSchema(database: DatabaseSync, path: string): CheckedTables {
+  assertOurs(database, path);
+  const upgrade = `PRAGMA user_version = ${schemaVersion}`;
+  return checkedTables(database, { path, tables: ['call', 'fact'], upgrade });
+}
+
+function assertOurs(database: DatabaseSync, path: string): void {
   const version = pragma(database, 'user_version');
   if (version === 0 && database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined)
     return database.exec(createSchema);
-  if (pragma(database, 'application_id') === applicationId && version === schemaVersion)
-    return undefined;
+  const isKnown = version >= 1 && version <= schemaVersion;
+  if (pragma(database, 'application_id') === applicationId && isKnown) return undefined;
   throw new BufferError(
     `${path} is not a database of served calls, or comes from a newer version. Expected no file, or one that this version wrote. Move the file away.`,
     { code: 'SERVE_FOREIGN' },
@@ -47,7 +56,10 @@ export function prepareSchema(database: DatabaseSync, path: string): void {
 const pragma = (database: DatabaseSync, name: string): number =>
   Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
 
-export function prepareStatements(database: DatabaseSync) {
+export function prepareStatements(
+  database: DatabaseSync,
+  { isWhole }: Pick<CheckedTables, 'isWhole'>,
+) {
   return {
     insert: database.prepare(
       'INSERT OR IGNORE INTO call (msg, choice, session, bytes) VALUES (?, ?, ?, ?)',
@@ -63,7 +75,7 @@ export function prepareStatements(database: DatabaseSync) {
       'SELECT batch FROM call WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch IS NOT NULL LIMIT 1',
     ),
     ofBatch: database.prepare(
-      'SELECT msg, choice, session, reward, task, run, bytes FROM call WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch = ? ORDER BY id',
+      `SELECT msg, choice, session, reward, task, run, bytes, ${isWhole('call')} AS is_whole FROM call WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch = ? ORDER BY id`,
     ),
     finish: database.prepare(
       'UPDATE call SET bytes = NULL WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch = ?',

@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { describeError, TrinityError } from '@trinity-rft/core';
-import { BufferError, decodeExperience, inTransaction } from '@trinity-rft/core/internal';
+import { BufferError, decodeExperience, type CheckedTables } from '@trinity-rft/core/internal';
 import { applyFeedback } from './apply-feedback.js';
 import { prepareSchema, prepareStatements } from './schema.js';
 import type {
@@ -62,17 +62,20 @@ const expireEvery = 256;
  * @throws BufferError when it is open already, damaged, or belongs to another program
  */
 export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions): TurnDatabase {
-  const database = open(path);
-  const sql = prepareStatements(database);
+  const { database, tables } = open(path);
+  const sql = prepareStatements(database, tables);
   const fact = (name: string): number => Number(sql.fact.get(name)?.['value'] ?? 0);
-  const transaction = transactions(database, path);
+  const transaction = transactions(tables, path);
   const starts = transaction(() => {
     sql.setFact.run(fact('starts') + 1, 'starts');
     return fact('starts');
   });
   let sinceExpiry = 0;
 
-  const batch = (step: number): Batch => ({ step, calls: sql.ofBatch.all(step).map(toRewarded) });
+  const batch = (step: number): Batch => ({
+    step,
+    calls: sql.ofBatch.all(step).map((row) => toRewarded(row, path)),
+  });
   return {
     starts,
     record: (calls) => {
@@ -112,7 +115,13 @@ export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions):
   };
 }
 
-function toRewarded(row: Record<string, unknown>): RewardedCall {
+/** @throws BufferError when it is not as it was stored */
+function toRewarded(row: Record<string, unknown>, path: string): RewardedCall {
+  if (row['is_whole'] !== 1)
+    throw new BufferError(
+      `The call ${String(row['msg'])} in ${path} has been changed since it was stored: it differs from its checksum. Restore the file from a copy.`,
+      { code: 'DATABASE_DAMAGED' },
+    );
   return {
     msgId: String(row['msg']),
     choice: Number(row['choice']),
@@ -127,7 +136,12 @@ function toRewarded(row: Record<string, unknown>): RewardedCall {
 /** SQLite's result code when another connection has locked the database. */
 const busy = 5;
 
-function open(path: string): DatabaseSync {
+interface Opened {
+  readonly database: DatabaseSync;
+  readonly tables: CheckedTables;
+}
+
+function open(path: string): Opened {
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(dirname(path), { recursive: true });
@@ -139,8 +153,9 @@ function open(path: string): DatabaseSync {
     database.exec(
       `PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${checkpointPages}`,
     );
-    prepareSchema(database, path);
-    return database;
+    const tables = prepareSchema(database, path);
+    tables.verify();
+    return { database, tables };
   } catch (cause) {
     database?.close();
     if (TrinityError.is(cause)) throw cause;
@@ -156,10 +171,10 @@ function open(path: string): DatabaseSync {
   }
 }
 
-function transactions(database: DatabaseSync, path: string): <T>(work: () => T) => T {
+function transactions(tables: CheckedTables, path: string): <T>(work: () => T) => T {
   return (work) => {
     try {
-      return inTransaction(database, work);
+      return tables.transaction(work);
     } catch (cause) {
       if (TrinityError.is(cause)) throw cause;
       throw new BufferError(

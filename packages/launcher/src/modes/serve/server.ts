@@ -5,6 +5,7 @@ import { createBodyThread, readBody } from '@trinity-rft/model/internal';
 import { createServe, type Commit, type ServeOptions, type TurnStore } from '@trinity-rft/serve';
 import type { StageEngine } from '../../assembly/models/engine.js';
 import type { ServeAddress, StageContext, StageResult } from '../../context/stage-context.js';
+import { describeServed } from './served-model.js';
 import type { ServedWeights } from './follow-checkpoints.js';
 
 const defaultDrainMs = 30_000;
@@ -47,8 +48,10 @@ export async function serveUntilInterrupted(
   const stop = new AbortController();
   const update = updateWeights(stop.signal);
   try {
-    runtime.logger.info(`Serves train step ${engine.sampler.policyVersion} on ${endpoint.url}.`);
-    options.onOpen?.(address);
+    const step = engine.sampler.policyVersion;
+    const model = await describeServed(context.stage, step);
+    runtime.logger.info(`Serves train step ${step} on ${endpoint.url}. ${model}`);
+    options.onOpen?.({ ...address, model });
     await Promise.race([
       untilAborted(context.signal),
       rejectWhenAborted(engine.failed),
@@ -75,7 +78,7 @@ export async function serveUntilInterrupted(
 async function openServer(
   { stage, runtime, serve: options = {} }: StageContext,
   handler: (request: Request) => Promise<Response>,
-): Promise<{ readonly endpoint: EndpointServer; readonly address: ServeAddress }> {
+): Promise<{ readonly endpoint: EndpointServer; readonly address: Omit<ServeAddress, 'model'> }> {
   const { host = stage.explorer.serve.host, port = stage.explorer.serve.port } = options;
   const { corsOrigins } = stage.explorer.serve;
   const endpoint = await openEndpointServer({ host, port, runtime, corsOrigins, refusals });

@@ -1,6 +1,5 @@
 /** The handlers that answer a product's clients: one recording model per session. */
 import { randomBytes } from 'node:crypto';
-import path from 'node:path';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Sampler } from '@trinity-rft/core';
 import { createRolloutModel } from '@trinity-rft/model';
@@ -8,6 +7,7 @@ import type { EncoderThread } from '@trinity-rft/model/internal';
 import type { ServeOptions } from '@trinity-rft/serve';
 import { modelSettings } from '../../assembly/models/model-settings.js';
 import type { StageContext } from '../../context/stage-context.js';
+import { runOf, servedName } from './served-model.js';
 
 interface Parts {
   readonly sampler: Sampler;
@@ -29,6 +29,7 @@ export function sessionHandlers(
     sampler,
     format,
     modelPath: servedName(stage),
+    modelEntry: () => ({ run: runOf(stage), step: sampler.policyVersion }),
     reasoning: reasoningHistory,
     encodeLongText: (text: string) => encoder.encode(text),
     // A product's clients get what they ask for, as from any other server.
@@ -53,7 +54,3 @@ export function sessionHandlers(
       seedFor: () => runtime.seedFor('serve', start, calls++),
     }).handler;
 }
-
-/** The model's name for clients: the configured one, else that of its folder or hub repository. */
-const servedName = ({ explorer, model }: StageContext['stage']): string =>
-  explorer.rolloutModel.name ?? path.basename(path.resolve(model.modelPath));

@@ -19,6 +19,8 @@ export interface RouteContext extends EndpointPolicy {
   readonly deliveries: Deliveries;
   readonly counters: Counters;
   readonly modelPath: string;
+  /** Further fields of the model where it is listed. */
+  readonly modelEntry?: (() => Readonly<Record<string, string | number>>) | undefined;
   readonly tokenizer: Tokenizer;
   readonly clientSampling: 'override' | 'respect';
   readonly constrainedDecoding: boolean;

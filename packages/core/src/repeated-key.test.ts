@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest';
+import { repeatedKey } from './repeated-key.js';
+
+describe('a key that occurs twice', () => {
+  it.each([
+    ['{"a": 1, "b": 2}', undefined],
+    ['{"a": 1, "a": 2}', 'a'],
+    ['{"a": {"b": 1}, "b": [{"a": 1}, {"a": 2}]}', undefined],
+    ['{"a": {"b": 1, "c": [], "b" : 2}}', 'b'],
+    [String.raw`{"a\"}{": "\"a\":", "x": "a"}`, undefined],
+    [String.raw`{"a": 1, "\u0061": 2}`, 'a'],
+    ['["a", "a"]', undefined],
+  ])('%s: %s', (json, key) => {
+    expect(repeatedKey(json)).toBe(key);
+    JSON.parse(json);
+  });
+});

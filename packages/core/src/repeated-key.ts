@@ -1,0 +1,19 @@
+/** Keys that JSON.parse would read twice, keeping the last value without an error. */
+
+/** The first key that an object of a JSON text has twice. */
+export function repeatedKey(json: string): string | undefined {
+  const open: (Set<string> | undefined)[] = [];
+  // Strings whole, so that brackets in them do not count.
+  for (const [token, text, colon] of json.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?|[{}[\]]/g)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '[') open.push(undefined);
+    else if (token === '}' || token === ']') open.pop();
+    else if (text !== undefined && colon !== undefined) {
+      const key = JSON.parse(text) as string;
+      const keys = open.at(-1);
+      if (keys?.has(key)) return key;
+      keys?.add(key);
+    }
+  }
+  return undefined;
+}
