@@ -40,7 +40,7 @@ export {
 } from './report/what-if-run.js';
 export { renderWhatIf } from './report/render-what-if.js';
 export { renderMetric, renderReport, type RenderReportOptions } from './report/render.js';
-export type { MetricLine } from './report/read-metrics.js';
+export type { MetricLine } from './assembly/read-metrics.js';
 export { reportRun, type RunReport, type StageReport } from './report/run-report.js';
 export { run, type RunOptions, type RunSummary } from './run/run.js';
 export { standardTerminal } from './terminal.js';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/internal';
 import { plotCurve } from '@trinity-rft/monitor';
-import { curveOf, metricNames, type MetricLine } from './read-metrics.js';
+import { curveOf, metricNames, type MetricLine } from '../assembly/read-metrics.js';
 import type { RunReport, StageReport } from './run-report.js';
 
 export interface RenderReportOptions {

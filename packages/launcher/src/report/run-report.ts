@@ -6,7 +6,7 @@ import { isProcessAlive } from '@trinity-rft/core/internal';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { readConfiguration, type ConfigurationOptions } from '../run/configuration.js';
 import { failureFile } from '../run/failure.js';
-import { readMetrics, type MetricLine } from './read-metrics.js';
+import { readMetrics, type MetricLine } from '../assembly/read-metrics.js';
 
 export interface StageReport {
   /** Folder of the stage. */

@@ -1,10 +1,13 @@
 /** What a server serves: run, train step, checkpoint, and its last evaluation. */
 import path from 'node:path';
+import type { StageConfig } from '@trinity-rft/config';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import type { StageContext } from '../../context/stage-context.js';
-import { readMetrics } from '../../report/read-metrics.js';
+import { readMetrics } from '../../assembly/read-metrics.js';
 
-type Stage = StageContext['stage'];
+type Stage = Pick<StageConfig, 'project' | 'name' | 'jobDirectory'> & {
+  readonly model: Pick<StageConfig['model'], 'modelPath'>;
+  readonly explorer: { readonly rolloutModel: { readonly name?: string | undefined } };
+};
 
 export const runOf = ({ project, name }: Pick<Stage, 'project' | 'name'>): string =>
   `${project}/${name}`;
