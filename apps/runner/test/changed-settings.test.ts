@@ -1,9 +1,10 @@
 /** A run is resumed with another configuration than the one it was started with. */
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { RunOptions } from '@trinity-rft/launcher';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere, type RunHere } from './support/run-here.js';
-import { metricLines } from './support/run-record.js';
+import { metricLines, weightsDigest } from './support/run-record.js';
 import { createWorkspace, evalTasksets, type Tree, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
@@ -125,6 +126,92 @@ describe('a change that would make it neither the old run nor the new one', () =
     expect(line ?? error?.message).toContain(`${key}: changed ${change}`);
     expect(line ?? error?.message).toContain('Change it back, or give the new run another name.');
     expect(readFileSync(recordOf('begun'), 'utf8')).toBe(before);
+  });
+});
+
+const rotated = (text: string): string => {
+  const rows = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { answer: string });
+  return rows
+    .map((row, i) => `${JSON.stringify({ ...row, answer: rows[(i + 1) % rows.length]?.answer })}\n`)
+    .join('');
+};
+const swapped = (text: string): string => {
+  const { model, ...rest } = JSON.parse(text) as { model: { vocab: Record<string, number> } };
+  const { 3: three = 0, 4: four = 0 } = model.vocab;
+  return JSON.stringify({
+    ...rest,
+    model: { ...model, vocab: { ...model.vocab, 3: four, 4: three } },
+  });
+};
+
+/** What a run reads again, and how it is replaced. */
+const contents: readonly (readonly [
+  key: string,
+  file: string,
+  change: (text: string) => string,
+])[] = [
+  ['buffer.explorer_input.tasksets[0].path', 'tasks.jsonl', rotated],
+  ['buffer.explorer_input.eval_tasksets[0].path', 'eval.jsonl', rotated],
+  ['model.model_path', 'model/tokenizer.json', swapped],
+  ['model.model_path', 'model/tokenizer_config.json', (text) => `${text} `],
+  ['model.model_path', 'model/chat_template.jinja', () => 'another template'],
+  ['explorer.auxiliary_models[0].model_path', 'judge/config.json', (text) => `${text} `],
+];
+
+describe('a file whose contents have changed since the run was last started', () => {
+  let own: Workspace;
+  const begun: Tree = {
+    ...evalTasksets,
+    explorer: { auxiliary_models: [{ name: 'judge', model_path: 'judge' }], eval_interval: 3 },
+  };
+  const again = (total: number, options: Partial<RunOptions> = {}): Promise<RunHere> => {
+    const file = own.config('run.yaml', begun, { name: 'read' }, steps(total));
+    return runHere(own, file, options);
+  };
+  beforeAll(async () => {
+    own = await createWorkspace();
+    cpSync(path.join(own.root, 'model'), path.join(own.root, 'judge'), { recursive: true });
+    expect((await again(1)).error).toBeUndefined();
+  });
+
+  it.each(contents)('is refused by name: %s %s', async (key, file, change) => {
+    const place = path.join(own.root, file);
+    const before = existsSync(place) ? readFileSync(place, 'utf8') : undefined;
+    writeFileSync(place, change(before ?? ''));
+    const { error } = await again(2);
+    if (before === undefined) rmSync(place);
+    else writeFileSync(place, before);
+    expect(error).toMatchObject({ name: 'ConfigError' });
+    expect(error?.message).toContain(` ${key}: the contents of ${place} have changed`);
+    expect(error?.message).toContain('--accept-changed-files');
+  });
+
+  it('is accepted by a flag, and then the tokenizer is that of the checkpoint', async () => {
+    const untouched = path.join(own.root, '../', `${path.basename(own.root)}-untouched`);
+    cpSync(own.root, untouched, { recursive: true });
+    const whole = await runHere({ ...own, root: untouched }, path.join(untouched, 'run.yaml'), {
+      overrides: { buffer: { total_steps: 2 } },
+    });
+    own.write('model/tokenizer.json', swapped(own.read('model/tokenizer.json')));
+    const accepted = await again(2, { acceptChangedFiles: true });
+    expect([whole.error, accepted.error]).toEqual([undefined, undefined]);
+    expect(accepted.output).toMatch(/model\/tokenizer\.json have changed since the run was last/);
+    const digest = (root: string): string => weightsDigest(path.join(root, 'runs/tests/read'));
+    expect(digest(own.root)).toBe(digest(untouched));
+    rmSync(untouched, { recursive: true });
+    expect((await again(3)).output).not.toContain('have changed');
+  });
+
+  it('is named where it is a plugin', async () => {
+    own.write('plugins/_helper.ts', 'export const one = 1;\n');
+    expect((await again(4)).error).toBeUndefined();
+    own.write('plugins/_helper.ts', 'export const one = 2;\n');
+    const { error, output } = await again(5);
+    expect(error).toBeUndefined();
+    expect(output).toContain('plugins: the plugin plugins/_helper.ts has changed');
   });
 });
 

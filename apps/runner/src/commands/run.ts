@@ -21,6 +21,7 @@ interface RunArguments extends FileOptions, PluginOptions {
   readonly explorerName?: string;
   readonly explorers?: string;
   readonly newRun?: boolean;
+  readonly acceptChangedFiles?: boolean;
 }
 
 export const addRun: AddCommand = (program, { exitWith }) =>
@@ -30,6 +31,7 @@ export const addRun: AddCommand = (program, { exitWith }) =>
     .option('--mode <mode>', 'instead of the mode in the file, such as explore or train')
     .option('--explorer-name <name>', 'instead of explorer.name in the file')
     .option('--new-run', 'start over where a shared store holds an earlier run of this name')
+    .option('--accept-changed-files', 'resume although files that the run reads have changed')
     .action(exitWith(runCommand));
 
 async function runCommand(file: string | undefined, given: RunArguments): Promise<number> {
@@ -49,6 +51,7 @@ async function runCommand(file: string | undefined, given: RunArguments): Promis
       signal,
       serve: serveAccess(terminal),
       newRun: given.newRun,
+      acceptChangedFiles: given.acceptChangedFiles,
     }),
   );
   terminal.write(closingText(summary));

@@ -9,6 +9,7 @@ export interface SuperviseOptions extends PluginOptions {
   readonly configPath: string;
   readonly explorers: number;
   readonly newRun?: boolean;
+  readonly acceptChangedFiles?: boolean;
 }
 
 /** After the trainer has ended, explorers have this long to see it. */
@@ -46,13 +47,14 @@ export async function superviseRun(options: SuperviseOptions, terminal: Terminal
 }
 
 const argsOf = (
-  { configPath, plugin, pluginDir, newRun }: SuperviseOptions,
+  { configPath, plugin, pluginDir, newRun, acceptChangedFiles }: SuperviseOptions,
   own: readonly string[],
 ): readonly string[] => [
   'run',
   configPath,
   ...own,
   ...(newRun ? ['--new-run'] : []),
+  ...(acceptChangedFiles ? ['--accept-changed-files'] : []),
   ...plugin.flatMap((each) => ['--plugin', each]),
   ...pluginDir.flatMap((each) => ['--plugin-dir', each]),
 ];

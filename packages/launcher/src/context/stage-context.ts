@@ -23,6 +23,8 @@ export interface Extensions {
   readonly taskOperators: TaskOperatorTable;
   readonly algorithms: AlgorithmTables;
   readonly engines: EngineTable;
+  /** Modules of plugins. */
+  readonly pluginFiles: readonly string[];
 }
 
 export interface StageContext extends Extensions {

@@ -11,6 +11,8 @@ export interface FoundPlugin {
   /** As messages name it. */
   readonly title: string;
   readonly files: readonly string[];
+  /** Modules of a directory that are not loaded by themselves. @default none */
+  readonly helpers?: readonly string[];
 }
 
 interface PluginPlaces {
@@ -23,6 +25,7 @@ interface PluginPlaces {
 }
 
 const modulePattern = /^[^_.].*\.(?:ts|mts|js|mjs)$/;
+const helperPattern = /^_.*\.(?:ts|mts|js|mjs)$/;
 const notModules = /\.(?:d\.m?ts|(?:test|spec)\.\w+)$/;
 
 /** The modules at the top level of a directory. @throws ConfigError when it cannot be read */
@@ -33,11 +36,13 @@ export async function findPluginDirectory(directory: string): Promise<FoundPlugi
       { code: 'PLUGIN_DIR', cause },
     );
   });
-  const files = names
-    .filter((name) => modulePattern.test(name) && !notModules.test(name))
-    .toSorted()
-    .map((name) => path.join(directory, name));
-  return { title: `Plugin directory ${directory}`, files };
+  const modules = (pattern: RegExp): readonly string[] =>
+    names
+      .filter((name) => pattern.test(name) && !notModules.test(name))
+      .toSorted()
+      .map((name) => path.join(directory, name));
+  const [files, helpers] = [modules(modulePattern), modules(helperPattern)];
+  return { title: `Plugin directory ${directory}`, files, helpers };
 }
 
 /**

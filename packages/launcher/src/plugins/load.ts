@@ -20,6 +20,8 @@ export interface Plugins {
   /** Algorithms and their parts. */
   readonly algorithms: readonly Definition[];
   readonly taskOperators: readonly TaskOperatorDefinition[];
+  /** The modules that were loaded, and what they may import from beside them. */
+  readonly files: readonly string[];
 }
 
 export interface PluginOptions {
@@ -67,6 +69,7 @@ export async function loadPlugins(
     for (const [value, file] of await definitionsOf(jiti, plugin))
       if (!definitions.has(value)) definitions.set(value, file);
   return {
+    files: [...new Set(found.flatMap(({ files, helpers = [] }) => [...files, ...helpers]))],
     workflows: distinct('workflow', definitions, isWorkflowDefinition),
     rewardFns: distinct('reward function', definitions, isRewardDefinition),
     environments: distinct('environment', definitions, isEnvironmentDefinition),

@@ -3,6 +3,8 @@
  * data, and models with their tokenizers. `trinity config check`, `trinity config plan` and a run
  * share it.
  */
+import { createHash } from 'node:crypto';
+import { serialize } from 'node:v8';
 import type {
   ConfigProblem,
   LoadedConfig,
@@ -15,7 +17,7 @@ import type {
 import { describeDropped } from '@trinity-rft/buffer/internal';
 import { configError, diskAt } from '@trinity-rft/config/internal';
 import { renderProblem } from '@trinity-rft/config';
-import { ConfigError, describeError } from '@trinity-rft/core';
+import { ConfigError, describeError, type RawTask } from '@trinity-rft/core';
 import { BufferError, CheckpointError, EngineError, TaskError } from '@trinity-rft/core/internal';
 import { readExperiences } from '@trinity-rft/buffer';
 import { checkExperts } from '../assembly/data/sample-strategy.js';
@@ -56,6 +58,8 @@ export interface CheckedFiles {
   readonly pipelines: readonly (readonly PipelinePlan[])[];
   /** For each of these stages: who grades the answers of a task set, where there is a choice. */
   readonly graders: readonly (readonly GraderPlan[])[];
+  /** For each of these stages: digests of rows, by the key of the setting that names them. */
+  readonly digests: readonly Readonly<Record<string, string>>[];
 }
 
 /** @throws ConfigError with every problem that it finds, each with its place in the file */
@@ -69,17 +73,21 @@ export async function checkFiles(
   const rows: Readonly<Record<string, number>>[] = [];
   const pipelines: PipelinePlan[][] = [];
   const graders: GraderPlan[][] = [];
+  const digests: Record<string, string>[] = [];
   for (const stage of withCachedModels(config).stages.slice(from)) {
     const at = (key: KeyPath, message: string): ConfigProblem =>
       problemAt(stage.stageIndex, key, message);
     const ofStage: PipelinePlan[] = [];
     pipelines.push(ofStage);
+    const ofRows: Record<string, string> = {};
+    digests.push(ofRows);
     const check: Check = {
       stage,
       pipelines: ofStage,
       hasBegun: isRecorded(config, stage),
       extensions,
       signal,
+      see: (key, read) => void (ofRows[nameOf(key)] = digestOfRows(read)),
       report: (key, message) => void problems.push(at(key, message)),
       warn: (key, message) => void warnings.push(at(key, message)),
     };
@@ -92,7 +100,8 @@ export async function checkFiles(
     if (beginTasks && problems.length === 0) await measurePrompts(check);
   }
   if (problems.length > 0) throw configError(problems);
-  return { warnings: [...new Set(warnings.map(renderProblem))], rows, pipelines, graders };
+  const said = [...new Set(warnings.map(renderProblem))];
+  return { warnings: said, rows, pipelines, graders, digests };
 }
 
 type KeyPath = readonly (string | number)[];
@@ -113,8 +122,20 @@ interface Check {
   readonly stage: StageConfig;
   readonly extensions: Extensions;
   readonly signal: AbortSignal;
+  /** Called with the rows that the setting at `key` names. */
+  readonly see: (key: KeyPath, rows: readonly RawTask[]) => void;
   readonly report: (key: KeyPath, message: string) => void;
   readonly warn: (key: KeyPath, message: string) => void;
+}
+
+/** `buffer.explorer_input.tasksets[0].path` */
+const nameOf = (key: KeyPath): string =>
+  key.map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`)).join('').slice(1);
+
+function digestOfRows(rows: readonly RawTask[]): string {
+  const digest = createHash('sha256');
+  for (const row of rows) digest.update(serialize(row));
+  return digest.digest('hex');
 }
 
 /** Reports what the user can fix at `key`; other errors are not about the configuration. */
@@ -166,7 +187,11 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
       for (const { key, message } of read?.problems ?? [])
         check.report([...place, ...key], message);
       for (const { key, message } of read?.warnings ?? []) check.warn([...place, ...key], message);
-      if (read) counts[taskset.name] = read.rows.length;
+      if (!read) continue;
+      counts[taskset.name] = read.rows.length;
+      // What a pipeline has made is kept in the run's folder.
+      const isMade = list === 'tasksets' && check.stage.dataProcessor.taskPipeline !== undefined;
+      if (!isMade) check.see([...place, 'path'], read.rows);
     }
   }
   if (tasksets.length > 0)
@@ -244,11 +269,14 @@ function checkSteps({ stage, report }: Check, counts: readonly (number | undefin
 async function checkRows(check: Check): Promise<Readonly<Record<string, number>>> {
   const { stage, signal } = check;
   const input = ['buffer', 'trainer_input'];
-  const count = await attempt(check, [...input, 'experience_buffer', 'path'], () =>
-    checkTrainingData(stage, signal),
+  const place = [...input, 'experience_buffer', 'path'];
+  const rows = await attempt(check, place, () => checkTrainingData(stage, signal));
+  const experts = await attempt(check, [...input, 'auxiliary_buffers'], () =>
+    checkExperts(stage, signal),
   );
-  await attempt(check, [...input, 'auxiliary_buffers'], () => checkExperts(stage, signal));
-  return count === undefined ? {} : { [stage.buffer.trainerInput.experienceBuffer.name]: count };
+  if (rows) check.see(place, rows);
+  if (experts) check.see([...input, 'auxiliary_buffers', 'path'], experts);
+  return rows ? { [stage.buffer.trainerInput.experienceBuffer.name]: rows.length } : {};
 }
 
 /** Stored experiences are trained on once, so their number bounds the steps. */

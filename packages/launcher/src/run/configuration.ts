@@ -84,6 +84,7 @@ export async function loadExtensions(
     taskOperators: taskOperatorTable(plugins.taskOperators),
     algorithms: definitions.length === 0 ? builtInTables : extendTables(builtInTables, definitions),
     engines: engineTable(engines),
+    pluginFiles: plugins.files,
   };
 }
 

@@ -18,7 +18,14 @@ import { forgetEnd, interruptOf, writeEnd, type RunEnd } from './end.js';
 import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
 import { hasBegun, readStageProgress, writeStageProgress } from './progress.js';
-import { describeChanges, isRecorded, recordSettings } from './changes/resume.js';
+import { inputsOf } from './changes/inputs.js';
+import {
+  describeChanges,
+  describeInputs,
+  isRecorded,
+  recordedInputs,
+  recordSettings,
+} from './changes/resume.js';
 import { writeSource } from './source.js';
 import { checkFiles, inNoFile } from './check-files.js';
 import { explorerFolder } from '../modes/apart/explorer-folder.js';
@@ -56,6 +63,11 @@ export interface RunOptions
    * aside. @default false: such a run is refused
    */
   readonly newRun?: boolean;
+  /**
+   * Continues although the contents of files that the run reads have changed since it was last
+   * started. @default false: they are refused by name
+   */
+  readonly acceptChangedFiles?: boolean;
 }
 
 export interface RunSummary {
@@ -85,24 +97,41 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   const loaded = await fetchModels(read, { terminal, clock, env, signal });
   if (newRun) assertStartsOver(loaded.config);
   for (const warning of alone(loaded.config)) terminal.write(`${warning}\n`);
-  for (const warning of await checkRemaining(loaded, extensions, signal))
-    terminal.write(`${warning}\n`);
+  const checked = await checkRemaining(loaded, extensions, signal);
+  for (const warning of checked.warnings) terminal.write(`${warning}\n`);
 
   const telemetry = await startTelemetry(env, { warn: (line) => terminal.write(`${line}\n`) });
   try {
     const surroundings = { terminal, clock, signal, env, extensions, serve, newRun };
-    const file = loaded.file && path.resolve(options.cwd ?? '.', loaded.file);
-    return await runLocked(loaded, surroundings, file);
+    const cwd = options.cwd ?? '.';
+    const reads: Reads = {
+      ...checked,
+      file: loaded.file && path.resolve(cwd, loaded.file),
+      cwd,
+      isAccepted: options.acceptChangedFiles ?? false,
+    };
+    return await runLocked(loaded, surroundings, reads);
   } finally {
     await extensions.environments.close();
     await telemetry?.close();
   }
 }
 
+/** What the stages from `from` on read. */
+interface Reads {
+  /** The configuration, absolute; undefined where it comes from no file. */
+  readonly file: string | undefined;
+  readonly from: number;
+  readonly digests: readonly Readonly<Record<string, string>>[];
+  /** Relative paths in arguments start here. */
+  readonly cwd: string;
+  readonly isAccepted: boolean;
+}
+
 async function runLocked(
   loaded: ParsedConfig,
   surroundings: StageSurroundings,
-  file: string | undefined,
+  reads: Reads,
 ): Promise<RunSummary> {
   const { terminal, signal, serve } = surroundings;
   const { config } = loaded;
@@ -120,8 +149,8 @@ async function runLocked(
   if (role === 'run') await forgetEnd(place);
   let end: Omit<RunEnd, 'at'> = { how: 'failed' };
   try {
-    if (role === 'run' && file !== undefined) await writeSource(place, file);
-    const summary = await runStages(loaded, surroundings);
+    if (role === 'run' && reads.file !== undefined) await writeSource(place, reads.file);
+    const summary = await runStages(loaded, surroundings, reads);
     const { trainStep, interrupted } = summary;
     end = interrupted
       ? { how: 'interrupted', by: interruptOf(signal), trainStep }
@@ -190,21 +219,21 @@ async function fetchModels(
 
 /**
  * Checks the files of the stages that are left, so that a mistake in the last one is found before
- * hours of work. Returns the warnings; an interrupt ends it early.
+ * hours of work. An interrupt ends it early.
  * @throws ConfigError with every problem
  */
 async function checkRemaining(
   loaded: ParsedConfig,
   extensions: Extensions,
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<{ readonly warnings: readonly string[] } & Pick<Reads, 'from' | 'digests'>> {
   const { jobDirectory, stages } = loaded.config;
   const { latestStage } = await readStageProgress(jobDirectory);
   const from = Math.min(latestStage, stages.length - 1);
   try {
-    return (await checkFiles(loaded, extensions, { from, signal })).warnings;
+    return { ...(await checkFiles(loaded, extensions, { from, signal })), from };
   } catch (error) {
-    if (isInterrupt(error, signal)) return [];
+    if (isInterrupt(error, signal)) return { warnings: [], digests: [], from };
     throw error;
   }
 }
@@ -224,6 +253,7 @@ function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Exte
 async function runStages(
   { config, problemAt = inNoFile }: ParsedConfig,
   surroundings: StageSurroundings,
+  { from, digests, cwd, isAccepted }: Reads,
 ): Promise<RunSummary> {
   const { jobDirectory, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
@@ -247,8 +277,14 @@ async function runStages(
   for (const stage of remaining) {
     const endedBefore = stage.stageIndex < latestStage;
     if (!endedBefore) await save(stage.stageIndex);
+    const before = isGuest ? undefined : recordedInputs(config, stage);
+    const rows = digests[stage.stageIndex - from] ?? {};
+    const plugins = surroundings.extensions.pluginFiles;
+    const inputs = isGuest ? {} : await inputsOf(stage, { rows, plugins, cwd, before });
+    if (!isGuest)
+      changes = [...changes, ...describeInputs({ config, stage, inputs, isAccepted, problemAt })];
     const onStart = (): void => {
-      if (!isGuest) recordSettings(config, stage);
+      if (!isGuest) recordSettings(config, stage, inputs);
     };
     const hasBegun = !isGuest && isRecorded(config, stage);
     const now = { config, stage, endedBefore, hasBegun };

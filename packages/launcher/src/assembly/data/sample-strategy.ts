@@ -2,7 +2,7 @@
 import { fileExperienceSource, mixedExperienceSource, storedRows } from '@trinity-rft/buffer';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ExpertsConfig, StageConfig } from '@trinity-rft/config';
-import { type ExperienceSource } from '@trinity-rft/core';
+import { type ExperienceSource, type RawTask } from '@trinity-rft/core';
 import { pickRow, type TakeFilter } from '@trinity-rft/core/internal';
 import type { StageContext } from '../../context/stage-context.js';
 import { withPreview } from './sample-preview.js';
@@ -128,8 +128,12 @@ async function openExperts(
 }
 
 /** Reads the expert data of a stage. @throws TaskError when it cannot be used */
-export async function checkExperts({ buffer }: StageConfig, signal: AbortSignal): Promise<void> {
+export async function checkExperts(
+  { buffer }: StageConfig,
+  signal: AbortSignal,
+): Promise<readonly RawTask[] | undefined> {
   const { experts } = buffer.trainerInput;
-  if (experts?.buffer.storageType === 'file')
-    await readSupervisedRows(experts.buffer, 'sft', signal);
+  return experts?.buffer.storageType === 'file'
+    ? readSupervisedRows(experts.buffer, 'sft', signal)
+    : undefined;
 }

@@ -2,7 +2,7 @@
 import { fileExperienceSource, hasHadWriter } from '@trinity-rft/buffer';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
-import { ConfigError } from '@trinity-rft/core';
+import { ConfigError, type RawTask } from '@trinity-rft/core';
 import type { StageContext } from '../../context/stage-context.js';
 import { openExperienceStore } from './experience-store.js';
 import { withPreview } from './sample-preview.js';
@@ -58,18 +58,17 @@ export async function openTrainingData(
 }
 
 /**
- * Checks the rows that the trainer of a stage will read, and returns how many there are; undefined
- * where it reads no file.
+ * Checks and returns the rows that the trainer of a stage will read; undefined where it reads no file.
  * @throws TaskError
  */
 export async function checkTrainingData(
   { algorithm, buffer }: StageConfig,
   signal: AbortSignal,
-): Promise<number | undefined> {
+): Promise<readonly RawTask[] | undefined> {
   const { experienceBuffer } = buffer.trainerInput;
   if (experienceBuffer.storageType !== 'file' || algorithm.schema === 'experience')
     return undefined;
-  return (await readSupervisedRows(experienceBuffer, algorithm.schema, signal)).length;
+  return readSupervisedRows(experienceBuffer, algorithm.schema, signal);
 }
 
 /** Experiences of an earlier run, or of a server in another process until it ends. */

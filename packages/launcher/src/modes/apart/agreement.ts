@@ -38,15 +38,21 @@ async function textOf(key: string, value: unknown): Promise<string | undefined> 
   return key === 'model.model_path' ? modelText(value) : undefined;
 }
 
+const modelFiles = [
+  'config.json',
+  'tokenizer.json',
+  'tokenizer_config.json',
+  'chat_template.jinja',
+  'generation_config.json',
+] as const;
+
 const short = (digest: string): string => digest.slice(0, 16);
 
 /** Weights come from the trainer; what turns text into tokens and tokens into numbers does not. */
 async function modelText(folder: string): Promise<string> {
   const files = await Promise.all(
-    ['config.json', 'tokenizer.json'].map((name) =>
-      readFile(path.join(folder, name), 'utf8').catch(() => ''),
-    ),
+    modelFiles.map((name) => readFile(path.join(folder, name), 'utf8').catch(() => '')),
   );
   const digest = hash('sha256', files.join('\n'), 'hex');
-  return `a model whose config.json and tokenizer.json have the SHA-256 ${short(digest)}`;
+  return `a model whose configuration, tokenizer and chat template have the SHA-256 ${short(digest)}`;
 }

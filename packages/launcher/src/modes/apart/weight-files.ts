@@ -91,6 +91,7 @@ async function problemOfFile(file: string, entry: WeightFileEntry): Promise<stri
 
 export async function digestOfFile(file: string): Promise<string> {
   const digest = createHash('sha256');
-  for await (const chunk of createReadStream(file)) digest.update(chunk as Buffer);
+  for await (const chunk of createReadStream(file, { highWaterMark: 2 ** 20 }))
+    digest.update(chunk as Buffer);
   return digest.digest('hex');
 }

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
 import { CheckpointError } from '@trinity-rft/core/internal';
 import type { Settings } from '../../assembly/settings.js';
+import type { Inputs } from './inputs.js';
 
 const fileName = 'settings.json';
 
@@ -12,6 +13,8 @@ export interface SettingsRecord {
   readonly jobDirectory: string;
   /** In the order of the stages, as many as have begun. */
   readonly stages: readonly Settings[];
+  /** What each of them read. Undefined: written by an earlier version. */
+  readonly inputs?: readonly Inputs[];
 }
 
 /** Undefined when there is none. @throws CheckpointError when it is not as it was written */
@@ -32,9 +35,8 @@ export function readRecord(jobDirectory: string): SettingsRecord | undefined {
 }
 
 /** @throws CheckpointError when it cannot be written */
-export function writeRecord(jobDirectory: string, stages: readonly Settings[]): void {
-  const file = path.join(jobDirectory, fileName);
-  const record: SettingsRecord = { jobDirectory, stages };
+export function writeRecord(record: SettingsRecord): void {
+  const file = path.join(record.jobDirectory, fileName);
   const text = JSON.stringify({ ...record, sha256: digestOf(record) }, null, 2);
   try {
     writeFileSync(`${file}.tmp`, `${text}\n`);
@@ -59,8 +61,8 @@ function parse(file: string, text: string): Stored {
   throw damaged(file, 'is not a record of settings');
 }
 
-const digestOf = ({ jobDirectory, stages }: SettingsRecord): string =>
-  hash('sha256', JSON.stringify([jobDirectory, stages]), 'hex');
+const digestOf = ({ jobDirectory, stages, inputs }: SettingsRecord): string =>
+  hash('sha256', JSON.stringify([jobDirectory, stages, ...(inputs ? [inputs] : [])]), 'hex');
 
 function damaged(file: string, what: string, cause?: unknown): CheckpointError {
   return new CheckpointError(

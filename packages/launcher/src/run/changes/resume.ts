@@ -3,8 +3,9 @@ import type { ConfigProblem, ProblemAt, ResolvedConfig, StageConfig } from '@tri
 import { configError, showValue } from '@trinity-rft/config/internal';
 import { changesBetween, type Change } from './compare.js';
 import { effectOf } from './effects.js';
+import { changedInputs, isBinding, type Inputs } from './inputs.js';
 import { readRecord, writeRecord, type SettingsRecord } from './record.js';
-import { settingsOf } from '../../assembly/settings.js';
+import { settingsOf, type Settings } from '../../assembly/settings.js';
 
 interface Resumed {
   readonly config: ResolvedConfig;
@@ -39,6 +40,62 @@ export function describeChanges({ config, latestStage, ...more }: Resumed): read
   return lines;
 }
 
+interface ReadAgain extends Pick<Resumed, 'config' | 'problemAt'> {
+  readonly stage: StageConfig;
+  readonly inputs: Inputs;
+  /** The user knows that contents have changed. */
+  readonly isAccepted: boolean;
+}
+
+/**
+ * One line per file that has changed since the stage was last started.
+ * @throws ConfigError with the files that the run cannot continue with
+ */
+export function describeInputs({ config, stage, ...more }: ReadAgain): readonly string[] {
+  const { inputs, isAccepted, problemAt } = more;
+  const record = readRecord(config.jobDirectory);
+  const before = record?.inputs?.[stage.stageIndex];
+  if (!record || !before) return [];
+  const settings = settingsOf(stage);
+  const chosenAnew = changesOf(stage, config.jobDirectory, record).map(({ key }) => key);
+  const changed = changedInputs(before, inputs).filter((key) => !isChosenAnew(key, chosenAnew));
+  const problems = changed
+    .filter((key) => isBinding(key) && !isAccepted)
+    .map((key) =>
+      problemAt(
+        stage.stageIndex,
+        keyPathOf(settingOf(key)),
+        `${whatChanged(key, settings)} changed since the run in ${stage.jobDirectory} was last started: it would be neither that run nor a new one. Put back what it was, give the new run another name, or continue with --accept-changed-files.`,
+      ),
+    );
+  if (problems.length > 0) throw configError(problems);
+  return changed.map(
+    (key) =>
+      `${named(stage, settingOf(key))}: ${whatChanged(key, settings)} changed since the run was last started; from here on it works with what is there now.`,
+  );
+}
+
+const settingOf = (key: string): string => key.split('/')[0] ?? key;
+
+/** Another file, or another part of it, is a change of the settings. */
+function isChosenAnew(key: string, changed: readonly string[]): boolean {
+  const item = settingOf(key).replace(/\.path$/, '');
+  const selects =
+    /^\.(?:path|split|subset_name|table|query|storage_type|task_\w+|workflow_args\..*)$/;
+  return changed.some(
+    (each) =>
+      each === settingOf(key) || (each.startsWith(item) && selects.test(each.slice(item.length))),
+  );
+}
+
+function whatChanged(key: string, settings: Settings): string {
+  const [setting = '', ...file] = key.split('/');
+  const value = settings[setting];
+  if (setting === 'plugins') return `the plugin ${file.join('/')} has`;
+  if (typeof value !== 'string') return 'the tasks that it generates have';
+  return `the contents of ${[value, ...file].join('/')} have`;
+}
+
 /** The stage has been opened before. */
 export const isRecorded = (
   { jobDirectory }: ResolvedConfig,
@@ -46,11 +103,25 @@ export const isRecorded = (
 ): boolean => readRecord(jobDirectory)?.stages[stageIndex] !== undefined;
 
 /** Called when a stage starts or resumes. Stages that are done keep the settings that made them. */
-export function recordSettings({ jobDirectory, stages }: ResolvedConfig, stage: StageConfig): void {
-  const before = readRecord(jobDirectory)?.stages ?? [];
-  const begun = stages.slice(0, stage.stageIndex).map((each, i) => before[i] ?? settingsOf(each));
-  writeRecord(jobDirectory, [...begun, settingsOf(stage)]);
+export function recordSettings(
+  { jobDirectory, stages }: ResolvedConfig,
+  stage: StageConfig,
+  inputs: Inputs,
+): void {
+  const before = readRecord(jobDirectory);
+  const begun = stages.slice(0, stage.stageIndex);
+  writeRecord({
+    jobDirectory,
+    stages: [...begun.map((each, i) => before?.stages[i] ?? settingsOf(each)), settingsOf(stage)],
+    inputs: [...begun.map((_, i) => before?.inputs?.[i] ?? {}), inputs],
+  });
 }
+
+/** What the stage read when it was last started. */
+export const recordedInputs = (
+  { jobDirectory }: ResolvedConfig,
+  { stageIndex }: StageConfig,
+): Inputs | undefined => readRecord(jobDirectory)?.inputs?.[stageIndex];
 
 function changesOf(
   stage: StageConfig,
@@ -72,16 +143,18 @@ interface Refusal {
 }
 
 function refusal(stage: StageConfig, change: Change, { text, problemAt }: Refusal): ConfigProblem {
-  const path = change.key
-    .split(/[.[\]]+/)
-    .filter((part) => part !== '')
-    .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
   return problemAt(
     stage.stageIndex,
-    path,
+    keyPathOf(change.key),
     `${showChange(change)} the run in ${stage.jobDirectory} has begun, and ${text}. Change it back, or give the new run another name.`,
   );
 }
+
+const keyPathOf = (key: string): readonly (string | number)[] =>
+  key
+    .split(/[.[\]]+/)
+    .filter((part) => part !== '')
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
 
 const unknownSettings = (jobDirectory: string): string =>
   `${jobDirectory} has no settings.json, so whether the configuration has changed since the run began is not known. It continues with the configuration as it is now.`;
