@@ -1,4 +1,5 @@
 /** The recording endpoint of one rollout as a web-standard function, without a socket. */
+import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { ModelError } from '@trinity-rft/core';
 import { chatCompletions } from '../protocols/chat/route.js';
 import { textCompletions } from '../protocols/completions/route.js';
@@ -33,6 +34,7 @@ const routes: readonly {
     ['POST', '/v1/messages/count_tokens', countTokens],
     ...responseRoutes,
     ['GET', '/v1/models', listModels],
+    ['GET', '/v1/models/*', retrieveModel],
   ] as const
 ).map(([method, path, route]) => ({ method, path, segments: path.split('/').slice(1), route }));
 
@@ -89,16 +91,29 @@ function checkPause({ pausedFor, deduplication }: RouteContext): void {
   });
 }
 
-function listModels(
-  _: Request,
-  { modelPath, modelEntry, runtime }: RouteContext,
-): Promise<Response> {
-  const entry = {
+/** Every model that requests may name, as the API lists it. */
+const modelsOf = ({ modelPath, modelEntry, runtime }: RouteContext) => [
+  {
     id: modelPath,
     object: 'model',
     created: Math.floor(runtime.clock.now() / 1000),
     owned_by: 'trinity-rft',
     ...modelEntry?.(),
-  };
-  return Promise.resolve(Response.json({ object: 'list', data: [entry] }));
+  },
+];
+
+async function listModels(_: Request, context: RouteContext): Promise<Response> {
+  return Response.json({ object: 'list', data: modelsOf(context) });
+}
+
+async function retrieveModel(request: Request, context: RouteContext): Promise<Response> {
+  const segment = new URL(request.url).pathname.replace(/\/+$/, '').split('/').at(-1) ?? '';
+  const models = modelsOf(context);
+  const found = models.find(({ id }) => id === segment || encodeURIComponent(id) === segment);
+  if (found) return Response.json(found);
+  const ids = models.map(({ id }) => id).join(', ');
+  throw invalidRequest('model', `is ${quote(segment)}, which is not served`, ids, {
+    status: 404,
+    code: 'model_not_found',
+  });
 }

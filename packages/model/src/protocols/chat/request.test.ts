@@ -22,8 +22,6 @@ it.each([
   ['text', {}],
   ['parallel_tool_calls', false],
   ['tools', []],
-  ['tool_choice', 'required'],
-  ['tool_choice', { type: 'function', function: { name: 'add' } }],
   ['response_format', null],
   ['stream_options', null],
   ['functions', null],

@@ -64,6 +64,8 @@ const usedFields: ReadonlySet<string> = new Set([
   'parallel_tool_calls',
   'response_format',
   'chat_template_kwargs',
+  'continue_final_message',
+  'add_generation_prompt',
   'reasoning_effort',
   'n',
   'max_tokens',
@@ -89,6 +91,7 @@ export function readRequest(body: unknown, policy: EndpointPolicy): ChatCompleti
   rejectUnsupported(body, unsupported);
   checkFields(body, usedFields, policy);
   const messages = list(body, 'messages') ?? [];
+  checkEnding(body, messages);
   const tools = list(body, 'tools') ?? [];
   const choice = readToolChoice(body['tool_choice'], toolNames(tools), 'tool_choice');
   const format = readResponseFormat(body['response_format'], 'response_format');
@@ -104,7 +107,7 @@ export function readRequest(body: unknown, policy: EndpointPolicy): ChatCompleti
     templateArgs: readTemplateArgs(body, [body['reasoning_effort'], 'reasoning_effort']),
     n: integer(body, 'n', 1, maxChoices) ?? 1,
     maxTokens: lower(integer(body, 'max_tokens'), integer(body, 'max_completion_tokens')),
-    stop: stopStrings(body['stop']),
+    stop: stopStrings(body, 'stop'),
     logprobs: flag(body, 'logprobs'),
     topLogprobs: integer(body, 'top_logprobs', 0, maxTopLogprobs) ?? 0,
     stream: flag(body, 'stream'),
@@ -121,6 +124,25 @@ const unsupported: readonly UnsupportedField[] = [
   ['modalities', outputIsNotText, 'text only'],
   ['web_search_options', isPresent, 'tools of your own'],
 ];
+
+/** vLLM's fields. The model continues a last assistant message without calls, and answers any other. */
+function checkEnding(body: JsonObject, messages: readonly unknown[]): void {
+  const last = messages.at(-1);
+  const continues =
+    isObject(last) && last['role'] === 'assistant' && !isPresent(last['tool_calls']);
+  const expected = `${continues}: the model ${continues ? 'continues' : 'does not continue'} the last message`;
+  const given = [
+    ['continue_final_message', continues],
+    ['add_generation_prompt', !continues],
+  ] as const;
+  for (const [field, only] of given)
+    if (isPresent(body[field]) && flag(body, field) !== only)
+      throw invalidRequest(
+        field,
+        `is ${quote(body[field])}`,
+        field === 'continue_final_message' ? expected : `${only}`,
+      );
+}
 
 const lower = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);

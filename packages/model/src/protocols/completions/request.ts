@@ -64,7 +64,7 @@ export function readRequest(
     prompt: readPrompt(body['prompt'], vocabularySize),
     n: integer(body, 'n', 1, maxChoices) ?? 1,
     maxTokens: integer(body, 'max_tokens'),
-    stop: stopStrings(body['stop']),
+    stop: stopStrings(body, 'stop'),
     logprobs: integer(body, 'logprobs', 0, maxTopLogprobs),
     stream: flag(body, 'stream'),
     includeUsage: flag(object(body, 'stream_options'), 'include_usage'),

@@ -1,6 +1,6 @@
 /** Text completions in the shape of OpenAI's servers, whole or as the chunks of a stream. */
 import type { Tokenizer } from '@trinity-rft/chat';
-import type { TokenLogprob } from '@trinity-rft/core/internal';
+import type { SampledSequence } from '@trinity-rft/core/internal';
 import type { OpenAI } from 'openai';
 import type { Generation } from '../../rollout/generate.js';
 import { gained } from '../shared/answer/live-answer.js';
@@ -100,17 +100,25 @@ function choices(generation: Generation, context: ResponseContext): Choice[] {
     logprobs:
       request.logprobs === undefined
         ? null
-        : toLogprobs(sequence.tokens, response.logprobs, sequence.topLogprobs, tokenizer),
+        : toLogprobs(
+            { ...sequence, logprobs: response.logprobs },
+            { tokenizer, top: request.logprobs },
+          ),
     ...(request.returnTokenIds && { token_ids: [...sequence.tokens] }),
   }));
 }
 
-/** Offsets count characters; a stop token, and tokens after a stop string, lie beyond the text. */
+/**
+ * Offsets count characters; a stop token, and tokens after a stop string, lie beyond the text. The
+ * alternatives of a token include it.
+ */
 function toLogprobs(
-  tokens: Int32Array,
-  logprobs: Float32Array,
-  top: readonly (readonly TokenLogprob[])[] | undefined,
-  tokenizer: Tokenizer,
+  {
+    tokens,
+    logprobs,
+    topLogprobs = [],
+  }: Pick<SampledSequence, 'tokens' | 'logprobs' | 'topLogprobs'>,
+  { tokenizer, top }: { readonly tokenizer: Tokenizer; readonly top: number },
 ): Choice['logprobs'] {
   const texts = Array.from(tokens, (token) => tokenizer.decode([token]));
   let offset = 0;
@@ -118,10 +126,13 @@ function toLogprobs(
     tokens: texts,
     token_logprobs: [...logprobs],
     text_offset: texts.map((text) => (offset += text.length) - text.length),
-    top_logprobs: texts.map((_, i) =>
-      Object.fromEntries(
-        (top?.[i] ?? []).map(({ token, logprob }) => [tokenizer.decode([token]), logprob]),
+    top_logprobs: texts.map((text, i) => ({
+      ...Object.fromEntries(
+        (topLogprobs[i] ?? [])
+          .slice(0, top)
+          .map(({ token, logprob }) => [tokenizer.decode([token]), logprob]),
       ),
-    ),
+      [text]: logprobs[i] ?? 0,
+    })),
   };
 }

@@ -67,7 +67,7 @@ describe('text completions', () => {
       tokens: ['a', 'b', '<|im_end|>'],
       token_logprobs: [-0.25, -0.25, -0.25],
       text_offset: [0, 1, 2],
-      top_logprobs: [{}, {}, {}],
+      top_logprobs: [{ a: -0.25 }, { b: -0.25 }, { '<|im_end|>': -0.25 }],
     });
     expect(choices[0]).toMatchObject({ token_ids: [...encode('ab<|im_end|>')] });
   });

@@ -47,6 +47,7 @@ export interface MessagesRequest extends RequestedSampling, ConstraintRequest {
 /** @throws ModelError 400 naming the field that is invalid or not supported */
 export function readRequest(body: unknown, policy: EndpointPolicy): MessagesRequest {
   if (!isObject(body)) throw invalidRequest('body', `is ${quote(body)}`, 'a Messages request');
+  list(body, 'stop_sequences');
   rejectUnsupported(body, unsupported);
   checkFields(body, usedFields, policy);
   const tools = (list(body, 'tools') ?? []).map(readTool);
@@ -63,7 +64,7 @@ export function readRequest(body: unknown, policy: EndpointPolicy): MessagesRequ
     parseTools,
     templateArgs: templateArgs(body, output),
     maxTokens: integer(body, 'max_tokens'),
-    stop: stopStrings(list(body, 'stop_sequences')),
+    stop: stopStrings(body, 'stop_sequences'),
     stream: flag(body, 'stream'),
     ...readSampling(body),
     ...readConstraint(choice, format, ['tool_choice', 'output_config.format']),
@@ -126,7 +127,7 @@ function readChoice(
   const wish = { any: 'required', tool: { type: 'function', name } }[String(type)] ?? type;
   const names = tools.map((tool) => tool.function.name);
   return {
-    choice: readToolChoice(wish, names, 'tool_choice'),
+    choice: readToolChoice(wish, names, 'tool_choice', type),
     oneCall: tools.length > 0 && flag(given, 'disable_parallel_tool_use'),
   };
 }

@@ -91,7 +91,7 @@ export function readRequest(body: unknown, policy: EndpointPolicy): ResponsesReq
   if (!isObject(body)) throw invalidRequest('body', 'is not a JSON object', 'a Responses request');
   rejectUnsupported(body, unsupported);
   checkFields(body, usedFields, policy);
-  checkFields(object(body, 'text'), textFields, policy);
+  checkFields(object(body, 'text'), textFields, policy, 'text.');
   // Only checked: these are returned in the answer.
   for (const field of ['metadata', 'reasoning']) object(body, field);
   const previousResponseId = string(body, 'previous_response_id');

@@ -65,16 +65,24 @@ export function object(body: JsonObject, field: string): JsonObject {
   return value;
 }
 
-/** `stop`: one string or a list of strings. */
-export function stopStrings(value: unknown): readonly string[] {
+/** Every one is looked for after every token. */
+const [maxStops, maxStopLength] = [128, 1000];
+
+/** One string or a list of strings. */
+export function stopStrings(body: JsonObject, field: string): readonly string[] {
+  const value = body[field];
   if (!isPresent(value)) return [];
   const many = Array.isArray(value);
-  return (many ? (value as readonly unknown[]) : [value]).map((string, i) => {
-    if (typeof string === 'string' && string !== '') return string;
+  const all = many ? (value as readonly unknown[]) : [value];
+  if (all.length > maxStops)
+    throw invalidRequest(field, `has ${all.length} strings`, `at most ${maxStops}`);
+  return all.map((string, i) => {
+    if (typeof string === 'string' && string !== '' && string.length <= maxStopLength)
+      return string;
     throw invalidRequest(
-      many ? `stop[${i}]` : 'stop',
+      many ? `${field}[${i}]` : field,
       `is ${quote(string)}`,
-      'a string that is not empty',
+      `a string of 1 to ${maxStopLength} characters`,
     );
   });
 }

@@ -57,11 +57,11 @@ describe('readToolChoice', () => {
     expect(readToolChoice(value, ['add'], 'tool_choice')).toEqual(expected);
   });
 
-  it('has nothing to choose without tools', () => {
-    expect(readToolChoice('required', [], 'tool_choice')).toBe('auto');
-    expect(readToolChoice({ type: 'function', function: { name: 'add' } }, [], 'tool_choice')).toBe(
-      'auto',
-    );
+  it('forces no call without tools', () => {
+    const named = { type: 'function', function: { name: 'add' } };
+    for (const choice of ['required', named])
+      expect(() => readToolChoice(choice, [], 'tool_choice')).toThrow('without tools');
+    expect(readToolChoice('auto', [], 'tool_choice')).toBe('auto');
   });
 });
 

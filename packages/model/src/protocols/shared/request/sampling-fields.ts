@@ -1,5 +1,6 @@
 /** Sampling settings of a client's request. */
 import type { CallSampling } from '../../../rollout/sampling.js';
+import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { integer, isPresent, number, type JsonObject } from './fields.js';
 
 export interface RequestedSampling {
@@ -17,13 +18,31 @@ export const maxTopLogprobs = 20;
 export function readSampling(body: JsonObject): RequestedSampling {
   return {
     sampling: {
-      temperature: number(body, 'temperature'),
-      topP: number(body, 'top_p'),
-      topK: number(body, 'top_k'),
+      temperature: within(body, 'temperature', [0, Number.MAX_VALUE]),
+      ...readCuts(body),
       seed: readSeed(body),
     },
     samplingFields: samplingFields.filter((name) => isPresent(body[name])),
   };
+}
+
+function within(
+  body: JsonObject,
+  field: string,
+  [least, most]: readonly [number, number],
+): number | undefined {
+  const value = number(body, field);
+  if (value === undefined || (value >= least && value <= most)) return value;
+  const range = most < Number.MAX_VALUE ? `from ${least} to ${most}` : `of at least ${least}`;
+  throw invalidRequest(field, `is ${quote(value)}`, `a number ${range}`);
+}
+
+/** `top_p: 0` leaves the likeliest token, `top_k: 0` and -1 leave all. */
+function readCuts(body: JsonObject): Pick<CallSampling, 'topP' | 'topK'> {
+  const topP = within(body, 'top_p', [0, 1]);
+  const topK = integer(body, 'top_k', -1);
+  if (topP === 0) return { topK: 1 };
+  return { topP, topK: topK === 0 ? -1 : topK };
 }
 
 const samplingFields = [

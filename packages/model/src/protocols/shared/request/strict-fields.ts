@@ -3,7 +3,7 @@
  * a setting that changes the answer must not be ignored.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
-import { isPresent, type JsonObject, type UnsupportedField } from './fields.js';
+import { isObject, isPresent, type JsonObject, type UnsupportedField } from './fields.js';
 
 /** They say who asks, or how a server may save work: no answer depends on them. */
 const withoutEffect = [
@@ -27,8 +27,8 @@ const neutral: readonly UnsupportedField[] = [
   ['min_p', (value) => value !== 0, '0; use top_p or top_k'],
   [
     'logit_bias',
-    (value) => typeof value !== 'object' || Object.keys(value ?? {}).length > 0,
-    'no biases',
+    (value) => !isObject(value) || Object.values(value).some((bias) => bias !== 0),
+    'no biases other than 0',
   ],
   ['verbosity', (value) => value !== 'medium', 'medium, or the wish in the prompt'],
   ['truncation', (value) => value !== 'disabled', 'disabled: the client shortens its prompt'],
@@ -36,12 +36,14 @@ const neutral: readonly UnsupportedField[] = [
 
 /**
  * @param used the fields of the protocol that are followed or rejected elsewhere
+ * @param prefix of the field that holds them, such as `text.`
  * @throws ModelError 400 for the first field that would be ignored
  */
 export function checkFields(
   body: JsonObject,
   used: ReadonlySet<string>,
   { strictFields = false }: { readonly strictFields?: boolean },
+  prefix = '',
 ): void {
   if (!strictFields) return;
   for (const [field, value] of Object.entries(body)) {
@@ -49,12 +51,12 @@ export function checkFields(
     const rule = neutral.find(([name]) => name === field);
     if (!rule)
       throw invalidRequest(
-        quote(field).slice(1, -1),
+        prefix + quote(field).slice(1, -1),
         'is not a field that this endpoint knows',
         `one of ${[...used].toSorted().join(', ')}`,
       );
     const [, changesAnswer, expected] = rule;
     if (changesAnswer(value))
-      throw invalidRequest(field, `is ${quote(value)}, which is not supported`, expected);
+      throw invalidRequest(prefix + field, `is ${quote(value)}, which is not supported`, expected);
   }
 }

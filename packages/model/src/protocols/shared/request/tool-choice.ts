@@ -7,23 +7,26 @@ export type ToolChoice = 'none' | 'auto' | 'required' | { readonly name: string 
 
 /**
  * Reads the shape of chat completions (`{ type, function: { name } }`) and that of responses
- * (`{ type, name }`). Without tools, everything but `none` means `auto`.
+ * (`{ type, name }`).
  * @param param path of the field, for errors
+ * @param sent as the client spelled it, for errors
  * @throws ModelError 400
  */
 export function readToolChoice(
   value: unknown,
   toolNames: readonly string[],
   param: string,
+  sent = value,
 ): ToolChoice {
   if (!isPresent(value) || value === 'auto') return 'auto';
   if (value === 'none') return 'none';
-  if (toolNames.length === 0) return 'auto';
+  if (toolNames.length === 0)
+    throw invalidRequest(param, `is ${quote(sent)} without tools`, 'none or auto, or tools');
   if (value === 'required') return 'required';
   if (!isObject(value) || value['type'] !== 'function') {
     throw invalidRequest(
       param,
-      `is ${quote(value)}`,
+      `is ${quote(sent)}`,
       'none, auto, required, or one function; hosted tools are not supported',
     );
   }
