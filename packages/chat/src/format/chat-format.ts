@@ -10,9 +10,9 @@ import {
   type ResponseConstraint,
   type WritingStyle,
 } from '../constraint/response-grammar.js';
-import { afterPrompt, promptEnd, type PromptEnd } from '../reasoning-parser/after-prompt.js';
 import { reasoningParsers } from '../reasoning-parser/table.js';
-import type { ReasoningParser } from '../reasoning-parser/types.js';
+import { promptEnd } from '../reasoning-parser/think-block.js';
+import type { PromptEnd, ReasoningParser } from '../reasoning-parser/types.js';
 import { createChatTemplate, type ChatTemplate } from '../template/template.js';
 import type { Tokenizer } from '../tokenizer/tokenizer.js';
 import { tokenByteTable } from '../tokenizer/token-bytes.js';
@@ -172,7 +172,7 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     toolCallId: (place) => toolCallId(place, parsers.toolCalls?.callIds),
     constrain: (constraint, promptIds) => {
       const end = endOf(promptIds);
-      const mayReason = end === 'open' ? 'open' : 'may';
+      const mayReason = end === 'open' || parsers.reasoning?.isOpen ? 'open' : 'may';
       const reasoning = parsers.reasoning && end !== 'closed' ? mayReason : 'none';
       const key = JSON.stringify([reasoning, constraint]);
       return grammars.memo(key, { context: { reasoning, constraint } }) || undefined;
@@ -228,11 +228,14 @@ function forTurn(parsers: Parsers, end: PromptEnd, tools: ReadTurnOptions['tools
   const { reasoning, toolCalls } = parsers;
   const definitions = typeof tools === 'boolean' ? undefined : tools;
   return {
-    reasoning: reasoning && afterPrompt(reasoning, end),
+    reasoning: reasoning && { ...reasoning, parse: (text) => reasoning.parse(text, end) },
     toolCalls:
       tools === false || !toolCalls
         ? undefined
-        : { ...toolCalls, parse: (text) => toolCalls.parse(text, definitions) },
+        : {
+            ...toolCalls,
+            parse: (text, options) => toolCalls.parse(text, { ...options, tools: definitions }),
+          },
   };
 }
 

@@ -2,7 +2,7 @@ import type { ToolDefinition } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toolCallParsers } from '../tool-call-parser/table.js';
-import type { ToolCallParse } from '../tool-call-parser/types.js';
+import type { ToolCallParse, ToolCallParser } from '../tool-call-parser/types.js';
 import { createTurnReader, type PartialTurn } from './turn-reader.js';
 
 const tools: readonly ToolDefinition[] = [
@@ -22,7 +22,8 @@ function stream(
   text: string,
 ): { readonly turns: readonly PartialTurn[]; readonly whole: ToolCallParse } {
   const parser = toolCallParsers[name];
-  const parse = (part: string): ToolCallParse => parser.parse(part, tools);
+  const parse: ToolCallParser['parse'] = (part, options) =>
+    parser.parse(part, { ...options, tools });
   const toolCalls = { ...parser, parse };
   const reader = createTurnReader({ tokenBytes, hidden: new Set(), toolCalls, stops: [] });
   const turns = Array.from(text, (letter) => reader.push([letter.charCodeAt(0)]));
@@ -55,9 +56,19 @@ describe.each(names)('a turn in the syntax of %s, while it is sampled', (name) =
 
   it('says nothing that the whole turn does not say', () => {
     const call = calls[name];
-    const pieces = [call, call.slice(0, 12), call.slice(-9), 'So.', ' ', '\n', '{', '[', '<', ';'];
+    const pieces = [
+      ...[
+        call,
+        call.slice(0, 12),
+        call.slice(-9),
+        call.slice(0, -3),
+        '</tool_call>',
+        '</function>',
+      ],
+      ...['</parameter>', '<parameter=a>', 'So.', ' ', '\n', '{', '[', '<', ';', '"'],
+    ];
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 6 }), (parts) => {
+      fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 8 }), (parts) => {
         const { turns, whole } = stream(name, parts.join(''));
         for (const { text, toolCalls } of turns) {
           expect(whole.text.slice(0, text.length)).toBe(text);

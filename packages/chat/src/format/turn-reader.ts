@@ -31,8 +31,8 @@ export interface TurnReaderOptions {
 export function createTurnReader(options: TurnReaderOptions): TurnReader {
   const { tokenBytes, hidden, stops } = options;
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const readCalls = options.toolCalls && callReader(options.toolCalls);
   let text = '';
-  let calls: readonly ParsedToolCall[] = [];
   return {
     push: (tokens) => {
       for (const token of tokens)
@@ -40,8 +40,8 @@ export function createTurnReader(options: TurnReaderOptions): TurnReader {
           text += decoder.decode(tokenBytes[token] ?? new Uint8Array(0), { stream: true });
       const { reasoning, answer } = splitReasoning(upToStop(text, stops), options);
       if (!options.toolCalls) return { reasoning, text: answer, toolCalls: [] };
-      calls = completeCalls(answer, options.toolCalls) ?? calls;
-      return { reasoning, text: beforeCalls(answer, options.toolCalls), toolCalls: calls };
+      const toolCalls = readCalls?.(answer) ?? [];
+      return { reasoning, text: beforeCalls(answer, options.toolCalls), toolCalls };
     },
   };
 }
@@ -67,7 +67,7 @@ interface Split {
 
 function splitReasoning(whole: string, { reasoning: parser }: TurnReaderOptions): Split {
   if (!parser) return { answer: whole };
-  const [open = '', close = ''] = parser.markers;
+  const [open, close] = parser.markers;
   if (whole.includes(close)) {
     const parsed = parser.parse(whole);
     return { reasoning: parsed.reasoning, answer: parsed.text };
@@ -75,9 +75,7 @@ function splitReasoning(whole: string, { reasoning: parser }: TurnReaderOptions)
   const sure = withoutBeginningOf(whole, [close]);
   if (open.startsWith(sure.trimStart())) return { answer: '' };
   const parsed = parser.parse(sure);
-  return parsed.reasoning === undefined
-    ? { answer: sure.trimStart().startsWith(open) ? '' : sure }
-    : { reasoning: parsed.reasoning, answer: '' };
+  return { reasoning: parsed.reasoning, answer: parsed.text };
 }
 
 /** White space before a call belongs to the syntax, and so may any text after the first one. */
@@ -89,10 +87,21 @@ function beforeCalls(text: string, { markers, unmarked }: ToolCallParser): strin
   return before.trimEnd();
 }
 
-/** The calls of a text that ends with one; undefined for any other text. */
-function completeCalls(
-  text: string,
-  { markers: [, close], parse }: ToolCallParser,
-): readonly ParsedToolCall[] | undefined {
-  return close !== undefined && text.trimEnd().endsWith(close) ? parse(text).toolCalls : undefined;
+/** The complete calls of a text that grows. */
+function callReader({ close, parse }: ToolCallParser): (text: string) => readonly ParsedToolCall[] {
+  const calls: ParsedToolCall[] = [];
+  let [settled, seen, wait] = [0, 0, 0];
+  return (text) => {
+    if (close === undefined) return calls;
+    const hasClose = text.includes(close, Math.max(0, seen - close.length));
+    seen = text.length;
+    // A tag inside an argument ends nothing: the next one counts once the text has grown by a tenth,
+    // so that the tags of an argument together cost no more than its length.
+    if (!hasClose || text.length - settled < wait) return calls;
+    const found = parse(text.slice(settled), { isWhole: false });
+    calls.push(...found.toolCalls);
+    settled += found.settled ?? 0;
+    wait = found.toolCalls.length > 0 ? 0 : 1.1 * (text.length - settled);
+    return [...calls];
+  };
 }

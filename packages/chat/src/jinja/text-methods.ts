@@ -4,19 +4,29 @@ import { isDict, isList, numeric, tuple, typeName, type Callable, type Value } f
 
 const pythonSpace =
   '\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
-const leadingSpace = new RegExp(`^[${pythonSpace}]+`);
-const trailingSpace = new RegExp(`[${pythonSpace}]+$`);
-const spaces = new RegExp(`[${pythonSpace}]+`);
+const isSpace = new RegExp(`[${pythonSpace}]`);
+const words = new RegExp(`[^${pythonSpace}]+`, 'g');
 const lineBreak = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
 
 type Side = 'both' | 'left' | 'right';
 
+/**
+ * The text without characters of a kind at its ends. A pattern such as `\s+$` would take time that
+ * grows with the square of a run inside the text.
+ */
+function trimmed(text: string, isOuter: (character: string) => boolean, side: Side): string {
+  let [from, to] = [0, text.length];
+  while (side !== 'right' && from < to && isOuter(text.charAt(from))) from++;
+  while (side !== 'left' && to > from && isOuter(text.charAt(to - 1))) to--;
+  return text.slice(from, to);
+}
+
+export const trimLineBreaks = (text: string, side: Side = 'both'): string =>
+  trimmed(text, (character) => character === '\n', side);
+
 /** Python's `strip`, `lstrip` and `rstrip`; without `characters`, of white space. */
 export function strip(text: string, side: Side = 'both', characters?: string): string {
-  if (characters === undefined) {
-    const begin = side === 'right' ? text : text.replace(leadingSpace, '');
-    return side === 'left' ? begin : begin.replace(trailingSpace, '');
-  }
+  if (characters === undefined) return trimmed(text, (character) => isSpace.test(character), side);
   const letters = Array.from(text);
   const set = new Set(characters);
   let [from, to] = [0, letters.length];
@@ -51,16 +61,14 @@ function split(text: string, separator: Value, limit: number): readonly string[]
   return [...parts.slice(0, limit), parts.slice(limit).join(asText(separator))];
 }
 
+/** As in Python, the rest after the last split keeps its white space at the end. */
 function splitSpaces(text: string, limit: number): readonly string[] {
   const parts: string[] = [];
-  let rest = strip(text, 'left');
-  while (rest !== '' && (limit < 0 || parts.length < limit)) {
-    const gap = spaces.exec(rest);
-    if (!gap) break;
-    parts.push(rest.slice(0, gap.index));
-    rest = rest.slice(gap.index + gap[0].length);
+  for (const { 0: word, index } of text.matchAll(words)) {
+    if (limit >= 0 && parts.length === limit) return [...parts, text.slice(index)];
+    parts.push(word);
   }
-  return rest === '' ? parts : [...parts, rest];
+  return parts;
 }
 
 function splitRight(text: string, separator: Value, limit: number): readonly string[] {

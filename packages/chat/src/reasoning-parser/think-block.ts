@@ -1,38 +1,41 @@
-/** Reasoning before `</think>`; the parsers differ for a block without an end. */
-import type { ReasoningParse, ReasoningParser } from './types.js';
+/** Reasoning before `</think>`; the parsers differ for a block without a beginning. */
+import { trimLineBreaks } from '../jinja/text-methods.js';
+import type { PromptEnd, ReasoningParse, ReasoningParser } from './types.js';
 
 const open = '<think>';
 const close = '</think>';
-const markers = [open, close];
 
 /**
- * Everything is reasoning until `</think>`: DeepSeek-R1's template writes `<think>` into the
- * prompt, so it may be missing.
+ * Reasoning ends at `</think>` only where a think block is open: everywhere else the tag is text, as
+ * in a JSON string. After an open block everything up to its end is reasoning, even when the token
+ * limit cut it off.
  */
-export const deepseekR1: ReasoningParser = {
-  markers,
-  parse: (text) => split(text) ?? withReasoning(text, ''),
-};
+const thinkBlock = (isOpen: boolean): ReasoningParser => ({
+  markers: [open, close],
+  isOpen,
+  parse: (text, end = 'other') => {
+    const begin = text.trimStart();
+    if (begin.startsWith(open)) return split(begin.slice(open.length));
+    return end === 'open' || (isOpen && end === 'other') ? split(text) : { text };
+  },
+});
 
-/** As `deepseekR1`, but text without any tag is an answer: Qwen3 may omit reasoning. */
-export const qwen3: ReasoningParser = {
-  markers,
-  parse: (text) =>
-    split(text) ?? (text.trimStart().startsWith(open) ? withReasoning(text, '') : { text }),
-};
+/** Every response begins with reasoning: templates of DeepSeek-R1 write `<think>` into the prompt. */
+export const deepseekR1 = thinkBlock(true);
 
-function split(text: string): ReasoningParse | undefined {
-  const end = text.indexOf(close);
-  return end < 0 ? undefined : withReasoning(text.slice(0, end), text.slice(end + close.length));
-}
+/** Text without a tag is an answer: Qwen3 may omit reasoning. */
+export const qwen3 = thinkBlock(false);
 
 /** Line breaks around both parts belong to the syntax. An empty block counts as no reasoning. */
-function withReasoning(before: string, after: string): ReasoningParse {
-  const begin = before.trimStart();
-  const reasoning = (begin.startsWith(open) ? begin.slice(open.length) : before).replace(
-    /^\n+|\n+$/g,
-    '',
-  );
-  const text = after.replace(/^\n+/, '');
+function split(body: string): ReasoningParse {
+  const at = body.indexOf(close);
+  const reasoning = trimLineBreaks(at < 0 ? body : body.slice(0, at));
+  const text = at < 0 ? '' : trimLineBreaks(body.slice(at + close.length), 'left');
   return reasoning === '' ? { text } : { reasoning, text };
+}
+
+export function promptEnd(text: string): PromptEnd {
+  const end = text.trimEnd();
+  if (end.endsWith(open)) return 'open';
+  return end.endsWith(close) ? 'closed' : 'other';
 }

@@ -1,32 +1,44 @@
 /** A call as a JSON object: `{"name": ..., "arguments": {...}}`. */
-import { memberSpans, valueEnd } from './json-span.js';
+import { scanJson, type JsonScan } from './json-scan.js';
+import { memberSpans, skipSpace } from './json-span.js';
 import type { ParsedToolCall } from './types.js';
 
-export interface FoundCall {
-  readonly call: ParsedToolCall;
-  /** Index after the call. */
-  readonly end: number;
+export interface JsonCall extends JsonScan {
+  /** Undefined when the value is something else than a call, or does not end. */
+  readonly call?: ParsedToolCall;
 }
 
 /**
- * The call that begins at `at`. Its arguments are an object under `arguments` or, as Llama writes it,
+ * The value that begins at `at`. Arguments are under `arguments` or, as Llama writes it,
  * `parameters`.
+ * @param bare arguments of a call without that key; undefined where it is no call then
  */
-export function readJsonCall(text: string, at: number): FoundCall | undefined {
-  const end = text[at] === '{' ? valueEnd(text, at) : -1;
-  const value = end < 0 ? undefined : parse(text.slice(at, end));
-  if (typeof value?.name !== 'string' || value.name === '') return undefined;
+export function readJsonCall(text: string, at: number, bare?: '{}'): JsonCall {
+  if (text[at] !== '{') return { kind: at < text.length ? 'invalid' : 'cut', at, open: [] };
+  const scan = scanJson(text, at);
+  if (scan.kind !== 'ended') return scan;
   const spans = memberSpans(text, at);
+  const nameSpan = spans.get('name');
+  const name: unknown = nameSpan && JSON.parse(text.slice(...nameSpan));
   const span = spans.get('arguments') ?? spans.get('parameters');
-  if (!span) return { call: { name: value.name, arguments: '{}' }, end };
-  if (text[span[0]] !== '{') return undefined;
-  return { call: { name: value.name, arguments: text.slice(...span) }, end };
+  const args = span ? readArguments(text.slice(...span)) : bare;
+  return typeof name === 'string' && name !== '' && args !== undefined
+    ? { ...scan, call: { name, arguments: args } }
+    : scan;
 }
 
-function parse(text: string): { readonly name?: unknown } | undefined {
-  try {
-    return JSON.parse(text) as { readonly name?: unknown };
-  } catch {
-    return undefined;
-  }
+/**
+ * An object as the model wrote it. JSON that a model quoted once more is unwrapped, and no value at
+ * all is no arguments; other JSON is undefined.
+ */
+export function readArguments(json: string): string | undefined {
+  if (json.startsWith('{')) return json;
+  if (json === 'null') return '{}';
+  if (!json.startsWith('"')) return undefined;
+  const inner = (JSON.parse(json) as string).trim();
+  if (inner === '') return '{}';
+  const { kind, at } = scanJson(inner, 0);
+  return inner.startsWith('{') && kind === 'ended' && skipSpace(inner, at) === inner.length
+    ? inner
+    : undefined;
 }

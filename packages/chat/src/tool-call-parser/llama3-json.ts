@@ -3,11 +3,12 @@
  * with `;` or line breaks between them.
  */
 import { readJsonCall } from './json-call.js';
-import type { ParsedToolCall, ToolCallParser } from './types.js';
+import { scanCalls, type Attempt } from './scan-calls.js';
+import type { ToolCallParser } from './types.js';
 
 const tag = '<|python_tag|>';
 
-/** Objects without name or arguments are text. */
+/** Objects without name or arguments are text. Objects that begin with a name, or follow the tag, count as malformed. */
 export const llama3Json: ToolCallParser = {
   markers: [tag],
   unmarked: /^\s*;|\{/,
@@ -17,23 +18,37 @@ export const llama3Json: ToolCallParser = {
     between: '; ',
   },
   parse: (text) => {
-    const kept: string[] = [];
-    const toolCalls: ParsedToolCall[] = [];
-    let from = 0;
-    for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at)) {
-      const found = readJsonCall(text, at);
-      if (found && /"(?:arguments|parameters)"/.test(text.slice(at, found.end))) {
-        toolCalls.push(found.call);
-        kept.push(text.slice(from, at));
-        from = at = found.end;
-      } else at++;
-    }
-    if (toolCalls.length === 0)
-      return { text, toolCalls, malformed: Number(/^\s*(?:<\|python_tag\|>|\{"name")/.test(text)) };
-    kept.push(text.slice(from));
-    return { text: kept.map(outside).join('').trimEnd(), toolCalls, malformed: 0 };
+    const { pieces, toolCalls, malformed } = scanCalls(text, {
+      find: (from) => text.indexOf('{', from),
+      read: objectReader(text),
+    });
+    if (toolCalls.length > 0)
+      return { text: pieces.map(outside).join('').trimEnd(), toolCalls, malformed };
+    const isTagged = text.trimStart().startsWith(tag);
+    return { text, toolCalls, malformed: Math.max(malformed, Number(isTagged)) };
   },
 };
 
+function objectReader(text: string): (at: number) => Attempt {
+  /** Objects that a failed value contains do not end either. */
+  const known = new Set<number>();
+  return (at) => {
+    if (known.has(at)) return { end: at + 1 };
+    const { kind, call, at: end, open } = readJsonCall(text, at);
+    if (call) return { toolCalls: [call], end };
+    for (const each of open) known.add(each);
+    return { malformed: hasName(text, at) ? 1 : 0, end: kind === 'ended' ? end : at + 1 };
+  };
+}
+
+function hasName(text: string, at: number): boolean {
+  const begin = /\{\s*"name"\s*:/y;
+  begin.lastIndex = at;
+  return begin.test(text);
+}
+
 /** Text beside calls, without what belongs to the syntax. */
-const outside = (text: string): string => text.replaceAll(tag, '').replace(/^\s*;?\s*$/, '');
+function outside(piece: string): string {
+  const text = piece.replaceAll(tag, '');
+  return ['', ';'].includes(text.trim()) ? '' : text;
+}

@@ -2,9 +2,11 @@
  * The syntaxes of Mistral: `[TOOL_CALLS] [{"name": ..., "arguments": {...}}]`, and since tokenizer
  * version 11 `[TOOL_CALLS]name[ARGS]{...}` for each call.
  */
-import { readJsonCall, type FoundCall } from './json-call.js';
-import { skipSpace, valueEnd } from './json-span.js';
-import type { ParsedToolCall, ToolCallParse, ToolCallParser } from './types.js';
+import { readArguments, readJsonCall } from './json-call.js';
+import { scanJson } from './json-scan.js';
+import { skipSpace } from './json-span.js';
+import { scanCalls, type Attempt } from './scan-calls.js';
+import type { ParsedToolCall, ToolCallParser } from './types.js';
 
 const tag = '[TOOL_CALLS]';
 
@@ -20,52 +22,46 @@ export const mistral: ToolCallParser = {
     close: ']',
   },
   parse: (text) => {
-    const at = text.indexOf(tag);
-    if (at < 0) return { text, toolCalls: [], malformed: 0 };
-    const parts = text.slice(at + tag.length).split(tag);
-    const calls = parts.map(readPart);
-    const toolCalls = calls.flatMap((each) => each ?? []);
-    const malformed = calls.filter((each) => each === undefined).length;
-    return toolCalls.length === 0
-      ? { text, toolCalls, malformed }
-      : ({ text: text.slice(0, at).trimEnd(), toolCalls, malformed } satisfies ToolCallParse);
+    const { toolCalls, malformed } = scanCalls(text, {
+      find: (from) => text.indexOf(tag, from),
+      read: (at) => readPart(text, at + tag.length),
+    });
+    const before = text.slice(0, text.indexOf(tag)).trimEnd();
+    return { text: toolCalls.length === 0 ? text : before, toolCalls, malformed };
   },
 };
 
-/** The calls after one tag; undefined when there are none. */
-function readPart(text: string): readonly ParsedToolCall[] | undefined {
-  const start = skipSpace(text, 0);
-  if (text[start] === '[' || text[start] === '{') return readList(text, start);
-  const named = readNamed(text);
-  return named && [named];
+/** The calls after one tag. */
+function readPart(text: string, from: number): Attempt {
+  const start = skipSpace(text, from);
+  return text[start] === '[' || text[start] === '{'
+    ? readList(text, start)
+    : readNamed(text, start);
 }
 
-function readList(text: string, start: number): readonly ParsedToolCall[] | undefined {
-  const calls: ParsedToolCall[] = [];
+function readList(text: string, start: number): Attempt {
+  const toolCalls: ParsedToolCall[] = [];
   let at = text[start] === '[' ? skipSpace(text, start + 1) : start;
-  for (let found: FoundCall | undefined; (found = readJsonCall(text, at));) {
-    calls.push(found.call);
-    at = skipSpace(text, found.end);
+  for (;;) {
+    const { kind, call, at: end } = readJsonCall(text, at, '{}');
+    if (!call) return { malformed: 1, end: kind === 'invalid' ? start : end };
+    toolCalls.push(call);
+    at = skipSpace(text, end);
     if (text[at] !== ',') break;
     at = skipSpace(text, at + 1);
   }
-  const ended = text[start] === '{' || text[at] === ']' || at >= text.length;
-  return calls.length > 0 && ended ? calls : undefined;
+  if (text[start] === '{' || text[at] === ']') return { toolCalls, end: at };
+  return at < text.length ? { malformed: 1, end: at } : { toolCalls, end: at };
 }
 
-function readNamed(text: string): ParsedToolCall | undefined {
-  const at = text.indexOf('{');
-  const end = at < 0 ? -1 : valueEnd(text, at);
-  const name = text.slice(0, at).replace('[ARGS]', '').split('[CALL_ID]')[0]?.trim();
-  if (end < 0 || !name || !isJson(text.slice(at, end))) return undefined;
-  return { name, arguments: text.slice(at, end) };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+function readNamed(text: string, start: number): Attempt {
+  const header = /([^\s[{]+)\s*(?:\[CALL_ID\][^[{]*)?(\[ARGS\]\s*)?/y;
+  header.lastIndex = start;
+  const [, name = '', tagged] = header.exec(text) ?? [];
+  const at = Math.max(start, header.lastIndex);
+  if (name === '' || (tagged === undefined && text[at] !== '{')) return { malformed: 1, end: at };
+  const { kind, at: end } = scanJson(text, at);
+  const args = kind === 'ended' ? readArguments(text.slice(at, end)) : undefined;
+  if (args === undefined) return { malformed: 1, end: kind === 'invalid' ? at : end };
+  return { toolCalls: [{ name, arguments: args }], end };
 }

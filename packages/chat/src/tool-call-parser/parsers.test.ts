@@ -15,6 +15,31 @@ it('reads the arguments of the hermes syntax under either name', () => {
   ).toEqual([f('{"a": 1}')]);
 });
 
+describe.each([
+  ['hermes', hermes, (args: string) => `<tool_call>{"name":"f","arguments":${args}}</tool_call>`],
+  ['llama3_json', llama, (args: string) => `{"name": "f", "parameters": ${args}}`],
+  ['mistral', mistral, (args: string) => `[TOOL_CALLS] [{"name": "f", "arguments": ${args}}]`],
+  ['mistral with names', mistral, (args: string) => `[TOOL_CALLS]f[ARGS]${args} `],
+] as const)('arguments in the syntax of %s', (_, { parse }, write) => {
+  it.each([
+    [JSON.stringify('{"a": 1.0}'), '{"a": 1.0}'],
+    ['""', '{}'],
+    ['null', '{}'],
+  ])('%s are an object', (args, expected) => {
+    expect(parse(write(args))).toEqual({ text: '', toolCalls: [f(expected)], malformed: 0 });
+  });
+
+  it('of another kind make the call malformed', () => {
+    for (const args of ['"text"', '[]', '5', JSON.stringify('{"a": 1} and')])
+      expect(parse(write(args))).toMatchObject({ toolCalls: [], malformed: 1 });
+  });
+});
+
+it('hermes: a tag inside a string of a call that was cut off is no call', () => {
+  const text = '<tool_call>{"name": "f", "arguments": {"a": "<tool_call>{} ';
+  expect(hermes.parse(text)).toEqual({ text, toolCalls: [], malformed: 1 });
+});
+
 describe('the llama3_json parser', () => {
   it.each([
     [
@@ -107,6 +132,15 @@ describe('the pythonic parser', () => {
       [f(String.raw`{"a": "Martha's", "b": "\"cool\" é\n", "c": "xy"}`)],
     ],
     [' [ f(\n a = 1_000,\n) ] ', [f('{"a": 1000}')]],
+    ['[f(a=(5), b=((5,)), c=(), d=(1, 2))]', [f('{"a": 5, "b": [5], "c": [], "d": [1, 2]}')]],
+    [
+      "[f(a=\"two\nlines\", b='''it\"s\n''')]",
+      [f(String.raw`{"a": "two\nlines", "b": "it\"s\n"}`)],
+    ],
+    [
+      '<|python_start|>[files.read-all(max-size=1)]<|python_end|>',
+      [{ name: 'files.read-all', arguments: '{"max-size": 1}' }],
+    ],
   ])('reads %s', (text, toolCalls) => {
     expect(pythonic.parse(text)).toEqual({ text: '', toolCalls, malformed: 0 });
   });
@@ -121,6 +155,8 @@ describe('the pythonic parser', () => {
       "[f(a='x)]",
       '[f()] so',
       '[f(a=b"x")]',
+      '[get-weather(1)]',
+      '<|python_start|>f()<|python_end|>',
     ])
       expect(pythonic.parse(text)).toEqual({ text, toolCalls: [], malformed: 1 });
   });
@@ -155,7 +191,7 @@ describe('the qwen3_coder parser', () => {
     [{ n: 'many', o: 'not json', unknown: '5' }, '{"n": "many", "o": "not json", "unknown": "5"}'],
     [{ s: 'two\nlines\n  <b>', t: '7' }, '{"s": "two\\nlines\\n  <b>", "t": 7}'],
   ])('reads %j by the schema', (args, expected) => {
-    expect(coder.parse(`So.\n${call(args)}`, tools)).toEqual({
+    expect(coder.parse(`So.\n${call(args)}`, { tools })).toEqual({
       text: 'So.',
       toolCalls: [f(expected)],
       malformed: 0,
@@ -163,18 +199,69 @@ describe('the qwen3_coder parser', () => {
   });
 
   it('reads several calls, calls without their outer tag, and a call without its end', () => {
-    expect(coder.parse(`${call({ n: '1' })}\n${call({})}`, tools).toolCalls).toEqual([
+    expect(coder.parse(`${call({ n: '1' })}\n${call({})}`, { tools }).toolCalls).toEqual([
       f('{"n": 1}'),
       f('{}'),
     ]);
-    expect(coder.parse('<function=f>\n<parameter=n>1</parameter>\n</function>', tools)).toEqual({
-      text: '',
-      toolCalls: [f('{"n": 1}')],
-      malformed: 0,
-    });
-    expect(coder.parse('<tool_call>\n<function=f>\n<parameter=n>\n1\n', tools).toolCalls).toEqual([
-      f('{"n": 1}'),
+    expect(coder.parse('<function=f>\n<parameter=n>1</parameter>\n</function>', { tools })).toEqual(
+      {
+        text: '',
+        toolCalls: [f('{"n": 1}')],
+        malformed: 0,
+      },
+    );
+    expect(
+      coder.parse('<tool_call>\n<function=f>\n<parameter=n>\n1\n', { tools }).toolCalls,
+    ).toEqual([f('{"n": 1}')]);
+  });
+
+  it('finds the types of arguments through the whole schema', () => {
+    const parameters = {
+      $defs: {
+        args: { properties: { n: { $ref: '#/$defs/count' }, s: { allOf: [{ type: 'string' }] } } },
+        count: { anyOf: [{ allOf: [{ minimum: 0 }, { type: 'integer' }] }, { type: 'null' }] },
+        tree: { properties: { next: { $ref: '#/$defs/tree' } } },
+      },
+      allOf: [
+        { $ref: '#/$defs/args' },
+        {
+          properties: {
+            mode: { enum: ['none', 'all'] },
+            level: { enum: [1, 2] },
+            on: { const: true },
+          },
+        },
+      ],
+      anyOf: [
+        { properties: { l: { items: {} }, o: { $ref: '#/$defs/tree' }, x: { type: 'integer' } } },
+        { properties: { x: { type: 'string' } } },
+      ],
+    };
+    const definitions: readonly ToolDefinition[] = [
+      { type: 'function', function: { name: 'f', parameters } },
+    ];
+    const args = {
+      n: '3',
+      s: '3',
+      mode: 'none',
+      level: '2',
+      on: 'True',
+      l: '[1]',
+      o: '{}',
+      x: '5',
+    };
+    expect(coder.parse(call(args), { tools: definitions }).toolCalls).toEqual([
+      f('{"n": 3, "s": "3", "mode": "none", "level": 2, "on": true, "l": [1], "o": {}, "x": "5"}'),
     ]);
+    expect(coder.parse(call({ n: 'none' }), { tools: definitions }).toolCalls).toEqual([
+      f('{"n": null}'),
+    ]);
+  });
+
+  it('reads the calls of models that leave out tags', () => {
+    const [one, two] = ['<tool_call><function=f><parameter=n>1', '</function></tool_call>'];
+    for (const text of [`${one}${two}\n${one}${two}`, `${one}</parameter>${two}${one}`])
+      expect(coder.parse(text, { tools }).toolCalls).toEqual([f('{"n": 1}'), f('{"n": 1}')]);
   });
 
   it('leaves broken calls in the text and counts them', () => {
@@ -183,7 +270,7 @@ describe('the qwen3_coder parser', () => {
       '<tool_call><function=>\n</function></tool_call>',
       '<function=f>so</function>',
     ])
-      expect(coder.parse(text, tools)).toEqual({ text, toolCalls: [], malformed: 1 });
+      expect(coder.parse(text, { tools })).toEqual({ text, toolCalls: [], malformed: 1 });
   });
 });
 

@@ -28,9 +28,10 @@ export class PythonReader {
     if (!this.take(expected)) throw new SyntaxError(`expected ${expected} at ${this.#at}`);
   }
 
+  /** Also names of tools with hyphens and dots, which Python does not allow. */
   name(): string {
     this.#skipSpace();
-    return this.#match(/[\p{L}_][\p{L}\p{N}_]*/uy);
+    return this.#match(/[\p{L}\p{N}_][\p{L}\p{N}_.-]*/uy);
   }
 
   /** Items up to the closing bracket, with commas between them; the last may have one too. */
@@ -47,17 +48,30 @@ export class PythonReader {
   value(): Value {
     this.#skipSpace();
     const first = this.#text[this.#at] ?? '';
-    if (first === '[' || first === '(') return this.#list(first === '[' ? ']' : ')');
+    if (first === '[') return this.#list();
+    if (first === '(') return this.#parentheses();
     if (first === '{') return this.#dict();
     if (first === "'" || first === '"') return this.#strings();
     return /[-+.\d]/.test(first) ? this.#number() : constant(this.name());
   }
 
-  #list(close: string): Value {
+  #list(): Value {
     const items: Value[] = [];
     this.#at++;
-    this.items(close, () => items.push(this.value()));
+    this.items(']', () => items.push(this.value()));
     return items;
+  }
+
+  /** A tuple, unless they are around a single value without a comma. */
+  #parentheses(): Value {
+    this.#at++;
+    if (this.take(')')) return [];
+    const first = this.value();
+    if (this.take(')')) return first;
+    this.expect(',');
+    const rest: Value[] = [];
+    this.items(')', () => rest.push(this.value()));
+    return [first, ...rest];
   }
 
   #dict(): Value {
@@ -71,11 +85,19 @@ export class PythonReader {
     return entries;
   }
 
-  /** Strings beside each other are one. */
+  /** Strings beside each other are one. Models break lines inside quotes of any kind. */
   #strings(): string {
     let text = '';
-    for (this.#skipSpace(); /["']/.test(this.#text[this.#at] ?? ''); this.#skipSpace())
-      text += unescaped(this.#match(/'(?:[^'\\\n]|\\[^])*'|"(?:[^"\\\n]|\\[^])*"/y).slice(1, -1));
+    for (this.#skipSpace(); /["']/.test(this.#text[this.#at] ?? ''); this.#skipSpace()) {
+      const quote = this.#match(/"""|'''|["']/y);
+      const from = this.#at;
+      while (!this.#text.startsWith(quote, this.#at)) {
+        if (this.#at >= this.#text.length) throw new SyntaxError(`no ${quote} after ${from}`);
+        this.#at += this.#text[this.#at] === '\\' ? 2 : 1;
+      }
+      text += unescaped(this.#text.slice(from, this.#at));
+      this.#at += quote.length;
+    }
     return text;
   }
 

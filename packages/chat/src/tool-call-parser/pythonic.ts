@@ -1,18 +1,30 @@
-/** Calls as a list in Python: `[f(a=1, b='x'), g()]`, as Llama 3.2 and ToolACE write them. */
+/** Calls as a list in Python: `[f(a=1, b='x'), g()]`, as Llama 3.2 and 4 and ToolACE write them. */
 import { dumps } from '../jinja/spelling.js';
 import type { Value } from '../jinja/values.js';
 import { PythonReader } from './python-literal.js';
 import type { ParsedToolCall, ToolCallParser } from './types.js';
 
-/** The whole text is the list, or there is no call. Arguments have names and are literals. */
+const start = '<|python_start|>';
+const end = '<|python_end|>';
+
+/**
+ * The whole text is the list, between Llama 4's tags or without them, or there is no call. Arguments
+ * have names and are literals.
+ */
 export const pythonic: ToolCallParser = {
-  markers: [],
+  markers: [start, end],
   unmarked: /^\s*\[/,
   parse: (text) => {
-    if (!/^\s*\[\s*[\p{L}_][\p{L}\p{N}_]*\s*\(/u.test(text))
+    const body = text.trim();
+    const isTagged = body.startsWith(start);
+    const list = body.slice(
+      isTagged ? start.length : 0,
+      body.endsWith(end) ? -end.length : undefined,
+    );
+    if (!isTagged && !/^\s*\[\s*[\p{L}\p{N}_][\p{L}\p{N}_.-]*\s*\(/u.test(list))
       return { text, toolCalls: [], malformed: 0 };
     try {
-      return { text: '', toolCalls: readCalls(new PythonReader(text)), malformed: 0 };
+      return { text: '', toolCalls: readCalls(new PythonReader(list)), malformed: 0 };
     } catch {
       return { text, toolCalls: [], malformed: 1 };
     }

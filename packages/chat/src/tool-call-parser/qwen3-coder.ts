@@ -6,75 +6,173 @@ import type { ToolDefinition } from '@trinity-rft/core';
 import { valueOfJson } from '../jinja/from-json.js';
 import { dumps } from '../jinja/spelling.js';
 import { Float, isDict, isList, numeric, type Value } from '../jinja/values.js';
+import { scanJson } from './json-scan.js';
+import { skipSpace } from './json-span.js';
 import { PythonReader } from './python-literal.js';
-import type { ParsedToolCall, ToolCallParser } from './types.js';
+import { isCut, scanCalls, type Attempt } from './scan-calls.js';
+import { propertiesOf, typesOf } from './schema-types.js';
+import type { ToolCallParser } from './types.js';
 
 const open = '<tool_call>';
 const close = '</tool_call>';
+const functionOpen = '<function=';
+const functionClose = '</function>';
+const parameterOpen = '<parameter=';
+const parameterClose = '</parameter>';
 
 /** `<tool_call>` may be missing, as may the tags at the end of the text, where models often stop. */
 export const qwen3Coder: ToolCallParser = {
-  markers: [open, close, '<function='],
-  parse: (text, tools = []) => {
-    const toolCalls: ParsedToolCall[] = [];
-    let malformed = 0;
-    const rest = text.replaceAll(
-      /\n?(?:<tool_call>\s*)?<function=([^>\n]*)>([^]*?)(?:<\/function>(?:\s*<\/tool_call>)?|$)\s*/g,
-      (whole, name: string, body: string) => {
-        const args = readParameters(body, schemasOf(name.trim(), tools));
-        if (name.trim() !== '' && args) {
-          toolCalls.push({ name: name.trim(), arguments: dumps(args) });
-          return '';
-        }
-        malformed++;
-        return whole;
-      },
-    );
-    if (toolCalls.length === 0 && malformed === 0) malformed = text.includes(open) ? 1 : 0;
-    return toolCalls.length === 0
-      ? { text, toolCalls, malformed }
-      : { text: rest, toolCalls, malformed };
+  markers: [open, close, functionOpen],
+  close,
+  parse: (text, { tools = [], isWhole = true } = {}) => {
+    const reader = callReader(text, tools, isWhole);
+    const { pieces, toolCalls, ...rest } = scanCalls(text, {
+      isWhole,
+      find: (from) => matchFrom(/<tool_call>|<function=/g, text, from)?.index ?? -1,
+      read: reader,
+    });
+    if (toolCalls.length === 0) return { text, toolCalls, ...rest };
+    const last = pieces.length - 1;
+    const kept = pieces.map((piece, i) => {
+      const begun = i > 0 ? piece.trimStart() : piece;
+      return i < last && begun.endsWith('\n') ? begun.slice(0, -1) : begun;
+    });
+    return { text: kept.join(''), toolCalls, ...rest };
   },
 };
 
-type Schema = Readonly<Record<string, unknown>>;
-
-function schemasOf(name: string, tools: readonly ToolDefinition[]): Schema {
-  const parameters = tools.find((tool) => tool.function.name === name)?.function.parameters;
-  return (parameters?.['properties'] as Schema | undefined) ?? {};
+function matchFrom(pattern: RegExp, text: string, from: number): RegExpExecArray | undefined {
+  const search = new RegExp(pattern);
+  search.lastIndex = from;
+  return search.exec(text) ?? undefined;
 }
 
-/** Undefined when the text has anything else than parameters. */
-function readParameters(body: string, schemas: Schema): Value {
-  const args = new Map<Value, Value>();
-  const rest = body.replaceAll(
-    /<parameter=([^>\n]*)>([^]*?)(?:<\/parameter>|(?=<parameter=)|$)/g,
-    (_, name: string, raw: string) => {
-      const text = raw.replace(/^\n/, '').replace(/\n$/, '');
-      const schema = Object.hasOwn(schemas, name) ? (schemas[name] as Schema) : undefined;
-      args.set(name, schema ? convert(text, typesOf(schema)) : text);
-      return '';
-    },
-  );
-  return rest.trim() === '' ? args : undefined;
+/**
+ * The end of a parameter counts where another one or the end of the call follows. Otherwise the tag
+ * belongs to the value, unless a whole new call begins first.
+ */
+const parameterEnds = {
+  tagged: endPattern(`${functionClose}\\s*${close}`),
+  bare: endPattern(functionClose),
+};
+
+function endPattern(callEnd: string): RegExp {
+  const next = `<parameter=[^<>\\n]*>|${callEnd}`;
+  const newCall = `${functionClose}\\s*${close}\\s*${open}\\s*${functionOpen}`;
+  return new RegExp(`${parameterClose}(?=\\s*(?:${next}))|(?=${newCall})`, 'g');
 }
 
-/** Of the schema or of its alternatives; none when it says nothing. */
-function typesOf(schema: Schema): readonly string[] {
-  const { type } = schema;
-  if (typeof type === 'string') return [type];
-  if (Array.isArray(type)) return type.filter((each) => typeof each === 'string');
-  const alternatives = schema['anyOf'] ?? schema['oneOf'];
-  return Array.isArray(alternatives)
-    ? alternatives.flatMap((each) => typesOf((each ?? {}) as Schema))
-    : [];
+/** Where the text ends within the tags that end a call. */
+const cutEnd = /<\/parameter>\s*(?:<\/function>\s*)?$/;
+
+const anyTag = /<\/parameter>|<parameter=[^<>\n]*>|<\/function>|$/g;
+
+interface Parameter {
+  readonly raw: string;
+  readonly end: number;
+}
+
+function callReader(
+  text: string,
+  tools: readonly ToolDefinition[],
+  isWhole: boolean,
+): (at: number) => Attempt | undefined {
+  /** From there on, no parameter ends as the syntax demands. */
+  let unended = text.length;
+  const cut = isWhole ? matchFrom(new RegExp(cutEnd, 'g'), text, 0)?.index : undefined;
+
+  const parameterAt = (
+    at: number,
+    isTagged: boolean,
+    types: readonly string[],
+  ): Parameter | undefined => {
+    const json = jsonEnd(text, at, types);
+    if (json === 'cut' && !isWhole) return undefined;
+    if (typeof json === 'number')
+      return { raw: text.slice(at, json), end: json + parameterClose.length };
+    const found =
+      at < unended
+        ? matchFrom(isTagged ? parameterEnds.tagged : parameterEnds.bare, text, at)
+        : undefined;
+    if (found) return { raw: text.slice(at, found.index), end: found.index + found[0].length };
+    if (!isWhole) return undefined;
+    unended = Math.min(unended, at);
+    const tag = cut !== undefined && cut >= at ? cut : (matchFrom(anyTag, text, at)?.index ?? at);
+    const isClosed = text.startsWith(parameterClose, tag);
+    return { raw: text.slice(at, tag), end: tag + (isClosed ? parameterClose.length : 0) };
+  };
+
+  return (start) => {
+    const isTagged = text.startsWith(open, start);
+    let at = isTagged ? skipSpace(text, start + open.length) : start;
+    const head = matchFrom(/<function=([^<>\n]*)>/y, text, at);
+    const name = head?.[1]?.trim() ?? '';
+    if (!isWhole && isCutTag(text, at, functionOpen)) return undefined;
+    if (!head || name === '')
+      return { malformed: 1, end: head ? at + head[0].length : Math.max(at, start + 1) };
+    const schema = tools.find((tool) => tool.function.name === name)?.function.parameters ?? {};
+    const properties = propertiesOf(schema, schema);
+    const args = new Map<Value, Value>();
+    for (at = skipSpace(text, at + head[0].length); ; at = skipSpace(text, at)) {
+      const tag = matchFrom(/<parameter=([^<>\n]*)>/y, text, at);
+      if (!tag && !isWhole && isCutTag(text, at, parameterOpen)) return undefined;
+      if (!tag) break;
+      const key = tag[1] ?? '';
+      const schemas = properties.get(key);
+      const types = schemas ? typesOf(schemas, schema) : undefined;
+      const parameter = parameterAt(at + tag[0].length, isTagged, types ?? []);
+      if (!parameter) return undefined;
+      const value = parameter.raw.replace(/^\n/, '').replace(/\n$/, '');
+      args.set(key, types ? convert(value, types) : value);
+      at = parameter.end;
+    }
+    const end = callEnd(text, at, isTagged, isWhole);
+    if (end === 'cut') return undefined;
+    if (end === undefined) return { malformed: 1, end: at };
+    return { toolCalls: [{ name, arguments: dumps(args) }], end };
+  };
+}
+
+/** Whether the text ends within a tag with a name. */
+function isCutTag(text: string, at: number, start: string): boolean {
+  if (!text.startsWith(start, at)) return isCut(text, at, start);
+  const name = matchFrom(/[^<>\n]*/y, text, at + start.length);
+  return at + start.length + (name?.[0].length ?? 0) === text.length;
+}
+
+/** Of a value that is JSON and no text; `cut` when the text ends within it. */
+function jsonEnd(text: string, at: number, types: readonly string[]): number | 'cut' | undefined {
+  if (types.length === 0 || types.includes('string')) return undefined;
+  const start = skipSpace(text, at);
+  const { kind, at: end } = scanJson(text, start);
+  if (kind === 'cut') return 'cut';
+  const after = skipSpace(text, end);
+  return kind === 'ended' && text.startsWith(parameterClose, after) ? after : undefined;
+}
+
+/** Index after the tags that end a call at `at`; undefined when something else is there. */
+function callEnd(
+  text: string,
+  at: number,
+  isTagged: boolean,
+  isWhole: boolean,
+): number | 'cut' | undefined {
+  if (isCut(text, at, functionClose)) return isWhole ? text.length : 'cut';
+  if (!text.startsWith(functionClose, at)) return undefined;
+  const end = at + functionClose.length;
+  const after = skipSpace(text, end);
+  if (text.startsWith(close, after)) return after + close.length;
+  if (!isTagged) return end;
+  return isCut(text, after, close) ? (isWhole ? text.length : 'cut') : undefined;
 }
 
 /** Text that is not of the type stays text: the function says what is wrong with it. */
 function convert(text: string, types: readonly string[]): Value {
-  const isNull = /^(?:null|none)$/i.test(text.trim());
-  if (isNull && (types.includes('null') || !types.includes('string'))) return null;
-  if (types.length === 0 || types.includes('string')) return text;
+  if (types.length === 0) return text;
+  const isText = types.includes('string');
+  const nothing = isText ? /^(?:null|None)$/ : /^(?:null|none)$/i;
+  if (nothing.test(text.trim()) && (types.includes('null') || !isText)) return null;
+  if (isText) return text;
   const value = literal(text.trim());
   const matches = types.some((type) => fits(value, type));
   if (matches) return types.includes('number') && value instanceof Float ? shortest(value) : value;

@@ -14,6 +14,18 @@ export interface ToolCallParse {
   readonly toolCalls: readonly ParsedToolCall[];
   /** Calls that could not be parsed; they are still in the text. */
   readonly malformed: number;
+  /** Index in a text that is not whole up to which more text changes nothing. */
+  readonly settled?: number;
+}
+
+export interface ParseOptions {
+  /** The types of arguments where the syntax does not write them. @default none */
+  readonly tools?: readonly ToolDefinition[];
+  /**
+   * False for a text that is still being sampled: finds the calls that no further text can change.
+   * @default true
+   */
+  readonly isWhole?: boolean;
 }
 
 export interface ToolCallParser {
@@ -21,8 +33,10 @@ export interface ToolCallParser {
   readonly markers: readonly string[];
   /** Where a call may begin without a marker: text from there on is not final before the end. */
   readonly unmarked?: RegExp;
-  /** @param tools say the types of arguments where the syntax does not */
-  readonly parse: (text: string, tools?: readonly ToolDefinition[]) => ToolCallParse;
+  /** Ends every call. @default none: a call is known to be complete only at the end of the text */
+  readonly close?: string;
+  /** Counts a marker only where the syntax can continue after it, so never inside an argument. */
+  readonly parse: (text: string, options?: ParseOptions) => ToolCallParse;
   /** Undefined where calls cannot be forced. */
   readonly syntax?: CallSyntax;
   /** The ids that the chat template accepts. @default "any" */

@@ -1,0 +1,50 @@
+/** Finds calls in a text, from marker to marker. */
+import type { ParsedToolCall } from './types.js';
+
+/** Result of reading calls where one may begin. */
+export interface Attempt {
+  readonly toolCalls?: readonly ParsedToolCall[];
+  /** @default 0 */
+  readonly malformed?: number;
+  /** Where the search continues. Before it, no marker counts. */
+  readonly end: number;
+}
+
+interface Syntax {
+  /** @default true */
+  readonly isWhole?: boolean;
+  /** Next index where a call may begin, or -1. */
+  readonly find: (from: number) => number;
+  /** Undefined when it depends on text that is still to come. */
+  readonly read: (at: number) => Attempt | undefined;
+}
+
+interface ScannedCalls {
+  /** The text before, between and after the calls. */
+  readonly pieces: readonly string[];
+  readonly toolCalls: readonly ParsedToolCall[];
+  readonly malformed: number;
+  readonly settled: number | undefined;
+}
+
+export function scanCalls(text: string, { isWhole = true, find, read }: Syntax): ScannedCalls {
+  const pieces: string[] = [];
+  const toolCalls: ParsedToolCall[] = [];
+  let [malformed, from, settled] = [0, 0, 0];
+  for (let at = find(0); at >= 0; at = find(settled)) {
+    const attempt = read(at);
+    if (!attempt) break;
+    settled = attempt.end;
+    malformed += attempt.malformed ?? 0;
+    if (!attempt.toolCalls?.length) continue;
+    for (const call of attempt.toolCalls) toolCalls.push(call);
+    pieces.push(text.slice(from, at));
+    from = settled;
+  }
+  pieces.push(text.slice(from));
+  return { pieces, toolCalls, malformed, settled: isWhole ? undefined : settled };
+}
+
+/** Whether the text ends at or within a mark that begins at `at`. */
+export const isCut = (text: string, at: number, mark: string): boolean =>
+  text.length - at < mark.length && mark.startsWith(text.slice(at));

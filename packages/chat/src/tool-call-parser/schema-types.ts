@@ -1,0 +1,128 @@
+/** The types that a JSON Schema allows for a value, as far as its keywords tell. */
+
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** Keywords that only concern values of one type. */
+const typeOfKeyword: Readonly<Record<string, string>> = {
+  properties: 'object',
+  additionalProperties: 'object',
+  patternProperties: 'object',
+  propertyNames: 'object',
+  required: 'object',
+  items: 'array',
+  prefixItems: 'array',
+  minItems: 'array',
+  maxItems: 'array',
+  minLength: 'string',
+  maxLength: 'string',
+  pattern: 'string',
+  format: 'string',
+  minimum: 'number',
+  maximum: 'number',
+  exclusiveMinimum: 'number',
+  exclusiveMaximum: 'number',
+  multipleOf: 'number',
+};
+
+/**
+ * The schemas of each property of an object, also those of `$ref`, `allOf` and alternatives.
+ * @param root what `$ref` points into
+ */
+export function propertiesOf(
+  schema: unknown,
+  root: Schema,
+): ReadonlyMap<string, readonly unknown[]> {
+  const found = new Map<string, unknown[]>();
+  const seen = new Set<unknown>();
+  const visit = (each: unknown): void => {
+    if (!isSchema(each) || seen.has(each)) return;
+    seen.add(each);
+    const { properties } = each;
+    for (const [name, own] of isSchema(properties) ? Object.entries(properties) : [])
+      found.set(name, [...(found.get(name) ?? []), own]);
+    for (const part of [...required(each, root), ...(alternativesOf(each) ?? [])]) visit(part);
+  };
+  visit(schema);
+  return found;
+}
+
+/** Types that any of the schemas allows; none when they say nothing about types. */
+export function typesOf(schemas: readonly unknown[], root: Schema): readonly string[] {
+  /** Empty while they are being found: a schema may refer to itself. */
+  const known = new Map<unknown, readonly string[]>();
+  const typesOfOne = (schema: unknown): readonly string[] => {
+    if (!isSchema(schema)) return [];
+    const types = known.get(schema);
+    if (types) return types;
+    known.set(schema, []);
+    const all = [ownTypes(schema, typesOfOne), ...required(schema, root).map(typesOfOne)];
+    const found = inAll(all.filter((each) => each.length > 0));
+    known.set(schema, found);
+    return found;
+  };
+  return [...new Set(schemas.flatMap(typesOfOne))];
+}
+
+/** The first ones where nothing is in all: then no value is valid. */
+function inAll(lists: readonly (readonly string[])[]): readonly string[] {
+  const [first = [], ...others] = lists;
+  const common = first.filter((type) => others.every((types) => types.includes(type)));
+  return common.length > 0 ? common : first;
+}
+
+/** Schemas that a value must satisfy besides this one. */
+function required({ $ref: reference, allOf }: Schema, root: Schema): readonly unknown[] {
+  const parts: readonly unknown[] = Array.isArray(allOf) ? allOf : [];
+  return typeof reference === 'string' ? [pointed(root, reference), ...parts] : parts;
+}
+
+const alternativesOf = ({ anyOf, oneOf }: Schema): readonly unknown[] | undefined =>
+  [anyOf, oneOf].find((each) => Array.isArray(each));
+
+function ownTypes(
+  schema: Schema,
+  typesOfOne: (schema: unknown) => readonly string[],
+): readonly string[] {
+  const named = [schema['type']].flat().filter((each) => typeof each === 'string');
+  if (named.length > 0) return schema['nullable'] === true ? [...named, 'null'] : named;
+  if (Object.hasOwn(schema, 'const')) return [typeOfValue(schema['const'])];
+  if (Array.isArray(schema['enum'])) return [...new Set(schema['enum'].map(typeOfValue))];
+  const alternatives = alternativesOf(schema);
+  if (alternatives) return [...new Set(alternatives.flatMap(typesOfOne))];
+  const keyword = Object.keys(typeOfKeyword).find((each) => Object.hasOwn(schema, each));
+  return keyword === undefined ? [] : [typeOfKeyword[keyword] ?? ''];
+}
+
+function typeOfValue(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return Number.isInteger(value) ? 'integer' : typeof value;
+}
+
+/** `#`, and JSON pointers below it. */
+function pointed(root: Schema, reference: string): unknown {
+  if (!reference.startsWith('#')) return undefined;
+  return reference
+    .slice(1)
+    .split('/')
+    .slice(1)
+    .map((step) => decoded(step).replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>(
+      (at, step) =>
+        typeof at === 'object' && at !== null && Object.hasOwn(at, step)
+          ? (at as Schema)[step]
+          : undefined,
+      root,
+    );
+}
+
+function decoded(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
+}
+
+const isSchema = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
