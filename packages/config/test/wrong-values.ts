@@ -365,6 +365,11 @@ export const wrongValues: readonly WrongValue[] = [
     'got "toml", which is not supported. Supported: hermes, llama3_json, mistral,',
   ],
   [
+    'explorer.rollout_model.tool_prompt',
+    'xml',
+    'got "xml", which is not supported. Supported: generic.',
+  ],
+  [
     'explorer.rollout_model.reasoning_parser',
     'qwen9',
     'got "qwen9", which is not supported. Supported: deepseek_r1, qwen3.',

@@ -83,7 +83,7 @@ describe('a chat format', () => {
     const { chatTemplate: _, ...rest } = files;
     const named = [
       { name: 'default', template: 'plain' },
-      { name: 'tool_use', template: 'tools' },
+      { name: 'tool_use', template: '{{ tools[0].function.name }}' },
     ];
     const tokenizer = createTokenizer({
       ...rest,
@@ -94,7 +94,44 @@ describe('a chat format', () => {
     expect([
       createChatFormat({ tokenizer }).render({ messages }),
       createChatFormat({ tokenizer }).render({ messages, tools }),
-    ]).toEqual(['plain', 'tools']);
+    ]).toEqual(['plain', 'f']);
+  });
+
+  it('refuses tools that the template leaves out, unless messages describe them', () => {
+    const template =
+      '{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}';
+    const tools = [{ type: 'function', function: { name: 'add' } }] as const;
+    const messages = [{ role: 'user', content: 'hi' }] as const;
+    const without = testFormat(template);
+    expect(without.printsTools).toBe(false);
+    expect(() => without.render({ messages, tools })).toThrow(
+      expect.objectContaining({ status: 400, code: 'chat_template_without_tools' }),
+    );
+    expect(() => without.renderWhole({ messages, tools })).toThrow(/tool_prompt: generic/);
+    const generic = testFormat(template, { toolPrompt: 'generic' });
+    const call = {
+      id: 'c',
+      type: 'function',
+      function: { name: 'add', arguments: '{"a":  1}' },
+    } as const;
+    const prompt = generic.render({
+      tools,
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        ...messages,
+        { role: 'assistant', content: '', tool_calls: [call] },
+        { role: 'tool', content: '1' },
+        { role: 'tool', content: '2' },
+      ],
+    });
+    expect(prompt).toContain('system\nBe brief.\n\n# Tools');
+    expect(prompt).toContain('{"type":"function","function":{"name":"add"}}');
+    const written = '<tool_call>\n{"name": "add", "arguments": {"a":  1}}\n</tool_call>';
+    const results = '<tool_response>\n1\n</tool_response>\n<tool_response>\n2\n</tool_response>';
+    expect(prompt).toContain(
+      `assistant\n${written}<|im_end|>\n<|im_start|>user\n${results}<|im_end|>\n<|im_start|>assistant\n`,
+    );
+    expect(generic.readTurn(generic.encode(written), { tools: true }).toolCalls).toHaveLength(1);
   });
 
   it('names what is missing or unknown', () => {

@@ -2,7 +2,7 @@
  * Tokenizer, chat template and parsers of one model: how it reads and writes conversations. All
  * rollouts of the model share one.
  */
-import { ConfigError, type ToolDefinition } from '@trinity-rft/core';
+import { ConfigError, ModelError, type ToolDefinition } from '@trinity-rft/core';
 import { type TextGrammar } from '@trinity-rft/core/internal';
 import { LRUCache } from 'lru-cache';
 import {
@@ -14,6 +14,7 @@ import { reasoningParsers } from '../reasoning-parser/table.js';
 import { promptEnd } from '../reasoning-parser/think-block.js';
 import type { PromptEnd, ReasoningParser } from '../reasoning-parser/types.js';
 import { createChatTemplate, type ChatTemplate } from '../template/template.js';
+import { printsTools, withToolsInMessages } from '../template/tools-in-messages.js';
 import type { Tokenizer } from '../tokenizer/tokenizer.js';
 import { tokenByteTable } from '../tokenizer/token-bytes.js';
 import { toolCallId, type CallPlace } from '../tool-call-parser/call-id.js';
@@ -30,6 +31,11 @@ export interface ChatFormatOptions {
   readonly toolCallParser?: string;
   /** Name in {@link reasoningParsers}. @default none: reasoning stays in the text */
   readonly reasoningParser?: string;
+  /**
+   * `generic`: tools are described in the system message and called in the syntax `hermes`, whatever
+   * the chat template has for them. @default the chat template describes them
+   */
+  readonly toolPrompt?: string;
   /** More variables for the template (`chat_template_kwargs`). */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
@@ -67,6 +73,8 @@ export interface ChatFormat {
   readonly tokenizer: Tokenizer;
   /** The tokenizer's end tokens, and the token with which the template ends an assistant turn. */
   readonly stopTokenIds: readonly number[];
+  /** False when the chat template leaves tools out; requests with tools are refused then. */
+  readonly printsTools: boolean;
   /**
    * The prompt as text, up to where the model begins to write. A conversation that ends with an
    * assistant message without tool calls is continued within that message.
@@ -126,8 +134,12 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   ]);
   const endOf = (ids: Int32Array | undefined): PromptEnd =>
     ids ? promptEnd(tokenizer.decode(ids.slice(-8))) : 'other';
-  const templateFor = ({ tools }: PromptInput): ChatTemplate =>
-    tools?.length ? templates.tools : templates.plain;
+  const hasTools = printsTools(templates.tools);
+  const templateFor = ({ tools }: PromptInput): ChatTemplate => {
+    if (!tools?.length) return templates.plain;
+    if (!hasTools) throw toolsNotPrinted(tools.length);
+    return templates.tools;
+  };
   const texts = new LRUCache<string, string, PromptInput>({
     ...cacheOptions,
     memoMethod: (_key, _stale, { context }) => renderPrompt(templateFor(context), context),
@@ -149,6 +161,7 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   return {
     tokenizer,
     stopTokenIds: stopIds(tokenizer, templates.plain),
+    printsTools: hasTools,
     render: (input) =>
       isLong(input)
         ? renderPrompt(templateFor(input), input)
@@ -180,7 +193,13 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   };
 }
 
-function openTemplates({ tokenizer, chatTemplate, templateArgs }: ChatFormatOptions): {
+const toolsNotPrinted = (count: number): ModelError =>
+  new ModelError(
+    `The chat template has no place for tools, so the model would not see the ${count} of this request. Set explorer.rollout_model.tool_prompt: generic, or model.chat_template_path to a template with tools.`,
+    { status: 400, code: 'chat_template_without_tools' },
+  );
+
+function openTemplates({ tokenizer, chatTemplate, toolPrompt, templateArgs }: ChatFormatOptions): {
   readonly plain: ChatTemplate;
   readonly tools: ChatTemplate;
 } {
@@ -194,6 +213,10 @@ function openTemplates({ tokenizer, chatTemplate, templateArgs }: ChatFormatOpti
   }
   const variables = { ...tokenizer.specialTokens, ...templateArgs };
   const plain = createChatTemplate(source, variables);
+  if (toolPrompt !== undefined) {
+    const generic = withToolsInMessages(plain);
+    return { plain: generic, tools: generic };
+  }
   const separate = chatTemplate === undefined && forTools !== undefined;
   return { plain, tools: separate ? createChatTemplate(forTools, variables) : plain };
 }
@@ -205,7 +228,11 @@ interface Parsers {
 
 const openParsers = (options: ChatFormatOptions): Parsers => ({
   reasoning: lookUp(reasoningParsers, options.reasoningParser, 'reasoning_parser'),
-  toolCalls: lookUp(toolCallParsers, options.toolCallParser, 'tool_call_parser'),
+  toolCalls: lookUp(
+    toolCallParsers,
+    options.toolPrompt === undefined ? options.toolCallParser : 'hermes',
+    'tool_call_parser',
+  ),
 });
 
 function lookUp<T>(

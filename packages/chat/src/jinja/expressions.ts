@@ -2,7 +2,7 @@
 import { attribute, dictKey, item, slice } from './access.js';
 import { filterNamed } from './filters.js';
 import { operators } from './operators.js';
-import { lookUp, type Scope } from './scope.js';
+import { lookUp, sizeOf, spend, type Scope } from './scope.js';
 import { str } from './spelling.js';
 import type { Call, Expression, Identifier, Member, Slice } from './syntax.js';
 import { testNamed } from './tests.js';
@@ -97,16 +97,27 @@ function member(node: Member): Evaluate {
   const { property } = node;
   if (property.type === 'SliceExpression') return sliced(object, property);
   if (!node.computed && property.type === 'Identifier')
-    return (scope) => attribute(of(scope), property.value);
+    return (scope) => {
+      const owner = of(scope);
+      const found = attribute(owner, property.value);
+      // A method, which reads its owner.
+      if (typeof found === 'function') spend(scope, sizeOf(owner));
+      return found;
+    };
   const key = compileExpression(property);
-  return (scope) => item(of(scope), key(scope));
+  return (scope) => {
+    const owner = of(scope);
+    if (typeof owner === 'string') spend(scope, sizeOf(owner));
+    return item(owner, key(scope));
+  };
 }
 
 function sliced(object: Evaluate, { start, stop, step }: Slice): Evaluate {
   const bounds = [start, stop, step].map((each) => each && compileExpression(each));
   return (scope) => {
     const [from, to, by] = bounds.map((each) => each && numeric(each(scope)));
-    return slice(object(scope), from, to, by);
+    const owner = object(scope);
+    return spent(scope, slice(owner, from, to, by), [owner]);
   };
 }
 
@@ -156,9 +167,12 @@ function call(node: Call): Evaluate {
     if (typeof called !== 'function')
       throw new Error(`${print(node.callee)} is ${typeName(called)} and cannot be called`);
     const { positional, keywords } = args(scope);
-    return called(positional, keywords);
+    return spent(scope, called(positional, keywords), positional);
   };
 }
+
+/** Filters that do not go through a list. */
+const constantTime: ReadonlySet<string> = new Set(['length', 'count', 'first', 'last']);
 
 /** A filter with its arguments. As in Jinja, unknown names are errors only where they are reached. */
 export function compileFilter(node: Identifier | Call): Apply {
@@ -167,13 +181,18 @@ export function compileFilter(node: Identifier | Call): Apply {
   const args = compileArguments(node.type === 'CallExpression' ? node.args : []);
   return (value, scope) => {
     const { positional, keywords } = args(scope);
-    return filterNamed(name.value)(value, positional, keywords);
+    if (typeof value === 'string' || !constantTime.has(name.value)) spend(scope, sizeOf(value));
+    return spent(scope, filterNamed(name.value)(value, positional, keywords), positional);
   };
 }
 
 function test({ operand, negate, test: { value: name } }: Of<'TestExpression'>): Evaluate {
   const value = compileExpression(operand);
-  return (scope) => testNamed(name)(value(scope), []) !== negate;
+  return (scope) => {
+    const tested = value(scope);
+    if (typeof tested === 'string') spend(scope, sizeOf(tested));
+    return testNamed(name)(tested, []) !== negate;
+  };
 }
 
 function binary(node: Of<'BinaryExpression'>): Evaluate {
@@ -187,7 +206,18 @@ function binary(node: Of<'BinaryExpression'>): Evaluate {
   }
   const operator = operators[name];
   if (!operator) throw new Error(`there is no operator ${name}`);
-  return (scope) => operator(left(scope), right(scope));
+  return (scope) => {
+    const operands = [left(scope), right(scope)] as const;
+    return spent(scope, operator(...operands), operands);
+  };
+}
+
+/** The result of work whose steps are the sizes of what it took and made. */
+function spent(scope: Scope, result: Value, taken: readonly Value[]): Value {
+  let steps = sizeOf(result);
+  for (const value of taken) steps += sizeOf(value);
+  spend(scope, steps);
+  return result;
 }
 
 function unary({ operator, argument }: Of<'UnaryExpression'>): Evaluate {

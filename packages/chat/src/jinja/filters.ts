@@ -68,7 +68,7 @@ function float(value: Value, args: readonly Value[], keywords: Keywords): Value 
 }
 
 const floatOf = (text: string): number | undefined =>
-  /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;
+  /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;
 
 /** Halves go to the even neighbour, as in Python. */
 function round(value: Value, args: readonly Value[], keywords: Keywords): Value {
@@ -164,6 +164,8 @@ const filters: Readonly<Record<string, Filter>> = {
   urlencode: (value) => encodeURIComponent(str(value)).replaceAll('%2F', '/'),
   wordcount: (value) => str(value).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0,
 };
+
+export const filterNames: readonly string[] = Object.keys(filters);
 
 /** @throws Error for a name that Jinja does not know */
 export function filterNamed(name: string): Filter {

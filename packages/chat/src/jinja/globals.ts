@@ -3,6 +3,7 @@ import { str } from './spelling.js';
 import { strftime } from './strftime.js';
 import {
   Attributes,
+  checkLength,
   isDict,
   iterate,
   numeric,
@@ -11,8 +12,6 @@ import {
   type Keywords,
   type Value,
 } from './values.js';
-
-const mostItems = 100_000;
 
 /** @param now what `strftime_now` prints */
 export function globals(now: Date): ReadonlyMap<string, Value> {
@@ -37,7 +36,7 @@ const range: Callable = (args) => {
   if (start === undefined || stop === undefined || step === 0)
     throw new Error(`range does not take ${args.map(typeName).join(', ')}`);
   const length = Math.max(0, Math.ceil((stop - start) / step));
-  if (length > mostItems) throw new Error(`a range of ${length} is longer than ${mostItems}`);
+  checkLength(length);
   return Array.from({ length }, (_, i) => start + i * step);
 };
 

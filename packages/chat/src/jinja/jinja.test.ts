@@ -189,3 +189,23 @@ it('names what is wrong: what is undefined, an unknown filter where it is reache
   expect(render('{{ "x" | nothing if false else "y" }}')).toBe('y');
   expect(() => render('{{ missing | tojson }}')).toThrow('undefined is not JSON serializable');
 });
+
+it.each([
+  ['loops', '{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}'],
+  [
+    'macros',
+    '{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(40) }}',
+  ],
+  [
+    'texts',
+    '{% set n = namespace(t="ab") %}{% for i in range(60) %}{% set n.t = n.t + n.t %}{% endfor %}',
+  ],
+  ['filters', '{% for i in range(99999) %}{{ (("a" * 99999) | trim).strip() }}{% endfor %}'],
+])('ends a template with too many %s', (_, source) => {
+  expect(() => render(source)).toThrow(/steps/);
+});
+
+it('takes no list that only a mistake would make', () => {
+  for (const source of ['{{ [1] * 10 ** 9 }}', '{{ [1] | batch(10 ** 9, 0) }}'])
+    expect(() => render(source)).toThrow('a list of 1000000000 items is longer than 100000');
+});

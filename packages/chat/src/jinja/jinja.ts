@@ -3,7 +3,7 @@
  * a prompt is the text that `transformers` makes of the same messages.
  */
 import { globals } from './globals.js';
-import { newScope } from './scope.js';
+import { mostSteps, newScope } from './scope.js';
 import { compileBody } from './statements.js';
 import { parseTemplate } from './syntax.js';
 import type { Value } from './values.js';
@@ -18,9 +18,10 @@ export interface JinjaOptions {
 /** @throws Error for a syntax error */
 export function compileJinja(source: string, { now }: JinjaOptions): Render {
   const execute = compileBody(parseTemplate(source));
-  const shared = { variables: new Map(globals(now)), outer: undefined };
+  const shared = new Map(globals(now));
   return (variables) => {
-    const scope = newScope(shared);
+    const budget = { steps: mostSteps };
+    const scope = newScope({ variables: shared, outer: undefined, budget });
     for (const [name, value] of variables) scope.variables.set(name, value);
     const out: string[] = [];
     execute(scope, out);

@@ -1,8 +1,9 @@
 /** Filters over lists: select, sort, map and their like. */
-import { attribute, item } from './access.js';
-import { str } from './spelling.js';
+import { attribute, dictKey, item } from './access.js';
+import { repr, str } from './spelling.js';
 import { testNamed } from './tests.js';
 import {
+  checkLength,
   compare,
   equal,
   isInt,
@@ -46,12 +47,13 @@ function unique(value: Value, args: readonly Value[], keywords: Keywords): Value
   const exact = truthy(args[0] ?? keywords.get('case_sensitive'));
   const read = path(args[1] ?? keywords.get('attribute'));
   const key = (each: Value): Value => (exact ? read(each) : folded(read(each)));
-  const seen: Value[] = [];
+  const seen = new Set<Value>();
   return iterate(value).filter((each) => {
     const own = key(each);
-    if (seen.some((other) => equal(other, own))) return false;
-    seen.push(own);
-    return true;
+    const known = dictKey(typeof own === 'object' && own !== null ? repr(own) : own);
+    const isNew = !seen.has(known);
+    seen.add(known);
+    return isNew;
   });
 }
 
@@ -119,6 +121,7 @@ function dictSort(value: Value, args: readonly Value[], keywords: Keywords): Val
 
 function batch(value: Value, args: readonly Value[]): Value {
   const [items, size] = [iterate(value), numeric(args[0]) ?? 1];
+  checkLength(size);
   const count = Math.ceil(items.length / size);
   return Array.from({ length: count }, (_, i) => {
     const part = items.slice(i * size, (i + 1) * size);

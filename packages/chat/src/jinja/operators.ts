@@ -2,6 +2,7 @@
 import { dictKey } from './access.js';
 import { repr, str } from './spelling.js';
 import {
+  checkLength,
   compare,
   equal,
   Float,
@@ -65,7 +66,10 @@ function multiply(a: Value, b: Value): Value {
   const [x, y] = [numeric(a), numeric(b)];
   if (typeof a === 'string' && y !== undefined) return a.repeat(Math.max(0, y));
   if (typeof b === 'string' && x !== undefined) return b.repeat(Math.max(0, x));
-  if (isList(a) && y !== undefined) return Array.from({ length: y }, () => a).flat();
+  if (isList(a) && y !== undefined) {
+    checkLength(a.length * y);
+    return Array.from({ length: Math.max(0, y) }, () => a).flat();
+  }
   return arithmetic('*', a, b, (p, q) => p * q);
 }
 

@@ -6,7 +6,7 @@ import {
   type Evaluate,
 } from './expressions.js';
 import { forLoop } from './for-loop.js';
-import { newScope, type Execute, type Scope } from './scope.js';
+import { newScope, sizeOf, spend, type Execute, type Scope } from './scope.js';
 import { str } from './spelling.js';
 import {
   isExpression,
@@ -41,7 +41,12 @@ export function compileBody(body: Body): Execute {
 function compileStatement(node: Statement): Execute {
   if (isExpression(node)) {
     const value = compileExpression(node);
-    return (scope, out) => void out.push(str(value(scope)));
+    return (scope, out) => {
+      const written = str(value(scope));
+      spend(scope, sizeOf(written));
+      out.push(written);
+      return undefined;
+    };
   }
   switch (node.type) {
     case 'Comment':

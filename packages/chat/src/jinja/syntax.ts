@@ -131,8 +131,13 @@ const statements: ReadonlySet<string> = new Set([
 
 export const isExpression = (node: Statement): node is Expression => !statements.has(node.type);
 
+/** The library's time grows with the square of a run of white space. */
+const longestSpace = /\s{1000}/;
+
 /** @throws Error naming the syntax error */
 export function parseTemplate(source: string): Body {
+  if (longestSpace.test(source))
+    throw new Error('it has 1000 characters of white space in a row. Remove them');
   const tokens = tokenize(source, { lstrip_blocks: true, trim_blocks: true });
   return parse(tokens).body as unknown as Body;
 }

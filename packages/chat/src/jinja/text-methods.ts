@@ -183,6 +183,8 @@ function found(at: number): number {
   return at;
 }
 
+export const textMethodNames: readonly string[] = Object.keys(methods);
+
 /** Bound to the text; undefined when strings have no such method. */
 export function textMethod(text: string, name: string): Callable | undefined {
   const method = Object.hasOwn(methods, name) ? methods[name] : undefined;

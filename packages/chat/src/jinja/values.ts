@@ -122,6 +122,13 @@ export function typeName(value: Value): string {
   return isDict(value) ? 'dict' : 'object';
 }
 
+const mostItems = 100_000;
+
+/** @throws for a list that only a mistake would make */
+export function checkLength(length: number): void {
+  if (length > mostItems) throw new Error(`a list of ${length} items is longer than ${mostItems}`);
+}
+
 /** What a loop over the value visits. @throws for values that cannot be looped over */
 export function iterate(value: Value): readonly Value[] {
   if (value === undefined) return [];

@@ -6,7 +6,7 @@ import { compileJinja, type Render } from '../jinja/jinja.js';
 import { isDict, type Value } from '../jinja/values.js';
 import type { NormalMessage } from '../messages/messages.js';
 
-interface RenderInput {
+export interface RenderInput {
   readonly messages: readonly NormalMessage[];
   readonly tools?: readonly ToolDefinition[];
   /** Adds the beginning of an assistant turn. */

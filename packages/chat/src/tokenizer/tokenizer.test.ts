@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { charOptions } from '../../test/helpers.js';
+import { buildCharTokenizer } from './char-tokenizer.js';
 import { tokenByteTable } from './token-bytes.js';
 import { createTokenizer, loadTokenizer } from './tokenizer.js';
 
@@ -103,4 +105,20 @@ describe('a tokenizer', () => {
     });
     expect(() => tokenByteTable(odd)).toThrow(/"WordPiece"/);
   });
+});
+
+it('ends an encoding whose pattern takes exponential time', () => {
+  const files = buildCharTokenizer(charOptions);
+  const pattern = { Regex: '(a+)+$' };
+  const tokenizer = createTokenizer({
+    ...files,
+    tokenizer: {
+      ...files.tokenizer,
+      pre_tokenizer: { type: 'Split', pattern, behavior: 'Isolated', invert: false },
+    },
+  });
+  expect(Array.from(tokenizer.encode('aab'))).toHaveLength(3);
+  expect(() => tokenizer.encode(`${'a'.repeat(60)}b`)).toThrow(
+    expect.objectContaining({ status: 400, code: 'text_not_encodable' }),
+  );
 });

@@ -3,6 +3,7 @@ import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { ModelError } from '@trinity-rft/core';
 import { CheckpointError } from '@trinity-rft/core/internal';
 import { readTokenizerFiles, type JsonObject, type TokenizerFiles } from './files.js';
+import { within } from './time-limit.js';
 import { tokenByteTable } from './token-bytes.js';
 
 export interface DecodeOptions {
@@ -53,6 +54,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
     token === undefined ? undefined : inner.token_to_id(token);
   const specialTokens = namedTokens(files.tokenizerConfig);
   const added = [...inner.get_added_tokens_decoder()];
+  const isSlow = hasNestedRepeats(files.tokenizer);
   const tokenizer: Tokenizer = {
     files,
     vocabularySize: Math.max(...added.map(([id]) => id + 1), inner.model?.vocab.length ?? 0),
@@ -62,7 +64,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
     chatTemplates: namedTemplates(files),
     tokenToId: idOf,
     idToToken: (id) => inner.id_to_token(id),
-    encode: (text) => encode(inner, text),
+    encode: (text) => encode(inner, text, isSlow),
     decode: (ids, options) => decode(tokenByteTable(tokenizer), ids, options?.skip),
   };
   return tokenizer;
@@ -88,8 +90,32 @@ function open(files: TokenizerFiles): HuggingFaceTokenizer {
   }
 }
 
-function encode(inner: HuggingFaceTokenizer, text: string): Int32Array {
-  const { ids } = inner.encode(text, { add_special_tokens: false });
+/** Shorter texts take no time, unless a pattern repeats repeats. */
+const longText = 5_000;
+
+/** Far above what any tokenizer needs. */
+const msFor = (text: string): number => Math.ceil(1_000 + text.length / 100);
+
+/**
+ * Whether a pattern of the files repeats a group, as `(a+)+$`: on some short texts it may take longer
+ * than the world exists.
+ */
+const hasNestedRepeats = (tokenizer: JsonObject): boolean =>
+  [tokenizer['normalizer'], tokenizer['pre_tokenizer']].some((part) =>
+    /"Regex":"(?:[^"\\]|\\.)*\)[*+{]/.test(JSON.stringify(part ?? null)),
+  );
+
+function encode(inner: HuggingFaceTokenizer, text: string, isSlow: boolean): Int32Array {
+  const work = (): { readonly ids: readonly unknown[] } =>
+    inner.encode(text, { add_special_tokens: false });
+  const ms = msFor(text);
+  const encoded = isSlow || text.length > longText ? within(ms, work) : { value: work() };
+  if (!encoded)
+    throw new ModelError(
+      `The patterns of the tokenizer take more than ${Math.round(ms / 1000)} s for this text of ${text.length} characters. Shorten its runs of equal characters, or mend the Regex of pre_tokenizer and normalizer in tokenizer.json.`,
+      { status: 400, code: 'text_not_encodable' },
+    );
+  const { ids } = encoded.value;
   if ((ids as readonly (number | undefined)[]).includes(undefined)) {
     throw new ModelError(
       'The text contains characters without a token, and the tokenizer has no unknown token.',

@@ -46,6 +46,11 @@ const parserShape = {
     'The syntax of tool calls: hermes (Qwen 2.5 and 3), llama3_json, mistral, pythonic or qwen3_coder.',
     ...supportedOnly(['hermes', 'llama3_json', 'mistral', 'pythonic', 'qwen3_coder']),
   ),
+  tool_prompt: maybe(
+    text(),
+    'Extension. generic: tools are described in the system message and called in the syntax of hermes, for models whose chat template has no tools. Default: the chat template describes them.',
+    ...supportedOnly(['generic']),
+  ),
   reasoning_parser: maybe(
     text(),
     'How reasoning is read from the text: deepseek_r1 or qwen3.',

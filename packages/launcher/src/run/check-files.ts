@@ -307,7 +307,13 @@ async function checkModels(check: Check): Promise<void> {
     await checkModel(check, ['model', 'model_path'], { ...model, engine });
     const { rolloutModel } = explorer;
     await attempt(check, ['model', 'model_path'], async () => {
-      if (isThere(model.modelPath)) await readChat(model.modelPath, rolloutModel);
+      if (!isThere(model.modelPath)) return;
+      const { printsTools } = await readChat(model.modelPath, rolloutModel);
+      if (rolloutModel.toolCallParser !== undefined && !printsTools)
+        check.warn(
+          ['explorer', 'rollout_model', 'tool_call_parser'],
+          `got ${rolloutModel.toolCallParser}, but the chat template of ${model.modelPath} has no place for tools, so requests with tools are refused. Set explorer.rollout_model.tool_prompt: generic, or model.chat_template_path to a template with tools.`,
+        );
     });
   }
   await attempt(check, ['model', 'critic_model_path'], () =>

@@ -102,7 +102,7 @@ class Reader {
 
   #atom(): Expression | undefined {
     const number = this.#take(
-      /\s*((?:[1-9]\d*|0+)(?:\.\d*)?(?:e[+-]?\d{1,4})?|0*\d*\.\d+(?:e[+-]?\d{1,4})?)(?![\w.])/iy,
+      /\s*((?:[1-9]\d*|0+)(?:\.\d*)?(?:e[+-]?\d{1,4})?|\d*\.\d+(?:e[+-]?\d{1,4})?)(?![\w.])/iy,
     )?.[1];
     if (number !== undefined) return numeral(number.replace(/\.(?=$|e)/i, ''));
     const name = this.#take(/\s*([A-Za-z_]\w*)/y)?.[1];

@@ -11,7 +11,7 @@ import { stripString } from './strip-string.js';
  */
 export function lastBoxedOnlyString(text: string): string | null {
   const blank = text.lastIndexOf('\\boxed ');
-  if (blank >= 0) return text.slice(blank).replace(/\$[^]*$/, '');
+  if (blank >= 0) return text.slice(blank).split('$', 1)[0] ?? '';
   const boxed = text.lastIndexOf('\\boxed');
   const start = boxed >= 0 ? boxed : text.lastIndexOf('\\fbox');
   const end = start < 0 ? -1 : balancedEnd(text, start);

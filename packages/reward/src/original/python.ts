@@ -1,7 +1,7 @@
 /** How Python reads numbers, for functions that must give Trinity-RFT's figures. */
 
 const decimal =
-  /^[+-]?(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+(?:_\d+)*)?$/i;
+  /^[+-]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+(?:_\d+)*)?$/i;
 const special: ReadonlyMap<string, number> = new Map([
   ['inf', Infinity],
   ['infinity', Infinity],

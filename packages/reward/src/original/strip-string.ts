@@ -39,7 +39,7 @@ const numberRules: readonly (readonly [string | RegExp, string])[] = [
   ['infinity', '\\infty'],
   // Also inside of \infty, which becomes \\inftyty, as in Trinity-RFT.
   ['inf', '\\infty'],
-  [/(\d+)\.0+(\D|$)/g, '$1$2'],
+  [/(?<=\d)\.0+(\D|$)/g, '$1'],
   [' .', ' 0.'],
   ['{.', '{0.'],
   [/^\./, '0.'],

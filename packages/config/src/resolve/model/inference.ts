@@ -31,7 +31,13 @@ export function checkToolChoice(
   section: KeyPath,
   input: InferenceInput,
 ): void {
-  if (!input.enable_auto_tool_choice || input.tool_call_parser !== null) return;
+  const { tool_call_parser: parser, tool_prompt: prompt } = input;
+  if (prompt !== null && parser !== null && parser !== 'hermes')
+    context.report(
+      [...section, 'tool_call_parser'],
+      `got ${parser}, but tool_prompt: ${prompt} teaches the syntax of hermes. Remove one of them.`,
+    );
+  if (!input.enable_auto_tool_choice || parser !== null || prompt !== null) return;
   context.report(
     [...section, 'enable_auto_tool_choice'],
     'got true, but tool_call_parser is not set, so no tool call would be read from the text. Set tool_call_parser: hermes, or the syntax of the model (llama3_json, mistral, pythonic, qwen3_coder).',

@@ -31,9 +31,13 @@ export async function readChatFormat(
   {
     chatTemplate,
     toolCallParser,
+    toolPrompt,
     reasoningParser,
-  }: Pick<RolloutModelConfig, 'chatTemplate' | 'toolCallParser' | 'reasoningParser'>,
+  }: Pick<
+    RolloutModelConfig,
+    'chatTemplate' | 'toolCallParser' | 'toolPrompt' | 'reasoningParser'
+  >,
 ): Promise<ChatFormat> {
   const tokenizer = await loadTokenizer(folder);
-  return createChatFormat({ tokenizer, chatTemplate, toolCallParser, reasoningParser });
+  return createChatFormat({ tokenizer, chatTemplate, toolCallParser, toolPrompt, reasoningParser });
 }

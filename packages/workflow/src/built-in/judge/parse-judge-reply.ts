@@ -41,5 +41,5 @@ export function parseScores(text: string, count: number): readonly number[] | un
 
 function numberOf(item: string): number | undefined {
   const text = item.trim().replaceAll(/^["']|["']$/g, '');
-  return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(text) ? Number(text) : undefined;
+  return /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i.test(text) ? Number(text) : undefined;
 }
