@@ -117,7 +117,6 @@ it('ends an encoding whose pattern takes exponential time', () => {
       pre_tokenizer: { type: 'Split', pattern, behavior: 'Isolated', invert: false },
     },
   });
-  expect(Array.from(tokenizer.encode('aab'))).toHaveLength(3);
   expect(() => tokenizer.encode(`${'a'.repeat(60)}b`)).toThrow(
     expect.objectContaining({ status: 400, code: 'text_not_encodable' }),
   );
