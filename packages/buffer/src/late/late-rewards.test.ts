@@ -75,6 +75,43 @@ describe('a reward that comes later', () => {
     expect(dueAt(0)).toEqual([['3/1', 0.25, -1]]);
   });
 
+  it('is kept in a file of an earlier version, which gets checksums', async () => {
+    rewards.add([group(1, 0)]);
+    rewards.commit(1, ['1/0']);
+    scoreRun(file, '1/0/0', 0.5);
+    await rewards.close();
+    const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+    const earlier = new DatabaseSync(file);
+    earlier.exec(`DROP TABLE stored_number; DROP TRIGGER score_is_final;
+      CREATE TRIGGER score_is_final BEFORE UPDATE ON score BEGIN SELECT RAISE(ABORT, 'final'); END`);
+    for (const table of ['pending_run', 'pending_experience', 'score'])
+      earlier.exec(`ALTER TABLE ${table} DROP COLUMN checksum`);
+    earlier.close();
+    rmSync(`${file}-commits`);
+    rewards = sqliteLateRewards({ path: file });
+    scoreRun(file, '1/0/1', 1);
+    expect(dueAt(0)).toEqual([['1/0', 0.5, 1]]);
+  });
+
+  it('is refused by name when it, its run or its log has been changed', async () => {
+    rewards.add([group(1, 0)]);
+    rewards.commit(1, ['1/0']);
+    scoreRun(file, '1/0/0', 0.5);
+    scoreRun(file, '1/0/1', 0.5);
+    const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+    const other = new DatabaseSync(file);
+    other.exec("DROP TRIGGER score_is_final; UPDATE score SET reward = 9 WHERE run = '1/0/0'");
+    other.close();
+    expect(() => rewards.due(0)).toThrow('Run "1/0/0"');
+    await rewards.close();
+    rewards = sqliteLateRewards({ path: file });
+    expect(() => rewards.due(0)).toThrow('1 of 2 rows of its table score have been changed');
+    rmSync(file);
+    rewards = sqliteLateRewards({ path: file });
+    expect(() => rewards.due(0)).toThrow(/lacks the last 4 of 4 commits/);
+    rewards = sqliteLateRewards({ path: path.join(folder, 'none.db') });
+  });
+
   it('completes its group, and only that one', () => {
     rewards.add([group(1, 0), group(1, 1, 0.5)]);
     rewards.commit(1, ['1/0', '1/1']);
