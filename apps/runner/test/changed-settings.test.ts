@@ -88,6 +88,16 @@ describe('a resumed run', () => {
     ]);
   });
 
+  it('is the same one when its folder alone has been moved', async () => {
+    expect((await start('carried', steps(1))).error).toBeUndefined();
+    const [from, to] = ['runs', 'elsewhere'].map((root) => path.join(workspace.root, root));
+    cpSync(path.join(from ?? '', 'tests/carried'), path.join(to ?? '', 'tests/carried'), {
+      recursive: true,
+    });
+    const resumed = await start('carried', steps(1), { checkpoint_root_dir: 'elsewhere' });
+    expect([resumed.error, saidOf(resumed)]).toEqual([undefined, []]);
+  });
+
   it('is the same one when its project has been moved', async () => {
     expect((await start('moved', steps(1))).error).toBeUndefined();
     const root = `${workspace.root}-moved`;

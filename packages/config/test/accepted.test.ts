@@ -112,3 +112,18 @@ describe('a file of Trinity-RFT that runs is not refused', () => {
     for (const part of warns ?? []) expect(warnings.join()).toContain(part);
   });
 });
+
+it('takes a number as the file has it where text is expected', () => {
+  const { config } = parse(cwd, yaml({ top: 'project: 007\nname: 1.10\nseed: 0x10' }));
+  const { project, name, seed } = config;
+  expect({ project, name, seed }).toEqual({ project: '007', name: '1.10', seed: 16 });
+});
+
+it('refuses a name that is longer than file systems take', () => {
+  const long = (length: number): (() => unknown) => {
+    const text = yaml({ top: `name: ${'é'.repeat(length)}` });
+    return () => parse(cwd, text);
+  };
+  expect(long(121)).toThrow(/part of more than 240 bytes/);
+  expect(long(120)).not.toThrow();
+});

@@ -46,6 +46,16 @@ export const wrongValues: readonly WrongValue[] = [
     'a/../b',
     'got "a/../b", which leads out of its folder. It becomes part of a path: use ',
   ],
+  [
+    'name',
+    '"x. "',
+    'got "x. ", which has a part that ends with a dot or a space, which Windows lea',
+  ],
+  [
+    'name',
+    'CON',
+    'got "CON", which has a part that names a device on Windows. It becomes part of ',
+  ],
   ['name', '"a:b"', 'got "a:b", which holds a character that file names do not allow. It becomes '],
   ['seed', '-1', 'got -1, expected a whole number, at least 0 and at most 4294967295.'],
   ['seed', '1.5', 'got 1.5, expected a whole number, at least 0 and at most 4294967295.'],

@@ -57,9 +57,16 @@ export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
   return { root: current, problems, failed };
 }
 
-/** A section or list without content is the same as one that is not set. */
+/**
+ * A section or list without content is the same as one that is not set. Where text is expected, a
+ * number is the text of the file: `name: 1.10`.
+ */
 function dropEmpty(node: Node, schema: z.ZodType | undefined): Node {
-  if (schema === undefined || node.kind === 'scalar') return node;
+  if (schema === undefined) return node;
+  if (node.kind === 'scalar')
+    return node.source !== undefined && /^text\b/.test(expectedText(schema))
+      ? { ...node, value: node.source }
+      : node;
   if (node.kind === 'list')
     return {
       ...node,

@@ -17,6 +17,8 @@ export interface ScalarNode extends NodeBase {
   readonly value: Scalar;
   /** It must not be shown: it comes from a key or variable with the name of a secret. */
   readonly secret?: boolean;
+  /** A number as the file has it: `1.10`. */
+  readonly source?: string;
 }
 
 interface ListNode extends NodeBase {

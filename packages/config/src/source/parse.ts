@@ -151,7 +151,11 @@ class TreeReader {
     if (isAlias(source)) return this.#alias(source, path);
     if (isMap(source)) return this.#map(source, path);
     if (isSeq(source)) return this.#list(source, path);
-    return { kind: 'scalar', value: isScalar(source) ? scalarOf(source.value) : null, at, path };
+    if (!isScalar(source)) return { kind: 'scalar', value: null, at, path };
+    const value = scalarOf(source.value);
+    return typeof value === 'number'
+      ? { kind: 'scalar', value, source: source.source, at, path }
+      : { kind: 'scalar', value, at, path };
   }
 
   #alias(source: Alias, path: KeyPath): Node {

@@ -130,7 +130,10 @@ interface Check {
 
 /** `buffer.explorer_input.tasksets[0].path` */
 const nameOf = (key: KeyPath): string =>
-  key.map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`)).join('').slice(1);
+  key
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
+    .join('')
+    .slice(1);
 
 function digestOfRows(rows: readonly RawTask[]): string {
   const digest = createHash('sha256');

@@ -65,7 +65,9 @@ export function checkName(context: StageContext, path: KeyPath, name: string): v
 
 /** What is wrong with such a name; undefined when it is valid. */
 export function invalidName(name: string): string | undefined {
-  const reason = nameFaults.find(([fault]) => fault.test(name))?.[1];
+  const reason = isTooLong(name)
+    ? `has a part of more than ${longestPartBytes} bytes`
+    : nameFaults.find(([fault]) => fault.test(name))?.[1];
   return reason === undefined
     ? undefined
     : `got ${JSON.stringify(name)}, which ${reason}. It becomes part of a path: use letters, digits, "-", "_", "." and spaces.`;
@@ -76,7 +78,17 @@ const nameFaults: readonly (readonly [RegExp, string])[] = [
   [/^\/|\/$|\/\//, 'begins or ends with "/", or has two in a row'],
   // oxlint-disable-next-line no-control-regex
   [/[\u0000-\u001f\\:*?"<>|]/, 'holds a character that file names do not allow'],
+  [/[. ](\/|$)/, 'has a part that ends with a dot or a space, which Windows leaves out'],
+  [
+    /(^|\/)(?:con|prn|aux|nul|com\d|lpt\d)(\.[^/]*)?(\/|$)/i,
+    'has a part that names a device on Windows',
+  ],
 ];
+
+/** Longest part of a path on the usual file systems; a time may follow it. */
+const longestPartBytes = 255 - '_20260701093000'.length;
+const isTooLong = (name: string): boolean =>
+  name.split('/').some((part) => Buffer.byteLength(part) > longestPartBytes);
 
 /**
  * The file of `sqlite:///relative.db` or `sqlite:////absolute.db`, or of a plain path; other

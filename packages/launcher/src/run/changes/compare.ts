@@ -22,6 +22,7 @@ export function changesBetween(before: PlacedSettings, now: PlacedSettings): rea
     .map((key) => ({ key, before: before.settings[key], now: now.settings[key] }))
     .filter(
       (change) =>
+        !isDeepStrictEqual(change.before, change.now) &&
         !isDeepStrictEqual(
           fromFolder(before.jobDirectory, change.before),
           fromFolder(now.jobDirectory, change.now),
