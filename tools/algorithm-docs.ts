@@ -10,6 +10,7 @@ import {
   type PartReference,
   type PresetReference,
 } from '../packages/config/src/reference/algorithms.ts';
+import { markdownTable } from './markdown-table.ts';
 
 const file = join(import.meta.dirname, '../docs/reference/algorithms.md');
 const mark = '<!-- From here on written by `pnpm docs:algorithms`. -->';
@@ -35,18 +36,10 @@ export function renderAlgorithmDocs(page: string): string {
 const code = (text: string): string => `\`${text}\``;
 const list = (names: readonly string[]): string => names.map(code).join(', ');
 
-function markdownTable(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-): readonly string[] {
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line), ''];
-}
-
 const schemas = {
   experience: 'rollouts',
   sft: 'answers to imitate',
+  cpt: 'plain texts',
   dpo: 'pairs of a better and a worse answer',
 } as const;
 

@@ -17,6 +17,7 @@ import { schemasOf } from '../packages/config/src/schema/root.ts';
 import { statusesOf as statusesIn, type KeyStatus } from '../packages/config/src/schema/status.ts';
 import { onnxEngine } from '../packages/engine-onnx/src/index.ts';
 import { tinkerEngine } from '../packages/engine-tinker/src/index.ts';
+import { markdownTable } from './markdown-table.ts';
 
 const { run: runSchema } = schemasOf({
   algorithms: builtInTables,
@@ -110,15 +111,6 @@ function table(keys: readonly Path[]): readonly string[] {
     statusText(path),
   ]);
   return markdownTable(['Key', 'Type', 'Default', 'Meaning', 'Status'], rows);
-}
-
-function markdownTable(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-): readonly string[] {
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line), ''];
 }
 
 const numberWords = [

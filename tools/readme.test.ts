@@ -5,6 +5,7 @@ import { problemsOf, renderProblem } from '../packages/config/src/index.ts';
 import { createProject, templates } from '../packages/create/src/index.ts';
 import { renderAlgorithmDocs } from './algorithm-docs.ts';
 import { renderConfigDocs } from './config-docs.ts';
+import { renderDifferences } from './differences-docs.ts';
 import { renderDiagnosisDocs } from './diagnosis-docs.ts';
 import { describeBlock, listDocuments, readBlocks, type Block } from './readme/blocks.ts';
 import { commandFault, readCommands } from './readme/commands.ts';
@@ -107,6 +108,11 @@ describe('the documentation', { tags: ['slow'] }, () => {
   it('has the algorithms as they are: else run `pnpm docs:algorithms`', () => {
     const page = readFileSync(join(root, 'docs/reference/algorithms.md'), 'utf8');
     expect(renderAlgorithmDocs(page)).toBe(page);
+  });
+
+  it('has what is not available as it is: else run `pnpm docs:differences`', () => {
+    const page = readFileSync(join(root, 'docs/reference/differences.md'), 'utf8');
+    expect(renderDifferences(page)).toBe(page);
   });
 
   it('has the rules of the diagnosis as they are: else run `pnpm docs:diagnosis`', () => {

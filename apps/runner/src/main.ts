@@ -2,6 +2,7 @@
 import { CommanderError } from 'commander';
 import { createProgram, dashed, type Output } from './program.js';
 import { exitCodes, toFailure } from './shared/exit-codes.js';
+import { whatInstead } from './shared/other-names.js';
 
 const standardOutput: Output = {
   out: (text) => void process.stdout.write(text),
@@ -24,9 +25,12 @@ export async function main(
     await program.parseAsync(args.map(dashed), { from: 'user' });
     return exitCode;
   } catch (error) {
-    // Commander has already printed its message.
-    if (error instanceof CommanderError)
+    if (error instanceof CommanderError) {
+      // Commander has already printed its message.
+      const instead = whatInstead(error.message, args.map(dashed));
+      if (instead !== undefined) output.err(`${instead}\n`);
       return error.exitCode === 0 ? exitCodes.done : exitCodes.userError;
+    }
     const failure = toFailure(error);
     output.err(`${failure.message}\n`);
     return failure.exitCode;

@@ -63,6 +63,7 @@ const dataOf: Readonly<Record<AlgorithmPreset['schema'], Tree>> = {
   experience: {},
   sft: stored(answers),
   dpo: stored(pairs),
+  cpt: stored({ path: 'tasks.jsonl', format: { prompt_key: 'question' } }),
 };
 
 const experts: Tree = {

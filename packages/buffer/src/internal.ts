@@ -13,6 +13,7 @@ export {
 export { taskOperatorTable, type TaskOperatorTable } from './pipeline/table.js';
 export { openedFile } from './store/opened-file.js';
 export { checkRows } from './supervised/check-rows.js';
+export { readText } from './supervised/row-fields.js';
 export type { Environment } from './hub/hub-access.js';
 export {
   describeHubModel,

@@ -27,6 +27,21 @@ const accepted: Readonly<Record<string, Accepted>> = {
     file: { rest: 'service:\n  data_juicer: {auto_start: true}' },
     warns: ['service.data_juicer', 'run in the process of the run'],
   },
+  'bypass_old_logprobs, which is read elsewhere': {
+    file: {
+      algorithm: 'algorithm:\n  algorithm_type: grpo\n  bypass_old_logprobs: true',
+    },
+    warns: ['algorithm.bypass_old_logprobs', 'is read as algorithm.rollout_correction.bypass_mode'],
+  },
+  'the rollout correction of verl, which is read elsewhere': {
+    file: {
+      rest: 'trainer:\n  trainer_config:\n    algorithm: {rollout_correction: {bypass_mode: false}}',
+    },
+    warns: [
+      'trainer.trainer_config.algorithm.rollout_correction',
+      'is read as algorithm.rollout_correction',
+    ],
+  },
   'optimizer.fused': {
     file: {
       algorithm: 'algorithm:\n  algorithm_type: grpo\n  optimizer: {fused: true}',
@@ -110,6 +125,18 @@ describe('a file of Trinity-RFT that runs is not refused', () => {
     const { warnings } = parse(cwd, yaml(file));
     expect(warnings).toHaveLength(warns === undefined ? 0 : 1);
     for (const part of warns ?? []) expect(warnings.join()).toContain(part);
+  });
+
+  it('moves a key to where it is read, in a stage too, unless it is set there as well', () => {
+    const verl =
+      'trainer: {trainer_config: {algorithm: {rollout_correction: {bypass_mode: false}}}}';
+    const { config } = parse(cwd, yaml({ rest: `stages:\n  - stage_name: a\n    ${verl}` }));
+    expect(config.stages[0]?.algorithm.rolloutCorrection).toBeDefined();
+    const algorithm =
+      'algorithm:\n  algorithm_type: grpo\n  rollout_correction: {bypass_mode: true}';
+    expect(() => parse(cwd, yaml({ algorithm, rest: verl }))).toThrow(
+      'is read as algorithm.rollout_correction, which is set too. Keep algorithm.rollout_correction alone',
+    );
   });
 });
 

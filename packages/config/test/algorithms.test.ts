@@ -88,7 +88,7 @@ describe('an algorithm', () => {
     );
     expect(loss('policy_loss_fn: gspo')).toMatchObject({
       name: 'gspo',
-      args: { clipRangeHigh: 4e-4 },
+      args: {},
     });
   });
 

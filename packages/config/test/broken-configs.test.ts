@@ -947,12 +947,6 @@ const wrongNames = [
     says: 'got "chess", but there is no such workflow',
   },
   {
-    name: 'a workflow for images',
-    file: shared('«simple_mm_workflow'),
-    key: `${input}default_workflow_type`,
-    says: 'whose tasks have images, but models here read text only',
-  },
-  {
     name: 'a reward function that does not exist, named for all task sets',
     file: shared('math_workflow', '\n    default_reward_fn_type: «maths'),
     key: `${input}default_reward_fn_type`,

@@ -83,7 +83,7 @@ describe('the JSON Schema', () => {
     ).toMatchObject({
       additionalProperties: false,
       properties: {
-        clip_range_low: { default: 3e-4, anyOf: [{ type: 'number', minimum: 0 }, {}] },
+        clip_range_low: { default: null },
       },
     });
     const stage = property('algorithm', property('stages')['items'] as JsonSchema)[

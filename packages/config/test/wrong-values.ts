@@ -76,7 +76,6 @@ export const wrongValues: readonly WrongValue[] = [
     'cod',
     'got "cod", which is not supported. It compares runs across tasks',
   ],
-  ['algorithm.algorithm_type', 'cpt', 'got "cpt", which is not supported. Use sft with prompts'],
   ['algorithm.repeat_times', '0', 'got 0, expected a whole number, at least 1.'],
   ['algorithm.repeat_times', 'many', 'got "many", expected a whole number, at least 1.'],
   ['algorithm.repeat_times', '2.5', 'got 2.5, expected a whole number, at least 1.'],
@@ -392,7 +391,7 @@ export const wrongValues: readonly WrongValue[] = [
   [
     'explorer.rollout_model.ignore_eos',
     'true',
-    'got true, which is not supported. Use min_response_tokens.',
+    'got true, which is not supported. Set min_response_tokens to the length that',
   ],
   [
     'explorer.auxiliary_models',

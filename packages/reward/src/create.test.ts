@@ -47,7 +47,7 @@ describe('createRewardFn', () => {
     }
   });
 
-  it('rejects RM-Gallery and says what to use instead', () => {
+  it('rejects the other rewards of RM-Gallery and says what to use instead', () => {
     expect(() => createRewardFn('rm_gallery_reward', { reward_name: 'x' })).toThrow(
       /rubric_judge_workflow.*defineReward/,
     );

@@ -16,11 +16,7 @@ import { rlcrReward } from './rewards/rlcr-reward.js';
 import { rmGalleryReward } from './rewards/rm-gallery-reward.js';
 import { toolCallReward } from './rewards/tool-call-reward.js';
 
-const withoutTruth: ReadonlySet<string> = new Set([
-  'format_reward',
-  'overlong_penalty_reward',
-  'rm_gallery_reward',
-]);
+const withoutTruth: ReadonlySet<string> = new Set(['format_reward', 'overlong_penalty_reward']);
 
 /**
  * Every built-in reward function, with its description for the documentation. A new one is one file and one row.

@@ -9,6 +9,7 @@ const args: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   length_penalty_reward: { max_response_length: 100 },
   math_dapo_reward: { enable_overlong_penalty: true, max_response_length: 100, cache_length: 20 },
   overlong_penalty_reward: { max_response_length: 100, cache_length: 20 },
+  rm_gallery_reward: { reward_name: 'math_verify_reward' },
 };
 
 const truths: Readonly<Record<string, string>> = {
@@ -23,6 +24,8 @@ export interface RunnableReward {
   readonly truth: string | undefined;
 }
 
-export const everyReward: readonly RunnableReward[] = rewardFnNames
-  .filter((name) => name !== 'rm_gallery_reward')
-  .map((name) => ({ name, reward: createRewardFn(name, args[name] ?? {}), truth: truths[name] }));
+export const everyReward: readonly RunnableReward[] = rewardFnNames.map((name) => ({
+  name,
+  reward: createRewardFn(name, args[name] ?? {}),
+  truth: truths[name],
+}));

@@ -35,6 +35,7 @@ import {
 import { MathWorkflow } from './built-in/math/math-workflow.js';
 import { reactArgs, reactWorkflow } from './built-in/react/react-workflow.js';
 import { noArgs } from './built-in/task-args.js';
+import { otherRewards, otherWorkflows } from './definition/other-names.js';
 import { createRegistry, type Registry } from './definition/registry.js';
 import { SimpleWorkflow } from './built-in/single-turn/simple-workflow.js';
 import { ToolCallWorkflow } from './built-in/single-turn/tool-call-workflow.js';
@@ -67,14 +68,11 @@ const builtIn: readonly WorkflowDefinition[] = [
     args: boxedArgs,
     needs: graded,
   }),
-  // The second is how a newer version of the same example names it.
-  ...named(
-    [
-      'bots_math_boxed_workflow',
-      'examples.bots.workflow.bots_math_boxed_workflow.BOTSMathBoxedWorkflow',
-    ],
-    { workflow: BotsMathBoxedWorkflow, args: boxedArgs, needs: graded },
-  ),
+  ...named(['bots_math_boxed_workflow'], {
+    workflow: BotsMathBoxedWorkflow,
+    args: boxedArgs,
+    needs: graded,
+  }),
   // Its rows may have the problem under `question`.
   ...named(['math_eval_workflow', 'async_math_eval_workflow'], {
     workflow: MathEvalWorkflow,
@@ -98,7 +96,7 @@ const builtIn: readonly WorkflowDefinition[] = [
     args: reactArgs,
     needs: graded,
   }),
-  ...named(['agentscope_reactv2_math_workflow'], {
+  ...named(['agentscopev0_react_math_workflow', 'agentscope_reactv2_math_workflow'], {
     run: runAgentscopeV0Math,
     args: agentscopeV0Args,
     needs: graded,
@@ -152,7 +150,7 @@ export function createWorkflowRegistry(
   own: readonly WorkflowDefinition[] = [],
   extend: (builtIn: WorkflowDefinition) => WorkflowDefinition = (same) => same,
 ): Registry<WorkflowDefinition> {
-  const registry = createRegistry<WorkflowDefinition>('workflow');
+  const registry = createRegistry<WorkflowDefinition>('workflow', otherWorkflows);
   for (const definition of [...builtIn.map(extend), ...own])
     registry.register(definition.name, definition);
   return registry;
@@ -162,7 +160,7 @@ export function createWorkflowRegistry(
 export function createRewardRegistry(
   own: readonly RewardDefinition[] = [],
 ): Registry<RewardDefinition> {
-  const registry = createRegistry<RewardDefinition>('reward function');
+  const registry = createRegistry<RewardDefinition>('reward function', otherRewards);
   for (const name of rewardFnNames) {
     registry.register(name, {
       kind: 'trinity-rft.reward',

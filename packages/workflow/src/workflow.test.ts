@@ -100,6 +100,27 @@ describe('registries', () => {
     expect(createRewardRegistry([reward]).has('mine')).toBe(true);
   });
 
+  it('read names of Trinity-RFT and its classes, and say what to use instead of the rest', () => {
+    const workflows = createWorkflowRegistry();
+    const example = 'examples.bots.workflow.bots_math_boxed_workflow.BOTSMathBoxedWorkflow';
+    expect(workflows.get(example).name).toBe('bots_math_boxed_workflow');
+    expect(workflows.readAs('trinity.common.workflows.x.MathBoxedWorkflow')).toBe(
+      'math_boxed_workflow',
+    );
+    expect(createRewardRegistry().readAs('trinity.common.rewards.math_reward.MathRewardFn')).toBe(
+      'math_reward',
+    );
+    expect(workflows.has('my_package.flows.MathWorkflow')).toBe(false);
+    expect(() => workflows.get('my_package.flows.MathWorkflow')).toThrow(
+      /is a class of Python.*defineWorkflow/,
+    );
+    expect(() => workflows.get('simple_mm_workflow')).toThrow(/models here read text only/);
+    expect(workflows.refusal('math_workflow')).toBeUndefined();
+    expect(createRewardRegistry().refusal('openjudge_reward')).toMatch(/rubric_judge_workflow/);
+    const own = defineWorkflow({ name: 'simple_mm_workflow', run: () => 1 });
+    expect(createWorkflowRegistry([own]).get('simple_mm_workflow')).toBe(own);
+  });
+
   it('suggest the nearest name', () => {
     const registry = createRegistry<number>('thing');
     registry.register('shuffle', 1);

@@ -1,5 +1,5 @@
 /** The workflows of Trinity-RFT that play a world, with its solver in place of a policy. */
-import type { Experience, RawTask } from '@trinity-rft/core';
+import type { Experience, RawTask, Task } from '@trinity-rft/core';
 import { defaultFormatArgs } from '@trinity-rft/core/internal';
 import type { Action } from '@trinity-rft/environment';
 import { createEnvironments, drivers } from '@trinity-rft/environment/internal';
@@ -54,6 +54,7 @@ it.each([
   ['sudoku_workflow', 'sudoku', { answer: 'moves' }, '<answer>{action}</answer>', 1],
   ['email_search_workflow', 'email_search', {}, '', 2.47],
   ['learn2ask_workflow', 'learn_to_ask', {}, '{action}', 4],
+  ['intercode_sql_workflow', 'intercode_sql', {}, '<action>{action}</action>', 1],
   ['agentscope_v1_react_search_workflow', 'web_search', {}, '', 1],
 ])('plays %s', async (name, world, args, format, reward) => {
   const { row, actions } = solved(name, world, args);
@@ -112,6 +113,34 @@ it("says what to do with rows of ALFWorld's own games", async () => {
   await expect(play('alfworld_workflow', ['x'], { game_file: '/games/a.tw-pddl' })).rejects.toThrow(
     /names the game "\/games\/a\.tw-pddl", which is ALFWorld's.*storage_type: generated/,
   );
+});
+
+it('counts the last query of intercode_sql_workflow without submit, unless auto_submit is off', async () => {
+  const { row, actions } = solved('intercode_sql_workflow', 'intercode_sql', {});
+  const [query] = actions.map((action) => written(action, '<action>{action}</action>'));
+  const { experiences } = await play('intercode_sql_workflow', () => query ?? '', row);
+  expect(experiences).toHaveLength(10);
+  expect(experiences.at(-1)?.reward).toBe(1);
+});
+
+it.each([
+  ['alfworld_workflow', { game_file: '/games/a.tw-pddl' }, /ALFWorld's.*storage_type: generated/],
+  ['RAFT_alfworld_workflow', { game_file: 'a' }, /ALFWorld's.*storage_type: generated/],
+  ['intercode_sql_workflow', { query_idx: 3 }, /question 3 of InterCode.*storage_type: generated/],
+  [
+    'email_search_workflow',
+    { question: 'Who?', answer: 'Ann', message_ids: ['<1@enron>'] },
+    /not that of Enron\. Set storage_type: generated/,
+  ],
+  ['webshop_workflow', { seed: 1 }, /does not fit|session/],
+])('finds before the run that %s cannot play the rows of the original', async (name, row, says) => {
+  const { checkRow, tasks } = workflowOf(name);
+  const { signal } = new AbortController();
+  const taskOf = (rawTask: RawTask) =>
+    ({ rawTask, workflowArgs: {}, formatArgs: defaultFormatArgs }) as unknown as Task;
+  await expect(checkRow?.(taskOf(row), signal)).rejects.toThrow(says);
+  const [own = {}] = tasks?.({}, { split: 'train', count: 1, seed: 0 }) ?? [];
+  await expect(checkRow?.(taskOf(own), signal)).resolves.toBeUndefined();
 });
 
 it('says which argument is wrong', () => {

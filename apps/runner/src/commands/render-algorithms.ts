@@ -48,6 +48,7 @@ export const renderInFull = ({ presets, parts }: AlgorithmReference): string =>
 const learnsFrom: Readonly<Record<PresetReference['schema'], string>> = {
   experience: 'rollouts',
   sft: 'answers to imitate',
+  cpt: 'plain texts',
   dpo: 'pairs of a better and a worse answer',
 };
 

@@ -5,6 +5,7 @@
 import {
   choiceArg,
   numberArg,
+  stringArg,
   type AdvantageFn,
   type ArgValues,
   type Experience,
@@ -28,6 +29,10 @@ const args = {
     ['task', 'batch'],
     'task',
     'Steps of equal state are compared within their task, or, as in Trinity-RFT, across the whole explore step.',
+  ),
+  stepRewardKey: stringArg('Key in info of the reward of a step. Default: step_reward.'),
+  envStateHashKey: stringArg(
+    'Key in info of the state of the environment. Default: env_state_hash.',
   ),
 };
 
@@ -64,7 +69,7 @@ export const gigpo = defineAdvantagePart({
 function compare(experiences: readonly Experience[], options: Options): ReturnType<AdvantageFn> {
   if (experiences.length === 0) return { experiences, metrics: {} };
   const tasks = byTask(experiences).map((members) =>
-    byRun(members).map((run) => toSteps(run, options.gamma)),
+    byRun(members).map((run) => toSteps(run, options)),
   );
   const runs = tasks.flat();
   const steps = runs.flat();

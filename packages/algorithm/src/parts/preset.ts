@@ -7,7 +7,7 @@ import type { PartDoc } from './part.js';
  * What an algorithm is trained on: rollouts, answers to imitate, or pairs of a better and a worse
  * answer.
  */
-export type DataSchema = 'experience' | 'sft' | 'dpo';
+export type DataSchema = 'experience' | 'sft' | 'dpo' | 'cpt';
 
 /**
  * A row of `algorithm_type`: the parts, by name, unless the configuration says otherwise.

@@ -4,15 +4,16 @@ import { clamp } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
 const args = {
+  clipRange: numberArg(undefined, { min: 0 }, 'Both sides of the clip that are not set.'),
   clipRangeLow: numberArg(
-    3e-4,
+    undefined,
     { min: 0 },
-    'Rows whose ratio is below 1 - this are not pushed further down.',
+    'Rows whose ratio is below 1 - this are not pushed further down. Default: clip_range, else 0.0003.',
   ),
   clipRangeHigh: numberArg(
-    4e-4,
+    undefined,
     { min: 0 },
-    'Rows whose ratio is above 1 + this are not pushed further up.',
+    'Rows whose ratio is above 1 + this are not pushed further up. Default: clip_range, else 0.0004.',
   ),
 };
 
@@ -39,9 +40,9 @@ export const gspo = definePolicyLoss({
   lossMetric: 'pg_loss',
   tokenMeans: ['pg_clipfrac', 'ppo_kl'],
   rowMeans: ['ppo_kl_seq'],
-  constants: ({ clipRangeLow, clipRangeHigh }) => ({
-    low: 1 - clipRangeLow,
-    high: 1 + clipRangeHigh,
+  constants: ({ clipRange, clipRangeLow, clipRangeHigh }) => ({
+    low: 1 - (clipRangeLow ?? clipRange ?? 3e-4),
+    high: 1 + (clipRangeHigh ?? clipRange ?? 4e-4),
   }),
   row: ({ meanLogRatio }, out) => {
     out.sums.ppo_kl_seq -= meanLogRatio;

@@ -11,6 +11,15 @@ export const imitation = {
     policyLossFn: { name: 'sft' },
     doc: { summary: 'Supervised fine-tuning: stored answers are imitated.', formula: 'l = -x' },
   },
+  cpt: {
+    ...supervised,
+    schema: 'cpt',
+    policyLossFn: { name: 'sft' },
+    doc: {
+      summary: 'Continued pre-training: every token of plain texts is learned but the first.',
+      formula: 'l = -x',
+    },
+  },
   dpo: {
     ...supervised,
     schema: 'dpo',

@@ -1,6 +1,15 @@
 /** Replaces old names of keys by today's. */
-import { keyAliases, type KeyAlias } from '../schema/aliases.js';
-import type { Entry, MapNode, Node } from '../source/node.js';
+import { keyAliases, keysElsewhere, type KeyAlias, type MovedKey } from '../schema/aliases.js';
+import {
+  childOf,
+  merge,
+  nodeAt,
+  placeOf,
+  without,
+  type Entry,
+  type MapNode,
+  type Node,
+} from '../source/node.js';
 import type { LocatedProblem } from '../source/problem.js';
 
 export interface RenamedTree {
@@ -11,15 +20,53 @@ export interface RenamedTree {
 }
 
 /**
- * Applies {@link keyAliases} everywhere, in stages too, and turns a single `taskset` into
- * `tasksets`.
+ * Applies {@link keyAliases} and {@link keysElsewhere} everywhere, in stages too, and turns a single
+ * `taskset` into `tasksets`.
  */
 export function renameKeys(root: MapNode): RenamedTree {
   const problems: LocatedProblem[] = [];
   const warnings: LocatedProblem[] = [];
-  const renamed = renameBelow(root, [], { problems, warnings }) as MapNode;
-  return { root: renamed, problems, warnings };
+  const found = { problems, warnings };
+  const renamed = renameBelow(root, [], found) as MapNode;
+  const moved = moveKeys(renamed, found);
+  const stages = childOf(moved, 'stages');
+  if (stages?.kind !== 'list') return { root: moved, problems, warnings };
+  const items = stages.items.map((stage) =>
+    stage.kind === 'map' ? moveKeys(stage, found) : stage,
+  );
+  const ofStages = mapAround(['stages'], { ...stages, items }, moved);
+  return { root: merge(moved, ofStages, 'base') as MapNode, problems, warnings };
 }
+
+const moveKeys = (root: MapNode, found: Found): MapNode =>
+  keysElsewhere.reduce((tree, key) => moveKey(tree, key, found), root);
+
+function moveKey(root: MapNode, { from, to }: MovedKey, found: Found): MapNode {
+  const { node, keyAt, path: key } = placeOf(root, from);
+  if (node === undefined || (node.kind === 'scalar' && node.value === null)) return root;
+  const name = to.join('.');
+  const rest = without(root, from) as MapNode;
+  const place = { at: keyAt, key };
+  if (nodeAt(root, to) !== undefined) {
+    const message = `is read as ${name}, which is set too. Keep ${name} alone.`;
+    found.problems.push({ ...place, message });
+    return rest;
+  }
+  found.warnings.push({ ...place, message: `is read as ${name}.` });
+  return merge(rest, mapAround(to, node, root), 'base') as MapNode;
+}
+
+/** Sections around a node. */
+const mapAround = (path: readonly string[], node: Node, { at, path: root }: MapNode): Node =>
+  path.reduceRight<Node>(
+    (inner, name) => ({
+      kind: 'map',
+      at,
+      path: root,
+      entries: new Map([[name, { keyAt: inner.at, node: inner }]]),
+    }),
+    node,
+  );
 
 interface Found {
   readonly problems: LocatedProblem[];

@@ -61,7 +61,7 @@ export interface StagePlan {
   readonly parts: readonly PlannedPart[];
   readonly lossAggMode: string;
   /** What the rows of a train batch are. */
-  readonly rowWord: TrainBatchConfig['unit'] | 'answers' | 'pairs';
+  readonly rowWord: TrainBatchConfig['unit'] | 'answers' | 'texts' | 'pairs';
   readonly model: string;
   /** The server that trains; undefined: the process trains by itself, or does not train. */
   readonly tinker: TinkerServerPlan | undefined;
@@ -105,6 +105,8 @@ export function planConfig(config: ResolvedConfig, options: PlanOptions = {}): R
   };
 }
 
+const rowWords = { sft: 'answers', cpt: 'texts', dpo: 'pairs' } as const;
+
 function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
   const { stageName, mode, part, algorithm, model } = stage;
   const steps = planSteps(stage, options.rows?.[stage.stageIndex] ?? {});
@@ -115,9 +117,7 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     algorithmType: algorithm.algorithmType,
     parts: planParts(stage),
     lossAggMode: algorithm.lossAggMode,
-    rowWord: ({ experience: stage.buffer.trainBatch.unit, sft: 'answers', dpo: 'pairs' } as const)[
-      algorithm.schema
-    ],
+    rowWord: { experience: stage.buffer.trainBatch.unit, ...rowWords }[algorithm.schema],
     model: model.fromPreviousStage ? 'the last checkpoint of the stage before' : model.modelPath,
     tinker: planTinkerServer(stage, options.env?.['TINKER_BASE_URL']),
     external: externalText(stage),

@@ -11,6 +11,7 @@ import {
   maybe,
   notSupported,
   section,
+  unused,
 } from './fields.js';
 import { namesOf, unsupportedNames } from './known-names.js';
 import { cast, dict, flag, float, int, oneOf, pairOf, text, toNumber } from './scalars.js';
@@ -210,12 +211,7 @@ export const algorithmSection = (tables: AlgorithmTables) =>
         'Mixture-of-experts models only.',
         notSupported('Mixture-of-experts models cannot be trained yet.'),
       ),
-      bypass_old_logprobs: field(
-        flag(),
-        true,
-        'Take the log-probabilities of the sampler as the old ones.',
-        notSupported('The log-probabilities of the sampler are the old ones; remove the key.'),
-      ),
+      bypass_old_logprobs: field(flag(), true, 'Read as rollout_correction.bypass_mode.', unused),
       rollout_correction: rolloutCorrection,
     },
     'What is optimised and how.',

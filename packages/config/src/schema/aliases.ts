@@ -14,11 +14,10 @@ export interface KeyAlias {
   readonly deprecated?: true;
 }
 
-const tasksetSections = ['taskset', 'tasksets', 'eval_tasksets'].map((name) => [
-  'buffer',
-  'explorer_input',
-  name,
-]);
+const tasksetSections = [
+  ...['taskset', 'tasksets', 'eval_tasksets'].map((name) => ['buffer', 'explorer_input', name]),
+  ['data_processor', 'task_pipeline', 'output'],
+];
 
 export const keyAliases: readonly KeyAlias[] = [
   { section: ['buffer', 'explorer_input'], from: 'task_set', to: 'taskset' },
@@ -53,6 +52,23 @@ export const keyAliases: readonly KeyAlias[] = [
     deprecated: true,
   },
   { section: ['model'], from: 'max_token_len', to: 'max_model_len', deprecated: true },
+];
+
+/** A key that another section reads here. Its value moves there with a warning, in stages too. */
+export interface MovedKey {
+  readonly from: readonly string[];
+  readonly to: readonly string[];
+}
+
+export const keysElsewhere: readonly MovedKey[] = [
+  {
+    from: ['trainer', 'trainer_config', 'algorithm', 'rollout_correction'],
+    to: ['algorithm', 'rollout_correction'],
+  },
+  {
+    from: ['algorithm', 'bypass_old_logprobs'],
+    to: ['algorithm', 'rollout_correction', 'bypass_mode'],
+  },
 ];
 
 /** Keys of older versions without an alias: path in the file, without list indices -> what to do. */

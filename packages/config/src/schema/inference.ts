@@ -92,7 +92,7 @@ const commonShape = {
   repetition_penalty: maybe(
     float({ above: 0 }),
     'Default: model.repetition_penalty.',
-    notSupported('Use 1.0.', { except: [null, 1] }),
+    notSupported('Use 1; see model.repetition_penalty.', { except: [null, 1] }),
   ),
   enable_prompt_truncation: maybe(
     flag(),
@@ -105,7 +105,7 @@ const commonShape = {
     flag(),
     false,
     'Do not stop at the end token.',
-    notSupported('Use min_response_tokens.'),
+    notSupported('Set min_response_tokens to the length that answers must have.'),
   ),
   enable_multimodal: field(
     flag(),

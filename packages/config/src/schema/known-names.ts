@@ -3,17 +3,18 @@ import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { notSupported } from './fields.js';
 
 const crossEpisode =
-  'It compares runs across tasks that are packed together, which workflows cannot express.';
+  'It compares runs across tasks that are packed together, which workflows cannot express. Use grpo or multi_step_grpo.';
 
 /**
  * Names of Trinity-RFT (Apache-2.0), trinity/algorithm and trinity/buffer/operators, up to its
  * versions of 2026, that are not built in, and what to do instead. A plugin may define them.
  */
 const unsupported: Partial<Record<keyof AlgorithmTables, Readonly<Record<string, string>>>> = {
-  presets: { cod: crossEpisode, cpt: 'Use sft with prompts that are empty.' },
+  presets: { cod: crossEpisode },
   advantageFns: { cod: crossEpisode },
   operators: {
-    data_juicer: 'There is no Data-Juicer service; write an operator in a plugin.',
+    data_juicer:
+      'There is no Data-Juicer service. Use an operator of your own (defineOperator in a plugin); to grade answers with a model, the workflow rubric_judge_workflow.',
   },
 };
 

@@ -135,7 +135,9 @@ export const model = section(
       float({ above: 0 }),
       1,
       'Other than 1: tokens that occurred become less likely.',
-      notSupported('Use 1.0.'),
+      notSupported(
+        'What is sampled would differ from what is trained. Use 1, or subtract a penalty from the reward in a reward function of your own.',
+      ),
     ),
     enable_thinking: maybe(flag(), 'Passed to the chat template.'),
     lora_configs: maybe(
@@ -181,6 +183,19 @@ export const model = section(
         base_model: maybe(
           text(),
           'Extension. The name of the model on the server. Default: the hub id in model_path, else the only model that the server has.',
+        ),
+        forward_backward_chunk_bytes: maybe(
+          int({ min: 1 }),
+          'Largest request of a train step in Trinity-RFT.',
+          ignored('It tunes the requests of Trinity-RFT.', { except: [null] }),
+        ),
+        server_loss_fn: maybe(
+          text(),
+          'A loss that runs on the server.',
+          notSupported(
+            'Losses run here, through importance sampling or cross-entropy of the server; remove it.',
+            { except: [null] },
+          ),
         ),
         prices: section(
           {

@@ -209,7 +209,9 @@ export const taskPipelineKeys = z.strictObject({
   config_path: maybe(
     text(),
     'Data-Juicer recipe.',
-    notSupported('List its operators under operators.', { except: [null] }),
+    notSupported('Copy the items of its `process` to operators, as { name, args }.', {
+      except: [null],
+    }),
   ),
   inputs: field(
     z.array(text()),

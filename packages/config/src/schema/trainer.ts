@@ -163,15 +163,16 @@ const trainerConfig = section(
       ['actor.optim', 'Set algorithm.optimizer instead, as in "lr: 1e-6".', unset],
       ['actor.grad_clip', 'Set trainer.grad_clip instead.'],
     ]),
-    algorithm: verlSection([
-      [
-        'rollout_correction',
-        'Set algorithm.rollout_correction instead.',
-        [...unset, { bypass_mode: true }],
-      ],
-    ]),
     ...alike(
-      ['buffer', 'custom_reward_function', 'data', 'global_profiler', 'reward_model', 'trainer'],
+      [
+        'algorithm',
+        'buffer',
+        'custom_reward_function',
+        'data',
+        'global_profiler',
+        'reward_model',
+        'trainer',
+      ],
       verlSection,
     ),
     synchronizer: filledIn(),

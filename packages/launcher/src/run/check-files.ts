@@ -18,6 +18,7 @@ import { describeDropped } from '@trinity-rft/buffer/internal';
 import { configError, diskAt } from '@trinity-rft/config/internal';
 import { renderProblem } from '@trinity-rft/config';
 import { ConfigError, describeError, type RawTask } from '@trinity-rft/core';
+import { toTask } from '@trinity-rft/explorer';
 import { BufferError, CheckpointError, EngineError, TaskError } from '@trinity-rft/core/internal';
 import { readExperiences } from '@trinity-rft/buffer';
 import { checkExperts } from '../assembly/data/sample-strategy.js';
@@ -164,7 +165,8 @@ async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {
-    if (!(cause instanceof ConfigError) || cause.message.includes(folder)) throw cause;
+    const isTheirs = cause instanceof ConfigError || cause instanceof TaskError;
+    if (!isTheirs || cause.message.includes(folder)) throw cause;
     throw new ConfigError(`${folder}: ${cause.message}`, { code: cause.code, cause });
   }
 }
@@ -195,6 +197,8 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
       // What a pipeline has made is kept in the run's folder.
       const isMade = list === 'tasksets' && check.stage.dataProcessor.taskPipeline !== undefined;
       if (!isMade) check.see([...place, 'path'], read.rows);
+      if (read.problems.length === 0)
+        await checkFirstRow(check, place, { taskset, rows: read.rows });
     }
   }
   if (tasksets.length > 0)
@@ -203,6 +207,22 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
       tasksets.map(({ name }) => counts[name]),
     );
   return counts;
+}
+
+/** Whether the workflow can play the rows: they may be those of another world. */
+async function checkFirstRow(
+  check: Check,
+  place: KeyPath,
+  { taskset, rows }: { readonly taskset: TasksetConfig; readonly rows: readonly RawTask[] },
+): Promise<void> {
+  const [rawTask] = rows;
+  const { workflow = '', isEval, path: file } = taskset;
+  const definition = check.extensions.workflows.find(workflow);
+  if (rawTask === undefined || definition?.checkRow === undefined) return;
+  const task = toTask({ row: 0, rawTask }, taskset, { batchId: 0, taskId: 0, isEval });
+  await attempt(check, [...place, 'path'], () =>
+    inFolder(`row 0 of ${file}`, async () => definition.checkRow?.(task, check.signal)),
+  );
 }
 
 /** A prompt that is too long fails each run of its task. */

@@ -1,19 +1,31 @@
-/** `rm_gallery_reward`: a name of Trinity-RFT that is not supported; the error says what to use instead. */
-import { ConfigError } from '@trinity-rft/core';
-import type { RewardKind } from './shared/reward-kind.js';
+/** `rm_gallery_reward`: of the rewards of RM-Gallery, the one that verifies math. */
+import { ConfigError, stringArg } from '@trinity-rft/core';
+import { requireTruth } from './shared/inputs.js';
+import { rewardKind } from './shared/reward-kind.js';
+
+const name = 'rm_gallery_reward';
 
 /** RM-Gallery is a Python package, which cannot be called from here. */
-export const rmGalleryReward: RewardKind = {
-  summary: 'Not supported: RM-Gallery is a Python package; the error says what to use instead.',
-  parts: {},
-  args: {},
-  create: () => {
-    throw new ConfigError(
-      'rm_gallery_reward scores with RM-Gallery, a Python package that cannot run here. For math use ' +
-        'math_reward; to score with a language model use the workflow rubric_judge_workflow or ' +
-        'ruler_workflow; for a reward model behind an HTTP address write a reward function that ' +
-        'fetches its score: defineReward({ name, score }) in a module of --plugin-dir.',
-      { code: 'REWARD_UNSUPPORTED' },
-    );
+const refusal =
+  'RM-Gallery is a Python package that cannot run here; of its rewards only math_verify_reward is known. ' +
+  'To score with a language model use the workflow rubric_judge_workflow or ruler_workflow; for a reward ' +
+  'model behind an HTTP address write a reward function that fetches its score: ' +
+  'defineReward({ name, score }) in a module of --plugin-dir.';
+
+/** By rule `answer` of the checker. RM-Gallery, `math_verify_reward`. */
+export const rmGalleryReward = rewardKind(name, {
+  summary:
+    'The name of a reward of RM-Gallery; math_verify_reward: is the answer the expected one?',
+  parts: { accuracy: '1 when the answer is the expected one, else 0' },
+  args: { reward_name: stringArg('Which reward of RM-Gallery: math_verify_reward.') },
+  create: ({ reward_name: which }, isRight) => {
+    if (which !== 'math_verify_reward')
+      throw new ConfigError(`reward_name is ${JSON.stringify(which)}. ${refusal}`, {
+        code: 'REWARD_UNSUPPORTED',
+        details: { name: 'reward_name' },
+      });
+    return async (input) => ({
+      accuracy: Number(await isRight('answer', input.response, requireTruth(name, input))),
+    });
   },
-};
+});

@@ -1,21 +1,31 @@
 /** Tables of named values: duplicates throw, and an unknown name lists the known ones. */
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/internal';
+import { readAs, refusalOf, type OtherNames } from './other-names.js';
 
 export interface Registry<T> {
   /** @throws ConfigError when the name is already registered */
   register(name: string, value: T): void;
   /** @throws ConfigError with the known names, and the most similar one */
   get(name: string): T;
-  /** Undefined for an unknown name. */
+  /** By its name, or another name that is read as it; undefined for an unknown name. */
   find(name: string): T | undefined;
   has(name: string): boolean;
   names(): readonly string[];
+  /** The registered name that an unregistered one is read as; undefined if there is none. */
+  readAs(name: string): string | undefined;
+  /** Why a known name cannot be used, and what to use instead. */
+  refusal(name: string): string | undefined;
 }
 
+const none: OtherNames = { aliases: {}, refused: {} };
+
 /** `kind` appears in error messages: "workflow", "reward function". */
-export function createRegistry<T>(kind: string): Registry<T> {
+export function createRegistry<T>(kind: string, others: OtherNames = none): Registry<T> {
   const entries = new Map<string, T>();
+  const otherName = (name: string): string | undefined =>
+    entries.has(name) ? undefined : readAs(name, [...entries.keys()], others);
+  const find = (name: string): T | undefined => entries.get(otherName(name) ?? name);
   return {
     register: (name, value) => {
       if (entries.has(name)) {
@@ -27,8 +37,13 @@ export function createRegistry<T>(kind: string): Registry<T> {
       entries.set(name, value);
     },
     get: (name) => {
-      const value = entries.get(name);
+      const value = find(name);
       if (value !== undefined) return value;
+      const refusal = refusalOf(name, others);
+      if (refusal !== undefined)
+        throw new ConfigError(`The ${kind} "${name}" is not supported. ${refusal}`, {
+          code: 'UNSUPPORTED_NAME',
+        });
       const known = [...entries.keys()].toSorted();
       throw new ConfigError(
         `There is no ${kind} named "${name}".${didYouMean(name, known)} ` +
@@ -36,8 +51,10 @@ export function createRegistry<T>(kind: string): Registry<T> {
         { code: 'UNKNOWN_NAME' },
       );
     },
-    find: (name) => entries.get(name),
-    has: (name) => entries.has(name),
+    find,
+    has: (name) => find(name) !== undefined,
     names: () => [...entries.keys()],
+    readAs: otherName,
+    refusal: (name) => (find(name) === undefined ? refusalOf(name, others) : undefined),
   };
 }

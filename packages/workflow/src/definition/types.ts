@@ -129,6 +129,12 @@ export interface WorkflowDefinition {
    */
   readonly tasks?: (args: AnyArgs, range: TaskRange) => readonly RawTask[] | undefined;
   /**
+   * Begins the task of a row and leaves it, as a check before the run. @throws TaskError for a row that
+   * it cannot play
+   * @default rows are not tried
+   */
+  readonly checkRow?: (task: Task, signal: AbortSignal) => Promise<void>;
+  /**
    * What it plays in with these arguments: when that fails again and again, all runs in it wait.
    * @default the name of the workflow
    */

@@ -92,7 +92,7 @@ const webshop = named({
 function householdRow({ rawTask, formatArgs: { promptKey } }: Task): RawTask {
   if ('seed' in rawTask) return rawTask;
   throw new TaskError(
-    `The row names the game ${JSON.stringify(rawTask[promptKey] ?? rawTask['game_file'])}, which is ALFWorld's. This workflow plays generated households: set storage_type: generated, or play the games through environment_workflow with environment: python.`,
+    `The row names the game ${JSON.stringify(rawTask[promptKey] ?? rawTask['game_file'])}, which is ALFWorld's. This workflow plays generated households: replace path, split and format by storage_type: generated and task_count. To play ALFWorld's own games, use environment_workflow with environment: python and a Python class that opens them (kind: MODULE:FUNCTION).`,
     { code: 'TASK_ROW' },
   );
 }
@@ -211,6 +211,26 @@ const questionRow = (task: Task): RawTask =>
     ? task.rawTask
     : { question: taskPrompt(task), answer: taskTruth(task) };
 
+const ownDatabase = 'The database is made by this package, and needs no Docker.';
+
+const intercodeSql = named({
+  name: 'intercode_sql_workflow',
+  args: { max_env_steps: count().default(10), auto_submit: z.boolean().default(true) },
+  play: ({ max_env_steps: max_turns, auto_submit }) => ({
+    environment: 'intercode_sql',
+    environment_args: { auto_submit },
+    max_turns,
+  }),
+  rowOf: ({ rawTask, formatArgs: { promptKey } }) => {
+    if ('gold' in rawTask && 'query' in rawTask && !('query_idx' in rawTask)) return rawTask;
+    throw new TaskError(
+      `The row names question ${JSON.stringify(rawTask[promptKey] ?? rawTask['query_idx'])} of InterCode's MySQL databases. This workflow asks about a generated database: replace path, split and format by storage_type: generated and task_count.`,
+      { code: 'TASK_ROW' },
+    );
+  },
+  unused: { data_path: ownDatabase, image_name: ownDatabase, verbose: 'Set log.level: DEBUG.' },
+});
+
 const ownIndex = 'The pages come from an index of this package, or from environment_args.folder.';
 
 const webSearch = named({
@@ -273,6 +293,7 @@ export const namedWorkflows: readonly NamedWorkflow[] = [
   browseComp,
   emailSearch,
   frozenLake,
+  intercodeSql,
   learnToAsk,
   raftAlfworld,
   raftReflectAlfworld,

@@ -1,12 +1,14 @@
 /** Workflows that play environments: any of them, and those of Trinity-RFT, which play one each. */
-import type { Experience, Logger } from '@trinity-rft/core';
-import type { Environments } from '@trinity-rft/environment/internal';
+import type { Experience, Logger, Task } from '@trinity-rft/core';
+import { silentLogger, systemClock } from '@trinity-rft/core/internal';
+import { beginEpisode, type Environments } from '@trinity-rft/environment/internal';
 import {
   defineWorkflow,
   type AnyArgs,
   type WorkflowContext,
   type WorkflowDefinition,
 } from '@trinity-rft/workflow';
+import { builtInEnvironments } from '../table.js';
 import { environmentArgs, environmentProblems } from './environment-args.js';
 import { choiceOf, graderOf } from './judge.js';
 import { agentscopeEmailSearch, type NamedWorkflow, namedWorkflows } from './named.js';
@@ -38,6 +40,7 @@ export function withWorldTypes(
   return {
     ...builtIn,
     checkArgs: (args) => of(args).checkArgs?.(args) ?? [],
+    checkRow: async (task, signal) => await of(task.workflowArgs).checkRow?.(task, signal),
     environment: (args) => of(args).environment?.(args) ?? builtIn.name,
     grader: (args, context) => of(args).grader?.(args, context),
     tasks: (args, range) => of(args).tasks?.(args, range),
@@ -62,6 +65,7 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
       const problems = declared.checkArgs?.(args) ?? [];
       return problems.length > 0 ? problems : environmentProblems(named.play(args), environments);
     },
+    checkRow: (task, signal) => checkRow(named, task, environments, signal),
     selects: named.attempts !== undefined,
     environment: (args) => environmentArgs.parse(named.play(args)).environment,
     grader: (args, { models, rewardFnArgs }) => {
@@ -76,6 +80,33 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
       return environments.find(environment)?.tasks?.(range, given);
     },
   };
+}
+
+/** Other environments may take minutes to start. */
+const startsAtOnce: ReadonlySet<string> = new Set(builtInEnvironments.map(({ name }) => name));
+/** The user waits at a terminal. */
+const longestStartMs = 30_000;
+
+/** @throws TaskError for a row that the world cannot play */
+async function checkRow(
+  { play, rowOf }: NamedWorkflow,
+  task: Task,
+  environments: Environments,
+  signal: AbortSignal,
+): Promise<void> {
+  const row = rowOf?.(task) ?? task.rawTask;
+  const { environment: name, environment_args } = environmentArgs.parse(play(task.workflowArgs));
+  if (!startsAtOnce.has(name)) return;
+  const environment = environments.open(name, environment_args, silentLogger);
+  const guard = {
+    name,
+    timeoutMs: longestStartMs,
+    clock: systemClock,
+    logger: silentLogger,
+    signal,
+  };
+  const episode = await beginEpisode(environment, { row, seed: 0 }, guard);
+  await episode.close();
 }
 
 /** Says once what has no effect. */

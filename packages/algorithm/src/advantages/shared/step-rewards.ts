@@ -10,8 +10,17 @@ export interface Step {
   readonly toGo: number;
   /** Undiscounted sum over its run. */
   readonly total: number;
-  /** `info.env_state_hash`: in which state of the environment the step began. */
+  /** State of the environment in which the step began. */
   readonly state: string | undefined;
+}
+
+export interface StepOptions {
+  /** Discount per step. */
+  readonly gamma: number;
+  /** Key in `info`. @default 'step_reward' */
+  readonly stepRewardKey?: string;
+  /** Key in `info`. @default 'env_state_hash' */
+  readonly envStateHashKey?: string;
 }
 
 /**
@@ -19,10 +28,13 @@ export interface Step {
  * step of the run has one, the last step has the run's reward and the others 0.
  * @throws RewardError for a reward that is missing or not finite
  */
-export function toSteps(run: readonly Experience[], gamma: number): readonly Step[] {
+export function toSteps(
+  run: readonly Experience[],
+  { gamma, stepRewardKey = 'step_reward', envStateHashKey = 'env_state_hash' }: StepOptions,
+): readonly Step[] {
   const ordered = inOrderOfSteps(run);
   const given = ordered
-    .map(({ info }) => info['step_reward'])
+    .map(({ info }) => info[stepRewardKey])
     .map((value) => (typeof value === 'number' ? value : undefined));
   const rewards = given.every((value) => value === undefined)
     ? ordered.map((experience, i) => (i === ordered.length - 1 ? rewardOf(experience) : 0))
@@ -34,12 +46,11 @@ export function toSteps(run: readonly Experience[], gamma: number): readonly Ste
     experience,
     toGo: toGo[t]!,
     total,
-    state: stateOf(experience),
+    state: stateOf(experience.info[envStateHashKey]),
   }));
 }
 
-function stateOf({ info }: Experience): string | undefined {
-  const hash = info['env_state_hash'];
+function stateOf(hash: unknown): string | undefined {
   return typeof hash === 'string' || typeof hash === 'number' ? String(hash) : undefined;
 }
 

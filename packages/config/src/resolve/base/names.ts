@@ -4,8 +4,12 @@ import type { ArgProblem, ArgSpec, TaskRange } from '@trinity-rft/core';
 /** Values by name. The registries of workflows and of reward functions fit. */
 export interface NameTable<Facts> {
   names(): readonly string[];
-  /** Undefined for an unknown name. */
+  /** By its name, or another name that is read as it; undefined for an unknown name. */
   find(name: string): Facts | undefined;
+  /** The name of the table that another one is read as. @default there are no other names */
+  readAs?(name: string): string | undefined;
+  /** Why a known name cannot be used, and what to use instead. @default none is refused */
+  refusal?(name: string): string | undefined;
 }
 
 type Args = Readonly<Record<string, unknown>>;

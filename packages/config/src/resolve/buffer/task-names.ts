@@ -33,11 +33,8 @@ function checkWorkflow(context: StageContext, parts: Parts): void {
     'default_workflow_type',
     ...(isEval ? ['default_eval_workflow_type'] : []),
   ]);
-  const facts = context.workflows.find(name);
-  if (facts === undefined) {
-    context.report(at, unknown('workflow', name, context.workflows));
-    return;
-  }
+  const facts = factsOf(context, at, 'workflow', context.workflows, name);
+  if (facts === undefined) return;
   for (const { path, message } of facts.checkArgs?.(input.workflow_args) ?? [])
     context.report([...place, 'workflow_args', ...path], message, [at]);
   checkNeeds(context, at, { ...parts, name, needs: facts.needs ?? {} });
@@ -93,11 +90,8 @@ function checkReward(context: StageContext, { place, input, taskset }: Parts): v
   const { rewardFn: name } = taskset;
   if (name === undefined || context.rewardFns === undefined) return;
   const at = keyOf(context, place, ['default_reward_fn_type']);
-  const facts = context.rewardFns.find(name);
-  if (facts === undefined) {
-    context.report(at, unknown('reward function', name, context.rewardFns));
-    return;
-  }
+  const facts = factsOf(context, at, 'reward function', context.rewardFns, name);
+  if (facts === undefined) return;
   try {
     facts.create(input.reward_fn_args);
   } catch (error) {
@@ -118,12 +112,24 @@ function keyOf(context: StageContext, place: KeyPath, keys: readonly string[]): 
   return candidates.find((path) => context.isSet(...path)) ?? [...place, own];
 }
 
-/** Trinity-RFT's workflows whose tasks have images. */
-const withImages: ReadonlySet<string> = new Set(['simple_mm_workflow', 'async_simple_mm_workflow']);
+/** Reports an unknown name, and warns of one that is read as another. */
+function factsOf<Facts>(
+  context: StageContext,
+  at: KeyPath,
+  what: string,
+  table: NameTable<Facts>,
+  name: string,
+): Facts | undefined {
+  const facts = table.find(name);
+  if (facts === undefined) context.report(at, unknown(what, name, table));
+  const other = table.readAs?.(name);
+  if (other !== undefined) context.warn(at, `"${name}" is read as "${other}".`);
+  return facts;
+}
 
 function unknown(what: string, name: string, table: NameTable<unknown>): string {
-  if (withImages.has(name))
-    return `got "${name}", whose tasks have images, but models here read text only. Use simple_workflow, and tasks of text.`;
+  const refusal = table.refusal?.(name);
+  if (refusal !== undefined) return `got "${name}", which is not supported. ${refusal}`;
   const known = table.names();
   const similar = didYouMean(name, known);
   const rest = similar === '' ? ` Known: ${known.toSorted().join(', ')}.` : similar;

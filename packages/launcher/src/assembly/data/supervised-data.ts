@@ -1,6 +1,6 @@
 /** Supervised data: rows of files, checked and turned into experiences. */
 import { readPreferenceRow, readSupervisedRow, readTaskRows } from '@trinity-rft/buffer';
-import { checkRows } from '@trinity-rft/buffer/internal';
+import { checkRows, readText } from '@trinity-rft/buffer/internal';
 import { encodeConversation, type ChatFormat, type ConversationInput } from '@trinity-rft/chat';
 import type { AlgorithmConfig, SupervisedBufferConfig } from '@trinity-rft/config';
 import { createExperience, describeError, type Experience, type RawTask } from '@trinity-rft/core';
@@ -8,7 +8,7 @@ import { TaskError } from '@trinity-rft/core/internal';
 import type { StageContext } from '../../context/stage-context.js';
 import { maxPositionsOf } from '../models/model-folder.js';
 
-/** `sft`: answers to imitate; `dpo`: pairs of a better and a worse answer. */
+/** `sft`: answers to imitate; `dpo`: pairs of a better and a worse answer; `cpt`: plain texts. */
 export type RowSchema = Exclude<AlgorithmConfig['schema'], 'experience'>;
 
 /** @throws TaskError when the data cannot be read, or a row does not match the schema */
@@ -25,10 +25,18 @@ export async function readSupervisedRows(
     signal,
     subsetName,
   });
-  const read = schema === 'dpo' ? readPreferenceRow : readSupervisedRow;
+  const read = readers[schema];
   checkRows(rows, placeOf(config), (rawTask, row) => read(rawTask, config.format, row));
   return rows;
 }
+
+const readPlainText = (
+  rawTask: RawTask,
+  { promptKey }: SupervisedBufferConfig['format'],
+  row: number | string,
+): string => readText(rawTask, promptKey, row, 'Set format.prompt_key to the key of the text');
+
+const readers = { sft: readSupervisedRow, dpo: readPreferenceRow, cpt: readPlainText } as const;
 
 /** For a pair: the chosen answer, then the rejected one. */
 export type RowEncoder = (rawTask: RawTask, row: number) => readonly Experience[];
@@ -107,6 +115,18 @@ function rowEncoder(
     }
   };
   const place = (row: number): string => `${row} of "${name}"`;
+  if (schema === 'cpt')
+    return (rawTask, row) => {
+      const tokens = format.encode(readPlainText(rawTask, layout, place(row)));
+      if (tokens.length < 2)
+        throw new TaskError(
+          `Row ${row} of "${name}" (${path}): ${tokens.length} tokens; expected at least two, as the first one is not trained. Remove the row.`,
+          { code: 'SUPERVISED_ROW' },
+        );
+      return [
+        createExperience({ tokens, promptLength: 1, eid: { batch: name, task: row, run: 0 } }),
+      ];
+    };
   if (schema === 'sft') {
     const trainOn = layout.enableConcatenatedMultiTurn ? 'all' : 'last';
     return (rawTask, row) => [

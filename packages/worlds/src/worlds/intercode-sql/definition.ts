@@ -16,6 +16,8 @@ const argsSchema = z.strictObject({
   /** 1: one table, 2: two tables or groups, 3: three tables and subqueries. */
   level: z.int().min(1).max(3).default(2),
   database_seed: z.int().min(0).default(0),
+  /** An episode that ends without submit counts its last query. */
+  auto_submit: z.boolean().default(false),
 });
 
 const rowSchema = z.object({ query: z.string(), gold: z.string() });
@@ -26,12 +28,12 @@ export const intercodeSql = defineEnvironment({
   description: 'Explore a database by queries and submit the one that answers a question.',
   args: argsSchema,
   play: { maxTurns: 10, actionFormat: '<action>{action}</action>', reward: 'sum' },
-  open: ({ database_seed: seed }) => {
+  open: ({ database_seed: seed, auto_submit: submits }) => {
     const database = createDatabase(seed);
     return nativeEnvironment(
       ({ row }) => {
         const { query, gold } = readRow(rowSchema, row, 'intercode_sql');
-        return sqlWorld(database, query, rowSet(database.query(gold)));
+        return sqlWorld(database, query, { expected: rowSet(database.query(gold)), submits });
       },
       () => database.close(),
     );
@@ -64,7 +66,11 @@ function answered(database: ReadOnlyDatabase, level: number, seed: number): Ques
 const rowSet = (rows: readonly Readonly<Record<string, unknown>>[]): string =>
   JSON.stringify(rows.map((row) => JSON.stringify(Object.values(row))).toSorted());
 
-function sqlWorld(database: ReadOnlyDatabase, question: string, expected: string): World {
+function sqlWorld(
+  database: ReadOnlyDatabase,
+  question: string,
+  { expected, submits }: { readonly expected: string; readonly submits: boolean },
+): World {
   let last: string | undefined;
   const run = (sql: string): StepResult => {
     try {
@@ -87,6 +93,7 @@ Write one query in each step as <action>SELECT ...</action>. When the rows of yo
         return { observation: 'Submitted.', reward: verdict(), done: true };
       return run(text);
     },
+    grade: () => (submits ? verdict() : 0),
     stateKey: () => last ?? '',
   };
 }

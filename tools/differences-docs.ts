@@ -1,0 +1,93 @@
+// Writes what is read under another name and what is not available to the end of
+// docs/reference/differences.md, from the schema and the registries: `pnpm docs:differences`.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { otherNames } from '../apps/runner/src/shared/other-names.ts';
+import { builtInTables } from '../packages/algorithm/src/index.ts';
+import { keyAliases, keysElsewhere, movedKeys } from '../packages/config/src/schema/aliases.ts';
+import { unsupportedTaskOperators } from '../packages/config/src/schema/known-names.ts';
+import { schemasOf } from '../packages/config/src/schema/root.ts';
+import { statusesOf, type KeyStatus } from '../packages/config/src/schema/status.ts';
+import { onnxEngine } from '../packages/engine-onnx/src/index.ts';
+import { tinkerEngine } from '../packages/engine-tinker/src/index.ts';
+import {
+  otherRewards,
+  otherWorkflows,
+  type OtherNames,
+} from '../packages/workflow/src/definition/other-names.ts';
+import { alignedTable } from './markdown-table.ts';
+
+const file = join(import.meta.dirname, '../docs/reference/differences.md');
+const mark = '<!-- From here on written by `pnpm docs:differences`. -->';
+
+type Row = readonly [name: string, instead: string];
+
+/** The page with new tables; everything before the mark is written by hand. */
+export function renderDifferences(page: string): string {
+  const intro = page.slice(0, page.indexOf(mark) + mark.length);
+  return [
+    intro,
+    '',
+    'Read under another name:',
+    '',
+    ...alignedTable(['Name', 'Read as'], readAs()),
+    'Refused, with what to use instead:',
+    '',
+    ...alignedTable(['Name', 'Instead'], refused()),
+  ].join('\n');
+}
+
+const code = (text: string): string => `\`${text}\``;
+const shown = (path: readonly string[]): string => code(path.join('.').replaceAll('.*', '[]'));
+
+function readAs(): readonly Row[] {
+  const keys = keyAliases
+    .filter(({ from, to }) => from !== to)
+    .map(({ section, from, to }): Row => [shown([...section, from]), code(to)]);
+  const moved = keysElsewhere.map(({ from, to }): Row => [shown(from), shown(to)]);
+  const names = [otherWorkflows, otherRewards].flatMap(({ aliases }) => Object.entries(aliases));
+  return [
+    ...keys,
+    ...moved,
+    ...names.map(([name, as]): Row => [code(name), code(as)]),
+    [
+      'classes of `trinity.` and `examples.`, as `trinity.common.workflows.workflow.MathWorkflow`',
+      'the workflow or reward function of that name: `math_workflow`',
+    ],
+  ];
+}
+
+const { run } = schemasOf({
+  algorithms: builtInTables,
+  engines: { onnx: onnxEngine, tinker: tinkerEngine },
+});
+
+function refused(): readonly Row[] {
+  const keys = statusesOf(run)
+    .filter(({ status, path }) => status === 'notSupported' && !path.includes('eval_tasksets'))
+    .map((row): Row => [nameOf(row), row.note]);
+  const namesOf = (kind: string, { refused: names }: OtherNames): readonly Row[] =>
+    Object.entries(names).map(([name, note]): Row => [`${kind} ${code(name)}`, note]);
+  return [
+    ...keys,
+    ...Object.entries(movedKeys).map(([key, note]): Row => [code(key), note]),
+    ...namesOf('workflow', otherWorkflows),
+    ...namesOf('reward function', otherRewards),
+    ...namesOf('task operator', { aliases: {}, refused: unsupportedTaskOperators }),
+    ...Object.entries(otherNames).map(([name, note]): Row => [code(`trinity ${name}`), note]),
+  ];
+}
+
+/** The key, with the values that are refused. */
+function nameOf({ path, values, except }: KeyStatus): string {
+  const key = shown(path.split('.'));
+  if (values !== undefined)
+    return `${key}: ${values.map((value) => code(String(value))).join(', ')}`;
+  const taken = except?.filter((value) => value !== null && value !== undefined) ?? [];
+  return taken.length === 0 || taken.some((value) => typeof value === 'object')
+    ? key
+    : `${key} other than ${taken.map((value) => code(String(value))).join(', ')}`;
+}
+
+if (process.argv[1] === import.meta.filename)
+  writeFileSync(file, renderDifferences(readFileSync(file, 'utf8')));
