@@ -18,14 +18,39 @@ const row = {
   task_desc: 'Put a cup on the table.',
   messages: [{ role: 'user', content: 'I have a headache.' }],
   action_truth: 'continue',
+  gt_answer: '2',
+  ground_truth: '2',
+  reference_answer: '2',
+  rubric: [{ description: 'Says two.', title: 'Two', weight: 1 }],
+};
+
+/** Rows of the kinds of data that the examples read, by their files. */
+const kinds: Readonly<Record<string, object>> = {
+  'answers.jsonl': {
+    messages: [
+      { role: 'user', content: '1+1=' },
+      { role: 'assistant', content: '2' },
+    ],
+  },
+  'pairs.jsonl': { prompt: '1+1=', chosen: '2', rejected: '3' },
+  'lakes.jsonl': { size: 3, p: 0.9, seed: 1, index: 0, uid: '1_3_0.9' },
+  'experiments.jsonl': { task_desc: JSON.stringify({ task_name: 'boil', var_num: 0 }) },
+  'tool-calls.jsonl': {
+    raw_system: 'Call a tool.',
+    tools: [{ name: 'add', description: 'Adds.', parameters: {} }],
+    conversations: [{ from: 'human', value: '1+1=' }],
+    answer: [{ name: 'add', arguments: {} }],
+  },
 };
 
 /** Has the rows, and `long`: a model that reads long prompts. */
 export async function createOriginalWorkspace(): Promise<Workspace> {
   const workspace = await createWorkspace();
   workspace.write('rows.jsonl', `${JSON.stringify(row)}\n`.repeat(100));
+  for (const [file, kind] of Object.entries(kinds))
+    workspace.write(file, `${JSON.stringify(kind)}\n`.repeat(200));
   const target = JSON.stringify({ target: 3, numbers: [1, 2] });
-  workspace.write('countdown.jsonl', `${JSON.stringify({ ...row, answer: target })}\n`.repeat(4));
+  workspace.write('countdown.jsonl', `${JSON.stringify({ ...row, answer: target })}\n`.repeat(100));
   const printable = Array.from({ length: 95 }, (_, i) => String.fromCodePoint(32 + i)).join('');
   await createModel({
     directory: path.join(workspace.root, 'long'),
