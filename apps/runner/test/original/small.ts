@@ -34,7 +34,11 @@ const kinds: Readonly<Record<string, object>> = {
   },
   'pairs.jsonl': { prompt: '1+1=', chosen: '2', rejected: '3' },
   'lakes.jsonl': { size: 3, p: 0.9, seed: 1, index: 0, uid: '1_3_0.9' },
-  'experiments.jsonl': { task_desc: JSON.stringify({ task_name: 'boil', var_num: 0 }) },
+  'experiments.jsonl': {
+    task_desc: JSON.stringify({ task_name: 'boil', var_num: 0 }),
+    game_file: JSON.stringify({ task_name: 'boil', var_num: 0 }),
+  },
+  'sessions.jsonl': { game_file: 3 },
   'tool-calls.jsonl': {
     raw_system: 'Call a tool.',
     tools: [{ name: 'add', description: 'Adds.', parameters: {} }],
