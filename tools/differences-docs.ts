@@ -83,10 +83,11 @@ function nameOf({ path, values, except }: KeyStatus): string {
   const key = shown(path.split('.'));
   if (values !== undefined)
     return `${key}: ${values.map((value) => code(String(value))).join(', ')}`;
-  const taken = except?.filter((value) => value !== null && value !== undefined) ?? [];
-  return taken.length === 0 || taken.some((value) => typeof value === 'object')
+  const words =
+    except?.filter((value) => typeof value === 'string' || typeof value === 'number') ?? [];
+  return words.length === 0
     ? key
-    : `${key} other than ${taken.map((value) => code(String(value))).join(', ')}`;
+    : `${key} other than ${words.map((value) => code(`${value}`)).join(', ')}`;
 }
 
 if (process.argv[1] === import.meta.filename)

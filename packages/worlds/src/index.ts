@@ -1,4 +1,4 @@
-export { builtInEnvironments } from './table.js';
+export { builtInEnvironments } from './worlds/table.js';
 export { countdown } from './worlds/countdown/definition.js';
 export { emailSearch } from './worlds/email-search/definition.js';
 export { frozenLake } from './worlds/frozen-lake/definition.js';

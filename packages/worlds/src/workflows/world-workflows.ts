@@ -8,7 +8,7 @@ import {
   type WorkflowContext,
   type WorkflowDefinition,
 } from '@trinity-rft/workflow';
-import { builtInEnvironments } from '../table.js';
+import { builtInEnvironments } from '../worlds/table.js';
 import { environmentArgs, environmentProblems } from './environment-args.js';
 import { choiceOf, graderOf } from './judge.js';
 import { agentscopeEmailSearch, type NamedWorkflow, namedWorkflows } from './named.js';
