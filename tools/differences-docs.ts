@@ -74,8 +74,16 @@ function refused(): readonly Row[] {
     ...namesOf('workflow', otherWorkflows),
     ...namesOf('reward function', otherRewards),
     ...namesOf('task operator', { aliases: {}, refused: unsupportedTaskOperators }),
-    ...Object.entries(otherNames).map(([name, note]): Row => [code(`trinity ${name}`), note]),
+    ...Object.entries(otherNames).map(([name, note]): Row => [commandLine(name), note]),
   ];
+}
+
+/** Not as a command line, which documents may only name if it exists. */
+function commandLine(name: string): string {
+  const [command = '', option] = name.split(' ');
+  return option === undefined
+    ? `command ${code(command)}`
+    : `command ${code(command)}, option ${code(option)}`;
 }
 
 /** The key, with the values that are refused. */
