@@ -1,13 +1,18 @@
 /** The `trinity` command line: arguments to commands, errors to messages and exit codes. */
 import { CommanderError } from 'commander';
+import { asTyped, ownCommand } from '@trinity-rft/core/internal';
 import { createProgram, dashed, type Output } from './program.js';
 import { exitCodes, toFailure } from './shared/exit-codes.js';
 import { whatInstead } from './shared/other-names.js';
 
+const command = ownCommand(process.env);
+
 const standardOutput: Output = {
-  out: (text) => void process.stdout.write(text),
-  err: (text) => void process.stderr.write(text),
+  out: (text) => void process.stdout.write(isJson(text) ? text : asTyped(text, command)),
+  err: (text) => void process.stderr.write(asTyped(text, command)),
 };
+
+const isJson = (text: string): boolean => /^[[{]/.test(text);
 
 /**
  * Runs one command line (without `node` and the script) and resolves with the exit code. Never

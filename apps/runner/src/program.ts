@@ -6,6 +6,7 @@ import { addConfig } from './commands/config.js';
 import { addConvert } from './commands/convert.js';
 import { addDebug } from './commands/debug.js';
 import { addDoctor } from './commands/doctor.js';
+import { addEval } from './commands/eval.js';
 import { addEnv } from './commands/env/env.js';
 import { addInit } from './commands/init.js';
 import { addLog } from './commands/log.js';
@@ -29,6 +30,7 @@ export interface Output {
 const commands: readonly AddCommand[] = [
   addInit,
   addRun,
+  addEval,
   addServe,
   addVerify,
   addDebug,

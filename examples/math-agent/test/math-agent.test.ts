@@ -58,7 +58,9 @@ describe('the tutorial of the tuner, shortened', { tags: ['slow'] }, () => {
     );
     const [difference] = await curve('trainer', 'training/rollout_logprobs_diff_max');
     expect(difference).toBeLessThan(1e-5);
-    expect(printed.join('')).toMatch(/eval of policy version 0 at step 0: eval_taskset 0\.\d{3}/);
+    expect(printed.join('')).toMatch(
+      /eval after step 0 \(policy version 0\): eval_taskset 0\.\d{3}/,
+    );
   });
 
   it('leaves the folders of the tutorial', () => {

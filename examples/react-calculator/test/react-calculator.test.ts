@@ -62,7 +62,7 @@ describe('the example, shortened', { tags: ['slow'] }, () => {
     expect(summary).toMatchObject({ interrupted: false, doneBefore: false, trainStep: grpoSteps });
     expect(await curve('warmup', 'trainer', 'actor/final_loss')).toHaveLength(warmupSteps);
     expect(await curve('grpo', 'trainer', 'actor/final_loss')).toHaveLength(grpoSteps);
-    expect(printed.join('')).toMatch(/eval of policy version 0 at step 0: fresh 0\.\d{3}/);
+    expect(printed.join('')).toMatch(/eval after step 0 \(policy version 0\): fresh 0\.\d{3}/);
   });
 
   it('learns from demonstrations to call the tool now and then, and to repeat its result', async () => {

@@ -11,6 +11,7 @@ export {
   type Question,
 } from './pipeline/run-pipeline.js';
 export { taskOperatorTable, type TaskOperatorTable } from './pipeline/table.js';
+export { recordAnswers, type EvaluationAnswers } from './store/evaluation-answers.js';
 export { openedFile } from './store/opened-file.js';
 export { checkRows } from './supervised/check-rows.js';
 export { readText } from './supervised/row-fields.js';

@@ -104,6 +104,12 @@ export async function loadConfig(path: string, options: LoadConfigOptions): Prom
   return parseConfig(decoded, { ...options, file: path });
 }
 
+export interface NamedPlugin {
+  readonly name: string;
+  /** At its place in the file. */
+  readonly problem: (message: string) => ConfigProblem;
+}
+
 /**
  * The `plugins` that a file names, which must be loaded before the rest of it can be checked. None
  * when they cannot be told: {@link loadConfig} then says why.
@@ -111,7 +117,7 @@ export async function loadConfig(path: string, options: LoadConfigOptions): Prom
 export async function readPluginNames(
   path: string,
   { env = process.env, cwd = process.cwd(), text }: Pick<LoadConfigOptions, 'env' | 'cwd' | 'text'>,
-): Promise<readonly string[]> {
+): Promise<readonly NamedPlugin[]> {
   const decoded =
     text ?? (await readFile(diskAt(cwd).resolve(path)).then(decodeUtf8, () => undefined));
   const root = typeof decoded === 'string' ? parseTree(decoded).root : undefined;
@@ -119,7 +125,13 @@ export async function readPluginNames(
   if (root === undefined || named === undefined) return [];
   const interpolated = interpolate(root, { env, defaultAt: () => undefined });
   const names = toPlain(nodeAt(interpolated.root, ['plugins']) ?? named);
-  return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
+  if (!Array.isArray(names)) return [];
+  return names.flatMap((name: unknown, i) => {
+    const key = ['plugins', i];
+    const at = (nodeAt(root, key) ?? named).at;
+    const problem = (message: string): ConfigProblem => locateProblem(path, { at, key, message });
+    return typeof name === 'string' ? [{ name, problem }] : [];
+  });
 }
 
 /**

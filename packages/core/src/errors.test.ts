@@ -82,6 +82,18 @@ describe('describeError', () => {
       new AggregateError([new Error('::1 refused'), new Error('127.0.0.1 refused')]),
       '::1 refused; 127.0.0.1 refused',
     ],
+    [
+      'a schema library, whose message is JSON',
+      Object.assign(new Error('[{"path":["r"]}]'), {
+        name: 'ZodError',
+        issues: [
+          { path: ['r'], message: 'expected number' },
+          { path: ['layers', 0], message: 'expected text' },
+          { path: [], message: 'no object' },
+        ],
+      }),
+      'r: expected number; layers.0: expected text; no object',
+    ],
   ])('describes %s', (_what, thrown, expected) => {
     expect(describeError(thrown)).toBe(expected);
   });

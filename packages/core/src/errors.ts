@@ -163,16 +163,29 @@ export function describeError(thrown: unknown): string {
  */
 function messageOf(thrown: unknown): string {
   if (typeof thrown !== 'object' || thrown === null) return String(thrown);
-  const { message, name, errors } = thrown as {
+  const { message, name, errors, issues } = thrown as {
     readonly message?: unknown;
     readonly name?: unknown;
     readonly errors?: unknown;
+    readonly issues?: unknown;
   };
+  // The message of a schema library (zod, valibot) is JSON, or names no place.
+  if (Array.isArray(issues) && issues.length > 0) return issues.map(issueOf).join('; ');
   if (typeof message === 'string' && message !== '') return message;
   // A failed connection throws an AggregateError whose own message is empty.
   if (Array.isArray(errors) && errors.length > 0)
     return errors.slice(0, maxCauses).map(messageOf).join('; ');
   return typeof name === 'string' && name !== '' ? name : inspect(thrown);
+}
+
+function issueOf(issue: unknown): string {
+  const { path } = (issue ?? {}) as { readonly path?: unknown };
+  const message = messageOf(issue);
+  if (!Array.isArray(path) || path.length === 0) return message;
+  const keys = path.map((part: unknown) =>
+    typeof part === 'object' && part !== null && 'key' in part ? part.key : part,
+  );
+  return `${keys.join('.')}: ${message}`;
 }
 
 function inspect(value: object): string {

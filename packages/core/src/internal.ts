@@ -23,6 +23,7 @@ export {
   writeManifest,
 } from './manifest.js';
 export { copyOf } from './copy-of.js';
+export { asTyped, ownCommand } from './own-command.js';
 export { machineMemory } from './machine-memory.js';
 export { decodeFields } from './codec-fields.js';
 export { emptyEid, groupBy, stepKey, taskKey, uid } from './eid.js';

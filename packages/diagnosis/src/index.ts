@@ -11,5 +11,6 @@ export {
 } from './evidence/record.js';
 export { renderFindings } from './render.js';
 export type { Evidence, Finding, RolloutFilter, Rule } from './evidence/rule.js';
+export { verdictOf, type Verdict } from './verdict.js';
 export { rules } from './rules/table.js';
 export type { Measured } from './evidence/series.js';

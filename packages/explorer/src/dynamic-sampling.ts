@@ -20,7 +20,10 @@ export interface DynamicSampling {
 
 interface FillOptions extends ExploredOptions {
   readonly feed: Pick<TaskFeed, 'next'>;
-  readonly exploreTasks: (tasks: readonly Task[]) => Promise<readonly UsableOutcome[]>;
+  readonly exploreTasks: (
+    tasks: readonly Task[],
+    what: string,
+  ) => Promise<readonly UsableOutcome[]>;
 }
 
 export interface BatchFiller {
@@ -70,7 +73,7 @@ export function createBatchFiller(
       const count = Math.min(batchSize, left, step === settings.lastStep ? missing : needed);
       const tasks = await options.feed.next(step, { count, firstTask: drawn });
       if (tasks.length === 0) break;
-      const further = await options.exploreTasks(tasks);
+      const further = await options.exploreTasks(tasks, `explore step ${step}`);
       explored = exploredOf([...explored.outcomes, ...further], options);
       kept = membersOf(explored.experiences);
       rounds++;

@@ -8,9 +8,9 @@ import type { TaskOutcome } from './runs/outcome.js';
 
 export interface EvaluationParts extends Pick<
   ExplorerOptions,
-  'evalSets' | 'detailedStats' | 'runtime' | 'policyVersion'
+  'evalSets' | 'detailedStats' | 'runtime' | 'policyVersion' | 'onEvaluated'
 > {
-  readonly runTasks: (tasks: readonly Task[]) => Promise<readonly TaskOutcome[]>;
+  readonly runTasks: (tasks: readonly Task[], what: string) => Promise<readonly TaskOutcome[]>;
 }
 
 /**
@@ -18,15 +18,16 @@ export interface EvaluationParts extends Pick<
  * evaluated as `<prefix>/model_version`, and `time/eval`.
  */
 export async function evaluate(
-  { evalSets, detailedStats, runtime, policyVersion, runTasks }: EvaluationParts,
+  { evalSets, detailedStats, runtime, policyVersion, runTasks, onEvaluated }: EvaluationParts,
   step: number,
   prefix = 'eval',
 ): Promise<Metrics> {
   const start = runtime.clock.now();
   let metrics: Metrics = { [`${prefix}/model_version`]: policyVersion() };
   for (const set of evalSets) {
-    const outcomes = await runTasks(await set.tasks(step));
+    const outcomes = await runTasks(await set.tasks(step), `evaluation of ${set.name}`);
     warnOfBroken(set.name, outcomes, runtime);
+    onEvaluated?.({ set: set.name, policyVersion: policyVersion(), outcomes });
     const ofSet = evalMetrics(outcomes, { detailed: detailedStats });
     metrics = { ...metrics, ...prefixMetrics(`${prefix}/${set.name}`, ofSet) };
   }

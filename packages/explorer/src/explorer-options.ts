@@ -83,9 +83,30 @@ export interface ExplorerOptions extends TaskRunnerOptions {
    * step that was not stored is recorded again when the run resumes.
    */
   readonly onExplored?: (step: number, experiences: readonly Experience[]) => void;
+  /** Receives the outcomes of every evaluated set. @default no callback */
+  readonly onEvaluated?: OnEvaluated;
+  /** Called with the runs of a step or evaluation that have ended. @default no callback */
+  readonly onProgress?: (progress: ExploreProgress) => void;
 
   readonly sync: ExploreSync;
   readonly sink: MetricSink;
+}
+
+export interface EvaluatedSet {
+  readonly set: string;
+  /** Version of the weights that answered. */
+  readonly policyVersion: number;
+  readonly outcomes: readonly TaskOutcome[];
+}
+
+export type OnEvaluated = (evaluated: EvaluatedSet) => void;
+
+/** Runs of one explore step, or of one evaluation set. */
+export interface ExploreProgress {
+  /** `explore step 3`, `evaluation of held_out`. */
+  readonly what: string;
+  readonly done: number;
+  readonly total: number;
 }
 
 /** Where the tasks of explore steps come from; its state determines all tasks that follow. */

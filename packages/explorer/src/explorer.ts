@@ -64,10 +64,13 @@ interface ExplorerParts extends Omit<ExplorerOptions, 'runTasks'>, TaskRunner {
 }
 
 interface TaskRunner {
-  /** The outcomes of all tasks. */
-  readonly runTasks: (tasks: readonly Task[]) => Promise<readonly TaskOutcome[]>;
+  /** The outcomes of all tasks. @param what see `ExploreProgress` */
+  readonly runTasks: (tasks: readonly Task[], what: string) => Promise<readonly TaskOutcome[]>;
   /** The tasks of an explore step: the slowest may be cut off. */
-  readonly exploreTasks: (tasks: readonly Task[]) => Promise<readonly UsableOutcome[]>;
+  readonly exploreTasks: (
+    tasks: readonly Task[],
+    what: string,
+  ) => Promise<readonly UsableOutcome[]>;
   /** Results since the last call that came after their attempt was over. */
   readonly takeLateResults: () => number;
 }
@@ -105,9 +108,13 @@ function taskRunner(options: ExplorerOptions, timeLimits: TimeLimits): TaskRunne
   });
   const { overRollout = { ratio: 0, waitAfterMinMs: 0, returnPartialTasks: false } } = settings;
   return {
-    runTasks: (tasks) => Promise.all(tasks.map((task) => startTask(task).outcome)),
-    exploreTasks: async (tasks) => {
-      const running = tasks.map(startTask);
+    runTasks: (tasks, what) => {
+      const ended = runCounter(tasks, what, options.onProgress);
+      return Promise.all(tasks.map((task) => startTask(task, ended).outcome));
+    },
+    exploreTasks: async (tasks, what) => {
+      const ended = runCounter(tasks, what, options.onProgress);
+      const running = tasks.map((task) => startTask(task, ended));
       const outcomes = await waitForEnough(running, overRollout, circuits.clock);
       return outcomes.map((outcome) => usableOutcome(outcome, overRollout));
     },
@@ -116,6 +123,20 @@ function taskRunner(options: ExplorerOptions, timeLimits: TimeLimits): TaskRunne
       late = 0;
       return taken;
     },
+  };
+}
+
+function runCounter(
+  tasks: readonly Task[],
+  what: string,
+  onProgress: ExplorerOptions['onProgress'],
+): (count: number) => void {
+  const total = tasks.reduce((sum, { repeatTimes }) => sum + repeatTimes, 0);
+  let done = 0;
+  onProgress?.({ what, done, total });
+  return (count) => {
+    done += count;
+    onProgress?.({ what, done, total });
   };
 }
 
@@ -239,7 +260,7 @@ async function startStep(parts: ExplorerParts, step: number): Promise<ExploreSte
   const tasks = await parts.feed.next(step, parts.filler.firstDraw());
   if (tasks.length === 0) return undefined;
   const start = parts.runtime.clock.now();
-  const outcomes = parts.exploreTasks(tasks);
+  const outcomes = parts.exploreTasks(tasks, `explore step ${step}`);
   // Awaited when the step is finished; until then a failure must not count as unhandled.
   outcomes.catch(() => undefined);
   const plannedAfter = parts.feedbackLine.passedUpTo();

@@ -2,10 +2,13 @@ export type { DynamicSampling } from './dynamic-sampling.js';
 export { createExplorer, type Explorer } from './explorer.js';
 export type {
   EvalSet,
+  EvaluatedSet,
   ExplorerOptions,
   ExplorerSettings,
   ExplorerState,
+  ExploreProgress,
   ExploreSync,
+  OnEvaluated,
   TaskFeed,
 } from './explorer-options.js';
 export { evalMetrics } from './metrics/eval-metrics.js';

@@ -1,6 +1,8 @@
 export { createModel, type CreateModelOptions, type NewTokenizer } from './create-model.js';
 export type {
   EngineTable,
+  EvaluatedCheckpoint,
+  EvaluationOptions,
   Extensions,
   ServeAddress,
   ServeOptions,
@@ -33,13 +35,27 @@ export {
   type StageDiagnosis,
 } from './report/diagnose-run.js';
 export {
+  evaluateRun,
+  renderEvaluation,
+  type CheckpointScore,
+  type EvaluateRunOptions,
+  type Evaluation,
+  type SetEvaluation,
+} from './report/evaluate-run.js';
+export {
   whatIfRun,
   type RunChange,
   type StoreWhatIf,
   type WhatIfRunOptions,
 } from './report/what-if-run.js';
 export { renderWhatIf } from './report/render-what-if.js';
-export { renderMetric, renderReport, type RenderReportOptions } from './report/render.js';
+export { renderAnswers } from './report/render-answers.js';
+export {
+  renderEnd,
+  renderMetric,
+  renderReport,
+  type RenderReportOptions,
+} from './report/render.js';
 export type { MetricLine } from './assembly/read-metrics.js';
 export { reportRun, type RunReport, type StageReport } from './report/run-report.js';
 export { run, type RunOptions, type RunSummary } from './run/run.js';

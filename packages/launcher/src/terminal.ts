@@ -1,11 +1,13 @@
 /** Standard output as a run sees it. */
+import { asTyped, ownCommand } from '@trinity-rft/core/internal';
 import type { Terminal } from '@trinity-rft/monitor';
 
-/** The terminal of this process. */
+/** The terminal of this process. Commands in texts are written as the user can type them. */
 export function standardTerminal(): Terminal {
-  const { stdout } = process;
+  const { stdout, env } = process;
+  const command = ownCommand(env);
   return {
-    write: (text) => void stdout.write(text),
+    write: (text) => void stdout.write(asTyped(text, command)),
     isTTY: stdout.isTTY === true,
     columns: () => stdout.columns ?? 80,
   };

@@ -206,8 +206,11 @@ describe('loadPlugins of packages', () => {
       cwd: project,
       env: { AGENTS: '@me/agents' },
     });
-    expect(plugins).toEqual(['polite-agents', '@me/agents']);
-    const { workflows } = await loadPlugins({ plugins, cwd: root }, [path.join(project, 'sub')]);
+    const names = plugins.map(({ name }) => name);
+    expect(names).toEqual(['polite-agents', '@me/agents']);
+    const { workflows } = await loadPlugins({ plugins: names, cwd: root }, [
+      path.join(project, 'sub'),
+    ]);
     expect(workflows).toHaveLength(2);
   });
 
@@ -227,7 +230,10 @@ describe('loadPlugins of packages', () => {
       'polite-agent',
       /^There is no plugin "polite-agent": .*polite-agent does not exist, and no package of this name .* is installed in .*\. Install it there \(npm install polite-agent\), or check the path\.$/,
     ],
-    ['./gone', /^There is no plugin .*gone\. Name a directory, a module or an npm package\.$/],
+    [
+      './gone',
+      /^There is no plugin .*gone\. Relative paths start at the working directory, .*\. Name a directory, a module or an npm package\.$/,
+    ],
   ])('says that there is no %s', async (plugin, message) => {
     await expect(loadPlugins({ plugins: [plugin], cwd: project })).rejects.toThrow(message);
   });

@@ -130,6 +130,7 @@ describe('consoleSink on a terminal', () => {
   it('gives evaluations and benchmarks lines of their own', async () => {
     const terminal = fakeTerminal();
     const sink = consoleSink({ terminal, clock: manualClock(), stageName: 'grpo' });
+    explored(sink, 20, 0.5);
     trained(sink, 20);
     sink.write({
       role: 'explorer',
@@ -141,14 +142,52 @@ describe('consoleSink on a terminal', () => {
         'eval/a/b/reward/mean': 1,
       },
     });
+    sink.write({
+      role: 'explorer',
+      step: 21,
+      metrics: { 'eval/model_version': 20, 'eval/gsm8k/reward/mean@4': 0.6 },
+    });
     sink.write({ role: 'bench', step: 40, metrics: { 'bench/gsm8k/reward/mean@1': 0.25 } });
     await sink.close();
     expect(terminal.screen()).toEqual([
-      'grpo  eval of policy version 18 at step 20: gsm8k 0.500, a/b 1.000',
-      'grpo  bench at step 40: gsm8k 0.250',
-      'grpo  step 20  loss -0.0123  tokens/s 812',
+      'grpo  eval after step 20 (policy version 18): gsm8k 0.500, a/b 1.000',
+      'grpo  eval after step 20 (policy version 20): gsm8k 0.600',
+      'grpo  bench after step 40: gsm8k 0.250',
+      'grpo  step 20  reward 0.500  loss -0.0123  tokens/s 812',
       '',
     ]);
+  });
+
+  it('says within two seconds what is in progress, also before the first step', async () => {
+    const [terminal, clock] = [fakeTerminal(), manualClock()];
+    const sink = consoleSink({ terminal, clock });
+    sink.setTotalSteps(40);
+    sink.setActivity('explore step 1', '0/64 runs');
+    await clock.advance(2000);
+    expect(terminal.screen()).toEqual(['explore step 1: 0/64 runs (2s)']);
+    explored(sink, 1, 0.25);
+    trained(sink, 1);
+    sink.setActivity('explore step 2', '0/64 runs');
+    await clock.advance(500);
+    sink.setActivity('explore step 2', '3/64 runs');
+    await clock.advance(2500);
+    expect(terminal.screen()).toEqual([
+      'step 1/40  explore step 2: 3/64 runs (3s)  reward 0.250  loss -0.0123',
+    ]);
+    await sink.close();
+    expect(terminal.screen()).toEqual([
+      'step 1/40  explore step 2: 3/64 runs (3s)  reward 0.250  loss -0.0123',
+      '',
+    ]);
+  });
+
+  it('leaves nothing of what was in progress where no step ended', async () => {
+    const [terminal, clock] = [fakeTerminal(), manualClock()];
+    const sink = consoleSink({ terminal, clock });
+    sink.setActivity('opening the model');
+    await clock.advance(5000);
+    await sink.close();
+    expect(terminal.screen()).toEqual(['']);
   });
 
   it('ignores records after close', async () => {
@@ -161,7 +200,7 @@ describe('consoleSink on a terminal', () => {
 });
 
 describe('consoleSink into a pipe', () => {
-  it('writes the first five train steps, then one a second, and the last', async () => {
+  it('writes every train step', async () => {
     const [terminal, clock] = [fakeTerminal({ isTTY: false }), manualClock()];
     const sink = consoleSink({ terminal, clock, stageName: 'grpo' });
     sink.setTotalSteps(38);
@@ -172,18 +211,8 @@ describe('consoleSink into a pipe', () => {
     }
     await sink.close();
     expect(terminal.output).not.toContain('\u001B');
-    expect(terminal.screen().map((line) => /step (\d+)\/38/.exec(line)?.[1])).toEqual([
-      '1',
-      '2',
-      '3',
-      '4',
-      '5',
-      '15',
-      '25',
-      '35',
-      '38',
-      undefined,
-    ]);
+    const steps = terminal.screen().map((line) => Number(/step (\d+)\/38/.exec(line)?.[1]));
+    expect(steps).toEqual([...Array.from({ length: 38 }, (_, i) => i + 1), Number.NaN]);
     expect(terminal.screen().at(-2)).toBe(
       'grpo  step 38/38  reward 0.380  loss -0.0123  tokens/s 812  left 0s',
     );
@@ -196,6 +225,21 @@ describe('consoleSink into a pipe', () => {
     sink.log('done');
     await sink.close();
     expect(terminal.screen()).toEqual(['step 1  loss -0.0123  tokens/s 812', 'done', '']);
+  });
+
+  it('says ever more seldom what is in progress', async () => {
+    const [terminal, clock] = [fakeTerminal({ isTTY: false }), manualClock()];
+    const sink = consoleSink({ terminal, clock });
+    sink.setActivity('explore step 1', '0/64 runs');
+    await clock.advance(20_000);
+    expect(terminal.screen()).toEqual([
+      'explore step 1: 0/64 runs (5s)',
+      'explore step 1: 0/64 runs (15s)',
+      '',
+    ]);
+    await sink.close();
+    await clock.advance(60_000);
+    expect(terminal.screen()).toHaveLength(3);
   });
 
   it('is silent where nothing was trained', async () => {

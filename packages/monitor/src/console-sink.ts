@@ -1,7 +1,15 @@
 /** Progress on the console: one live line on a terminal, plain lines elsewhere. */
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type { Clock, MetricRecord, MetricSink } from '@trinity-rft/core';
-import { evaluationResults, figures, follow, type Progress } from './status.js';
+import {
+  duration,
+  evaluatedAfter,
+  evaluationResults,
+  figures,
+  follow,
+  isExploreStep,
+  type Progress,
+} from './status.js';
 
 /** Standard output, or a replacement for it. */
 export interface Terminal {
@@ -13,7 +21,7 @@ export interface Terminal {
 
 export interface ConsoleSinkOptions {
   readonly terminal: Terminal;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
   /** Starts the line. @default none */
   readonly stageName?: string;
   /** `NO_COLOR` and `TERM=dumb` are obeyed. @default empty */
@@ -23,22 +31,27 @@ export interface ConsoleSinkOptions {
 export interface ConsoleSink extends MetricSink {
   /** Train steps of the whole stage, those of earlier processes included; undefined = not known. */
   setTotalSteps(total: number | undefined): void;
+  /** What is in progress, for the time in which no step ends: `explore step 3`, `12/64 runs`. */
+  setActivity(what: string, detail?: string): void;
   /** Writes a line of text; on a terminal above the live line. */
   log(line: string): void;
 }
 
 /** Milliseconds between two drawings of the live line. */
 const redrawEveryMs = 100;
-/** Each of the first train steps gets a plain line, later ones one per `plainEveryMs`. */
-const plainAtFirst = 5;
-const plainEveryMs = 1000;
+/** Between two looks at whether a step takes long. */
+const lookEveryMs = 1000;
+/** Silence after which a plain line says what is in progress; it doubles with each such line. */
+const plainSilenceMs = 5000;
+const longestSilenceMs = 60_000;
 const clearLine = '\r\u001B[2K';
 
 /**
  * Shows stage, step, reward, loss, tokens per second and time left, each as soon as it is known:
  * reward from the explorer's `rollout/reward/mean`, loss from the trainer's `actor/final_loss`,
  * speed from `perf/throughput`, time left from the train steps done per elapsed time. Results of
- * evaluations get lines of their own. `close` shows the last step and ends the line.
+ * evaluations get lines of their own. While no step ends, the line says what is in progress and for
+ * how long. `close` shows the last step and ends the line.
  */
 export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
   const { terminal, clock, stageName = '', env = {} } = options;
@@ -54,13 +67,19 @@ export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
     isDrawn: false,
     isStale: false,
     shownAt: -Infinity,
-    plainLines: 0,
+    heardAt: clock.now(),
+    silenceMs: plainSilenceMs,
     closed: false,
   };
   return {
     log: (line) => log(screen, line),
     setTotalSteps: (totalSteps) => {
       screen.progress = { ...screen.progress, totalSteps };
+    },
+    setActivity: (what, detail) => {
+      if (what !== screen.activity?.what) screen.heardAt = clock.now();
+      screen.activity = { what, detail };
+      if (!screen.closed) screen.stopLooking ??= clock.after(lookEveryMs, () => look(screen));
     },
     write: (record) => {
       if (!screen.closed) write(screen, record);
@@ -71,7 +90,7 @@ export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
 
 interface Screen {
   readonly terminal: Terminal;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
   /** One line is redrawn; else each state gets a line. */
   readonly isLive: boolean;
   readonly paint: (style: 'bold' | 'dim', text: string) => string;
@@ -84,7 +103,14 @@ interface Screen {
   /** `progress` has something that has not been shown. */
   isStale: boolean;
   shownAt: number;
-  plainLines: number;
+  /** Since then the same has been in progress. */
+  heardAt: number;
+  activity?: { readonly what: string; readonly detail: string | undefined } | undefined;
+  stopLooking?: (() => void) | undefined;
+  /** See {@link plainSilenceMs}. */
+  silenceMs: number;
+  /** The last explore step that ended. */
+  explored?: number;
   closed: boolean;
 }
 
@@ -95,10 +121,13 @@ function write(screen: Screen, record: MetricRecord): void {
     const kind = record.role === 'bench' ? 'bench' : 'eval';
     const start = label === '' ? '' : `${label}  `;
     const version = record.metrics[`${kind}/model_version`];
-    const scored = version === undefined ? '' : ` of policy version ${version}`;
-    log(screen, `${start}${kind}${scored} at step ${record.step}: ${results.join(', ')}`);
+    const scored = version === undefined ? '' : ` (policy version ${version})`;
+    const step = evaluatedAfter(record, (explored) => screen.explored === explored);
+    log(screen, `${start}${kind} after step ${step}${scored}: ${results.join(', ')}`);
   }
   if (record.role === 'bench') return;
+  screen.heardAt = screen.clock.now();
+  if (isExploreStep(record)) screen.explored = record.step;
   const { reward } = screen.progress;
   screen.progress = follow(screen.progress, record);
   if (record.role === 'trainer') measureSpeed(screen, record.step);
@@ -119,10 +148,17 @@ function measureSpeed(screen: Screen, step: number): void {
   screen.progress = { ...screen.progress, secondsPerStep };
 }
 
-function isDue({ clock, isLive, shownAt, plainLines }: Screen, { role }: MetricRecord): boolean {
-  const sinceMs = clock.now() - shownAt;
-  if (isLive) return sinceMs >= redrawEveryMs;
-  return role === 'trainer' && (plainLines < plainAtFirst || sinceMs >= plainEveryMs);
+const isDue = ({ clock, isLive, shownAt }: Screen, { role }: MetricRecord): boolean =>
+  isLive ? clock.now() - shownAt >= redrawEveryMs : role === 'trainer';
+
+/** Shows what is in progress if nothing else was shown for a while. */
+function look(screen: Screen): void {
+  const { clock, isLive, shownAt, heardAt, silenceMs } = screen;
+  screen.stopLooking = clock.after(lookEveryMs, () => look(screen));
+  const silentMs = clock.now() - Math.max(heardAt, isLive ? -Infinity : shownAt);
+  if (silentMs < (isLive ? lookEveryMs : silenceMs)) return;
+  if (!isLive) screen.silenceMs = Math.min(2 * silenceMs, longestSilenceMs);
+  show(screen);
 }
 
 function show(screen: Screen): void {
@@ -132,7 +168,6 @@ function show(screen: Screen): void {
   screen.isDrawn = isLive;
   screen.isStale = false;
   screen.shownAt = screen.clock.now();
-  screen.plainLines++;
 }
 
 function log(screen: Screen, line: string): void {
@@ -143,10 +178,15 @@ function log(screen: Screen, line: string): void {
 function close(screen: Screen): void {
   if (screen.closed) return;
   screen.closed = true;
+  screen.stopLooking?.();
+  screen.activity = undefined;
   if (screen.isStale && (screen.isLive || screen.progress.step !== undefined)) show(screen);
-  if (screen.isDrawn) screen.terminal.write('\n');
+  if (screen.isDrawn) screen.terminal.write(hasFigures(screen) ? '\n' : clearLine);
   screen.isDrawn = false;
 }
+
+const hasFigures = ({ progress: { step, reward } }: Screen): boolean =>
+  step !== undefined || reward !== undefined;
 
 /** Characters that fit without the terminal wrapping the line; some pseudo terminals report 0. */
 function widthOf(terminal: Terminal): number {
@@ -154,13 +194,21 @@ function widthOf(terminal: Terminal): number {
 }
 
 /** As many figures as fit in `width` characters, from the left. */
-function renderLine({ label, progress, paint }: Screen, width: number): string {
+function renderLine(screen: Screen, width: number): string {
+  const { label, progress, paint, activity, clock, heardAt } = screen;
+  const seconds = (clock.now() - heardAt) / 1000;
+  const isSlow = activity !== undefined && seconds * 1000 >= lookEveryMs;
+  const [step, ...others] = (hasFigures(screen) ? figures(progress) : []).map(([name, value]) => ({
+    plain: `${name} ${value}`,
+    painted: `${paint('dim', name)} ${value}`,
+  }));
+  const doing = [activity?.what, activity?.detail].filter((text) => text !== undefined).join(': ');
+  const busy = `${doing} ${paint('dim', `(${duration(seconds)})`)}`;
   const parts = [
     ...(label === '' ? [] : [{ plain: label, painted: paint('bold', label) }]),
-    ...figures(progress).map(([name, value]) => ({
-      plain: `${name} ${value}`,
-      painted: `${paint('dim', name)} ${value}`,
-    })),
+    ...(step ? [step] : []),
+    ...(isSlow ? [{ plain: stripVTControlCharacters(busy), painted: busy }] : []),
+    ...others,
   ];
   const shown: string[] = [];
   let used = 0;

@@ -11,6 +11,7 @@ export { MonitorError } from './monitor-error.js';
 export { plotCurve, type PlotOptions } from './plot-curve.js';
 export { readCurve, type CurveOptions } from './read-curve.js';
 export type { ResumePoint } from './resume-point.js';
+export { evaluatedAfter, figureMetrics, isExploreStep } from './status.js';
 export { teeSink, type TeeSinkOptions } from './tee-sink.js';
 export { trimPreview } from './trim-jsonl.js';
 export { tensorBoardSink, type TensorBoardSinkOptions } from './tensorboard-sink.js';

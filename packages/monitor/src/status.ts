@@ -13,16 +13,23 @@ export interface Progress {
   readonly secondsPerStep?: number;
 }
 
+/** Metrics of the figures, by the labels of the line. */
+export const figureMetrics = {
+  reward: 'rollout/reward/mean',
+  loss: 'actor/final_loss',
+  'tokens/s': 'perf/throughput',
+} as const;
+
 /** Progress with the figures of one more record. */
 export function follow(progress: Progress, { role, step, metrics }: MetricRecord): Progress {
   if (role === 'explorer')
-    return { ...progress, reward: metrics['rollout/reward/mean'] ?? progress.reward };
+    return { ...progress, reward: metrics[figureMetrics.reward] ?? progress.reward };
   if (role !== 'trainer') return progress;
   return {
     ...progress,
     step,
-    loss: metrics['actor/final_loss'] ?? progress.loss,
-    tokensPerSecond: metrics['perf/throughput'] ?? progress.tokensPerSecond,
+    loss: metrics[figureMetrics.loss] ?? progress.loss,
+    tokensPerSecond: metrics[figureMetrics['tokens/s']] ?? progress.tokensPerSecond,
   };
 }
 
@@ -49,6 +56,23 @@ export function figures({
       : [['left', duration((totalSteps - step) * secondsPerStep)] as const]),
   ];
 }
+
+/** True for the record of an explore step, not for one of an evaluation beside it. */
+export const isExploreStep = ({
+  role,
+  metrics,
+}: Pick<MetricRecord, 'role'> & { readonly metrics: object }): boolean =>
+  role === 'explorer' && Object.keys(metrics).some((key) => key.startsWith('rollout/'));
+
+/**
+ * Step after which an evaluation was made. The one at the end of a run is recorded under the step
+ * after the last one, which no explore step has.
+ * @param isExplored whether an explore step has been recorded
+ */
+export const evaluatedAfter = (
+  { role, step }: Pick<MetricRecord, 'role' | 'step'>,
+  isExplored: (step: number) => boolean,
+): number => (role === 'bench' || step === 0 || isExplored(step) ? step : step - 1);
 
 /** Reward means of evaluations and benchmarks in a record: `gsm8k 0.512`. */
 export function evaluationResults({ metrics }: MetricRecord): readonly string[] {

@@ -114,6 +114,6 @@ describe('tune', () => {
       expect(metrics).toMatchObject({ 'rollout/shared/mean': 2, 'rollout/runs/ok': 4 });
       expect(metrics['rollout/length/mean']).toBeGreaterThan(0);
     }
-    expect(world.printed.join('')).toContain('eval of policy version 0 at step 0: eval_taskset');
+    expect(world.printed.join('')).toContain('eval after step 0 (policy version 0): eval_taskset');
   });
 });

@@ -106,7 +106,7 @@ async function trinityRun(cwd: string, file: string) {
   const [times, lines] = [{ first: begun, last: begun }, [] as string[]];
   for await (const line of createInterface(child.stdout)) {
     lines.push(line);
-    if (line.startsWith('eval of policy version 0 ')) times.first = performance.now();
+    if (line.startsWith('eval after step 0 ')) times.first = performance.now();
     if (line.startsWith('step ')) times.last = performance.now();
   }
   const exitCode = await exit;

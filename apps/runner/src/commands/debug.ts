@@ -2,7 +2,7 @@
  * `trinity debug`: keeps the model loaded, runs a workflow once, or shows what that attempt
  * recorded.
  */
-import { copyFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { DebugOptions } from '@trinity-rft/launcher';
@@ -18,6 +18,7 @@ import {
   type FileOptions,
   type PluginOptions,
 } from '../shared/options.js';
+import { writeOutput } from '../shared/output-file.js';
 import { viewRecords } from './studio.js';
 
 interface DebugArguments extends FileOptions, PluginOptions {
@@ -117,10 +118,12 @@ async function runWorkflow(given: DebugRequest, write: Write): Promise<number> {
     overwrite: !disableOverwrite,
     profile: enableProfiling || outputFile !== undefined,
   });
-  if (outputFile !== undefined)
-    await copyFile(path.join(report.outputDirectory, debugFiles.profile), outputFile);
   const colour = standardTerminal().isTTY && !process.env['NO_COLOR'];
   write(renderWorkflowDebug(report, { colour }));
+  if (outputFile !== undefined) {
+    const profile = await readFile(path.join(report.outputDirectory, debugFiles.profile));
+    await writeOutput('--output-file', outputFile, profile);
+  }
   return report.error ? exitCodes.failed : exitCodes.done;
 }
 

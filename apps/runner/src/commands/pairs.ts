@@ -1,9 +1,10 @@
 /** `trinity pairs`: stored answers for people to compare, and the rows for DPO that follow. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { ConfigError } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/internal';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
+import { writeOutput } from '../shared/output-file.js';
 
 interface PairsArguments {
   readonly output: string;
@@ -64,7 +65,7 @@ async function writePairs(
           2,
         )}\n`
       : lines(pairs);
-    await writeFile(output, text);
+    await writeOutput('--output', output, text);
     return pairs.length;
   } finally {
     reader.close();
@@ -75,7 +76,7 @@ async function writeChosen(from: string, { output, table }: PairsArguments): Pro
   const { chosenRows, isDatabase, readPairTable } = await import('@trinity-rft/buffer');
   const items = isDatabase(from) ? await readPairTable({ url: from, table }) : await readFrom(from);
   const rows = chosenRows(items);
-  await writeFile(output, lines(rows));
+  await writeOutput('--output', output, lines(rows));
   return rows.length;
 }
 

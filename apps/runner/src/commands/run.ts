@@ -36,7 +36,7 @@ export const addRun: AddCommand = (program, { exitWith }) =>
 
 async function runCommand(file: string | undefined, given: RunArguments): Promise<number> {
   const configPath = fileOf('run', file, given);
-  const { run, standardTerminal } = await import('@trinity-rft/launcher');
+  const { renderEnd, reportRun, run, standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();
   const explorers = await explorersOf(configPath, given);
   if (explorers > 0) return superviseRun({ ...given, configPath, explorers }, terminal);
@@ -55,6 +55,11 @@ async function runCommand(file: string | undefined, given: RunArguments): Promis
     }),
   );
   terminal.write(closingText(summary));
+  if (!summary.interrupted && !summary.doneBefore && summary.checkpoint !== undefined) {
+    // Log and metrics may be kept elsewhere.
+    const end = await reportRun(summary.jobDirectory).then(renderEnd, () => '');
+    terminal.write(end === '' ? '' : `\n${end}`);
+  }
   if (!summary.interrupted && given.mode !== 'explore')
     terminal.write(await nextSteps(configPath, summary, given));
   return summary.interrupted ? exitCodes.interrupted : exitCodes.done;

@@ -36,6 +36,9 @@ export const addStudio: AddCommand = (program, { exitWith, write }) =>
             `There is no folder ${root}. Name a folder with runs; "trinity view" opens a configuration or a database.`,
             { code: 'RUN_MISSING' },
           );
+        const { findRuns } = await import('@trinity-rft/studio-api/internal');
+        if ((await findRuns(root)).places.length === 0)
+          write(`There is no run in ${root} yet; the page shows them as they start.\n\n`);
         return serveStudio(root, {}, given, write);
       }),
     );

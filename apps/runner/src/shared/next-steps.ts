@@ -6,7 +6,7 @@ import type { PluginOptions } from './options.js';
 /** The commands with their real paths, ready to be copied. */
 export async function nextSteps(
   configPath: string,
-  { jobDirectory, checkpoint }: RunSummary,
+  { jobDirectory, checkpoint, hasEvaluations }: RunSummary,
   { plugin, pluginDir }: PluginOptions,
 ): Promise<string> {
   const { findRecords } = await import('@trinity-rft/launcher');
@@ -22,9 +22,11 @@ export async function nextSteps(
   const config = `${quoted(shortPath(configPath))}${plugins}`;
   const steps = [
     [`log ${run}`, 'rewards, evaluations and warnings'],
+    [`doctor ${run}`, 'what is wrong with it, if anything is'],
+    ...(hasEvaluations ? [[`eval ${config}`, 'before and after training, task by task']] : []),
     ...(recorded
       ? [
-          [`view ${run}`, 'what was recorded, in the browser'],
+          [`studio ${run}`, 'curves and recorded answers, in the browser'],
           // Only the configuration says which weights sampled before the first checkpoint.
           [`verify ${config}`, 'recorded log-probabilities against the weights'],
         ]
@@ -35,7 +37,7 @@ export async function nextSteps(
   ];
   const width = Math.max(...steps.map(([command = '']) => command.length));
   const lines = steps.map(
-    ([command = '', what]) => `  ${programName()} ${command.padEnd(width)}  # ${what}\n`,
+    ([command = '', what]) => `  trinity ${command.padEnd(width)}  # ${what}\n`,
   );
   return `\nNext:\n${lines.join('')}`;
 }
@@ -48,7 +50,3 @@ function shortPath(place: string): string {
 
 const quoted = (text: string): string =>
   /^[\w./:@=+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
-
-/** As it was called: npx says so in the environment. */
-const programName = (): string =>
-  process.env['npm_command'] === 'exec' ? 'npx trinity' : 'trinity';

@@ -101,9 +101,10 @@ export const runArgs = (config: string): readonly string[] => [
 
 /** Without what the test runner sets for processes of its own. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(
+  const inherited = Object.fromEntries(
     Object.entries(process.env).filter(
       ([name]) => !/^(VITEST|NODE_OPTIONS$|NODE_V8_COVERAGE$|TEST$)/.test(name),
     ),
   );
+  return { ...inherited, TRINITY_COMMAND: 'trinity' };
 }

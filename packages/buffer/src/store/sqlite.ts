@@ -9,7 +9,8 @@ import { leaseStore, type Follow, type LeaseStoreOptions } from './lease-store.j
 import { readLedger } from './ledger.js';
 import { claimStore, type StoreOwner } from './owner.js';
 import { prepareSchema } from './schema.js';
-import { sqliteRows } from './sqlite-rows.js';
+import type { RowDriver } from './row-driver.js';
+import { sqliteRows, type SqliteRowsOptions } from './sqlite-rows.js';
 import { stateTable } from './state-table.js';
 
 export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'follow'> {
@@ -47,19 +48,35 @@ export interface FollowOptions {
  * newer version
  */
 export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): ExperienceStore {
-  const { path } = options;
+  const { path, followWriter, onNotice, owner } = options;
+  const rows = openSqliteRows(path, { onNotice, keepNewest: true, owner });
+  return leaseStore(rows, { ...options, follow: followWriter && followOf(path, followWriter) });
+}
+
+interface OpenRowsOptions extends Omit<SqliteRowsOptions, 'path' | 'release'> {
+  /** Of the lock beside the file. @default that of the owner */
+  readonly suffix?: string;
+  readonly owner?: StoreOwner | undefined;
+}
+
+/**
+ * The rows of a store; the file is created when missing.
+ * @throws BufferError as {@link sqliteExperienceStore}
+ */
+export function openSqliteRows(
+  path: string,
+  { suffix, owner, ...options }: OpenRowsOptions = {},
+): RowDriver {
   return naming(path, () => {
     mkdirSync(dirname(path), { recursive: true });
-    const unlock = lock(path);
+    const unlock = lock(path, suffix);
     try {
       const database = openDatabase(path);
       // Which experiences were used is found by indices, of which rows have no checksums.
       assertIntact(database, damagedStore);
-      const { followWriter, onNotice, owner } = options;
-      const follow = followWriter && followOf(path, followWriter);
-      const rows = sqliteRows(database, { path, release: unlock, onNotice, keepNewest: true });
+      const rows = sqliteRows(database, { ...options, path, release: unlock });
       if (owner) claim(database, path, owner);
-      return leaseStore(rows, { ...options, follow });
+      return rows;
     } catch (error) {
       unlock();
       throw error;
@@ -79,23 +96,12 @@ export function sqliteExperienceWriter({
   path,
   owner,
 }: Pick<SqliteExperienceStoreOptions, 'path' | 'owner'>): ExperienceWriter {
-  return naming(path, () => {
-    mkdirSync(dirname(path), { recursive: true });
-    const unlock = lock(path, writerLock);
-    try {
-      const database = openDatabase(path);
-      const rows = sqliteRows(database, { path, release: unlock });
-      if (owner) claim(database, path, owner);
-      return {
-        put: async (batch, state) => void rows.insert(batch, state),
-        explorerState: async () => rows.explorerState(),
-        close: async () => rows.close(),
-      };
-    } catch (error) {
-      unlock();
-      throw error;
-    }
-  });
+  const rows = openSqliteRows(path, { suffix: writerLock, owner });
+  return {
+    put: async (batch, state) => void rows.insert(batch, state),
+    explorerState: async () => rows.explorerState(),
+    close: async () => rows.close(),
+  };
 }
 
 function claim(database: DatabaseSync, path: string, owner: StoreOwner): void {

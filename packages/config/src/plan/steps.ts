@@ -40,9 +40,7 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
   const { buffer, algorithm, mode } = stage;
   const explores = mode === 'both';
   const rows = rowsOf(stage, counts);
-  const exploreSteps = explores
-    ? (buffer.totalSteps ?? stepsOf(rows, buffer.totalEpochs, buffer.batchSize))
-    : 0;
+  const exploreSteps = explores ? countExploreSteps(stage, rows) : 0;
   const experiencesPerExploreStep = explores ? buffer.batchSize * algorithm.repeatTimes : 0;
   const trainSteps = countTrainSteps(stage, rows, exploreSteps);
   const { enable: fills, maxBatches } = stage.explorer.dynamicSampling;
@@ -98,6 +96,17 @@ function perExploreStep({ own, perExploreStep: made }: TrainBatchConfig): number
 /** The last, incomplete batch of the last pass is left out. */
 function stepsOf(rows: number | undefined, epochs: number, batchSize: number): number | undefined {
   return rows === undefined ? undefined : Math.floor((rows * epochs) / batchSize);
+}
+
+/** Until the tasks end, or the trainer has made its steps. */
+function countExploreSteps(
+  { buffer, trainer }: StageConfig,
+  rows: number | undefined,
+): number | undefined {
+  const all = buffer.totalSteps ?? stepsOf(rows, buffer.totalEpochs, buffer.batchSize);
+  const perStep = perExploreStep(buffer.trainBatch);
+  if (trainer.totalSteps === undefined || perStep === undefined) return all;
+  return Math.min(all ?? Infinity, Math.ceil(trainer.totalSteps / perStep));
 }
 
 function countTrainSteps(

@@ -18,6 +18,8 @@ export interface RunRecord {
   readonly rollouts: readonly RolloutFacts[];
   /** Text of `failure.txt`, if the last attempt failed. */
   readonly failure?: string | undefined;
+  /** Settings that changed when the run was resumed, a sentence for each. @default none */
+  readonly changes?: readonly string[] | undefined;
 }
 
 export type Role = 'explorer' | 'trainer';

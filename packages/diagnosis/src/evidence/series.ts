@@ -148,3 +148,21 @@ export function isSolved(run: RunRecord): boolean {
   const { lowest, highest, now } = course;
   return highest > lowest && now >= lowest + solvedShare * (highest - lowest);
 }
+
+/** Standard errors that the slope of a curve that rises is above 0, at least. */
+export const flatRatio = 2;
+
+/** Least squares. */
+export function lineThrough(points: readonly Point[]): { slope: number; error: number } {
+  const middle = meanOf(points.map(({ step }) => step));
+  const mean = meanOf(valuesOf(points));
+  const sum = (of: (x: number, y: number) => number): number =>
+    points.reduce((total, { step, value }) => total + of(step - middle, value - mean), 0);
+  const spread = sum((x) => x ** 2);
+  const slope = sum((x, y) => x * y) / spread;
+  const rest = sum((x, y) => (y - slope * x) ** 2);
+  return { slope, error: Math.sqrt(rest / Math.max(1, points.length - 2) / spread) };
+}
+
+/** Mean reward of an evaluation. */
+export const evalName = /^eval\/.+\/(?:reward|accuracy)\/mean(?:@\d+)?$/;

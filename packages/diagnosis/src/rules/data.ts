@@ -93,6 +93,22 @@ const runFailed: Rule = {
     failure === undefined ? undefined : { text: failure.trim().split('\n')[0] ?? '', numbers: [] },
 };
 
+/** What is rewarded, and what it is compared with. */
+const rewarded =
+  /response_key|prompt_key|reward_fn|workflow_type|workflow_args|chat_template|system_prompt|reply_prefix/;
+
+const settingsChanged: Rule = {
+  name: 'settings-changed',
+  title: 'Settings changed while the run was going on',
+  when: 'a setting that decides what is asked or rewarded changed when the run was resumed',
+  advice:
+    'Rewards before and after are not those of the same task. Change it back, or give the new settings a run of their own.',
+  look: ({ changes = [] }) => {
+    const found = changes.filter((change) => rewarded.test(change));
+    return found.length === 0 ? undefined : { text: found.join(' '), numbers: [] };
+  },
+};
+
 const starvedShare = 0.8;
 
 const starved: Rule = {
@@ -121,6 +137,7 @@ const starved: Rule = {
 
 export const dataRules: readonly Rule[] = [
   runFailed,
+  settingsChanged,
   starved,
   dropped,
   staleData,

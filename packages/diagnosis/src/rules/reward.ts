@@ -4,10 +4,13 @@ import { percent, short, stepsOf } from '../evidence/format.js';
 import type { Point, RunRecord } from '../evidence/record.js';
 import type { Evidence, Rule } from '../evidence/rule.js';
 import {
+  evalName,
   isSolved,
+  lineThrough,
   meanOf,
   most,
   least,
+  flatRatio,
   recent,
   recentlyAny,
   rewardCourse,
@@ -24,7 +27,7 @@ const [gradedRewards, lengthTrend, trendSteps] = [5, 1.5, 10];
 const collapseShare = 0.5;
 const collapseSteps = 8;
 const [lossShare, leastAbove] = [0.9, 0.1];
-const [flatSteps, flatRatio] = [40, 2];
+const flatSteps = 40;
 
 function nowOf({ role, metric, points, now }: RewardCourse): Measured {
   const shown = recent(points);
@@ -249,19 +252,7 @@ const flatReward: Rule = {
   },
 };
 
-/** Least squares. */
-function lineThrough(points: readonly Point[]): { slope: number; error: number } {
-  const middle = meanOf(points.map(({ step }) => step));
-  const mean = meanOf(valuesOf(points));
-  const sum = (of: (x: number, y: number) => number): number =>
-    points.reduce((total, { step, value }) => total + of(step - middle, value - mean), 0);
-  const spread = sum((x) => x ** 2);
-  const slope = sum((x, y) => x * y) / spread;
-  const rest = sum((x, y) => (y - slope * x) ** 2);
-  return { slope, error: Math.sqrt(rest / Math.max(1, points.length - 2) / spread) };
-}
-
-const [evalName, evalDrop] = [/^eval\/.+\/(?:reward|accuracy)\/mean(?:@\d+)?$/, 0.1];
+const evalDrop = 0.1;
 
 const evalFalls: Rule = {
   name: 'eval-falls',

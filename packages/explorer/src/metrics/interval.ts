@@ -26,8 +26,40 @@ export function meanInterval(perTask: readonly number[]): Interval | undefined {
   const average = mean(perTask);
   if (perTask.every((value) => value >= 0 && value <= 1))
     return wilson(average, effectiveSize(perTask, average));
-  const half = (studentQuantile(count - 1) * sampleStd(perTask)) / Math.sqrt(count);
-  return { low: average - half, high: average + half };
+  return studentInterval(perTask);
+}
+
+function studentInterval(values: readonly number[]): Interval {
+  const half = (studentQuantile(values.length - 1) * sampleStd(values)) / Math.sqrt(values.length);
+  return { low: mean(values) - half, high: mean(values) + half };
+}
+
+export interface PairedDifference {
+  /** Mean over tasks of the second number less the first. */
+  readonly mean: number;
+  /** 95 % interval of the mean, by Student's t; undefined for fewer than two tasks. */
+  readonly interval: Interval | undefined;
+  /** Tasks. */
+  readonly better: number;
+  readonly worse: number;
+  readonly same: number;
+}
+
+/** Two numbers per task, in the same order. */
+export function pairedDifference(
+  before: readonly number[],
+  after: readonly number[],
+): PairedDifference {
+  const differences = after.map((value, i) => value - (before[i] ?? Number.NaN));
+  const count = (holds: (difference: number) => boolean): number =>
+    differences.filter(holds).length;
+  return {
+    mean: mean(differences),
+    interval: differences.length < 2 ? undefined : studentInterval(differences),
+    better: count((difference) => difference > 0),
+    worse: count((difference) => difference < 0),
+    same: count((difference) => difference === 0),
+  };
 }
 
 function effectiveSize(perTask: readonly number[], average: number): number {

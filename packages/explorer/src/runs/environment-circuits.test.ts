@@ -72,7 +72,11 @@ function play(
     signal: new AbortController().signal,
   });
   const overRollout = { ratio, waitAfterMinMs: 30_000, returnPartialTasks: false };
-  const outcomes = waitForEnough(tasks.map(start), overRollout, circuits.clock);
+  const outcomes = waitForEnough(
+    tasks.map((task) => start(task)),
+    overRollout,
+    circuits.clock,
+  );
   outcomes.catch(() => undefined);
   const seconds = (): number => (runtime.clock.now() - begun) / 1000;
   return { outcomes, runtime, keys, pauses, seconds };

@@ -19,6 +19,8 @@ export interface FinishedRun {
   readonly run: number;
   /** In step order; empty for evaluation. */
   readonly experiences: readonly Experience[];
+  /** Of an evaluation, which is not trained on: the same. @default none */
+  readonly answers?: readonly Experience[];
   /** Reward of the last step; NaN while it is pending. */
   readonly reward: number;
   /** The reward is pending until then, in milliseconds since the epoch. @default it is not */
@@ -268,6 +270,7 @@ function finishRun(
   return {
     run,
     experiences: task.isEval ? [] : steps,
+    ...(task.isEval && { answers: steps }),
     reward,
     metrics: {
       ...own,

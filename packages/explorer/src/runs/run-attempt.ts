@@ -365,11 +365,34 @@ export function reportFailure(
 ): void {
   const { task } = failed;
   const then = consequence === undefined ? '' : ` and ${consequence}`;
-  logger.warn(`Run ${runName(failed)} failed${then}: ${describeError(error)}`, {
+  const place = placeInCode(error, logger);
+  logger.warn(`Run ${runName(failed)} failed${then}: ${describeError(error)}${place}`, {
     taskset: task.index.taskset,
     row: task.index.row,
     attempt: tries,
   });
+}
+
+/** Frames that are shown, and different places in one log. */
+const [mostFrames, mostPlaces] = [3, 100];
+const shownPlaces = new WeakMap<Logger, Set<string>>();
+const notOwnCode = /\(?node:|[\\/]node_modules[\\/]|[\\/]packages[\\/][\w-]+[\\/](?:src|dist)[\\/]/;
+
+/** Where the user's code threw: the innermost frames, once per place. */
+function placeInCode(error: Error, logger: Logger): string {
+  let innermost: Error = error;
+  for (let depth = 0; depth < 8 && innermost.cause instanceof Error; depth++)
+    innermost = innermost.cause;
+  const frames = (innermost.stack ?? '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line) && !notOwnCode.test(line))
+    .slice(0, mostFrames);
+  const place = frames.map((line) => `\n${line.trim()}`).join('');
+  const shown = shownPlaces.get(logger) ?? new Set<string>();
+  shownPlaces.set(logger, shown);
+  if (place === '' || shown.has(place) || shown.size >= mostPlaces) return '';
+  shown.add(place);
+  return place;
 }
 
 /** `1/3/0 of workflow "simple_workflow"`: batch, task and run. */

@@ -34,6 +34,8 @@ export interface RunTaskOptions extends AttemptOptions {
   readonly cutOff?: AbortSignal;
   /** @default each run finds out by itself that its environment fails */
   readonly circuits?: EnvironmentCircuits;
+  /** Called when `count` more runs have ended. @default no callback */
+  readonly onRunsEnded?: (count: number) => void;
 }
 
 /**
@@ -52,7 +54,11 @@ export async function runTask(task: Task, options: RunTaskOptions): Promise<Task
     : Array.from({ length: task.repeatTimes }, (_, run) => ({ firstRun: run, count: 1 }));
   try {
     const results = await Promise.all(
-      ranges.map((range) => runWithRetries(task, range, { ...options, end })),
+      ranges.map(async (range) => {
+        const result = await runWithRetries(task, range, { ...options, end });
+        options.onRunsEnded?.(range.count);
+        return result;
+      }),
     );
     const runs = results.flatMap((result) => result.runs);
     const attempts = results.flatMap((result) => result.attempts);

@@ -16,7 +16,7 @@ export interface RunningTask {
   cutOff(): void;
 }
 
-export type StartTask = (task: Task) => RunningTask;
+export type StartTask = (task: Task, onRunsEnded?: (count: number) => void) => RunningTask;
 
 export interface StartTaskOptions extends Pick<
   AttemptOptions,
@@ -40,13 +40,14 @@ export function taskStarter(options: StartTaskOptions): StartTask {
   const pool = createInstancePool();
   const attempts = { settings, createModel, timeLimit, onLateResult, rewardDeadline };
   const shared = { ...attempts, limit, pool, circuits, runtime, signal };
-  return (task) => {
+  return (task, onRunsEnded) => {
     const cut = new AbortController();
     const outcome = runTask(task, {
       ...shared,
       definition: options.workflow(task.workflow),
       rewardFn: options.rewardFn(task),
       cutOff: cut.signal,
+      onRunsEnded,
     });
     // Awaited when its step is finished; until then a failure must not count as unhandled.
     outcome.catch(() => undefined);

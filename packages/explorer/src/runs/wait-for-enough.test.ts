@@ -78,9 +78,11 @@ function explore(
     runtime,
     signal: new AbortController().signal,
   });
-  const outcomes = waitForEnough(tasks.map(start), overRollout, runtime.clock).then((all) =>
-    all.map((outcome) => usableOutcome(outcome, overRollout)),
-  );
+  const outcomes = waitForEnough(
+    tasks.map((task) => start(task)),
+    overRollout,
+    runtime.clock,
+  ).then((all) => all.map((outcome) => usableOutcome(outcome, overRollout)));
   return { outcomes, runtime, late: () => late };
 }
 

@@ -10,6 +10,7 @@ import type { StageContext } from '../context/stage-context.js';
 import { rewardFnFinder } from './reward-functions.js';
 import type { AuxiliaryModels } from './models/auxiliary-models.js';
 import { modelFactory } from './models/rollout-model.js';
+import { answerWriter } from './data/evaluation-answers.js';
 import { previewWriter } from './data/rollout-preview.js';
 import type { StageTasks } from './data/tasks.js';
 
@@ -54,7 +55,7 @@ export function explorerOptions(
   context: StageContext,
   { runs, tasks, sink }: ExplorerParts,
 ): Omit<ExplorerOptions, 'store' | 'sync' | 'signal' | 'advantage'> {
-  const { stage, runtime, algorithms } = context;
+  const { stage, runtime, algorithms, onProgress } = context;
   return {
     ...taskRunnerOptions(context, runs),
     runTasks: runs.runTasks,
@@ -69,6 +70,8 @@ export function explorerOptions(
       algorithms.operators,
     ),
     detailedStats: stage.monitor.detailedStats,
+    onEvaluated: answerWriter(stage, runtime.logger),
+    onProgress,
     onExplored: stage.trainer.enablePreview ? previewWriter(stage, runtime.logger) : undefined,
     sink,
   };

@@ -4,6 +4,7 @@ import { openedFile } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import { redact } from '@trinity-rft/config/internal';
 import type { Clock, Logger, MetricSink } from '@trinity-rft/core';
+import type { ExploreProgress } from '@trinity-rft/explorer';
 import {
   consoleSink,
   createLogger,
@@ -29,6 +30,8 @@ export interface StageMonitor {
   openServices(): Promise<void>;
   /** Metrics from the resume point on. Later records are deleted: their steps will be repeated. */
   openSink(resume: ResumePoint): MetricSink;
+  /** Shown while no step ends. */
+  readonly onProgress: (progress: ExploreProgress) => void;
   /** To estimate the remaining time. */
   expectSteps(total: number | undefined): void;
   close(outcome: RunOutcome): Promise<void>;
@@ -50,6 +53,7 @@ export function openMonitor(
     env,
     stageName: stage.stageName,
   });
+  screen.setActivity('opening the model and the data');
   const file = fileWriter(path.join(stage.log.directory, 'trinity.log'), stage.log);
   const job = openedFile(stage.jobDirectory);
   const toFile = { level: stage.log.level, write: (line: string) => file.write(line), clock };
@@ -77,11 +81,16 @@ export function openMonitor(
       return {
         write: (record) => {
           job.assertThere();
+          if (record.role === 'trainer' && stage.mode === 'train') screen.setActivity('training');
           tee.write(record);
         },
         close: () => tee.close(),
       };
     },
+    onProgress: ({ what, done, total }) =>
+      done < total
+        ? screen.setActivity(what, `${done}/${total} runs`)
+        : screen.setActivity(afterRuns(stage)),
     expectSteps: (total) => screen.setTotalSteps(total),
     close: async (outcome) => {
       for (const service of services) service.setOutcome(outcome);
@@ -90,6 +99,10 @@ export function openMonitor(
     },
   };
 }
+
+/** In progress when all runs of a step have ended. */
+const afterRuns = ({ mode }: StageConfig): string =>
+  mode === 'bench' ? 'loading the next weights' : 'training';
 
 const rolesOf: Readonly<Record<StageConfig['mode'], readonly MetricRole[]>> = {
   both: ['explorer', 'trainer'],

@@ -4,6 +4,7 @@ import type { StageConfig } from '@trinity-rft/config';
 import type { TaskOperatorTable } from '@trinity-rft/buffer/internal';
 import type { EngineFactory, MetricSink, Runtime } from '@trinity-rft/core';
 import type { Environments } from '@trinity-rft/environment/internal';
+import type { EvaluatedSet, ExplorerOptions } from '@trinity-rft/explorer';
 import type { OnPause } from '@trinity-rft/explorer/internal';
 import type { ResumePoint } from '@trinity-rft/monitor';
 import type { RewardDefinition } from '@trinity-rft/reward';
@@ -40,6 +41,8 @@ export interface StageContext extends Extensions {
   readonly runtime: Runtime;
   /** Opens the metric files, once it is known at which step the stage continues. */
   readonly openSink: (resume: ResumePoint) => MetricSink;
+  /** Shows on the console what is in progress. @default nothing is shown */
+  readonly onProgress?: ExplorerOptions['onProgress'];
   /** Says something on the console and in the log. @default in the log only */
   readonly say?: (line: string) => void;
   /** Interrupts the run: finish the step, save, stop. */
@@ -54,6 +57,28 @@ export interface StageContext extends Extensions {
   readonly rewardKey?: string | undefined;
   /** Mode `serve`. */
   readonly serve?: ServeOptions;
+  /** Mode `bench`. */
+  readonly evaluation?: EvaluationOptions;
+}
+
+/** What mode `bench` takes from its caller. */
+export interface EvaluationOptions {
+  /**
+   * `base` (the weights before training), `last`, `best`, or numbers of train steps.
+   * @default those that `eval_on_startup` and `bench_on_latest_checkpoint` name
+   */
+  readonly checkpoints: readonly string[];
+  /** Called for each evaluated checkpoint, by rising step. */
+  readonly onCheckpoint: (checkpoint: EvaluatedCheckpoint) => void;
+}
+
+export interface EvaluatedCheckpoint {
+  /** Train step; 0: the weights before training. */
+  readonly step: number;
+  /** Folder; undefined: the weights before training. */
+  readonly directory: string | undefined;
+  readonly isLast: boolean;
+  readonly sets: readonly EvaluatedSet[];
 }
 
 /** What mode `serve` takes from its caller. */

@@ -1,10 +1,10 @@
 /** Mode `bench`: evaluates checkpoints on the evaluation task sets. */
 import { memoryExperienceStore } from '@trinity-rft/buffer';
-import type { ExplorerConfig } from '@trinity-rft/config';
+import type { StageConfig } from '@trinity-rft/config';
 import type { ChatFormat } from '@trinity-rft/chat';
-import { type Engine, type Sampler } from '@trinity-rft/core';
+import { ConfigError, type Engine, type Sampler } from '@trinity-rft/core';
 import { TaskError } from '@trinity-rft/core/internal';
-import { createExplorer } from '@trinity-rft/explorer';
+import { createExplorer, type EvaluatedSet } from '@trinity-rft/explorer';
 import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
 import { openTasks } from '../assembly/data/tasks.js';
 import { explorerOptions, runsHere } from '../assembly/explorer-options.js';
@@ -24,7 +24,7 @@ export async function runBench(context: StageContext): Promise<StageResult> {
   await using tasks = await openTasks(context);
   if (tasks.evalSets.length === 0)
     throw new TaskError(
-      'Mode bench has nothing to evaluate. Give buffer.explorer_input.eval_tasksets at least one task set.',
+      'There is nothing to evaluate. Give buffer.explorer_input.eval_tasksets at least one task set.',
       { code: 'BENCH_NO_TASKS' },
     );
   await using engine = disposable(await openBenched(context, format));
@@ -34,8 +34,14 @@ export async function runBench(context: StageContext): Promise<StageResult> {
   const engineFailed = AbortSignal.any([engine.failed, auxiliary.failed]);
   const { sampler, targets } = engine;
   const runs = runsHere(context, { sampler, format, auxiliary, endpoint });
+  let sets: EvaluatedSet[] = [];
+  const { onEvaluated, ...options } = explorerOptions(context, { runs, tasks, sink });
   const explorer = createExplorer({
-    ...explorerOptions(context, { runs, tasks, sink }),
+    ...options,
+    onEvaluated: (evaluated) => {
+      onEvaluated?.(evaluated);
+      sets.push(evaluated);
+    },
     store,
     sync: fixedWeights,
     signal: AbortSignal.any([context.signal, engineFailed]),
@@ -50,6 +56,9 @@ export async function runBench(context: StageContext): Promise<StageResult> {
     await engine.adopt(target);
     const metrics = await unlessEngineFails(engineFailed, () => explorer.evaluate(step, 'bench'));
     sink.write({ role: 'bench', step, metrics });
+    const { checkpoint, isLast } = target;
+    context.evaluation?.onCheckpoint({ step, directory: checkpoint?.directory, isLast, sets });
+    sets = [];
   }
   return {
     interrupted: false,
@@ -77,12 +86,12 @@ async function openBenched(context: StageContext, format: ChatFormat): Promise<B
   if (stage.external)
     return {
       sampler: externalSampler(stage),
-      targets: [{ checkpoint: undefined, step: 0 }],
+      targets: [baseTarget],
       failed: new AbortController().signal,
       adopt: () => Promise.resolve(),
       close: () => Promise.resolve(),
     };
-  const targets = await benchTargets(stage.jobDirectory, stage.explorer);
+  const targets = await benchTargets(stage, context.evaluation?.checkpoints);
   const engine = await openEngine(context, { reference: false, format });
   const { sampler, failed } = engine;
   return {
@@ -98,22 +107,56 @@ interface BenchTarget {
   /** Undefined: the weights that the engine was opened with. */
   readonly checkpoint: Checkpoint | undefined;
   readonly step: number;
+  /** The newest checkpoint. */
+  readonly isLast: boolean;
 }
 
+const baseTarget: BenchTarget = { checkpoint: undefined, step: 0, isLast: false };
+
 async function benchTargets(
-  jobDirectory: string,
-  {
-    evalOnStartup,
-    benchOnLatestCheckpoint,
-  }: Pick<ExplorerConfig, 'evalOnStartup' | 'benchOnLatestCheckpoint'>,
+  { jobDirectory, explorer: { evalOnStartup, benchOnLatestCheckpoint } }: StageConfig,
+  named: readonly string[] | undefined,
 ): Promise<readonly BenchTarget[]> {
-  const checkpoints = (await listCheckpoints(jobDirectory)).map((checkpoint) => ({
+  const checkpoints = (await listCheckpoints(jobDirectory)).map((checkpoint, i, { length }) => ({
     checkpoint,
     step: checkpoint.manifest.step,
+    isLast: i === length - 1,
   }));
-  const base =
-    evalOnStartup || checkpoints.length === 0 ? [{ checkpoint: undefined, step: 0 }] : [];
+  const all = [baseTarget, ...checkpoints];
+  if (named) return namedTargets(named, all, jobDirectory);
+  const base = evalOnStartup || checkpoints.length === 0 ? all.slice(0, 1) : [];
   return [...base, ...(benchOnLatestCheckpoint ? checkpoints.slice(-1) : checkpoints)];
+}
+
+/**
+ * By rising step. To find the best checkpoint, all of them are evaluated.
+ * @throws ConfigError for a name that is none, and for a checkpoint that is not there
+ */
+function namedTargets(
+  names: readonly string[],
+  all: readonly BenchTarget[],
+  jobDirectory: string,
+): readonly BenchTarget[] {
+  const trained = all.slice(1);
+  const wanted = new Set(
+    names.flatMap((name) => {
+      const found =
+        name === 'base'
+          ? all.slice(0, 1)
+          : name === 'best'
+            ? trained
+            : name === 'last'
+              ? trained.slice(-1)
+              : all.filter(({ step }) => String(step) === name);
+      if (found.length > 0) return found;
+      const steps = trained.map(({ step }) => step).join(', ');
+      throw new ConfigError(
+        `${jobDirectory} has no checkpoint "${name}". Expected base, ${steps === '' ? 'as nothing was saved yet' : `last, best, or one of the train steps ${steps}`}.`,
+        { code: 'CHECKPOINT_MISSING' },
+      );
+    }),
+  );
+  return all.filter((target) => wanted.has(target));
 }
 
 async function adoptTarget(

@@ -114,9 +114,14 @@ function resolveFrom(specifier: string, folder: string, jiti: Jiti): string | un
 
 function notFound(plugin: string, place: string, { cwd, projects }: PluginPlaces): ConfigError {
   const searched = [...new Set([cwd, ...projects])].join(' and ');
+  const project = projects.find((folder) => existsSync(path.join(folder, plugin)));
+  const there =
+    project === undefined
+      ? 'Name a directory, a module or an npm package.'
+      : `It is in ${project}: start the command there.`;
   const message = isPath(plugin)
-    ? `There is no plugin ${place}. Name a directory, a module or an npm package.`
+    ? `There is no plugin ${place}. Relative paths start at the working directory, ${cwd}. ${there}`
     : `There is no plugin "${plugin}": ${place} does not exist, and no package of this name with an entry point is installed in ${searched}. ` +
       `Install it there (npm install ${plugin}), or check the path.`;
-  return new ConfigError(message, { code: 'PLUGIN_MISSING' });
+  return new ConfigError(message, { code: 'PLUGIN_MISSING', details: { plugin } });
 }

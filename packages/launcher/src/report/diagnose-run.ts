@@ -8,10 +8,14 @@ import {
   newestRollouts,
   renderFindings,
   type Finding,
+  verdictOf,
   type RolloutFacts,
+  type RunRecord,
+  type Verdict,
 } from '@trinity-rft/diagnosis';
+import { isExploreStep } from '@trinity-rft/monitor';
 import type { ConfigurationOptions } from '../run/configuration.js';
-import { reportRun, type StageReport } from './run-report.js';
+import { reportRun, type RunReport, type StageReport } from './run-report.js';
 
 export interface StageDiagnosis {
   /** Folder of the stage. */
@@ -41,20 +45,31 @@ export async function diagnoseRun(
   return { jobDirectory, stages: await Promise.all(stages.map(diagnoseStage)) };
 }
 
-async function diagnoseStage({
-  directory,
-  metrics,
-  failure,
-}: StageReport): Promise<StageDiagnosis> {
+/** Of the last stage of a run that has ended. */
+export async function verdictOfRun({ stages }: RunReport): Promise<Verdict | undefined> {
+  const last = stages.at(-1);
+  return last && verdictOf(await recordOf(last));
+}
+
+async function recordOf({ directory, metrics, log, failure }: StageReport): Promise<RunRecord> {
   const rollouts = await rolloutsIn(directory);
-  const record = { ...metricsOf(metrics), rollouts, failure };
-  const countOf = (role: 'explorer' | 'trainer'): number =>
-    metrics.filter((line) => line.role === role && line.step > 0).length;
+  return { ...metricsOf(metrics), rollouts, failure, changes: log.flatMap(changeIn) };
+}
+
+/** As `describeChanges` says it in the log. */
+const changeIn = (line: string): readonly string[] => {
+  const said = /^WARN +\S+ (\S+: changed from .*)$/.exec(line)?.[1];
+  return said === undefined ? [] : [said];
+};
+
+async function diagnoseStage(stage: StageReport): Promise<StageDiagnosis> {
+  const { directory, metrics } = stage;
+  const record = await recordOf(stage);
   return {
     directory,
-    exploreSteps: countOf('explorer'),
-    trainSteps: countOf('trainer'),
-    rollouts: rollouts.length,
+    exploreSteps: metrics.filter(isExploreStep).length,
+    trainSteps: metrics.filter(({ role }) => role === 'trainer').length,
+    rollouts: record.rollouts.length,
     findings: diagnose(record),
   };
 }

@@ -2,7 +2,8 @@
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/internal';
-import { plotCurve } from '@trinity-rft/monitor';
+import { evaluatedAfter, figureMetrics, isExploreStep, plotCurve } from '@trinity-rft/monitor';
+import { verdictOfRun } from './diagnose-run.js';
 import { curveOf, metricNames, type MetricLine } from '../assembly/read-metrics.js';
 import type { RunReport, StageReport } from './run-report.js';
 
@@ -13,7 +14,9 @@ export interface RenderReportOptions {
   readonly warnings?: boolean;
 }
 
-const rewardMetric = 'rollout/reward/mean';
+const rewardMetric = figureMetrics.reward;
+/** Names that an unknown one is answered with. */
+const mostSuggestions = 8;
 
 /** The reward curve, evaluations and last lines of the log, as `trinity log` prints them. */
 export function renderReport(
@@ -65,11 +68,14 @@ function evaluations(metrics: readonly MetricLine[]): Readonly<Record<string, st
   const names = metricNames(metrics).filter((name) =>
     /^(?:eval|bench)\/.+\/reward\/mean(?:@\d+)?$/.test(name),
   );
+  const explored = new Set(metrics.filter(isExploreStep).map(({ step }) => step));
   return Object.fromEntries(
     names.map((name) => {
-      const curve = curveOf(metrics, name).map(
-        ([step, value]) => `${value.toFixed(3)} (step ${step})`,
-      );
+      const role = name.startsWith('bench/') ? 'bench' : 'explorer';
+      const curve = curveOf(metrics, name).map(([step, value]) => {
+        const after = evaluatedAfter({ role, step }, (each) => explored.has(each));
+        return `${value.toFixed(3)} (after step ${after})`;
+      });
       const [first, last] = [curve.at(0), curve.at(-1)];
       return [name.split('/').slice(0, -2).join('/'), [...new Set([first, last])].join(' -> ')];
     }),
@@ -83,8 +89,40 @@ function countText(log: readonly string[]): string | undefined {
   return warned + failed === 0 ? undefined : `${warned}, and ${failed} errors`;
 }
 
-/** One metric of all stages as a plot and a line per step. @throws ConfigError for unknown names */
-export function renderMetric({ stages }: RunReport, metric: string): string {
+const endPlot = { width: 60, height: 6 };
+const headings = {
+  yes: 'It has learned.',
+  no: 'It has not learned.',
+  unclear: 'Whether it has learned is not clear.',
+} as const;
+
+/** The end of a run: its curve, evaluations before and after, and the verdict. Empty without metrics. */
+export async function renderEnd(report: RunReport): Promise<string> {
+  const last = report.stages.at(-1);
+  if (!last) return '';
+  const values = curveOf(last.metrics, rewardMetric).map(([, value]) => value);
+  const curve =
+    new Set(values).size < 2 ? [] : [plotCurve(values, { ...endPlot, title: 'mean reward' }), ''];
+  const scores = Object.entries(evaluations(last.metrics))
+    .filter(([name]) => name.startsWith('eval/'))
+    .map(([name, text]) => `${name}  ${text}`);
+  const verdict = await verdictOfRun(report);
+  const { learned, text = '', cause } = verdict ?? {};
+  const why =
+    cause === undefined || learned === 'yes' ? [] : [`${cause.title}: ${cause.text}`, cause.advice];
+  const said = learned === undefined ? [] : [`${headings[learned]} ${text}`, ...why];
+  return [...curve, ...scores, ...said].map((line) => `${line}\n`).join('');
+}
+
+/**
+ * One metric of all stages as a plot and a line per step.
+ * @param given its name, or `reward`, `loss` or `tokens/s` as the console has them
+ * @throws ConfigError for unknown names
+ */
+export function renderMetric({ stages }: RunReport, given: string): string {
+  const metric = Object.hasOwn(figureMetrics, given)
+    ? figureMetrics[given as keyof typeof figureMetrics]
+    : given;
   const parts = stages.flatMap(({ directory, metrics }) => {
     const curve = curveOf(metrics, metric);
     if (curve.length === 0) return [];
@@ -98,7 +136,20 @@ export function renderMetric({ stages }: RunReport, metric: string): string {
   if (parts.length > 0) return parts.join('\n');
   const known = metricNames(stages.flatMap(({ metrics }) => metrics));
   throw new ConfigError(
-    `No metric is named "${metric}".${didYouMean(metric, known)} Known: ${known.join(', ') || 'none'}.`,
+    `No metric is named "${metric}".${suggestions(metric, known)} The run has ${known.length} metrics; log --json has all of them.`,
     { code: 'METRIC_UNKNOWN' },
   );
+}
+
+/** Names that have the word, rollouts and evaluations first; else the one with the fewest differences. */
+function suggestions(metric: string, known: readonly string[]): string {
+  const rank = (name: string): number => {
+    const place = ['rollout/', 'eval/', 'actor/'].findIndex((start) => name.startsWith(start));
+    return (place === -1 ? 9 : place) * 100 + name.length;
+  };
+  const near = known
+    .filter((name) => name.includes(metric) && !/\/(?:ci95_\w+|std(?:@\d+)?|min|max)$/.test(name))
+    .toSorted((a, b) => rank(a) - rank(b))
+    .slice(0, mostSuggestions);
+  return near.length === 0 ? didYouMean(metric, known) : ` Near it: ${near.join(', ')}.`;
 }

@@ -6,8 +6,8 @@ import path from 'node:path';
 import { taskOperatorTable } from '@trinity-rft/buffer/internal';
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
 import { loadConfig, type LoadConfigOptions, type LoadedConfig } from '@trinity-rft/config';
-import { readPluginNames } from '@trinity-rft/config/internal';
-import { type Clock, type EngineFactory } from '@trinity-rft/core';
+import { configError, readPluginNames } from '@trinity-rft/config/internal';
+import { ConfigError, type Clock, type EngineFactory } from '@trinity-rft/core';
 import { systemClock } from '@trinity-rft/core/internal';
 import type { EnvironmentDefinition } from '@trinity-rft/environment';
 import { createEnvironments, drivers } from '@trinity-rft/environment/internal';
@@ -95,9 +95,16 @@ export async function loadExtensions(
 export async function readConfiguration(options: ConfigurationOptions): Promise<Configuration> {
   const { configPath, env, cwd, clock = systemClock, checkNames = true } = options;
   const { overrides, overridesName, text } = options;
-  const plugins = [...(options.plugins ?? []), ...(await readPluginNames(configPath, options))];
+  const named = await readPluginNames(configPath, options);
+  const plugins = [...(options.plugins ?? []), ...named.map(({ name }) => name)];
   const project = path.dirname(path.resolve(cwd ?? '.', configPath));
-  const extensions = await loadExtensions({ ...options, plugins }, [project]);
+  const extensions = await loadExtensions({ ...options, plugins }, [project]).catch(
+    (error: unknown) => {
+      const missing = error instanceof ConfigError ? error.details['plugin'] : undefined;
+      const place = named.find(({ name }) => name === missing);
+      throw place ? configError([place.problem((error as ConfigError).message)]) : error;
+    },
+  );
   const loaded = await loadConfig(configPath, {
     timestamp: timestamp(clock),
     algorithms: extensions.algorithms,

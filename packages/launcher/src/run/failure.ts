@@ -9,6 +9,7 @@ import {
   redactText,
 } from '@trinity-rft/core/internal';
 import { currentRun } from '@trinity-rft/explorer/internal';
+import { evaluationsName } from '../assembly/data/evaluation-answers.js';
 
 export const failureFile = 'failure.txt';
 
@@ -47,7 +48,8 @@ export async function writeFailure(directory: string, error: unknown): Promise<v
 /** The messages of the newest {@link writeFailure} of a run or of one of its stages, if there is one. */
 export async function readFailure(jobDirectory: string): Promise<string | undefined> {
   const inside = await readdir(jobDirectory).catch(() => []);
-  const files = ['.', ...inside].map((name) => path.join(jobDirectory, name, failureFile));
+  const stages = inside.filter((name) => name !== evaluationsName);
+  const files = ['.', ...stages].map((name) => path.join(jobDirectory, name, failureFile));
   const found = await Promise.all(
     files.map(async (file) => ({ file, at: (await stat(file).catch(() => undefined))?.mtimeMs })),
   );

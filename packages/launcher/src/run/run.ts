@@ -6,7 +6,12 @@ import { knowSecret, knowSecretsOf, systemClock } from '@trinity-rft/core/intern
 import type { Terminal } from '@trinity-rft/monitor';
 import { startTelemetry } from '@trinity-rft/telemetry';
 import { withFetchedModels } from '../assembly/models/hub-models.js';
-import type { Extensions, ServeOptions, StageResult } from '../context/stage-context.js';
+import type {
+  EvaluationOptions,
+  Extensions,
+  ServeOptions,
+  StageResult,
+} from '../context/stage-context.js';
 import {
   loadExtensions,
   readConfiguration,
@@ -27,6 +32,7 @@ import {
   recordSettings,
 } from './changes/resume.js';
 import { writeSource } from './source.js';
+import { evaluationsFolder } from '../assembly/data/evaluation-answers.js';
 import { checkFiles, inNoFile } from './check-files.js';
 import { explorerFolder } from '../modes/apart/explorer-folder.js';
 import { runStage, type StageSurroundings } from './stage.js';
@@ -68,6 +74,8 @@ export interface RunOptions
    * started. @default false: they are refused by name
    */
   readonly acceptChangedFiles?: boolean;
+  /** For stages of mode `bench`. */
+  readonly evaluation?: EvaluationOptions;
 }
 
 export interface RunSummary {
@@ -79,6 +87,8 @@ export interface RunSummary {
   readonly trainStep: number;
   /** Folder of the last checkpoint; undefined when nothing was trained. */
   readonly checkpoint: string | undefined;
+  /** The last stage has evaluation sets. */
+  readonly hasEvaluations: boolean;
 }
 
 /**
@@ -87,7 +97,7 @@ export interface RunSummary {
  * @throws ConfigError and TaskError for what the user can fix, other errors for the rest
  */
 export async function run(options: RunOptions): Promise<RunSummary> {
-  const { terminal, clock = systemClock, env = process.env, serve, newRun } = options;
+  const { terminal, clock = systemClock, env = process.env, serve, newRun, evaluation } = options;
   knowSecretsOf(env);
   if (serve?.apiKey !== undefined) knowSecret(serve.apiKey);
   const { loaded: read, ...extensions } = await readAll(options);
@@ -102,7 +112,7 @@ export async function run(options: RunOptions): Promise<RunSummary> {
 
   const telemetry = await startTelemetry(env, { warn: (line) => terminal.write(`${line}\n`) });
   try {
-    const surroundings = { terminal, clock, signal, env, extensions, serve, newRun };
+    const surroundings = { terminal, clock, signal, env, extensions, serve, newRun, evaluation };
     const cwd = options.cwd ?? '.';
     const reads: Reads = {
       ...checked,
@@ -142,11 +152,13 @@ async function runLocked(
   const { stages } = config;
   const maxTimeoutMs = Math.max(...stages.map(({ explorer }) => explorer.maxTimeoutMs));
   const guard = guardProcess({
-    failureFile: path.join(place, failureFile),
+    failureFile: path.join(failureFolder(config, place), failureFile),
     maxTimeoutMs,
     signal,
   });
-  if (role === 'run') await forgetEnd(place);
+  // A benchmark says nothing about how the run ended.
+  const keepsEnd = role === 'run' && stages.some(({ mode }) => mode !== 'bench');
+  if (keepsEnd) await forgetEnd(place);
   let end: Omit<RunEnd, 'at'> = { how: 'failed' };
   try {
     if (role === 'run' && reads.file !== undefined) await writeSource(place, reads.file);
@@ -157,7 +169,7 @@ async function runLocked(
       : { how: 'finished', trainStep };
     return summary;
   } finally {
-    if (role === 'run') await writeEnd(place, { ...end, at: Date.now() });
+    if (keepsEnd) await writeEnd(place, { ...end, at: Date.now() });
     await guard.stop();
     strayErrors.stop();
     await unlock();
@@ -182,6 +194,8 @@ function assertStartsOver({ resume, jobDirectory, stages: [stage] }: ResolvedCon
     { code: 'NEW_RUN' },
   );
 }
+const failureFolder = ({ stages: [stage] }: ResolvedConfig, place: string): string =>
+  stage.mode === 'bench' ? evaluationsFolder(place) : place;
 
 /** The folder that this process alone writes. */
 function placeOf({ jobDirectory, stages: [stage] }: ResolvedConfig): string {
@@ -293,5 +307,6 @@ async function runStages(
     if (last.interrupted) break;
     if (!endedBefore) await save(stage.stageIndex + 1);
   }
-  return { ...last, jobDirectory };
+  const hasEvaluations = (stages.at(-1)?.buffer.explorerInput.evalTasksets.length ?? 0) > 0;
+  return { ...last, jobDirectory, hasEvaluations };
 }

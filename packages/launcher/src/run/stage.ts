@@ -10,6 +10,7 @@ import { setEnvironment } from '../assembly/environment.js';
 import { rewardKeyOf } from '../assembly/models/endpoint.js';
 import { warnOfUncheckedMath } from '../assembly/math-warnings.js';
 import { startModelOf } from '../assembly/models/model-folder.js';
+import { evaluationsFolder } from '../assembly/data/evaluation-answers.js';
 import { openMonitor } from '../assembly/monitor.js';
 import type { Extensions, StageContext, StageResult } from '../context/stage-context.js';
 import { runBench } from '../modes/bench.js';
@@ -31,6 +32,7 @@ export interface StageSurroundings {
   readonly extensions: Extensions;
   readonly serve?: StageContext['serve'];
   readonly newRun?: boolean;
+  readonly evaluation?: StageContext['evaluation'];
 }
 
 interface StageOptions extends StageSurroundings {
@@ -64,7 +66,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   const own = ownFolder(options.stage, serve);
   const stage = own === undefined ? options.stage : withOwnLogs(options.stage, own);
   const { jobDirectory } = stage;
-  const failures = stage.part === 'explore' ? explorerFolder(stage) : jobDirectory;
+  const failures = failureFolder(stage);
   await mkdir(failures, { recursive: true });
   await rm(path.join(failures, failureFile), { force: true });
   const monitor = openMonitor(stage, { terminal, clock, env });
@@ -93,6 +95,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
         return monitor.openSink(resume);
       },
       expectSteps: (total) => monitor.expectSteps(total),
+      onProgress: monitor.onProgress,
       watch: watched?.watch,
       onPause: watched?.onPause,
       say: (line) => {
@@ -102,6 +105,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
       signal,
       rewardKey: rewardKeyOf(env),
       serve,
+      evaluation: options.evaluation,
     });
     outcome = result.interrupted ? 'interrupted' : 'finished';
     return result;
@@ -119,6 +123,12 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
     restoreEnvironment();
     await monitor.close(outcome);
   }
+}
+
+/** A benchmark that fails is no failure of the run. */
+function failureFolder(stage: StageConfig): string {
+  if (stage.mode === 'bench') return evaluationsFolder(stage.jobDirectory);
+  return stage.part === 'explore' ? explorerFolder(stage) : stage.jobDirectory;
 }
 
 /**

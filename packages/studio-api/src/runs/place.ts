@@ -76,6 +76,11 @@ export async function tokenizerFolder({
   modelFolder,
 }: RunPlace): Promise<string | undefined> {
   if (modelFolder !== undefined) return modelFolder;
+  if (path.basename(folder) === 'evaluations') return newestTokenizer(path.dirname(folder));
+  return newestTokenizer(folder);
+}
+
+async function newestTokenizer(folder: string): Promise<string | undefined> {
   const names = await readdir(folder).catch(() => []);
   const steps = names
     .flatMap((name) => /^global_step_(\d+)$/.exec(name)?.[1] ?? [])

@@ -1,8 +1,7 @@
 /** `trinity env tasks` and `trinity env solve`: what an environment generates, as files. */
-import { writeFile } from 'node:fs/promises';
-import { ConfigError } from '@trinity-rft/core';
 import type { AddCommand, Write } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
+import { writeOutput } from '../../shared/output-file.js';
 import { countOf, numberOf, splitOf, withTasks, worldOf, type TaskArguments } from './options.js';
 
 interface CountArguments extends TaskArguments {
@@ -65,9 +64,7 @@ async function writeLines(
 ): Promise<void> {
   const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
   if (file === undefined) return write(text);
-  await writeFile(file, text).catch((cause: unknown) => {
-    throw new ConfigError(`${file} cannot be written.`, { code: 'OUTPUT_FILE', cause });
-  });
+  await writeOutput('--out', file, text);
   write(`${file}: ${rows.length} rows\n`);
 }
 

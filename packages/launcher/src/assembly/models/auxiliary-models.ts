@@ -3,7 +3,7 @@ import { type ChatFormat } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat/internal';
 import type { AuxiliaryModelConfig, AuxiliarySource } from '@trinity-rft/config';
 import { type Engine } from '@trinity-rft/core';
-import { knowSecret, taskKey } from '@trinity-rft/core/internal';
+import { knowSecret } from '@trinity-rft/core/internal';
 import type { AttemptKey } from '@trinity-rft/explorer';
 import { createRolloutModel, type EndpointServer } from '@trinity-rft/model';
 import { type AgentModel } from '@trinity-rft/workflow';
@@ -14,7 +14,7 @@ import { mountedModel } from './endpoint.js';
 import { watchSampler } from './engine.js';
 import { engineNamed } from './engines.js';
 import { explainFolderErrors } from './model-folder.js';
-import { modelSettings } from './model-settings.js';
+import { modelSettings, seedKeyOf } from './model-settings.js';
 
 export interface AuxiliaryModels {
   /**
@@ -124,7 +124,7 @@ async function embeddedModel(
     notices: new Set<string>(),
   } as const;
   return ({ task, run, attempt, signal }) => {
-    const attemptId = taskKey({ batch: task.batchId, task: task.taskId, run, step: 0, suffix: '' });
+    const attemptId = seedKeyOf(task, run);
     return mountedModel(endpoint, { signal }, (mounted) =>
       createRolloutModel({
         ...shared,

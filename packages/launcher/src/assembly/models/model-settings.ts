@@ -1,5 +1,7 @@
 /** How a model samples. */
 import type { RolloutModelConfig } from '@trinity-rft/config';
+import type { Task } from '@trinity-rft/core';
+import { taskKey } from '@trinity-rft/core/internal';
 import type { RolloutModelOptions } from '@trinity-rft/model';
 
 /** The part of a rollout model's options that the configuration decides. */
@@ -25,3 +27,7 @@ export function modelSettings({
     enableThinking,
   } satisfies Partial<RolloutModelOptions>;
 }
+
+/** `batch/task` of a task; the set instead of the batch where it is evaluated. */
+export const seedKeyOf = ({ isEval, batchId, taskId, index }: Task, run: number): string =>
+  taskKey({ batch: isEval ? index.taskset : batchId, task: taskId, run, step: 0, suffix: '' });

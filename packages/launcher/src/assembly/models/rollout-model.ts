@@ -1,7 +1,6 @@
 /** A rollout model for each attempt of a run. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { type Sampler } from '@trinity-rft/core';
-import { taskKey } from '@trinity-rft/core/internal';
 import type { AttemptKey, AttemptModel } from '@trinity-rft/explorer';
 import { createPauseMeter } from '@trinity-rft/explorer/internal';
 import { createRolloutModel, type EndpointServer, type RecordingModel } from '@trinity-rft/model';
@@ -9,14 +8,15 @@ import type { StageContext } from '../../context/stage-context.js';
 import type { AuxiliaryModels } from './auxiliary-models.js';
 import { mountedModel } from './endpoint.js';
 import { externalAnswers } from './external-model.js';
-import { modelSettings } from './model-settings.js';
+import { modelSettings, seedKeyOf } from './model-settings.js';
 
 /** With the model's view of what it recorded. */
 export type RecordedAttempt = AttemptModel & { readonly model: RecordingModel };
 
 /**
  * Seeds derive from (run seed, stage, batch, task, run, attempt, call), so repeating an attempt
- * samples the same tokens.
+ * samples the same tokens. Those of evaluations do not depend on the step: checkpoints are compared
+ * on the same tasks with the same seeds.
  */
 export function modelFactory(
   { stage, runtime }: StageContext,
@@ -43,7 +43,7 @@ export function modelFactory(
   return (key) => {
     const { task, run, count = 1, attempt, signal } = key;
     const { temperature, topP, topK, maxTokens } = task.rolloutArgs;
-    const id = taskKey({ batch: task.batchId, task: task.taskId, run, step: 0, suffix: '' });
+    const id = seedKeyOf(task, run);
     const pauses = createPauseMeter(runtime.clock);
     const sampler = pauses.watch(parts.sampler);
     const runs = task.isEval

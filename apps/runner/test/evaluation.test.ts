@@ -1,0 +1,105 @@
+/** `trinity eval`, and the answers that evaluations leave behind. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { readExperiences } from '@trinity-rft/buffer';
+import type { Evaluation } from '@trinity-rft/launcher';
+import { beforeAll, expect, it } from 'vitest';
+import { metricLines, weightsDigest } from './support/run-record.js';
+import { runHere } from './support/run-here.js';
+import { trinity, type Ended } from './support/trinity.js';
+import { createWorkspace, type Workspace } from './support/workspace.js';
+
+let workspace: Workspace;
+let config: string;
+let job: string;
+beforeAll(async () => {
+  workspace = await createWorkspace();
+  job = path.join(workspace.root, 'runs/tests/evaluated');
+  config = workspace.config('evaluated.yaml', {
+    name: 'evaluated',
+    buffer: {
+      explorer_input: {
+        eval_tasksets: [
+          {
+            name: 'fresh',
+            path: 'eval.jsonl',
+            format: { prompt_key: 'question', response_key: 'answer' },
+            repeat_times: 2,
+          },
+        ],
+      },
+    },
+    explorer: { eval_on_startup: true },
+    trainer: { save_interval: 2 },
+  });
+  expect((await runHere(workspace, config)).error).toBeUndefined();
+}, 120_000);
+
+const command = (name: string, ...args: readonly string[]): Promise<Ended> =>
+  trinity(workspace.root, name, config, '--plugin-dir', 'plugins', ...args);
+
+function recorded(): readonly string[] {
+  const reader = readExperiences(path.join(job, 'evaluations/experiences.db'));
+  try {
+    return [...reader.experiences()].map(({ eid, reward }) => `${eid.batch} ${reward}`);
+  } finally {
+    reader.close();
+  }
+}
+
+it('records the answers of the evaluations of a run', () => {
+  const batches = recorded().map((text) => text.split(' ')[0]);
+  expect([...new Set(batches)]).toEqual(['0/fresh', '6/fresh']);
+  // Twenty tasks with two runs each.
+  expect(batches).toHaveLength(80);
+});
+
+it('compares checkpoints by the same tasks and seeds, and finds the best one', async () => {
+  const weights = weightsDigest(job);
+  const before = recorded();
+  const file = path.join(workspace.root, 'new/folder/scores.json');
+  const { exitCode, stdout, stderr } = await command(
+    'eval',
+    '--checkpoints',
+    'base, best',
+    '--json',
+    file,
+  );
+  expect([exitCode, stderr]).toEqual([0, '']);
+  const { sets, best } = JSON.parse(readFileSync(file, 'utf8')) as Evaluation;
+  const [{ checkpoints, tasks, key } = { checkpoints: [], tasks: [], key: '' }] = sets;
+  expect(checkpoints.map(({ step }) => step)).toEqual([0, 2, 4, 6]);
+  expect([key, tasks.length]).toEqual(['reward', 20]);
+  const evaluated = metricLines(job)
+    .filter(({ role }) => role === 'explorer')
+    .flatMap(({ metrics }) => metrics['eval/fresh/reward/mean@2'] ?? []);
+  // At temperature 1: equal only with equal seeds.
+  expect([checkpoints[0]?.mean, checkpoints[3]?.mean]).toEqual(evaluated);
+  const highest = checkpoints.slice(1).toSorted((a, b) => b.mean - a.mean || a.step - b.step)[0];
+  expect(best).toBe(highest?.step);
+  for (const { mean, difference } of checkpoints.slice(1))
+    expect(difference?.mean).toBeCloseTo(mean - (checkpoints[0]?.mean ?? 0), 12);
+  expect(stdout).toMatch(/fresh, 20 tasks\n\n {2}checkpoint +reward +95 % interval +against base/);
+  expect(stdout).toMatch(/^ {2}(?:last )?best step \d /m);
+  expect(weightsDigest(job)).toBe(weights);
+  expect(new Set(recorded())).toEqual(new Set([...before, ...recorded()]));
+  expect(recorded()).toHaveLength(160);
+});
+
+it('shows in the log what the first and the last weights answered', async () => {
+  const { stdout } = await command('log', '--answers', '-n', '3');
+  expect(stdout).toMatch(/^fresh: answers after steps 0 and 6, 20 tasks: \d+ better, \d+ worse/);
+  expect(stdout.match(/^ {2}row \d+ /gm)).toHaveLength(3);
+  expect(stdout).toMatch(/^ {4}step 6 {2}reward [\d.]+ {2}/m);
+});
+
+it('refuses a checkpoint that is not there, and leaves the run as it was', async () => {
+  const { exitCode, stderr } = await command('eval', '--checkpoints', '5');
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain(
+    'has no checkpoint "5". Expected base, last, best, or one of the train steps 2, 4, 6.',
+  );
+  const { stdout } = await command('log');
+  expect(stdout).not.toContain('failed  ');
+  expect(stdout).toContain('(after step 0)');
+});

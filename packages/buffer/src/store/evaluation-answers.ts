@@ -1,0 +1,58 @@
+/** Answers of evaluations, which nothing trains on: an experience store of bounded size. */
+import type { Experience } from '@trinity-rft/core';
+import { withFields } from '@trinity-rft/core/internal';
+import { openSqliteRows } from './sqlite.js';
+import type { StoredRow } from './row-driver.js';
+
+export interface EvaluationAnswers {
+  /** Database; created when missing. */
+  readonly path: string;
+  readonly set: string;
+  /** Version of the weights that answered. */
+  readonly policyVersion: number;
+  readonly answers: readonly Experience[];
+}
+
+/** Per set and version; about nine bytes each, besides the text. */
+const mostTokens = 2 ** 20;
+/** The first version and the newest ones. */
+const mostVersions = 16;
+
+/**
+ * Stores the answers under the batch `<version>/<set>`, in place of what that batch had before, and
+ * deletes those of versions beyond the bound. Of a set with more than a million tokens the first
+ * tasks are stored.
+ * @throws BufferError as `sqliteExperienceStore`
+ */
+export function recordAnswers({ path, set, policyVersion, answers }: EvaluationAnswers): void {
+  const batch = `${policyVersion}/${set}`;
+  const rows = openSqliteRows(path);
+  try {
+    const stored = rows.unsettled();
+    const versions = [...new Set([...stored.map(versionOf), policyVersion])].toSorted(
+      (a, b) => a - b,
+    );
+    const kept = new Set([...versions.slice(0, 1), ...versions.slice(1 - mostVersions)]);
+    const replaced = stored.filter(
+      (row) => row.uid.startsWith(`${batch}/`) || !kept.has(versionOf(row)),
+    );
+    if (replaced.length > 0) {
+      const trainStep = rows.trainedUpTo() + 1;
+      rows.settle({ used: replaced, stale: [] }, { trainStep, at: 0 });
+      rows.prune(trainStep);
+    }
+    const own = withinTokens(answers).map((answer) =>
+      withFields(answer, { eid: { ...answer.eid, batch } }),
+    );
+    rows.insert(own, undefined);
+  } finally {
+    rows.close();
+  }
+}
+
+const versionOf = ({ uid }: StoredRow): number => Number.parseInt(uid, 10);
+
+function withinTokens(answers: readonly Experience[]): readonly Experience[] {
+  let tokens = 0;
+  return answers.filter((answer) => (tokens += answer.tokens.length) <= mostTokens);
+}

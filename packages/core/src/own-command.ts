@@ -1,0 +1,39 @@
+/** The `trinity` command as its user can type it. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
+/** By the package manager that started the process. */
+const starters: Readonly<Record<string, string>> = {
+  npm: 'npx trinity',
+  pnpm: 'pnpm exec trinity',
+  yarn: 'yarn trinity',
+  bun: 'bunx trinity',
+  deno: 'deno run -A npm:@trinity-rft/runner/trinity',
+};
+
+/**
+ * As the process was started: `npx trinity`, `pnpm exec trinity`, ...; the bare name where the shell
+ * finds it. The environment variable `TRINITY_COMMAND` names another one.
+ */
+export function ownCommand(env: Readonly<Record<string, string | undefined>>): string {
+  const { TRINITY_COMMAND: given, npm_config_user_agent: agent = '', PATH = '' } = env;
+  if (given !== undefined && given !== '') return given;
+  if ('Deno' in globalThis) return starters['deno']!;
+  if (process.versions['bun'] !== undefined) return starters['bun']!;
+  const starter = starters[agent.split('/')[0] ?? ''];
+  if (starter !== undefined) return starter;
+  const isFound = PATH.split(path.delimiter).some((folder) =>
+    ['trinity', 'trinity.cmd'].some((name) => existsSync(path.join(folder, name))),
+  );
+  return isFound ? 'trinity' : starters['npm']!;
+}
+
+const commands =
+  'run|eval|serve|verify|debug|studio|view|reward|log|status|why|doctor|what-if|pairs|convert|env|algorithms|config|init|--help';
+const mentioned = new RegExp(`(^|["'\`(:] ?|\\n *|[.:] )trinity (?=(?:${commands})\\b)`, 'g');
+
+/** A text for people in which commands are written as {@link ownCommand} says. */
+export const asTyped = (text: string, command: string): string =>
+  command === 'trinity' || !text.includes('trinity ')
+    ? text
+    : text.replaceAll(mentioned, (_, before: string) => `${before}${command} `);

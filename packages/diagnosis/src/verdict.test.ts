@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest';
+import { metricsOf, type MetricLine } from './evidence/record.js';
+import { verdictOf } from './verdict.js';
+
+const explored = (rewards: readonly number[]): readonly MetricLine[] =>
+  rewards.map((reward, i) => ({
+    role: 'explorer',
+    step: i + 1,
+    metrics: { 'rollout/reward/mean': reward, 'rollout/reward/max': reward && 1 },
+  }));
+
+const evaluated = (step: number, mean: number, half: number): MetricLine => ({
+  role: 'explorer',
+  step,
+  metrics: {
+    'eval/held_out/reward/mean@1': mean,
+    'eval/held_out/reward/mean@1/ci95_low': mean - half,
+    'eval/held_out/reward/mean@1/ci95_high': mean + half,
+  },
+});
+
+const verdict = (...lines: readonly MetricLine[]): unknown => {
+  const found = verdictOf({ ...metricsOf(lines), rollouts: [] });
+  return found && [found.learned, found.text, found.cause?.name];
+};
+
+const rising = explored([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]);
+const zeros = explored([0, 0, 0, 0, 0, 0]);
+
+it('follows the evaluations, where their intervals do not overlap', () => {
+  expect(verdict(evaluated(0, 0.1, 0.05), ...rising, evaluated(7, 0.5, 0.1))).toEqual([
+    'yes',
+    'The evaluation held_out rose from 0.1 to 0.5.',
+    undefined,
+  ]);
+  expect(verdict(evaluated(0, 0.5, 0.05), ...rising, evaluated(7, 0.1, 0.1))).toEqual([
+    'no',
+    'The evaluation held_out fell from 0.5 to 0.1.',
+    'eval-falls',
+  ]);
+});
+
+it('leaves open what only the training reward shows', () => {
+  expect(verdict(evaluated(0, 0.1, 0.2), ...rising, evaluated(7, 0.2, 0.2))).toEqual([
+    'unclear',
+    'The evaluation held_out went from 0.1 to 0.2, which chance alone may do.',
+    undefined,
+  ]);
+});
+
+it('names the first cause where nothing was learned', () => {
+  expect(verdict(evaluated(0, 0, 0), ...zeros, evaluated(7, 0, 0))).toEqual([
+    'no',
+    'The evaluation held_out stayed at 0.',
+    'reward-floor',
+  ]);
+});
+
+it('takes the training reward where nothing was evaluated, and says nothing without one', () => {
+  expect(verdict(...rising)).toEqual([
+    'yes',
+    'The training reward rose from 0.1 to 0.6.',
+    undefined,
+  ]);
+  expect(verdict(...zeros)).toEqual(['no', 'The training reward stayed at 0.', 'reward-floor']);
+  expect(verdict()).toBeUndefined();
+});

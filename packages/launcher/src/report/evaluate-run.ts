@@ -1,0 +1,183 @@
+/** Checkpoints of a run on its evaluation sets: scores with intervals, compared task by task. */
+import { ConfigError } from '@trinity-rft/core';
+import { mean } from '@trinity-rft/core/internal';
+import type { TaskOutcome } from '@trinity-rft/explorer';
+import {
+  meanInterval,
+  pairedDifference,
+  type Interval,
+  type PairedDifference,
+} from '@trinity-rft/explorer/internal';
+import type { EvaluatedCheckpoint } from '../context/stage-context.js';
+import { run, type RunOptions } from '../run/run.js';
+
+export interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'> {
+  /** `base`, `last`, `best`, or numbers of train steps. @default base and last */
+  readonly checkpoints?: readonly string[];
+}
+
+/** Plain data. */
+export interface Evaluation {
+  readonly jobDirectory: string;
+  readonly interrupted: boolean;
+  readonly sets: readonly SetEvaluation[];
+  /** Train step of the best checkpoint; undefined unless it was asked for. */
+  readonly best?: number;
+}
+
+export interface SetEvaluation {
+  readonly set: string;
+  /** What is compared: `reward`, or what the workflow reports instead, such as `accuracy`. */
+  readonly key: string;
+  /** By rising step. */
+  readonly checkpoints: readonly CheckpointScore[];
+  /** Rows of the set, and the mean over its runs for each checkpoint. Failed runs count as 0. */
+  readonly tasks: readonly { readonly row: number; readonly values: readonly number[] }[];
+}
+
+export interface CheckpointScore {
+  /** Train step; 0: the weights before training. */
+  readonly step: number;
+  /** `base`, `last`. */
+  readonly names: readonly string[];
+  readonly directory: string | undefined;
+  readonly mean: number;
+  /** 95 % confidence. */
+  readonly interval: Interval | undefined;
+  readonly failedRuns: number;
+  /** With the first checkpoint of the list, task by task; undefined for the first one itself. */
+  readonly difference: PairedDifference | undefined;
+}
+
+/**
+ * Evaluates checkpoints as mode `bench` does: the same tasks and seeds for each. Answers are recorded
+ * in `evaluations/` below the folder of the run.
+ * @throws ConfigError for a checkpoint that is not there
+ */
+export async function evaluateRun({
+  checkpoints = ['base', 'last'],
+  ...options
+}: EvaluateRunOptions): Promise<Evaluation> {
+  const evaluated: EvaluatedCheckpoint[] = [];
+  const { jobDirectory, interrupted } = await run({
+    ...options,
+    overrides: { mode: 'bench' },
+    evaluation: { checkpoints, onCheckpoint: (checkpoint) => evaluated.push(checkpoint) },
+  });
+  const sets = (evaluated[0]?.sets ?? []).map(({ set }) => setEvaluation(set, evaluated));
+  const best = checkpoints.includes('best') ? bestOf(sets) : undefined;
+  return { jobDirectory, interrupted, sets, ...(best !== undefined && { best }) };
+}
+
+function setEvaluation(set: string, evaluated: readonly EvaluatedCheckpoint[]): SetEvaluation {
+  const seen = evaluated.map((checkpoint) => ({
+    ...checkpoint,
+    outcomes: checkpoint.sets.find((each) => each.set === set)?.outcomes ?? [],
+  }));
+  const key = keyOf(seen.flatMap(({ outcomes }) => outcomes));
+  const [first, ...later] = seen.map((checkpoint) => scoreOf(checkpoint, key));
+  if (!first) throw noCheckpoint();
+  return {
+    set,
+    key,
+    checkpoints: [first, ...later].map(({ values, ...score }) => ({
+      ...score,
+      difference: values === first.values ? undefined : pairedDifference(first.values, values),
+    })),
+    tasks: (seen[0]?.outcomes ?? []).map(({ task }, i) => ({
+      row: task.index.row,
+      values: [first, ...later].map(({ values }) => values[i] ?? 0),
+    })),
+  };
+}
+
+const noCheckpoint = (): ConfigError =>
+  new ConfigError('No checkpoint was evaluated. Name at least one.', {
+    code: 'CHECKPOINT_MISSING',
+  });
+
+/** What every workflow reports, or else the most common key. */
+function keyOf(outcomes: readonly TaskOutcome[]): string {
+  const keys = new Set(
+    outcomes.flatMap(({ runs }) =>
+      runs.flatMap((each) => (each.status === 'ok' ? Object.keys(each.metrics) : [])),
+    ),
+  );
+  return ['reward', 'accuracy'].find((key) => keys.has(key)) ?? 'reward';
+}
+
+function scoreOf(
+  {
+    step,
+    directory,
+    isLast,
+    outcomes,
+  }: EvaluatedCheckpoint & { readonly outcomes: readonly TaskOutcome[] },
+  key: string,
+): Omit<CheckpointScore, 'difference'> & { readonly values: readonly number[] } {
+  const values = outcomes.map(({ runs }) =>
+    mean(runs.map((each) => (each.status === 'ok' ? (each.metrics[key] ?? 0) : 0))),
+  );
+  return {
+    step,
+    names: [...(directory === undefined ? ['base'] : []), ...(isLast ? ['last'] : [])],
+    directory,
+    mean: mean(values),
+    interval: meanInterval(values),
+    failedRuns: outcomes.flatMap(({ runs }) => runs).filter(({ status }) => status === 'failed')
+      .length,
+    values,
+  };
+}
+
+/** The highest mean over the sets; of equal ones, the earliest. The weights before training are none. */
+function bestOf(sets: readonly SetEvaluation[]): number | undefined {
+  const scores = (sets[0]?.checkpoints ?? []).flatMap(({ step, directory }, i) =>
+    directory === undefined
+      ? []
+      : [{ step, score: mean(sets.map(({ checkpoints }) => checkpoints[i]?.mean ?? 0)) }],
+  );
+  return scores.reduce<(typeof scores)[number] | undefined>(
+    (best, next) => (best === undefined || next.score > best.score ? next : best),
+    undefined,
+  )?.step;
+}
+
+/** For a terminal: a table for each set. */
+export function renderEvaluation({ sets, best }: Evaluation): string {
+  return sets.map((set) => renderSet(set, best)).join('\n');
+}
+
+function renderSet({ set, key, checkpoints, tasks }: SetEvaluation, best?: number): string {
+  const rows = checkpoints.map(({ step, names, mean: score, interval, failedRuns, difference }) => [
+    [...names, ...(step === best ? ['best'] : []), ...(step === 0 ? [] : [`step ${step}`])].join(
+      ' ',
+    ),
+    score.toFixed(3),
+    rangeOf(interval),
+    difference === undefined ? '' : `${signed(difference.mean)} (${rangeOf(difference.interval)})`,
+    difference === undefined
+      ? ''
+      : `${difference.better} / ${difference.worse} / ${difference.same}`,
+    failedRuns === 0 ? '' : String(failedRuns),
+  ]);
+  const first = rows[0]?.[0] ?? '';
+  const head = [
+    'checkpoint',
+    key,
+    '95 % interval',
+    ...(checkpoints.length === 1 ? ['', ''] : [`against ${first}`, 'better / worse / same']),
+    rows.some((row) => row[5] !== '') ? 'failed runs' : '',
+  ];
+  const table = [head, ...rows];
+  const widths = head.map((_, i) => Math.max(...table.map((row) => row[i]?.length ?? 0)));
+  const lines = table.map((row) =>
+    `  ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ')}`.trimEnd(),
+  );
+  return `\n${set}, ${tasks.length} tasks\n\n${lines.join('\n')}\n`;
+}
+
+const rangeOf = (interval: Interval | undefined): string =>
+  interval === undefined ? 'unknown' : `${interval.low.toFixed(3)} to ${interval.high.toFixed(3)}`;
+
+const signed = (value: number): string => `${value < 0 ? '' : '+'}${value.toFixed(3)}`;
