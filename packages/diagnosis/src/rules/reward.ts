@@ -1,7 +1,7 @@
 /** Rewards that teach nothing, or the wrong thing. */
 import { correlationWithin, runsOf, type RecordedRun } from '../evidence/groups.js';
 import { percent, short, stepsOf } from '../evidence/format.js';
-import type { Point, RunRecord } from '../evidence/record.js';
+import type { RunRecord } from '../evidence/record.js';
 import type { Evidence, Rule } from '../evidence/rule.js';
 import {
   evalName,
