@@ -1,10 +1,10 @@
-/** `pnpm bench schemas [COUNT] [--seed S]`: answers to random JSON Schemas, judged by Ajv. */
+/** `pnpm bench schemas [COUNT] [SEED]`: answers to random JSON Schemas, judged by Ajv. */
 import fc from 'fast-check';
 import { documents } from './schemas/arbitrary.ts';
 import { judge, type Judged } from './schemas/check.ts';
 import { createRandom } from '../../packages/core/src/internal.ts';
 
-const [count = '2000', , seed = '1'] = process.argv.slice(2);
+const [count = '2000', seed = '1'] = process.argv.slice(2);
 const random = createRandom(Number(seed));
 const started = performance.now();
 let slowest = { took: 0, schema: '' };

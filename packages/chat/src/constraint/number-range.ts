@@ -4,6 +4,8 @@ import { integer, number } from './json-value.js';
 
 export interface NumberRange {
   readonly isInteger: boolean;
+  /** Not a whole number. */
+  readonly isFraction: boolean;
   /** Infinite where there is none. */
   readonly min: number;
   readonly max: number;
@@ -14,9 +16,10 @@ export interface NumberRange {
 }
 
 export function inRange(value: number, range: NumberRange): boolean {
-  const { isInteger, min, max, isMinExclusive, isMaxExclusive, multipleOf } = range;
+  const { isInteger, isFraction, min, max, isMinExclusive, isMaxExclusive, multipleOf } = range;
   return (
     (!isInteger || Number.isInteger(value)) &&
+    (!isFraction || !Number.isInteger(value)) &&
     (isMinExclusive ? value > min : value >= min) &&
     (isMaxExclusive ? value < max : value <= max) &&
     (multipleOf === undefined || value % multipleOf === 0)
@@ -25,8 +28,8 @@ export function inRange(value: number, range: NumberRange): boolean {
 
 /** Numbers with bounds are written without exponent, and with no more digits than doubles keep. */
 export function numberRule(grammar: GrammarBuilder, range: NumberRange): number {
-  const { min, max, multipleOf, isInteger } = range;
-  if (min === -Infinity && max === Infinity && multipleOf === undefined)
+  const { min, max, multipleOf, isInteger, isFraction } = range;
+  if (min === -Infinity && max === Infinity && multipleOf === undefined && !isFraction)
     return isInteger ? integer(grammar) : number(grammar);
   const key = `range ${JSON.stringify([range, String(min), String(max)])}`;
   return grammar.once(key, () => {
@@ -88,6 +91,8 @@ interface Written {
   readonly low: number;
   readonly high: number;
   readonly remainder: number;
+  /** Whether a digit after the point is not zero. */
+  readonly hasFraction: boolean;
 }
 
 const allDigits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -108,7 +113,15 @@ function magnitudes(grammar: GrammarBuilder, limits: Limits): number {
     rules.set(key, known);
     return known;
   };
-  const start = { whole: 0, fraction: -1, isZero: false, low: 0, high: 0, remainder: 0 };
+  const start = {
+    whole: 0,
+    fraction: -1,
+    isZero: false,
+    low: 0,
+    high: 0,
+    remainder: 0,
+    hasFraction: false,
+  };
   const first = ruleOf(start);
   for (let top = open.pop(); top; top = open.pop()) {
     const [rule, state] = top;
@@ -141,6 +154,7 @@ function withDigit(state: Written, digit: number, { low, high, range }: Limits):
     whole: fraction < 0 ? whole + 1 : whole,
     fraction: fraction < 0 ? fraction : fraction + 1,
     isZero: fraction < 0 && whole === 0 && digit === 0,
+    hasFraction: range.isFraction && (state.hasFraction || (fraction >= 0 && digit > 0)),
     low: compare(state.low, low),
     high: compare(state.high, high),
     remainder:
@@ -163,7 +177,8 @@ function withPoint(state: Written, { low, high }: Limits): Written {
 const ofWhole = ({ whole, fraction }: Written, known: number, limit: Bound | undefined): number =>
   limit && fraction < 0 && whole < limit.whole.length ? -1 : known;
 
-function isWithin(state: Written, { low, high }: Limits): boolean {
+function isWithin(state: Written, { low, high, range }: Limits): boolean {
+  if (range.isFraction && !state.hasFraction) return false;
   if (state.whole === 0 || state.fraction === 0 || state.remainder !== 0) return false;
   const compare = (known: number, limit: Bound): number => {
     const whole = ofWhole(state, known, limit);

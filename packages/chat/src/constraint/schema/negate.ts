@@ -1,6 +1,7 @@
 /** The opposite of a schema, as alternatives that are schemas themselves. */
 import { unsupportedKeyword } from './keywords.js';
 import {
+  excludedIntegers,
   excludedPattern,
   excludedValues,
   isSchema,
@@ -24,8 +25,12 @@ const opposites: Readonly<Record<string, (value: never) => Alternatives | undefi
   ],
   type: (given: string | readonly string[]) => {
     const names = new Set<string>([given].flat());
-    if (names.has('integer') && !names.has('number')) return undefined;
-    return [{ type: types.filter((type) => !names.has(type)) }];
+    const others = [{ type: types.filter((type) => !names.has(type)) }];
+    if (!names.has('integer') || names.has('number')) return others;
+    return [
+      { type: types.filter((type) => type !== 'number' && !names.has(type)) },
+      { type: 'number', [excludedIntegers]: true },
+    ];
   },
   const: (value: unknown) => [{ [excludedValues]: [value] }],
   enum: (values: unknown[]) => [{ [excludedValues]: values }],

@@ -24,6 +24,7 @@ import {
   canonical,
   highest,
   lowest,
+  excludedIntegers,
   excludedPattern,
   excludedValues,
   typeOf,
@@ -72,7 +73,7 @@ export function schemaRule(
   const loose = new NormalForm({ root: schema, spend, areDisjoint: () => false, isLoose: true });
   const areDisjoint = (a: SchemaNode, b: SchemaNode): boolean => {
     const scratch = createGrammar(spend);
-    const rule = new SchemaCompiler(scratch, languages, loose).whole([a, b]);
+    const rule = new SchemaCompiler(scratch, languages, loose, true).whole([a, b]);
     return productive(scratch.rules)[rule]!.length === 0;
   };
   const form = new NormalForm({ root: schema, spend, areDisjoint, isLoose: false });
@@ -83,12 +84,15 @@ class SchemaCompiler implements Compiler {
   readonly grammar: GrammarBuilder;
   readonly languages: Languages;
   readonly #form: NormalForm;
+  readonly #isLoose: boolean;
   readonly #rules = new Map<string, number>();
   readonly #ids = new Map<JsonSchema, number>();
   /** Rules that are declared, and not yet defined: values may be nested deeply. */
   readonly #open: (() => void)[] = [];
 
-  constructor(grammar: GrammarBuilder, languages: Languages, form: NormalForm) {
+  /** @param isLoose rather too many texts than too few: without formats and long lengths */
+  constructor(grammar: GrammarBuilder, languages: Languages, form: NormalForm, isLoose = false) {
+    this.#isLoose = isLoose;
     this.grammar = grammar;
     this.languages = languages;
     this.#form = form;
@@ -201,6 +205,7 @@ class SchemaCompiler implements Compiler {
       const both = languages.and([language, languages.repeat(any, min, most)]);
       const isSmall = languages.size(both, maxTextStates) < maxTextStates;
       if (isSmall) return both;
+      if (this.#isLoose) return language;
       if (most - min < 2 || most === Infinity) throw tooLarge(nodes[0]?.path ?? 'schema');
     }
   }
@@ -220,7 +225,9 @@ class SchemaCompiler implements Compiler {
           [excludedPattern as never]: opposite,
         } = schema as Record<string, string>;
         const known =
-          format !== undefined && Object.hasOwn(formats, format) ? formats[format] : undefined;
+          !this.#isLoose && format !== undefined && Object.hasOwn(formats, format)
+            ? formats[format]
+            : undefined;
         return [
           ...(pattern === undefined ? [] : [this.pattern(pattern, `${path}.pattern`)]),
           ...(known === undefined ? [] : [this.pattern(known, `${path}.format`)]),
@@ -256,7 +263,12 @@ class SchemaCompiler implements Compiler {
     const allowed = allowedTypes(nodes);
     const isAllowed = allowed.has(type) || (allowed.has('integer') && Number.isInteger(value));
     if (!isAllowed || excludedOf(nodes).has(canonical(value))) return false;
-    const restricting = nodes.find(({ schema }) => hasKeywordsOf(schema, type));
+    const restricting = nodes.find(
+      ({ schema }) =>
+        hasKeywordsOf(schema, type) ||
+        (type === 'number' && excludedIntegers in schema) ||
+        (type === 'string' && excludedPattern in schema),
+    );
     if (!restricting) return true;
     if (typeof value === 'number') return inRange(value, this.#range(nodes, false));
     if (typeof value !== 'string')
@@ -285,6 +297,7 @@ class SchemaCompiler implements Compiler {
     const multiples = at('multipleOf');
     return {
       isInteger,
+      isFraction: nodes.some(({ schema }) => excludedIntegers in schema),
       min,
       max,
       isMinExclusive: at('exclusiveMinimum').includes(min),

@@ -31,6 +31,8 @@ export interface Compiler {
 
 /** Values that negations exclude. */
 export const excludedValues = Symbol('excluded values');
+/** Whether negations exclude whole numbers. */
+export const excludedIntegers = Symbol('excluded integers');
 /** A pattern that negations exclude. */
 export const excludedPattern = Symbol('excluded pattern');
 

@@ -110,6 +110,7 @@ export class Languages {
   }
 
   repeat(item: Language, min: number, max: number): Language {
+    if (max < min) return this.none;
     if (max === 0 || item === this.empty) return this.empty;
     if (item === this.none) return min === 0 ? this.empty : this.none;
     if (min === 1 && max === 1) return item;

@@ -12,8 +12,8 @@ export function patternLanguage(languages: Languages, source: string): Language 
   const { alternatives } = parsePattern(source);
   const reader = new PatternReader(languages);
   return languages.or([
-    reader.either(alternatives, languages.all, true),
-    languages.concat(languages.all, reader.either(alternatives, languages.all, false)),
+    reader.either(alternatives, languages.all, true, true),
+    languages.concat(languages.all, reader.either(alternatives, languages.all, false, false)),
   ]);
 }
 
@@ -39,27 +39,26 @@ class PatternReader {
     this.#languages = languages;
   }
 
-  either(options: readonly AST.Alternative[], after: Language, isStart: boolean): Language {
+  /**
+   * @param isFirst nothing of the text is before it
+   * @param mayBeFirst perhaps nothing is before it
+   */
+  either(
+    options: readonly AST.Alternative[],
+    after: Language,
+    isFirst: boolean,
+    mayBeFirst: boolean,
+  ): Language {
     return this.#languages.or(
       options.map(({ elements }) =>
-        elements.reduceRight(
-          (rest, element, i) =>
-            this.#element(
-              element,
-              rest,
-              isStart && elements.slice(0, i).every((before) => before.type === 'Assertion'),
-              isStart,
-            ),
-          after,
-        ),
+        elements.reduceRight((rest, element, i) => {
+          const isStill = isFirst && elements.slice(0, i).every(({ type }) => type === 'Assertion');
+          return this.#element(element, rest, isStill, mayBeFirst);
+        }, after),
       ),
     );
   }
 
-  /**
-   * @param isFirst nothing has been read before the element
-   * @param mayBeFirst the alternative began at the start of the text
-   */
   #element(element: AST.Element, after: Language, isFirst: boolean, mayBeFirst: boolean): Language {
     const languages = this.#languages;
     switch (element.type) {
@@ -69,9 +68,9 @@ class PatternReader {
         return languages.concat(languages.chars(charsOf(element)), after);
       case 'Group':
       case 'CapturingGroup':
-        return this.either(element.alternatives, after, isFirst);
+        return this.either(element.alternatives, after, isFirst, mayBeFirst);
       case 'Quantifier':
-        return this.#repeated(element, after, isFirst);
+        return this.#repeated(element, after, isFirst, mayBeFirst);
       case 'Assertion':
         return this.#assertion(element, after, isFirst, mayBeFirst);
       case 'Backreference':
@@ -80,10 +79,15 @@ class PatternReader {
     }
   }
 
-  #repeated({ element, min, max }: AST.Quantifier, after: Language, isFirst: boolean): Language {
+  #repeated(
+    { element, min, max }: AST.Quantifier,
+    after: Language,
+    isFirst: boolean,
+    mayBeFirst: boolean,
+  ): Language {
     const languages = this.#languages;
     if (max === 1) {
-      const once = this.#element(element, after, isFirst, isFirst);
+      const once = this.#element(element, after, isFirst, mayBeFirst);
       return min === 1 ? once : languages.or([once, after]);
     }
     if (max > 0 && hasAssertion(element))
@@ -107,7 +111,7 @@ class PatternReader {
     }
     if (assertion.kind !== 'lookahead')
       throw new PatternError(`${assertion.raw} looks at characters before it`);
-    const ahead = this.either(assertion.alternatives, languages.all, false);
+    const ahead = this.either(assertion.alternatives, languages.all, isFirst, mayBeFirst);
     return languages.and([after, assertion.negate ? languages.not(ahead) : ahead]);
   }
 }
