@@ -12,10 +12,10 @@ import {
   textUpTo,
   type GrammarBuilder,
   type Sequence,
-} from './grammar.js';
+} from './grammar/grammar.js';
 import { createBudget, schemaRule } from './schema/schema-rule.js';
 import type { JsonSchema } from './schema/types.js';
-import { anyObject, anyValue, space } from './json-value.js';
+import { anyObject, anyValue, space } from './grammar/json-value.js';
 import type { CallSyntax } from '../tool-call-parser/types.js';
 
 /** What a request demands of the response: a JSON text, tool calls, or either. */

@@ -1,6 +1,6 @@
 /** Arrays: items by position, then any number of the same. */
-import { counted, literal, type Sequence } from '../grammar.js';
-import { space } from '../json-value.js';
+import { counted, literal, type Sequence } from '../grammar/grammar.js';
+import { space } from '../grammar/json-value.js';
 import { unsupportedKeyword } from './keywords.js';
 import { nodeOf } from './normal-form.js';
 import { highest, lowest, type Compiler, type Conjunction, type SchemaNode } from './types.js';

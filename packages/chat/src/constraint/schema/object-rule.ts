@@ -1,6 +1,6 @@
 /** Objects: named properties in the order of the schemas, then others. */
-import { literal, type Sequence } from '../grammar.js';
-import { space } from '../json-value.js';
+import { literal, type Sequence } from '../grammar/grammar.js';
+import { space } from '../grammar/json-value.js';
 import type { Language } from '../text/language.js';
 import { textRule } from '../text/text-rules.js';
 import { nodeOf } from './normal-form.js';

@@ -7,9 +7,9 @@ import {
   productive,
   type GrammarBuilder,
   type Sequence,
-} from '../grammar.js';
-import { anyObject, anyValue, character } from '../json-value.js';
-import { inRange, numberRule, type NumberRange } from '../number-range.js';
+} from '../grammar/grammar.js';
+import { anyObject, anyValue, character } from '../grammar/json-value.js';
+import { inRange, numberRule, type NumberRange } from '../grammar/number-range.js';
 import { allChars } from '../text/char-set.js';
 import { formats } from '../text/formats.js';
 import { Languages, type Language } from '../text/language.js';

@@ -1,5 +1,5 @@
 /** Schemas as the compiler sees them. */
-import type { GrammarBuilder } from '../grammar.js';
+import type { GrammarBuilder } from '../grammar/grammar.js';
 import type { Language, Languages } from '../text/language.js';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 /** A language as rules of a JSON string: its characters as UTF-8 or as escapes. */
-import { literal, type GrammarBuilder, type Sequence } from '../grammar.js';
-import { character, string } from '../json-value.js';
+import { literal, type GrammarBuilder, type Sequence } from '../grammar/grammar.js';
+import { character, string } from '../grammar/json-value.js';
 import { charSet, complement, intersect, rangesOf, type CharSet, type Range } from './char-set.js';
 import type { Language, Languages } from './language.js';
 
