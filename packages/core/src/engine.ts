@@ -170,12 +170,13 @@ export interface SamplingOptions {
 /**
  * What an answer may be, as plain data: a context-free grammar over bytes (UTF-8). Rule 0 is the
  * whole text; a rule is a list of alternatives, an alternative a list of symbols, a symbol the
- * number of a rule or the ranges of one byte: `[from, to, from, to ...]`.
+ * number of a rule or the ranges of one byte: `[from, to, from, to ...]`. Above bytes, 256 + i is the
+ * control token i.
  */
 export interface TextGrammar {
   readonly rules: readonly (readonly (readonly GrammarSymbol[])[])[];
-  /** Tokens that never match their bytes, such as control tokens of the chat template. */
-  readonly excludedTokenIds: readonly number[];
+  /** Tokens that never match their bytes: they are allowed only where a rule names them. */
+  readonly controlTokenIds: readonly number[];
 }
 
 export type GrammarSymbol = number | readonly number[];

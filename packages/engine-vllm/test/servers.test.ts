@@ -275,7 +275,7 @@ describe('a server', () => {
       sampler.sample(Int32Array.of(1, vocabSize), options),
       sampler.sample(prompt, { ...options, temperature: 0.001 }),
       sampler.sample(prompt, { ...options, stop: ['x'] }),
-      sampler.sample(prompt, { ...options, grammar: { rules: [[[]]], excludedTokenIds: [] } }),
+      sampler.sample(prompt, { ...options, grammar: { rules: [[[]]], controlTokenIds: [] } }),
     ];
     for (const call of refused) await expect(call).rejects.toMatchObject({ status: 400 });
     expect(generated(server)).toBe(before);

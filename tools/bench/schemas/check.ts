@@ -17,7 +17,7 @@ export function enforce(schema: Document): Enforced {
   try {
     const grammar = responseGrammar(
       { json: { type: 'json_schema', schema, param: 'schema' } },
-      { reasoning: 'none', call: undefined, excludedTokenIds: [] },
+      { reasoning: 'none', call: undefined, controlTokens: new Map() },
     );
     return { grammar: grammar! };
   } catch (error) {

@@ -10,7 +10,7 @@ import { responseGrammar, type ResponseConstraint, type WritingStyle } from './r
 const plain: WritingStyle = {
   reasoning: 'none',
   call: hermes.syntax,
-  excludedTokenIds: [],
+  controlTokens: new Map(),
 };
 
 /** Every place of `bytes` where a text of the rule can end. */
@@ -30,7 +30,7 @@ function ends(
     for (const symbol of sequence) {
       const after = [...places].flatMap((at) => {
         if (typeof symbol === 'number')
-          return [...ends({ rules, excludedTokenIds: [] }, symbol, bytes, at, known)];
+          return [...ends({ rules, controlTokenIds: [] }, symbol, bytes, at, known)];
         const byte = bytes[at];
         return byte !== undefined &&
           symbol.some((low, i) => i % 2 === 0 && byte >= low && byte <= symbol[i + 1]!)

@@ -7,7 +7,6 @@ import type { TextGrammar } from '@trinity-rft/core/internal';
 import { invalidRequest } from '../messages/invalid-request.js';
 import {
   createGrammar,
-  literal,
   productive,
   textUpTo,
   type GrammarBuilder,
@@ -41,7 +40,8 @@ export interface WritingStyle {
   readonly reasoning: 'none' | 'may' | 'open';
   /** How calls are written; undefined when they cannot be parsed, or not be forced. */
   readonly call: CallSyntax | undefined;
-  readonly excludedTokenIds: readonly number[];
+  /** Ids of tokens that text never contains, by how they are written. */
+  readonly controlTokens: ReadonlyMap<string, number>;
 }
 
 /**
@@ -50,7 +50,7 @@ export interface WritingStyle {
  */
 export function responseGrammar(
   { json, calls = 'none', tools = [] }: ResponseConstraint,
-  { reasoning, call, excludedTokenIds }: WritingStyle,
+  { reasoning, call, controlTokens }: WritingStyle,
 ): TextGrammar | undefined {
   const isForced = calls !== 'none' && calls !== 'auto';
   if (!call && (isForced || (calls === 'auto' && json && tools.length > 0))) {
@@ -62,7 +62,7 @@ export function responseGrammar(
       `tool_call_parser hermes, llama3_json or mistral in the configuration${isForced ? '' : ', or tool_choice none'}`,
     );
   }
-  const builder = createBuilder(json?.param ?? 'tools');
+  const builder = createBuilder(json?.param ?? 'tools', controlTokens);
   const { grammar } = builder;
   const gap = space(grammar);
   const callable =
@@ -79,11 +79,11 @@ export function responseGrammar(
   const afterThought = responses.map((response) => [...thought, ...response]);
   const alternatives = {
     none: responses,
-    may: [...responses, ...afterThought.map((rest) => [...literal('<think>'), ...rest])],
+    may: [...responses, ...afterThought.map((rest) => [...grammar.marked('<think>'), ...rest])],
     open: afterThought,
   };
   grammar.define(0, alternatives[reasoning]);
-  return { rules: builder.productive(), excludedTokenIds };
+  return { rules: builder.productive(), controlTokenIds: [...controlTokens.values()] };
 }
 
 interface Builder {
@@ -93,9 +93,9 @@ interface Builder {
   readonly productive: () => TextGrammar['rules'];
 }
 
-function createBuilder(param: string): Builder {
+function createBuilder(param: string, controlTokens: WritingStyle['controlTokens']): Builder {
   const spend = createBudget(param);
-  const grammar = createGrammar(spend);
+  const grammar = createGrammar(spend, [...controlTokens.keys()]);
   const schemas: (readonly [rule: number, path: string])[] = [];
   return {
     grammar,
@@ -134,7 +134,7 @@ function callRule(
   const alternatives = tools.map((tool): Sequence => {
     const { name, parameters } = tool.function;
     const args = parameters ? schema(parameters, `tools.${name}.parameters`) : anyObject(grammar);
-    return [...literal(before(name)), args, ...literal(after)];
+    return [...grammar.marked(before(name)), args, ...grammar.marked(after)];
   });
   return grammar.rule(alternatives);
 }
@@ -145,12 +145,13 @@ function callsRule(
   { open = '', between, close = '' }: CallSyntax,
   isSingle: boolean,
 ): Sequence {
-  return [...literal(open), isSingle ? one : oneOrMore(grammar, one, between), ...literal(close)];
+  const calls = isSingle ? one : oneOrMore(grammar, one, between);
+  return [...grammar.marked(open), calls, ...grammar.marked(close)];
 }
 
 function oneOrMore(grammar: GrammarBuilder, one: number, between: string): number {
   const rule = grammar.declare();
-  const more = grammar.rule([[], [...literal(between), rule]]);
+  const more = grammar.rule([[], [...grammar.marked(between), rule]]);
   grammar.define(rule, [[one, more]]);
   return rule;
 }

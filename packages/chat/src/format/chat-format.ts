@@ -132,6 +132,9 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     ...(parsers.reasoning?.markers ?? []),
     ...(parsers.toolCalls?.markers ?? []),
   ]);
+  const controlTokens = new Map(
+    [...tokenizer.controlTokenIds].map((id) => [tokenizer.idToToken(id) ?? '', id]),
+  );
   const endOf = (ids: Int32Array | undefined): PromptEnd =>
     ids ? promptEnd(tokenizer.decode(ids.slice(-8))) : 'other';
   const hasTools = printsTools(templates.tools);
@@ -155,7 +158,7 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
       responseGrammar(constraint, {
         reasoning,
         call: parsers.toolCalls?.syntax,
-        excludedTokenIds: [...hiddenIds],
+        controlTokens,
       }) ?? false,
   });
   return {

@@ -19,6 +19,8 @@ export interface Tokenizer {
   readonly vocabularySize: number;
   /** Tokens that mark structure (`special` in tokenizer.json), without text for people. */
   readonly specialTokenIds: ReadonlySet<number>;
+  /** Special tokens, and other added tokens that are tags, such as `<tool_call>`. */
+  readonly controlTokenIds: ReadonlySet<number>;
   /**
    * Ids that end a generation: `eos_token_id` of generation_config.json and the tokenizer's
    * `eos_token`.
@@ -59,6 +61,11 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
     files,
     vocabularySize: Math.max(...added.map(([id]) => id + 1), inner.model?.vocab.length ?? 0),
     specialTokenIds: new Set(added.filter(([, token]) => token.special).map(([id]) => id)),
+    controlTokenIds: new Set(
+      added
+        .filter(([, { special, content }]) => special || /^[<[]\S+[>\]]$/.test(content))
+        .map(([id]) => id),
+    ),
     eosTokenIds: eosIds(files.generationConfig, idOf(specialTokens['eos_token'])),
     specialTokens,
     chatTemplates: namedTemplates(files),

@@ -32,7 +32,7 @@ it.each<Partial<SamplingOptions>>([
   { topP: 0.9 },
   { topK: 2 },
   { minTokens: 1 },
-  { grammar: { rules: [[[]]], excludedTokenIds: [] } },
+  { grammar: { rules: [[[]]], controlTokenIds: [] } },
 ])('knows nothing that was drawn from another distribution: %o', (options) => {
   sample(drawn, 5, options);
   expect(drawn.has(text, 5)).toBe(false);

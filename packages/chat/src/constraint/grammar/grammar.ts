@@ -11,14 +11,20 @@ export interface GrammarBuilder {
   define(rule: number, alternatives: readonly Sequence[]): void;
   /** The rule that `make` adds, only once per key. */
   once(key: unknown, make: () => number): number;
+  /** A text in which control tokens stand for themselves: other tokens cannot spell them. */
+  marked(text: string): Sequence;
   readonly rules: readonly (readonly Sequence[])[];
 }
 
 /**
  * Rule 0, the whole text, is already declared.
  * @param spend called for each rule: it throws when there are too many
+ * @param controlTokens texts of the tokens that {@link GrammarBuilder.marked} knows
  */
-export function createGrammar(spend: () => void): GrammarBuilder {
+export function createGrammar(
+  spend: () => void,
+  controlTokens: readonly string[] = [],
+): GrammarBuilder {
   const rules: (readonly Sequence[])[] = [[]];
   const known = new Map<unknown, number>();
   const declare = (): number => {
@@ -27,10 +33,20 @@ export function createGrammar(spend: () => void): GrammarBuilder {
   };
   const define = (rule: number, alternatives: readonly Sequence[]): void =>
     void (rules[rule] = alternatives);
+  const longestFirst = controlTokens
+    .map((token, i) => ({ token, symbol: [256 + i, 256 + i] }))
+    .toSorted((a, b) => b.token.length - a.token.length);
+  const marked = (text: string): Sequence => {
+    const found = longestFirst.find(({ token }) => text.includes(token));
+    if (!found) return literal(text);
+    const [before = '', ...others] = text.split(found.token);
+    return [...marked(before), ...others.flatMap((part) => [found.symbol, ...marked(part)])];
+  };
   return {
     rules,
     declare,
     define,
+    marked,
     rule: (alternatives) => {
       const number = declare();
       define(number, alternatives);
@@ -90,11 +106,12 @@ export function repeated(grammar: GrammarBuilder, item: Sequence): number {
 }
 
 /**
- * Any text up to and including the first `mark`: the Knuth-Morris-Pratt automaton as rules, one per
- * number of matched bytes.
+ * Any text up to and including the first `mark`, as a control token or spelled: the
+ * Knuth-Morris-Pratt automaton as rules, one per number of matched bytes.
  */
 export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   const bytes = new TextEncoder().encode(mark);
+  const token = grammar.marked(mark);
   const rules = Array.from(bytes, () => grammar.declare());
   rules.forEach((rule, matched) => {
     /** Bytes that extend the match, or a shorter one, with the number of bytes matched then. */
@@ -113,6 +130,7 @@ export function textUpTo(grammar: GrammarBuilder, mark: string): number {
         next === bytes.length ? [[byte, byte]] : [[byte, byte], rules[next]!],
       ),
       [ranges, rules[0]!],
+      ...(token.length < bytes.length ? [token] : []),
     ]);
   });
   return rules[0]!;

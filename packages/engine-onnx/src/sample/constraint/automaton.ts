@@ -8,7 +8,7 @@ import { nullableRules, rulesInOrder } from './rules.js';
 
 export interface GrammarAutomaton {
   readonly start: number;
-  /** The state after `byte`, -1 where the grammar does not allow it. */
+  /** The state after `byte` or a control token, -1 where the grammar does not allow it. */
   next(state: number, byte: number): number;
   /** Whether the text may end here. */
   accepts(state: number): boolean;
@@ -39,7 +39,7 @@ interface State {
   /** Numbers of the places before a byte. */
   readonly places: readonly number[];
   readonly accepts: boolean;
-  /** By byte: the next state, {@link dead} or {@link unknown}. */
+  /** By byte or control token that the grammar has: the next state, {@link dead} or {@link unknown}. */
   readonly edges: Int32Array;
 }
 
@@ -54,6 +54,8 @@ export function createAutomaton({ rules }: Pick<TextGrammar, 'rules'>): GrammarA
 class LazyAutomaton implements GrammarAutomaton {
   readonly start: number;
   readonly #rules: TextGrammar['rules'];
+  /** Number of bytes and, above them, of control tokens up to the last in the rules. */
+  readonly #symbols: number;
   readonly #nullable: ReadonlySet<number>;
   /** Every rule before those that it can start with. */
   readonly #order: readonly number[];
@@ -65,6 +67,7 @@ class LazyAutomaton implements GrammarAutomaton {
 
   constructor(rules: TextGrammar['rules']) {
     this.#rules = rules;
+    this.#symbols = symbolCount(rules);
     this.#nullable = nullableRules(rules);
     this.#order = rulesInOrder(rules, this.#nullable);
     this.#alternatives = new Map(rules.flat().map((symbols, number) => [symbols, number]));
@@ -101,7 +104,7 @@ class LazyAutomaton implements GrammarAutomaton {
     return this.#states.number(`${accepts} ${places.join(' ')}`, () => ({
       places,
       accepts,
-      edges: new Int32Array(256).fill(unknown),
+      edges: new Int32Array(this.#symbols).fill(unknown),
     }));
   }
 
@@ -159,6 +162,13 @@ class LazyAutomaton implements GrammarAutomaton {
 const wholeText: readonly GrammarSymbol[] = [0];
 
 const symbolAt = ({ symbols, position }: Place): GrammarSymbol => symbols[position]!;
+
+function symbolCount(rules: TextGrammar['rules']): number {
+  let last = 255;
+  for (const symbol of rules.flat(2))
+    if (typeof symbol !== 'number') for (const value of symbol) last = Math.max(last, value);
+  return last + 1;
+}
 
 function contains(ranges: readonly number[], byte: number): boolean {
   for (let i = 0; i < ranges.length; i += 2)

@@ -110,7 +110,7 @@ describe('createAutomaton', () => {
 
 const vocabulary = ['(', ')', '+', '1', '2', '1+', '+(', '))', '(((', 'x', '', '<end>'];
 const end = vocabulary.indexOf('<end>');
-const grammar: TextGrammar = { rules: sums, excludedTokenIds: [end] };
+const grammar: TextGrammar = { rules: sums, controlTokenIds: [end] };
 const factory = createConstraintFactory(
   packTokenBytes(vocabulary.map((text) => Buffer.from(text))),
   vocabulary.length,
@@ -118,6 +118,17 @@ const factory = createConstraintFactory(
 const names = (mask: Uint8Array): readonly string[] => vocabulary.filter((_, id) => mask[id] === 1);
 
 describe('createConstraintFactory', () => {
+  it('allows a control token where a rule names it, and nowhere by its bytes', () => {
+    const rules: TextGrammar['rules'] = [[[[256, 256], 1]], [[], [[0, 255], 1]]];
+    const answer = factory.begin({ rules, controlTokenIds: [end] });
+    expect(names(answer.allowed().mask)).toEqual(['<end>']);
+    answer.push(end);
+    expect(names(answer.allowed().mask)).toEqual(
+      vocabulary.filter((text) => text !== '' && text !== '<end>'),
+    );
+    expect(answer.allowed().complete).toBe(true);
+  });
+
   it('allows tokens all of whose bytes go on with the grammar', () => {
     const answer = factory.begin(grammar);
     expect(names(answer.allowed().mask)).toEqual(['(', '1', '2', '1+', '(((']);

@@ -50,14 +50,19 @@ export function createConstraintFactory(
 }
 
 function createConstraint(
-  { automaton, allowedIn }: Machine,
+  { automaton, controls, allowedIn }: Machine,
   { bytes, offsets }: TokenBytes,
 ): AnswerConstraint {
   let state = automaton.start;
   return {
     allowed: () => allowedIn(state),
     push: (token) => {
-      for (const byte of bytes.subarray(offsets[token] ?? 0, offsets[token + 1] ?? 0)) {
+      const control = controls.get(token);
+      const symbols =
+        control === undefined
+          ? bytes.subarray(offsets[token] ?? 0, offsets[token + 1] ?? 0)
+          : [control];
+      for (const byte of symbols) {
         if (state < 0) return;
         state = automaton.next(state, byte);
       }
@@ -78,45 +83,48 @@ function remembered<K, V>(values: Map<K, V>, key: K, max: number, make: () => V)
 
 interface Machine {
   readonly automaton: GrammarAutomaton;
+  /** The symbol of each control token. */
+  readonly controls: ReadonlyMap<number, number>;
   readonly allowedIn: (state: number) => AllowedTokens;
 }
 
 function createMachine(grammar: TextGrammar, trie: TokenTrie, vocabSize: number): Machine {
   const automaton = createAutomaton(grammar);
-  const excluded = new Set(grammar.excludedTokenIds);
+  const controls = new Map(grammar.controlTokenIds.map((id, i) => [id, 256 + i]));
   const nothing: AllowedTokens = { mask: new Uint8Array(vocabSize), count: 0, complete: true };
   const states = new Map<number, AllowedTokens>();
   const allowedIn = (state: number): AllowedTokens => {
     if (state < 0) return nothing;
     return remembered(states, state, rememberedStates, () => {
       const mask = new Uint8Array(vocabSize);
-      const count = markAllowed(automaton, state, trie, excluded, mask);
+      const count = markAllowed({ automaton, controls }, state, trie, mask);
       return { mask, count, complete: automaton.accepts(state) };
     });
   };
-  return { automaton, allowedIn };
+  return { automaton, controls, allowedIn };
 }
 
 /** Walks the trie as far as the grammar allows. Returns how many tokens it marked. */
 function markAllowed(
-  automaton: GrammarAutomaton,
+  { automaton, controls }: Omit<Machine, 'allowedIn'>,
   start: number,
   trie: TokenTrie,
-  excluded: ReadonlySet<number>,
   mask: Uint8Array,
 ): number {
   let count = 0;
+  const mark = (token: number): void => {
+    if (token >= mask.length) return;
+    mask[token] = 1;
+    count++;
+  };
+  for (const [token, symbol] of controls) if (automaton.next(start, symbol) >= 0) mark(token);
   const open: [node: number, state: number][] = [[0, start]];
   for (let top = open.pop(); top !== undefined; top = open.pop()) {
     const [parent, state] = top;
     for (let node = trie.child[parent]!; node !== 0; node = trie.sibling[node]!) {
       const next = automaton.next(state, trie.byte[node]!);
       if (next < 0) continue;
-      for (const token of trie.tokens[node] ?? []) {
-        if (token >= mask.length || excluded.has(token)) continue;
-        mask[token] = 1;
-        count++;
-      }
+      for (const token of trie.tokens[node] ?? []) if (!controls.has(token)) mark(token);
       open.push([node, next]);
     }
   }
