@@ -71,6 +71,33 @@ describe('a tokenizer', () => {
     expect(eos(undefined)).toEqual([end]);
   });
 
+  it('puts before a plain text what its post-processor or add_bos_token says', async () => {
+    const { files } = await loadTokenizer(fixture('byte-level'));
+    const start = createTokenizer(files).tokenToId('<|im_start|>')!;
+    const adding = (id: string): object => ({ SpecialToken: { id, type_id: 0 } });
+    const template = {
+      type: 'TemplateProcessing',
+      single: [adding('<|im_start|>'), { Sequence: { id: 'A', type_id: 0 } }, adding('<|im_end|>')],
+      pair: [],
+      special_tokens: {
+        '<|im_start|>': { id: '<|im_start|>', ids: [start], tokens: ['<|im_start|>'] },
+        '<|im_end|>': { id: '<|im_end|>', ids: [start + 1], tokens: ['<|im_end|>'] },
+      },
+    };
+    const prefix = (post_processor: unknown, config: object): readonly number[] =>
+      createTokenizer({
+        ...files,
+        tokenizer: { ...files.tokenizer, post_processor },
+        tokenizerConfig: { ...files.tokenizerConfig, bos_token: '<|im_start|>', ...config },
+      }).prefixIds;
+    const bytes = { type: 'ByteLevel', trim_offsets: false };
+    expect(prefix(bytes, {})).toEqual([]);
+    expect(prefix(bytes, { add_bos_token: true })).toEqual([start]);
+    expect(prefix(template, {})).toEqual([start]);
+    expect(prefix({ type: 'Sequence', processors: [bytes, template] }, {})).toEqual([start]);
+    expect(prefix(template, { add_bos_token: false })).toEqual([]);
+  });
+
   it('reads chat templates from a file, a string or a named list', async () => {
     const { files } = await loadTokenizer(fixture('byte-level'));
     const named = [

@@ -26,6 +26,8 @@ export interface Tokenizer {
    * `eos_token`.
    */
   readonly eosTokenIds: readonly number[];
+  /** What belongs before a text that no chat template has rendered, such as `bos_token`. */
+  readonly prefixIds: readonly number[];
   /** Text of `bos_token`, `eos_token`, `pad_token` and `unk_token`, as chat templates see them. */
   readonly specialTokens: Readonly<Record<string, string>>;
   /** Chat templates by name; the main one is `default`. */
@@ -66,6 +68,11 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
         .filter(([, { special, content }]) => special || /^[<[]\S+[>\]]$/.test(content))
         .map(([id]) => id),
     ),
+    prefixIds: prefixIds(
+      inner,
+      files.tokenizerConfig['add_bos_token'],
+      idOf(specialTokens['bos_token']),
+    ),
     eosTokenIds: eosIds(files.generationConfig, idOf(specialTokens['eos_token'])),
     specialTokens,
     chatTemplates: namedTemplates(files),
@@ -95,6 +102,18 @@ function open(files: TokenizerFiles): HuggingFaceTokenizer {
       { code: 'TOKENIZER_DAMAGED', cause },
     );
   }
+}
+
+/** `add_bos_token` has priority over the post-processor, as in the Llama tokenizers of `transformers`. */
+function prefixIds(
+  inner: HuggingFaceTokenizer,
+  addsBos: unknown,
+  bos: number | undefined,
+): readonly number[] {
+  if (typeof addsBos === 'boolean') return addsBos && bos !== undefined ? [bos] : [];
+  const [first] = inner.encode('x', { add_special_tokens: false }).ids;
+  const { ids } = inner.encode('x');
+  return ids.slice(0, Math.max(0, ids.indexOf(first!)));
 }
 
 /** Shorter texts take no time, unless a pattern repeats repeats. */

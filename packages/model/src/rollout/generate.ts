@@ -239,9 +239,13 @@ function markDelivered(
   if (continues !== undefined) history.markDelivered(continues);
 }
 
+/** Ids are complete; a text gets the tokenizer's prefix, unless it begins with it. */
 function plainPrompt(plain: string | Int32Array, format: ChatFormat): LedgerPrompt {
+  const { prefixIds } = format.tokenizer;
+  const encoded = typeof plain === 'string' ? format.encode(plain) : plain;
+  const isComplete = plain === encoded || prefixIds.every((id, i) => id === encoded[i]);
   return {
-    ids: typeof plain === 'string' ? format.encode(plain) : plain,
+    ids: isComplete ? encoded : Int32Array.from([...prefixIds, ...encoded]),
     reused: 0,
     outcome: 'new',
     restored: 0,

@@ -85,7 +85,7 @@ function maxResponseTokens({ limits, promptLength, maxModelLen }: SamplingContex
 
 function promptTooLong(promptLength: number, limit: string): ModelError {
   return new ModelError(
-    `The prompt has ${promptLength} tokens; ${limit}. Send fewer or shorter messages.`,
+    `The prompt has ${promptLength} tokens; ${limit}. Shorten it, or send fewer messages.`,
     {
       status: 400,
       code: 'context_length_exceeded',

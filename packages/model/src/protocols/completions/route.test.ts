@@ -1,6 +1,7 @@
+import { createChatFormat, createTokenizer } from '@trinity-rft/chat';
 import { BadRequestError } from 'openai';
 import { describe, expect, it } from 'vitest';
-import { decode, encode, scripted } from '../../../test/helpers.js';
+import { decode, encode, format, scripted } from '../../../test/helpers.js';
 
 const base = { model: 'gpt-5', prompt: 'The sum is ' };
 
@@ -40,6 +41,26 @@ describe('text completions', () => {
     const { model, sampler } = scripted(['c<|im_end|>']);
     await model.openaiClient().completions.create({ ...base, prompt });
     expect([...sampler.calls[0]!.prompt]).toEqual([...encode('ab')]);
+  });
+
+  it('begin with what the tokenizer puts before a text, once', async () => {
+    const { files } = format.tokenizer;
+    const tokenizerConfig = {
+      ...files.tokenizerConfig,
+      bos_token: '<|im_start|>',
+      add_bos_token: true,
+    };
+    const tokenizer = createTokenizer({ ...files, tokenizerConfig });
+    const { model, sampler } = scripted(
+      ['1', '2', '3'].map((text) => `${text}<|im_end|>`),
+      {
+        format: createChatFormat({ tokenizer }),
+      },
+    );
+    for (const prompt of ['ab', '<|im_start|>ab', [...encode('ab')]])
+      await model.openaiClient().completions.create({ ...base, prompt });
+    const seen = sampler.calls.map(({ prompt }) => decode(prompt));
+    expect(seen).toEqual(['<|im_start|>ab', '<|im_start|>ab', 'ab']);
   });
 
   it('are streamed', async () => {
@@ -112,7 +133,7 @@ describe('text completions', () => {
       .completions.create(base)
       .catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(BadRequestError);
-    expect(failure).toMatchObject({ code: 'context_length_exceeded' });
+    expect(failure).toMatchObject({ code: 'context_length_exceeded', param: 'prompt' });
   });
 
   it.each([

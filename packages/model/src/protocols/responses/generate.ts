@@ -1,5 +1,5 @@
 /** From items to the same generation as that of chat completions. */
-import { ModelError } from '@trinity-rft/core';
+import { withFieldNames } from '../shared/request/fields.js';
 import type { Generate, GenerateRequest } from '../../rollout/generate.js';
 import { withInstructions } from '../shared/request/prompt-instructions.js';
 import { formatInstruction } from '../shared/request/response-format.js';
@@ -54,7 +54,7 @@ export async function generate(
       signal,
     });
   } catch (error) {
-    throw error instanceof ModelError ? withFieldOfThisApi(error) : error;
+    throw withFieldNames(error, fieldNames);
   }
 }
 
@@ -65,20 +65,3 @@ const fieldNames: Readonly<Record<string, string>> = {
   topP: 'top_p',
   topK: 'top_k',
 };
-
-function withFieldOfThisApi(error: ModelError): ModelError {
-  const { status, code, details, retryable, cause } = error;
-  const ours = String(details['param']);
-  const param = fieldNames[ours];
-  if (param === undefined) return error;
-  const message = error.message.startsWith(ours)
-    ? param + error.message.slice(ours.length)
-    : error.message;
-  return new ModelError(message, {
-    status,
-    code,
-    retryable,
-    cause,
-    details: { ...details, param },
-  });
-}

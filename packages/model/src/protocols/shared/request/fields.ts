@@ -3,6 +3,7 @@
  * the field.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
+import { ModelError } from '@trinity-rft/core';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -103,3 +104,22 @@ export function rejectUnsupported(body: JsonObject, fields: readonly Unsupported
 
 export const outputIsNotText = (modalities: unknown): boolean =>
   Array.isArray(modalities) && modalities.some((kind) => kind !== 'text');
+
+/** A request error with the field's name in this API. @param names by our names */
+export function withFieldNames(error: unknown, names: Readonly<Record<string, string>>): unknown {
+  if (!(error instanceof ModelError)) return error;
+  const { status, code, details, retryable, cause } = error;
+  const ours = String(details['param']);
+  const param = names[ours];
+  if (param === undefined) return error;
+  const message = error.message.startsWith(ours)
+    ? param + error.message.slice(ours.length)
+    : error.message;
+  return new ModelError(message, {
+    status,
+    code,
+    retryable,
+    cause,
+    details: { ...details, param },
+  });
+}
