@@ -3,7 +3,7 @@
 //
 //   pnpm test:install          what CI runs: the oldest Node with npm, the whole path of a stranger; the newest with pnpm
 //   pnpm test:install --all    every template with every Node and package manager
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -12,15 +12,24 @@ import { openGate, type Gate } from './packages/gate.ts';
 import { packAll } from './packages/pack.ts';
 import { openTerminal, type Terminal } from './packages/project.ts';
 import { openRegistry } from './packages/registry.ts';
+import { addToProject, assertPacks, pasteFromOldNode, trainTwoSteps } from './packages/paths.ts';
 import { strangersPath } from './packages/stranger.ts';
-import { fetchToolchain, nodeVersions, type NodeVersion } from './packages/toolchains.ts';
+import {
+  fetchToolchain,
+  nodeVersions,
+  oldNodeVersions,
+  type NodeVersion,
+} from './packages/toolchains.ts';
 
 interface Case {
   readonly node: NodeVersion;
   readonly manager: 'npm' | 'pnpm';
   readonly template: string;
-  /** Goes on to the trained, served and called model. */
-  readonly whole?: boolean;
+  /**
+   * `whole`: to the trained, served and called model. `add`: to a project that exists. `old`:
+   * by the command that a Node prints which is too old.
+   */
+  readonly path?: 'whole' | 'add' | 'old';
 }
 
 const root = join(import.meta.dirname, '..');
@@ -29,18 +38,35 @@ const { values: given } = parseArgs({
 });
 
 const quick: readonly Case[] = [
-  { node: '22.13', manager: 'npm', template: 'openai', whole: true },
+  { node: '22.13', manager: 'npm', template: 'openai', path: 'whole' },
   { node: '24', manager: 'pnpm', template: 'ai-sdk' },
+  { node: '22.13', manager: 'npm', template: 'openai', path: 'add' },
+  { node: '22.13', manager: 'npm', template: 'workflow-package' },
+  { node: '20', manager: 'npm', template: 'openai', path: 'old' },
 ];
 
 /** npm does not have AgentScope; `tools/templates.test.ts` trains its template with a double. */
-const all: readonly Case[] = nodeVersions.flatMap((node) =>
-  (['npm', 'pnpm'] as const).flatMap((manager) =>
-    templates
-      .filter(({ name }) => name !== 'agentscope')
-      .map(({ name }) => ({ node, manager, template: name, whole: name === 'openai' })),
+const all: readonly Case[] = [
+  ...oldNodeVersions.map((node): Case => ({
+    node,
+    manager: 'npm',
+    template: 'openai',
+    path: 'old',
+  })),
+  ...nodeVersions.flatMap((node) =>
+    (['npm', 'pnpm'] as const).flatMap((manager): readonly Case[] => [
+      { node, manager, template: 'openai', path: 'add' },
+      ...templates
+        .filter(({ name }) => name !== 'agentscope')
+        .map(({ name }): Case => ({
+          node,
+          manager,
+          template: name,
+          path: name === 'openai' ? 'whole' : undefined,
+        })),
+    ]),
   ),
-);
+];
 
 const cases = (given.all ? all : quick).filter(
   ({ template }) => given.template === undefined || template === given.template,
@@ -51,7 +77,8 @@ const gate = await openGate(await configuredRegistry(), work);
 let failures = 0;
 try {
   for (const one of cases) {
-    const title = `${one.template} with Node ${one.node} and ${one.manager}`;
+    const { template, node, manager, path } = one;
+    const title = `${template} with Node ${node} and ${manager}${path ? `, ${path}` : ''}`;
     const started = performance.now();
     try {
       const result = await tryCase(one, registry.url, gate);
@@ -76,17 +103,23 @@ async function tryCase(one: Case, url: string, { env, refused }: Gate): Promise<
   const folder = mkdtempSync(join(work, 'stranger-'));
   const scoped = { ...env, ...scopeAt(url), npm_config_yes: 'true', CI: '1' };
   const project = join(folder, 'my-agent');
+  const at = (cwd: string): Terminal => openTerminal(cwd, path, scoped);
+  if (one.path === 'add') return addToProject(one.manager, at, folder);
   const create = {
     npm: 'npm create @trinity-rft my-agent --',
     pnpm: 'pnpm create @trinity-rft my-agent',
   };
-  await openTerminal(folder, path, scoped).run(`${create[one.manager]} --template ${one.template}`);
-  const terminal = openTerminal(project, path, scoped);
+  const command = `${create[one.manager]} --template ${one.template}`;
+  if (one.path === 'old') return pasteFromOldNode(at(folder), command, project);
+  await at(folder).run(command);
+  const terminal = at(project);
   await terminal.run(`${one.manager} install`);
   await terminal.run(`${one.manager} run typecheck`);
-  const result = one.whole
-    ? await strangersPath(project, terminal)
-    : await trainTwoSteps(project, terminal, one.manager);
+  const result =
+    one.path === 'whole'
+      ? await strangersPath(project, terminal)
+      : await trainTwoSteps(project, terminal, `${one.manager} run train`);
+  if (one.template.endsWith('-package')) await assertPacks(terminal, one.manager);
   const hosts = refused();
   if (hosts.length > 0) throw new Error(`it tried to reach ${hosts.join(', ')}`);
   return result;
@@ -99,21 +132,6 @@ function scopeAt(url: string): Readonly<Record<string, string>> {
   mkdirSync(join(folder, 'pnpm'), { recursive: true });
   writeFileSync(join(folder, 'pnpm', 'auth.ini'), `${setting}=${url}\n`);
   return { [`npm_config_${setting}`]: url, XDG_CONFIG_HOME: folder };
-}
-
-async function trainTwoSteps(
-  project: string,
-  terminal: Terminal,
-  manager: string,
-): Promise<string> {
-  const file = join(project, 'train.yaml');
-  const text = readFileSync(file, 'utf8').replace(/total_steps: \d+/, 'total_steps: 2');
-  writeFileSync(file, text);
-  const printed = await terminal.run(`${manager} run train`);
-  const checkpoint = /^Done after train step 2: (.*)$/m.exec(printed)?.[1] ?? '';
-  if (!existsSync(join(checkpoint, 'model.safetensors')))
-    throw new Error(`there is no model after two steps:\n${printed}`);
-  return 'trained two steps';
 }
 
 /** The one that npm uses on this machine, whatever it is. */

@@ -14,7 +14,12 @@ import { problemKindInfo } from '@arethetypeswrong/core/problems';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { packAll, readTarball, type PackedPackage } from './packages/pack.ts';
-import { originProblems, readmeProblems, type PackedManifest } from './packages/published.ts';
+import {
+  originProblems,
+  readmeProblems,
+  typeProblems,
+  type PackedManifest,
+} from './packages/published.ts';
 
 const root = join(import.meta.dirname, '..');
 const folder = mkdtempSync(join(tmpdir(), 'trinity-pack-'));
@@ -47,6 +52,7 @@ async function findProblems(packed: PackedPackage): Promise<readonly string[]> {
   return [
     ...originProblems(root, packed.path, manifest),
     ...readmeProblems(read('README.md')),
+    ...typeProblems(manifest, read),
     ...(await manifestProblems(tarball)),
     ...(await declarationProblems(contents)),
   ];

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { originProblems, readmeProblems } from './published.ts';
+import { originProblems, readmeProblems, typeProblems } from './published.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'published-'));
 const repository = { url: 'git+https://example.org/x.git' };
@@ -38,5 +38,24 @@ describe('readmeProblems', () => {
     expect(readmeProblems('[a](https://example.org) and [b](#api)')).toEqual([]);
     expect(readmeProblems('```md\n[a](../a.md)\n```\n')).toEqual([]);
     expect(readmeProblems(undefined)).toEqual(['there is no README.md']);
+  });
+});
+
+describe('typeProblems', () => {
+  it('follows the declarations of an entry point to packages that may be missing', () => {
+    const files: Readonly<Record<string, string>> = {
+      'dist/index.d.ts': `export type { A } from './a/a.js';\nimport type { Z } from 'zod';`,
+      'dist/a/a.d.ts': `export declare const a: import("optional/deep").B;\nimport 'node:fs';`,
+      'dist/b.d.ts': `import type { C } from 'other';`,
+    };
+    const manifest = {
+      exports: { '.': { types: './dist/index.d.ts' }, './package.json': './package.json' },
+      dependencies: { zod: '4' },
+      peerDependencies: { optional: '1' },
+      peerDependenciesMeta: { optional: { optional: true } },
+    };
+    expect(typeProblems(manifest, (file) => files[file])).toEqual([
+      'dist/a/a.d.ts imports optional, which may not be installed',
+    ]);
   });
 });

@@ -1,12 +1,45 @@
-/** What the page of a package on npm needs: where it comes from, and links that work outside of the repository. */
+/** What a package on npm needs: where it comes from, links that work outside of the repository, types that resolve. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 
 export interface PackedManifest {
   readonly keywords?: readonly string[];
   readonly homepage?: string;
   readonly bugs?: string;
   readonly repository?: { readonly url?: string; readonly directory?: string };
+  readonly exports?: Readonly<Record<string, unknown>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
+}
+
+/** One line for each package that the declarations of an entry point need, and that may not be installed. */
+export function typeProblems(
+  { exports = {}, dependencies, peerDependencies, peerDependenciesMeta = {} }: PackedManifest,
+  read: (file: string) => string | undefined,
+): readonly string[] {
+  const present = { ...dependencies, ...peerDependencies };
+  const entries = Object.values(exports).flatMap((entry) => {
+    const { types } = (typeof entry === 'object' ? entry : {}) as { readonly types?: string };
+    return types === undefined ? [] : [posix.normalize(types)];
+  });
+  const seen = new Set(entries);
+  const problems: string[] = [];
+  for (const file of seen) {
+    const text = read(file) ?? '';
+    for (const [, from, imported] of text.matchAll(/\bfrom '([^']+)'|\bimport\("([^"]+)"\)/g)) {
+      const name = from ?? imported ?? '';
+      if (name.startsWith('.'))
+        seen.add(posix.join(posix.dirname(file), name).replace(/\.js$/, '.d.ts'));
+      else if (!name.startsWith('node:')) {
+        const [scope = '', rest = ''] = name.split('/');
+        const owner = scope.startsWith('@') ? `${scope}/${rest}` : scope;
+        if (!(owner in present) || peerDependenciesMeta[owner]?.optional === true)
+          problems.push(`${file} imports ${owner}, which may not be installed`);
+      }
+    }
+  }
+  return problems;
 }
 
 /** One line for each field that is missing or leads elsewhere than the root's. */

@@ -9,8 +9,10 @@ export interface Toolchain {
   readonly path: string;
 }
 
-/** The oldest Node that our packages run on, with the npm that came with it, and the newest. */
+/** Each with the npm that came with it. */
 const pins = {
+  '18': { node: '18.20.8', npm: '10.8.2' },
+  '20': { node: '20.20.2', npm: '10.8.2' },
   '22.13': { node: '22.13.1', npm: '10.9.2' },
   '24': { node: '24.21.0', npm: '11.19.1' },
 } as const;
@@ -18,7 +20,10 @@ const pins = {
 const pnpm = '11.28.11';
 
 export type NodeVersion = keyof typeof pins;
-export const nodeVersions = Object.keys(pins) as readonly NodeVersion[];
+/** The oldest that our packages run on, and the newest. */
+export const nodeVersions: readonly NodeVersion[] = ['22.13', '24'];
+/** Those that are told what to do instead. */
+export const oldNodeVersions: readonly NodeVersion[] = ['18', '20'];
 
 /** Fetches a Node with npm and pnpm into `cache`, once. */
 export function fetchToolchain(version: NodeVersion, cache: string): Toolchain {

@@ -7,7 +7,8 @@ await import('@trinity-rft/core').catch((error: unknown) => {
 });
 // Compiled code is kept in the folder for temporary files: the next start is faster.
 const { enableCompileCache } = await import('node:module');
-enableCompileCache();
+// Deno has none.
+(enableCompileCache as typeof enableCompileCache | undefined)?.();
 if (['serve', 'studio', 'view'].includes(process.argv[2] ?? '')) {
   const { restartWithServerFlags } = await import('./shared/server-flags.js');
   restartWithServerFlags();

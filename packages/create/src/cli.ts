@@ -4,8 +4,13 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
 if (major < 22 || (major === 22 && minor < 13)) {
   process.stderr.write(
-    `Trinity-RFT needs Node 22.13 or newer; this is Node ${process.versions.node}. Install a newer one, or run\n` +
-      '  npx -p node@24 -p npm -c "npm create @trinity-rft"\n',
+    `Trinity-RFT needs Node 22.13 or newer; this is Node ${process.versions.node}. Install a newer one, which the project\n` +
+      'needs too. To create it before that:\n\n' +
+      // Not npm create: started by npx -c, it would run the same command again, without end.
+      `  npx --yes -p node@24 -p @trinity-rft/create create ${process.argv
+        .slice(2)
+        .map((word) => JSON.stringify(word))
+        .join(' ')}\n`,
   );
   process.exitCode = 2;
 } else {

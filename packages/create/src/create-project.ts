@@ -1,8 +1,8 @@
 /** Copies the files of a template into a new folder. */
-import { cp, mkdir, readdir, rename, stat } from 'node:fs/promises';
+import { cp, mkdir, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import { packageNameOf, partFile, writeManifest } from './manifest.js';
+import { packageNameOf, partFile, partsOf } from './manifest.js';
 import { nextSteps, type PackageManager } from './next-steps.js';
 import { findTemplate, packageFolder } from './templates.js';
 
@@ -43,14 +43,9 @@ export async function createProject({
   const target = path.resolve(cwd, folder);
   const name = packageNameOf(target);
   await makeEmptyFolder(target);
-  const sources = parts.map((part) => path.join(packageFolder, 'templates', part));
-  for (const source of sources)
-    await cp(source, target, {
-      recursive: true,
-      filter: (file) => path.basename(file) !== partFile,
-    });
-  await restoreHiddenFiles(target);
-  await writeManifest({ sources, target, name });
+  await copyParts(parts, target);
+  const manifest = JSON.stringify({ name, ...partsOf(parts) }, undefined, 2);
+  await writeFile(path.join(target, 'package.json'), `${manifest}\n`);
   return {
     template,
     folder: target,
@@ -60,7 +55,22 @@ export async function createProject({
   };
 }
 
-async function makeEmptyFolder(folder: string): Promise<void> {
+/** Copies the files of parts of a template, but for those of the given names. */
+export async function copyParts(
+  parts: readonly string[],
+  target: string,
+  without: readonly string[] = [],
+): Promise<void> {
+  for (const part of parts)
+    await cp(path.join(packageFolder, 'templates', part), target, {
+      recursive: true,
+      filter: (file) => ![partFile, ...without].includes(path.basename(file)),
+    });
+  await restoreHiddenFiles(target);
+}
+
+/** @throws ConfigError when it is a file, or holds files */
+export async function makeEmptyFolder(folder: string): Promise<void> {
   if ((await stat(folder).catch(() => undefined))?.isFile())
     throw new ConfigError(`${folder} is a file. Choose a folder that does not exist.`);
   await mkdir(folder, { recursive: true });
@@ -78,7 +88,8 @@ async function restoreHiddenFiles(folder: string): Promise<void> {
       await rename(path.join(folder, file), path.join(folder, file.replace('_', '.')));
 }
 
-async function listFiles(folder: string): Promise<readonly string[]> {
+/** Paths from the folder, sorted. */
+export async function listFiles(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile())

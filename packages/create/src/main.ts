@@ -1,29 +1,41 @@
-/** The command line of `npm create @trinity-rft [FOLDER] [--template NAME]`. */
+/** The command line of `npm create @trinity-rft [FOLDER] [--template NAME] [--add]`. */
 import { createInterface } from 'node:readline/promises';
+import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { ConfigError, describeError } from '@trinity-rft/core';
+import { addToProject } from './add-to-project.js';
 import { createProject } from './create-project.js';
 import { packageManagerOf } from './next-steps.js';
 import { templates } from './templates.js';
 
-const usage = `npm create @trinity-rft [FOLDER] -- [--template NAME]
+const usage = `npm create @trinity-rft [FOLDER] -- [--template NAME] [--add]
 
-Creates a project that trains an agent. The templates:
+Creates a project that trains an agent. With --add, adds what training needs to the project in the working
+directory: dependencies, settings, and FOLDER (trinity) with a first run. The templates:
 ${templates.map(({ name, description }) => `  ${name.padEnd(18)}${description}\n`).join('')}`;
 
 /** Resolves with the exit code: 0 done, 1 a failure, 2 a mistake in the arguments. Never rejects. */
 export async function main(args: readonly string[]): Promise<number> {
   try {
-    const { help, ...given } = readArguments(args);
+    const { help, add, ...given } = readArguments(args);
     if (help) {
       process.stdout.write(usage);
+      return 0;
+    }
+    if (add) {
+      const { template, files, kept, next } = await addToProject(given);
+      const changed = files.filter((file) => !file.includes(path.sep));
+      const notes = kept.map((line) => `Kept: ${line}.\n`).join('');
+      process.stdout.write(
+        `Added the template ${template} (${files.length} files, changed ${changed.join(', ')}).\n${notes}Next:\n\n${linesOf(next)}\n`,
+      );
       return 0;
     }
     const answers = await askForMissing(given);
     const packageManager = packageManagerOf(process.env);
     const { template, folder, next } = await createProject({ ...answers, packageManager });
     process.stdout.write(
-      `Created ${folder} from the template ${template}. Next:\n\n${next.map((line) => `  ${line}\n`).join('')}\n`,
+      `Created ${folder} from the template ${template}. Next:\n\n${linesOf(next)}\n`,
     );
     return 0;
   } catch (error) {
@@ -33,21 +45,31 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
+const linesOf = (commands: readonly string[]): string =>
+  commands.map((line) => `  ${line}\n`).join('');
+
 interface Answers {
   readonly folder: string | undefined;
   readonly template: string | undefined;
 }
 
-function readArguments(args: readonly string[]): Answers & { readonly help: boolean } {
+function readArguments(
+  args: readonly string[],
+): Answers & { readonly help: boolean; readonly add: boolean } {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: { template: { type: 'string', short: 't' }, help: { type: 'boolean', short: 'h' } },
+      options: {
+        template: { type: 'string', short: 't' },
+        help: { type: 'boolean', short: 'h' },
+        add: { type: 'boolean' },
+      },
     });
     if (positionals.length > 1)
       throw new ConfigError(`There is one folder at most; ${positionals.join(' ')} are several.`);
-    return { folder: positionals[0], template: values.template, help: values.help ?? false };
+    const { template, help = false, add = false } = values;
+    return { folder: positionals[0], template, help, add };
   } catch (error) {
     throw new ConfigError(`${describeError(error)}\n\n${usage}`, { cause: error });
   }

@@ -1,11 +1,11 @@
-/** The package.json of a new project. */
+/** The package.json of a project, new or not. */
 import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { packageFolder } from './templates.js';
 
-interface Manifest {
+export interface Manifest {
   readonly name?: string;
   readonly version?: string;
   readonly [field: string]: unknown;
@@ -14,27 +14,38 @@ interface Manifest {
 /** What a part of a template adds to the package.json. A package.json of its own would make it a package within this one. */
 export const partFile = 'manifest.json';
 
-/** Merges what the parts of the template add, with our packages in the version of this one. */
-export async function writeManifest({
-  sources,
-  target,
-  name,
-}: {
-  readonly sources: readonly string[];
-  readonly target: string;
-  readonly name: string;
-}): Promise<void> {
-  const parts = sources
-    .map((source) => path.join(source, partFile))
+/** What parts of a template add together, with our packages in the version of this one. */
+export function partsOf(parts: readonly string[]): Manifest {
+  const manifests = parts
+    .map((part) => path.join(packageFolder, 'templates', part, partFile))
     .filter((file) => existsSync(file))
     .map((file) => readManifest(file));
-  const merged = parts.reduce(merge, { name });
   const { version = '' } = readManifest(path.join(packageFolder, 'package.json'));
-  const text = JSON.stringify(merged, undefined, 2).replaceAll('workspace:*', `^${version}`);
-  await writeFile(path.join(target, 'package.json'), `${text}\n`);
+  const merged = JSON.stringify(manifests.reduce(merge, {}));
+  return JSON.parse(merged.replaceAll('workspace:*', `^${version}`)) as Manifest;
 }
 
-const readManifest = (file: string): Manifest => JSON.parse(readFileSync(file, 'utf8')) as Manifest;
+/** @throws ConfigError when the file holds no JSON object */
+export function readManifest(file: string): Manifest {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    if (isObject(value)) return value as Manifest;
+  } catch (cause) {
+    throw new ConfigError(`${file} is not JSON: ${(cause as Error).message}`, { cause });
+  }
+  throw new ConfigError(`${file} holds no JSON object. Expected the package.json of a project.`);
+}
+
+/** Adds fields and entries to a package.json. What it has stays as it is, its indentation too. */
+export async function editManifest(file: string, added: Manifest): Promise<void> {
+  const text = readFileSync(file, 'utf8');
+  const indent = /^[ \t]+(?=")/m.exec(text)?.[0] ?? 2;
+  const merged = merge(added, readManifest(file));
+  // The order of the file's own fields, then the new ones.
+  const fields = [...new Set([...Object.keys(readManifest(file)), ...Object.keys(added)])];
+  const ordered = Object.fromEntries(fields.map((field) => [field, merged[field]]));
+  await writeFile(file, `${JSON.stringify(ordered, undefined, indent)}\n`);
+}
 
 /** The later one wins; the entries of objects such as `dependencies` and `scripts` are joined. */
 function merge(first: Manifest, second: Manifest): Manifest {

@@ -11,6 +11,18 @@ export function packageManagerOf(
   return packageManagers.find((known) => known === name) ?? 'npm';
 }
 
+/** What runs a command of an installed package. */
+export const runners: Readonly<Record<PackageManager, string>> = {
+  npm: 'npx',
+  pnpm: 'pnpm exec',
+  yarn: 'yarn',
+  bun: 'bunx',
+};
+
+/** A path as a word of a command line. */
+export const quoted = (folder: string): string =>
+  /\s/.test(folder) ? JSON.stringify(folder) : folder;
+
 export function nextSteps({
   folder,
   packageManager,
@@ -22,7 +34,7 @@ export function nextSteps({
   readonly before: string | undefined;
 }): readonly string[] {
   return [
-    ...(folder === '' ? [] : [`cd ${/\s/.test(folder) ? JSON.stringify(folder) : folder}`]),
+    ...(folder === '' ? [] : [`cd ${quoted(folder)}`]),
     ...(before === undefined ? [] : [before]),
     `${packageManager} install`,
     `${packageManager} run train`,

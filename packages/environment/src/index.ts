@@ -3,7 +3,7 @@ export {
   type CheckOptions,
   type EnvironmentCheck,
 } from './contract/check-environment.js';
-export type { McpServer } from './drivers/mcp/connection.js';
+export type { McpServer } from './drivers/mcp/server.js';
 export {
   mcpEnvironment,
   type McpCall,

@@ -7,7 +7,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { z } from 'zod';
-import type { McpServer as Server } from '../../src/drivers/mcp/connection.js';
+import type { McpServer as Server } from '../../src/drivers/mcp/server.js';
 import { mcpEnvironment, type McpStart } from '../../src/drivers/mcp/mcp-environment.js';
 import { openenv } from '../../src/drivers/openenv/openenv.js';
 import { serveEnvironment } from '../../src/drivers/openenv-server/serve.js';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { expect, it, onTestFinished } from 'vitest';
-import type { McpServer } from '../../src/drivers/mcp/connection.js';
+import type { McpServer } from '../../src/drivers/mcp/server.js';
 import { mcpEnvironment } from '../../src/drivers/mcp/mcp-environment.js';
 import { checkEnvironment, rowsOfSplit, type EnvironmentDefinition } from '../../src/index.js';
 import { counterServer } from './counter-server.mjs';

@@ -4,22 +4,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import { ConfigError, describeError, type EnvironmentError } from '@trinity-rft/core';
 import { broken, cancelled, type Patience } from '../../waiting/within.js';
-
-/** A program that speaks over its standard input and output, or an address. */
-export type McpServer =
-  | {
-      readonly command: string;
-      readonly args?: readonly string[];
-      /** On top of the few variables that the SDK passes on, such as PATH. */
-      readonly env?: Readonly<Record<string, string>>;
-      /** @default the folder of the episode */
-      readonly cwd?: string;
-    }
-  | {
-      /** Of a server that speaks streamable HTTP; each episode has a session. */
-      readonly url: string;
-      readonly headers?: Readonly<Record<string, string>>;
-    };
+import type { McpServer } from './server.js';
 
 export interface McpConnection {
   readonly tools: readonly Tool[];

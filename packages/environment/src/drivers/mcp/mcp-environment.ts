@@ -19,7 +19,8 @@ import type { Action, Environment, Episode, StepResult } from '../../seam/types.
 import { endsOnce } from '../../seam/ends-once.js';
 import { createSlots } from '../shared/slots.js';
 import { broken, within } from '../../waiting/within.js';
-import { connectMcp, type McpConnection, type McpServer } from './connection.js';
+import { connectMcp, type McpConnection } from './connection.js';
+import type { McpServer } from './server.js';
 import { folderNames, type FolderNames } from './folder-names.js';
 
 /** A call of a tool that the server took or refused. */

@@ -1,0 +1,100 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { addToProject } from './add-to-project.js';
+
+let cwd = '';
+beforeEach(async () => void (cwd = await mkdtemp(path.join(tmpdir(), 'trinity-add-'))));
+afterEach(() => rm(cwd, { recursive: true }));
+
+const env = (agent: string) => ({ npm_config_user_agent: agent });
+const npm10 = env('npm/10.9.2 node/v22.13.1 linux x64 workspaces/false');
+const npm11 = env('npm/11.19.1 node/v24.21.0 linux x64 workspaces/false');
+const pnpm = env('pnpm/11.28.11 npm/? node/v24.21.0 linux x64');
+const write = async (file: string, text: string): Promise<void> => {
+  await mkdir(path.dirname(path.join(cwd, file)), { recursive: true });
+  await writeFile(path.join(cwd, file), text);
+};
+const read = (file: string): Promise<string> => readFile(path.join(cwd, file), 'utf8');
+const json = async (file: string) => JSON.parse(await read(file)) as Record<string, unknown>;
+
+const own = {
+  name: 'mine',
+  scripts: { prepare: 'husky' },
+  dependencies: { ai: '^5.0.0' },
+  type: 'commonjs',
+};
+
+it('adds to a project without replacing anything', async () => {
+  await write('package.json', JSON.stringify(own, undefined, 4));
+  const added = await addToProject({ cwd, env: npm11 });
+  expect(added).toMatchObject({
+    template: 'ai-sdk',
+    kept: [expect.stringMatching(/^ai is \^5\.0\.0; the template has \^7/)],
+    next: [
+      'npm install',
+      'cd trinity',
+      'npx trinity config check train.yaml',
+      'npx trinity run train.yaml',
+    ],
+  });
+  expect(added.files).toEqual(
+    expect.arrayContaining(['package.json', 'trinity/train.yaml', 'trinity/plugins/workflow.ts']),
+  );
+  expect(added.files).not.toContain('.npmrc');
+  const manifest = await json('package.json');
+  expect(Object.keys(manifest)).toEqual([...Object.keys(own), 'allowScripts']);
+  expect(manifest).toMatchObject({
+    ...own,
+    dependencies: {
+      ai: '^5.0.0',
+      '@trinity-rft/runner': expect.stringMatching(/^\^\d/) as string,
+    },
+    allowScripts: { 'onnxruntime-node': false, protobufjs: false },
+  });
+  expect(await read('package.json')).toMatch(/^ {4}"name"/m);
+  await expect(addToProject({ cwd, env: npm11 })).rejects.toThrow('trinity is not empty');
+});
+
+it('writes the setting of each package manager, next to those that are there', async () => {
+  await write('package.json', '{}');
+  await write('.npmrc', 'save-exact=true');
+  await addToProject({ cwd, env: npm10 });
+  expect(await read('.npmrc')).toBe('save-exact=true\nonnxruntime-node-install=skip\n');
+  await write('pnpm-workspace.yaml', '# ours\nallowBuilds: { esbuild: true, protobufjs: true }\n');
+  const { files, next } = await addToProject({ cwd, folder: 'my rl', env: pnpm });
+  expect(await read('pnpm-workspace.yaml')).toBe(
+    '# ours\nallowBuilds: { esbuild: true, protobufjs: true, onnxruntime-node: false }\n',
+  );
+  expect(files).toContain('pnpm-workspace.yaml');
+  expect(next.slice(0, 3)).toEqual([
+    'pnpm install',
+    'cd "my rl"',
+    'pnpm exec trinity config check train.yaml',
+  ]);
+});
+
+it('writes the settings of a workspace at its root', async () => {
+  await write('package.json', JSON.stringify({ workspaces: ['apps/*'] }));
+  await write('pnpm-workspace.yaml', 'packages: [apps/*]\n');
+  await write('apps/one/package.json', JSON.stringify({ dependencies: { '@mastra/core': '1' } }));
+  const added = await addToProject({ cwd: path.join(cwd, 'apps/one'), env: npm10 });
+  expect(added.template).toBe('mastra');
+  expect(await json('package.json')).toHaveProperty(['allowScripts', 'onnxruntime-node'], false);
+  expect(await json('apps/one/package.json')).not.toHaveProperty('allowScripts');
+  expect(await read('.npmrc')).toContain('onnxruntime-node-install=skip');
+  expect(await read('pnpm-workspace.yaml')).toContain('onnxruntime-node: false');
+});
+
+it('refuses what it cannot add to', async () => {
+  await expect(addToProject({ cwd })).rejects.toThrow(/no package\.json in .*--add/);
+  await write('package.json', '{"name": ');
+  await expect(addToProject({ cwd })).rejects.toThrow(/package\.json is not JSON/);
+  await write('package.json', '[]');
+  await expect(addToProject({ cwd })).rejects.toThrow('holds no JSON object');
+  await write('package.json', '{}');
+  await expect(addToProject({ cwd, template: 'workflow-package' })).rejects.toThrow(
+    'is a package of its own',
+  );
+});

@@ -1,0 +1,174 @@
+/** Adds what training needs to a project that exists: dependencies, settings, and a folder to start from. */
+import { existsSync } from 'node:fs';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
+import { parseDocument } from 'yaml';
+import { copyParts, listFiles, makeEmptyFolder } from './create-project.js';
+import { editManifest, partsOf, readManifest, type Manifest } from './manifest.js';
+import { packageManagerOf, quoted, runners } from './next-steps.js';
+import { findTemplate } from './templates.js';
+
+/** Packages whose install scripts download or print, and are not needed. */
+const denied = ['onnxruntime-node', 'protobufjs'];
+
+/** Templates by the package that a project of the framework has, the more specific ones first. */
+const frameworks: readonly (readonly [dependency: string, template: string])[] = [
+  ['@mastra/core', 'mastra'],
+  ['@langchain/langgraph', 'langgraph'],
+  ['langchain', 'langchain'],
+  ['@langchain/core', 'langchain'],
+  ['@openai/agents', 'openai-agents'],
+  ['@agentscope-ai/agentscope', 'agentscope'],
+  ['ai', 'ai-sdk'],
+];
+
+export interface AddToProjectOptions {
+  /** The name of a template of an agent. @default that of the project's framework, else "openai" */
+  readonly template?: string;
+  /** The folder of the project. @default the working directory */
+  readonly cwd?: string;
+  /** Is created in `cwd`, or must be empty. @default "trinity" */
+  readonly folder?: string;
+  /** Tells the package manager and its version. @default process.env */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface AddedToProject {
+  readonly template: string;
+  /** Paths from `cwd` of the files that were created or changed, sorted. */
+  readonly files: readonly string[];
+  /** Dependencies of the project that the template knows in another version, one line each. */
+  readonly kept: readonly string[];
+  /** What to do next, one line for each command. */
+  readonly next: readonly string[];
+}
+
+/**
+ * Nothing that the project has is replaced, and nothing is installed.
+ * @throws ConfigError without a package.json, for a folder that holds files, or a template that is
+ * a package
+ */
+export async function addToProject({
+  template: wanted,
+  cwd = process.cwd(),
+  folder = 'trinity',
+  env = process.env,
+}: AddToProjectOptions = {}): Promise<AddedToProject> {
+  const file = path.join(cwd, 'package.json');
+  if (!existsSync(file))
+    throw new ConfigError(
+      `There is no package.json in ${cwd}. Use --add in the folder of your project, or leave it out for a new project.`,
+    );
+  const { name: template, parts } = findTemplate(wanted ?? templateOf(readManifest(file)));
+  if (!parts.includes('agent'))
+    throw new ConfigError(
+      `The template "${template}" is a package of its own. Create it in a new folder, without --add.`,
+    );
+  const target = path.resolve(cwd, folder);
+  await makeEmptyFolder(target);
+  const added = parts.filter((part) => part !== 'base');
+  await copyParts(added, target, ['README.md', 'INSTALL.md']);
+  const kept = await addDependencies(file, partsOf(added));
+  const settings = await denyScripts(cwd, file, env);
+  const created = (await listFiles(target)).map((each) => path.join(target, each));
+  const run = runners[packageManagerOf(env)];
+  return {
+    template,
+    files: [...new Set([file, ...settings, ...created])]
+      .map((each) => path.relative(cwd, each))
+      .toSorted(),
+    kept,
+    next: [
+      `${packageManagerOf(env)} install`,
+      `cd ${quoted(folder)}`,
+      `${run} trinity config check train.yaml`,
+      `${run} trinity run train.yaml`,
+    ],
+  };
+}
+
+function templateOf(manifest: Manifest): string {
+  const present = dependenciesOf(manifest);
+  return frameworks.find(([dependency]) => dependency in present)?.[1] ?? 'openai';
+}
+
+const dependenciesOf = (manifest: Manifest): Readonly<Record<string, unknown>> => ({
+  ...(manifest['devDependencies'] as object | undefined),
+  ...(manifest['dependencies'] as object | undefined),
+});
+
+/** Adds those that are missing. Returns what the project has in another version. */
+async function addDependencies(file: string, template: Manifest): Promise<readonly string[]> {
+  const present = dependenciesOf(readManifest(file));
+  const wanted = Object.entries(dependenciesOf(template));
+  const missing = wanted.filter(([name]) => !(name in present));
+  await editManifest(file, { dependencies: Object.fromEntries(missing) });
+  return wanted
+    .filter(([name, range]) => name in present && present[name] !== range)
+    .map(
+      ([name, range]) => `${name} is ${String(present[name])}; the template has ${String(range)}`,
+    );
+}
+
+/** Each package manager has a setting of its own. Returns the files that have one. */
+async function denyScripts(
+  cwd: string,
+  ownManifest: string,
+  env: NonNullable<AddToProjectOptions['env']>,
+): Promise<readonly string[]> {
+  const manifest =
+    findUp(cwd, 'package.json', (file) => 'workspaces' in readManifest(file)) ?? ownManifest;
+  const none = Object.fromEntries(denied.map((name) => [name, false]));
+  const built = Object.fromEntries(denied.map((name) => [name, { built: false }]));
+  const manager = packageManagerOf(env);
+  await editManifest(manifest, {
+    allowScripts: none,
+    ...(manager === 'yarn' && { dependenciesMeta: built }),
+  });
+  const files = [manifest];
+  if (manager === 'yarn' || knowsNoAllowScripts(env))
+    files.push(await writeNpmrc(path.dirname(manifest)));
+  const workspace = findUp(cwd, 'pnpm-workspace.yaml');
+  if (workspace !== undefined || manager === 'pnpm')
+    files.push(await writeWorkspace(workspace ?? path.join(cwd, 'pnpm-workspace.yaml')));
+  return files;
+}
+
+/** npm has `allowScripts` since 11.19; before, it passes settings of .npmrc on to scripts. */
+function knowsNoAllowScripts(env: NonNullable<AddToProjectOptions['env']>): boolean {
+  const [, major = 0, minor = 0] =
+    /^npm\/(\d+)\.(\d+)/.exec(env['npm_config_user_agent'] ?? '')?.map(Number) ?? [];
+  return major > 0 && (major < 11 || (major === 11 && minor < 19));
+}
+
+async function writeNpmrc(folder: string): Promise<string> {
+  const file = path.join(folder, '.npmrc');
+  const text = existsSync(file) ? await readFile(file, 'utf8') : '';
+  if (!/^(?:ignore-scripts *= *true|onnxruntime-node-install *=)/m.test(text))
+    await appendFile(
+      file,
+      `${text === '' || text.endsWith('\n') ? '' : '\n'}onnxruntime-node-install=skip\n`,
+    );
+  return file;
+}
+
+async function writeWorkspace(file: string): Promise<string> {
+  const document = parseDocument(existsSync(file) ? await readFile(file, 'utf8') : '');
+  for (const name of denied)
+    if (!document.hasIn(['allowBuilds', name])) document.setIn(['allowBuilds', name], false);
+  await writeFile(file, document.toString());
+  return file;
+}
+
+/** The nearest file of that name that satisfies the test, in the folder or above it. */
+function findUp(
+  folder: string,
+  name: string,
+  accepts: (file: string) => boolean = () => true,
+): string | undefined {
+  const file = path.join(folder, name);
+  if (existsSync(file) && accepts(file)) return file;
+  const above = path.dirname(folder);
+  return above === folder ? undefined : findUp(above, name, accepts);
+}

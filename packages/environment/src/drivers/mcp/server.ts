@@ -1,0 +1,16 @@
+/** Where an MCP server is. Apart from the connection, whose types need the optional SDK. */
+/** A program that speaks over its standard input and output, or an address. */
+export type McpServer =
+  | {
+      readonly command: string;
+      readonly args?: readonly string[];
+      /** On top of the few variables that the SDK passes on, such as PATH. */
+      readonly env?: Readonly<Record<string, string>>;
+      /** @default the folder of the episode */
+      readonly cwd?: string;
+    }
+  | {
+      /** Of a server that speaks streamable HTTP; each episode has a session. */
+      readonly url: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    };

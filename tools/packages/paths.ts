@@ -1,0 +1,67 @@
+/** The shorter paths of strangers: two steps of a new project, of one that exists, with a Node that is too old. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Terminal } from './project.ts';
+
+type Manager = 'npm' | 'pnpm';
+
+/** Shortens the run in the folder, and trains it by the command. */
+export async function trainTwoSteps(
+  folder: string,
+  terminal: Terminal,
+  command: string,
+): Promise<string> {
+  const file = join(folder, 'train.yaml');
+  const text = readFileSync(file, 'utf8').replace(/total_steps: \d+/, 'total_steps: 2');
+  writeFileSync(file, text);
+  const printed = await terminal.run(command);
+  const checkpoint = /^Done after train step 2: (.*)$/m.exec(printed)?.[1] ?? '';
+  if (!existsSync(join(checkpoint, 'model.safetensors')))
+    throw new Error(`there is no model after two steps:\n${printed}`);
+  return 'trained two steps';
+}
+
+/** Adds to a project that has an install script of its own, which still runs. */
+export async function addToProject(
+  manager: Manager,
+  at: (folder: string) => Terminal,
+  folder: string,
+): Promise<string> {
+  const scripts = { prepare: `node -e "fs.writeFileSync('prepared', '')"` };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'mine', scripts }));
+  const add = { npm: 'npm create @trinity-rft -- --add', pnpm: 'pnpm create @trinity-rft --add' };
+  await at(folder).run(add[manager]);
+  await at(folder).run(`${manager} install`);
+  if (!existsSync(join(folder, 'prepared')))
+    throw new Error('the install script of the project itself did not run');
+  const runner = { npm: 'npx', pnpm: 'pnpm exec' }[manager];
+  const trinity = join(folder, 'trinity');
+  return trainTwoSteps(trinity, at(trinity), `${runner} trinity run train.yaml`);
+}
+
+/** Runs what a Node that is too old says to run instead, as it is printed. */
+export async function pasteFromOldNode(
+  terminal: Terminal,
+  command: string,
+  project: string,
+): Promise<string> {
+  const printed = await terminal.run(command).then(
+    () => '',
+    (error: Error) => error.message,
+  );
+  const pasted = /^ {2}(npx .*)$/m.exec(printed)?.[1];
+  if (pasted === undefined) throw new Error(`it names no command to run instead:\n${printed}`);
+  await terminal.run(pasted);
+  if (!existsSync(join(project, 'train.yaml'))) throw new Error(`"${pasted}" created no project`);
+  return 'the command that it prints creates the project';
+}
+
+/** The package has its built files, whoever packs it. */
+export async function assertPacks(terminal: Terminal, manager: Manager): Promise<void> {
+  const pack = { npm: 'npm pack --dry-run', pnpm: 'pnpm pack --dry-run' }[manager];
+  for (const command of [pack, 'npx --yes bun pm pack --dry-run']) {
+    const printed = await terminal.run(command);
+    if (!printed.includes('dist/index.js'))
+      throw new Error(`"${command}" packs no dist/index.js:\n${printed}`);
+  }
+}
