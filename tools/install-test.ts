@@ -12,7 +12,13 @@ import { openGate, type Gate } from './packages/gate.ts';
 import { packAll } from './packages/pack.ts';
 import { openTerminal, type Terminal } from './packages/project.ts';
 import { openRegistry } from './packages/registry.ts';
-import { addToProject, assertPacks, pasteFromOldNode, trainTwoSteps } from './packages/paths.ts';
+import {
+  addToProject,
+  assertPacks,
+  install,
+  pasteFromOldNode,
+  trainTwoSteps,
+} from './packages/paths.ts';
 import { strangersPath } from './packages/stranger.ts';
 import {
   fetchToolchain,
@@ -34,7 +40,7 @@ interface Case {
 
 const root = join(import.meta.dirname, '..');
 const { values: given } = parseArgs({
-  options: { all: { type: 'boolean' }, template: { type: 'string' } },
+  options: { all: { type: 'boolean' }, template: { type: 'string' }, path: { type: 'string' } },
 });
 
 const quick: readonly Case[] = [
@@ -69,7 +75,9 @@ const all: readonly Case[] = [
 ];
 
 const cases = (given.all ? all : quick).filter(
-  ({ template }) => given.template === undefined || template === given.template,
+  ({ template, path }) =>
+    (given.template === undefined || template === given.template) &&
+    (given.path === undefined || path === given.path),
 );
 const work = mkdtempSync(join(tmpdir(), 'trinity-install-'));
 const registry = await openRegistry(packAll(root, work));
@@ -111,9 +119,9 @@ async function tryCase(one: Case, url: string, { env, refused }: Gate): Promise<
   };
   const command = `${create[one.manager]} --template ${one.template}`;
   if (one.path === 'old') return pasteFromOldNode(at(folder), command, project);
-  await at(folder).run(command);
+  const printed = await at(folder).run(command);
   const terminal = at(project);
-  await terminal.run(`${one.manager} install`);
+  await install(terminal, printed);
   await terminal.run(`${one.manager} run typecheck`);
   const result =
     one.path === 'whole'

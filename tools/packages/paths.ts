@@ -30,13 +30,20 @@ export async function addToProject(
   const scripts = { prepare: `node -e "fs.writeFileSync('prepared', '')"` };
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'mine', scripts }));
   const add = { npm: 'npm create @trinity-rft -- --add', pnpm: 'pnpm create @trinity-rft --add' };
-  await at(folder).run(add[manager]);
-  await at(folder).run(`${manager} install`);
+  const printed = await at(folder).run(add[manager]);
+  await install(at(folder), printed);
   if (!existsSync(join(folder, 'prepared')))
     throw new Error('the install script of the project itself did not run');
   const runner = { npm: 'npx', pnpm: 'pnpm exec' }[manager];
   const trinity = join(folder, 'trinity');
   return trainTwoSteps(trinity, at(trinity), `${runner} trinity run train.yaml`);
+}
+
+/** Runs the command that was printed, with the variable before it, if there is one. */
+export async function install(terminal: Terminal, printed: string): Promise<void> {
+  const [, variable, value, command] = /^ {2}(?:(\w+)=(\w+) )?(\w+ install)$/m.exec(printed) ?? [];
+  if (command === undefined) throw new Error(`it names no command that installs:\n${printed}`);
+  await terminal.run(command, variable === undefined ? {} : { [variable]: value });
 }
 
 /** Runs what a Node that is too old says to run instead, as it is printed. */

@@ -1,12 +1,18 @@
 /** Adds what training needs to a project that exists: dependencies, settings, and a folder to start from. */
 import { existsSync } from 'node:fs';
-import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { parseDocument } from 'yaml';
 import { copyParts, listFiles, makeEmptyFolder } from './create-project.js';
 import { editManifest, partsOf, readManifest, type Manifest } from './manifest.js';
-import { packageManagerOf, quoted, runners } from './next-steps.js';
+import {
+  installCommand,
+  packageManagerOf,
+  quoted,
+  runners,
+  type Environment,
+} from './next-steps.js';
 import { findTemplate } from './templates.js';
 
 /** Packages whose install scripts download or print, and are not needed. */
@@ -31,7 +37,7 @@ export interface AddToProjectOptions {
   /** Is created in `cwd`, or must be empty. @default "trinity" */
   readonly folder?: string;
   /** Tells the package manager and its version. @default process.env */
-  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly env?: Environment;
 }
 
 export interface AddedToProject {
@@ -80,7 +86,7 @@ export async function addToProject({
       .toSorted(),
     kept,
     next: [
-      `${packageManagerOf(env)} install`,
+      installCommand(env, false),
       `cd ${quoted(folder)}`,
       `${run} trinity config check train.yaml`,
       `${run} trinity run train.yaml`,
@@ -115,7 +121,7 @@ async function addDependencies(file: string, template: Manifest): Promise<readon
 async function denyScripts(
   cwd: string,
   ownManifest: string,
-  env: NonNullable<AddToProjectOptions['env']>,
+  env: Environment,
 ): Promise<readonly string[]> {
   const manifest =
     findUp(cwd, 'package.json', (file) => 'workspaces' in readManifest(file)) ?? ownManifest;
@@ -127,30 +133,10 @@ async function denyScripts(
     ...(manager === 'yarn' && { dependenciesMeta: built }),
   });
   const files = [manifest];
-  if (manager === 'yarn' || knowsNoAllowScripts(env))
-    files.push(await writeNpmrc(path.dirname(manifest)));
   const workspace = findUp(cwd, 'pnpm-workspace.yaml');
   if (workspace !== undefined || manager === 'pnpm')
     files.push(await writeWorkspace(workspace ?? path.join(cwd, 'pnpm-workspace.yaml')));
   return files;
-}
-
-/** npm has `allowScripts` since 11.19; before, it passes settings of .npmrc on to scripts. */
-function knowsNoAllowScripts(env: NonNullable<AddToProjectOptions['env']>): boolean {
-  const [, major = 0, minor = 0] =
-    /^npm\/(\d+)\.(\d+)/.exec(env['npm_config_user_agent'] ?? '')?.map(Number) ?? [];
-  return major > 0 && (major < 11 || (major === 11 && minor < 19));
-}
-
-async function writeNpmrc(folder: string): Promise<string> {
-  const file = path.join(folder, '.npmrc');
-  const text = existsSync(file) ? await readFile(file, 'utf8') : '';
-  if (!/^(?:ignore-scripts *= *true|onnxruntime-node-install *=)/m.test(text))
-    await appendFile(
-      file,
-      `${text === '' || text.endsWith('\n') ? '' : '\n'}onnxruntime-node-install=skip\n`,
-    );
-  return file;
 }
 
 async function writeWorkspace(file: string): Promise<string> {

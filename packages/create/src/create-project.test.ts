@@ -26,7 +26,7 @@ const readManifest = async (folder: string): Promise<Manifest> =>
 
 describe('createProject', () => {
   it('writes what npm leaves out of packages, and names the project after its folder', async () => {
-    const project = await createProject({ folder: 'sub/My Agent', cwd });
+    const project = await createProject({ folder: 'sub/My Agent', cwd, env: {} });
     expect(project).toMatchObject({ template: 'openai', name: 'my-agent' });
     expect(project.folder).toBe(path.join(cwd, 'sub/My Agent'));
     expect(project.next).toEqual(['cd "sub/My Agent"', 'npm install', 'npm run train']);

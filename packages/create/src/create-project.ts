@@ -1,9 +1,10 @@
 /** Copies the files of a template into a new folder. */
+import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { packageNameOf, partFile, partsOf } from './manifest.js';
-import { nextSteps, type PackageManager } from './next-steps.js';
+import { installCommand, packageManagerOf, quoted, type Environment } from './next-steps.js';
 import { findTemplate, packageFolder } from './templates.js';
 
 export interface CreateProjectOptions {
@@ -13,8 +14,8 @@ export interface CreateProjectOptions {
   readonly folder: string;
   /** What `folder` is relative to. @default the working directory */
   readonly cwd?: string;
-  /** The one that `next` names. @default "npm" */
-  readonly packageManager?: PackageManager;
+  /** Tells the package manager that `next` names. @default process.env */
+  readonly env?: Environment;
 }
 
 export interface CreatedProject {
@@ -37,7 +38,7 @@ export async function createProject({
   template = 'openai',
   folder,
   cwd = process.cwd(),
-  packageManager = 'npm',
+  env = process.env,
 }: CreateProjectOptions): Promise<CreatedProject> {
   const { parts, before } = findTemplate(template);
   const target = path.resolve(cwd, folder);
@@ -51,7 +52,12 @@ export async function createProject({
     folder: target,
     name,
     files: await listFiles(target),
-    next: nextSteps({ folder: path.relative(cwd, target), packageManager, before }),
+    next: [
+      ...(target === path.resolve(cwd) ? [] : [`cd ${quoted(path.relative(cwd, target))}`]),
+      ...(before === undefined ? [] : [before]),
+      installCommand(env, existsSync(path.join(target, '.npmrc'))),
+      `${packageManagerOf(env)} run train`,
+    ],
   };
 }
 

@@ -5,7 +5,6 @@ import { parseArgs } from 'node:util';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import { addToProject } from './add-to-project.js';
 import { createProject } from './create-project.js';
-import { packageManagerOf } from './next-steps.js';
 import { templates } from './templates.js';
 
 const usage = `npm create @trinity-rft [FOLDER] -- [--template NAME] [--add]
@@ -32,8 +31,7 @@ export async function main(args: readonly string[]): Promise<number> {
       return 0;
     }
     const answers = await askForMissing(given);
-    const packageManager = packageManagerOf(process.env);
-    const { template, folder, next } = await createProject({ ...answers, packageManager });
+    const { template, folder, next } = await createProject(answers);
     process.stdout.write(
       `Created ${folder} from the template ${template}. Next:\n\n${linesOf(next)}\n`,
     );

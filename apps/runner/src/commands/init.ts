@@ -10,15 +10,14 @@ export const addInit: AddCommand = (program, { exitWith, write }) =>
     .option('--list', 'show the templates')
     .action(
       exitWith(async (folder = 'my-agent', given: { template: string; list?: boolean }) => {
-        const { createProject, packageManagerOf, templates } = await import('@trinity-rft/create');
+        const { createProject, templates } = await import('@trinity-rft/create');
         if (given.list === true) {
           for (const { name, description } of templates)
             write(`${name.padEnd(18)}${description}\n`);
           return exitCodes.done;
         }
-        const packageManager = packageManagerOf(process.env);
         const { template } = given;
-        const created = await createProject({ folder, template, packageManager });
+        const created = await createProject({ folder, template });
         const next = created.next.map((line) => `  ${line}\n`).join('');
         write(`Created ${created.folder} from the template ${template}. Next:\n\n${next}\n`);
         return exitCodes.done;
