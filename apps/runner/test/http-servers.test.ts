@@ -104,8 +104,11 @@ const corridor = defineEnvironment({
   }),
 });
 
-async function openEnvironment(limits: Partial<HttpLimits>): Promise<Server> {
-  const server = await serveEnvironment({ definition: corridor, apiKey: key, tasks: 5, limits });
+async function openEnvironment(
+  limits: Partial<HttpLimits>,
+  definition = corridor,
+): Promise<Server> {
+  const server = await serveEnvironment({ definition, apiKey: key, tasks: 5, limits });
   return { ...server, route: '/corridor/task_range', health: '/health' };
 }
 
@@ -117,7 +120,7 @@ const servers: readonly [string, (limits: Partial<HttpLimits>) => Promise<Server
   ['trinity env serve', openEnvironment],
 ];
 
-type Piece = string | Buffer | null | 'reset';
+type Piece = string | Buffer | null;
 
 /** Statuses of all answers, and whether the server ended the connection. */
 interface Wire {
@@ -161,8 +164,8 @@ const upgrade = [
   'Sec-WebSocket-Version: 13',
   'Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==',
 ];
-const upgrading = (target: string): string =>
-  `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\n${upgrade.join('\r\n')}\r\n\r\n`;
+const upgrading = (target: string, more: readonly string[] = []): string =>
+  `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\n${[...upgrade, ...more].join('\r\n')}\r\n\r\n`;
 const posting = (
   { route }: Server,
   body: string | Buffer,
@@ -247,7 +250,7 @@ describe.each(servers)('%s', (_, open) => {
   it.each(cases)('answers %s, and goes on', { timeout: 30_000 }, async (_name, pieces, status) => {
     const { statuses, sent } = await wire(server, pieces(server));
     for (const seen of statuses) expect(seen).toBeLessThan(500);
-    if (status !== undefined) expect(statuses).toEqual([status]);
+    expect(statuses).toEqual(status === undefined ? statuses : [status]);
     // Ten times what any route takes, and what waits in the sockets.
     expect(sent).toBeLessThan(250_000_000);
     expect((await fetch(server.url + server.health)).status).toBeLessThan(500);
@@ -265,4 +268,77 @@ describe.each(servers)('%s', (_, open) => {
     await own.close();
     expect(await done).toHaveLength(2);
   });
+});
+
+const lora = { session_id: 's', base_model: 'bigrams' };
+const sampling = { prompt: { chunks: [{ tokens: [1] }] }, sampling_params: {} };
+/** Numbers for which a server would make that much, with what the refusal names. */
+const sizes: readonly [string, object, string, (typeof servers)[number][1]][] = [
+  ['/api/v1/asample', { ...sampling, num_samples: 5e7 }, 'num_samples', openTinker],
+  ['/api/v1/asample', { ...sampling, topk_sample_logprobs: 1e9 }, 'topk_sample', openTinker],
+  ['/api/v1/asample', { ...sampling, topk_prompt_logprobs: 1e9 }, 'topk_prompt', openTinker],
+  ['/api/v1/create_model', { ...lora, lora_config: { rank: 1e9 } }, 'rank', openTinker],
+  ['/corridor/task_range', { split: 'train', start: -(2 ** 53) }, 'start', openEnvironment],
+  ['/corridor/task_range', { split: 'train', start: -(2 ** 40) }, 'start', openEnvironment],
+  ['/corridor/task', { split: 'train', index: -1 }, 'index', openEnvironment],
+];
+
+it.each(sizes)('%s refuses %o, naming it', async (route, body, named, open) => {
+  const server = await open({});
+  const response = await fetch(server.url + route, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}` },
+    body: JSON.stringify(body),
+  });
+  expect([response.status, await response.text()]).toEqual([422, expect.stringContaining(named)]);
+  await server.close();
+});
+
+it('a task range beyond the tasks ends with them', async () => {
+  const server = await openEnvironment({});
+  const response = await fetch(`${server.url}/corridor/task_range`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}` },
+    body: JSON.stringify({ split: 'train', start: 3, stop: 2 ** 52 }),
+  });
+  expect(await response.json()).toEqual({ tasks: [expect.anything(), expect.anything()] });
+  await server.close();
+});
+
+/** A text message of a client, masked with zeros. */
+function frame(text: string): Buffer {
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64BE(BigInt(text.length));
+  return Buffer.concat([Buffer.of(0x81, 0xff), length, Buffer.alloc(4), Buffer.from(text)]);
+}
+
+const reset = '{"type":"reset"}';
+it('messages that wait for an answer end a connection, and no other', async () => {
+  const resets: unknown[] = [];
+  const stuck = defineEnvironment({
+    name: 'stuck',
+    description: 'A corridor without an end.',
+    open: async () => ({
+      reset: (_start, signal) =>
+        new Promise((_resolve, reject) => {
+          resets.push(signal);
+          signal.addEventListener('abort', () => reject(new Error('closed')));
+        }),
+      close: async () => undefined,
+    }),
+  });
+  const server = await openEnvironment({}, stuck);
+  const hello = upgrading('/ws', [withKey]);
+  const other = wire(server, [hello, frame(reset)]);
+  let isOpen = true;
+  void other.then(() => (isOpen = false));
+  const { statuses } = await wire(server, [
+    hello,
+    ...Array.from({ length: 100 }, () => frame(reset)),
+  ]);
+  expect(statuses).toEqual([101]);
+  expect(isOpen).toBe(true);
+  expect(resets.length).toBeLessThanOrEqual(2);
+  await server.close();
+  await other;
 });
