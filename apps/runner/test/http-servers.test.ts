@@ -312,7 +312,7 @@ function frame(text: string): Buffer {
   return Buffer.concat([Buffer.of(0x81, 0xff), length, Buffer.alloc(4), Buffer.from(text)]);
 }
 
-const reset = '{"type":"reset"}';
+const reset = '{"type":"reset","data":{"task":{}}}';
 it('messages that wait for an answer end a connection, and no other', async () => {
   const resets: unknown[] = [];
   const stuck = defineEnvironment({
@@ -332,6 +332,7 @@ it('messages that wait for an answer end a connection, and no other', async () =
   const other = wire(server, [hello, frame(reset)]);
   let isOpen = true;
   void other.then(() => (isOpen = false));
+  await expect.poll(() => resets.length).toBe(1);
   const { statuses } = await wire(server, [
     hello,
     ...Array.from({ length: 100 }, () => frame(reset)),
