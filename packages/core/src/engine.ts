@@ -353,6 +353,8 @@ export interface SamplerOptions {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Ends the wait for servers that are being started. @default never */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -418,6 +420,11 @@ export interface EngineOptions extends CriticEngineOptions {
   readonly settings?: object;
   /** @default silent */
   readonly logger?: Logger;
+  /**
+   * The run is to stop: opening rejects, and a server that does not answer is no longer waited for;
+   * work that it does goes on. @default never
+   */
+  readonly signal?: AbortSignal;
 }
 
 /** Options of {@link EngineFactory.checkModel}. */

@@ -65,6 +65,7 @@ export type {
   ToolDefinition,
 } from './model.js';
 export type { MetricRecord, MetricSink } from './monitor.js';
+export type { Needs, PythonNeeds } from './needs.js';
 export type { Random } from './random.js';
 export type { RewardFn, RewardInput, RewardParts } from './reward.js';
 export { createRuntime, type Clock, type Logger, type Runtime } from './runtime.js';

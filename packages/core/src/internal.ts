@@ -125,6 +125,7 @@ export { readExperience } from './returned-experience.js';
 export { isUsableReward, usableReward } from './reward.js';
 export { type LogLevel, silentLogger, sleep, systemClock } from './runtime.js';
 export { isSecretName, knowSecret, knowSecretsOf, redactText, redacted } from './secrets.js';
+export { beginWait, type WaitCause, waitingFor, type WaitLog } from './waits.js';
 export { isProcessAlive } from './process-alive.js';
 export { parseModelId, type ModelId } from './model-id.js';
 export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';

@@ -12,7 +12,7 @@ import { probeServer } from './probe.js';
 import { chooseBaseModel, type BaseModel } from './remote/base-model.js';
 import { createCalls } from './remote/calls.js';
 import { createModel, type ModelContext, type ModelOptions } from './remote/model.js';
-import { openSession } from './remote/session.js';
+import { openSession, type Session } from './remote/session.js';
 import type { SamplingHandle } from './sample/handle.js';
 import { deliverWeights } from './sample/weights.js';
 import type { RowLimits } from './train/rows.js';
@@ -48,6 +48,8 @@ export interface TinkerEngineOptions {
   /** @default silent */
   readonly logger?: Logger;
   readonly clock?: Clock;
+  /** See `EngineOptions` of core. @default never */
+  readonly signal?: AbortSignal;
 }
 
 const hostedAddress = 'https://tinker.thinkingmachines.dev/services/tinker-prod';
@@ -66,12 +68,20 @@ export async function createTinkerEngine(options: TinkerEngineOptions): Promise<
   const initial = await findRecord(modelPath);
   const baseUrl = (options.baseUrl ?? hostedAddress).replace(/\/+$/, '');
   const ended = new AbortController();
-  const connection = connect({ baseUrl, apiKey, clock, patienceMs, signal: ended.signal });
+  const { signal: stop } = options;
+  const connection = connect({
+    ...{ baseUrl, apiKey, clock, logger, patienceMs, stop },
+    signal: ended.signal,
+  });
   const calls = createCalls({ connection, clock, resultMs });
-  const base = await chooseBaseModel(calls, initial?.base_model ?? options.baseModel, logger);
-  const session = await openSession(calls, { clock, logger });
+  const onStop = (): void => ended.abort(stop?.reason);
+  stop?.throwIfAborted();
+  stop?.addEventListener('abort', onStop);
+  let session: Session | undefined;
   try {
-    const context = { calls, session, clock, logger, placeMs: 7 * minute };
+    const base = await chooseBaseModel(calls, initial?.base_model ?? options.baseModel, logger);
+    session = await openSession(calls, { clock, logger });
+    const context = { calls, session, clock, logger, placeMs: 7 * minute, stop };
     const limits = limitsOf(options, sizes, base);
     const model = { baseModel: base.name, lora: loraOf(options, initial) };
     const reference = options.reference ?? false;
@@ -79,8 +89,10 @@ export async function createTinkerEngine(options: TinkerEngineOptions): Promise<
     const shared = { modelPath, initial, reference, tokenBytes, connection, ended };
     return await openModel({ context, model, limits, ...shared });
   } catch (error) {
-    session.close();
+    session?.close();
     throw error;
+  } finally {
+    stop?.removeEventListener('abort', onStop);
   }
 }
 

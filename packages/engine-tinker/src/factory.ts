@@ -14,13 +14,14 @@ export type TinkerSettings = Pick<
 export const tinkerEngine: EngineFactory = {
   name: 'tinker',
   capabilities: tinkerCapabilities,
-  open: ({ modelPath, maxModelLen, reference, tokenBytes, seed, settings, logger }) =>
+  open: ({ modelPath, maxModelLen, reference, tokenBytes, seed, settings, logger, signal }) =>
     createTinkerEngine({
       modelPath,
       maxModelLen,
       reference,
       tokenBytes,
       logger,
+      signal,
       ...withSeed(settings ?? {}, seed),
     }),
   checkModel: async ({ modelPath }) => {

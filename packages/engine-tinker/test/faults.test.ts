@@ -1,6 +1,6 @@
 /** What the client does when the server refuses, is busy, is away or answers nonsense. */
 import type { Clock, Sampler } from '@trinity-rft/core';
-import { silentLogger } from '@trinity-rft/core/internal';
+import { CancelledError, silentLogger, systemClock } from '@trinity-rft/core/internal';
 import {
   decodeForwardBackward,
   encodeForwardBackwardResult,
@@ -65,7 +65,8 @@ async function modelOn(
   });
   open.push(() => server.close());
   const clock = hurriedClock();
-  const options = { baseUrl: server.url, apiKey: 'tml-key', clock, patienceMs: 60_000 };
+  const logger = silentLogger;
+  const options = { baseUrl: server.url, apiKey: 'tml-key', clock, logger, patienceMs: 60_000 };
   const calls = createCalls({ connection: connect(options), clock, resultMs: 60_000 });
   const session = await openSession(calls, { clock, logger: silentLogger });
   open.push(() => session.close());
@@ -190,6 +191,33 @@ describe('a result', () => {
   });
 });
 
+describe('a server that is away', () => {
+  it('is spoken of after five seconds with the cause, and no longer waited for once the run stops', async () => {
+    const { url, close } = await scriptedServer(() => ({ body: {} }));
+    await close();
+    const stop = new AbortController();
+    const lines: string[] = [];
+    const logger = {
+      info: () => undefined,
+      warn: (line: string) => {
+        lines.push(line);
+        stop.abort(new Error('The process received SIGTERM.'));
+      },
+    };
+    const clock = {
+      ...systemClock,
+      after: (ms: number, callback: () => void) => systemClock.after(ms / 100, callback),
+    };
+    const options = { baseUrl: url, apiKey: undefined, clock, logger, patienceMs: 3_600_000 };
+    const connection = connect({ ...options, stop: stop.signal });
+    const request = { method: 'GET', path: '/x', what: 'open a session' } as const;
+    await expect(connection.send(request)).rejects.toBeInstanceOf(CancelledError);
+    expect(lines[0]).toMatch(
+      /^Waiting for the Tinker server http:.* to open a session \(5 s until now\): .*could not be asked/,
+    );
+  });
+});
+
 describe('a connection that has died silently', () => {
   const requestTo = async (
     url: string,
@@ -197,7 +225,10 @@ describe('a connection that has died silently', () => {
     repeat: 'always' | 'unsent',
   ) => {
     const clock = hurriedClock();
-    const connection = connect({ baseUrl: url, apiKey: undefined, clock, patienceMs: 1000 });
+    const connection = connect({
+      ...{ baseUrl: url, apiKey: undefined, clock, patienceMs: 1000 },
+      logger: silentLogger,
+    });
     const request = { method: 'POST', path: '/x', what: 'try', timeoutMs: 30 } as const;
     const answer = await connection.send({ ...request, place, repeat });
     return { answer, ...connection.takeCounts() };
@@ -233,7 +264,8 @@ describe('a sample', () => {
     });
     open.push(() => server.close());
     const clock = hurriedClock();
-    const options = { baseUrl: server.url, apiKey: undefined, clock, patienceMs: 1000 };
+    const logger = silentLogger;
+    const options = { baseUrl: server.url, apiKey: undefined, clock, logger, patienceMs: 1000 };
     const handle = holdSampling('session', { logger: silentLogger });
     return createSampler({
       calls: createCalls({ connection: connect(options), clock, resultMs: 1000 }),

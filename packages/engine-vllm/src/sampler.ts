@@ -18,6 +18,7 @@ import {
   type SamplingOptions,
   type TokenRow,
   type VersionSpan,
+  waitingFor,
 } from '@trinity-rft/core/internal';
 import { vllmServer, type SamplingServer } from './servers/calls.js';
 import { createMember, type Member } from './servers/member.js';
@@ -72,17 +73,39 @@ interface OpenedServer {
   readonly maxModelLen: number;
 }
 
-async function openServer(
+function openServer(
   server: SamplingServer,
-  { maxModelLen, vocabulary, lora = false, inFlight = 'finish', clock, logger }: SamplerOptions,
+  options: SamplerOptions,
   vocabSize: number,
 ): Promise<OpenedServer> {
+  const what = `the ${server.dialect.name} server ${server.url} to start`;
+  let problem = 'it has not answered yet.';
+  const onProblem = (error: unknown): void => {
+    problem = describeError(error);
+  };
+  return waitingFor(options, { what, cause: () => problem }, () =>
+    untilStarted(server, options, { vocabSize, onProblem }),
+  );
+}
+
+interface Start {
+  readonly vocabSize: number;
+  readonly onProblem: (error: unknown) => void;
+}
+
+async function untilStarted(
+  server: SamplingServer,
+  { maxModelLen, vocabulary, lora = false, inFlight = 'finish', ...options }: SamplerOptions,
+  { vocabSize, onProblem }: Start,
+): Promise<OpenedServer> {
+  const { clock, logger, signal } = options;
   const needs = { maxModelLen, vocabSize, vocabulary };
   const until = clock.now() + startPatienceMs;
-  for (let isFirst = true; ; isFirst = false) {
+  for (;;) {
     try {
-      const signal = AbortSignal.timeout(startPatienceMs);
-      const facts = await startedRight(server, needs, signal);
+      const limit = AbortSignal.timeout(startPatienceMs);
+      const ended = signal ? AbortSignal.any([limit, signal]) : limit;
+      const facts = await startedRight(server, needs, ended);
       const onLeftover = (error: unknown): void =>
         logger.debug(`An adapter stays on ${server.url}: ${describeError(error)}`);
       const { name: modelName, hasTokenizer, otherTokens } = facts;
@@ -103,16 +126,14 @@ async function openServer(
       return { member, maxModelLen: facts.maxModelLen - server.dialect.spareTokens };
     } catch (error) {
       if (error instanceof ConfigError) throw error;
+      signal?.throwIfAborted();
       if (clock.now() > until)
         throw new ConfigError(
           `The ${server.dialect.name} server ${server.url} did not answer within ${startPatienceMs / 1000} s: ${describeError(error)}. Start it (\`trinity config plan\` prints the command), or correct base_url.`,
           { code: 'SAMPLER_UNREACHABLE', cause: error },
         );
-      if (isFirst)
-        logger.info(
-          `Waits for the ${server.dialect.name} server ${server.url}: ${describeError(error)}`,
-        );
-      await clock.sleep(startPauseMs);
+      onProblem(error);
+      await clock.sleep(startPauseMs, signal);
     }
   }
 }

@@ -115,6 +115,6 @@ it('is refused where training needs log-probabilities, and without an address', 
     algorithm: { algorithm_type: 'raft', repeat_times: 4 },
   };
   await expect(runs.runWith('nowhere', nowhere, { engines: [bigrams] })).rejects.toThrow(
-    'The environment variable NO_SUCH_VARIABLE is not set',
+    'needs the environment variable NO_SUCH_VARIABLE, which is not set',
   );
 });

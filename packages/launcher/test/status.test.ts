@@ -133,7 +133,8 @@ describe.skipIf(findPostgres() === undefined)('a run whose processes meet in Pos
       const [project, group, name] = ['project', '', 'run'];
       const stage = { runStore, jobDirectory: folder, project, group, name };
       const trainer = { role: 'trainer', agreement: {} } as const;
-      const store = await openStageStore({ stage, runtime }, trainer);
+      const { signal } = new AbortController();
+      const store = await openStageStore({ stage, runtime, signal }, trainer);
       await store.join({ role: 'trainer', name: 't', host: hostname(), pid: process.pid });
       await store.close();
       const kept = readFileSync(path.join(folder, 'store.json'), 'utf8');
@@ -150,7 +151,7 @@ describe.skipIf(findPostgres() === undefined)('a run whose processes meet in Pos
       await reader.close();
       await (
         await openStageStore(
-          { stage: { ...stage, runStore: path.join(folder, 'run.db') }, runtime },
+          { stage: { ...stage, runStore: path.join(folder, 'run.db') }, runtime, signal },
           trainer,
         )
       ).close();

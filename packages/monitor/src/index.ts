@@ -16,4 +16,9 @@ export { teeSink, type TeeSinkOptions } from './tee-sink.js';
 export { trimPreview } from './trim-jsonl.js';
 export { tensorBoardSink, type TensorBoardSinkOptions } from './tensorboard-sink.js';
 export type { RunOutcome, ServiceName } from './services/service.js';
-export { serviceSink, type ServiceSink, type ServiceSinkOptions } from './services/service-sink.js';
+export {
+  serviceNeeds,
+  serviceSink,
+  type ServiceSink,
+  type ServiceSinkOptions,
+} from './services/service-sink.js';

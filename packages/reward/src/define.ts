@@ -1,5 +1,5 @@
 /** Declaring reward functions. */
-import type { RewardFn } from '@trinity-rft/core';
+import type { Needs, RewardFn } from '@trinity-rft/core';
 import { checkName } from '@trinity-rft/core/internal';
 
 /** A reward function as the registry knows it. */
@@ -8,6 +8,8 @@ export interface RewardDefinition {
   readonly name: string;
   /** It compares responses with the expected answer of the task. @default false */
   readonly needsTruth?: boolean;
+  /** @default nothing */
+  readonly needs?: Needs;
   /** The built-in ones name what they do not accept. @throws ConfigError */
   create(args: Readonly<Record<string, unknown>>): RewardFn;
 }
@@ -20,10 +22,13 @@ export interface RewardDefinition {
 export function defineReward(options: {
   readonly name: string;
   readonly score: RewardFn;
+  /** @default nothing */
+  readonly needs?: Needs;
 }): RewardDefinition {
   return {
     kind: 'trinity-rft.reward',
     name: checkName('Reward function', options.name),
+    needs: options.needs,
     create: () => options.score,
   };
 }

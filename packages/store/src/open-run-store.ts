@@ -16,6 +16,8 @@ export interface OpenRunStoreOptions extends RunStoreOptions {
   readonly patienceMs?: number;
   /** Told when the database cannot be had, and when it can again. */
   readonly onNotice?: (text: string) => void;
+  /** The process is to stop: a database that cannot be had is not tried again. @default never */
+  readonly stop?: AbortSignal;
 }
 
 /**
@@ -52,11 +54,11 @@ export async function readRunStore(options: OpenRunStoreOptions): Promise<RunRea
 }
 
 function openDatabase(
-  { url, patienceMs, onNotice }: OpenRunStoreOptions,
+  { url, patienceMs, onNotice, stop }: OpenRunStoreOptions,
   { isReader = false } = {},
 ): Promise<RunDatabase> {
   const where = parseStoreUrl(url);
-  const options = { isReader, patienceMs, onNotice };
+  const options = { isReader, patienceMs, onNotice, stop };
   return where.kind === 'sqlite'
     ? sqliteDatabase({ ...options, path: where.path })
     : postgresDatabase({ ...options, url: where.url });

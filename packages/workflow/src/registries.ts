@@ -1,4 +1,5 @@
 /** The registries of workflows and reward functions, with the built-in ones. */
+import type { Task } from '@trinity-rft/core';
 import { createRewardFn, rewardFnNames, type RewardDefinition } from '@trinity-rft/reward';
 import { rewardsOfTruth } from '@trinity-rft/reward/internal';
 import {
@@ -21,13 +22,18 @@ import {
 import { judgeArgs } from './built-in/judge/judge-settings.js';
 import {
   openaiJudgeArgs,
+  readRubric,
   RubricJudgeOpenaiWorkflow,
   RubricJudgeWorkflow,
 } from './built-in/judge/rubric-judge-workflow.js';
 import { MathRulerWorkflow, RulerWorkflow } from './built-in/judge/ruler-workflow.js';
 import { BotsMathBoxedWorkflow } from './built-in/math/bots-math-boxed-workflow.js';
 import { boxedArgs, MathBoxedWorkflow } from './built-in/math/math-boxed-workflow.js';
-import { mathEvalArgs, MathEvalWorkflow } from './built-in/math/math-eval-workflow.js';
+import {
+  checkMathEvalRow,
+  mathEvalArgs,
+  MathEvalWorkflow,
+} from './built-in/math/math-eval-workflow.js';
 import {
   MathTrainableRulerWorkflow,
   trainableRulerArgs,
@@ -38,7 +44,7 @@ import { noArgs } from './built-in/task-args.js';
 import { otherRewards, otherWorkflows } from './definition/other-names.js';
 import { createRegistry, type Registry } from './definition/registry.js';
 import { SimpleWorkflow } from './built-in/single-turn/simple-workflow.js';
-import { ToolCallWorkflow } from './built-in/single-turn/tool-call-workflow.js';
+import { checkToolCallRow, ToolCallWorkflow } from './built-in/single-turn/tool-call-workflow.js';
 import type { WorkflowDefinition } from './definition/types.js';
 
 const simple = {
@@ -48,6 +54,7 @@ const simple = {
 } as const;
 
 const prompt = { prompt: true } as const;
+const rubric = { columns: ['rubric'], readRow: (task: Task) => void readRubric(task) };
 const graded = { prompt: true, truth: true } as const;
 const judged = { prompt: true, auxiliaryModel: 'judge' } as const;
 const taught = { prompt: true, auxiliaryModel: 'teacher' } as const;
@@ -77,13 +84,14 @@ const builtIn: readonly WorkflowDefinition[] = [
   ...named(['math_eval_workflow', 'async_math_eval_workflow'], {
     workflow: MathEvalWorkflow,
     args: mathEvalArgs,
-    needs: { truth: true },
+    needs: { truth: true, readRow: checkMathEvalRow },
   }),
   // Differs from simple_workflow only in the signature of Trinity-RFT's reward functions.
   ...named(['math_rm_workflow', 'async_math_rm_workflow'], simple),
   ...named(['tool_call_workflow', 'toolcall_workflow'], {
     workflow: ToolCallWorkflow,
     args: noArgs,
+    needs: { columns: ['tools', 'conversations'], readRow: checkToolCallRow },
   }),
   reactWorkflow,
   ...named(['agentscope_react_workflow', 'as_react_workflow'], {
@@ -104,12 +112,20 @@ const builtIn: readonly WorkflowDefinition[] = [
   ...named(['rubric_judge_workflow'], {
     workflow: RubricJudgeWorkflow,
     args: judgeArgs,
-    needs: judged,
+    needs: { ...judged, ...rubric },
   }),
   ...named(['rubric_judge_openai_workflow'], {
     workflow: RubricJudgeOpenaiWorkflow,
     args: openaiJudgeArgs,
-    needs: prompt,
+    needs: {
+      ...prompt,
+      ...rubric,
+      byArgs: (args) => {
+        const { judge_api_base_url_env: address, judge_api_key_env: key } =
+          openaiJudgeArgs.parse(args);
+        return { env: [address, key] };
+      },
+    },
   }),
   ...named(['ruler_workflow'], { workflow: RulerWorkflow, args: judgeArgs, needs: judged }),
   ...named(['math_ruler_workflow', 'async_math_ruler_workflow'], {

@@ -2,10 +2,10 @@
  * Requests to the server: with a deadline each, repeated while the server is busy or away, and with
  * an error of ours for every answer that is no success.
  */
-import type { Clock } from '@trinity-rft/core';
-import { CancelledError, EngineError } from '@trinity-rft/core/internal';
+import { describeError, type Clock, type Logger } from '@trinity-rft/core';
+import { beginWait, CancelledError, EngineError } from '@trinity-rft/core/internal';
 import { actionFor, errorDetail, type ErrorPlace } from '@trinity-rft/tinker-protocol';
-import { answerError, unreachable } from './errors.js';
+import { answerError, unreachable, withoutSecrets } from './errors.js';
 
 export interface ConnectionOptions {
   /** Address of the server, without a slash at its end. */
@@ -15,8 +15,11 @@ export interface ConnectionOptions {
   /** How long a server may be away or busy before its run ends. */
   readonly patienceMs: number;
   readonly clock: Clock;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
   /** Ends every request. */
   readonly signal?: AbortSignal;
+  /** Ends the requests of a server that is away: nothing is tried again. */
+  readonly stop?: AbortSignal;
 }
 
 export interface Request {
@@ -63,23 +66,36 @@ const longestPauseMs = 15_000;
 const defaultTimeoutMs = 60_000;
 
 export function connect(options: ConnectionOptions): Connection {
-  const { clock, patienceMs, signal: ended } = options;
+  const { clock, patienceMs, signal: ended, stop } = options;
   let requests = 0;
   let retries = 0;
 
   const send = async (asked: Request): Promise<Answer | undefined> => {
-    const signals = [asked.signal, ended].flatMap((signal) => signal ?? []);
-    const request = { ...asked, signal: AbortSignal.any(signals) };
+    const of = (...more: readonly (AbortSignal | undefined)[]): StoppableRequest => {
+      const signals = [asked.signal, ended, ...more].flatMap((signal) => signal ?? []);
+      return { ...asked, signal: AbortSignal.any(signals) };
+    };
+    const first = of();
+    const again = of(stop);
     const until = clock.now() + patienceMs;
-    for (let attempt = 0; ; attempt++) {
-      requests++;
-      const outcome = await attemptOnce(options, request);
-      if (outcome.kind === 'answer') return outcome.answer;
-      if (outcome.kind === 'not-ready') return undefined;
-      const pauseMs = outcome.afterMs ?? Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
-      if (clock.now() + pauseMs > until) throw outcome.error;
-      retries++;
-      await pause(options, request, pauseMs);
+    let problem: EngineError | undefined;
+    const what = `the Tinker server ${withoutSecrets(options.baseUrl)} to ${asked.what}`;
+    const endWait = beginWait(options, what, () => problem && describeError(problem));
+    try {
+      for (let attempt = 0; ; attempt++) {
+        requests++;
+        const request = problem ? again : first;
+        const outcome = await attemptOnce(options, request);
+        if (outcome.kind === 'answer') return outcome.answer;
+        if (outcome.kind === 'not-ready') return undefined;
+        problem = outcome.error;
+        const pauseMs = outcome.afterMs ?? Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
+        if (clock.now() + pauseMs > until) throw outcome.error;
+        retries++;
+        await pause(options, again, pauseMs);
+      }
+    } finally {
+      endWait();
     }
   };
   const takeCounts: Connection['takeCounts'] = () => {

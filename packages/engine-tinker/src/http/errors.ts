@@ -64,7 +64,7 @@ export const unreachable = (
   );
 
 /** Without a user and password that the address may hold. */
-function withoutSecrets(address: string): string {
+export function withoutSecrets(address: string): string {
   const url = new URL(address);
   url.username = '';
   url.password = '';

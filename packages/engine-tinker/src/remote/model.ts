@@ -50,6 +50,8 @@ export interface ModelContext {
   readonly logger: Logger;
   /** How long to wait for a place where other models, such as those of a killed run, hold them. */
   readonly placeMs: number;
+  /** Ends that wait. @default never */
+  readonly stop?: AbortSignal;
 }
 
 export async function createModel(
@@ -148,7 +150,7 @@ const placePauseMs = 5_000;
 
 /** @returns the id of the model, once the server has it */
 async function requestModel(
-  { calls, session, clock, logger, placeMs }: ModelContext,
+  { calls, session, clock, logger, placeMs, stop }: ModelContext,
   { baseModel, lora }: ModelOptions,
 ): Promise<string> {
   const options = { what: `create an adapter of ${baseModel}`, repeat: 'unsent' } as const;
@@ -169,7 +171,7 @@ async function requestModel(
         logger.warn(
           `The Tinker server has no place for another adapter; those of a stopped run are freed minutes after its end. Waits up to ${Math.round(placeMs / 60_000)} min.`,
         );
-      await clock.sleep(placePauseMs);
+      await clock.sleep(placePauseMs, stop);
     }
   }
 }

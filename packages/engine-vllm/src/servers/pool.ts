@@ -1,6 +1,12 @@
 /** Several servers as one: which of them does a call, and what happens when one fails. */
 import { describeError, ModelError, type Clock, type Logger } from '@trinity-rft/core';
-import { CancelledError, EngineError, SyncError } from '@trinity-rft/core/internal';
+import {
+  beginWait,
+  CancelledError,
+  EngineError,
+  SyncError,
+  waitingFor,
+} from '@trinity-rft/core/internal';
 import { ServerFault } from '../wire/fault.js';
 import { createAffinity } from './affinity.js';
 import type { Member } from './member.js';
@@ -46,6 +52,8 @@ export function createPool(options: PoolOptions): Pool {
   let weights = options.started;
   let expected: ArrayLike<number> | undefined;
   let moving = Promise.resolve();
+  /** All calls wait together. */
+  let endOutage: (() => void) | undefined;
   let changed = Promise.withResolvers<void>();
 
   const notify = (): void => {
@@ -109,6 +117,7 @@ export function createPool(options: PoolOptions): Pool {
     return takes ? seen : idlest;
   };
   const whenOneIsFree = async (signal: AbortSignal): Promise<void> => {
+    endOutage ??= beginWait(options, `a ${nameOf(members)} server that works`, problems);
     const busy = members.filter(({ problem }) => problem === undefined);
     const soonest = Math.min(returnAfterMs.longest, ...busy.map(({ busyForMs }) => busyForMs));
     const woken = new AbortController();
@@ -129,6 +138,8 @@ export function createPool(options: PoolOptions): Pool {
         await whenOneIsFree(signal);
         continue;
       }
+      endOutage?.();
+      endOutage = undefined;
       affinity.remember(prompt, member);
       try {
         return await member.run((use, ended) => work(member, use, ended), signal);
@@ -173,7 +184,10 @@ export function createPool(options: PoolOptions): Pool {
         expected = next.probe?.logprobs;
         const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(deliveryPatienceMs)]);
         const serving = members.filter(({ problem }) => problem === undefined);
-        const ends = await Promise.allSettled(serving.map((member) => bring(member, signal)));
+        const what = `the ${nameOf(members)} servers to take the weights of version ${next.version}`;
+        const ends = await waitingFor(options, { what, cause: () => undefined }, () =>
+          Promise.allSettled(serving.map((member) => bring(member, signal))),
+        );
         if (ends.some(({ status }) => status === 'fulfilled')) {
           for (const [i, end] of ends.entries())
             if (end.status === 'rejected' && serving[i]) leaveOut(serving[i], end.reason);
@@ -184,6 +198,7 @@ export function createPool(options: PoolOptions): Pool {
       }),
     close: () => {
       closing.abort(closed());
+      endOutage?.();
       for (const member of members) member.close();
     },
   };

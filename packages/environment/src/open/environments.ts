@@ -1,6 +1,12 @@
 /** The environments that a run may name, each opened once and closed at the end of the run. */
 import { ConfigError, describeError, EnvironmentError, type Logger } from '@trinity-rft/core';
-import { boundary, CancelledError, didYouMean } from '@trinity-rft/core/internal';
+import {
+  boundary,
+  CancelledError,
+  didYouMean,
+  systemClock,
+  waitingFor,
+} from '@trinity-rft/core/internal';
 import type { EnvironmentContext, EnvironmentDefinition } from '../seam/define.js';
 import type { Environment } from '../seam/types.js';
 
@@ -69,7 +75,12 @@ const openOne = (
         code: 'ENVIRONMENT_START',
         cause,
       }),
-    () => definition.open(args, context),
+    () =>
+      waitingFor(
+        { clock: systemClock, logger: context.logger },
+        { what: `environment "${definition.name}" to start`, cause: () => undefined },
+        async () => definition.open(args, context),
+      ),
   );
 
 async function closeOne({ environment, logger }: Opened): Promise<void> {

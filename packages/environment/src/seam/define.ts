@@ -1,5 +1,5 @@
 /** Declaring environments, and recognising what plugins declare. */
-import type { ArgProblem, ArgsSchema, Logger, RawTask, TaskRange } from '@trinity-rft/core';
+import type { ArgProblem, ArgsSchema, Logger, Needs, RawTask, TaskRange } from '@trinity-rft/core';
 import {
   argProblems,
   checkName,
@@ -41,6 +41,10 @@ export interface EnvironmentOptions<Args> {
    * @default anything goes
    */
   readonly args?: ArgsSchema<Args>;
+  /** The schema of the rows that it plays, for checks before a run. @default any row fits */
+  readonly rows?: ArgsSchema;
+  /** What it needs with these arguments besides its own code. @default nothing */
+  readonly needs?: (args: Args) => Needs;
   readonly play?: PlayDefaults;
   /** Its rewards come from the judge of the run, `EpisodeStart.judge`, where there is one. @default false */
   readonly judged?: boolean;
@@ -66,6 +70,10 @@ export interface EnvironmentDefinition {
   readonly args?: ArgsSchema;
   /** What is wrong with `environment_args`. */
   checkArgs(args: AnyArgs): readonly ArgProblem[];
+  /** What is wrong with a row. @default any row fits */
+  readonly checkRow?: (row: RawTask) => readonly ArgProblem[];
+  /** @throws ConfigError when the arguments are wrong @default nothing */
+  readonly needs?: (args: AnyArgs) => Needs;
   /** @throws ConfigError when the arguments are wrong; EnvironmentError */
   open(args: AnyArgs, context: EnvironmentContext): Promise<Environment>;
   readonly tasks?: (range: TaskRange, args: AnyArgs) => readonly RawTask[];
@@ -88,7 +96,8 @@ const owner: ArgsOwner = {
 export function defineEnvironment<Args = AnyArgs>(
   options: EnvironmentOptions<Args>,
 ): EnvironmentDefinition {
-  const { description, args: schema, play = {}, judged = false, open, tasks, solver } = options;
+  const { description, args: schema, rows, needs, play = {}, judged = false } = options;
+  const { open, tasks, solver } = options;
   const read = (given: AnyArgs): Args =>
     schema === undefined ? (copyOf(given) as Args) : readArgsBy(schema, copyOf(given), owner);
   return {
@@ -99,6 +108,8 @@ export function defineEnvironment<Args = AnyArgs>(
     judged,
     args: schema,
     checkArgs: (given) => (schema === undefined ? [] : argProblems(schema, given, owner)),
+    checkRow: rows && ((row) => argProblems(rows, row, owner)),
+    needs: needs && ((given) => needs(read(given))),
     open: async (given, context) => open(read(given), context),
     tasks: tasks && ((range, given) => tasks(range, read(given))),
     solver: solver && ((start, given) => solver(start, read(given))),

@@ -27,7 +27,7 @@ export interface StageMonitor {
   /** For messages that other code already shows on the console. */
   readonly fileLogger: Logger;
   /** Opens the runs at the tracking services. @throws ServiceError when a service refuses */
-  openServices(): Promise<void>;
+  openServices(stop: AbortSignal): Promise<void>;
   /** Metrics from the resume point on. Later records are deleted: their steps will be repeated. */
   openSink(resume: ResumePoint): MetricSink;
   /** Shown while no step ends. */
@@ -66,8 +66,8 @@ export function openMonitor(
   return {
     logger,
     fileLogger: createLogger(toFile),
-    openServices: async () => {
-      for (const service of services) await service.open();
+    openServices: async (stop) => {
+      for (const service of services) await service.open(stop);
     },
     openSink: (resume) => {
       const jsonl = jsonlSink({ path: path.join(directory, 'metrics.jsonl'), resume, logger });

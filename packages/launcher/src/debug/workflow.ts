@@ -5,6 +5,7 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import type { RunOutcome } from '@trinity-rft/explorer';
 import { readTasks } from '../assembly/data/tasks.js';
 import { setEnvironment } from '../assembly/environment.js';
+import { assertNeeds } from '../assembly/needs.js';
 import { openChatFormat } from '../assembly/models/chat-format.js';
 import { modelFactory, type RecordedAttempt } from '../assembly/models/rollout-model.js';
 import { rewardFnFinder } from '../assembly/reward-functions.js';
@@ -38,6 +39,14 @@ export interface DebugWorkflowOptions extends DebugOptions {
 export async function debugWorkflow(options: DebugWorkflowOptions): Promise<WorkflowDebugReport> {
   const { overwrite = true, profile = false, clock = systemClock } = options;
   const { context, notices, outputDirectory } = await openDebugContext(options);
+  const { stage, signal } = context;
+  await assertNeeds({
+    // Nothing is sent to tracking services.
+    stage: { ...stage, monitor: { ...stage.monitor, sinks: [] } },
+    extensions: context,
+    env: options.env ?? process.env,
+    signal,
+  });
   const [task] = await readTasks(context, 'debug');
   if (!task)
     throw new TaskError(

@@ -28,6 +28,7 @@ import { readChatFormat } from '../assembly/models/chat-format.js';
 import { checkCritic } from '../assembly/models/critic.js';
 import { engineNamed } from '../assembly/models/engines.js';
 import { withCachedModels } from '../assembly/models/hub-models.js';
+import { unmetNeeds } from '../assembly/needs.js';
 import { tryPipeline } from '../assembly/task-pipeline/steps.js';
 import {
   pipelineFolder,
@@ -47,6 +48,8 @@ export interface CheckOptions {
   readonly from?: number;
   /** Begins the first generated task of an environment, to see how long it is. @default false */
   readonly beginTasks?: boolean;
+  /** Has the keys of services. @default the environment of the process */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
 }
 
@@ -67,7 +70,7 @@ export interface CheckedFiles {
 export async function checkFiles(
   { config, problemAt = inNoFile }: Checkable,
   extensions: Extensions,
-  { from = 0, beginTasks = false, signal }: CheckOptions,
+  { from = 0, beginTasks = false, env = process.env, signal }: CheckOptions,
 ): Promise<CheckedFiles> {
   const problems: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
@@ -98,6 +101,8 @@ export async function checkFiles(
       checkStored(check),
     );
     await checkModels(check);
+    for (const { key, message } of await unmetNeeds({ stage, extensions, env, signal }))
+      check.report(key, message);
     if (beginTasks && problems.length === 0) await measurePrompts(check);
   }
   if (problems.length > 0) throw configError(problems);

@@ -107,7 +107,7 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   const loaded = await fetchModels(read, { terminal, clock, env, signal });
   if (newRun) assertStartsOver(loaded.config);
   for (const warning of alone(loaded.config)) terminal.write(`${warning}\n`);
-  const checked = await checkRemaining(loaded, extensions, signal);
+  const checked = await checkRemaining(loaded, extensions, { env, signal });
   for (const warning of checked.warnings) terminal.write(`${warning}\n`);
 
   const telemetry = await startTelemetry(env, { warn: (line) => terminal.write(`${line}\n`) });
@@ -239,13 +239,13 @@ async function fetchModels(
 async function checkRemaining(
   loaded: ParsedConfig,
   extensions: Extensions,
-  signal: AbortSignal,
+  { env, signal }: Pick<StageSurroundings, 'env' | 'signal'>,
 ): Promise<{ readonly warnings: readonly string[] } & Pick<Reads, 'from' | 'digests'>> {
   const { jobDirectory, stages } = loaded.config;
   const { latestStage } = await readStageProgress(jobDirectory);
   const from = Math.min(latestStage, stages.length - 1);
   try {
-    return { ...(await checkFiles(loaded, extensions, { from, signal })), from };
+    return { ...(await checkFiles(loaded, extensions, { from, env, signal })), from };
   } catch (error) {
     if (isInterrupt(error, signal)) return { warnings: [], digests: [], from };
     throw error;

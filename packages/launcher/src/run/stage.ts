@@ -79,7 +79,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
     runtime.logger.info(`Stage ${stage.stageName ?? stage.part ?? stage.mode}: ${jobDirectory}`);
     for (const change of options.changes) runtime.logger.warn(change);
     if (signal.aborted) return await interrupted(jobDirectory);
-    await monitor.openServices();
+    await monitor.openServices(signal);
     if (stage.mode === 'both' && stage.part === undefined)
       watched = watchProcess(config.jobDirectory);
     const result = await modes[stage.mode]({

@@ -3,7 +3,7 @@
  * the service has not taken yet is read from it later, by this process or the next one.
  */
 import { describeError, type Clock, type Logger, type MetricRecord } from '@trinity-rft/core';
-import type { MetricRole } from '@trinity-rft/core/internal';
+import { waitingFor, type MetricRole } from '@trinity-rft/core/internal';
 import { readCursor, writeCursor, type Cursor } from './cursor.js';
 import type { PreviewTable, RunOutcome, ServiceRecord, TrackedRun } from './service.js';
 import { ServiceError } from './service.js';
@@ -32,9 +32,10 @@ export interface Sender {
   /**
    * Opens the run, so that a wrong key is found before anything starts. A service that cannot be
    * reached is tried again later.
+   * @param stop ends the wait for its answer
    * @throws ServiceError when the service refuses the key, or what is asked of it
    */
-  open(): Promise<void>;
+  open(stop?: AbortSignal): Promise<void>;
   /** There are new records. */
   wake(): void;
   /** Sends what is left, as far as the time allows, and says what could not be sent. */
@@ -43,6 +44,8 @@ export interface Sender {
 
 const longestBatch = 200;
 const openMs = 20_000;
+/** For the last records of a run that was stopped, where the service did not answer before. */
+const failedCloseMs = 2000;
 const tableEveryMs = 60_000;
 const firstPauseMs = 1000;
 const longestPauseMs = 60_000;
@@ -174,10 +177,18 @@ export function createSender(options: SenderOptions): Sender {
   };
 
   const finish = async (outcome: RunOutcome): Promise<void> => {
-    const signal = AbortSignal.timeout(closeMs);
+    const signal = AbortSignal.timeout(
+      outcome === 'interrupted' && failures > 0 ? Math.min(failedCloseMs, closeMs) : closeMs,
+    );
     try {
-      await sendAll(signal, true);
-      if (cursor !== undefined) await run.end(outcome, cursor, signal);
+      await waitingFor(
+        { clock, logger },
+        { what: `${title} to take the last records` },
+        async () => {
+          await sendAll(signal, true);
+          if (cursor !== undefined) await run.end(outcome, cursor, signal);
+        },
+      );
     } catch (error) {
       const left = unsent();
       logger.warn(
@@ -195,9 +206,12 @@ export function createSender(options: SenderOptions): Sender {
   };
 
   const sender: Sender = {
-    open: async () => {
+    open: async (stop) => {
       try {
-        await openRun(AbortSignal.timeout(openMs));
+        const limit = AbortSignal.timeout(openMs);
+        const signal = stop ? AbortSignal.any([limit, stop]) : limit;
+        const wait = { what: `${title} to open the run` };
+        await waitingFor({ clock, logger }, wait, () => openRun(signal));
       } catch (error) {
         if (!(error instanceof ServiceError) || error.problem !== 'unavailable') throw error;
         failures += 1;

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { knowSecret, type MetricRole } from '@trinity-rft/core/internal';
-import type { Clock, Logger, MetricSink } from '@trinity-rft/core';
+import type { Clock, Logger, MetricSink, Needs } from '@trinity-rft/core';
 import { mlflowRun } from './mlflow.js';
 import { previewReader } from './preview.js';
 import { createSender, type Sender, type SenderOptions } from './sender.js';
@@ -38,9 +38,10 @@ export interface ServiceSinkOptions {
 export interface ServiceSink extends MetricSink {
   /**
    * Opens the run at the service.
+   * @param stop ends the wait for a service that does not answer
    * @throws ServiceError when a key is missing or refused
    */
-  open(): Promise<void>;
+  open(stop?: AbortSignal): Promise<void>;
   /** What `close` tells the service. @default finished */
   setOutcome(outcome: RunOutcome): void;
 }
@@ -60,8 +61,8 @@ export function serviceSink(options: ServiceSinkOptions): ServiceSink {
   const senders = (ownRuns ?? [undefined]).map((role) => senderOf(options, role));
   let outcome: RunOutcome = 'finished';
   return {
-    open: async () => {
-      for (const sender of senders) await openSender(service, sender);
+    open: async (stop) => {
+      for (const sender of senders) await openSender(service, sender, stop);
     },
     write: () => {
       for (const sender of senders) sender.wake();
@@ -75,9 +76,13 @@ export function serviceSink(options: ServiceSinkOptions): ServiceSink {
   };
 }
 
-async function openSender(service: ServiceName, sender: Sender): Promise<void> {
+async function openSender(
+  service: ServiceName,
+  sender: Sender,
+  stop: AbortSignal | undefined,
+): Promise<void> {
   try {
-    await sender.open();
+    await sender.open(stop);
   } catch (cause) {
     if (!(cause instanceof ServiceError)) throw cause;
     const fix =
@@ -96,6 +101,12 @@ const keyNames: Readonly<Record<ServiceName, string>> = {
   mlflow: 'MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN,',
   swanlab: 'SWANLAB_API_KEY',
 };
+
+/** What a service needs besides the run. */
+export function serviceNeeds(service: ServiceName, args: Arguments): Needs {
+  const hasKey = service === 'mlflow' || text(args, 'api_key') !== undefined;
+  return hasKey ? {} : { env: [keyNames[service]] };
+}
 
 function senderOf(options: ServiceSinkOptions, role: MetricRole | undefined): Sender {
   const { service, directory, name, clock, logger } = options;

@@ -23,6 +23,8 @@ export interface PostgresOptions {
   readonly maxConnections?: number;
   /** Told when the server cannot be reached, and when it can again. */
   readonly onNotice?: (text: string) => void;
+  /** The process is to stop: a database that cannot be had is not tried again. @default never */
+  readonly stop?: AbortSignal;
   readonly clock?: Pick<Clock, 'after'>;
 }
 
@@ -38,7 +40,7 @@ export async function postgresDatabase(options: PostgresOptions): Promise<RunDat
       },
     }),
   });
-  const again = untilItAnswers({ place, patienceMs, clock, onNotice });
+  const again = untilItAnswers({ place, patienceMs, clock, onNotice, stop: options.stop });
   const transact: Transact = (what, transaction) =>
     again(async () => {
       try {

@@ -1,6 +1,6 @@
 /** Tries again while a server cannot be reached, for a bounded time. */
-import type { Clock } from '@trinity-rft/core';
-import { BufferError, sleep } from '@trinity-rft/core/internal';
+import { describeError, type Clock } from '@trinity-rft/core';
+import { BufferError, CancelledError, sleep } from '@trinity-rft/core/internal';
 import { PassingError, type PostgresPlace } from './postgres-errors.js';
 
 export interface ReconnectOptions {
@@ -8,6 +8,8 @@ export interface ReconnectOptions {
   readonly patienceMs: number;
   readonly clock: Pick<Clock, 'after'>;
   readonly onNotice: (text: string) => void;
+  /** The process is to stop: a server that cannot be reached is not tried again. @default never */
+  readonly stop?: AbortSignal;
 }
 
 export interface Again {
@@ -19,7 +21,7 @@ export interface Again {
 const [firstPauseMs, longestPauseMs] = [20, 2000];
 
 export function untilItAnswers(options: ReconnectOptions): Again {
-  const { place, patienceMs, clock, onNotice } = options;
+  const { place, patienceMs, clock, onNotice, stop } = options;
   const ended = new AbortController();
   let isOut = false;
   const noteOutage = (error: PassingError): void => {
@@ -42,14 +44,21 @@ export function untilItAnswers(options: ReconnectOptions): Again {
       } catch (error) {
         if (!(error instanceof PassingError) || ended.signal.aborted) throw error;
         if (performance.now() - start > patienceMs) throw outOfPatience(error, patienceMs);
+        if (error.isUnreachable && stop?.aborted) throw stopped(error, stop);
         noteOutage(error);
       }
       // Two that have met do not meet again at once.
-      await sleep(clock, pause * (0.5 + Math.random() / 2));
+      await sleep(clock, pause * (0.5 + Math.random() / 2), ended.signal).catch(() => undefined);
     }
   };
   return Object.assign(again, { end: () => ended.abort() });
 }
+
+const stopped = (cause: PassingError, { reason }: AbortSignal): CancelledError =>
+  new CancelledError(`${cause.message} It is not tried again: ${describeError(reason)}.`, {
+    reason: 'shutdown',
+    cause,
+  });
 
 const outOfPatience = (error: PassingError, patienceMs: number): BufferError =>
   new BufferError(`${error.message} It was tried for ${patienceMs / 1000} s.`, {

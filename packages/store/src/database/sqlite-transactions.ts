@@ -3,7 +3,7 @@
  * next commit, and with it one flush of the disk.
  */
 import { TrinityError } from '@trinity-rft/core';
-import { BufferError, sleep, systemClock } from '@trinity-rft/core/internal';
+import { BufferError, CancelledError, sleep, systemClock } from '@trinity-rft/core/internal';
 import { CompiledQuery, type Kysely } from 'kysely';
 import type { RunDatabase, Work, WriteOptions } from './run-database.js';
 import type { Tables } from './tables.js';
@@ -31,6 +31,8 @@ export interface TransactionOptions {
   readonly patienceMs?: number;
   /** Told when another process has kept the database for long, and when it is free again. */
   readonly onNotice?: (text: string) => void;
+  /** The process is to stop: a database that cannot be had is not tried again. @default never */
+  readonly stop?: AbortSignal;
 }
 
 interface SqliteTransactions extends Pick<RunDatabase, 'write' | 'read'> {
@@ -142,7 +144,7 @@ async function begin(
   statement: string,
   options: TransactionOptions,
 ): Promise<void> {
-  const { place, patienceMs = 300_000, onNotice = () => undefined } = options;
+  const { place, patienceMs = 300_000, onNotice = () => undefined, stop } = options;
   const start = performance.now();
   for (let isTold = false; ;) {
     try {
@@ -155,10 +157,17 @@ async function begin(
       if (waitedMs > patienceMs) throw lockedError(place, waitedMs, cause);
       if (!isTold && waitedMs > noticeMs) onNotice(`${locked(place, waitedMs)} Waiting for it.`);
       isTold ||= waitedMs > noticeMs;
+      if (isTold && stop?.aborted) throw stopped(place, stop);
       await sleep(systemClock, 1);
     }
   }
 }
+
+const stopped = (place: string, { reason }: AbortSignal): CancelledError =>
+  new CancelledError(`Stopped while another process kept ${place} locked.`, {
+    reason: 'shutdown',
+    cause: reason,
+  });
 
 const run = async (connection: Kysely<Tables>, statement: string): Promise<void> => {
   await connection.executeQuery(CompiledQuery.raw(statement));

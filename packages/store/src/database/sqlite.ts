@@ -21,6 +21,8 @@ export interface SqliteOptions {
   readonly patienceMs?: number;
   /** Told when another process has kept the database for long, and when it is free again. */
   readonly onNotice?: (text: string) => void;
+  /** The process is to stop: a database that cannot be had is not tried again. @default never */
+  readonly stop?: AbortSignal;
   /** Milliseconds on a clock that all processes share. @default the system's monotonic clock */
   readonly leaseClock?: () => number;
 }

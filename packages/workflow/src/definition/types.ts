@@ -3,6 +3,7 @@ import type {
   ArgProblem,
   Experience,
   Metrics,
+  Needs,
   RawTask,
   RewardFn,
   RolloutModel,
@@ -74,8 +75,14 @@ export interface WorkflowInstance {
   setRepeatTimes?(repeatTimes: number, runIdBase: number): void;
 }
 
+type AnyArgs = Readonly<Record<string, unknown>>;
+
 /** What a workflow needs besides the model, so that a configuration without it is refused. */
-export interface WorkflowNeeds {
+export interface WorkflowNeeds extends Needs {
+  /** Needs that depend on `workflow_args`, which are valid. @default none */
+  readonly byArgs?: (args: AnyArgs) => Needs;
+  /** Reads the row of a task as a run does. @throws TaskError when it cannot @default any row fits */
+  readonly readRow?: (task: Task) => void;
   /** Rows with a text under `format.prompt_key`. @default false */
   readonly prompt?: boolean;
   /**
@@ -97,8 +104,6 @@ export interface WorkflowNeeds {
    */
   readonly optionalModel?: string;
 }
-
-type AnyArgs = Readonly<Record<string, unknown>>;
 
 export interface GraderContext {
   /** Names of the auxiliary models, in their order. */

@@ -1,6 +1,6 @@
 /** Workflows that play environments: any of them, and those of Trinity-RFT, which play one each. */
 import type { Experience, Logger, Task } from '@trinity-rft/core';
-import { silentLogger, systemClock } from '@trinity-rft/core/internal';
+import { silentLogger, systemClock, TaskError } from '@trinity-rft/core/internal';
 import { beginEpisode, type Environments } from '@trinity-rft/environment/internal';
 import {
   defineWorkflow,
@@ -39,6 +39,11 @@ export function withWorldTypes(
   const of = ({ type }: AnyArgs): WorkflowDefinition => (type === 'email_search' ? world : builtIn);
   return {
     ...builtIn,
+    needs: {
+      ...builtIn.needs,
+      byArgs: (args) => of(args).needs?.byArgs?.(args) ?? {},
+      readRow: (task) => of(task.workflowArgs).needs?.readRow?.(task),
+    },
     checkArgs: (args) => of(args).checkArgs?.(args) ?? [],
     checkRow: async (task, signal) => await of(task.workflowArgs).checkRow?.(task, signal),
     environment: (args) => of(args).environment?.(args) ?? builtIn.name,
@@ -53,7 +58,14 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
   const declared = defineWorkflow({
     name: named.name,
     args: named.args,
-    needs: { optionalModel: 'judge' },
+    needs: {
+      optionalModel: 'judge',
+      byArgs: (args) => {
+        const { environment, environment_args: given } = environmentArgs.parse(named.play(args));
+        return environments.find(environment)?.needs?.(given) ?? {};
+      },
+      readRow: (task) => readRow(named, task, environments),
+    },
     run: (context, args) => {
       warnOfUnused(args, context.runtime.logger);
       return run(named, context, args, environments);
@@ -107,6 +119,20 @@ async function checkRow(
   };
   const episode = await beginEpisode(environment, { row, seed: 0 }, guard);
   await episode.close();
+}
+
+/** @throws TaskError for a row of another form than the environment plays */
+function readRow({ play, rowOf }: NamedWorkflow, task: Task, environments: Environments): void {
+  const row = rowOf?.(task) ?? task.rawTask;
+  const { environment } = environmentArgs.parse(play(task.workflowArgs));
+  const [problem] = environments.find(environment)?.checkRow?.(row) ?? [];
+  if (problem === undefined) return;
+  const { taskset, row: number } = task.index;
+  const key = problem.path.join('.');
+  throw new TaskError(
+    `Row ${number} of task set "${taskset}" does not fit the environment ${environment}: ${key === '' ? '' : `${key}: `}${problem.message}. Its columns are ${Object.keys(row).join(', ') || 'none'}. Give the rows that it plays, or set storage_type: generated.`,
+    { code: 'TASK_ROW' },
+  );
 }
 
 /** Says once what has no effect. */

@@ -90,6 +90,7 @@ export function mcpEnvironment<Args = Readonly<Record<string, unknown>>>(
     tasks,
     solver,
     args,
+    needs: () => ({ packages: ['@modelcontextprotocol/sdk'] }),
     open: (given) => openMcp(options, given),
   });
 }

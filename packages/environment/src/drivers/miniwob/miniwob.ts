@@ -21,6 +21,7 @@ export const miniwob = defineEnvironment<MiniwobArgs>({
   name: 'miniwob',
   description: 'Web pages of MiniWoB++ in Chromium: click, fill, select, press.',
   args: miniwobArgs,
+  needs: () => ({ packages: ['playwright-core'] }),
   play: { maxTurns: 10, actionFormat: '```{action}```' },
   open: (args) => openMiniwob(args),
   tasks: (range, { task }) => rowsOfSplit(range, (seed) => ({ task, seed }), rowKey),

@@ -1,7 +1,7 @@
 /** A process that takes a JSON message on each line, one at a time, and answers in the same way. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { describeError, type EnvironmentError } from '@trinity-rft/core';
+import { ConfigError, describeError, type TrinityError } from '@trinity-rft/core';
 import { z } from 'zod';
 import { broken, shorten, within } from '../../waiting/within.js';
 
@@ -14,7 +14,7 @@ export interface Bridge {
   /** Calls that are under way or wait for their turn. */
   readonly load: number;
   /** Undefined while it lives. */
-  failure(): EnvironmentError | undefined;
+  failure(): TrinityError | undefined;
   /**
    * What the process answers. Whoever stops waiting does not stop it: other episodes live there.
    * @throws EnvironmentError; one of a deadline or a disorder ends the process
@@ -45,12 +45,12 @@ export function startBridge({ command, args }: BridgeOptions): Bridge {
     detached: process.platform !== 'win32',
   });
   const { signal } = new AbortController();
-  let failure: EnvironmentError | undefined;
+  let failure: TrinityError | undefined;
   let waiting: Waiting | undefined;
   let [nextId, load, lastWords] = [1, 0, ''];
   let turn: Promise<unknown> = Promise.resolve();
 
-  const fail = (error: EnvironmentError): void => {
+  const fail = (error: TrinityError): void => {
     if (failure !== undefined) return;
     failure = error;
     waiting?.reject(error);
@@ -84,7 +84,7 @@ export function startBridge({ command, args }: BridgeOptions): Bridge {
       if (error === undefined) return result;
       throw raised(name, method, error, lastWords);
     } catch (error) {
-      if (waiting === mine) fail(error as EnvironmentError);
+      if (waiting === mine) fail(error as TrinityError);
       throw error;
     }
   }
@@ -125,12 +125,14 @@ function kill(child: ChildProcess): void {
 const said = (lastWords: string): string =>
   lastWords.trim() === '' ? '' : ` It wrote last: ${lastWords.trim()}`;
 
-const notStarted = (name: string, cause: unknown) =>
-  broken(
-    'ENVIRONMENT_START_FAILED',
-    `\`${name}\` cannot be started: ${describeError(cause)}. Name a Python in environment_args.python.`,
-    cause,
-  );
+/** A program that is not there fails in the same way each time, so it is not tried again. */
+function notStarted(name: string, cause: NodeJS.ErrnoException): TrinityError {
+  const code = 'ENVIRONMENT_START_FAILED';
+  const message = `\`${name}\` cannot be started: ${describeError(cause)}. Name a Python in environment_args.python.`;
+  return cause.code === 'ENOENT' || cause.code === 'EACCES'
+    ? new ConfigError(message, { code, cause })
+    : broken(code, message, cause);
+}
 
 const ended = (name: string, code: number | string | null, lastWords: string) =>
   broken(
@@ -161,13 +163,13 @@ function raised(
   method: string,
   { type, message }: { readonly type: string; readonly message: string },
   lastWords: string,
-): EnvironmentError {
+): TrinityError {
   const missing = type === 'ModuleNotFoundError' || type === 'ImportError';
-  const fix = missing
-    ? ' Install it with pip for that Python, or name another in environment_args.python.'
-    : said(lastWords);
-  return broken(
-    'ENVIRONMENT_RAISED',
-    `\`${name}\` raised at "${method}": ${type}: ${message}.${fix}`,
-  );
+  const what = `\`${name}\` raised at "${method}": ${type}: ${message}.`;
+  if (missing)
+    return new ConfigError(
+      `${what} Install it with pip for that Python, or name another in environment_args.python.`,
+      { code: 'PYTHON_MODULE' },
+    );
+  return broken('ENVIRONMENT_RAISED', `${what}${said(lastWords)}`);
 }

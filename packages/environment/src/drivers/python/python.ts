@@ -17,9 +17,15 @@ export const python = defineEnvironment<PythonArgs>({
   name: 'python',
   description: 'Environments in Python: Gymnasium, TextArena, Reasoning Gym, TextWorld, others.',
   args: pythonArgs,
+  needs: ({ kind, python: program, path: folder }) => ({
+    python: { program, modules: [moduleOf(kind)], path: path.resolve(folder) },
+  }),
   open: (args) => openBridged(args, { command: args.python, args: ['-u', script()] }),
   tasks: (range) => rowsOfSplit(range, (seed) => ({ seed }), JSON.stringify),
 });
+
+/** Kinds of our own are named like the module that they need. */
+const moduleOf = (kind: string): string => kind.split(':')[0] ?? kind;
 
 /** The Python side, which lies beside `src` and `dist`. */
 export function script(): string {

@@ -1,7 +1,8 @@
 /** Do the rows of a task set have what its configuration names? */
 import type { TasksetConfig } from '@trinity-rft/config';
-import type { RawTask } from '@trinity-rft/core';
+import { describeError, type RawTask, type Task } from '@trinity-rft/core';
 import { fieldOf, redactText } from '@trinity-rft/core/internal';
+import { toTask } from '@trinity-rft/explorer';
 import type { Extensions } from '../../context/stage-context.js';
 
 interface RowProblem {
@@ -32,7 +33,7 @@ export function checkRowKeys(
   names: Names,
 ): RowFindings {
   const path = taskset.path === '' ? 'the generated tasks' : redactText(taskset.path);
-  const keys = Object.keys(rows[0] ?? {}).join(', ') || 'none';
+  const keys = keysOf(rows[0]);
   const problems: RowProblem[] = [];
   const warnings: RowProblem[] = [];
   for (const { key, name, needed, optional } of namedKeys(taskset, names)) {
@@ -42,11 +43,52 @@ export function checkRowKeys(
       const message = `got ${JSON.stringify(name)}, but no row of ${path} has a value there; the keys of its first row are ${keys}. Name the right one.`;
       (optional ? warnings : problems).push({ ...place, message });
     } else if (needed && count < rows.length) {
-      const message = `${rows.length - count} of ${rows.length} rows of ${path} have no value under ${JSON.stringify(name)}; the runs of these tasks fail.`;
+      const first = rows.findIndex((row) => !hasValue(fieldOf(row, name)));
+      const message = `${rows.length - count} of ${rows.length} rows of ${path} have no value under ${JSON.stringify(name)}, the first of them row ${first}, whose keys are ${keysOf(rows[first])}; the runs of these tasks fail.`;
       warnings.push({ ...place, message });
     }
   }
+  // One of them says more than what follows from it.
+  if (problems.length > 0) return { problems, warnings };
+  const misfits = rows.flatMap((rawTask, row) => misfit(taskOf(rawTask, row, taskset), names));
+  const [first] = misfits;
+  if (first === undefined) return { problems, warnings };
+  const isAll = misfits.length === rows.length;
+  const count = isAll
+    ? `No row of ${path} can be used`
+    : `${misfits.length} of ${rows.length} rows of ${path} cannot be used; the runs of these tasks fail`;
+  (isAll ? problems : warnings).push({ key: ['path'], message: `${count}: ${first}` });
   return { problems, warnings };
+}
+
+const keysOf = (row: RawTask = {}): string => Object.keys(row).join(', ') || 'none';
+
+const taskOf = (rawTask: RawTask, row: number, taskset: TasksetConfig): Task =>
+  toTask({ row, rawTask }, taskset, { batchId: 0, taskId: row, isEval: taskset.isEval });
+
+/** What the workflow or the reward function of a task does not find in its row. */
+function misfit(task: Task, { workflows, rewardFns }: Names): readonly string[] {
+  const { workflow, rewardFn, rawTask, index } = task;
+  const needs = workflows.find(workflow)?.needs;
+  const ofReward = rewardFn === undefined ? undefined : rewardFns.find(rewardFn)?.needs;
+  for (const [owner, columns] of [
+    [workflow, needs?.columns],
+    [rewardFn, ofReward?.columns],
+  ] as const)
+    for (const column of columns ?? []) {
+      const any = [column].flat();
+      if (any.some((name) => hasValue(fieldOf(rawTask, name)))) continue;
+      const named = any.map((name) => JSON.stringify(name)).join(' or ');
+      return [
+        `row ${index.row} has no ${named}, which ${owner} needs; its columns are ${keysOf(rawTask)}. Add it, or choose another workflow or reward function.`,
+      ];
+    }
+  try {
+    needs?.readRow?.(task);
+    return [];
+  } catch (error) {
+    return [describeError(error)];
+  }
 }
 
 const hasValue = (value: unknown): boolean =>

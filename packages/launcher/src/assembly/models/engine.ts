@@ -35,7 +35,7 @@ export async function openEngine(
     readonly interactive?: boolean;
   },
 ): Promise<StageEngine> {
-  const { stage, startModel, runtime, engines } = context;
+  const { stage, startModel, runtime, engines, signal } = context;
   const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
   const factory = engineNamed(engines, stage.engine);
   const openTrainer = (): Promise<Engine> =>
@@ -52,6 +52,7 @@ export async function openEngine(
         tokenBytes: tokenByteTable(format.tokenizer),
         settings: engineSettings(stage),
         logger: runtime.logger,
+        signal,
       }),
     );
   const { capabilities } = factory;

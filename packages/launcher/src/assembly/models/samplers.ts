@@ -62,7 +62,7 @@ export async function openWithSampler(
 }
 
 function openSampler(
-  { stage, startModel, runtime }: StageContext,
+  { stage, startModel, runtime, signal }: StageContext,
   { format, adapters }: { readonly format: ChatFormat; readonly adapters: boolean },
 ): Promise<RemoteSampler> {
   const { sampler, model, explorer, synchronizer } = stage;
@@ -82,6 +82,7 @@ function openSampler(
     timeoutMs: explorer.maxTimeoutMs,
     clock,
     logger,
+    signal,
   });
 }
 

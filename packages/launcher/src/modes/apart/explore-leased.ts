@@ -56,6 +56,6 @@ export async function exploreLeased(
       ended: outlook.ended,
       lookEveryMs,
     }),
-  );
+  ).finally(outlook.close);
   return outlook.trainStep();
 }

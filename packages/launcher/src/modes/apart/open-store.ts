@@ -12,7 +12,7 @@ import { withoutPassword, writeStorePlace } from '../../watch/store-file.js';
 /** Longest time between two looks at the store, in ms; changes wake earlier. */
 export const lookEveryMs = 1000;
 
-type StoreContext = Pick<StageContext, 'hasBegun' | 'newRun'> & {
+type StoreContext = Pick<StageContext, 'hasBegun' | 'newRun' | 'signal'> & {
   readonly stage: Pick<
     StageContext['stage'],
     'runStore' | 'jobDirectory' | 'project' | 'group' | 'name'
@@ -24,7 +24,7 @@ type StoreContext = Pick<StageContext, 'hasBegun' | 'newRun'> & {
  * @throws BufferError when it cannot be opened, ConfigError when it holds another run of that name
  */
 export async function openStageStore(
-  { stage, runtime, hasBegun = false, newRun }: StoreContext,
+  { stage, runtime, signal, hasBegun = false, newRun }: StoreContext,
   { role, agreement }: { readonly role: MemberRole; readonly agreement: Agreement },
 ): Promise<RunStore> {
   const { runStore: url, jobDirectory, project, group, name } = stage;
@@ -48,7 +48,7 @@ export async function openStageStore(
   };
   // Here and not above: most runs have no such store, and its libraries take long to load.
   const { openRunStore } = await import('@trinity-rft/store');
-  const store = await openRunStore({ url, run, claim, onNotice });
+  const store = await openRunStore({ url, run, claim, onNotice, stop: signal });
   writeStorePlace(jobDirectory, { url, run });
   return store;
 }

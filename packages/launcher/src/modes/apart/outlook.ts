@@ -13,6 +13,8 @@ export interface Outlook {
   readonly ended: () => Promise<boolean>;
   /** The last one of the run, once it has ended. */
   readonly trainStep: () => number;
+  /** This explorer no longer waits for anything. */
+  readonly close: () => void;
 }
 
 interface OutlookOptions {
@@ -34,17 +36,27 @@ export function createOutlook({ store, seat, stage, clock }: OutlookOptions): Ou
     return seen.view;
   };
   const { name } = seat.member;
+  let idle: { readonly what: string; readonly end: () => void } | undefined;
+  /** One wait lasts through several looks at the store. */
+  const waitFor = (wait: Pick<Wait, 'what' | 'on'> | undefined): void => {
+    if (idle?.what === wait?.what) return;
+    idle?.end();
+    idle = wait && { what: wait.what, end: seat.beginWait(wait) };
+  };
   const { concurrency } = stage.explorer;
   return {
     store: {
-      lease: (...args) => store.lease(...args),
+      lease: async (...args) => {
+        const leased = await store.lease(...args);
+        if (leased.length > 0) waitFor(undefined);
+        return leased;
+      },
       complete: (...args) => store.complete(...args),
       giveBack: (...args) => store.giveBack(...args),
       cutTasks: (...args) => store.cutTasks(...args),
       changed: async (...args) => {
-        const wait = waitOf(await look(), name);
-        const idle = () => store.changed(...args);
-        return wait ? seat.waitFor(wait, idle) : idle();
+        waitFor(waitOf(await look(), name));
+        await store.changed(...args);
       },
     },
     room: async () => {
@@ -59,6 +71,7 @@ export function createOutlook({ store, seat, stage, clock }: OutlookOptions): Ou
       return end !== undefined && !trains;
     },
     trainStep: () => seen?.view.end?.trainStep ?? 0,
+    close: () => waitFor(undefined),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Clock, Logger } from '@trinity-rft/core';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import {
   isProcessAlive,
+  beginWait,
   BufferError,
   type Agreement,
   type JsonState,
@@ -12,11 +13,17 @@ import {
   type MemberRole,
   type RunStore,
   type Wait,
+  waitingFor,
 } from '@trinity-rft/core/internal';
 
 export interface Seat {
   readonly member: Membership;
-  /** Says with every beat, until `work` is done, that this process waits. */
+  /**
+   * Says with every beat, and in the log, that this process waits.
+   * @returns to be called when the wait is over
+   */
+  beginWait(wait: Pick<Wait, 'what' | 'on'>): () => void;
+  /** The same, until `work` is done. */
   waitFor<T>(wait: Pick<Wait, 'what' | 'on'>, work: () => Promise<T>): Promise<T>;
   /** Aborts with the reason once another process has taken the place. */
   readonly lost: AbortSignal;
@@ -55,16 +62,25 @@ export async function takeSeat(options: SeatOptions): Promise<Seat> {
   const lost = new AbortController();
   const left = new AbortController();
   const beating = beat({ ...options, member, waits, lost, left: left.signal });
+  const begin: Seat['beginWait'] = ({ what, on }) => {
+    const entry = { what, on, since: options.clock.now() };
+    waits.add(entry);
+    const end = beginWait(options, what, () => causeOf(on, store));
+    return () => {
+      waits.delete(entry);
+      end();
+    };
+  };
   return {
     member,
     lost: lost.signal,
+    beginWait: begin,
     waitFor: async (wait, work) => {
-      const entry = { ...wait, since: options.clock.now() };
-      waits.add(entry);
+      const end = begin(wait);
       try {
         return await work();
       } finally {
-        waits.delete(entry);
+        end();
       }
     },
     leave: async () => {
@@ -75,6 +91,27 @@ export async function takeSeat(options: SeatOptions): Promise<Seat> {
   };
 }
 
+/** Undefined while one of those that can end the wait is at work. */
+async function causeOf(
+  on: string | undefined,
+  store: Pick<RunStore, 'view'>,
+): Promise<string | undefined> {
+  if (on === undefined) return '';
+  const { members } = await store.view();
+  const asked = members.filter(({ role, name }) => role === on || name === on);
+  const alive = asked.filter(({ isAlive, hasLeft }) => isAlive && !hasLeft);
+  if (alive.some(({ waits }) => waits.length === 0)) return undefined;
+  const [other] = alive;
+  if (other) return `${other.name} waits for ${other.waits[0]?.what}.`;
+  const role = asked[0]?.role ?? on;
+  return role === 'trainer' || role === 'explorer' ? absent[role] : `${on} has ended.`;
+}
+
+const absent: Readonly<Record<'trainer' | 'explorer', string>> = {
+  trainer: 'no trainer takes part in the run. Start one: trinity run FILE --mode train.',
+  explorer: 'no explorer takes part in the run. Start one: trinity run FILE --mode explore.',
+};
+
 /** A process that died holds its place until the lease time is over. */
 const patienceMs = { MEMBER_ALIVE: 60_000, MEMBER_DIFFERS: 20_000 };
 
@@ -84,26 +121,28 @@ interface Rival {
 }
 
 async function joinWhenFree(info: MemberInfo, options: SeatOptions): Promise<Membership> {
-  const { store, clock, logger, signal } = options;
+  const { store, clock, signal } = options;
   const start = clock.now();
-  let told = false;
-  for (;;) {
-    try {
-      return await store.join(info);
-    } catch (error) {
-      const rival = rivalOf(error);
-      const waitedMs = clock.now() - start;
-      if (
-        rival === undefined ||
-        waitedMs > rival.patienceMs ||
-        (await isRunning(rival.name, info, store))
-      )
-        throw asUserError(error);
-      if (!told) logger.info(`Waits for a place in the run: ${describeError(error)}`);
-      told = true;
-      await clock.sleep(500, signal);
+  let rejection = '';
+  const what = 'a place in the run';
+  return waitingFor(options, { what, cause: () => rejection }, async () => {
+    for (;;) {
+      try {
+        return await store.join(info);
+      } catch (error) {
+        const rival = rivalOf(error);
+        const waitedMs = clock.now() - start;
+        if (
+          rival === undefined ||
+          waitedMs > rival.patienceMs ||
+          (await isRunning(rival.name, info, store))
+        )
+          throw asUserError(error);
+        rejection = describeError(error);
+        await clock.sleep(500, signal);
+      }
     }
-  }
+  });
 }
 
 /** The member that stands in the way, which may have died without a word. */

@@ -83,7 +83,8 @@ function environment(variable: string, argument: string): string {
   throw invalidArg(argument, variable, 'an environment variable that is set');
 }
 
-function readRubric({ rawTask, index }: Task): readonly Criterion[] {
+/** @throws TaskError when there is none */
+export function readRubric({ rawTask, index }: Task): readonly Criterion[] {
   const { rubric } = rawTask;
   const criteria = Array.isArray(rubric) ? rubric.map((item: unknown) => readCriterion(item)) : [];
   if (criteria.length > 0 && criteria.every((criterion) => criterion !== undefined))

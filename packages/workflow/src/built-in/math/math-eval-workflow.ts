@@ -2,9 +2,10 @@
  * `math_eval_workflow`: the simple workflow with the prompt and the grader of Qwen2.5-Math's
  * evaluation.
  */
-import type { RewardFn } from '@trinity-rft/core';
+import type { RewardFn, Task } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
 import { z } from 'zod';
+import { requirePrompt } from '../../definition/require-prompt.js';
 import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
 
@@ -37,4 +38,9 @@ export class MathEvalWorkflow extends SimpleWorkflow {
     const { checker } = readWorkflowArgs(mathEvalArgs, this.task.workflowArgs);
     return this.rewardFn ?? createRewardFn('math_eval_reward', { checker });
   }
+}
+
+/** @throws TaskError when the row has no problem */
+export function checkMathEvalRow(task: Task): void {
+  if (typeof task.rawTask['question'] !== 'string') requirePrompt(task);
 }

@@ -1,5 +1,5 @@
 /** `tool_call_workflow`: scores which tools the model calls next in a conversation. */
-import { type ChatMessage, type RewardFn, type Task } from '@trinity-rft/core';
+import { taskTruth, type ChatMessage, type RewardFn, type Task } from '@trinity-rft/core';
 import { TaskError } from '@trinity-rft/core/internal';
 import { createRewardFn } from '@trinity-rft/reward';
 import { SimpleWorkflow } from './simple-workflow.js';
@@ -23,10 +23,7 @@ export class ToolCallWorkflow extends SimpleWorkflow {
     );
     const content =
       `${String(system)}\n${instruction}\n\n<tools>\n${tools.join('\n')}\n</tools>`.trimStart();
-    return [
-      { role: 'system', content },
-      ...listIn(this.task, 'conversations').map((turn) => this.#message(turn)),
-    ];
+    return [{ role: 'system', content }, ...turnsOf(this.task)];
   }
 
   protected override requireRewardFn(): RewardFn {
@@ -34,22 +31,33 @@ export class ToolCallWorkflow extends SimpleWorkflow {
     const score = createRewardFn('tool_call_reward', {});
     return (input) => score({ ...input, truth: input.truth ?? textOf(input.rawTask['answer']) });
   }
+}
 
-  #message(turn: unknown): ChatMessage {
-    const { from, value } = (typeof turn === 'object' && turn !== null ? turn : {}) as {
-      readonly from?: unknown;
-      readonly value?: unknown;
-    };
-    const role = roles.get(String(from));
-    if (role === undefined) {
-      throw rowError(
-        this.task,
-        `a turn of "conversations" from ${JSON.stringify(from)}`,
-        `one of ${[...roles.keys()].join(', ')}`,
-      );
-    }
-    return { role, content: textOf(value) ?? '' };
+/** @throws TaskError when a run could not read the row, or not score an answer */
+export function checkToolCallRow(task: Task): void {
+  listIn(task, 'tools');
+  turnsOf(task);
+  if (task.rewardFn === undefined && (taskTruth(task) ?? task.rawTask['answer']) === undefined)
+    throw rowError(task, 'no "answer"', 'the expected calls');
+}
+
+const turnsOf = (task: Task): readonly ChatMessage[] =>
+  listIn(task, 'conversations').map((turn) => messageOf(task, turn));
+
+function messageOf(task: Task, turn: unknown): ChatMessage {
+  const { from, value } = (typeof turn === 'object' && turn !== null ? turn : {}) as {
+    readonly from?: unknown;
+    readonly value?: unknown;
+  };
+  const role = roles.get(String(from));
+  if (role === undefined) {
+    throw rowError(
+      task,
+      `a turn of "conversations" from ${JSON.stringify(from)}`,
+      `one of ${[...roles.keys()].join(', ')}`,
+    );
   }
+  return { role, content: textOf(value) ?? '' };
 }
 
 const roles: ReadonlyMap<string, ChatMessage['role']> = new Map([
@@ -71,7 +79,7 @@ function listIn(task: Task, key: string): readonly unknown[] {
   if (Array.isArray(list)) return list;
   throw rowError(
     task,
-    `"${key}" ${value === undefined ? 'missing' : 'that is not a list'}`,
+    value === undefined ? `"${key}" missing` : `"${key}" that is not a list`,
     'a list, or its JSON string',
   );
 }
@@ -84,9 +92,9 @@ function parsed(text: string): unknown {
   }
 }
 
-function rowError({ index, workflow }: Task, what: string, expected: string): TaskError {
+function rowError({ index, workflow, rawTask }: Task, what: string, expected: string): TaskError {
   return new TaskError(
-    `Row ${index.row} of task set "${index.taskset}" has ${what}; expected ${expected}. ` +
+    `Row ${index.row} of task set "${index.taskset}" has ${what}; expected ${expected}. Its columns are ${Object.keys(rawTask).join(', ') || 'none'}. ` +
       `Workflow "${workflow}" reads rows of Tool-N1: tools, conversations, raw_system, answer.`,
     { code: 'TASK_ROW_INVALID' },
   );

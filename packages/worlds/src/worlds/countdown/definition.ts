@@ -25,6 +25,7 @@ export const countdown = defineEnvironment({
   name: 'countdown',
   description: 'Reach a target by arithmetic over given numbers, in one answer.',
   args: argsSchema,
+  rows: rowSchema,
   play: { maxTurns: 1, actionFormat: '<answer>{action}</answer>', reward: 'sum' },
   open: ({ scoring }) =>
     nativeEnvironment(({ row }) => {

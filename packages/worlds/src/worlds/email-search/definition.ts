@@ -48,6 +48,7 @@ export const emailSearch = defineEnvironment({
   name: 'email_search',
   description: 'Search and read a mailbox to answer a question about it.',
   args: argsSchema,
+  rows: rowSchema,
   play: { maxTurns: 10, reward: 'sum' },
   judged: true,
   open: (args) => {

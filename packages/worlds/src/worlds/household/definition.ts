@@ -37,6 +37,7 @@ export const household = defineEnvironment({
   name: 'household',
   description: 'Find things in a house, clean, heat or cool them, and put them where they belong.',
   args: argsSchema,
+  rows: rowSchema,
   play: { maxTurns: 30, actionFormat: '<action>{action}</action>', reward: 'sum' },
   open: ({ unfinished_reward: unfinished }) =>
     nativeEnvironment(({ row }) => worldOf(houseOf(row), unfinished)),

@@ -27,6 +27,7 @@ export const intercodeSql = defineEnvironment({
   name: 'intercode_sql',
   description: 'Explore a database by queries and submit the one that answers a question.',
   args: argsSchema,
+  rows: rowSchema,
   play: { maxTurns: 10, actionFormat: '<action>{action}</action>', reward: 'sum' },
   open: ({ database_seed: seed, auto_submit: submits }) => {
     const database = createDatabase(seed);

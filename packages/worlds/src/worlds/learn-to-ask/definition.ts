@@ -33,6 +33,7 @@ export const learnToAsk = defineEnvironment({
   name: 'learn_to_ask',
   description: 'Ask the next useful question of a consultation, or end it when all is known.',
   args: argsSchema,
+  rows: rowSchema,
   play: { maxTurns: 1, reward: 'sum' },
   judged: true,
   open: ({ scoring }) =>

@@ -37,6 +37,7 @@ export const retailDesk = defineEnvironment({
   name: 'retail_desk',
   description: 'Help the customer of a shop by tools and by the rules of the shop.',
   args: argsSchema,
+  rows: rowSchema,
   play: { maxTurns: 20, reward: 'sum' },
   open: () => nativeEnvironment(({ row }) => deskWorld(caseOf(row))),
   tasks: (range, { level }) =>

@@ -44,6 +44,7 @@ export const sudoku = defineEnvironment({
   name: 'sudoku',
   description: 'Complete a sudoku, in one answer or cell by cell.',
   args: argsSchema,
+  rows: rowSchema,
   play: { maxTurns: 20, actionFormat: '<answer>{action}</answer>', reward: 'sum' },
   open: (args) =>
     nativeEnvironment(({ row }) =>

@@ -49,6 +49,7 @@ export const toolCall = defineEnvironment({
   name: 'tool_call',
   description: 'Call the right tools with the right arguments, once.',
   args: argsSchema,
+  rows: rowSchema,
   play: { maxTurns: 4, reward: 'sum' },
   open: () => nativeEnvironment(({ row }) => callWorld(readRow(rowSchema, row, 'tool_call'))),
   tasks: (range, { level, rows }) =>

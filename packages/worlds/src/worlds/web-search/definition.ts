@@ -40,6 +40,7 @@ export const webSearch = defineEnvironment({
   name: 'web_search',
   description: 'Search and read pages of a local index to answer a question.',
   args: argsSchema,
+  rows: rowSchema,
   play: { maxTurns: 10, reward: 'sum' },
   judged: true,
   open: async (args) => {

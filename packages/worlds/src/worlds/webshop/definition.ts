@@ -29,11 +29,26 @@ const levels = [
 ] as const;
 const levelOf = ({ level }: Args) => levels[level - 1] ?? levels[1];
 
+const goalSchema = z.object({
+  asin: z.string(),
+  query: z.string(),
+  name: z.string(),
+  productCategory: z.string(),
+  attributes: z.array(z.string()).min(1),
+  goalOptions: z.union([z.array(z.string()), z.record(z.string(), z.string())]),
+  priceUpper: z.number(),
+  instruction: z.string(),
+});
+
+/** Rows hold a goal, or the number of a session as in Trinity-RFT: of the files, or a goal that it draws. */
+const rowSchema = z.union([goalSchema, z.object({ session: z.coerce.number().int().min(0) })]);
+
 /** Shopping after WebShop (arXiv:2207.01206): its actions, pages and reward. */
 export const webshop = defineEnvironment({
   name: 'webshop',
   description: 'Find, configure and buy the product that a customer describes.',
   args: argsSchema,
+  rows: rowSchema,
   play: { maxTurns: 15, actionFormat: '<action>{action}</action>', reward: 'sum' },
   open: async (args, { logger }) => {
     if (args.data_path === undefined)
@@ -75,20 +90,6 @@ const sessionsNeeded = () =>
     'With environment_args.data_path, webshop does not generate tasks. Write a task set whose rows name sessions: {"session": 1500}.',
     { code: 'TASK_ROW' },
   );
-
-const goalSchema = z.object({
-  asin: z.string(),
-  query: z.string(),
-  name: z.string(),
-  productCategory: z.string(),
-  attributes: z.array(z.string()).min(1),
-  goalOptions: z.union([z.array(z.string()), z.record(z.string(), z.string())]),
-  priceUpper: z.number(),
-  instruction: z.string(),
-});
-
-/** Rows hold a goal, or the number of a session as in Trinity-RFT: of the files, or a goal that it draws. */
-const rowSchema = z.union([goalSchema, z.object({ session: z.coerce.number().int().min(0) })]);
 
 function goalOf(row: RawTask, { goals, products }: OpenShop, args: Args): Goal {
   const goal = readRow(rowSchema, row, 'webshop');

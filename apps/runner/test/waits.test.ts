@@ -1,0 +1,50 @@
+/** Processes of a run that wait for each other say so, and end at once when they are stopped. */
+import { systemClock } from '@trinity-rft/core/internal';
+import { beforeAll, expect, it } from 'vitest';
+import { runHere } from './support/run-here.js';
+import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
+
+let workspace: Workspace;
+beforeAll(async () => {
+  workspace = await createWorkspace();
+});
+
+/** Ten times as fast as the day. */
+const start = Date.now();
+const clock = {
+  ...systemClock,
+  now: () => start + 10 * (Date.now() - start),
+  after: (ms: number, callback: () => void) => systemClock.after(ms / 10, callback),
+};
+
+/** Output of a process of the run that is stopped once it has said `text`. */
+async function untilSaid(name: string, overrides: Tree, text: string): Promise<string> {
+  const stop = new AbortController();
+  let output = '';
+  const terminal = {
+    isTTY: false,
+    columns: () => 80,
+    write: (line: string) => {
+      output += line;
+      if (output.includes(text)) stop.abort(new Error('The test is over.'));
+    },
+  };
+  const file = workspace.config(`${name}.yaml`, { name });
+  const { summary, error } = await runHere(workspace, file, {
+    ...{ overrides, terminal, clock },
+    signal: stop.signal,
+  });
+  expect(error).toBeUndefined();
+  expect(summary?.interrupted).toBe(true);
+  return output;
+}
+
+it('an explorer without a trainer says what to start, and so does a trainer without an explorer', async () => {
+  const explore = { mode: 'explore', explorer: { name: 'one' } };
+  expect(await untilSaid('no_trainer', explore, '--mode train')).toMatch(
+    /warning: Waiting for a trainer to take part in the run \(\d+ s until now\): no trainer .*--mode train/,
+  );
+  expect(await untilSaid('no_explorer', { mode: 'train' }, '--mode explore')).toMatch(
+    /warning: Waiting for the results of explore step 1 \(\d+ s until now\): no explorer .*--mode explore/,
+  );
+});

@@ -1,0 +1,159 @@
+/** Whether what the parts of a stage declare as needed is there: {@link Needs} of core. */
+import { execFile } from 'node:child_process';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { StageConfig } from '@trinity-rft/config';
+import { ConfigError, describeError, type Needs, type PythonNeeds } from '@trinity-rft/core';
+import { tinkerEngine } from '@trinity-rft/engine-tinker';
+import { serviceNeeds } from '@trinity-rft/monitor';
+import type { Extensions } from '../context/stage-context.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface NeedsContext {
+  readonly stage: StageConfig;
+  readonly extensions: Pick<Extensions, 'workflows' | 'rewardFns'>;
+  readonly env: Environment;
+  readonly signal: AbortSignal;
+}
+
+export interface UnmetNeed {
+  readonly key: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** What is missing, with the key that asks for it. */
+export async function unmetNeeds(context: NeedsContext): Promise<readonly UnmetNeed[]> {
+  const { stage, signal } = context;
+  const env = { ...context.env, ...stage.explorer.envVars };
+  const unmet: UnmetNeed[] = [];
+  const seen = new Set<string>();
+  for (const { key, owner, needs } of declared(context)) {
+    const asked = JSON.stringify([owner, needs]);
+    if (seen.has(asked)) continue;
+    seen.add(asked);
+    const messages = [
+      ...missingVariables(needs, env),
+      ...missingPackages(needs),
+      ...(needs.python ? await missingModules(needs.python, signal) : []),
+    ];
+    unmet.push(...messages.map((message) => ({ key, message: `${owner} needs ${message}` })));
+  }
+  return unmet;
+}
+
+/** @throws ConfigError with all of them */
+export async function assertNeeds(context: NeedsContext): Promise<void> {
+  const unmet = await unmetNeeds(context);
+  if (unmet.length === 0) return;
+  throw new ConfigError(
+    unmet.map(({ key, message }) => `${key.join('.')}: ${message}`).join('\n'),
+    { code: 'NEEDS_UNMET' },
+  );
+}
+
+interface Declared {
+  readonly key: UnmetNeed['key'];
+  readonly owner: string;
+  readonly needs: Needs;
+}
+
+function* declared({ stage, extensions }: NeedsContext): Generator<Declared> {
+  const { tasksets, evalTasksets } = stage.buffer.explorerInput;
+  for (const [list, sets] of [
+    ['tasksets', tasksets],
+    ['eval_tasksets', evalTasksets],
+  ] as const)
+    for (const [index, { workflow = '', workflowArgs, rewardFn = '' }] of sets.entries()) {
+      const place = ['buffer', 'explorer_input', list, index];
+      const { byArgs, ...fixed } = extensions.workflows.find(workflow)?.needs ?? {};
+      const key = [...place, 'default_workflow_type'];
+      yield { key, owner: workflow, needs: fixed };
+      if (byArgs) yield { key, owner: workflow, needs: byArgs(workflowArgs) };
+      const ofReward = extensions.rewardFns.find(rewardFn)?.needs;
+      if (ofReward)
+        yield { key: [...place, 'default_reward_fn_type'], owner: rewardFn, needs: ofReward };
+    }
+  yield* ofModels(stage);
+  const { sinks, args } = stage.monitor;
+  for (const sink of stage.part === 'explore' ? [] : sinks)
+    if (sink !== 'tensorboard')
+      yield {
+        key: ['monitor', 'monitor_type'],
+        owner: sink,
+        needs: serviceNeeds(sink, args[sink] ?? {}),
+      };
+}
+
+function* ofModels({ engine, model, external }: StageConfig): Generator<Declared> {
+  if (engine === tinkerEngine.name && model.tinker.baseUrl === undefined)
+    yield {
+      key: ['model', 'tinker', 'base_url'],
+      owner: 'hosted Tinker',
+      needs: { env: process.env['TINKER_BASE_URL'] ? [] : ['TINKER_API_KEY'] },
+    };
+  if (external && external.baseUrl === undefined)
+    yield {
+      key: ['explorer', 'rollout_model', 'base_url'],
+      owner: `the model ${external.name} behind an API`,
+      needs: { env: [external.baseUrlEnv] },
+    };
+}
+
+const missingVariables = ({ env: names = [] }: Needs, env: Environment): readonly string[] =>
+  names
+    .filter((name) => !env[name])
+    .map(
+      (name) => `the environment variable ${name}, which is not set. Set it, or choose another.`,
+    );
+
+/** Where the parts of a run import from: our environments, and the project. */
+const importers = (): readonly string[] => [
+  createRequire(import.meta.url).resolve('@trinity-rft/environment/package.json'),
+  path.resolve('package.json'),
+];
+
+const missingPackages = ({ packages = [] }: Needs): readonly string[] =>
+  packages
+    .filter((name) => !importers().some((from) => isInstalled(name, from)))
+    .map((name) => `the package ${name}, which is not installed. Install it: npm install ${name}.`);
+
+function isInstalled(name: string, from: string): boolean {
+  try {
+    createRequire(from).resolve(name);
+    return true;
+  } catch (error) {
+    // One for `import` alone has nothing to require.
+    return (error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND';
+  }
+}
+
+/** Finds modules without running their code. */
+const finder = `import importlib.util, json, sys
+path, *names = sys.argv[1:]
+sys.path.insert(0, path)
+print(json.dumps([name for name in names if importlib.util.find_spec(name.split(".")[0]) is None]))`;
+
+const python = promisify(execFile);
+const pythonMs = 60_000;
+
+async function missingModules(
+  { program = 'python3', modules, path: folder = '.' }: PythonNeeds,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const listed = modules.join(', ');
+  try {
+    const options = { signal, timeout: pythonMs };
+    const { stdout } = await python(program, ['-c', finder, folder, ...modules], options);
+    return (JSON.parse(stdout) as readonly string[]).map(
+      (name) =>
+        `the Python module ${name}, which ${program} does not find. Install it with pip for that Python, or name another in environment_args.python.`,
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    return [
+      `the Python module ${listed}, and ${program} cannot be started: ${describeError(error)}. Name a Python in environment_args.python.`,
+    ];
+  }
+}

@@ -1,0 +1,152 @@
+/** What parts of a run declare as needed, and that a check finds what is not there. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { EngineFactory } from '@trinity-rft/core';
+import { fakeEngine } from '@trinity-rft/testing';
+import { defineReward, defineWorkflow } from '@trinity-rft/workflow';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createModel } from '../src/create-model.js';
+import { debugWorkflow } from '../src/debug/workflow.js';
+import { checkFiles } from '../src/run/check-files.js';
+import { readConfiguration } from '../src/run/configuration.js';
+import { run } from '../src/run/run.js';
+
+const root = mkdtempSync(path.join(tmpdir(), 'trinity-needs-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+beforeAll(async () => {
+  const tokenizer = { characters: '0123456789+=\n' };
+  await createModel({ directory: path.join(root, 'model'), tokenizer, seed: 1 });
+});
+
+const bigrams: EngineFactory = {
+  name: 'bigrams',
+  capabilities: fakeEngine().capabilities,
+  open: async ({ tokenBytes = [] }) => fakeEngine({ vocabSize: tokenBytes.length }),
+};
+
+const greedy = defineWorkflow({
+  name: 'greedy',
+  needs: {
+    columns: ['hint', ['gold', 'answer']],
+    env: ['GREEDY_KEY'],
+    packages: ['no-such-package'],
+  },
+  run: () => 1,
+});
+const strict = defineReward({ name: 'strict', score: () => 1, needs: { columns: ['rubric'] } });
+
+interface Given {
+  readonly taskset?: object;
+  readonly monitor?: object;
+  readonly rows?: readonly object[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+function fileOf({ taskset = {}, monitor = {}, rows }: Given): string {
+  const configPath = path.join(root, 'needs.yaml');
+  writeFileSync(
+    path.join(root, 'tasks.jsonl'),
+    (rows ?? [{ prompt: '1+1=', response: '2' }]).map((row) => JSON.stringify(row)).join('\n'),
+  );
+  const config = {
+    name: 'needs',
+    checkpoint_root_dir: 'runs',
+    model: { model_path: 'model', max_prompt_tokens: 16, max_response_tokens: 4 },
+    algorithm: { algorithm_type: 'grpo', repeat_times: 2 },
+    trainer: { trainer_type: 'bigrams' },
+    monitor,
+    buffer: {
+      batch_size: 1,
+      explorer_input: { taskset: { name: 'tasks', path: 'tasks.jsonl', ...taskset } },
+    },
+  };
+  writeFileSync(configPath, JSON.stringify(config));
+  return configPath;
+}
+
+const more = { cwd: root, engines: [bigrams], workflows: [greedy], rewardFns: [strict] };
+
+/** Errors and warnings of a check. */
+async function check(given: Given): Promise<string> {
+  const { env = {} } = given;
+  const { loaded, ...extensions } = await readConfiguration({
+    configPath: fileOf(given),
+    ...more,
+    env,
+  });
+  const { signal } = new AbortController();
+  try {
+    return (await checkFiles(loaded, extensions, { env, signal })).warnings.join('\n');
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    await extensions.environments.close();
+  }
+}
+
+const math = { default_workflow_type: 'math_workflow' };
+
+it('names the key of a tracking service that is not set', async () => {
+  const monitor = { monitor_type: 'wandb' };
+  expect(await check({ taskset: math, monitor })).toMatch(
+    /needs\.yaml:1:.*monitor\.monitor_type: wandb needs the environment variable WANDB_API_KEY/,
+  );
+  expect(await check({ taskset: math, monitor, env: { WANDB_API_KEY: 'k' } })).toBe('');
+  expect(await check({ taskset: math, monitor: { monitor_type: 'swanlab' } })).toMatch(
+    /SWANLAB_API_KEY/,
+  );
+});
+
+it('names rows without what the workflow or the reward function reads, with their columns', async () => {
+  const tools = { default_workflow_type: 'tool_call_workflow' };
+  expect(await check({ taskset: tools, rows: [{ tools: [], answer: [] }] })).toMatch(
+    /No row .* can be used: row 0 has no "conversations", which tool_call_workflow needs; its columns are tools, answer/,
+  );
+  const turns = [{ from: 'human', value: 'a' }];
+  const good = { tools: [], conversations: turns, answer: [] };
+  expect(await check({ taskset: tools, rows: [good] })).toBe('');
+  const robot = { ...good, conversations: [{ from: 'robot', value: 'a' }] };
+  expect(await check({ taskset: tools, rows: [good, robot] })).toMatch(
+    /1 of 2 rows .*Row 1 of task set "tasks" has a turn of "conversations" from "robot"/,
+  );
+  const rubric = { ...math, default_reward_fn_type: 'strict' };
+  expect(await check({ taskset: rubric })).toMatch(
+    /row 0 has no "rubric", which strict needs; its columns are prompt, response/,
+  );
+  const lake = { default_workflow_type: 'sudoku_workflow' };
+  expect(await check({ taskset: lake })).toMatch(/does not fit the environment sudoku: puzzle/);
+});
+
+it('verifies variables, packages and Python modules before a run, a check and a debug run', async () => {
+  const plugin = { default_workflow_type: 'greedy' };
+  const rows = [{ prompt: '1', hint: 'h', answer: '2' }];
+  const message = await check({ taskset: plugin, rows });
+  expect(message).toMatch(/GREEDY_KEY, which is not set/);
+  expect(message).toMatch(/package no-such-package, which is not installed/);
+  expect(await check({ taskset: plugin, rows: [{ hint: 'h' }] })).toMatch(/no "gold" or "answer"/);
+
+  const configPath = fileOf({ taskset: plugin, rows });
+  await expect(debugWorkflow({ configPath, ...more, env: {} })).rejects.toThrow(/GREEDY_KEY/);
+  const terminal = { isTTY: false, columns: () => 80, write: () => undefined };
+  await expect(run({ configPath, ...more, terminal, env: {} })).rejects.toThrow(/GREEDY_KEY/);
+
+  const environment_args = { kind: 'no_such_module:make', python: path.join(root, 'python') };
+  const played = { environment: 'python', environment_args };
+  const generated = { storage_type: 'generated', task_count: 2, path: undefined };
+  const taskset = {
+    ...generated,
+    default_workflow_type: 'environment_workflow',
+    workflow_args: played,
+  };
+  expect(await check({ taskset })).toMatch(
+    /environment_workflow needs the Python module no_such_module, and .*python cannot be started/,
+  );
+  // A stand-in for a Python that finds none of the modules.
+  writeFileSync(path.join(root, 'python'), '#!/bin/sh\necho "[\\"no_such_module\\"]"\n', {
+    mode: 0o755,
+  });
+  expect(await check({ taskset })).toMatch(
+    /needs the Python module no_such_module, which .*python does not find\. Install it with pip/,
+  );
+});
