@@ -12,7 +12,7 @@ import {
   type StageContext,
   type StageSurroundings,
 } from './resolve/base/context.js';
-import { diskAt } from './resolve/base/disk.js';
+import { diskAt, tooManyFiles } from './resolve/base/disk.js';
 import type { NameTables } from './resolve/base/names.js';
 import type { ResolvedConfig } from './resolve/base/resolved.js';
 import { stageTrees } from './resolve/base/stages.js';
@@ -238,6 +238,12 @@ const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file. Check the path; relative paths start at the working directory.',
   EISDIR: 'this is a folder. Give a YAML file, for example the config.yaml inside it.',
   EACCES: 'there is no permission to read this file. Check its permissions.',
+  ENOTDIR: 'a part of this path is a file, not a folder. Check the path.',
+  ELOOP: 'this path is a symbolic link that leads back to itself. Check the link.',
+  ENAMETOOLONG: 'this path is longer than the system allows. Check the path.',
+  ERR_INVALID_ARG_VALUE: 'this path holds a NUL character. Remove it.',
+  EMFILE: tooManyFiles,
+  ENFILE: tooManyFiles,
 };
 
 function unreadable(path: string, cause: unknown): ConfigError {

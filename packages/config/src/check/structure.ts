@@ -20,7 +20,7 @@ import {
   placeOf,
   showPath,
   toPlain,
-  without,
+  withoutAll,
   type KeyPath,
   type MapNode,
   type Node,
@@ -46,13 +46,13 @@ export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
   for (let round = 0; round < maxRounds; round++) {
     const result = schema.safeParse(toPlain(current));
     if (result.success) break;
-    for (const issue of result.error.issues) {
-      for (const found of problemsOfIssue(issue, current, schema)) {
-        problems.push(found.problem);
-        failed.push(found.path);
-      }
-    }
-    for (const path of failed) current = without(current, path) as MapNode;
+    const found: FoundProblem[] = [];
+    for (const issue of result.error.issues)
+      for (const each of problemsOfIssue(issue, current, schema)) found.push(each);
+    const paths = found.map(({ path }) => path);
+    for (const { problem } of found) problems.push(problem);
+    for (const path of paths) failed.push(path);
+    current = withoutAll(current, paths) as MapNode;
   }
   return { root: current, problems, failed };
 }
@@ -94,8 +94,7 @@ function problemsOfIssue(
   schema: z.ZodType,
 ): readonly FoundProblem[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => unknownKey(path, key, root, schema));
+  if (issue.code === 'unrecognized_keys') return unknownKeys(path, issue.keys, root, schema);
   const place = placeOf(root, path);
   if (place.node === undefined) return [missingKey(path, place, schema)];
   const message = `got ${showNode(place.node)}, expected ${expectedText(schemaAt(schema, path))}.${hint(place.node, schemaAt(schema, path))}`;
@@ -140,6 +139,25 @@ function hint(node: Node, schema: z.ZodType | undefined): string {
   )
     return ' Put it in quotes if it is meant as text.';
   return '';
+}
+
+/** Those of a section that are reported one by one; the others are counted. */
+const maxUnknown = 100;
+
+function unknownKeys(
+  section: KeyPath,
+  keys: readonly string[],
+  root: MapNode,
+  schema: z.ZodType,
+): readonly FoundProblem[] {
+  const said = keys.slice(0, maxUnknown).map((key) => unknownKey(section, key, root, schema));
+  const more = keys.slice(maxUnknown);
+  const { keyAt, path } = placeOf(root, [...section, ...more.slice(0, 1)]);
+  const message = `${more.length} further unknown keys of this section begin here. Remove them.`;
+  return [
+    ...said,
+    ...more.map((key) => ({ problem: { at: keyAt, key: path, message }, path: [...section, key] })),
+  ];
 }
 
 function unknownKey(section: KeyPath, key: string, root: MapNode, schema: z.ZodType): FoundProblem {

@@ -101,11 +101,16 @@ export function defaultAt(root: z.ZodType, path: KeyPath): { readonly value: unk
   return { value: parsed.success ? parsed.data : null };
 }
 
+const keysOfRoots = new WeakMap<z.ZodType, ReadonlyMap<string, readonly string[]>>();
+
 /**
  * Every key of a schema with the path of each section that has it; lists count as one level `[]`.
  */
 export function allKeys(root: z.ZodType): ReadonlyMap<string, readonly string[]> {
+  const known = keysOfRoots.get(root);
+  if (known !== undefined) return known;
   const found = new Map<string, string[]>();
+  keysOfRoots.set(root, found);
   const walk = (schema: z.ZodType, path: string): void => {
     const def = defOf(coreOf(schema));
     if (def.type === 'array' && def.element !== undefined) walk(def.element, `${path}[]`);

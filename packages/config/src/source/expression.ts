@@ -25,8 +25,15 @@ export function hasInterpolation(text: string): boolean {
   return text.includes('${');
 }
 
+/** Interpolations inside each other; each level reads its text again. */
+const maxDepth = 16;
+
 /** Splits a string. `\${` is a literal `${`. @throws ExpressionProblem */
-export function parseExpression(text: string): Expression {
+export function parseExpression(text: string, depth = 0): Expression {
+  if (depth > maxDepth)
+    throw new ExpressionProblem(
+      `Interpolations are nested more than ${maxDepth} levels deep here. Give an inner one a key of its own and refer to that.`,
+    );
   const parts: Part[] = [];
   let literal = '';
   for (let index = 0; index < text.length;) {
@@ -37,7 +44,7 @@ export function parseExpression(text: string): Expression {
       if (literal !== '') parts.push({ kind: 'text', text: literal });
       literal = '';
       const end = closingBrace(text, index + 2);
-      parts.push(parseInner(text.slice(index + 2, end)));
+      parts.push(parseInner(text.slice(index + 2, end), depth + 1));
       index = end + 1;
     } else {
       literal += text[index];
@@ -61,23 +68,25 @@ function closingBrace(text: string, start: number): number {
     else if (character === '}' && --depth === 0) return index;
   }
   throw new ExpressionProblem(
-    `"\${${text.slice(start)}" is not closed. Add "}", or write "\\\${" for a literal "\${".`,
+    `"\${${shortened(text.slice(start))}" is not closed. Add "}", or write "\\\${" for a literal "\${".`,
   );
 }
 
-function parseInner(content: string): Part {
+const shortened = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}...` : text);
+
+function parseInner(content: string, depth: number): Part {
   const call = /^\s*([A-Za-z_][\w.]*)\s*:/.exec(content);
   if (call !== null)
     return {
       kind: 'call',
       resolver: call[1] ?? '',
-      args: splitArguments(content.slice(call[0].length)).map(parseArgument),
+      args: splitArguments(content.slice(call[0].length)).map((text) => parseArgument(text, depth)),
     };
   if (content.trim() === '')
     throw new ExpressionProblem(
       '"${}" is empty. Write the path of a key, as in "${model.temperature}".',
     );
-  return { kind: 'reference', path: parseExpression(content.trim()) };
+  return { kind: 'reference', path: parseExpression(content.trim(), depth) };
 }
 
 /** Splits at commas outside quotes and brackets. */
@@ -102,12 +111,12 @@ function splitArguments(text: string): readonly string[] {
   return [...args, text.slice(start)];
 }
 
-function parseArgument(text: string): Argument {
+function parseArgument(text: string, depth: number): Argument {
   const trimmed = text.trim();
   const quote = trimmed[0];
   const quoted = (quote === "'" || quote === '"') && trimmed.length >= 2 && trimmed.endsWith(quote);
   const inner = quoted
     ? trimmed.slice(1, -1).replaceAll(`\\${quote}`, quote)
     : trimmed.replaceAll(/\\([,:{}[\]()\s\\])/g, '$1');
-  return { value: parseExpression(inner), quoted };
+  return { value: parseExpression(inner, depth), quoted };
 }

@@ -105,3 +105,29 @@ describe('interpolation', () => {
     expect(resolve(text).problems).toEqual([expect.stringContaining(says)]);
   });
 });
+
+describe('interpolation without bounds', () => {
+  const doubled = (first: string, next: (before: string) => string): string =>
+    Array.from({ length: 60 }, (_, i) => `b${i}: ${i === 0 ? first : next(`\${b${i - 1}}`)}`).join(
+      '\n',
+    );
+  const chain = `${Array.from({ length: 2000 }, (_, i) => `c${i}: "\${c${i + 1}}"`).join('\n')}\nc2000: 1`;
+  it.each<readonly [string, string, RegExp]>([
+    [
+      'texts that double',
+      doubled('0123456789', (b) => `"${b}${b}"`),
+      /more than 1000000 characters/,
+    ],
+    [
+      'lists that double',
+      doubled('[1]', (b) => `["${b}", "${b}"]`),
+      /more than 1000000 characters/,
+    ],
+    ['nesting', `a: "${'${oc.env:'.repeat(500)}X${'}'.repeat(500)}"`, /more than 16 levels deep/],
+    ['a chain', chain, /^More than 200 keys refer to each other/],
+    ['what is not closed', `a: "${'${a'.repeat(500)}"`, /^.{80,100}\.\.\." is not closed/],
+    ['a NUL character', 'a: "x\\0y"', /holds a NUL character/],
+  ])('%s: an error', (_, text, message) => {
+    expect(resolve(text).problems[0]).toMatch(message);
+  });
+});

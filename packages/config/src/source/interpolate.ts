@@ -15,6 +15,7 @@ import {
   showPath,
   toPlain,
   transplant,
+  visit,
   type KeyPath,
   type MapNode,
   type Node,
@@ -35,6 +36,12 @@ export interface InterpolatedTree {
   /** Paths that have no value because of a problem. */
   readonly failed: readonly KeyPath[];
 }
+
+/** Keys that refer to each other, one after another; more would exhaust the stack. */
+const maxChain = 200;
+
+/** Characters that all interpolations of a file make together; a value counts as ten. */
+const maxMade = 1_000_000;
 
 const resolverNames = ['oc.env', 'oc.decode', 'oc.select', 'oc.create'];
 
@@ -63,6 +70,7 @@ class Interpolator {
   readonly #done = new Map<Node, Node | undefined>();
   /** Nodes that are being resolved, outermost first; reaching one of them again is a cycle. */
   readonly #open: Node[] = [];
+  #made = 0;
 
   constructor(root: MapNode, context: InterpolationContext) {
     this.#root = root;
@@ -73,6 +81,10 @@ class Interpolator {
   resolve(node: Node): Node | undefined {
     if (this.#done.has(node)) return this.#done.get(node);
     if (this.#open.includes(node)) throw this.#cycle(node);
+    if (this.#open.length > maxChain)
+      throw new ExpressionProblem(
+        `More than ${maxChain} keys refer to each other one after another here. Refer to the last one directly.`,
+      );
     this.#open.push(node);
     const resolved = this.#resolveNew(node);
     this.#open.pop();
@@ -90,10 +102,14 @@ class Interpolator {
       });
       return { ...node, entries: new Map(entries) };
     }
-    if (typeof node.value !== 'string' || !hasInterpolation(node.value)) return node;
+    if (typeof node.value !== 'string') return node;
     const depth = this.#open.length;
     try {
-      return this.#place(this.#evaluate(parseExpression(node.value), node), node);
+      assertNoNul(node.value);
+      if (!hasInterpolation(node.value)) return node;
+      const found = this.#evaluate(parseExpression(node.value), node);
+      assertNoNul(found.value);
+      return this.#place(found, node);
     } catch (problem) {
       if (!(problem instanceof ExpressionProblem)) throw problem;
       this.#open.length = depth;
@@ -105,8 +121,10 @@ class Interpolator {
   }
 
   #place(found: Found, node: ScalarNode): Node {
-    if (typeof found.value === 'object' && found.value !== null)
+    if (typeof found.value === 'object' && found.value !== null) {
+      visit(found.value, () => this.#make(10));
       return transplant(found.value, node.path, node.at);
+    }
     return { ...node, value: found.value, secret: found.secret || node.secret };
   }
 
@@ -126,6 +144,7 @@ class Interpolator {
         );
       return String(value);
     });
+    this.#make(text.reduce((sum, { length }) => sum + length, 0));
     return { value: text.join(''), secret: found.some(({ secret }) => secret) };
   }
 
@@ -236,6 +255,18 @@ class Interpolator {
     return { value: value.kind === 'scalar' ? value.value : value, secret };
   }
 
+  /** @throws ExpressionProblem when keys that repeat each other have made too much; said once */
+  #make(count: number): void {
+    const isFirst = this.#made <= maxMade;
+    this.#made += count;
+    if (this.#made > maxMade)
+      throw new ExpressionProblem(
+        isFirst
+          ? `The interpolations of this file make more than ${maxMade} characters together. Does one key repeat another that repeats a third?`
+          : '',
+      );
+  }
+
   #cycle(node: Node): ExpressionProblem {
     const loop = [...this.#open.slice(this.#open.indexOf(node)), node].filter(
       (step) => step === node || step.kind === 'scalar',
@@ -244,6 +275,12 @@ class Interpolator {
       `These keys refer to each other in a circle: ${loop.map((step) => showPath(step.path)).join(' -> ')}. Give one of them a value.`,
     );
   }
+}
+
+/** Names, paths and texts end at a NUL character in the operating system's calls. */
+function assertNoNul(value: Node | Scalar): void {
+  if (typeof value === 'string' && value.includes('\0'))
+    throw new ExpressionProblem('The text holds a NUL character (\\0). Remove it.');
 }
 
 /** For messages: the plain value of a node, unless it must not be shown. */

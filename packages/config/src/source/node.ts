@@ -105,23 +105,31 @@ export function visit(
 }
 
 /** The same tree without what is at `path`. */
-export function without(root: Node, path: KeyPath): Node {
-  const [part, ...rest] = path;
-  if (part === undefined) return root;
-  const child = childOf(root, part);
-  if (child === undefined || root.kind === 'scalar') return root;
-  const replaced = rest.length === 0 ? undefined : without(child, rest);
-  if (root.kind === 'list') {
-    const items = root.items.flatMap((item, index) =>
-      index !== Number(part) ? [item] : replaced === undefined ? [] : [replaced],
-    );
-    return { ...root, items };
+export const without = (root: Node, path: KeyPath): Node => withoutAll(root, [path]);
+
+/** The same tree without what is at each of `paths`, in one pass. */
+export function withoutAll(root: Node, paths: readonly KeyPath[]): Node {
+  if (root.kind === 'scalar' || paths.length === 0) return root;
+  const inner = new Map<string, KeyPath[]>();
+  for (const [part, ...rest] of paths) {
+    if (part === undefined) continue;
+    const key = String(part);
+    const below = inner.get(key);
+    if (below === undefined) inner.set(key, [rest]);
+    else below.push(rest);
   }
-  const entries = new Map(root.entries);
-  const entry = entries.get(String(part));
-  if (replaced === undefined || entry === undefined) entries.delete(String(part));
-  else entries.set(String(part), { ...entry, node: replaced });
-  return { ...root, entries };
+  /** Undefined: it is removed. */
+  const rest = (key: string, node: Node): Node | undefined => {
+    const below = inner.get(key) ?? [];
+    return below.some(({ length }) => length === 0) ? undefined : withoutAll(node, below);
+  };
+  if (root.kind === 'list')
+    return { ...root, items: root.items.flatMap((item, index) => rest(`${index}`, item) ?? []) };
+  const entries = [...root.entries].flatMap(([key, entry]) => {
+    const node = rest(key, entry.node);
+    return node === undefined ? [] : [[key, { ...entry, node }] as const];
+  });
+  return { ...root, entries: new Map(entries) };
 }
 
 /**

@@ -28,7 +28,6 @@ export interface ParsedTree {
 /** What to do about mistakes, by the codes of the YAML library. */
 const fixes: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'A tab indents this line; YAML allows only spaces. Replace the tab by two spaces.',
-  DUPLICATE_KEY: 'This key is already set in the same section; keep one of the two.',
   BAD_INDENT:
     'The indentation does not fit the lines above. Use two spaces for each level, and close every bracket and quote.',
   MISSING_CHAR:
@@ -75,6 +74,7 @@ export function parseTree(text: string): ParsedTree {
     return { root: undefined, problems: [{ at: { line: 1, column: 1 }, key: [], message }] };
   }
   const node = reader.read(document.contents, []);
+  if (reader.duplicates.length > 0) return { root: undefined, problems: reader.duplicates };
   const problems = [...reader.problems];
   if (node.kind === 'map') return { root: node, problems };
   const found =
@@ -98,6 +98,8 @@ function readDocument(text: string, lineCounter: LineCounter) {
       prettyErrors: false,
       merge: true,
       stringKeys: false,
+      // The library compares each key with every other one; the reader below finds duplicates.
+      uniqueKeys: false,
     });
   } catch (error) {
     if (error instanceof RangeError) return undefined;
@@ -127,6 +129,8 @@ function syntaxProblem(error: YAMLError, position: Locate): LocatedProblem {
 /** Converts the nodes of the YAML library into ours, following aliases. */
 class TreeReader {
   readonly problems: LocatedProblem[] = [];
+  /** Keys that are set twice in a section: which of the two counts is unknown. */
+  readonly duplicates: LocatedProblem[] = [];
   readonly #document: Document;
   readonly #position: Locate;
   readonly #following = new Set<unknown>();
@@ -197,6 +201,12 @@ class TreeReader {
           path,
           'A key must be a word, followed by ":".',
         );
+      else if (own.has(String(key)))
+        this.duplicates.push({
+          at: this.#position(rangeOf(pair.key)),
+          key: [],
+          message: 'This key is already set in the same section; keep one of the two.',
+        });
       else own.set(String(key), this.#entry(pair.key, pair.value, [...path, String(key)]));
     }
     this.#following.delete(source);

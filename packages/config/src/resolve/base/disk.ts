@@ -1,6 +1,7 @@
 /** The disk, which a configuration is checked against. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
 import { readGgufConfig } from '@trinity-rft/gguf';
 
 /** Read-only access to files and folders. */
@@ -17,22 +18,33 @@ export interface Disk {
   readonly isEmptyFolder: (path: string) => boolean;
 }
 
+export const tooManyFiles =
+  'too many files are open in this process. Raise the limit with "ulimit -n 4096" and start again.';
+
+/** `look`, or undefined where there is nothing to find. @throws ConfigError without free file handles */
+function found<T>(path: string, look: () => T): T | undefined {
+  try {
+    return look();
+  } catch (cause) {
+    const { code } = cause as { readonly code?: unknown };
+    if (code === 'EMFILE' || code === 'ENFILE')
+      throw new ConfigError(`${path}: ${tooManyFiles}`, { code: 'TOO_MANY_FILES', cause });
+    return undefined;
+  }
+}
+
 /** The real disk; relative paths start at `cwd`. */
 export function diskAt(cwd: string): Disk {
   return {
     resolve: (path) => resolve(cwd, path),
     kind: (path) => {
-      const stats = statSync(path, { throwIfNoEntry: false });
+      const stats = found(path, () => statSync(path, { throwIfNoEntry: false }));
       return stats === undefined ? undefined : stats.isDirectory() ? 'folder' : 'file';
     },
-    readText: (path) => {
-      try {
-        return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
-      } catch {
-        return undefined;
-      }
-    },
+    readText: (path) =>
+      found(path, () => new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))),
     ggufConfig: readGgufConfig,
-    isEmptyFolder: (path) => !existsSync(path) || readdirSync(path).length === 0,
+    isEmptyFolder: (path) =>
+      !existsSync(path) || found(path, () => readdirSync(path))?.length === 0,
   };
 }
