@@ -32,7 +32,8 @@ beforeAll(async () => {
     explorer: { eval_on_startup: true },
     trainer: { save_interval: 2 },
   });
-  expect((await runHere(workspace, config)).error).toBeUndefined();
+  const { error } = await runHere(workspace, config);
+  if (error !== undefined) throw error as Error;
 }, 120_000);
 
 const command = (name: string, ...args: readonly string[]): Promise<Ended> =>

@@ -8,7 +8,7 @@ export interface Scope {
 }
 
 /** What is left of the work that one rendering may do, in steps of about 50 ns. */
-export interface Budget {
+interface Budget {
   steps: number;
 }
 

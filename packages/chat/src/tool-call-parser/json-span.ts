@@ -17,7 +17,7 @@ export function skipSpace(text: string, at: number): number {
  * End of the value that begins at `at`, or -1 when it does not end. Follows only brackets and
  * strings, so the value may still be invalid.
  */
-export function valueEnd(text: string, at: number): number {
+function valueEnd(text: string, at: number): number {
   const first = text[at];
   if (first === '"') return stringEnd(text, at);
   if (first !== '{' && first !== '[') return scalarEnd(text, at);

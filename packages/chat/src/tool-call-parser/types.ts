@@ -18,7 +18,7 @@ export interface ToolCallParse {
   readonly settled?: number;
 }
 
-export interface ParseOptions {
+interface ParseOptions {
   /** The types of arguments where the syntax does not write them. @default none */
   readonly tools?: readonly ToolDefinition[];
   /**

@@ -177,7 +177,8 @@ describe.each(routes)('a request to %s', (path, body, table) => {
 
   it.each(of('used'))('is checked for the type of %s', async (field) => {
     const { status, text } = await answerTo(path, { ...body, [field]: { wrong: { type: 1 } } });
-    if (status !== 200) expect([status, text]).toEqual([400, expect.stringContaining(field)]);
+    // Some fields take anything.
+    expect(status === 200 || (status === 400 && text.includes(field)) || [status, text]).toBe(true);
   });
 
   it('names the field of the wire in every error', async () => {

@@ -33,10 +33,7 @@ export async function readChatFormat(
     toolCallParser,
     toolPrompt,
     reasoningParser,
-  }: Pick<
-    RolloutModelConfig,
-    'chatTemplate' | 'toolCallParser' | 'toolPrompt' | 'reasoningParser'
-  >,
+  }: Pick<RolloutModelConfig, 'chatTemplate' | 'toolCallParser' | 'toolPrompt' | 'reasoningParser'>,
 ): Promise<ChatFormat> {
   const tokenizer = await loadTokenizer(folder);
   return createChatFormat({ tokenizer, chatTemplate, toolCallParser, toolPrompt, reasoningParser });

@@ -7,7 +7,7 @@ import { isWithin } from '../../assembly/data/run-id.js';
 import { settingsOf } from '../../assembly/settings.js';
 import { digestOfFile } from '../../modes/apart/weight-files.js';
 
-export interface InputDigest {
+interface InputDigest {
   readonly sha256: string;
   /** Of a large file: while it has these, it is not read again. */
   readonly stat?: FileStat;
