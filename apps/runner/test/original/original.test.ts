@@ -1,4 +1,5 @@
 // The examples of Trinity-RFT that play in a world: checked as they are, and two train steps with a tiny model.
+import { chmodSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { main } from '../../src/main.js';
@@ -44,6 +45,11 @@ describe('an example of Trinity-RFT', () => {
     const [rows = 'rows.jsonl', refusal] = rowsOf[name] ?? [];
     vi.stubEnv('TRINITY_MODEL_PATH', path.join(workspace.root, 'long'));
     vi.stubEnv('TRINITY_TASKSET_PATH', path.join(workspace.root, rows));
+    vi.stubEnv('WANDB_API_KEY', 'key');
+    // A stand-in for a Python that has every package.
+    workspace.write('bin/python3', "#!/bin/sh\necho '[]'\n");
+    chmodSync(path.join(workspace.root, 'bin/python3'), 0o755);
+    vi.stubEnv('PATH', `${path.join(workspace.root, 'bin')}:${process.env['PATH']}`);
     let said = '';
     const say = (text: string): void => void (said += text);
     const code = await main(['config', 'check', write(name, example)], { out: say, err: say });
