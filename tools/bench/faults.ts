@@ -1,7 +1,8 @@
 /**
  * `pnpm bench faults [KIND]`: damages every kind of file of a stopped run, resumes it, and says
  * whether that was refused, made no difference, or went unnoticed; also kills it at several moments.
- * Flips bits of served calls, late rewards and a checkpoint that is used as a model.
+ * Flips bits of served calls, late rewards, a checkpoint that is used as a model, and the files of
+ * tasks and model that a resumed run reads again.
  * Ends with 1 when a fault went unnoticed or ended without a named error.
  */
 import { spawn } from 'node:child_process';
@@ -9,7 +10,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { faultsOf, mergeLog } from './faults/damage.ts';
+import { dataFaults, faultsOf, mergeLog } from './faults/damage.ts';
 import { judge, resultOf, type Judgement, type Verdict } from './faults/judge.ts';
 import { writeDigitsData } from './digits/run.ts';
 import { flipBits, storedFiles } from './faults/stored.ts';
@@ -78,6 +79,9 @@ try {
     if (!fault.kind.includes(wanted)) continue;
     count(fault.kind, fault.what, await judge(folder, fault, expected));
   }
+  if ('file read again'.includes(wanted))
+    for await (const fault of dataFaults(root, 20))
+      count(fault.kind, fault.what, await judge(killed, fault, expected));
   const verdicts: readonly Verdict[] = ['refused', 'equal', 'record only', ...failed];
   say(`\n| file | ${verdicts.join(' | ')} |\n| --- | ${verdicts.map(() => '---').join(' | ')} |`);
   for (const [kind, ofKind] of counts)

@@ -82,6 +82,44 @@ function faultsOfFile(
   ];
 }
 
+/** Changes of the files beside the run, which it reads again at resume; undone after `use`. */
+export async function* dataFaults(root: string, count: number): AsyncGenerator<Fault> {
+  const files = [
+    'tasks.jsonl',
+    ...readdirSync(path.join(root, 'model')).map((name) => `model/${name}`),
+  ];
+  for (const name of files.filter((file) => /\.(?:jsonl?|jinja)$/.test(file))) {
+    const file = path.join(root, name);
+    const before = readFileSync(file);
+    const changes = Array.from({ length: count }, (_, i) => {
+      const byte = Math.floor((before.length * (i + 0.5)) / count);
+      return [`bit ${i % 8} of byte ${byte}`, () => flip(file, byte, i % 8)] as const;
+    });
+    for (const [what, change] of [
+      ...changes,
+      ['halves swapped', () => swapHalves(file)] as const,
+    ]) {
+      change();
+      yield {
+        kind: 'file read again',
+        what: `${what} of ${name}`,
+        recordOnly: false,
+        apply: () => undefined,
+      };
+      writeFileSync(file, before);
+    }
+  }
+}
+
+/** Of its lines, or of the bytes of a file with one line. */
+function swapHalves(file: string): void {
+  const text = readFileSync(file, 'utf8');
+  const lines = text.split(/(?<=\n)/);
+  const parts = lines.length > 1 ? lines : [...text];
+  const half = Math.floor(parts.length / 2);
+  writeFileSync(file, [...parts.slice(half), ...parts.slice(0, half)].join(''));
+}
+
 export function flip(file: string, byte: number, bit: number): void {
   const bytes = readFileSync(file);
   bytes[byte] = (bytes[byte] ?? 0) ^ (1 << bit);
