@@ -28,11 +28,11 @@ describe('all problems of a file', () => {
   });
 
   it('are counted where a section has many unknown keys', () => {
-    const keys = Array.from({ length: 20_000 }, (_, i) => `k${i}: 1`).join('\n');
+    const keys = Array.from({ length: 5_000 }, (_, i) => `k${i}: 1`).join('\n');
     const found = problems(cwd, yaml({ top: keys }));
     expect(found).toHaveLength(101);
     expect(found.at(-1)).toMatchObject({ line: 101, key: 'k100' });
-    expect(found.at(-1)?.message).toMatch(/^19900 further unknown keys/);
+    expect(found.at(-1)?.message).toMatch(/^4900 further unknown keys/);
   });
 
   it('are one ConfigError that says how many there are', () => {
