@@ -326,6 +326,7 @@ describe('a run directory', () => {
     ).toBeUndefined();
     expect(readdirSync(job('tidy')).toSorted()).toEqual([
       'buffer',
+      'configuration.json',
       'end.json',
       'global_step_2',
       'global_step_4',

@@ -132,7 +132,8 @@ interface Reads {
   /** The configuration, absolute; undefined where it comes from no file. */
   readonly file: string | undefined;
   readonly from: number;
-  readonly digests: readonly Readonly<Record<string, string>>[];
+  /** Undefined when the user interrupted the reading. */
+  readonly digests: readonly Readonly<Record<string, string>>[] | undefined;
   /** Relative paths in arguments start here. */
   readonly cwd: string;
   readonly isAccepted: boolean;
@@ -247,7 +248,7 @@ async function checkRemaining(
   try {
     return { ...(await checkFiles(loaded, extensions, { from, env, signal })), from };
   } catch (error) {
-    if (isInterrupt(error, signal)) return { warnings: [], digests: [], from };
+    if (isInterrupt(error, signal)) return { warnings: [], digests: undefined, from };
     throw error;
   }
 }
@@ -292,9 +293,10 @@ async function runStages(
     const endedBefore = stage.stageIndex < latestStage;
     if (!endedBefore) await save(stage.stageIndex);
     const before = isGuest ? undefined : recordedInputs(config, stage);
-    const rows = digests[stage.stageIndex - from] ?? {};
+    const rows = digests?.[stage.stageIndex - from] ?? {};
     const plugins = surroundings.extensions.pluginFiles;
-    const inputs = isGuest ? {} : await inputsOf(stage, { rows, plugins, cwd, before });
+    const isRead = !isGuest && digests !== undefined;
+    const inputs = isRead ? await inputsOf(stage, { rows, plugins, cwd, before }) : (before ?? {});
     if (!isGuest)
       changes = [...changes, ...describeInputs({ config, stage, inputs, isAccepted, problemAt })];
     const onStart = (): void => {
