@@ -23,6 +23,7 @@ export interface HttpLimits {
   readonly maxConnections: number;
 }
 
+/** The limits of {@link openHttpServer} where its options name none. */
 export const defaultHttpLimits: HttpLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,
