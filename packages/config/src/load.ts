@@ -104,7 +104,7 @@ export async function loadConfig(path: string, options: LoadConfigOptions): Prom
   return parseConfig(decoded, { ...options, file: path });
 }
 
-export interface NamedPlugin {
+interface NamedPlugin {
   readonly name: string;
   /** At its place in the file. */
   readonly problem: (message: string) => ConfigProblem;
