@@ -32,7 +32,7 @@ const tools = ['look', 'act'].map((name) => ({
   function: { name, parameters: { type: 'object' } },
 }));
 const answers = 50;
-/** What ends strings and objects, and what may end them by mistake. */
+/** Texts that end strings and objects, and texts that may end them by mistake. */
 const frequent = /^(["}\]]|"}|.{3,})$/;
 
 /** Where a model that knows nothing goes within the grammar. */

@@ -40,7 +40,7 @@ const tree3: z3.ZodTypeAny = z3.lazy(() =>
   z3.object({ value: z3.number(), children: z3.array(tree3) }),
 );
 
-/** By library: schemas by the names in the document. */
+/** Schemas of each library by the names in the document. */
 const made: Readonly<Record<string, Readonly<Record<string, Document | Promise<Document>>>>> = {
   'zod 4': {
     'z.object, z.strictObject, z.looseObject': zod(

@@ -63,7 +63,7 @@ export async function pasteFromOldNode(
   return 'the command that it prints creates the project';
 }
 
-/** The package has its built files, whoever packs it. */
+/** Checks that a package has its built files, with every packer. */
 export async function assertPacks(terminal: Terminal, manager: Manager): Promise<void> {
   const pack = { npm: 'npm pack --dry-run', pnpm: 'pnpm pack --dry-run' }[manager];
   for (const command of [pack, 'npx --yes bun pm pack --dry-run']) {

@@ -1,4 +1,4 @@
-/** What a package on npm needs: where it comes from, links that work outside of the repository, types that resolve. */
+/** Checks of a package for npm: its origin, links that work outside of the repository, types that resolve. */
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 

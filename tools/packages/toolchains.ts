@@ -22,7 +22,7 @@ const pnpm = '11.28.11';
 export type NodeVersion = keyof typeof pins;
 /** The oldest that our packages run on, and the newest. */
 export const nodeVersions: readonly NodeVersion[] = ['22.13', '24'];
-/** Those that are told what to do instead. */
+/** Versions that are too old, which print what to do instead. */
 export const oldNodeVersions: readonly NodeVersion[] = ['18', '20'];
 
 /** Fetches a Node with npm and pnpm into `cache`, once. */

@@ -157,7 +157,7 @@ const swapped = (text: string): string => {
   });
 };
 
-/** What a run reads again, and how it is replaced. */
+/** Files that a run reads again, and their replacements. */
 const contents: readonly (readonly [
   key: string,
   file: string,

@@ -39,7 +39,7 @@ export interface CheckedTables {
 
 const commitsFile = (path: string): string => `${path}-commits`;
 
-/** Whether there is a database, or was one that commits were confirmed of. */
+/** True if there is a database, or was one with confirmed commits. */
 export const hasBeenStored = (path: string): boolean =>
   existsSync(path) || existsSync(commitsFile(path));
 

@@ -1,10 +1,10 @@
 /** JSON whose whole numbers keep their digits. */
 
-/** Of the literal, also where an exponent makes it whole: `1e20` is a float in every language. */
+/** Literals without a fraction or exponent: `1e20` is a float in every language. */
 const wholeNumber = /^-?\d+$/;
 
 /**
- * As `JSON.parse`, but whole numbers outside of +-(2^53 - 1) become what `big` makes of their
+ * Parses like `JSON.parse`, but whole numbers outside of +-(2^53 - 1) become what `big` makes of their
  * digits: rounding them would make two ids one.
  * @param big @default the digits as a text, as readers of Parquet and SQL give them
  */

@@ -26,7 +26,7 @@ export interface CheckpointManifest {
   /** The last checkpoint of a finished stage. */
   readonly final: boolean;
   readonly files: readonly CheckpointFile[];
-  /** Of the fields above. Undefined: written by a version that did not digest its manifests. */
+  /** Digest of the fields above. Undefined: written by a version that did not digest its manifests. */
   readonly sha256?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What parts of a run need from outside of their own code. */
+/** Needs of parts of a run from outside of their own code. */
 
 /**
  * Declared beside a workflow, reward function, environment or monitor. `trinity config check`,

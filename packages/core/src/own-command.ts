@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-/** By the package manager that started the process. */
+/** Prefixes by the package manager that started the process. */
 const starters: Readonly<Record<string, string>> = {
   npm: 'npx trinity',
   pnpm: 'pnpm exec trinity',
@@ -12,8 +12,8 @@ const starters: Readonly<Record<string, string>> = {
 };
 
 /**
- * As the process was started: `npx trinity`, `pnpm exec trinity`, ...; the bare name where the shell
- * finds it. The environment variable `TRINITY_COMMAND` names another one.
+ * Command line prefix by which the process was started: `npx trinity`, `pnpm exec trinity`, ...; the
+ * bare name where the shell finds it. The environment variable `TRINITY_COMMAND` names another one.
  */
 export function ownCommand(env: Readonly<Record<string, string | undefined>>): string {
   const { TRINITY_COMMAND: given, npm_config_user_agent: agent = '', PATH = '' } = env;

@@ -58,7 +58,7 @@ const pem =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END [A-Z0-9 ]{0,40}-----)?/g;
 
 /**
- * What comes before a value: `name=`, `"name": "`, `name%3D`, `--name `, and the same inside of JSON
+ * Text before a value: `name=`, `"name": "`, `name%3D`, `--name `, and the same inside of JSON
  * text. Names and gaps are bounded, so that time is linear.
  */
 const beforeValue =
@@ -66,7 +66,7 @@ const beforeValue =
 const quotedValue = /[^"'\\\n]*/y;
 const bareValue = /[^\s"'\\,;&<>(){}[\]|]*/y;
 
-/** What follows "key: " and "token: " is prose; what follows `key=` is not. */
+/** Text after "key: " and "token: " may be prose; text after `key=` is not. */
 const proseNames = /^(?:keys?|tokens?|auth)$/i;
 /** Numbers, references to other settings, special tokens, and what is redacted already. */
 const plainValue = /^(?:[\d.+-]+(?:e[+-]?\d+)?%?|true|false|null|none|undefined|[$<[].*|)$/i;

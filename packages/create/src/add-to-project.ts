@@ -46,7 +46,7 @@ export interface AddedToProject {
   readonly files: readonly string[];
   /** Dependencies of the project that the template knows in another version, one line each. */
   readonly kept: readonly string[];
-  /** What to do next, one line for each command. */
+  /** The next commands, one line each. */
   readonly next: readonly string[];
 }
 

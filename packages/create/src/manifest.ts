@@ -14,7 +14,7 @@ export interface Manifest {
 /** What a part of a template adds to the package.json. A package.json of its own would make it a package within this one. */
 export const partFile = 'manifest.json';
 
-/** What parts of a template add together, with our packages in the version of this one. */
+/** Merged additions of parts of a template, with our packages in the version of this one. */
 export function partsOf(parts: readonly string[]): Manifest {
   const manifests = parts
     .map((part) => path.join(packageFolder, 'templates', part, partFile))

@@ -1,4 +1,4 @@
-/** What to type after a project was created or changed. */
+/** Commands to type after a project was created or changed. */
 export type PackageManager = 'npm' | 'pnpm' | 'yarn' | 'bun';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -11,7 +11,7 @@ export function packageManagerOf(env: Environment): PackageManager {
   return packageManagers.find((known) => known === name) ?? 'npm';
 }
 
-/** What runs a command of an installed package. */
+/** Prefix that runs a command of an installed package. */
 export const runners: Readonly<Record<PackageManager, string>> = {
   npm: 'npx',
   pnpm: 'pnpm exec',

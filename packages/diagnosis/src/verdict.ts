@@ -1,4 +1,4 @@
-/** Whether a run has learned, and why not. */
+/** Verdict on a run: it has learned, or the first cause why not. */
 import { diagnose } from './diagnose.js';
 import { short } from './evidence/format.js';
 import type { RunRecord } from './evidence/record.js';

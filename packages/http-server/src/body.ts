@@ -64,7 +64,7 @@ async function readChunks(
 }
 
 export interface JsonText {
-  /** What the body should contain, for messages. @default "a JSON document" */
+  /** Expected content of the body, for messages. @default "a JSON document" */
   readonly expected?: string | undefined;
   /** @default 128: schemas and arguments nest a few levels; deeper values are an attack or a mistake */
   readonly maxDepth?: number;

@@ -6,7 +6,7 @@ export const bearerKey = (headers: Headers): string | undefined =>
   /^bearer +(\S+)$/i.exec(headers.get('authorization')?.trim() ?? '')?.[1];
 
 /**
- * Whether the request shows the key, as `Authorization: Bearer` or `x-api-key`. The comparison takes
+ * True if the request shows the key, as `Authorization: Bearer` or `x-api-key`. The comparison takes
  * equally long for every wrong key.
  */
 export function hasKey({ headers }: Pick<Request, 'headers'>, key: string): boolean {

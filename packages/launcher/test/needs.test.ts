@@ -1,4 +1,4 @@
-/** What parts of a run declare as needed, and that a check finds what is not there. */
+/** Declared needs of parts of a run, and the checks that find what is missing. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

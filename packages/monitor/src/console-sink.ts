@@ -31,7 +31,7 @@ export interface ConsoleSinkOptions {
 export interface ConsoleSink extends MetricSink {
   /** Train steps of the whole stage, those of earlier processes included; undefined = not known. */
   setTotalSteps(total: number | undefined): void;
-  /** What is in progress, for the time in which no step ends: `explore step 3`, `12/64 runs`. */
+  /** Work in progress, for the time in which no step ends: `explore step 3`, `12/64 runs`. */
   setActivity(what: string, detail?: string): void;
   /** Writes a line of text; on a terminal above the live line. */
   log(line: string): void;

@@ -1,4 +1,4 @@
-/** Which run a process finds under its name in a store that outlives the run's folder. */
+/** Identity of a run in a store that outlives the run's folder. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

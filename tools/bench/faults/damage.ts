@@ -111,7 +111,7 @@ export async function* dataFaults(root: string, count: number): AsyncGenerator<F
   }
 }
 
-/** Of its lines, or of the bytes of a file with one line. */
+/** Swaps halves of its lines, or of the bytes of a file with one line. */
 function swapHalves(file: string): void {
   const text = readFileSync(file, 'utf8');
   const lines = text.split(/(?<=\n)/);

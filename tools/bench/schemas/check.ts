@@ -49,7 +49,7 @@ export interface Judged {
   readonly wrong: readonly string[];
   /** Valid values in the form of an answer that the grammar does not allow. */
   readonly missing: readonly string[];
-  /** Of {@link missing}: how many were tried. */
+  /** Number of tried answers behind {@link missing}. */
   readonly tried: number;
 }
 

@@ -38,7 +38,7 @@ function byteOf(ranges: readonly number[], random: Random): number {
   return from + random.integer(to - from + 1);
 }
 
-/** By rule: bytes of its shortest text. */
+/** Bytes of the shortest text of each rule. */
 function shortest(rules: Rules): readonly number[] {
   const lengths = rules.map(() => Infinity);
   const users = rules.map((): number[] => []);

@@ -148,7 +148,7 @@ const tools = [
   },
 ] as const;
 
-/** By kind and name. */
+/** Functions by kind and name. */
 export const textFunctions: Readonly<Record<string, Read>> = {
   ...Object.fromEntries<Read>([
     ...parserNames.map((name): [string, Read] => [

@@ -143,7 +143,7 @@ const needsServer: ReadonlySet<string> = new Set([
   'grpo_sciworld/sciworld.yaml',
 ]);
 
-/** Of every run below a folder. */
+/** Metrics of every run below a folder. */
 const metricsBelow = (root: string) =>
   readdirSync(root, { recursive: true })
     .map(String)

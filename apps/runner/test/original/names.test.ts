@@ -87,7 +87,7 @@ const values = {
   priorityFns: 'buffer.trainer_input.experience_buffer.replay_buffer.priority_fn',
 } as const;
 
-/** By the names of YAML; undefined for a part that is not here. */
+/** Tables by the names of YAML; undefined for a part that is not here. */
 function argsOf(kind: string, name: string): readonly string[] | undefined {
   const tables = builtInTables as unknown as Readonly<
     Record<string, Readonly<Record<string, { readonly args: object }>> | undefined>

@@ -1,4 +1,4 @@
-/** What replaces models, data, addresses and sizes of an example of Trinity-RFT, which stays as it is otherwise. */
+/** Replacements of models, data, addresses and sizes in an example of Trinity-RFT; everything else is unchanged. */
 import type { Tree } from '../support/workspace.js';
 
 /** A value of the file, wherever it is; of several the first. */

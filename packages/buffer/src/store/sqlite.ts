@@ -54,7 +54,7 @@ export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): Ex
 }
 
 interface OpenRowsOptions extends Omit<SqliteRowsOptions, 'path' | 'release'> {
-  /** Of the lock beside the file. @default that of the owner */
+  /** Name of the lock beside the file. @default that of the owner */
   readonly suffix?: string;
   readonly owner?: StoreOwner | undefined;
 }

@@ -54,7 +54,7 @@ async function readSqlite(path: string, sql: string, name: string): Promise<read
   }
 }
 
-/** Of types that `pg` returns as texts or rounds: int8, numeric, json and jsonb. */
+/** Parsers of the types that `pg` returns as texts or rounds: int8, numeric, json and jsonb. */
 const exactly = (text: string): unknown =>
   /^-?(?:NaN|Infinity)$/.test(text) ? text : parseJsonExactly(text);
 const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map(

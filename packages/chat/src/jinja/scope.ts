@@ -7,7 +7,7 @@ export interface Scope {
   readonly budget: Budget;
 }
 
-/** What is left of the work that one rendering may do, in steps of about 50 ns. */
+/** Remaining work of one rendering, in steps of about 50 ns. */
 interface Budget {
   steps: number;
 }

@@ -61,7 +61,7 @@ function split(text: string, separator: Value, limit: number): readonly string[]
   return [...parts.slice(0, limit), parts.slice(limit).join(asText(separator))];
 }
 
-/** As in Python, the rest after the last split keeps its white space at the end. */
+/** Python keeps the white space at the end of the rest after the last split. */
 function splitSpaces(text: string, limit: number): readonly string[] {
   const parts: string[] = [];
   for (const { 0: word, index } of text.matchAll(words)) {

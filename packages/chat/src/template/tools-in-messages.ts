@@ -62,7 +62,7 @@ const withCalls = ({ content, tool_calls: calls = [] }: NormalMessage): string =
   ].join('\n');
 
 /**
- * Whether a model can see tools through the template: it prints their names, or at least those of
+ * True if a model can see tools through the template: it prints their names, or at least those of
  * calls, as templates for models that know their tools from training do. A template that rejects the
  * probe is not judged.
  */

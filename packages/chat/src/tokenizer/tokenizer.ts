@@ -26,7 +26,7 @@ export interface Tokenizer {
    * `eos_token`.
    */
   readonly eosTokenIds: readonly number[];
-  /** What belongs before a text that no chat template has rendered, such as `bos_token`. */
+  /** Ids that belong before a text that no chat template has rendered, such as `bos_token`. */
   readonly prefixIds: readonly number[];
   /** Text of `bos_token`, `eos_token`, `pad_token` and `unk_token`, as chat templates see them. */
   readonly specialTokens: Readonly<Record<string, string>>;
@@ -123,7 +123,7 @@ const longText = 5_000;
 const msFor = (text: string): number => Math.ceil(1_000 + text.length / 100);
 
 /**
- * Whether a pattern of the files repeats a group, as `(a+)+$`: on some short texts it may take longer
+ * True if a pattern of the files repeats a group, as `(a+)+$`: on some short texts it may take longer
  * than the world exists.
  */
 const hasNestedRepeats = (tokenizer: JsonObject): boolean =>

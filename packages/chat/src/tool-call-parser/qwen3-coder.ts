@@ -133,14 +133,14 @@ function callReader(
   };
 }
 
-/** Whether the text ends within a tag with a name. */
+/** True if the text ends within a tag with a name. */
 function isCutTag(text: string, at: number, start: string): boolean {
   if (!text.startsWith(start, at)) return isCut(text, at, start);
   const name = matchFrom(/[^<>\n]*/y, text, at + start.length);
   return at + start.length + (name?.[0].length ?? 0) === text.length;
 }
 
-/** Of a value that is JSON and no text; `cut` when the text ends within it. */
+/** End of a value that is JSON and no text; `cut` when the text ends within it. */
 function jsonEnd(text: string, at: number, types: readonly string[]): number | 'cut' | undefined {
   if (types.length === 0 || types.includes('string')) return undefined;
   const start = skipSpace(text, at);

@@ -48,7 +48,7 @@ const callsWith = (key: fc.Arbitrary<string>): fc.Arbitrary<readonly Call[]> =>
 
 type Write = (calls: readonly Call[]) => string;
 
-/** By the syntax that also forces calls. */
+/** Calls in the syntax that also forces them. */
 const asJson =
   ({ syntax }: ToolCallParser): Write =>
   (calls) =>

@@ -45,6 +45,6 @@ export function scanCalls(text: string, { isWhole = true, find, read }: Syntax):
   return { pieces, toolCalls, malformed, settled: isWhole ? undefined : settled };
 }
 
-/** Whether the text ends at or within a mark that begins at `at`. */
+/** True if the text ends at or within a mark that begins at `at`. */
 export const isCut = (text: string, at: number, mark: string): boolean =>
   text.length - at < mark.length && mark.startsWith(text.slice(at));

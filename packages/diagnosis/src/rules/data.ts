@@ -93,7 +93,7 @@ const runFailed: Rule = {
     failure === undefined ? undefined : { text: failure.trim().split('\n')[0] ?? '', numbers: [] },
 };
 
-/** What is rewarded, and what it is compared with. */
+/** Settings that decide what is rewarded, and what it is compared with. */
 const rewarded =
   /response_key|prompt_key|reward_fn|workflow_type|workflow_args|chat_template|system_prompt|reply_prefix/;
 

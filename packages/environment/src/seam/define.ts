@@ -43,7 +43,7 @@ export interface EnvironmentOptions<Args> {
   readonly args?: ArgsSchema<Args>;
   /** The schema of the rows that it plays, for checks before a run. @default any row fits */
   readonly rows?: ArgsSchema;
-  /** What it needs with these arguments besides its own code. @default nothing */
+  /** Needs with these arguments besides its own code. @default nothing */
   readonly needs?: (args: Args) => Needs;
   readonly play?: PlayDefaults;
   /** Its rewards come from the judge of the run, `EpisodeStart.judge`, where there is one. @default false */
@@ -70,7 +70,7 @@ export interface EnvironmentDefinition {
   readonly args?: ArgsSchema;
   /** What is wrong with `environment_args`. */
   checkArgs(args: AnyArgs): readonly ArgProblem[];
-  /** What is wrong with a row. @default any row fits */
+  /** Returns what is wrong with a row. @default any row fits */
   readonly checkRow?: (row: RawTask) => readonly ArgProblem[];
   /** @throws ConfigError when the arguments are wrong @default nothing */
   readonly needs?: (args: AnyArgs) => Needs;

@@ -1,5 +1,5 @@
 /**
- * Which run the code that executes now belongs to, for messages about a blocked or ended process, and
+ * Run that the executing code belongs to, for messages about a blocked or ended process, and
  * about calls of models that went past its own.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -39,7 +39,7 @@ function noteCall({ called }: Run, url: string, body?: unknown): void {
   called.set(key, named ?? called.get(key));
 }
 
-/** Of Node's fetch: a client that was made before the run may have kept it as it was. */
+/** Requests of Node's fetch: a client that was made before the run may have kept the original function. */
 const requests = 'undici:request:create';
 
 function noteRequest(message: unknown): void {

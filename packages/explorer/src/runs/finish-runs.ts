@@ -19,7 +19,7 @@ export interface FinishedRun {
   readonly run: number;
   /** In step order; empty for evaluation. */
   readonly experiences: readonly Experience[];
-  /** Of an evaluation, which is not trained on: the same. @default none */
+  /** The same for an evaluation, which is not trained on. @default none */
   readonly answers?: readonly Experience[];
   /** Reward of the last step; NaN while it is pending. */
   readonly reward: number;
@@ -85,7 +85,7 @@ const noExperiences = (task: Task): WorkflowError =>
     'Return at least one, or a reward after calling the model at least once.',
   );
 
-/** What a workflow returned, copied: it keeps nothing that it could change later. */
+/** Copy of a workflow's result, which the workflow cannot change later. */
 interface ReadResult {
   /** @default the recorded calls, with the reward */
   readonly experiences?: readonly Experience[];

@@ -1,4 +1,4 @@
-/** Whether what the parts of a stage declare as needed is there: {@link Needs} of core. */
+/** Verifies the needs that the parts of a stage declare: {@link Needs} of core. */
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -23,7 +23,7 @@ export interface UnmetNeed {
   readonly message: string;
 }
 
-/** What is missing, with the key that asks for it. */
+/** Missing needs, each with the key that asks for it. */
 export async function unmetNeeds(context: NeedsContext): Promise<readonly UnmetNeed[]> {
   const { stage, signal } = context;
   const env = { ...context.env, ...stage.explorer.envVars };

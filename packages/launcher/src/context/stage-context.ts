@@ -61,7 +61,7 @@ export interface StageContext extends Extensions {
   readonly evaluation?: EvaluationOptions;
 }
 
-/** What mode `bench` takes from its caller. */
+/** Options of mode `bench` from its caller. */
 export interface EvaluationOptions {
   /**
    * `base` (the weights before training), `last`, `best`, or numbers of train steps.
@@ -102,7 +102,7 @@ export interface ServeAddress {
   readonly url: string;
   /** A secret: for the person or program that started the server, never for a log. */
   readonly apiKey: string;
-  /** What is served, as a line for people: run, train step, checkpoint, evaluation. */
+  /** The served model as a line of text: run, train step, checkpoint, evaluation. */
   readonly model: string;
 }
 

@@ -129,7 +129,7 @@ async function benchTargets(
 }
 
 /**
- * By rising step. To find the best checkpoint, all of them are evaluated.
+ * Checkpoints by rising step. To find the best checkpoint, all of them are evaluated.
  * @throws ConfigError for a name that is none, and for a checkpoint that is not there
  */
 function namedTargets(

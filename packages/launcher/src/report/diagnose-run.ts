@@ -45,7 +45,7 @@ export async function diagnoseRun(
   return { jobDirectory, stages: await Promise.all(stages.map(diagnoseStage)) };
 }
 
-/** Of the last stage of a run that has ended. */
+/** Verdict on the last stage of a run that has ended. */
 export async function verdictOfRun({ stages }: RunReport): Promise<Verdict | undefined> {
   const last = stages.at(-1);
   return last && verdictOf(await recordOf(last));
@@ -56,7 +56,7 @@ async function recordOf({ directory, metrics, log, failure }: StageReport): Prom
   return { ...metricsOf(metrics), rollouts, failure, changes: log.flatMap(changeIn) };
 }
 
-/** As `describeChanges` says it in the log. */
+/** Changed settings as `describeChanges` logs them. */
 const changeIn = (line: string): readonly string[] => {
   const said = /^WARN +\S+ (\S+: changed from .*)$/.exec(line)?.[1];
   return said === undefined ? [] : [said];

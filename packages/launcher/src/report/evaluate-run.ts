@@ -27,9 +27,9 @@ export interface Evaluation {
 
 export interface SetEvaluation {
   readonly set: string;
-  /** What is compared: `reward`, or what the workflow reports instead, such as `accuracy`. */
+  /** Compared metric: `reward`, or what the workflow reports instead, such as `accuracy`. */
   readonly key: string;
-  /** By rising step. */
+  /** Checkpoints by rising step. */
   readonly checkpoints: readonly CheckpointScore[];
   /** Rows of the set, and the mean over its runs for each checkpoint. Failed runs count as 0. */
   readonly tasks: readonly { readonly row: number; readonly values: readonly number[] }[];
@@ -96,7 +96,7 @@ const noCheckpoint = (): ConfigError =>
     code: 'CHECKPOINT_MISSING',
   });
 
-/** What every workflow reports, or else the most common key. */
+/** Metric that every workflow reports, or else the most common one. */
 function keyOf(outcomes: readonly TaskOutcome[]): string {
   const keys = new Set(
     outcomes.flatMap(({ runs }) =>

@@ -16,12 +16,12 @@ interface Answered {
   readonly question: string | undefined;
   /** Mean over runs. */
   readonly reward: number;
-  /** Of the first run. */
+  /** Answer of the first run. */
   readonly answer: string;
 }
 
 /**
- * As `trinity log --answers` prints them.
+ * Answers as `trinity log --answers` prints them.
  * @param most tasks of each set, those with the largest difference first
  * @throws ConfigError when no answers of evaluations are recorded
  */

@@ -214,7 +214,7 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
   return counts;
 }
 
-/** Whether the workflow can play the rows: they may be those of another world. */
+/** Checks that the workflow can play the rows: they may be those of another world. */
 async function checkFirstRow(
   check: Check,
   place: KeyPath,

@@ -127,7 +127,7 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   }
 }
 
-/** What the stages from `from` on read. */
+/** Inputs of the stages from `from` on. */
 interface Reads {
   /** The configuration, absolute; undefined where it comes from no file. */
   readonly file: string | undefined;

@@ -102,7 +102,7 @@ const keyNames: Readonly<Record<ServiceName, string>> = {
   swanlab: 'SWANLAB_API_KEY',
 };
 
-/** What a service needs besides the run. */
+/** Needs of a service besides the run. */
 export function serviceNeeds(service: ServiceName, args: Arguments): Needs {
   const hasKey = service === 'mlflow' || text(args, 'api_key') !== undefined;
   return hasKey ? {} : { env: [keyNames[service]] };

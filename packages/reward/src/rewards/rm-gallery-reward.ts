@@ -12,7 +12,7 @@ const refusal =
   'model behind an HTTP address write a reward function that fetches its score: ' +
   'defineReward({ name, score }) in a module of --plugin-dir.';
 
-/** By rule `answer` of the checker. RM-Gallery, `math_verify_reward`. */
+/** Accuracy by rule `answer` of the checker. RM-Gallery, `math_verify_reward`. */
 export const rmGalleryReward = rewardKind(name, {
   summary:
     'The name of a reward of RM-Gallery; math_verify_reward: is the answer the expected one?',

@@ -8,7 +8,7 @@ import { requireTruth, wholeResponse } from './shared/inputs.js';
 import { accuracyCoef } from './shared/arguments.js';
 
 /**
- * By every `<tool_call>..</tool_call>` after the thought, each JSON `[{"name": .., "arguments": ..}]`:
+ * Counts every `<tool_call>..</tool_call>` after the thought, each JSON `[{"name": .., "arguments": ..}]`:
  * all calls of the truth, none other, in any order, with equal arguments; and before the first call
  * exactly one thought. Two empty lists are right. Source: Tool-N1, arXiv:2505.00024; Trinity-RFT
  * `tool_call_workflow`, which reads the last tag alone.

@@ -6,7 +6,7 @@ import type { Tables } from './tables.js';
 
 /** Increased when programs that know the old tables cannot use the new ones. */
 const schemaVersion = 2;
-/** What later versions add is not needed to look at a run. */
+/** Additions of later versions are not needed to read a run. */
 const oldestReadable = 1;
 
 /** Which database it is: types differ between them. */

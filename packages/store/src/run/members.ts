@@ -148,7 +148,7 @@ interface Difference {
   readonly own: string | undefined;
   readonly other: string | undefined;
   readonly whose: string;
-  /** Of the member that has, or determines, the other value. */
+  /** Name of the worker that has, or determines, the other value. */
   readonly name: string | undefined;
 }
 

@@ -6,7 +6,7 @@ import type { Actions, Routes } from '../interface/route.js';
 import type { Catalogue } from '../runs/catalogue.js';
 import type { Run } from '../runs/run.js';
 
-/** Of an action. */
+/** Largest body of an action. */
 const maxBytes = 1 << 20;
 
 type Answer = Response | Promise<Response>;

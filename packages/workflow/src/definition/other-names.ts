@@ -67,7 +67,7 @@ export const otherWorkflows: OtherNames = {
   },
 };
 
-/** As {@link otherWorkflows}. */
+/** Other names of reward functions, like {@link otherWorkflows}. */
 export const otherRewards: OtherNames = {
   aliases: {},
   refused: {

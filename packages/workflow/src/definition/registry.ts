@@ -8,7 +8,7 @@ export interface Registry<T> {
   register(name: string, value: T): void;
   /** @throws ConfigError with the known names, and the most similar one */
   get(name: string): T;
-  /** By its name, or another name that is read as it; undefined for an unknown name. */
+  /** Looks a name up, or an alias that is read as it; undefined for an unknown name. */
   find(name: string): T | undefined;
   has(name: string): boolean;
   names(): readonly string[];

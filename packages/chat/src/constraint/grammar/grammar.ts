@@ -146,12 +146,12 @@ function overlap(bytes: Uint8Array, matched: number, byte: number): number {
   return 0;
 }
 
-/** Without alternatives that no text can complete, so that an answer never gets stuck in one. */
+/** Removes alternatives that no text can complete, so that an answer never gets stuck in one. */
 export function productive(
   rules: readonly (readonly Sequence[])[],
 ): readonly (readonly Sequence[])[] {
   const done = new Uint8Array(rules.length);
-  /** By rule: the rules that have it in an alternative. */
+  /** Rules that have a rule in an alternative, by that rule. */
   const users = rules.map((): number[] => []);
   rules.forEach((alternatives, rule) => {
     for (const symbol of alternatives.flat())

@@ -85,13 +85,13 @@ interface Written {
   readonly whole: number;
   /** Digits after the point; -1 before it. */
   readonly fraction: number;
-  /** Whether no digit but the point may follow, as after a leading zero. */
+  /** True if only the point may follow, as after a leading zero. */
   readonly isZero: boolean;
   /** How the written digits compare with those of the bounds: -1, 0 or 1. */
   readonly low: number;
   readonly high: number;
   readonly remainder: number;
-  /** Whether a digit after the point is not zero. */
+  /** True if a digit after the point is not zero. */
   readonly hasFraction: boolean;
 }
 

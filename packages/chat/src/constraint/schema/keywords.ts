@@ -21,7 +21,7 @@ const options: Shape = [
   'a list of schemas',
 ];
 
-/** By keyword: what its value must be. */
+/** Expected form of a keyword's value, by keyword. */
 const shapes: Readonly<Record<string, Shape>> = {
   $ref: text,
   enum: [(value) => Array.isArray(value) && value.length > 0, 'a list of values'],

@@ -14,7 +14,7 @@ type Alternatives = readonly unknown[];
 
 const not = (schema: unknown): JsonSchema => ({ not: schema });
 
-/** By keyword: what a value satisfies that breaks it; it may be a value of several types. */
+/** Schema of the values that break a keyword, by keyword; they may be of several types. */
 const opposites: Readonly<Record<string, (value: never) => Alternatives | undefined>> = {
   not: (schema: unknown) => [schema],
   allOf: (schemas: unknown[]) => schemas.map(not),

@@ -21,9 +21,9 @@ export interface NormalFormOptions {
   readonly root: JsonSchema;
   /** Called with the work to be done: it throws when that is too much. */
   readonly spend: (steps: number) => void;
-  /** Whether no value satisfies both. */
+  /** True if no value satisfies both. */
   readonly areDisjoint: (a: SchemaNode, b: SchemaNode) => boolean;
-  /** Whether `oneOf` also allows values that satisfy several options. */
+  /** True if `oneOf` also allows values that satisfy several options. */
   readonly isLoose: boolean;
 }
 
@@ -144,7 +144,7 @@ export class NormalForm {
     ];
   }
 
-  /** Without the property, or with it and what it demands. */
+  /** Two cases: the property is absent, or present with its demands. */
   #dependency(name: string, demanded: unknown, path: string): Alternatives {
     const without = { properties: { [name]: false } };
     const present = { type: 'object', required: [name] };
@@ -190,7 +190,7 @@ export function nodeOf(schema: unknown, path: string): SchemaNode | boolean {
   throw invalidRequest(path, `is ${quote(schema)}`, 'a schema');
 }
 
-/** Of all drafts. */
+/** Keywords of all drafts. */
 function dependencies(schema: JsonSchema): readonly (readonly [string, unknown])[] {
   return ['dependentRequired', 'dependentSchemas', 'dependencies'].flatMap((keyword) =>
     Object.entries((schema[keyword] as JsonSchema | undefined) ?? {}),

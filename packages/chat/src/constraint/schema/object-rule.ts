@@ -106,7 +106,7 @@ function membersRule({ grammar }: Compiler, { members, rests, least, most }: Mem
   return ruleAt(0, 0, 0);
 }
 
-/** What one schema says of properties. */
+/** Statements of one schema about properties. */
 interface Part {
   readonly node: SchemaNode;
   readonly own: JsonSchema;

@@ -196,7 +196,7 @@ class SchemaCompiler implements Compiler {
     ]);
   }
 
-  /** Of texts that are long and have a pattern, only shorter ones: the states are those of both. */
+  /** Lowers the length of texts that also have a pattern: the automaton has the states of both. */
   #withLength(language: Language, nodes: Conjunction): Language {
     const { languages } = this;
     const any = languages.chars(allChars);

@@ -13,13 +13,13 @@ export interface SchemaNode {
 /** Schemas that a value must satisfy together, none of which refers to others for the same value. */
 export type Conjunction = readonly SchemaNode[];
 
-/** What the rules of objects and arrays need of the whole. */
+/** Services of the compiler that the rules of objects and arrays need. */
 export interface Compiler {
   readonly grammar: GrammarBuilder;
   readonly languages: Languages;
   /** The rule of values that satisfy all of the schemas. */
   rule(nodes: readonly (SchemaNode | boolean)[]): number;
-  /** Whether it is plain, without looking into properties and items, that no value satisfies all. */
+  /** True if no value satisfies all, as far as can be seen without properties and items. */
   isPlainlyEmpty(nodes: readonly (SchemaNode | boolean)[]): boolean;
   /** The texts that satisfy all of the schemas. */
   texts(nodes: readonly (SchemaNode | boolean)[]): Language;
@@ -31,7 +31,7 @@ export interface Compiler {
 
 /** Values that negations exclude. */
 export const excludedValues = Symbol('excluded values');
-/** Whether negations exclude whole numbers. */
+/** True if negations exclude whole numbers. */
 export const excludedIntegers = Symbol('excluded integers');
 /** A pattern that negations exclude. */
 export const excludedPattern = Symbol('excluded pattern');

@@ -18,9 +18,9 @@ export interface Language {
   readonly id: number;
   readonly kind: 'empty' | 'chars' | 'concat' | 'or' | 'and' | 'not' | 'repeat';
   readonly parts: readonly Language[];
-  /** Of `chars`. */
+  /** The set of `chars`. */
   readonly set: CharSet;
-  /** Of `repeat`. */
+  /** The bounds of `repeat`. */
   readonly min: number;
   readonly max: number;
   /** Holds the empty text. */
@@ -38,11 +38,11 @@ export interface Transition {
 export class Languages {
   readonly #known = new Map<string, Language>();
   readonly #transitions = new Map<number, readonly Transition[]>();
-  /** By character, then by the number of a language. */
+  /** Derivatives by character, then by the number of a language. */
   readonly #derivatives = new Map<number, Map<number, Language>>();
   /** Called for each new language: it throws when there are too many. */
   readonly #spend: () => void;
-  /** Without any text. */
+  /** The empty language. */
   readonly none: Language;
   /** The empty text only. */
   readonly empty: Language;
@@ -198,7 +198,7 @@ export class Languages {
     const cuts = new Set(allChars.map((edge, i) => (i % 2 === 0 ? edge : edge + 1)));
     for (const set of sets) set.forEach((edge, i) => cuts.add(i % 2 === 0 ? edge : edge + 1));
     const edges = [...cuts].toSorted((a, b) => a - b);
-    /** By the sets that a character is in. */
+    /** Characters grouped by the sets that they are in. */
     const derivatives = new Map<string, Language>();
     for (const [i, from] of edges.entries()) {
       const end = edges[i + 1];

@@ -99,7 +99,7 @@ function digitRules(
   place = digits.count,
 ): readonly Sequence[] {
   const unit = 2 ** (digits.bits * (place - 1));
-  /** By the ranges of what follows a digit. */
+  /** Rules by the ranges of the bytes that follow. */
   const byRest = new Map<string, { readonly rest: readonly number[]; bytes: number[] }>();
   for (const [digit, rest] of split(ranges, unit)) {
     const key = rest.join(' ');

@@ -4,7 +4,7 @@ import type { ArgProblem, ArgSpec, TaskRange } from '@trinity-rft/core';
 /** Values by name. The registries of workflows and of reward functions fit. */
 export interface NameTable<Facts> {
   names(): readonly string[];
-  /** By its name, or another name that is read as it; undefined for an unknown name. */
+  /** Looks a name up, or an alias that is read as it; undefined for an unknown name. */
   find(name: string): Facts | undefined;
   /** The name of the table that another one is read as. @default there are no other names */
   readAs?(name: string): string | undefined;

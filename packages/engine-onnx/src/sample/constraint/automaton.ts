@@ -39,7 +39,7 @@ interface State {
   /** Numbers of the places before a byte. */
   readonly places: readonly number[];
   readonly accepts: boolean;
-  /** By byte or control token that the grammar has: the next state, {@link dead} or {@link unknown}. */
+  /** Next state by byte or control token of the grammar, {@link dead} or {@link unknown}. */
   readonly edges: Int32Array;
 }
 

@@ -45,11 +45,11 @@ export interface EnvironmentServer {
   close(): Promise<void>;
 }
 
-/** Of a message, and of all messages of a connection that wait for an answer, in bytes. */
+/** Largest message, and all messages of a connection that wait for an answer, in bytes. */
 const maxPayload = 16 * 1024 * 1024;
 /** Messages of a connection that wait; clients send one at a time. */
 const maxWaiting = 64;
-/** Of a request over HTTP, in bytes. */
+/** Largest request over HTTP, in bytes. */
 const maxBody = 1 << 20;
 /** Between two pings, in ms; a client that missed one is gone. */
 const pingMs = 30_000;

@@ -66,7 +66,7 @@ const keysOf = (row: RawTask = {}): string => Object.keys(row).join(', ') || 'no
 const taskOf = (rawTask: RawTask, row: number, taskset: TasksetConfig): Task =>
   toTask({ row, rawTask }, taskset, { batchId: 0, taskId: row, isEval: taskset.isEval });
 
-/** What the workflow or the reward function of a task does not find in its row. */
+/** Columns that the workflow or the reward function of a task does not find in its row. */
 function misfit(task: Task, { workflows, rewardFns }: Names): readonly string[] {
   const { workflow, rewardFn, rawTask, index } = task;
   const needs = workflows.find(workflow)?.needs;

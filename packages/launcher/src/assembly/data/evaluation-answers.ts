@@ -11,7 +11,7 @@ export const evaluationsName = 'evaluations';
 export const evaluationsFolder = (directory: string): string =>
   path.join(directory, evaluationsName);
 
-/** Of the stage in `directory`. */
+/** Store of the evaluations of the stage in `directory`. */
 export const answersFile = (directory: string): string =>
   path.join(evaluationsFolder(directory), 'experiences.db');
 

@@ -1,4 +1,4 @@
-/** What a server serves: run, train step, checkpoint, and its last evaluation. */
+/** The model that a server serves: run, train step, checkpoint, and its last evaluation. */
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
 import { listCheckpoints } from '@trinity-rft/trainer';

@@ -1,4 +1,4 @@
-/** What a stage reads besides its configuration: a digest of each file, and of the rows of each data set. */
+/** Inputs of a stage besides its configuration: a digest of each file, and of the rows of each data set. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isGguf } from '@trinity-rft/gguf';
@@ -9,11 +9,11 @@ import { digestOfFile } from '../../modes/apart/weight-files.js';
 
 interface InputDigest {
   readonly sha256: string;
-  /** Of a large file: while it has these, it is not read again. */
+  /** Facts of a large file: while they are the same, it is not read again. */
   readonly stat?: FileStat;
 }
 
-/** By the key of the setting that names it; of a file in a folder, `<key>/<file>`. */
+/** Digests by the key of the setting that names the file; `<key>/<file>` for a file in a folder. */
 export type Inputs = Readonly<Record<string, InputDigest>>;
 
 /** Any write changes the time of the last change of a file, which programs cannot set. */
@@ -30,7 +30,7 @@ export interface InputSources {
   readonly plugins: readonly string[];
   /** Relative paths in arguments start here. */
   readonly cwd: string;
-  /** Of the last start. */
+  /** Inputs of the last start. */
   readonly before: Inputs | undefined;
 }
 
@@ -40,7 +40,7 @@ export const isBinding = (key: string): boolean => !/^plugins\/|[_.]args\./.test
 /** Folders of models, of which the files at the top are read. */
 const ofModels =
   /^(?:model\.(?:model_path|critic_model_path|lora_configs\[\d+\]\.path)|explorer\.auxiliary_models\[\d+\]\.model_path)$/;
-/** What a user's code gets: it may name a file. */
+/** Arguments of the user's code, which may name a file. */
 const ofUsers = /^(?!monitor\.).*[_.]args\.(?!.*(?:cache|out|log|tmp|save|work|result))/;
 
 export async function inputsOf(stage: StageConfig, sources: InputSources): Promise<Inputs> {

@@ -13,7 +13,7 @@ export interface SettingsRecord {
   readonly jobDirectory: string;
   /** In the order of the stages, as many as have begun. */
   readonly stages: readonly Settings[];
-  /** What each of them read. Undefined: written by an earlier version. */
+  /** Inputs of each stage. Undefined: written by an earlier version. */
   readonly inputs?: readonly Inputs[];
 }
 

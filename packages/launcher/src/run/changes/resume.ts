@@ -117,7 +117,7 @@ export function recordSettings(
   });
 }
 
-/** What the stage read when it was last started. */
+/** Inputs of the stage when it was last started. */
 export const recordedInputs = (
   { jobDirectory }: ResolvedConfig,
   { stageIndex }: StageConfig,
