@@ -127,8 +127,8 @@ describe('clients of a served model', () => {
 
   it('learn the name of the model, and how to get in', async () => {
     const { openai } = product;
-    expect((await openai.models.list()).data.map(({ id }) => id)).toEqual(['wide']);
-    expect((await product.ask()).model).toBe('wide');
+    expect((await openai.models.list()).data.map(({ id }) => id)).toEqual(['tests/clients']);
+    expect((await product.ask()).model).toBe('tests/clients');
     for (const [headers, words] of [
       [{}, 'has no key. Expected the key of this server'],
       [{ authorization: 'Bearer wrong' }, 'is not the one of this server. It is TRINITY_SERVE_KEY'],

@@ -211,7 +211,7 @@ describe('a task pipeline', () => {
     [{ operators: [{ name: 'text_length_filter', args: { min_len: 99 } }] }, 'leaves none of 100'],
     [{ priority_weights: { usage_frequency: 1 } }, 'no task has a column "usage_frequency"'],
     [{ inputs: ['nowhere.jsonl'] }, 'task_pipeline.inputs[0]'],
-    [{ config_path: 'recipe.yaml' }, 'List its operators under operators'],
+    [{ config_path: 'recipe.yaml' }, 'Copy the items of its `process` to operators'],
   ])('is refused where it cannot run: %j', async (over, message) => {
     const all = { inputs: ['tasks.jsonl'], priority_weights: null, ...over };
     await expect(planOf({ data_processor: { task_pipeline: all } })).rejects.toThrow(message);

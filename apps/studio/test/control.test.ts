@@ -172,7 +172,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await look.says(row, 'It goes on from its last checkpoint');
     expect(await look.violations()).toEqual([]);
     await look.page.click(`${row} .sure`);
-    await look.says(`${row} [role=status]`, 'No configuration below');
+    await look.says(`${row} [role=status]`, 'does not record from which configuration');
     expect(look.problems).toEqual([]);
     await look.page.close();
   });

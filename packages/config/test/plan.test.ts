@@ -74,10 +74,11 @@ describe('a plan', () => {
         .replace('{save_interval: 20}', '{save_interval: 20, total_steps: 15}'),
     );
     expect(planConfig(config).stages[0]?.steps).toMatchObject({
-      exploreSteps: 10,
+      // Two train steps follow from an explore step.
+      exploreSteps: 8,
       trainSteps: 15,
       checkpoints: 1,
-      syncs: 4,
+      syncs: 3,
     });
   });
 

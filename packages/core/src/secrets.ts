@@ -37,7 +37,8 @@ export function isSecretName(name: string): boolean {
   const snake = name
     .replaceAll(/([a-z0-9])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$1$2_')
     .toLowerCase();
-  if (columnKey.test(snake)) return false;
+  // The name of an environment variable is none.
+  if (columnKey.test(snake) || /[-_]env$/.test(snake)) return false;
   const words = snake.split(/[^a-z0-9]+/).filter((word) => word !== '');
   return (
     words.some((word) => secretWords.has(word)) ||

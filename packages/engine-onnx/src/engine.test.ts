@@ -1,5 +1,5 @@
 /** The engine in its real thread: what only a thread can break. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -129,10 +129,12 @@ describe('the engine in its thread', () => {
       details: { promptLength: 16, maxModelLen: 16 },
       retryable: false,
     });
-    const lost = engine.trainer.load(join(root, 'nowhere'));
-    await expect(lost).rejects.toBeInstanceOf(CheckpointError);
-    await expect(lost).rejects.toMatchObject({
-      cause: { message: expect.stringContaining('ENOENT') },
+    mkdirSync(join(root, 'broken'));
+    writeFileSync(join(root, 'broken', 'config.json'), '{');
+    const broken = engine.trainer.load(join(root, 'broken'));
+    await expect(broken).rejects.toBeInstanceOf(CheckpointError);
+    await expect(broken).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('JSON') },
     });
   });
 

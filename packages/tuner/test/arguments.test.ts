@@ -130,7 +130,7 @@ describe('functions and outputs', () => {
       () => Promise.reject(new Error('my agent broke')),
       /dry run on the first row failed[\s\S]*my agent broke/,
     ],
-    ['no call', () => ({ reward: 1 }), /returned no experiences/],
+    ['no call', () => ({ reward: 1 }), /no call came through the model of its run/],
   ])(
     'that give %s are found by the dry run, and nothing is written',
     async (_, workflowFunc, message) => {

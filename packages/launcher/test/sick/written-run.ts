@@ -15,6 +15,8 @@ export interface WrittenRun {
   /** @default those of a healthy run */
   readonly rollouts?: readonly Experience[];
   readonly failure?: string;
+  /** Lines of its log. */
+  readonly log?: string;
 }
 
 const healthyExplorer = (step: number): Metrics => ({
@@ -95,4 +97,7 @@ export async function writeRun(folder: string, run: WrittenRun): Promise<void> {
   await store.put(run.rollouts ?? rollouts());
   await store.close();
   if (run.failure !== undefined) writeFileSync(path.join(folder, 'failure.txt'), run.failure);
+  if (run.log === undefined) return;
+  mkdirSync(path.join(folder, 'log'));
+  writeFileSync(path.join(folder, 'log', 'trinity.log'), run.log);
 }
