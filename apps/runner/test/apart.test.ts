@@ -297,6 +297,59 @@ it('refuses a process whose configuration differs, and says in what', async () =
   expect(reworded.error?.message).toContain('tasksets[0].path is a file with the SHA-256');
 });
 
+const evaluated: Tree = {
+  buffer: {
+    total_steps: 3,
+    explorer_input: {
+      eval_tasksets: [{ name: 'held', path: 'eval.jsonl', format: { prompt_key: 'question' } }],
+    },
+  },
+  explorer: { eval_interval: 2 },
+};
+
+const exploreAlone = (file: string, signal?: AbortSignal): Promise<RunHere> =>
+  runHere(workspace, file, { overrides: { mode: 'explore' }, alone: true, signal });
+
+const stored = (name: string): number => Number(usesOf(name)['unused'] ?? 0);
+
+it('explores alone, for a trainer that comes later', { timeout: 120_000 }, async () => {
+  const file = workspace.config('lone.yaml', { name: 'lone' }, evaluated);
+  const interrupt = new AbortController();
+  const first = exploreAlone(file, interrupt.signal);
+  while (!hasMember('lone') || stored('lone') === 0) await pause(5);
+  interrupt.abort();
+  expect((await first).error).toBeUndefined();
+  const second = await exploreAlone(file);
+  expect(second.error).toBeUndefined();
+  expect(second.output).toContain('3 steps alone, with the weights that the run starts from');
+  expect(usesOf('lone')).toEqual({ unused: 48 });
+
+  const train = { overrides: { mode: 'train' } };
+  const other = workspace.config('seeded.yaml', { name: 'lone', seed: 8 }, evaluated);
+  expect((await runHere(workspace, other, train)).error?.message).toMatch(
+    /its seed is 8, and that of the explorer that has explored alone is 7/,
+  );
+  const { error, output } = await runHere(workspace, file, train);
+  expect(error).toBeUndefined();
+  expect(output).toMatch(/Explore steps 1 to 3 were .* off-policy. Evaluations are left out/);
+  expect(usesOf('lone')).toEqual({ trained: 48 });
+
+  const whole = workspace.config('whole.yaml', { name: 'whole' }, evaluated);
+  expect((await exploreAlone(whole)).error).toBeUndefined();
+  expect((await runHere(workspace, whole, train)).error).toBeUndefined();
+  expect(weightsDigest(job('whole'))).toBe(weightsDigest(job('lone')));
+});
+
+it('follows a trainer that joins an explorer on its own', { timeout: 120_000 }, async () => {
+  const file = workspace.config('joined.yaml', { name: 'joined' }, evaluated);
+  const explorer = exploreAlone(file);
+  while (!hasMember('joined') || stored('joined') === 0) await pause(5);
+  const trainer = await runHere(workspace, file, { overrides: { mode: 'train' } });
+  expect(trainer.error).toBeUndefined();
+  expect((await explorer).error).toBeUndefined();
+  expect(usesOf('joined')).toEqual({ trained: 48 });
+});
+
 it('says that a program starts explorers itself', async () => {
   const file = workspace.config('alone.yaml', { name: 'alone', cluster: { explorers: 2 } });
   const { output } = await runHere(workspace, file, { signal: AbortSignal.abort() });

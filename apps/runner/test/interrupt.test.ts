@@ -2,7 +2,12 @@ import path from 'node:path';
 import { defineWorkflow, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
-import { checkpointSteps, metricLines, weightsDigest } from './support/run-record.js';
+import {
+  checkpointSteps,
+  metricLines,
+  weightsDigest,
+  type MetricLine,
+} from './support/run-record.js';
 import { runArgs, startTrinity, type Trinity } from './support/trinity.js';
 import {
   createWorkspace,

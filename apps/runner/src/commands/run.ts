@@ -20,6 +20,7 @@ interface RunArguments extends FileOptions, PluginOptions {
   readonly mode?: string;
   readonly explorerName?: string;
   readonly explorers?: string;
+  readonly alone?: boolean;
   readonly newRun?: boolean;
   readonly acceptChangedFiles?: boolean;
 }
@@ -30,6 +31,7 @@ export const addRun: AddCommand = (program, { exitWith }) =>
     .option('--explorers <number>', 'one trainer and so many explorers, each a process of its own')
     .option('--mode <mode>', 'instead of the mode in the file, such as explore or train')
     .option('--explorer-name <name>', 'instead of explorer.name in the file')
+    .option('--alone', 'explore without a trainer, for one that comes later (mode explore)')
     .option('--new-run', 'start over where a shared store holds an earlier run of this name')
     .option('--accept-changed-files', 'resume although files that the run reads have changed')
     .action(exitWith(runCommand));
@@ -50,6 +52,7 @@ async function runCommand(file: string | undefined, given: RunArguments): Promis
       terminal,
       signal,
       serve: serveAccess(terminal),
+      alone: given.alone,
       newRun: given.newRun,
       acceptChangedFiles: given.acceptChangedFiles,
     }),

@@ -38,6 +38,8 @@ export interface StageContext extends Extensions {
   readonly hasBegun?: boolean;
   /** Sets an earlier run of this name aside in the store that processes share. @default false */
   readonly newRun?: boolean;
+  /** An explorer that no trainer joins for so long explores alone. @default it waits for one */
+  readonly aloneAfterMs?: number;
   readonly runtime: Runtime;
   /** Opens the metric files, once it is known at which step the stage continues. */
   readonly openSink: (resume: ResumePoint) => MetricSink;

@@ -1,7 +1,7 @@
 /** Mode `explore`: makes the runs of tasks that the trainer of the run has planned. */
 import path from 'node:path';
 import { ConfigError, type Task } from '@trinity-rft/core';
-import type { RunStore } from '@trinity-rft/core/internal';
+import type { Agreement, RunStore } from '@trinity-rft/core/internal';
 import type { TaskOutcome } from '@trinity-rft/explorer';
 import {
   createEnvironmentCircuits,
@@ -18,11 +18,12 @@ import { runsHere, taskRunnerOptions } from '../assembly/explorer-options.js';
 import { openAuxiliaryModels } from '../assembly/models/auxiliary-models.js';
 import { openChatFormat } from '../assembly/models/chat-format.js';
 import { openEndpoint } from '../assembly/models/endpoint.js';
-import { openEngine } from '../assembly/models/engine.js';
+import { openEngine, sampleFromStart } from '../assembly/models/engine.js';
 import { withFetchedTasks } from '../assembly/task-pipeline/share-tasks.js';
 import { disposable, openTogether, type Closable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
 import { agreementOf } from './apart/agreement.js';
+import { needsTrainer, planAlone } from './apart/explore-alone.js';
 import { exploreLeased } from './apart/explore-leased.js';
 import { lookEveryMs, openStageStore } from './apart/open-store.js';
 import { explorerFolder } from './apart/explorer-folder.js';
@@ -30,6 +31,11 @@ import { takeSeat, type Seat } from './apart/seat.js';
 
 export async function runExplorer(context: StageContext): Promise<StageResult> {
   const { stage, runtime, signal } = context;
+  const problem = context.aloneAfterMs === 0 ? needsTrainer(stage) : undefined;
+  if (problem !== undefined)
+    throw new ConfigError(`--alone: ${problem} Start it without, beside a trainer.`, {
+      code: 'EXPLORE_ALONE',
+    });
   const agreement = await agreementOf(stage);
   await using store = disposable(await openStageStore(context, { role: 'explorer', agreement }));
   const counts = { version: -1, done: 0, late: 0 };
@@ -51,7 +57,7 @@ export async function runExplorer(context: StageContext): Promise<StageResult> {
     });
     await using tasks = await openTasks(made);
     await using side = disposable(await openSide(made, store));
-    const trainStep = await explore(made, { store, seat, tasks, side, counts });
+    const trainStep = await explore(made, { store, seat, tasks, side, counts, agreement });
     return { interrupted: false, doneBefore: false, trainStep, checkpoint: undefined };
   } finally {
     await seat.leave();
@@ -101,12 +107,13 @@ interface ExploreParts {
   readonly tasks: StageTasks;
   readonly side: Side;
   readonly counts: { version: number; done: number; late: number };
+  readonly agreement: Agreement;
 }
 
-/** Resolves with the last train step of the run, once the trainer has ended it. */
+/** Resolves with the last train step of the run, once nothing is left to explore. */
 async function explore(
   context: StageContext,
-  { store, seat, tasks, side, counts }: ExploreParts,
+  { store, seat, tasks, side, counts, agreement }: ExploreParts,
 ): Promise<number> {
   const { stage, runtime } = context;
   const { sampler } = side.engine;
@@ -115,7 +122,8 @@ async function explore(
       `The engine "${stage.engine}" cannot score text, so it cannot prove that it samples with the trainer's weights. Use mode: both.`,
       { code: 'ENGINE_CANNOT_PROVE' },
     );
-  const lost = AbortSignal.any([side.failed, seat.lost]);
+  const failure = new AbortController();
+  const lost = AbortSignal.any([side.failed, seat.lost, failure.signal]);
   const signal = AbortSignal.any([context.signal, lost]);
   const limits = createTimeLimits(stage.explorer);
   const learnTimes = inBatches(limits, stage.buffer.batchSize);
@@ -135,6 +143,22 @@ async function explore(
     rewardDeadline: rewardDeadline(stage.explorer, runtime.clock),
     signal,
   });
+  let isAlone = false;
+  let isDone = false;
+  const over = new AbortController();
+  const planning = planAlone(context, {
+    ...{ store, seat, tasks, agreement, signal: AbortSignal.any([signal, over.signal]) },
+    onBegin: () => {
+      isAlone = true;
+    },
+  }).then(
+    (done) => {
+      isDone = done;
+    },
+    (error: unknown) => {
+      if (!signal.aborted) failure.abort(error);
+    },
+  );
   return exploreLeased(context, {
     store,
     seat,
@@ -145,6 +169,11 @@ async function explore(
     onTaken: (version) => {
       counts.version = version;
     },
+    withoutTrainer: async () => {
+      if (isAlone && sampler.policyVersion !== 0) await sampleFromStart(side.engine);
+      return isAlone;
+    },
+    isDone: () => isDone,
     taskOf: (leased) => tasks.taskAt(leased),
     startTask: (task) => {
       const running = startTask(task);
@@ -159,5 +188,8 @@ async function explore(
         );
       }
     },
+  }).finally(async () => {
+    over.abort();
+    await planning;
   });
 }

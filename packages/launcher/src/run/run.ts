@@ -70,6 +70,11 @@ export interface RunOptions
    */
   readonly newRun?: boolean;
   /**
+   * Explores without a trainer, in mode `explore`. @default after 30 s without one where the
+   * configuration itself says `mode: explore`; never where `overrides` say it
+   */
+  readonly alone?: boolean;
+  /**
    * Continues although the contents of files that the run reads have changed since it was last
    * started. @default false: they are refused by name
    */
@@ -106,13 +111,15 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   const { signal = new AbortController().signal } = options;
   const loaded = await fetchModels(read, { terminal, clock, env, signal });
   if (newRun) assertStartsOver(loaded.config);
+  if (options.alone ?? false) assertExplores(loaded.config);
   for (const warning of alone(loaded.config)) terminal.write(`${warning}\n`);
   const checked = await checkRemaining(loaded, extensions, { env, signal });
   for (const warning of checked.warnings) terminal.write(`${warning}\n`);
 
   const telemetry = await startTelemetry(env, { warn: (line) => terminal.write(`${line}\n`) });
   try {
-    const surroundings = { terminal, clock, signal, env, extensions, serve, newRun, evaluation };
+    const aloneAfterMs = aloneAfter(options);
+    const surroundings = { terminal, clock, signal, env, extensions, serve, newRun, evaluation, aloneAfterMs };
     const cwd = options.cwd ?? '.';
     const reads: Reads = {
       ...checked,
@@ -126,6 +133,10 @@ export async function run(options: RunOptions): Promise<RunSummary> {
     await telemetry?.close();
   }
 }
+
+/** In ms. The other side of a run that a command line takes apart is started as well. */
+const aloneAfter = ({ alone, overrides }: RunOptions): number =>
+  (alone ?? false) ? 0 : overrides?.['mode'] === undefined ? 30_000 : Infinity;
 
 /** Inputs of the stages from `from` on. */
 interface Reads {
@@ -195,6 +206,16 @@ function assertStartsOver({ resume, jobDirectory, stages: [stage] }: ResolvedCon
     { code: 'NEW_RUN' },
   );
 }
+
+/** @throws ConfigError where no explorer would see that it is alone */
+function assertExplores({ stages: [{ part, mode }] }: ResolvedConfig): void {
+  if (part === 'explore') return;
+  throw new ConfigError(
+    `--alone makes an explorer explore without a trainer, and the mode is ${part ?? mode}; expected explore. Add --mode explore, or leave --alone out.`,
+    { code: 'EXPLORE_ALONE' },
+  );
+}
+
 const failureFolder = ({ stages: [stage] }: ResolvedConfig, place: string): string =>
   stage.mode === 'bench' ? evaluationsFolder(place) : place;
 

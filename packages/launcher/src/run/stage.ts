@@ -32,6 +32,7 @@ export interface StageSurroundings {
   readonly extensions: Extensions;
   readonly serve?: StageContext['serve'];
   readonly newRun?: boolean;
+  readonly aloneAfterMs?: number;
   readonly evaluation?: StageContext['evaluation'];
 }
 
@@ -89,6 +90,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
       endedBefore: options.endedBefore,
       hasBegun: options.hasBegun,
       newRun: options.newRun,
+      aloneAfterMs: options.aloneAfterMs,
       runtime,
       openSink: (resume) => {
         options.onStart();

@@ -76,13 +76,18 @@ export async function openFrozenEngine(
 ): Promise<StageEngine> {
   const engine = await openEngine(context, { reference: false, format });
   try {
-    await engine.trainer.publish(0);
-    await engine.sampler.adopt({ kind: 'published' }, 0);
+    await sampleFromStart(engine);
     return engine;
   } catch (error) {
     await engine.close();
     throw error;
   }
+}
+
+/** Samples with the weights that the engine was opened with: version 0. */
+export async function sampleFromStart({ trainer, sampler }: Engine): Promise<void> {
+  await trainer.publish(0);
+  await sampler.adopt({ kind: 'published' }, 0);
 }
 
 /** The engine is dead, as `EngineFactory` in core defines. */

@@ -12,26 +12,29 @@ import type { Seat } from './seat.js';
 export interface ExploreLeasedOptions
   extends
     Pick<ExploreTasksOptions, 'taskOf' | 'startTask' | 'onResult' | 'signal'>,
-    Pick<FollowOptions, 'scratch' | 'onTaken'> {
+    Pick<FollowOptions, 'scratch' | 'onTaken' | 'withoutTrainer'> {
   readonly store: RunStore;
   readonly seat: Seat;
   readonly sampler: Sampler;
   /** Aborts when this explorer cannot go on: its engine has failed, or its seat is lost. */
   readonly lost: AbortSignal;
+  /** Every explore step was explored without a trainer. @default not known */
+  readonly isDone?: () => boolean;
 }
 
 /**
- * Resolves with the last train step of the run, once the trainer has ended it.
+ * Resolves with the last train step of the run, once the trainer has ended it or nothing is left to
+ * explore without one.
  * @throws CancelledError when stopped, SyncError when weights are refused, the reason of `lost`
  */
 export async function exploreLeased(
   { stage, runtime }: Pick<StageContext, 'stage' | 'runtime'>,
-  { store, seat, sampler, lost, scratch, onTaken, ...work }: ExploreLeasedOptions,
+  { store, seat, sampler, lost, scratch, onTaken, withoutTrainer, isDone, ...work }: ExploreLeasedOptions,
 ): Promise<number> {
   const { member } = seat;
   const { clock, logger } = runtime;
   const { syncStyle } = stage.synchronizer;
-  const outlook = createOutlook({ store, seat, stage, clock });
+  const outlook = createOutlook({ store, seat, stage, clock, isDone });
   const weights = followWeights({
     store,
     member,
@@ -41,6 +44,7 @@ export async function exploreLeased(
     waitsForRuns: syncStyle !== 'fully_async',
     logger,
     onTaken,
+    withoutTrainer,
     tolerance: stage.sampler?.tolerance,
     keepsFiles: stage.sampler !== undefined,
   });

@@ -24,6 +24,8 @@ export interface FollowOptions {
   readonly waitsForRuns: boolean;
   readonly logger: Logger;
   readonly onTaken: (version: number) => void;
+  /** Called while nothing is published. True: samples without. @default waits for a trainer */
+  readonly withoutTrainer?: () => Promise<boolean>;
   /** Of the two programs' log-probabilities, in nats. @default that of one engine on two machines */
   readonly tolerance?: number;
   /** The sampler reads the files again when one of its servers comes back. @default false */
@@ -38,18 +40,20 @@ const probeTolerance = 1e-5;
  * @throws SyncError when it is not what the trainer has published: this explorer must not sample
  */
 export function followWeights(options: FollowOptions): ExplorerWeights {
-  const { store, sampler, waitsForRuns } = options;
+  const { store, sampler, waitsForRuns, withoutTrainer } = options;
+  let isProved = false;
   return {
     get version() {
       return sampler.policyVersion;
     },
     follow: async (busy) => {
       const newest = await store.published();
-      if (newest === undefined) return false;
-      if (newest.version === sampler.policyVersion) return true;
+      if (newest === undefined) return (await withoutTrainer?.()) ?? false;
+      if (isProved && newest.version === sampler.policyVersion) return true;
       // Nothing new is begun on weights that are about to change.
       if (busy && waitsForRuns) return false;
-      return take(options, newest);
+      isProved = await take(options, newest);
+      return isProved;
     },
   };
 }

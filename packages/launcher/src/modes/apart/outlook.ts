@@ -22,12 +22,14 @@ interface OutlookOptions {
   readonly seat: Seat;
   readonly stage: Pick<StageConfig, 'explorer' | 'algorithm'>;
   readonly clock: Clock;
+  /** Every explore step was explored without a trainer. @default not known */
+  readonly isDone?: () => boolean;
 }
 
 /** A view is at most this old, in ms. */
 const viewAgeMs = 1000;
 
-export function createOutlook({ store, seat, stage, clock }: OutlookOptions): Outlook {
+export function createOutlook({ store, seat, stage, clock, isDone }: OutlookOptions): Outlook {
   let seen: { readonly at: number; readonly view: RunView } | undefined;
   const look = async (): Promise<RunView> => {
     // The clock may be set back.
@@ -68,7 +70,7 @@ export function createOutlook({ store, seat, stage, clock }: OutlookOptions): Ou
     ended: async () => {
       const { end, members } = await look();
       const trains = members.some(({ role, isAlive }) => role === 'trainer' && isAlive);
-      return end !== undefined && !trains;
+      return !trains && (end !== undefined || isDone?.() === true);
     },
     trainStep: () => seen?.view.end?.trainStep ?? 0,
     close: () => waitFor(undefined),

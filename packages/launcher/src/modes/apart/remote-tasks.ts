@@ -4,6 +4,7 @@ import {
   CancelledError,
   uid,
   type BatchContents,
+  type JsonState,
   type PlannedBatch,
   type RunStore,
 } from '@trinity-rft/core/internal';
@@ -19,9 +20,11 @@ import type { Seat } from './seat.js';
 
 export interface RemoteTasksOptions {
   readonly store: RunStore;
-  readonly seat: Seat;
+  readonly seat: Pick<Seat, 'member' | 'waitFor'>;
   /** The version for which tasks are planned now; see `PlannedBatch`. */
   readonly version: () => number;
+  /** Kept with each plan. @default nothing */
+  readonly feed?: () => JsonState;
   /** @default every task of a step is waited for */
   readonly overRollout?: OverRollout;
   readonly clock: Pick<Clock, 'now'>;
@@ -101,7 +104,7 @@ async function runElsewhere(
   const [first] = tasks;
   if (!first) return [];
   const batch = plannedBatch(tasks, first, { attempt, version: watch.version() });
-  const plan = { step: batch.step, batches: [batch], feed: {}, isLast: false };
+  const plan = { step: batch.step, batches: [batch], feed: watch.feed?.() ?? {}, isLast: false };
   const planned = watch.planning.then(() => watch.store.plan(watch.seat.member, plan));
   watch.planning = planned.catch(() => undefined);
   await planned;
@@ -121,7 +124,7 @@ async function runElsewhere(
   return outcomes;
 }
 
-const hasFailed = ({ runs }: TaskOutcome): boolean =>
+export const hasFailed = ({ runs }: TaskOutcome): boolean =>
   runs.every(({ status }) => status === 'failed');
 
 function collectedIn(

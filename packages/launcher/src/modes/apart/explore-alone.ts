@@ -1,0 +1,200 @@
+/** An explorer without a trainer: it plans explore steps as the trainer would that comes later. */
+import { ConfigError, WorkflowError, type Logger } from '@trinity-rft/core';
+import type { Agreement, JsonState, RunStore } from '@trinity-rft/core/internal';
+import type { TaskOutcome } from '@trinity-rft/explorer';
+import type { StageConfig } from '@trinity-rft/config';
+import type { StageTasks } from '../../assembly/data/tasks.js';
+import type { StageContext } from '../../context/stage-context.js';
+import { hasFailed, remoteTasks, type RemoteTasks } from './remote-tasks.js';
+import { lookEveryMs } from './open-store.js';
+import type { Seat } from './seat.js';
+
+/** Kept as the feed of the plan. */
+interface Alone extends JsonState {
+  readonly alone: true;
+  /** Of the task feed before the step: a restarted explorer draws the step again. */
+  readonly before: JsonState;
+  /** No explore step follows. */
+  readonly isLast: boolean;
+  readonly agreement: Agreement;
+}
+
+/** The last explore step of a run whose steps were all planned without a trainer. */
+export async function lastStepAlone(
+  store: Pick<RunStore, 'lastPlan'>,
+): Promise<(Alone & { readonly step: number }) | undefined> {
+  const last = await store.lastPlan();
+  return last?.feed['alone'] === true ? { ...(last.feed as Alone), step: last.step } : undefined;
+}
+
+/**
+ * For a trainer that takes over.
+ * @throws ConfigError when its settings differ: it would draw other tasks than those of the results
+ */
+export function assertAgrees(explored: Agreement, own: Agreement): void {
+  for (const key of Object.keys({ ...explored, ...own }).toSorted()) {
+    const { [key]: value = 'not set' } = own;
+    const { [key]: other = 'not set' } = explored;
+    if (value !== other)
+      throw new ConfigError(
+        `The trainer cannot join the run: its ${key} is ${value}, and that of the explorer that has explored alone is ${other}. Give both the same configuration, or this one a name of its own (name).`,
+        { code: 'MEMBER_DIFFERS' },
+      );
+  }
+}
+
+export interface ExploreAloneOptions {
+  readonly store: RunStore;
+  readonly seat: Seat;
+  readonly tasks: StageTasks;
+  readonly agreement: Agreement;
+  readonly signal: AbortSignal;
+  /** Called before the first step is planned: no trainer publishes weights. */
+  readonly onBegin: () => void;
+}
+
+/**
+ * Plans one explore step at a time, once no trainer has joined for `aloneAfterMs`.
+ * @returns whether every explore step has its results; false: the run has a trainer
+ * @throws WorkflowError when every run of a step failed
+ */
+export async function planAlone(
+  context: Pick<StageContext, 'stage' | 'runtime' | 'say' | 'aloneAfterMs'>,
+  { store, seat, tasks, agreement, signal, onBegin }: ExploreAloneOptions,
+): Promise<boolean> {
+  const { stage, runtime } = context;
+  const { clock, logger } = runtime;
+  const say = context.say ?? ((line: string) => logger.info(line));
+  const last = await lastStepAlone(store);
+  if (!(await isWithoutTrainer(context, { store, signal, say, last }))) return false;
+  const { feed, exploreSteps } = tasks;
+  say(
+    `No trainer takes part in the run: this explorer explores ${exploreSteps} steps alone, with the weights that the run starts from.`,
+  );
+  onBegin();
+  if (last) feed.restore(last.before);
+  let before = feed.state();
+  let isLast = false;
+  const own = { member: seat.member, waitFor: <T>(_: unknown, work: () => Promise<T>) => work() };
+  const openRemote = (): Promise<RemoteTasks> =>
+    remoteTasks({
+      ...{ store, clock, lookEveryMs, seat: own, overRollout: stage.explorer.overRollout },
+      version: () => 0,
+      feed: () => ({ alone: true, before, isLast, agreement }) satisfies Alone,
+    });
+  let remote = await openRemote();
+  for (let step = last?.step ?? 1; step <= exploreSteps; step++) {
+    if (await hasTrainer(store)) {
+      say('A trainer has joined: it plans the tasks from here on.');
+      return false;
+    }
+    before = feed.state();
+    isLast = step === exploreSteps;
+    const drawn = await feed.next(step);
+    if (drawn.length === 0) break;
+    let outcomes = await remote.run(drawn, signal);
+    for (let attempt = 2; outcomes.every(hasFailed); attempt++) {
+      if (attempt > maxAttempts) throw allFailed(step, outcomes);
+      // To one that opens now, the step was complete before, so it is explored again.
+      remote = await openRemote();
+      outcomes = await remote.run(drawn, signal);
+    }
+    remote.takeCollected(step);
+    logger.info(`Explore step ${step} of ${exploreSteps} is stored.`);
+  }
+  await sayEnd({ store, say, logger });
+  return true;
+}
+
+/** Of an explore step all of whose runs fail. */
+const maxAttempts = 3;
+
+function allFailed(step: number, outcomes: readonly TaskOutcome[]): WorkflowError {
+  const runs = outcomes.flatMap((outcome) => outcome.runs);
+  const first = runs.find(({ status }) => status === 'failed');
+  return new WorkflowError(
+    `All ${runs.length} runs of explore step ${step} failed, ${maxAttempts} times. Fix the cause of the first failure and start the explorer again: it continues with this step.`,
+    {
+      code: 'ALL_RUNS_FAILED',
+      details: { step, runs: runs.length },
+      cause: first?.status === 'failed' ? first.error : undefined,
+    },
+  );
+}
+
+interface Looking {
+  readonly store: RunStore;
+  readonly signal: AbortSignal;
+  readonly say: (line: string) => void;
+  readonly last: object | undefined;
+}
+
+/** A run that a trainer has begun with waits for it, however long it is away. */
+async function isWithoutTrainer(
+  {
+    stage,
+    runtime: { clock, logger },
+    aloneAfterMs = Infinity,
+  }: Pick<StageContext, 'stage' | 'runtime' | 'aloneAfterMs'>,
+  { store, signal, say, last }: Looking,
+): Promise<boolean> {
+  if (aloneAfterMs === Infinity) return false;
+  const hasBegun = async (): Promise<boolean> =>
+    (await hasTrainer(store)) ||
+    (await store.published()) !== undefined ||
+    (last === undefined && (await store.lastPlan()) !== undefined);
+  const start = clock.now();
+  // A restart continues at once.
+  const patienceMs = last ? 0 : aloneAfterMs;
+  if (patienceMs > 0 && !(await hasBegun()))
+    say(
+      `No trainer takes part in the run. Without one, this explorer explores alone in ${patienceMs / 1000} s; --alone begins at once.`,
+    );
+  while (!(await hasBegun())) {
+    const left = patienceMs - (clock.now() - start);
+    const problem = left > 0 ? undefined : needsTrainer(stage);
+    if (left <= 0 && problem === undefined) return true;
+    if (problem !== undefined) {
+      logger.warn(`${problem} It waits for a trainer: trinity run FILE --mode train.`);
+      return false;
+    }
+    await clock.sleep(Math.min(left, lookEveryMs), signal);
+  }
+  if (aloneAfterMs === 0)
+    logger.warn('--alone has no effect: the run has a trainer, which plans the tasks.');
+  return false;
+}
+
+async function hasTrainer(store: Pick<RunStore, 'view'>): Promise<boolean> {
+  const { members, end } = await store.view();
+  return end !== undefined || members.some(({ role, isAlive }) => role === 'trainer' && isAlive);
+}
+
+/** Why the tasks of the stage cannot be planned without training. */
+export function needsTrainer({ dataProcessor, explorer, buffer }: StageConfig): string | undefined {
+  const cause = dataProcessor.taskPipeline
+    ? 'data_processor.task_pipeline makes its tasks where the trainer is'
+    : explorer.dynamicSampling.enable
+      ? 'dynamic sampling draws tasks by what the trainer keeps'
+      : buffer.explorerInput.tasksets.some(
+            ({ dataSelector }) => dataSelector.selectorType === 'difficulty_based',
+          )
+        ? 'selector_type difficulty_based orders tasks by what the trainer keeps'
+        : undefined;
+  return cause && `An explorer cannot explore this run alone: ${cause}.`;
+}
+
+async function sayEnd({
+  store,
+  say,
+  logger,
+}: Pick<Looking, 'store' | 'say'> & { readonly logger: Logger }): Promise<void> {
+  const { experiences, awaitedRuns } = await store.view();
+  if (awaitedRuns > 0)
+    logger.warn(
+      `${awaitedRuns} runs still wait for their rewards, which reach the run while an explorer or its trainer is at work.`,
+    );
+  say(
+    `All explore steps are in the store, with ${experiences.total} experiences. To train on them: trinity run FILE --mode train.`,
+  );
+}
