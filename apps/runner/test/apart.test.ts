@@ -251,10 +251,10 @@ it('trains runs when their rewards have come to the explorer', { timeout: 120_00
   expect(usesOf('judged')).toEqual({ trained: 16, 'waits for its reward': 16 });
 });
 
-function hasMember(name: string): boolean {
+function hasMember(name: string, role = 'explorer'): boolean {
   try {
     const database = new DatabaseSync(path.join(job(name), 'run.db'), { readOnly: true });
-    const found = database.prepare('SELECT name FROM member').all();
+    const found = database.prepare('SELECT name FROM member WHERE role = ?').all(role);
     database.close();
     return found.length > 0;
   } catch {
@@ -307,6 +307,21 @@ const evaluated: Tree = {
   explorer: { eval_interval: 2 },
 };
 
+/** The second explore step ends once the file `gate` is there. */
+const gatedBy = (gate: string): string => `
+import { existsSync } from 'node:fs';
+import { defineWorkflow } from '@trinity-rft/workflow';
+export const gated = defineWorkflow({
+  name: 'gated',
+  run: async ({ task, model }) => {
+    const [answer] = await model.chat([{ role: 'user', content: String(task.rawTask['question']) }]);
+    while (String(task.batchId) === '2' && !existsSync(${JSON.stringify(gate)}))
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    return answer.responseText.length;
+  },
+});
+`;
+
 const exploreAlone = (file: string, signal?: AbortSignal): Promise<RunHere> =>
   runHere(workspace, file, { overrides: { mode: 'explore' }, alone: true, signal });
 
@@ -319,6 +334,7 @@ it('explores alone, for a trainer that comes later', { timeout: 120_000 }, async
   while (!hasMember('lone') || stored('lone') === 0) await pause(5);
   interrupt.abort();
   expect((await first).error).toBeUndefined();
+  expect(stored('lone')).toBeLessThan(48);
   const second = await exploreAlone(file);
   expect(second.error).toBeUndefined();
   expect(second.output).toContain('3 steps alone, with the weights that the run starts from');
@@ -341,12 +357,22 @@ it('explores alone, for a trainer that comes later', { timeout: 120_000 }, async
 });
 
 it('follows a trainer that joins an explorer on its own', { timeout: 120_000 }, async () => {
-  const file = workspace.config('joined.yaml', { name: 'joined' }, evaluated);
+  workspace.write('plugins/gated.ts', gatedBy(path.join(workspace.root, 'gate')));
+  const file = workspace.config('joined.yaml', { name: 'joined' }, evaluated, {
+    buffer: { explorer_input: { default_workflow_type: 'gated' } },
+  });
   const explorer = exploreAlone(file);
   while (!hasMember('joined') || stored('joined') === 0) await pause(5);
-  const trainer = await runHere(workspace, file, { overrides: { mode: 'train' } });
-  expect(trainer.error).toBeUndefined();
-  expect((await explorer).error).toBeUndefined();
+  const trainer = runHere(workspace, file, { overrides: { mode: 'train' } });
+  while (!hasMember('joined', 'trainer')) await pause(5);
+  workspace.write('gate', '');
+  const sides = await Promise.all([explorer, trainer]);
+  expect(sides.flatMap(({ error }) => error ?? [])).toEqual([]);
+  expect(sides[0].output).toContain('A trainer has joined');
+  const lines = metricLines(job('joined')).filter(
+    ({ metrics }) => 'eval/held/task_count' in metrics,
+  );
+  expect(lines.map(({ step }) => step)).toEqual([2, 4]);
   expect(usesOf('joined')).toEqual({ trained: 48 });
 });
 

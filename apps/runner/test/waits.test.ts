@@ -18,7 +18,12 @@ const clock = {
 };
 
 /** Output of a process of the run that is stopped once it has said `text`. */
-async function untilSaid(name: string, overrides: Tree, text: string): Promise<string> {
+async function untilSaid(
+  name: string,
+  overrides: Tree,
+  text: string,
+  over: Tree = {},
+): Promise<string> {
   const stop = new AbortController();
   let output = '';
   const terminal = {
@@ -29,7 +34,7 @@ async function untilSaid(name: string, overrides: Tree, text: string): Promise<s
       if (output.includes(text)) stop.abort(new Error('The test is over.'));
     },
   };
-  const file = workspace.config(`${name}.yaml`, { name });
+  const file = workspace.config(`${name}.yaml`, { name }, over);
   const { summary, error } = await runHere(workspace, file, {
     ...{ overrides, terminal, clock },
     signal: stop.signal,
@@ -47,4 +52,9 @@ it('an explorer without a trainer says what to start, and so does a trainer with
   expect(await untilSaid('no_explorer', { mode: 'train' }, '--mode explore')).toMatch(
     /warning: Waiting for the results of explore step 1 \(\d+ s until now\): no explorer .*--mode explore/,
   );
+});
+
+it('an explorer whose file says so explores alone, once it has waited for a trainer', async () => {
+  const output = await untilSaid('lone', {}, 'steps alone', { mode: 'explore' });
+  expect(output).toContain('Without one, this explorer explores alone in 30 s');
 });

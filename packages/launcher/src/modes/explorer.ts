@@ -23,7 +23,7 @@ import { withFetchedTasks } from '../assembly/task-pipeline/share-tasks.js';
 import { disposable, openTogether, type Closable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
 import { agreementOf } from './apart/agreement.js';
-import { needsTrainer, planAlone } from './apart/explore-alone.js';
+import { exploreAlone, needsTrainer } from './apart/explore-alone.js';
 import { exploreLeased } from './apart/explore-leased.js';
 import { lookEveryMs, openStageStore } from './apart/open-store.js';
 import { explorerFolder } from './apart/explorer-folder.js';
@@ -122,8 +122,8 @@ async function explore(
       `The engine "${stage.engine}" cannot score text, so it cannot prove that it samples with the trainer's weights. Use mode: both.`,
       { code: 'ENGINE_CANNOT_PROVE' },
     );
-  const failure = new AbortController();
-  const lost = AbortSignal.any([side.failed, seat.lost, failure.signal]);
+  await using alone = disposable(exploreAlone(context, { store, seat, tasks, agreement }));
+  const lost = AbortSignal.any([side.failed, seat.lost, alone.failed]);
   const signal = AbortSignal.any([context.signal, lost]);
   const limits = createTimeLimits(stage.explorer);
   const learnTimes = inBatches(limits, stage.buffer.batchSize);
@@ -143,23 +143,7 @@ async function explore(
     rewardDeadline: rewardDeadline(stage.explorer, runtime.clock),
     signal,
   });
-  let isAlone = false;
-  let isDone = false;
-  const over = new AbortController();
-  const planning = planAlone(context, {
-    ...{ store, seat, tasks, agreement, signal: AbortSignal.any([signal, over.signal]) },
-    onBegin: () => {
-      isAlone = true;
-    },
-  }).then(
-    (done) => {
-      isDone = done;
-    },
-    (error: unknown) => {
-      if (!signal.aborted) failure.abort(error);
-    },
-  );
-  return exploreLeased(context, {
+  return await exploreLeased(context, {
     store,
     seat,
     sampler,
@@ -170,10 +154,10 @@ async function explore(
       counts.version = version;
     },
     withoutTrainer: async () => {
-      if (isAlone && sampler.policyVersion !== 0) await sampleFromStart(side.engine);
-      return isAlone;
+      if (alone.isAlone() && sampler.policyVersion !== 0) await sampleFromStart(side.engine);
+      return alone.isAlone();
     },
-    isDone: () => isDone,
+    isDone: alone.isDone,
     taskOf: (leased) => tasks.taskAt(leased),
     startTask: (task) => {
       const running = startTask(task);
@@ -188,8 +172,5 @@ async function explore(
         );
       }
     },
-  }).finally(async () => {
-    over.abort();
-    await planning;
   });
 }

@@ -119,7 +119,17 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   const telemetry = await startTelemetry(env, { warn: (line) => terminal.write(`${line}\n`) });
   try {
     const aloneAfterMs = aloneAfter(options);
-    const surroundings = { terminal, clock, signal, env, extensions, serve, newRun, evaluation, aloneAfterMs };
+    const surroundings = {
+      terminal,
+      clock,
+      signal,
+      env,
+      extensions,
+      serve,
+      newRun,
+      evaluation,
+      aloneAfterMs,
+    };
     const cwd = options.cwd ?? '.';
     const reads: Reads = {
       ...checked,

@@ -4,6 +4,7 @@ import type { Agreement, JsonState, RunStore } from '@trinity-rft/core/internal'
 import type { TaskOutcome } from '@trinity-rft/explorer';
 import type { StageConfig } from '@trinity-rft/config';
 import type { StageTasks } from '../../assembly/data/tasks.js';
+import type { Closable } from '../../context/disposable.js';
 import type { StageContext } from '../../context/stage-context.js';
 import { hasFailed, remoteTasks, type RemoteTasks } from './remote-tasks.js';
 import { lookEveryMs } from './open-store.js';
@@ -45,58 +46,93 @@ export function assertAgrees(explored: Agreement, own: Agreement): void {
 
 export interface ExploreAloneOptions {
   readonly store: RunStore;
-  readonly seat: Seat;
-  readonly tasks: StageTasks;
+  readonly seat: Pick<Seat, 'member'>;
+  readonly tasks: Pick<StageTasks, 'feed' | 'exploreSteps'>;
   readonly agreement: Agreement;
-  readonly signal: AbortSignal;
-  /** Called before the first step is planned: no trainer publishes weights. */
-  readonly onBegin: () => void;
+}
+
+type AloneContext = Pick<StageContext, 'stage' | 'runtime' | 'say' | 'aloneAfterMs' | 'signal'>;
+
+export interface ExplorerAlone extends Closable {
+  /** Until a trainer publishes weights, it samples with those that the run starts from. */
+  readonly isAlone: () => boolean;
+  /** Every explore step has its results. */
+  readonly isDone: () => boolean;
+  /** Aborts with the error that ended the planning. */
+  readonly failed: AbortSignal;
+}
+
+/** Plans one explore step at a time, once no trainer has joined for `aloneAfterMs`. */
+export function exploreAlone(context: AloneContext, options: ExploreAloneOptions): ExplorerAlone {
+  const failure = new AbortController();
+  const over = new AbortController();
+  const signal = AbortSignal.any([context.signal, over.signal]);
+  const state = { isAlone: false, isDone: false };
+  const planning = planAlone({ ...context, signal }, options, () => {
+    state.isAlone = true;
+  }).then(
+    (isDone) => {
+      state.isDone = isDone;
+    },
+    (error: unknown) => {
+      if (!signal.aborted) failure.abort(error);
+    },
+  );
+  return {
+    isAlone: () => state.isAlone,
+    isDone: () => state.isDone,
+    failed: failure.signal,
+    close: async () => {
+      over.abort();
+      await planning;
+    },
+  };
 }
 
 /**
- * Plans one explore step at a time, once no trainer has joined for `aloneAfterMs`.
  * @returns whether every explore step has its results; false: the run has a trainer
  * @throws WorkflowError when every run of a step failed
  */
-export async function planAlone(
-  context: Pick<StageContext, 'stage' | 'runtime' | 'say' | 'aloneAfterMs'>,
-  { store, seat, tasks, agreement, signal, onBegin }: ExploreAloneOptions,
+async function planAlone(
+  context: AloneContext,
+  { store, seat, tasks, agreement }: ExploreAloneOptions,
+  onBegin: () => void,
 ): Promise<boolean> {
-  const { stage, runtime } = context;
-  const { clock, logger } = runtime;
+  const { signal } = context;
+  const { clock, logger } = context.runtime;
   const say = context.say ?? ((line: string) => logger.info(line));
   const last = await lastStepAlone(store);
-  if (!(await isWithoutTrainer(context, { store, signal, say, last }))) return false;
+  if (!(await isWithoutTrainer(context, { store, say, last }))) return false;
   const { feed, exploreSteps } = tasks;
   say(
     `No trainer takes part in the run: this explorer explores ${exploreSteps} steps alone, with the weights that the run starts from.`,
   );
   onBegin();
   if (last) feed.restore(last.before);
-  let before = feed.state();
-  let isLast = false;
+  const plan = { before: feed.state(), isLast: false };
+  const { overRollout } = context.stage.explorer;
+  // The explorer itself says what it waits for.
   const own = { member: seat.member, waitFor: <T>(_: unknown, work: () => Promise<T>) => work() };
-  const openRemote = (): Promise<RemoteTasks> =>
+  const open = (): Promise<RemoteTasks> =>
     remoteTasks({
-      ...{ store, clock, lookEveryMs, seat: own, overRollout: stage.explorer.overRollout },
-      version: () => 0,
-      feed: () => ({ alone: true, before, isLast, agreement }) satisfies Alone,
+      ...{ store, clock, lookEveryMs, seat: own, overRollout, version: () => 0 },
+      feed: () => ({ alone: true, ...plan, agreement }) satisfies Alone,
     });
-  let remote = await openRemote();
+  let remote = await open();
   for (let step = last?.step ?? 1; step <= exploreSteps; step++) {
     if (await hasTrainer(store)) {
       say('A trainer has joined: it plans the tasks from here on.');
       return false;
     }
-    before = feed.state();
-    isLast = step === exploreSteps;
+    plan.before = feed.state();
+    plan.isLast = step === exploreSteps;
     const drawn = await feed.next(step);
     if (drawn.length === 0) break;
     let outcomes = await remote.run(drawn, signal);
     for (let attempt = 2; outcomes.every(hasFailed); attempt++) {
       if (attempt > maxAttempts) throw allFailed(step, outcomes);
-      // To one that opens now, the step was complete before, so it is explored again.
-      remote = await openRemote();
+      // One that opens now explores again what was complete before.
+      remote = await open();
       outcomes = await remote.run(drawn, signal);
     }
     remote.takeCollected(step);
@@ -124,19 +160,14 @@ function allFailed(step: number, outcomes: readonly TaskOutcome[]): WorkflowErro
 
 interface Looking {
   readonly store: RunStore;
-  readonly signal: AbortSignal;
   readonly say: (line: string) => void;
   readonly last: object | undefined;
 }
 
 /** A run that a trainer has begun with waits for it, however long it is away. */
 async function isWithoutTrainer(
-  {
-    stage,
-    runtime: { clock, logger },
-    aloneAfterMs = Infinity,
-  }: Pick<StageContext, 'stage' | 'runtime' | 'aloneAfterMs'>,
-  { store, signal, say, last }: Looking,
+  { stage, runtime: { clock, logger }, aloneAfterMs = Infinity, signal }: AloneContext,
+  { store, say, last }: Looking,
 ): Promise<boolean> {
   if (aloneAfterMs === Infinity) return false;
   const hasBegun = async (): Promise<boolean> =>

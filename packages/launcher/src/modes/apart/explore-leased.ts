@@ -29,7 +29,17 @@ export interface ExploreLeasedOptions
  */
 export async function exploreLeased(
   { stage, runtime }: Pick<StageContext, 'stage' | 'runtime'>,
-  { store, seat, sampler, lost, scratch, onTaken, withoutTrainer, isDone, ...work }: ExploreLeasedOptions,
+  {
+    store,
+    seat,
+    sampler,
+    lost,
+    scratch,
+    onTaken,
+    withoutTrainer,
+    isDone,
+    ...work
+  }: ExploreLeasedOptions,
 ): Promise<number> {
   const { member } = seat;
   const { clock, logger } = runtime;

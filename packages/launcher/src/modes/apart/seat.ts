@@ -108,7 +108,8 @@ async function causeOf(
 }
 
 const absent: Readonly<Record<'trainer' | 'explorer', string>> = {
-  trainer: 'no trainer takes part in the run. Start one: trinity run FILE --mode train. To explore without: --alone.',
+  trainer:
+    'no trainer takes part in the run. Start one: trinity run FILE --mode train. To explore without: --alone.',
   explorer: 'no explorer takes part in the run. Start one: trinity run FILE --mode explore.',
 };
 
