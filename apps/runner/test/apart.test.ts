@@ -356,6 +356,20 @@ it('explores alone, for a trainer that comes later', { timeout: 120_000 }, async
   expect(weightsDigest(job('whole'))).toBe(weightsDigest(job('lone')));
 });
 
+it('explores alone only in mode explore, where tasks do not depend on training', async () => {
+  const file = workspace.config('never.yaml', { name: 'never' });
+  const both = await runHere(workspace, file, { alone: true });
+  expect(both.error?.message).toMatch(/the mode is both; expected explore. Add --mode explore/);
+  const filled = workspace.config('fills.yaml', {
+    name: 'fills',
+    algorithm: { algorithm_type: 'dapo' },
+    data_processor: { experience_pipeline: { operators: [{ name: 'dapo_dynamic_sampling' }] } },
+  });
+  expect((await exploreAlone(filled)).error?.message).toMatch(
+    /^--alone: An explorer cannot explore this run alone: dynamic sampling/,
+  );
+});
+
 it('follows a trainer that joins an explorer on its own', { timeout: 120_000 }, async () => {
   workspace.write('plugins/gated.ts', gatedBy(path.join(workspace.root, 'gate')));
   const file = workspace.config('joined.yaml', { name: 'joined' }, evaluated, {

@@ -51,7 +51,10 @@ export interface ExploreAloneOptions {
   readonly agreement: Agreement;
 }
 
-type AloneContext = Pick<StageContext, 'stage' | 'runtime' | 'say' | 'aloneAfterMs' | 'signal'>;
+type AloneContext = Pick<
+  StageContext,
+  'stage' | 'runtime' | 'say' | 'onProgress' | 'aloneAfterMs' | 'signal'
+>;
 
 export interface ExplorerAlone extends Closable {
   /** Until a trainer publishes weights, it samples with those that the run starts from. */
@@ -124,6 +127,7 @@ async function planAlone(
       say('A trainer has joined: it plans the tasks from here on.');
       return false;
     }
+    context.onProgress?.({ what: 'explore steps', done: step - 1, total: exploreSteps });
     plan.before = feed.state();
     plan.isLast = step === exploreSteps;
     const drawn = await feed.next(step);
