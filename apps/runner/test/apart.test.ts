@@ -345,6 +345,9 @@ it('explores alone, for a trainer that comes later', { timeout: 120_000 }, async
   expect((await runHere(workspace, other, train)).error?.message).toMatch(
     /its seed is 8, and that of the explorer that has explored alone is 7/,
   );
+  expect((await exploreAlone(other)).error?.message).toMatch(
+    /The explorer cannot join the run: its seed is 8/,
+  );
   const { error, output } = await runHere(workspace, file, train);
   expect(error).toBeUndefined();
   expect(output).toMatch(/Explore steps 1 to 3 were .* off-policy. Evaluations are left out/);

@@ -23,7 +23,7 @@ import { withFetchedTasks } from '../assembly/task-pipeline/share-tasks.js';
 import { disposable, openTogether, type Closable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
 import { agreementOf } from './apart/agreement.js';
-import { exploreAlone, needsTrainer } from './apart/explore-alone.js';
+import { exploreAlone, exploredAlone, needsTrainer } from './apart/explore-alone.js';
 import { exploreLeased } from './apart/explore-leased.js';
 import { lookEveryMs, openStageStore } from './apart/open-store.js';
 import { explorerFolder } from './apart/explorer-folder.js';
@@ -38,6 +38,7 @@ export async function runExplorer(context: StageContext): Promise<StageResult> {
     });
   const agreement = await agreementOf(stage);
   await using store = disposable(await openStageStore(context, { role: 'explorer', agreement }));
+  await exploredAlone(store, { role: 'explorer', agreement });
   const counts = { version: -1, done: 0, late: 0 };
   const { clock, logger } = runtime;
   const state = () => ({

@@ -4,7 +4,7 @@ import { areShared, shareTasks } from '../assembly/task-pipeline/share-tasks.js'
 import { disposable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
 import { agreementOf } from './apart/agreement.js';
-import { assertAgrees, lastStepAlone } from './apart/explore-alone.js';
+import { exploredAlone } from './apart/explore-alone.js';
 import { openStageStore } from './apart/open-store.js';
 import { trainBeside } from './apart/train-beside.js';
 import { runLoop } from './both.js';
@@ -13,8 +13,7 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
   const { stage } = context;
   const agreement = await agreementOf(stage);
   await using store = disposable(await openStageStore(context, { role: 'trainer', agreement }));
-  const explored = await lastStepAlone(store);
-  if (explored) assertAgrees(explored.agreement, agreement);
+  const explored = await exploredAlone(store, { role: 'trainer', agreement });
   const now = explored ? afterExplorer(context, explored) : context;
   return await trainBeside(now, { store, agreement }, async (elsewhere, seat) => {
     const hasBegun = context.hasBegun === true || (await areShared(store));

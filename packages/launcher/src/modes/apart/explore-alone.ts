@@ -1,6 +1,6 @@
 /** An explorer without a trainer: it plans explore steps as the trainer would that comes later. */
 import { ConfigError, WorkflowError, type Logger } from '@trinity-rft/core';
-import type { Agreement, JsonState, RunStore } from '@trinity-rft/core/internal';
+import type { Agreement, JsonState, MemberInfo, RunStore } from '@trinity-rft/core/internal';
 import type { TaskOutcome } from '@trinity-rft/explorer';
 import type { StageConfig } from '@trinity-rft/config';
 import type { StageTasks } from '../../assembly/data/tasks.js';
@@ -21,7 +21,7 @@ interface Alone extends JsonState {
 }
 
 /** The last explore step of a run whose steps were all planned without a trainer. */
-export async function lastStepAlone(
+async function lastStepAlone(
   store: Pick<RunStore, 'lastPlan'>,
 ): Promise<(Alone & { readonly step: number }) | undefined> {
   const last = await store.lastPlan();
@@ -29,19 +29,25 @@ export async function lastStepAlone(
 }
 
 /**
- * For a trainer that takes over.
+ * The same, for a process that continues from there.
  * @throws ConfigError when its settings differ: it would draw other tasks than those of the results
  */
-export function assertAgrees(explored: Agreement, own: Agreement): void {
-  for (const key of Object.keys({ ...explored, ...own }).toSorted()) {
-    const { [key]: value = 'not set' } = own;
-    const { [key]: other = 'not set' } = explored;
-    if (value !== other)
+export async function exploredAlone(
+  store: Pick<RunStore, 'lastPlan'>,
+  { role, agreement }: Pick<MemberInfo, 'role'> & { readonly agreement: Agreement },
+): Promise<Awaited<ReturnType<typeof lastStepAlone>>> {
+  const last = await lastStepAlone(store);
+  if (!last) return undefined;
+  for (const key of Object.keys({ ...last.agreement, ...agreement }).toSorted()) {
+    const { [key]: own = 'not set' } = agreement;
+    const { [key]: other = 'not set' } = last.agreement;
+    if (own !== other)
       throw new ConfigError(
-        `The trainer cannot join the run: its ${key} is ${value}, and that of the explorer that has explored alone is ${other}. Give both the same configuration, or this one a name of its own (name).`,
+        `The ${role} cannot join the run: its ${key} is ${own}, and that of the explorer that has explored alone is ${other}. Give both the same configuration, or this one a name of its own (name).`,
         { code: 'MEMBER_DIFFERS' },
       );
   }
+  return last;
 }
 
 export interface ExploreAloneOptions {
