@@ -42,10 +42,7 @@ const trained = ({ digest, lines }: Finished): Finished => ({
   ),
 });
 
-async function finished(
-  name: string,
-  ...over: readonly Tree[]
-): Promise<Finished> {
+async function finished(name: string, ...over: readonly Tree[]): Promise<Finished> {
   const { error } = await runHere(workspace, workspace.config(`${name}.yaml`, ...over, { name }));
   expect(error).toBeUndefined();
   const lines = metricLines(job(name));
