@@ -100,7 +100,7 @@ const farApart: typeof everywhere = [
   ['when the first of three explore steps has been stored', at('commit', '', 2, 'after')],
   ['in the middle of the interval', at('commit', '', 7)],
   ['at a train step between two publications', at('append', 'grpo/monitor/metrics.jsonl', 9)],
-  ['late', at('commit', '', 12, 'after')],
+  ['late', at('commit', '', 14, 'after')],
 ];
 
 const unaligned: typeof everywhere = [
