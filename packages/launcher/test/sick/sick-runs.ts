@@ -18,7 +18,7 @@ const answer = (task: number, length: number) => ({
 export const sickRuns: Readonly<Record<string, WrittenRun>> = {
   'run-failed': { failure: 'EngineError: The worker ended.\n    at somewhere' },
   'settings-changed': {
-    log: 'WARN  trinity buffer.explorer_input.taskset.format.response_key: changed from "answer" to "solution" takes effect.\n',
+    log: 'WARN  trinity buffer.explorer_input.taskset.workflow_args.level: changed from 1 to 2 takes effect.\n',
   },
   'nothing-stored': { explorer: () => ({ 'experience_pipeline/experience_count': 0 }) },
   'dropped-groups': { explorer: () => ({ 'experience_pipeline/filtered_count': 900 }) },
