@@ -422,7 +422,7 @@ export interface EngineOptions extends CriticEngineOptions {
   readonly logger?: Logger;
   /**
    * The run is to stop: opening rejects, and a server that does not answer is no longer waited for;
-   * work that it does goes on. @default never
+   * work in progress continues. @default never
    */
   readonly signal?: AbortSignal;
 }

@@ -26,7 +26,7 @@ const secretLastWords: ReadonlySet<string> = new Set([
   'auth',
   'authorization',
 ]);
-/** `PRIVATE_KEY_PEM`, `apiKeyBase64`: the name goes on behind the word that counts. */
+/** `PRIVATE_KEY_PEM`, `apiKeyBase64`: the word that counts is followed by more of the name. */
 const secretPhrase = /(?:^|_)(?:private|api|access)_key(?:_|$)/;
 
 /**

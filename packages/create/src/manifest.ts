@@ -40,9 +40,10 @@ export function readManifest(file: string): Manifest {
 export async function editManifest(file: string, added: Manifest): Promise<void> {
   const text = readFileSync(file, 'utf8');
   const indent = /^[ \t]+(?=")/m.exec(text)?.[0] ?? 2;
-  const merged = merge(added, readManifest(file));
+  const own = readManifest(file);
+  const merged = merge(added, own);
   // The order of the file's own fields, then the new ones.
-  const fields = [...new Set([...Object.keys(readManifest(file)), ...Object.keys(added)])];
+  const fields = [...new Set([...Object.keys(own), ...Object.keys(added)])];
   const ordered = Object.fromEntries(fields.map((field) => [field, merged[field]]));
   await writeFile(file, `${JSON.stringify(ordered, undefined, indent)}\n`);
 }

@@ -77,7 +77,7 @@ const asTags: Write = (calls) =>
     })
     .join('\n');
 
-/** An argument that ends its call in every respect cannot be told from the end of the call. */
+/** Arguments with a complete closing sequence are excluded: they look like the end of the call. */
 const endsCall =
   /<\/parameter>\s*(?:<parameter=[^<>\n]*>|<\/function>\s*<\/tool_call>)|<\/function>\s*<\/tool_call>\s*<tool_call>\s*<function=/;
 

@@ -52,7 +52,7 @@ const watch = { runs: 0, undo: (): void => undefined };
 
 /**
  * Notes the models that runs call by Node's fetch, whatever client makes the call, until what it
- * returns is called. A client that has kept the watched fetch goes on to use it.
+ * returns is called. A client that has kept the watched fetch still uses it.
  */
 export function watchCalls(): () => void {
   if (watch.runs++ === 0) {

@@ -36,7 +36,7 @@ export async function openExperienceWriter({
     throw new InvariantError('Only a database can be written by one process and read by another.', {
       code: 'STORE_KIND',
     });
-  // A server adds to what is there, whoever has begun it, unless it is known to be another run's.
+  // A server adds to an existing store unless the store is known to belong to another run.
   const owner = await ownerOf({ stage, hasBegun: true }, config.path);
   return sqliteExperienceWriter({ path: config.path, owner });
 }

@@ -13,7 +13,7 @@ import type { Seat } from './seat.js';
 /** Kept as the feed of the plan. */
 interface Alone extends JsonState {
   readonly alone: true;
-  /** Of the task feed before the step: a restarted explorer draws the step again. */
+  /** State of the task feed before the step: a restarted explorer draws the step again. */
   readonly before: JsonState;
   /** No explore step follows. */
   readonly isLast: boolean;
@@ -152,7 +152,7 @@ async function planAlone(
   return true;
 }
 
-/** Of an explore step all of whose runs fail. */
+/** Attempts at an explore step all of whose runs fail. */
 const maxAttempts = 3;
 
 function allFailed(step: number, outcomes: readonly TaskOutcome[]): WorkflowError {
