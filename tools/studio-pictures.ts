@@ -86,7 +86,7 @@ async function picturesOf(look: Look): Promise<void> {
   const boxes = await page.$$('tbody tr:has(td.recorded a) input');
   for (const box of boxes.slice(0, 2)) await box.click();
   await picture(look, 'runs');
-  await page.click('a.button');
+  await page.locator('a.button').click();
   const names = await page.$$eval('header nav a', (links) =>
     links.map((link) => new URLSearchParams(link.hash.slice(1)).get('page') ?? ''),
   );

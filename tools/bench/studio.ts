@@ -65,7 +65,7 @@ async function size(): Promise<void> {
   await look.says('tbody', String(Number(values.steps)));
   report('its steps and its reward', `${(performance.now() - begun).toFixed(0)} ms`);
   const again = performance.now();
-  await look.page.click('tbody th a');
+  await look.page.locator('tbody th a').click();
   await look.page.waitForSelector('.chart canvas');
   await look.says('caption ~ tbody', String(Number(values.steps)));
   report('its curve', `${(performance.now() - again).toFixed(0)} ms`);

@@ -77,7 +77,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
       `document.querySelector(${JSON.stringify(selector)})?.textContent.includes(${JSON.stringify(wanted)})`,
     );
   const to = async (page: Page, place: number): Promise<void> => {
-    await page.click(`header nav a:nth-child(${place})`);
+    await page.locator(`header nav a:nth-child(${place})`).click();
   };
 
   async function seriousViolations(page: Page): Promise<readonly string[]> {
@@ -97,7 +97,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
       await to(page, 1);
       await says(page, 'tbody th', name);
       expect(await seriousViolations(page)).toEqual([]);
-      await page.click('tbody th a');
+      await page.locator('tbody th a').click();
       await page.waitForSelector('.chart canvas');
       await says(page, '.metrics', attack);
       expect(await text(page, 'h2')).toBe('rollout/reward/mean');
@@ -105,7 +105,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
       expect(await seriousViolations(page)).toEqual([]);
       await to(page, 5);
       await says(page, '.body .row', attack);
-      await page.click('.body .row');
+      await page.locator('.body .row').click();
       await says(page, '.conversation', attack);
       expect(await seriousViolations(page)).toEqual([]);
       await page.setViewport({ width: 500, height: 900 });

@@ -127,7 +127,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     const size = 'input[id="setting-buffer.batch_size"]';
     const set = async (text: string): Promise<void> => {
       await look.page.$eval(size, (input) => input.select());
-      await look.page.type(size, `${text}\n`);
+      await look.type(size, `${text}\n`);
       await look.page.$eval(size, (input) => input.blur());
     };
     await set('0');
@@ -137,7 +137,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     expect(await look.violations()).toEqual([]);
     await set('3');
     await look.says('.verdict', 'No errors');
-    await look.page.click('::-p-text(Start)');
+    await look.page.locator('::-p-text(Start)').click();
     await look.says(started, 'goes on');
     expect(readFileSync(path.join(bench.root, 'job.yaml'), 'utf8')).toBe(
       job.replace('batch_size: 2', 'batch_size: 3'),
@@ -146,9 +146,9 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     const sure = 'li:has(a[href*=job]) .sure';
     const control = async (verb: string): Promise<void> => {
       await look.says(button, `${verb} runs/p/job`);
-      await look.page.click(button);
+      await look.page.locator(button).click();
       await look.page.waitForSelector(sure);
-      await look.page.click(sure);
+      await look.page.locator(sure).click();
     };
     await control('Stop');
     await look.says(started, 'ended with exit code 130');
@@ -168,10 +168,10 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     const look = await open('runs');
     const row = 'tr:has(a[href$="run=run"]) .run-control';
     await look.says(`${row} button`, 'Resume run');
-    await look.page.click(`${row} button`);
+    await look.page.locator(`${row} button`).click();
     await look.says(row, 'It goes on from its last checkpoint');
     expect(await look.violations()).toEqual([]);
-    await look.page.click(`${row} .sure`);
+    await look.page.locator(`${row} .sure`).click();
     await look.says(`${row} [role=status]`, 'does not record from which configuration');
     expect(look.problems).toEqual([]);
     await look.page.close();
@@ -194,9 +194,9 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await look.says('.findings', attack);
     await look.says('.settings', 'model_path');
     // The draft is there again after a look at another page.
-    await look.page.click('header nav a:first-child');
+    await look.page.locator('header nav a:first-child').click();
     await look.page.waitForSelector('main table');
-    await look.page.click('::-p-text(Builder)');
+    await look.page.locator('::-p-text(Builder)').click();
     await look.says('.settings', 'model_path');
     await look.says('.findings', attack);
     expect(await look.violations()).toEqual([]);
@@ -215,7 +215,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await look.says(pane(2), 'run global_step_2');
     await look.page.select(`${pane(1)} select`, 'run global_step_2');
     await look.page.select(`${pane(2)} select`, 'run global_step_3');
-    await look.page.type('textarea', `${attack} 17*3=\n`);
+    await look.type('textarea', `${attack} 17*3=\n`);
     for (const at of [1, 2]) {
       await look.page.waitForSelector(`${pane(at)} button.token`);
       await look.says(`${pane(at)} .user`, attack);
@@ -242,7 +242,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await look.says('#rollout-view', 'entropy by the checkpoint (score it first)');
     await look.page.waitForSelector('.scoring button');
     await look.page.select('.scoring select', 'global_step_2');
-    await look.page.click('.scoring button');
+    await look.page.locator('.scoring button').click();
     await look.says('#rollout-view [role=status]', 'Scored with global_step_2');
     await look.page.select('#rollout-view select', 'ratio');
     await look.says('#rollout-view .controls small', 'likelier by the checkpoint');
@@ -269,18 +269,18 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
       'section[aria-label="Model 1"] select',
       'a product behind trinity serve',
     );
-    await look.page.type('input[type=url]', url);
-    await look.page.type('input[type=password]', `${apiKey}x`);
-    await look.page.type('textarea', '17*3=\n');
+    await look.type('input[type=url]', url);
+    await look.type('input[type=password]', `${apiKey}x`);
+    await look.type('textarea', '17*3=\n');
     await look.says('section[aria-label="Model 1"]', 'status 401');
     await look.page.focus('input[type=password]');
     await look.page.keyboard.press('End');
     await look.page.keyboard.press('Backspace');
-    await look.page.type('textarea', '17*3=\n');
+    await look.type('textarea', '17*3=\n');
     await look.page.waitForSelector('button.token');
-    await look.page.click('::-p-text(Good answer)');
+    await look.page.locator('::-p-text(Good answer)').click();
     await look.says('section[aria-label="Model 1"]', 'Reward 1 given.');
-    await look.page.click('::-p-text(Train on the feedback)');
+    await look.page.locator('::-p-text(Train on the feedback)').click();
     await look.says('fieldset', '1 experiences of 1 answers are training data now.');
     expect(await look.violations()).toEqual([]);
     expect(look.problems).toEqual([]);

@@ -1,10 +1,9 @@
 /** Runs, curves and comparisons in a browser. */
 import { appendFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Page } from 'puppeteer-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium } from './chromium.js';
-import { attack, launch, timeout } from './look.js';
+import { attack, launch, timeout, type PatientPage } from './look.js';
 import { buildPage, openWorkbench, type Workbench } from './support.js';
 
 const chromium = await findChromium();
@@ -67,18 +66,19 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     async () => {
       const look = await open('');
       await look.says('tbody', '200 of 400 steps');
-      await look.page.click('header nav a[href^="#page=compare"]');
+      await look.page.locator('header nav a[href^="#page=compare"]').click();
       await look.says('main details', one);
       await look.page.$$eval('main details input', (boxes) => boxes[0]?.click());
       await look.page.waitForSelector('main details input:checked');
       expect(await look.violations()).toEqual([]);
       await look.page.$$eval('main details input', (boxes) => boxes[1]?.click());
       await look.says('main', 'settings differ');
-      await look.page.click('header nav a[href^="#page=runs"]');
+      await look.page.locator('header nav a[href^="#page=runs"]').click();
+      await look.page.waitForSelector('tbody input[type=checkbox]');
       await look.page.$$eval('tbody input[type=checkbox]', (boxes) =>
         boxes.forEach((box) => box.click()),
       );
-      await look.page.click('a.button');
+      await look.page.locator('a.button').click();
       await look.says('main', 'settings differ');
       expect(await look.text('.compared')).toMatch(/lr \(they differ\)0\.[12]0\.[12]/);
       expect(await look.text('.compared')).not.toContain('mode');
@@ -95,13 +95,13 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     const look = await open('');
     const { page } = look;
     await look.says('tbody', attack);
-    await page.type('input[type=search]', one);
+    await look.type('input[type=search]', one);
     await page.waitForFunction(`document.querySelectorAll('tbody tr').length === 1`);
-    await page.click('tbody button');
-    await page.type('input[name=tags]', 'baseline, good');
-    await page.type('textarea', 'Learns.');
+    await page.locator('tbody button').click();
+    await look.type('input[name=tags]', 'baseline, good');
+    await look.type('textarea', 'Learns.');
     expect(await look.violations()).toEqual([]);
-    await page.click('button[type=submit]');
+    await page.locator('button[type=submit]').click();
     await look.says('.tag', 'baseline');
     const notes: unknown = JSON.parse(
       readFileSync(path.join(bench.root, one, 'notes.json'), 'utf8'),
@@ -121,7 +121,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     expect(await look.text('h2 + p')).toContain('mean over the runs of a task');
     await look.says('fieldset.marks', 'new weights (398)');
     await look.says('fieldset.marks', 'failure (1)');
-    await page.click('section > details > summary');
+    await page.locator('section > details > summary').click();
     await look.says('section > details tbody tr', 'failure');
     expect(await look.text('section > details')).not.toContain('new weights');
     await drag(page);
@@ -129,7 +129,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
       `Number(document.querySelector('caption ~ tbody td:last-child').textContent) < 120`,
     );
     expect(asked.some((url) => url.includes('&from='))).toBe(true);
-    await page.click('.controls button');
+    await page.locator('.controls button').click();
     await points(200);
     await page.$eval('input[type=range]', (input) => {
       input.value = '0.9';
@@ -138,7 +138,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     await look.says('.u-legend', `${one} ·`);
     await page.select('select[name=axis]', 'tokens');
     await look.says('.u-legend', 'Tokens trained on');
-    await page.click('.controls input[type=checkbox]');
+    await page.locator('.controls input[type=checkbox]').click();
     expect(await look.violations()).toEqual([]);
     expect(await look.intrusions()).toEqual([]);
     expect(look.problems).toEqual([]);
@@ -152,6 +152,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     const { page } = look;
     await look.says('.u-legend', one);
     await page.evaluate(keepFiles);
+    await page.waitForSelector('.controls button');
     await page.$$eval('.controls button', (buttons) =>
       buttons
         .filter(({ textContent }) => textContent.startsWith('Save'))
@@ -183,7 +184,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
   });
 });
 
-async function drag(page: Page): Promise<void> {
+async function drag(page: PatientPage): Promise<void> {
   const box = await (await page.$('.u-over'))?.boundingBox();
   if (!box) throw new Error('There is no chart.');
   const y = box.y + box.height / 2;

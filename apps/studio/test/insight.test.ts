@@ -44,11 +44,11 @@ describe.skipIf(chromium === undefined)(`what is wrong, and what if, in a browse
     );
     expect(await look.text('main')).toContain(`${evaluation} was 0.95 at step 1 and is 0.4`);
     expect(await look.violations()).toEqual([]);
-    await look.page.click('[aria-labelledby=reward-follows-length] a[href*="page=rollouts"]');
+    await look.page.locator('[aria-labelledby=reward-follows-length] a[href*="page=rollouts"]').click();
     await look.says('main', 'of 64 rollouts');
     await look.page.goBack();
     await look.says('main [role=status]', '2 findings.');
-    await look.page.click('[aria-labelledby=eval-falls] a[href*="page=curves"]');
+    await look.page.locator('[aria-labelledby=eval-falls] a[href*="page=curves"]').click();
     await look.says('main', evaluation);
     expect(await look.intrusions()).toEqual([]);
     expect(look.problems).toEqual([]);
@@ -60,7 +60,7 @@ describe.skipIf(chromium === undefined)(`what is wrong, and what if, in a browse
     await look.says('main', 'Try');
     await look.page.select('select[name=number]', 'accuracy');
     await look.page.select('select[name=advantage]', 'rloo');
-    await look.page.click('form button');
+    await look.page.locator('form button').click();
     await look.says('main', 'The newest 1 explore steps with 8 groups.');
     expect(await look.text('main table')).toContain('Mean reward0.43750.125');
     expect(await look.text('main')).toContain('agreement -0.5');

@@ -9,13 +9,18 @@ export const timeout = 120_000;
 export const attack =
   '<script>steal()</script><img src=x onerror="steal()"><svg onload=steal()></svg>"\'><b id=injected>';
 
+/** `click` and `type` of a page fail where an element is about to appear: `locator` and `Look` wait. */
+export type PatientPage = Omit<Page, 'click' | 'type'>;
+
 export interface Look {
-  readonly page: Page;
+  readonly page: PatientPage;
   /** Errors of scripts, dialogs, and requests to others. */
   readonly problems: readonly string[];
   /** Waits until the text of an element holds `wanted`. */
   says(selector: string, wanted: string): Promise<void>;
   text(selector: string): Promise<string>;
+  /** Types into an element once it is there. */
+  type(selector: string, text: string): Promise<void>;
   /** Serious ones of axe, in light and in dark. */
   violations(): Promise<readonly string[]>;
   /** Text that ran as a script or became elements. */
@@ -63,6 +68,10 @@ function lookAt(page: Page, problems: readonly string[]): Look {
     page,
     problems,
     says,
+    type: async (selector, text) => {
+      const element = await page.waitForSelector(selector);
+      await element?.type(text);
+    },
     text: (selector) => page.$eval(selector, (element) => element.textContent ?? ''),
     violations: async () => {
       const found: string[] = [];

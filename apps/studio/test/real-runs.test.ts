@@ -90,7 +90,7 @@ describe.skipIf(chromium === undefined)(`the studio over real runs${reason}`, ()
       await look.says('main', 'running');
       const stage = `tbody th a[href*="${example}"][href*="grpo"]`;
       await look.page.waitForSelector(stage);
-      await look.page.click(stage);
+      await look.page.locator(stage).click();
       await look.says('h2', 'rollout/reward/mean');
       const points = 'Number(document.querySelector("caption ~ tbody td:last-child")?.textContent)';
       await look.page.waitForFunction(`${points} > 1`);

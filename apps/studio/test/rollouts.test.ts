@@ -105,9 +105,9 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
     expect(await look.text('main')).toContain(attack);
     expect(await look.violations()).toEqual([]);
     expect(await look.intrusions()).toEqual([]);
-    await page.click('thead a');
+    await page.locator('thead a').click();
     await look.says('[aria-sort=descending]', 'Times taken');
-    await page.click('tbody th a');
+    await page.locator('tbody th a').click();
     await look.says('.history', 'Best answer');
     expect(await look.text('#rollout-view')).toContain('in explore step 10.');
     expect(look.problems).toEqual([]);
@@ -126,7 +126,7 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
       ['history', '.history'],
       ['record', '.facts'],
     ] as const) {
-      await page.click(`#tab-${view}`);
+      await page.locator(`#tab-${view}`).click();
       await look.says(`#rollout-view ${wanted}`, view === 'record' ? 'fault' : attack);
       expect(await look.violations()).toEqual([]);
     }
@@ -152,19 +152,19 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
     expect(await active(look)).toContain('20/0/0/1/');
     await press(look, 'Enter');
     await look.says('.conversation', '42!');
-    await page.click('.head [role=columnheader]:nth-child(4) button');
+    await page.locator('.head [role=columnheader]:nth-child(4) button').click();
     await look.says('#row-0', '21/');
-    await page.click('.head [role=columnheader]:nth-child(4) button');
+    await page.locator('.head [role=columnheader]:nth-child(4) button').click();
     await look.says('#row-0', '1/0/0/0/');
     expect(await page.$eval('[aria-sort]', (title) => title.textContent)).toContain('Reward');
-    await page.type('input[name=text]', '421 IS');
+    await look.type('input[name=text]', '421 IS');
     await press(look, 'Enter');
     await look.says('.count', '1 of 805 rollouts');
     await look.says('#row-0', '6/2/4/0/');
-    await page.click('.filter details summary');
+    await page.locator('.filter details summary').click();
     await page.evaluate("document.querySelector('input[name=text]').value = ''");
-    await page.type('input[name=minVersion]', '9');
-    await page.type('input[name=minReward]', '0.85');
+    await look.type('input[name=minVersion]', '9');
+    await look.type('input[name=minReward]', '0.85');
     await press(look, 'Enter');
     await look.says('.count', '10 of 805 rollouts');
     expect(look.problems).toEqual([]);
@@ -219,7 +219,7 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
       await look.says('.inspected', '"<": id');
       // What is inspected is not hidden in a fold.
       expect(await page.$eval('.call-view details', (fold) => fold.open)).toBe(true);
-      await page.click('.call-view:nth-child(2) .token.sampled:nth-child(2)');
+      await page.locator('.call-view:nth-child(2) .token.sampled:nth-child(2)').click();
       await look.says('.inspected', 'log-probability -3, probability 0.04979');
       expect(look.problems).toEqual([]);
       await page.close();
@@ -267,11 +267,11 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
       await press(look, 'ArrowRight');
       await look.says('.history tbody tr:last-child', '9');
       expect(await page.$$('.history tbody tr')).toHaveLength(10);
-      await page.click('.history tbody tr:last-child td:nth-child(5) button');
+      await page.locator('.history tbody tr:last-child td:nth-child(5) button').click();
       await look.says('.conversation', '728');
       await own.store.put([saying('new', 'one', { eid: { batch: 99 } })]);
       await look.says('.count', 'There are newer rollouts');
-      await page.click('.count button');
+      await page.locator('.count button').click();
       await look.says('.count', '801 of 801');
       expect(look.problems).toEqual([]);
       await page.close();
