@@ -41,27 +41,30 @@ function runTypeScript(): Promise<number> {
 }
 
 /** For packages whose bundles are their entry points, and nothing else. */
-function plainOptions(folder: string): Options {
-  const entry = ['src/index.ts', 'src/internal.ts'].filter((file) =>
-    existsSync(join(folder, file)),
+function plainOptions({ manifest }: WorkspacePackage): Options {
+  const entry = Object.fromEntries(
+    entriesOf(manifest.exports).map(({ source, types }) => [
+      relative('dist', types).replace(/\.d\.ts$/, ''),
+      source,
+    ]),
   );
   return { entry, format: ['esm'], target: 'node22', sourcemap: true };
 }
 
-async function optionsOf(folder: string): Promise<readonly Options[]> {
-  const file = join(folder, 'tsup.config.ts');
-  if (!existsSync(file)) return [plainOptions(folder)];
+async function optionsOf(each: WorkspacePackage): Promise<readonly Options[]> {
+  const file = join(root, each.path, 'tsup.config.ts');
+  if (!existsSync(file)) return [plainOptions(each)];
   const { default: config } = (await import(file)) as ConfigModule;
   return [config].flat();
 }
 
 /** The JavaScript, as `tsup.config.ts` of a package says where it has one. */
 async function bundle(): Promise<void> {
-  for (const { path } of packages) {
-    const folder = join(root, path);
+  for (const each of packages) {
+    const folder = join(root, each.path);
     process.chdir(folder);
     rmSync('dist', { recursive: true, force: true });
-    for (const options of await optionsOf(folder)) {
+    for (const options of await optionsOf(each)) {
       const inFolder = {
         esbuildOptions: (esbuild: BuildOptions) => void (esbuild.absWorkingDir = folder),
       };

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { modelFamilies } from '../packages/engine-onnx/src/model/config.ts';
-import { ggufArchitectures, tensorTypes } from '../packages/gguf/src/index.ts';
+import { ggufArchitectures, tensorTypes } from '../packages/chat/src/gguf/index.ts';
 import { sizes } from './bench/sizes/shapes.ts';
 
 const root = join(import.meta.dirname, '..');

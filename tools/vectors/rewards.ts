@@ -1,6 +1,6 @@
 // Reward functions, graders and their text rules.
-import { createRewardFn, original } from '../../packages/reward/src/index.ts';
-import { overlongPenalty } from '../../packages/reward/src/internal.ts';
+import { createRewardFn, original } from '../../packages/workflow/src/reward/index.ts';
+import { overlongPenalty } from '../../packages/workflow/src/internal.ts';
 import { expectSame } from './compare.ts';
 import type { VectorCase } from './suite.ts';
 

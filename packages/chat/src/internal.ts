@@ -5,3 +5,4 @@ export { callOfId } from './tool-call-parser/call-id.js';
 export { tokenByteTable, tokenTexts } from './tokenizer/token-bytes.js';
 export { vocabularySample } from './tokenizer/vocabulary-sample.js';
 export { vocabularyOf } from './tokenizer/vocabulary.js';
+export { numberOfHalf } from './gguf/quantization/half.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { createRandom, writeManifest } from '@trinity-rft/core/internal';
-import { numberOfHalf } from '@trinity-rft/gguf/internal';
+import { numberOfHalf } from '@trinity-rft/chat/internal';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { normals } from '../test/support/numeric.js';

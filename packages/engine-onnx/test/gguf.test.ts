@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ggufArchitectures } from '@trinity-rft/gguf';
+import { ggufArchitectures } from '@trinity-rft/chat/gguf';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createOnnxEngine } from '../src/engine.js';
 import { modelFamilies } from '../src/model/config.js';

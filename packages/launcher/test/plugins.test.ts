@@ -164,7 +164,7 @@ describe('loadPlugins', () => {
 const workflowPackage = (name: string): Readonly<Record<string, string>> => ({
   'package.json': JSON.stringify({ name, type: 'module', exports: { '.': './dist/index.js' } }),
   'dist/index.js': `export * from './parts.js';\n`,
-  'dist/parts.js': `import { defineReward } from '@trinity-rft/reward';
+  'dist/parts.js': `import { defineReward } from '@trinity-rft/workflow/reward';
     import { defineWorkflow } from '@trinity-rft/workflow';
     export const polite = defineWorkflow({ name: '${name}/polite', run: () => 1 });
     export const short = defineReward({ name: '${name}/short', score: () => 1 });\n`,
@@ -217,7 +217,7 @@ describe('loadPlugins of packages', () => {
   it('lets them import the other packages of ours too', async () => {
     const directory = folder({
       'a.ts': `import { chatTemplates } from '@trinity-rft/chat';
-        import { defineReward } from '@trinity-rft/reward';
+        import { defineReward } from '@trinity-rft/workflow/reward';
         export const a = defineReward({ name: 'a', score: () => Object.keys(chatTemplates).length });`,
     });
     const { rewardFns } = await loadPlugins({ pluginDirs: [directory] });

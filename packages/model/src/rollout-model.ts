@@ -8,7 +8,7 @@ import {
   inRequestContext,
   type ModelAnswer,
   type TraceContext,
-} from '@trinity-rft/telemetry/internal';
+} from '@trinity-rft/monitor/internal';
 import { type AgentEndpoint } from '@trinity-rft/workflow';
 import { createAgentEndpoint, createOpenAIClient } from '@trinity-rft/workflow/internal';
 import { createEndpointHandler } from './http/endpoint-handler.js';

@@ -1,5 +1,5 @@
 import type { Experience } from '@trinity-rft/core';
-import { createRewardFn } from '@trinity-rft/reward';
+import { createRewardFn } from './reward/index.js';
 import { describe, expect, it } from 'vitest';
 import { createRewardRegistry, createWorkflowRegistry } from './registries.js';
 import { scriptedModel, type ScriptedAnswer } from './scripted/scripted-model.js';

@@ -1,5 +1,5 @@
 export type { AgentEndpoint } from './definition/agent-endpoint.js';
-export { defineReward, type RewardDefinition } from '@trinity-rft/reward';
+export { defineReward, type RewardDefinition } from './reward/index.js';
 export {
   defineWorkflow,
   type AnyArgs,

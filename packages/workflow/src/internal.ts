@@ -8,3 +8,7 @@ export { createOpenAIClient } from './definition/openai-client.js';
 export type { Registry } from './definition/registry.js';
 export { createRewardRegistry, createWorkflowRegistry } from './registries.js';
 export { workflowContext } from './scripted/try-workflow.js';
+export { sharedMathChecker } from './reward/checker/checker.js';
+export { pythonValue } from './reward/math/python-expression.js';
+export { overlongPenalty } from './reward/rewards/shared/overlong.js';
+export { rewardsOfTruth } from './reward/create.js';

@@ -1,7 +1,7 @@
 /** The registries of workflows and reward functions, with the built-in ones. */
 import type { Task } from '@trinity-rft/core';
-import { createRewardFn, rewardFnNames, type RewardDefinition } from '@trinity-rft/reward';
-import { rewardsOfTruth } from '@trinity-rft/reward/internal';
+import { createRewardFn, rewardFnNames, type RewardDefinition } from './reward/index.js';
+import { rewardsOfTruth } from './reward/create.js';
 import {
   agentscopeReactArgs,
   agentscopeV0Args,

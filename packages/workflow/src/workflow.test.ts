@@ -2,7 +2,7 @@ import { createRuntime, type Task } from '@trinity-rft/core';
 import { defaultFormatArgs } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { createRewardRegistry, createWorkflowRegistry } from './registries.js';
-import { defineReward } from '@trinity-rft/reward';
+import { defineReward } from './reward/index.js';
 import { defineWorkflow, isWorkflowDefinition } from './definition/define.js';
 import { createRegistry } from './definition/registry.js';
 import { scoreResponse } from './scoring/score-response.js';

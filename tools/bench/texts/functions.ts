@@ -9,8 +9,15 @@ import { buildCharTokenizer } from '../../../packages/chat/src/tokenizer/char-to
 import { createTokenizer } from '../../../packages/chat/src/tokenizer/tokenizer.ts';
 import { toolCallParsers } from '../../../packages/chat/src/tool-call-parser/table.ts';
 import { readCommand } from '../../../packages/environment/src/drivers/miniwob/commands.ts';
-import { checkBoxedAnswer, checkMathAnswer } from '../../../packages/reward/src/math/check.ts';
-import { createRewardFn, original, rewardFnNames } from '../../../packages/reward/src/index.ts';
+import {
+  checkBoxedAnswer,
+  checkMathAnswer,
+} from '../../../packages/workflow/src/reward/math/check.ts';
+import {
+  createRewardFn,
+  original,
+  rewardFnNames,
+} from '../../../packages/workflow/src/reward/index.ts';
 import { parseScores } from '../../../packages/workflow/src/built-in/judge/parse-judge-reply.ts';
 
 type Read = (text: string) => unknown;

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CheckpointError, readStored } from '@trinity-rft/core/internal';
-import { isGguf, openGgufModel } from '@trinity-rft/gguf';
+import { isGguf, openGgufModel } from '../gguf/index.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

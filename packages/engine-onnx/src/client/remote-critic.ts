@@ -1,7 +1,7 @@
 /** The `ValueEngine` interface over the calls of a critic's thread. */
 import { type ValueEngine } from '@trinity-rft/core';
 import { CancelledError, EngineError } from '@trinity-rft/core/internal';
-import type { Link } from '@trinity-rft/worker-link';
+import type { Link } from '@trinity-rft/core/worker-link';
 
 import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';
 import { packBatch, transferables } from '../protocol/packing.js';

@@ -6,7 +6,7 @@ import {
   type TrainEngine,
 } from '@trinity-rft/core';
 import { CancelledError, EngineError, type CancelReason } from '@trinity-rft/core/internal';
-import type { Link } from '@trinity-rft/worker-link';
+import type { Link } from '@trinity-rft/core/worker-link';
 
 import type { EngineFacts, EngineMethods, WorkerOptions } from '../protocol/engine-calls.js';
 import { packBatch, transferables } from '../protocol/packing.js';

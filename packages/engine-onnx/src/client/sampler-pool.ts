@@ -12,7 +12,7 @@ import type {
   TokenRow,
   WeightSource,
 } from '@trinity-rft/core/internal';
-import type { Link } from '@trinity-rft/worker-link';
+import type { Link } from '@trinity-rft/core/worker-link';
 
 import type { DrawnToken, EngineMethods, SampleCall } from '../protocol/engine-calls.js';
 import { packBatch, transferables, unpackSequences } from '../protocol/packing.js';

@@ -1,5 +1,5 @@
 /** Number formats of stored weights and their conversion to and from float32. */
-import { numberOfHalf } from '@trinity-rft/gguf/internal';
+import { numberOfHalf } from '@trinity-rft/chat/internal';
 
 export const storedTypes = { F32: 4, BF16: 2, F16: 2 } as const;
 /** A number format of a safetensors file that the engine reads. */

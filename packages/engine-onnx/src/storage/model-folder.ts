@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core/internal';
-import { isGguf, openGgufModel } from '@trinity-rft/gguf';
+import { isGguf, openGgufModel } from '@trinity-rft/chat/gguf';
 
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount, parameterSpecs, type ParameterSpec } from '../model/parameters.js';

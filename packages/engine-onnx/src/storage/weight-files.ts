@@ -5,7 +5,7 @@
 import { basename, join } from 'node:path';
 
 import { CheckpointError, repeatedKey } from '@trinity-rft/core/internal';
-import { isGguf, openGgufModel } from '@trinity-rft/gguf';
+import { isGguf, openGgufModel } from '@trinity-rft/chat/gguf';
 import { z } from 'zod';
 
 import { isFile, readIfThere } from './files.js';

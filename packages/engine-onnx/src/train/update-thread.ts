@@ -1,6 +1,6 @@
 /** Entry of the threads that compute a part of an update. Imports little, because each thread loads it. */
 import { workerData } from 'node:worker_threads';
-import { answerCalls, type ThreadTask } from '@trinity-rft/worker-link';
+import { answerCalls, type ThreadTask } from '@trinity-rft/core/worker-link';
 import { updateRange } from './adamw.js';
 import type { UpdateMethods } from './update-threads.js';
 

@@ -1,6 +1,6 @@
 /** Updates of many weights, divided among threads; each number is computed as in one thread. */
 import { EngineError, InvariantError } from '@trinity-rft/core/internal';
-import { startThread, type Link } from '@trinity-rft/worker-link';
+import { startThread, type Link } from '@trinity-rft/core/worker-link';
 import { isShared } from '../runtime/shared-numbers.js';
 import { updateRange, type Range, type UpdateArrays, type UpdatePlan } from './adamw.js';
 

@@ -1,5 +1,5 @@
 /** The critic in its thread: model folder, weights and trainer behind the calls of its protocol. */
-import type { Handlers } from '@trinity-rft/worker-link';
+import type { Handlers } from '@trinity-rft/core/worker-link';
 import pLimit from 'p-limit';
 
 import { loadCheckpoint, saveCheckpoint } from '../storage/checkpoint.js';

@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 
 import { type TrinityError } from '@trinity-rft/core';
 import { CancelledError, type TokenRow } from '@trinity-rft/core/internal';
-import type { CallContext } from '@trinity-rft/worker-link';
+import type { CallContext } from '@trinity-rft/core/worker-link';
 
 import type { ModelConfig } from '../model/config.js';
 import type { WeightBuffers, WeightLease } from '../model/weights.js';

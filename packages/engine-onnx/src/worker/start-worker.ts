@@ -8,7 +8,7 @@ import {
   type Link,
   type MethodTable,
   type ThreadExit,
-} from '@trinity-rft/worker-link';
+} from '@trinity-rft/core/worker-link';
 
 import {
   closeGate,

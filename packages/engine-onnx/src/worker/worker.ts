@@ -2,7 +2,7 @@
 import { workerData } from 'node:worker_threads';
 
 import { toErrorRecord } from '@trinity-rft/core/internal';
-import { answerCalls, type AnswerOptions, type ThreadTask } from '@trinity-rft/worker-link';
+import { answerCalls, type AnswerOptions, type ThreadTask } from '@trinity-rft/core/worker-link';
 
 import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';
 import type { EngineMethods, WorkerOptions } from '../protocol/engine-calls.js';

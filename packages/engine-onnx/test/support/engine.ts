@@ -11,7 +11,7 @@ import {
   toErrorRecord,
   type ErrorRecord,
 } from '@trinity-rft/core/internal';
-import { answerCalls, Link, type Handlers, type MethodTable } from '@trinity-rft/worker-link';
+import { answerCalls, Link, type Handlers, type MethodTable } from '@trinity-rft/core/worker-link';
 
 import { onnxCapabilities } from '../../src/capabilities.js';
 import { completeCriticOptions, type OnnxCriticOptions } from '../../src/critic.js';

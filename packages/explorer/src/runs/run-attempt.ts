@@ -11,7 +11,7 @@ import {
   type TrinityError,
 } from '@trinity-rft/core';
 import { CancelledError, copyOf, readableThrown } from '@trinity-rft/core/internal';
-import { inWorkflowSpan, noteFailure } from '@trinity-rft/telemetry/internal';
+import { inWorkflowSpan, noteFailure } from '@trinity-rft/monitor/internal';
 import type {
   AgentModel,
   WorkflowContext,

@@ -1,5 +1,5 @@
 import { silentLogger } from '@trinity-rft/core/internal';
-import { createMathChecker } from '@trinity-rft/reward';
+import { createMathChecker } from '@trinity-rft/workflow/reward';
 import { expect, it } from 'vitest';
 import { warnOfUncheckedMath } from './math-warnings.js';
 

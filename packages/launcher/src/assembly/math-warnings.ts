@@ -1,6 +1,6 @@
 /** Warnings about math answers that could not be compared. */
 import type { Logger } from '@trinity-rft/core';
-import type { GiveUpReason, GivenUp, MathChecker } from '@trinity-rft/reward';
+import type { GiveUpReason, GivenUp, MathChecker } from '@trinity-rft/workflow/reward';
 
 const reasons: Readonly<Record<GiveUpReason, (givenUp: GivenUp) => string>> = {
   deadline: ({ deadlineMs }) => `took more than ${deadlineMs} ms to compare`,

@@ -20,7 +20,7 @@ import {
   type Terminal,
 } from '@trinity-rft/monitor';
 import type { MetricRole } from '@trinity-rft/core/internal';
-import { telemetrySink } from '@trinity-rft/telemetry/internal';
+import { telemetrySink } from '@trinity-rft/monitor/internal';
 
 export interface StageMonitor {
   readonly logger: Logger;

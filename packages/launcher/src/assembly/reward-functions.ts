@@ -1,7 +1,7 @@
 /** The reward functions that tasks name. */
 import type { RewardFn, Task } from '@trinity-rft/core';
 import { copyOf } from '@trinity-rft/core/internal';
-import type { RewardDefinition } from '@trinity-rft/reward';
+import type { RewardDefinition } from '@trinity-rft/workflow/reward';
 import type { Registry } from '@trinity-rft/workflow/internal';
 
 /** Creates each reward function once per name and arguments. */

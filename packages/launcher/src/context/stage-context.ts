@@ -7,7 +7,7 @@ import type { Environments } from '@trinity-rft/environment/internal';
 import type { EvaluatedSet, ExplorerOptions } from '@trinity-rft/explorer';
 import type { OnPause } from '@trinity-rft/explorer/internal';
 import type { ResumePoint } from '@trinity-rft/monitor';
-import type { RewardDefinition } from '@trinity-rft/reward';
+import type { RewardDefinition } from '@trinity-rft/workflow/reward';
 import type { Synchronizer } from '@trinity-rft/synchronizer';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import type { Registry } from '@trinity-rft/workflow/internal';

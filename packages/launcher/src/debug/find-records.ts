@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import { isGguf } from '@trinity-rft/gguf';
+import { isGguf } from '@trinity-rft/chat/gguf';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { findTargets, type TargetOptions } from '../verify/targets.js';
 import { debugFiles } from './files.js';

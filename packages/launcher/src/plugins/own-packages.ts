@@ -5,7 +5,7 @@ import * as core from '@trinity-rft/core';
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/internal';
 import * as environment from '@trinity-rft/environment';
-import * as reward from '@trinity-rft/reward';
+import * as reward from '@trinity-rft/workflow/reward';
 import * as workflow from '@trinity-rft/workflow';
 
 type Exports = Readonly<Record<string, unknown>>;
@@ -15,7 +15,7 @@ const loaded: Readonly<Record<string, Exports>> = {
   '@trinity-rft/algorithm': algorithm,
   '@trinity-rft/core': core,
   '@trinity-rft/environment': environment,
-  '@trinity-rft/reward': reward,
+  '@trinity-rft/workflow/reward': reward,
   '@trinity-rft/workflow': workflow,
 };
 

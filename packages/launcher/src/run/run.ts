@@ -4,7 +4,7 @@ import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
 import { ConfigError, type Clock } from '@trinity-rft/core';
 import { knowSecret, knowSecretsOf, systemClock } from '@trinity-rft/core/internal';
 import type { Terminal } from '@trinity-rft/monitor';
-import { startTelemetry } from '@trinity-rft/telemetry';
+import { startTelemetry } from '@trinity-rft/monitor/telemetry';
 import { withFetchedModels } from '../assembly/models/hub-models.js';
 import type {
   EvaluationOptions,

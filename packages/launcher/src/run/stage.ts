@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { createRuntime, describeError, type Clock } from '@trinity-rft/core';
 import type { RunOutcome, Terminal } from '@trinity-rft/monitor';
-import { sharedMathChecker } from '@trinity-rft/reward/internal';
+import { sharedMathChecker } from '@trinity-rft/workflow/internal';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { setEnvironment } from '../assembly/environment.js';
 import { rewardKeyOf } from '../assembly/models/endpoint.js';

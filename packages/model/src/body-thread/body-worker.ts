@@ -1,7 +1,7 @@
 /** Entry of the thread that parses large request bodies. */
 import { workerData } from 'node:worker_threads';
 import { toErrorRecord } from '@trinity-rft/core/internal';
-import { answerCalls, type ThreadTask } from '@trinity-rft/worker-link';
+import { answerCalls, type ThreadTask } from '@trinity-rft/core/worker-link';
 import { parseBody } from '../protocols/shared/request/body.js';
 import type { BodyMethods } from './thread.js';
 

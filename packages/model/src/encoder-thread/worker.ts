@@ -2,7 +2,7 @@
 import { workerData } from 'node:worker_threads';
 import { createTokenizer, type TokenizerFiles } from '@trinity-rft/chat';
 import { toErrorRecord } from '@trinity-rft/core/internal';
-import { answerCalls, type ThreadTask } from '@trinity-rft/worker-link';
+import { answerCalls, type ThreadTask } from '@trinity-rft/core/worker-link';
 import type { EncoderMethods } from './thread.js';
 
 const { port, data } = workerData as ThreadTask<TokenizerFiles>;

@@ -6,7 +6,7 @@ import {
   type Link,
   type MethodTable,
   type ThreadExit,
-} from '@trinity-rft/worker-link';
+} from '@trinity-rft/core/worker-link';
 
 export interface LazyThreadOptions<Data> {
   /** The thread's file. */

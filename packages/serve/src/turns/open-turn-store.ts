@@ -1,5 +1,5 @@
 /** The turn store: a journal for new calls, and a thread for everything that waits for the disk. */
-import type { CallArguments, ResultOf } from '@trinity-rft/worker-link';
+import type { CallArguments, ResultOf } from '@trinity-rft/core/worker-link';
 import { openCallRecorder, type CallRecorder } from './call-recorder.js';
 import type { TurnStoreOptions } from './sqlite.js';
 import { TurnThread, type TurnMethods } from './thread.js';

@@ -7,7 +7,7 @@ import {
   type Link,
   type ResultOf,
   type ThreadExit,
-} from '@trinity-rft/worker-link';
+} from '@trinity-rft/core/worker-link';
 import type { TurnDatabase, TurnStoreOptions } from './sqlite.js';
 
 /** The methods of the database; `open` resolves with the count of starts. */

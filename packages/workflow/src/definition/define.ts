@@ -1,7 +1,7 @@
 /** Declaring workflows, and recognising what plugins declare. */
 import type { ArgsSchema } from '@trinity-rft/core';
 import { checkName } from '@trinity-rft/core/internal';
-import type { RewardDefinition } from '@trinity-rft/reward';
+import type { RewardDefinition } from '../reward/index.js';
 import type {
   WorkflowContext,
   WorkflowDefinition,

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import { readGgufConfig } from '@trinity-rft/gguf';
+import { readGgufConfig } from '@trinity-rft/chat/gguf';
 
 /** Read-only access to files and folders. */
 export interface Disk {

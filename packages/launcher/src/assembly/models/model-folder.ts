@@ -7,7 +7,7 @@ import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { diskAt, readModelFolder } from '@trinity-rft/config/internal';
 import { ConfigError } from '@trinity-rft/core';
 import { CheckpointError, EngineError } from '@trinity-rft/core/internal';
-import { isGguf } from '@trinity-rft/gguf';
+import { isGguf } from '@trinity-rft/chat/gguf';
 import { listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
 import type { StageContext } from '../../context/stage-context.js';
 

@@ -1,7 +1,7 @@
 /** Inputs of a stage besides its configuration: a digest of each file, and of the rows of each data set. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isGguf } from '@trinity-rft/gguf';
+import { isGguf } from '@trinity-rft/chat/gguf';
 import type { StageConfig } from '@trinity-rft/config';
 import { isWithin } from '../../assembly/data/run-id.js';
 import { settingsOf } from '../../assembly/settings.js';

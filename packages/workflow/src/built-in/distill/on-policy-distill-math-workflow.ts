@@ -3,7 +3,7 @@
  * of `math_eval_workflow`.
  */
 import type { ChatResponse } from '@trinity-rft/core';
-import { createRewardFn } from '@trinity-rft/reward';
+import { createRewardFn } from '../../reward/index.js';
 import { boxedRequest } from '../math/math-eval-workflow.js';
 import { scoreChoice, type Score } from '../../scoring/score-response.js';
 import { OnPolicyDistillWorkflow } from './on-policy-distill-workflow.js';

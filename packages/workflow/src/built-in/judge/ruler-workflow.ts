@@ -1,6 +1,6 @@
 /** RULER: a judge model compares all answers of a group and scores each. */
 import { type ChatResponse, type Experience, type Metrics } from '@trinity-rft/core';
-import { createRewardFn } from '@trinity-rft/reward';
+import { createRewardFn } from '../../reward/index.js';
 import { requirePrompt } from '../../definition/require-prompt.js';
 import { scoreChoice } from '../../scoring/score-response.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';

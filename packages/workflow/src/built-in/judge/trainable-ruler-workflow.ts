@@ -3,7 +3,7 @@
  */
 import { createExperience, type ChatResponse, type Experience } from '@trinity-rft/core';
 import { mean } from '@trinity-rft/core/internal';
-import { createRewardFn } from '@trinity-rft/reward';
+import { createRewardFn } from '../../reward/index.js';
 import { z } from 'zod';
 import { requirePrompt } from '../../definition/require-prompt.js';
 import { readWorkflowArgs } from '../../definition/workflow-args.js';

@@ -1,6 +1,6 @@
 /** `math_boxed_workflow`: the simple workflow with the answer in `\boxed{}`. */
 import { ModelError, type ChatResponse, type RewardFn } from '@trinity-rft/core';
-import { createRewardFn } from '@trinity-rft/reward';
+import { createRewardFn } from '../../reward/index.js';
 import { z } from 'zod';
 import { requirePrompt } from '../../definition/require-prompt.js';
 import { readWorkflowArgs } from '../../definition/workflow-args.js';

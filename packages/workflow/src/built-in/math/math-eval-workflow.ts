@@ -3,7 +3,7 @@
  * evaluation.
  */
 import type { RewardFn, Task } from '@trinity-rft/core';
-import { createRewardFn } from '@trinity-rft/reward';
+import { createRewardFn } from '../../reward/index.js';
 import { z } from 'zod';
 import { requirePrompt } from '../../definition/require-prompt.js';
 import { readWorkflowArgs } from '../../definition/workflow-args.js';

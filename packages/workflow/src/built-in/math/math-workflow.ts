@@ -2,7 +2,7 @@
  * `math_workflow`: the simple workflow with a reasoning prompt and the math checker as defaults.
  */
 import type { RewardFn } from '@trinity-rft/core';
-import { createRewardFn } from '@trinity-rft/reward';
+import { createRewardFn } from '../../reward/index.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
 
 const systemPrompt = `You solve math problems. First reason about the problem step by step, then give the final answer.

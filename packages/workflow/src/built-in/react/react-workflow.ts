@@ -1,5 +1,5 @@
 /** `react_workflow`: the ReAct agent with tools; the reward function scores its answer. */
-import { createRewardFn } from '@trinity-rft/reward';
+import { createRewardFn } from '../../reward/index.js';
 import type { Metrics } from '@trinity-rft/core';
 import { z } from 'zod';
 import { defineWorkflow } from '../../definition/define.js';

@@ -1,6 +1,6 @@
 /** Tools of an agent, called with the raw arguments that a model wrote. */
 import { describeError, type ToolDefinition } from '@trinity-rft/core';
-import { inToolSpan, noteFailure } from '@trinity-rft/telemetry/internal';
+import { inToolSpan, noteFailure } from '@trinity-rft/monitor/internal';
 
 export interface Tool {
   readonly definition: ToolDefinition;

@@ -1,7 +1,7 @@
 /** `tool_call_workflow`: scores which tools the model calls next in a conversation. */
 import { taskTruth, type ChatMessage, type RewardFn, type Task } from '@trinity-rft/core';
 import { TaskError } from '@trinity-rft/core/internal';
-import { createRewardFn } from '@trinity-rft/reward';
+import { createRewardFn } from '../../reward/index.js';
 import { SimpleWorkflow } from './simple-workflow.js';
 
 const instruction = `You may call the tools below. Reason first, inside <think> and </think>. Then write your calls inside <tool_call> and

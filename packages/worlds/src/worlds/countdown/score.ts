@@ -1,5 +1,5 @@
 /** How right an expression is, as Reasoning Gym says. */
-import { pythonValue } from '@trinity-rft/reward/internal';
+import { pythonValue } from '@trinity-rft/workflow/internal';
 
 export interface Puzzle {
   readonly numbers: readonly number[];

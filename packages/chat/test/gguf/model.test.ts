@@ -1,0 +1,227 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { openGguf } from '../../src/gguf/file/gguf-file.js';
+import { isGguf, openGgufModel, readGgufConfig } from '../../src/gguf/gguf-model.js';
+import { writeGguf, type GgufContent } from './support/write-gguf.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'trinity-gguf-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const metadata = {
+  'general.architecture': 'llama',
+  'llama.block_count': 1,
+  'llama.context_length': 64,
+  'llama.embedding_length': 32,
+  'llama.feed_forward_length': 48,
+  'llama.attention.head_count': 4,
+  'llama.attention.head_count_kv': 2,
+  'llama.attention.layer_norm_rms_epsilon': 1e-5,
+  'llama.rope.freq_base': 500_000,
+  'tokenizer.ggml.model': 'gpt2',
+  'tokenizer.ggml.pre': 'smollm',
+  'tokenizer.ggml.tokens': ['<|end|>', 'a', 'b', 'ab', '<tool>'],
+  'tokenizer.ggml.token_type': [3, 1, 1, 1, 4],
+  'tokenizer.ggml.merges': ['a b'],
+  'tokenizer.ggml.eos_token_id': 0,
+  'tokenizer.ggml.eot_token_id': 4,
+  'tokenizer.chat_template': '{{ messages }}',
+};
+const tensors = { 'token_embd.weight': [8, 32], 'rope_odd.weight': [2] };
+
+function write(change: GgufContent['metadata'] = {}, rest: Partial<GgufContent> = {}): string {
+  const kept = Object.entries({ ...metadata, ...change }).filter(([, value]) => value !== '');
+  return writeGguf(path.join(folder, 'model.gguf'), {
+    metadata: Object.fromEntries(kept),
+    tensors,
+    ...rest,
+  });
+}
+
+function readText(file: string, name: string): string | undefined {
+  const model = openGgufModel(file);
+  try {
+    return model.text(name);
+  } finally {
+    model.close();
+  }
+}
+
+const json = (file: string, name: string): Record<string, unknown> =>
+  JSON.parse(readText(file, name) ?? '{}') as Record<string, unknown>;
+
+describe('a GGUF file', () => {
+  it('gives the config.json of a Hugging Face folder', () => {
+    expect(json(write(), 'config.json')).toMatchObject({
+      model_type: 'llama',
+      vocab_size: 8,
+      hidden_size: 32,
+      num_hidden_layers: 1,
+      num_key_value_heads: 2,
+      head_dim: 8,
+      rms_norm_eps: 1e-5,
+      rope_theta: 500_000,
+      max_position_embeddings: 64,
+      tie_word_embeddings: true,
+      eos_token_id: 0,
+    });
+  });
+
+  it('gives the tokenizer, the template, and all tokens that end an answer', () => {
+    const file = write();
+    expect(json(file, 'tokenizer.json')).toMatchObject({
+      added_tokens: [
+        { id: 0, content: '<|end|>', special: true },
+        { id: 4, content: '<tool>', special: false },
+      ],
+      pre_tokenizer: { pretokenizers: [{ type: 'Digits', individual_digits: true }, {}] },
+      model: { type: 'BPE', vocab: { ab: 3 }, merges: ['a b'] },
+    });
+    expect(json(file, 'tokenizer_config.json')).toMatchObject({ eos_token: '<|end|>' });
+    expect(json(file, 'generation_config.json')).toMatchObject({ eos_token_id: [0, 4] });
+    expect(readText(file, 'chat_template.jinja')).toBe('{{ messages }}');
+    expect(readText(file, 'vocab.json')).toBeUndefined();
+  });
+
+  it('gives several templates by their names', () => {
+    const file = write({
+      'tokenizer.chat_templates': ['tool_use'],
+      'tokenizer.chat_template.tool_use': 'tools',
+    });
+    expect(readText(file, 'chat_template.jinja')).toBeUndefined();
+    expect(json(file, 'tokenizer_config.json')['chat_template']).toEqual([
+      { name: 'default', template: '{{ messages }}' },
+      { name: 'tool_use', template: 'tools' },
+    ]);
+  });
+
+  it('turns the scores of a SentencePiece vocabulary into an order of merges', () => {
+    const file = write({
+      'tokenizer.ggml.model': 'llama',
+      'tokenizer.ggml.tokens': ['<unk>', 'a', 'b', 'c', 'ab', 'bc', 'abc'],
+      'tokenizer.ggml.token_type': [2, 1, 1, 1, 1, 1, 1],
+      'tokenizer.ggml.scores': [0, -1, -2, -3, -5, -4, -6],
+    });
+    expect(json(file, 'tokenizer.json')['model']).toMatchObject({
+      byte_fallback: true,
+      unk_token: '<unk>',
+      merges: [
+        ['b', 'c'],
+        ['a', 'b'],
+        ['a', 'bc'],
+        ['ab', 'c'],
+      ],
+    });
+  });
+
+  it('keeps the name of a tensor that is not known, so that the engine can refuse it', () => {
+    const model = openGgufModel(write());
+    expect([...model.tensors.keys()]).toEqual(['model.embed_tokens.weight', 'rope_odd.weight']);
+    model.close();
+  });
+});
+
+describe('a GGUF file that cannot be used is refused by name:', () => {
+  it.each<readonly [string, () => string, RegExp]>([
+    [
+      'an architecture',
+      () => write({ 'general.architecture': 'mamba' }),
+      /its architecture is mamba; expected one of llama, qwen2, qwen3/,
+    ],
+    ['experts', () => write({ 'llama.expert_count': 8 }), /8 experts per layer/],
+    [
+      'a part of a file',
+      () => write({ 'split.count': 3 }),
+      /one of 3 files.*llama-gguf-split --merge/,
+    ],
+    [
+      'a missing key',
+      () => write({ 'llama.block_count': '' }),
+      /key llama\.block_count is missing/,
+    ],
+    [
+      'a wrong kind of value',
+      () => write({ 'llama.block_count': 'two' }),
+      /llama\.block_count is not a number/,
+    ],
+    [
+      'partly rotated heads',
+      () => write({ 'llama.rope.dimension_count': 4 }),
+      /rope\.dimension_count is 4; expected the width of a head, 8/,
+    ],
+    [
+      'unknown rotary factors',
+      () => write({}, { tensors: { ...tensors, 'rope_freqs.weight': [4] } }),
+      /rope_freqs\.weight is not that of Llama 3/,
+    ],
+    ['no embeddings', () => write({}, { tensors: {} }), /holds no tensor token_embd\.weight/],
+    [
+      'a number format',
+      () => write({}, { type: 20 }),
+      /tensor token_embd\.weight is stored as IQ4_NL; expected one of F32, F16, .*Q6_K, BF16/,
+    ],
+  ])('%s', (_what, make, message) => {
+    const file = make();
+    expect(() => readGgufConfig(file)).toThrow(message);
+    expect(() => readGgufConfig(file)).toThrow(file);
+  });
+
+  it.each([
+    ['way of splitting text', { 'tokenizer.ggml.pre': 'tekken' }, /tokenizer\.ggml\.pre is tekken/],
+    ['tokenizer', { 'tokenizer.ggml.model': 'rwkv' }, /tokenizer\.ggml\.model is rwkv/],
+    ['missing tokenizer', { 'tokenizer.ggml.model': '' }, /it holds no tokenizer/],
+  ])('a %s', (_what, change, message) => {
+    expect(() => readGgufConfig(write(change))).toThrow(message);
+  });
+
+  it('whatever byte it ends at', () => {
+    const file = write();
+    const whole = readFileSync(file);
+    expect(isGguf(file)).toBe(true);
+    for (let length = 0; length < whole.length; length += 7) {
+      writeFileSync(file, whole.subarray(0, length));
+      expect(() => openGguf(file)).toThrow(/is not a complete GGUF file/);
+    }
+  });
+
+  it.each([
+    ['a tensor over another', 0n, /overlap at byte/],
+    ['a tensor beside its place', 33n, /is at 33, which is no multiple of 32/],
+    ['a tensor beyond the end', 2n ** 40n, /ends at byte/],
+  ] as const)('with %s', (_what, offset, message) => {
+    const file = writeGguf(path.join(folder, 'two.gguf'), {
+      metadata: {},
+      tensors: { first: [8], second: [8] },
+    });
+    const bytes = readFileSync(file);
+    // Name, dimensions, size and format come before the place.
+    bytes.writeBigUInt64LE(offset, bytes.indexOf('second') + 'second'.length + 4 + 8 + 4);
+    writeFileSync(file, bytes);
+    expect(() => openGguf(file)).toThrow(message);
+  });
+
+  it.each([
+    ['general.one', 'general.two', /it has "general.one" twice/],
+    ['tensor.one', 'tensor.two', /it has tensor tensor.one twice/],
+  ])('that names %s twice', (name, other, message) => {
+    const file = writeGguf(path.join(folder, 'twice.gguf'), {
+      metadata: { 'general.one': 1, 'general.two': 2 },
+      tensors: { 'tensor.one': [8], 'tensor.two': [8] },
+    });
+    const text = readFileSync(file, 'latin1').replace(other, name);
+    writeFileSync(file, text, 'latin1');
+    expect(() => openGguf(file)).toThrow(message);
+  });
+
+  it('one that claims more than it holds', () => {
+    const file = write();
+    const bytes = readFileSync(file);
+    bytes.writeBigUInt64LE(2n ** 60n, 8);
+    writeFileSync(file, bytes);
+    expect(() => openGguf(file)).toThrow(/is not a complete GGUF file/);
+    writeFileSync(file, 'PK');
+    expect(isGguf(file)).toBe(false);
+    expect(() => openGguf(path.join(folder, 'none.gguf'))).toThrow(/cannot be opened/);
+  });
+});

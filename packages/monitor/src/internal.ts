@@ -1,0 +1,12 @@
+/** What our own packages share; no promise of stability. */
+export { telemetrySink } from './telemetry/metric-sink.js';
+export { inModelSpan, type ModelAnswer, type ModelCall } from './telemetry/model-span.js';
+export {
+  activeContext,
+  inRequestContext,
+  noteFailure,
+  type TraceContext,
+} from './telemetry/spans.js';
+export { wantsTelemetry } from './telemetry/start.js';
+export { inToolSpan } from './telemetry/tool-span.js';
+export { inWorkflowSpan } from './telemetry/workflow-span.js';

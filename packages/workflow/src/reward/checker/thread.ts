@@ -1,0 +1,44 @@
+/** The thread that compares answers, seen from the checker that owns it. */
+import { RewardError, reviveError, type ErrorRecord } from '@trinity-rft/core/internal';
+import { startThread, type Link } from '@trinity-rft/core/worker-link';
+import type { MathPair } from './rules.js';
+
+export interface CompareMethods {
+  /** Resolves when the thread has loaded its code. */
+  ready(): undefined;
+  compare(pair: MathPair): boolean;
+}
+
+export interface CompareOptions {
+  readonly maxAnswerLength: number;
+}
+
+/**
+ * In MB. To compare answers of limited length takes a fraction of it; a thread that needs more ends,
+ * and the process does not.
+ */
+const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
+
+/**
+ * @param onExit called with the cause when the thread ends unexpectedly, or cannot be started
+ * @throws RewardError when it cannot be started
+ */
+export function startCompareThread(
+  options: CompareOptions,
+  onExit: (cause: unknown) => void,
+): Link<CompareMethods> {
+  return startThread<CompareMethods, CompareOptions>(
+    () => new URL('./worker.js', import.meta.url),
+    {
+      name: 'trinity-math',
+      data: options,
+      resourceLimits,
+      keepAlive: 'while-waiting',
+      toError: (record: ErrorRecord) => reviveError(record, RewardError),
+      onExit: ({ cause }) => {
+        onExit(cause);
+        return new RewardError('The thread that compares math answers ended.', { cause });
+      },
+    },
+  );
+}

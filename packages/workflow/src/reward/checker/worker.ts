@@ -1,0 +1,17 @@
+/** Entry of the thread that compares. */
+import { workerData } from 'node:worker_threads';
+import { toErrorRecord } from '@trinity-rft/core/internal';
+import { answerCalls, type ThreadTask } from '@trinity-rft/core/worker-link';
+import { rules } from './rules.js';
+import type { CompareMethods, CompareOptions } from './thread.js';
+
+const { port, data } = workerData as ThreadTask<CompareOptions>;
+answerCalls<CompareMethods>(
+  port,
+  () => ({
+    ready: () => undefined,
+    // Throws where an answer is nested deeper than the stack, when the limit on its length is lifted.
+    compare: ({ rule, response, truth }) => rules[rule](response, truth, data.maxAnswerLength),
+  }),
+  { toRecord: toErrorRecord },
+);

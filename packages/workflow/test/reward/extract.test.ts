@@ -1,0 +1,28 @@
+/** Where the answer of a response is, case by case. */
+import { describe, expect, it } from 'vitest';
+import { checkMathAnswer, extractAnswer } from '../../src/reward/index.js';
+
+describe('extractAnswer', () => {
+  it.each([
+    ['So we get \\frac{1}{2}.', '\\frac{1}{2}'],
+    ['So we get (1,2)', '(1,2)'],
+    ['We find x=7, so it is 7!', '7'],
+    ['It costs $1,250.', '$1,250'],
+    ['There are 5 apples and 3 pears.', '3'],
+    ['<answer>The total is 6 + 30 = 10^3</answer>', '10^3'],
+    ['<answer>The total is 6 + 30 = 36 apples.</answer>', '36 apples.'],
+    ['<answer>(B) because of 7</answer>', 'B'],
+    ['#### 72\nchecked 3 times', '72'],
+    ['sin 2x', 'sin 2x'],
+    ['nothing', 'nothing'],
+    ['', undefined],
+  ])('finds in %j: %j', (response, answer) => {
+    expect(extractAnswer(response)).toBe(answer);
+  });
+
+  it('takes no part of a formula for the answer', () => {
+    expect(checkMathAnswer('So we get (x+1)^2', '2')).toBe(false);
+    expect(checkMathAnswer('So we get (1,2)', '2')).toBe(false);
+    expect(checkMathAnswer('So we get 2\\sqrt{2}.', '\\sqrt{8}')).toBe(true);
+  });
+});
