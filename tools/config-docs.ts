@@ -16,7 +16,7 @@ import { keyAliases } from '../packages/config/src/schema/aliases.ts';
 import { schemasOf } from '../packages/config/src/schema/root.ts';
 import { statusesOf as statusesIn, type KeyStatus } from '../packages/config/src/schema/status.ts';
 import { onnxEngine } from '../packages/engine-onnx/src/index.ts';
-import { tinkerEngine } from '../packages/engine-tinker/src/index.ts';
+import { tinkerEngine } from '../packages/tinker/src/engine/index.ts';
 import { markdownTable } from './markdown-table.ts';
 
 const { run: runSchema } = schemasOf({

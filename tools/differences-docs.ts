@@ -9,7 +9,7 @@ import { unsupportedTaskOperators } from '../packages/config/src/schema/known-na
 import { schemasOf } from '../packages/config/src/schema/root.ts';
 import { statusesOf, type KeyStatus } from '../packages/config/src/schema/status.ts';
 import { onnxEngine } from '../packages/engine-onnx/src/index.ts';
-import { tinkerEngine } from '../packages/engine-tinker/src/index.ts';
+import { tinkerEngine } from '../packages/tinker/src/engine/index.ts';
 import {
   otherRewards,
   otherWorkflows,

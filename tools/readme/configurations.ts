@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { parseConfig, type LoadedConfig } from '../../packages/config/src/index.ts';
 import { onnxEngine } from '../../packages/engine-onnx/src/index.ts';
-import { tinkerEngine } from '../../packages/engine-tinker/src/index.ts';
+import { tinkerEngine } from '../../packages/tinker/src/engine/index.ts';
 import type { Block } from './blocks.ts';
 
 const others = ['kubernetes', 'compose'];

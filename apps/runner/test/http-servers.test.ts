@@ -11,7 +11,7 @@ import { createRolloutModel, openEndpointServer } from '@trinity-rft/model';
 import { readBody } from '@trinity-rft/model/internal';
 import { characterFormat } from '@trinity-rft/model/testing';
 import { createServe, openTurnStore } from '@trinity-rft/serve';
-import { openTinkerServer } from '@trinity-rft/serve-tinker';
+import { openTinkerServer } from '@trinity-rft/tinker/server';
 import { openStudio } from '@trinity-rft/studio-api';
 import { openControl } from '@trinity-rft/studio-control';
 import { fakeEngine, scriptedSampler } from '@trinity-rft/testing';

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createTinkerEngine } from '@trinity-rft/engine-tinker';
+import { createTinkerEngine } from '@trinity-rft/tinker';
 import { readCurve } from '@trinity-rft/monitor';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createModel } from '../src/create-model.js';

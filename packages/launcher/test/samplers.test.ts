@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Engine, EngineFactory } from '@trinity-rft/core';
 import { onnxEngine } from '@trinity-rft/engine-onnx';
-import { openTinkerServer, type TinkerModel } from '@trinity-rft/serve-tinker';
+import { openTinkerServer, type TinkerModel } from '@trinity-rft/tinker/server';
 import {
   fakeEngine,
   openFakeEngine,

@@ -7,7 +7,7 @@ import path from 'node:path';
 import type { Engine } from '@trinity-rft/core';
 import { createRandom, systemClock, type TokenBatch } from '@trinity-rft/core/internal';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
-import { createTinkerEngine } from '@trinity-rft/engine-tinker';
+import { createTinkerEngine } from '@trinity-rft/tinker';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readCurve } from '@trinity-rft/monitor';
 import { additionTasks, lengths, runAddition, taughtModel, writeRun } from './support/addition.js';

@@ -2,8 +2,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createTinkerEngine } from '@trinity-rft/engine-tinker';
-import { openTinkerServer, type TinkerServer } from '@trinity-rft/serve-tinker';
+import { createTinkerEngine } from '@trinity-rft/tinker';
+import { openTinkerServer, type TinkerServer } from '@trinity-rft/tinker/server';
 import { describeEngine, fakeEngine, testRuntime } from '@trinity-rft/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 const options = { modelPath, apiKey, rank: 4, reference: true };
-describeEngine('engine-tinker', {
+describeEngine('tinker', {
   vocabSize,
   learningRate: 0.05,
   scoresAt: 'one',

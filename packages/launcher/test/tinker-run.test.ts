@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Engine } from '@trinity-rft/core';
 import { readCurve } from '@trinity-rft/monitor';
-import { openTinkerServer, type TinkerServer } from '@trinity-rft/serve-tinker';
+import { openTinkerServer, type TinkerServer } from '@trinity-rft/tinker/server';
 import { fakeEngine, testRuntime } from '@trinity-rft/testing';
 import { defineReward } from '@trinity-rft/workflow';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, describeError, type Needs, type PythonNeeds } from '@trinity-rft/core';
-import { tinkerEngine } from '@trinity-rft/engine-tinker';
+import { tinkerEngine } from '@trinity-rft/tinker';
 import { serviceNeeds } from '@trinity-rft/monitor';
 import type { Extensions } from '../context/stage-context.js';
 

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { tokenByteTable } from '@trinity-rft/chat/internal';
-import { openTinkerServer, type TinkerServer } from '@trinity-rft/serve-tinker';
+import { openTinkerServer, type TinkerServer } from '@trinity-rft/tinker/server';
 import { openChatFormat } from '../assembly/models/chat-format.js';
 import { engineNamed } from '../assembly/models/engines.js';
 import { explainFolderErrors, modelOfStage } from '../assembly/models/model-folder.js';

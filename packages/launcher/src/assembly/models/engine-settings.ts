@@ -1,6 +1,6 @@
 /** What the configuration and the environment say to one engine only. */
 import type { StageConfig } from '@trinity-rft/config';
-import { tinkerEngine, type TinkerSettings } from '@trinity-rft/engine-tinker';
+import { tinkerEngine, type TinkerSettings } from '@trinity-rft/tinker';
 import type { Environment } from '@trinity-rft/buffer/internal';
 
 /** Undefined for engines without a section of their own. */

@@ -2,7 +2,7 @@
 import { ConfigError, type EngineFactory } from '@trinity-rft/core';
 import { pickRow } from '@trinity-rft/core/internal';
 import { onnxEngine } from '@trinity-rft/engine-onnx';
-import { tinkerEngine } from '@trinity-rft/engine-tinker';
+import { tinkerEngine } from '@trinity-rft/tinker';
 import type { EngineTable } from '../../context/stage-context.js';
 
 /** Also opens model folders that are used without a configuration. */

@@ -1,0 +1,125 @@
+/** Checkpoints: saved on the server, described in a folder, with the adapter brought home. */
+import type { TrainEngine } from '@trinity-rft/core';
+import { CheckpointError, EngineError } from '@trinity-rft/core/internal';
+import { weightsInfoAnswer } from '../../protocol/index.js';
+import type { Connection } from '../http/connection.js';
+import { createModel, type ModelContext, type ModelOptions } from '../remote/model.js';
+import { removeSaved } from '../remote/saved.js';
+import type { Trained } from '../train/trainer.js';
+import { adapterFolder, fetchAdapter } from './adapter.js';
+import { copyModelFiles } from './model-files.js';
+import { readRecord, writeRecord, type CheckpointRecord } from './record.js';
+
+export interface CheckpointOptions {
+  readonly context: ModelContext;
+  readonly connection: Connection;
+  readonly model: ModelOptions;
+  readonly trained: Trained;
+  /** Its description is copied into checkpoints. */
+  readonly modelPath: string;
+}
+
+export function createCheckpoints(options: CheckpointOptions): Pick<TrainEngine, 'save' | 'load'> {
+  let saves = 0;
+  return {
+    save: (directory, { optimizer, merged = true }) => {
+      const name = `step-${options.trained.step}-${++saves}`;
+      return optimizer || merged
+        ? save(options, { directory, name, optimizer })
+        : deliver(options, { directory, name });
+    },
+    load: (directory) => load(options, directory),
+  };
+}
+
+interface Target {
+  readonly directory: string;
+  /** On the server. */
+  readonly name: string;
+}
+
+interface SaveOptions extends Target {
+  readonly optimizer: boolean;
+}
+
+async function save(
+  options: CheckpointOptions,
+  { directory, name, optimizer }: SaveOptions,
+): Promise<void> {
+  const { model, trained, modelPath } = options;
+  const { model: remote, step } = trained;
+  const [weights, sampler] = await Promise.all([
+    remote.saveWeights(name),
+    remote.saveAdapter(name),
+  ]);
+  await copyModelFiles(modelPath, directory);
+  await bringAdapterHome(options, { modelId: remote.id, name }, directory);
+  await writeRecord(directory, {
+    version: 1,
+    base_model: model.baseModel,
+    lora_rank: model.lora.rank,
+    weights,
+    sampler,
+    step,
+    optimizer,
+  });
+}
+
+/** The adapter alone, for samplers elsewhere: nothing of it stays on the server. */
+async function deliver(
+  { trained: { model }, connection, context: { logger } }: CheckpointOptions,
+  { directory, name }: Target,
+): Promise<void> {
+  const saved = { modelId: model.id, kind: 'sampler_weights', name } as const;
+  await model.saveAdapter(name);
+  await fetchAdapter(connection, saved, adapterFolder(directory));
+  await removeSaved({ connection, logger }, saved);
+}
+
+/** A server may keep its archives to itself: its checkpoints are good all the same. */
+async function bringAdapterHome(
+  { connection, context: { logger } }: CheckpointOptions,
+  source: { readonly modelId: string; readonly name: string },
+  directory: string,
+): Promise<void> {
+  try {
+    await fetchAdapter(connection, source, adapterFolder(directory));
+  } catch (error) {
+    if (!(error instanceof EngineError) || error.details['status'] !== 404) throw error;
+    logger.warn('The Tinker server hands out no adapters: checkpoints say where theirs lie there.');
+  }
+}
+
+/** Weights can be loaded only into a new model: the one before is given up. */
+async function load(options: CheckpointOptions, directory: string): Promise<void> {
+  const { context, model, trained } = options;
+  const record = await readRecord(directory);
+  await checkSaved(options, record, directory);
+  await trained.model.unload();
+  trained.model = await createModel(context, model);
+  await trained.model.load(record.weights, record.optimizer);
+  trained.step = record.optimizer ? record.step : 0;
+}
+
+async function checkSaved(
+  { context: { calls }, model }: CheckpointOptions,
+  record: CheckpointRecord,
+  directory: string,
+): Promise<void> {
+  const { rank } = model.lora;
+  if (record.base_model !== model.baseModel || record.lora_rank !== rank)
+    throw new CheckpointError(
+      `${directory} holds an adapter of rank ${record.lora_rank} for ${record.base_model}, and the engine trains one of rank ${rank} for ${model.baseModel}. Set model.tinker.rank and model.model_path as they were.`,
+      { code: 'CHECKPOINT_OTHER_MODEL' },
+    );
+  const options = { what: `find ${record.weights}` };
+  try {
+    await calls.ask('weights_info', { tinker_path: record.weights }, weightsInfoAnswer, options);
+  } catch (cause) {
+    if (!(cause instanceof EngineError) || cause.details['status'] === undefined) throw cause;
+    throw new CheckpointError(
+      `The Tinker server no longer has ${record.weights}, the weights of ${directory}. Restore its checkpoints, or start the run under another name.`,
+      { code: 'CHECKPOINT_LOST', cause },
+    );
+  }
+}

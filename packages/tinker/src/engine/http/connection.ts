@@ -1,0 +1,209 @@
+/**
+ * Requests to the server: with a deadline each, repeated while the server is busy or away, and with
+ * an error of ours for every answer that is no success.
+ */
+import { describeError, type Clock, type Logger } from '@trinity-rft/core';
+import { beginWait, CancelledError, EngineError } from '@trinity-rft/core/internal';
+import { actionFor, errorDetail, type ErrorPlace } from '../../protocol/index.js';
+import { answerError, unreachable, withoutSecrets } from './errors.js';
+
+export interface ConnectionOptions {
+  /** Address of the server, without a slash at its end. */
+  readonly baseUrl: string;
+  /** Sent as `x-api-key`. */
+  readonly apiKey: string | undefined;
+  /** How long a server may be away or busy before its run ends. */
+  readonly patienceMs: number;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  /** Ends every request. */
+  readonly signal?: AbortSignal;
+  /** Ends the requests of a server that is away: nothing is tried again. */
+  readonly stop?: AbortSignal;
+}
+
+export interface Request {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** A path, or a whole address: then the key is sent only to the server itself. */
+  readonly path: string;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What the request does, for errors: "save the weights". */
+  readonly what: string;
+  /** @default "submit" */
+  readonly place?: ErrorPlace;
+  /**
+   * `always`: the server recognises a copy, or it does no harm. `unsent`: only when the server has
+   * not seen it.
+   * @default "always"
+   */
+  readonly repeat?: 'always' | 'unsent';
+  /** Of one attempt. @default 60 s */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly location: string | undefined;
+  readonly bytes: Uint8Array;
+}
+
+export interface Connection {
+  /**
+   * The answer of a success, a redirect, or `undefined` when a future is not ready.
+   * @throws EngineError when the server refuses or stays away; CancelledError on abort
+   */
+  send(request: Request): Promise<Answer | undefined>;
+  /** What happened since the last call. */
+  takeCounts(): { readonly requests: number; readonly retries: number };
+}
+
+/** Of the first attempt, then twice as long each time. */
+const firstPauseMs = 250;
+const longestPauseMs = 15_000;
+const defaultTimeoutMs = 60_000;
+
+export function connect(options: ConnectionOptions): Connection {
+  const { clock, patienceMs, signal: ended, stop } = options;
+  let requests = 0;
+  let retries = 0;
+
+  const send = async (asked: Request): Promise<Answer | undefined> => {
+    const of = (...more: readonly (AbortSignal | undefined)[]): StoppableRequest => {
+      const signals = [asked.signal, ended, ...more].flatMap((signal) => signal ?? []);
+      return { ...asked, signal: AbortSignal.any(signals) };
+    };
+    const first = of();
+    const again = of(stop);
+    const until = clock.now() + patienceMs;
+    let problem: EngineError | undefined;
+    const what = `the Tinker server ${withoutSecrets(options.baseUrl)} to ${asked.what}`;
+    const endWait = beginWait(options, what, () => problem && describeError(problem));
+    try {
+      for (let attempt = 0; ; attempt++) {
+        requests++;
+        const request = problem ? again : first;
+        const outcome = await attemptOnce(options, request);
+        if (outcome.kind === 'answer') return outcome.answer;
+        if (outcome.kind === 'not-ready') return undefined;
+        problem = outcome.error;
+        const pauseMs = outcome.afterMs ?? Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
+        if (clock.now() + pauseMs > until) throw outcome.error;
+        retries++;
+        await pause(options, again, pauseMs);
+      }
+    } finally {
+      endWait();
+    }
+  };
+  const takeCounts: Connection['takeCounts'] = () => {
+    const counts = { requests, retries };
+    requests = 0;
+    retries = 0;
+    return counts;
+  };
+  return { send, takeCounts };
+}
+
+async function pause(
+  { clock }: ConnectionOptions,
+  request: StoppableRequest,
+  ms: number,
+): Promise<void> {
+  try {
+    await clock.sleep(ms, request.signal);
+  } catch {
+    throw cancelled(request);
+  }
+}
+
+/** A request that its caller or the end of the engine stops. */
+type StoppableRequest = Request & { readonly signal: AbortSignal };
+
+type Outcome =
+  | { readonly kind: 'answer'; readonly answer: Answer }
+  | { readonly kind: 'not-ready' }
+  | { readonly kind: 'again'; readonly afterMs: number | undefined; readonly error: EngineError };
+
+async function attemptOnce(
+  options: ConnectionOptions,
+  request: StoppableRequest,
+): Promise<Outcome> {
+  const { what, place = 'submit', repeat = 'always', signal } = request;
+  let response: Response;
+  let bytes: Uint8Array;
+  try {
+    response = await fetchOnce(options, request);
+    bytes = new Uint8Array(await response.arrayBuffer());
+  } catch (cause) {
+    if (signal.aborted) throw cancelled(request);
+    if (place === 'future' && isTimeout(cause)) return { kind: 'not-ready' };
+    const error = unreachable(options, what, cause);
+    if (repeat === 'unsent' && !wasNotSent(cause)) throw error;
+    return { kind: 'again', afterMs: undefined, error };
+  }
+  if (response.status < 400) return { kind: 'answer', answer: answerOf(response, bytes) };
+  const detail = errorDetail(new TextDecoder().decode(bytes));
+  const action = actionFor(response.status, place, detail);
+  if (action === 'poll-again') return { kind: 'not-ready' };
+  const error = answerError({ ...options, what, status: response.status, action, detail });
+  if (action !== 'retry') throw error;
+  return { kind: 'again', afterMs: retryAfterMs(response, options.clock), error };
+}
+
+function fetchOnce(
+  { baseUrl, apiKey }: ConnectionOptions,
+  { method, path, body, headers, timeoutMs = defaultTimeoutMs, signal }: StoppableRequest,
+): Promise<Response> {
+  const url = new URL(path.startsWith('/') ? baseUrl + path : path);
+  const own = url.origin === new URL(baseUrl).origin;
+  const key: Record<string, string> = own && apiKey !== undefined ? { 'x-api-key': apiKey } : {};
+  return fetch(url, {
+    method,
+    body,
+    headers: { ...key, ...headers },
+    // A redirect to another host must not get the key.
+    redirect: 'manual',
+    signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]),
+  });
+}
+
+const answerOf = ({ status, headers }: Response, bytes: Uint8Array): Answer => ({
+  status,
+  contentType: headers.get('content-type') ?? '',
+  location: headers.get('location') ?? undefined,
+  bytes,
+});
+
+const cancelled = ({ what, signal }: StoppableRequest): unknown =>
+  signal.reason instanceof EngineError
+    ? signal.reason
+    : new CancelledError(`It was no longer needed to ${what}.`, {
+        reason: 'aborted',
+        cause: signal.reason,
+      });
+
+/** A poll that is held too long: the work goes on, or the connection has died silently. */
+const isTimeout = (cause: unknown): boolean =>
+  (cause as { readonly name?: string } | null)?.name === 'TimeoutError';
+
+/** Nothing listened, or there is no such host. */
+function wasNotSent(cause: unknown): boolean {
+  const { code, cause: inner } = (cause ?? {}) as {
+    readonly code?: string;
+    readonly cause?: unknown;
+  };
+  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') return true;
+  return inner !== undefined && wasNotSent(inner);
+}
+
+/** Seconds, or a date. */
+function retryAfterMs({ headers }: Response, clock: Clock): number | undefined {
+  const text = headers.get('retry-after');
+  if (text === null) return undefined;
+  const seconds = Number(text);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - clock.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+}

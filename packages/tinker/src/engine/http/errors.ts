@@ -1,0 +1,72 @@
+/** What is said about a server that refuses or stays away. The key is never part of it. */
+import { EngineError } from '@trinity-rft/core/internal';
+import { isDiskFull, type ErrorAction, type FailedResult } from '../../protocol/index.js';
+
+interface RefusedRequest {
+  readonly baseUrl: string;
+  readonly what: string;
+  readonly status: number;
+  readonly action: ErrorAction;
+  readonly detail: string;
+}
+
+const codes: Readonly<Record<ErrorAction, string>> = {
+  'poll-again': 'TINKER_BUSY',
+  retry: 'ENGINE_WORKER_DIED',
+  lost: 'ENGINE_WORKER_DIED',
+  forbidden: 'TINKER_FORBIDDEN',
+  full: 'TINKER_STORAGE',
+  unsupported: 'TINKER_UNSUPPORTED',
+  invalid: 'TINKER_REJECTED',
+};
+
+const advice: Readonly<Record<ErrorAction, string>> = {
+  'poll-again': 'Try again later',
+  retry: 'Look at its log, and start the run again: it continues from its last checkpoint',
+  lost: 'It was restarted or has forgotten the run for want of a sign of life. Start the run again: it continues from its last checkpoint',
+  full: 'Free space on its disk, and start the run again: it continues from its last checkpoint',
+  forbidden: 'Set the environment variable TINKER_API_KEY to a key that is valid there',
+  unsupported: 'The server or its backend cannot do this',
+  invalid: 'The request does not suit this server: compare its version with SkyRL 0.4 or SDK 0.38',
+};
+
+export function answerError({
+  baseUrl,
+  what,
+  status,
+  action,
+  detail,
+}: RefusedRequest): EngineError {
+  const reason = detail === '' ? '' : `: ${detail.replace(/\.$/, '')}`;
+  return new EngineError(
+    `The Tinker server ${withoutSecrets(baseUrl)} answered ${status} when asked to ${what}${reason}. ${advice[action]}.`,
+    { code: codes[action], details: { status } },
+  );
+}
+
+/** Of work that was accepted, and failed. */
+export function failedError(what: string, { error, category }: FailedResult): EngineError {
+  const reason = `The Tinker server could not ${what}: ${error.replace(/\.$/, '')}.`;
+  if (isDiskFull(error)) return new EngineError(`${reason} ${advice.full}.`, { code: codes.full });
+  const code = category === 'user' ? codes.unsupported : codes.lost;
+  return new EngineError(reason, { code });
+}
+
+/** The run ends with it, and continues from its last checkpoint when it is started again. */
+export const unreachable = (
+  { baseUrl, patienceMs }: { readonly baseUrl: string; readonly patienceMs: number },
+  what: string,
+  cause: unknown,
+): EngineError =>
+  new EngineError(
+    `The Tinker server ${withoutSecrets(baseUrl)} could not be asked to ${what}, and was tried for up to ${Math.round(patienceMs / 1000)} s. Check that it runs and that model.tinker.base_url is its address; a new start of the run continues from its last checkpoint.`,
+    { code: 'ENGINE_WORKER_DIED', cause },
+  );
+
+/** Without a user and password that the address may hold. */
+export function withoutSecrets(address: string): string {
+  const url = new URL(address);
+  url.username = '';
+  url.password = '';
+  return url.href.replace(/\/$/, '');
+}

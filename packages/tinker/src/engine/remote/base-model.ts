@@ -1,0 +1,43 @@
+/** Which model of the server is trained. */
+import type { Logger } from '@trinity-rft/core';
+import { EngineError } from '@trinity-rft/core/internal';
+import { capabilitiesAnswer, paths } from '../../protocol/index.js';
+import type { Calls } from './calls.js';
+
+export interface BaseModel {
+  readonly name: string;
+  /** Infinity where the server does not say. */
+  readonly maxContext: number;
+}
+
+/**
+ * The model of that name. A server with a single model, such as SkyRL, may call it by a path of its
+ * own: that one is taken, and the vocabulary is compared later.
+ * @throws EngineError listing the models of the server
+ */
+export async function chooseBaseModel(
+  calls: Calls,
+  wanted: string | undefined,
+  logger: Logger,
+): Promise<BaseModel> {
+  const what = 'list its models';
+  const { supported_models: listed } = await calls.get(paths.capabilities, capabilitiesAnswer, {
+    what,
+  });
+  const models = listed.flatMap(({ model_name: name, max_context_length: length }) =>
+    name ? [{ name, maxContext: length ?? Infinity }] : [],
+  );
+  const named = models.find(({ name }) => name === wanted);
+  if (named !== undefined) return named;
+  const [only] = models;
+  if (only !== undefined && models.length === 1) {
+    if (wanted !== undefined)
+      logger.info(`The Tinker server has one model, ${only.name}, which is taken for ${wanted}.`);
+    return only;
+  }
+  const names = models.map(({ name }) => name).join(', ');
+  throw new EngineError(
+    `The Tinker server has no model ${wanted ?? '(none was named)'}. Set model.model_path to one of ${names || 'its models; it lists none'}.`,
+    { code: 'TINKER_MODEL' },
+  );
+}

@@ -1,0 +1,154 @@
+/** The verbs of the protocol as functions: submitting work, and waiting for its result. */
+import { EngineError } from '@trinity-rft/core/internal';
+import type { Clock } from '@trinity-rft/core';
+import {
+  failedResult,
+  paths,
+  pendingAnswer,
+  protobufType,
+  tryAgainResult,
+  type JsonRequest,
+  type JsonVerb,
+} from '../../protocol/index.js';
+import type { ZodType } from 'zod';
+import type { Answer, Connection, Request } from '../http/connection.js';
+import { failedError } from '../http/errors.js';
+
+export interface CallOptions {
+  /** What is asked for, for errors: "save the weights". */
+  readonly what: string;
+  readonly repeat?: Request['repeat'];
+  readonly signal?: AbortSignal;
+}
+
+export interface Calls {
+  /** A request that is answered at once. */
+  ask<V extends JsonVerb, T>(
+    verb: V,
+    body: JsonRequest<V>,
+    schema: ZodType<T>,
+    options: CallOptions,
+  ): Promise<T>;
+  /** A request whose work goes on. @returns the id of its future */
+  submit<V extends JsonVerb>(verb: V, body: JsonRequest<V>, options: CallOptions): Promise<string>;
+  /** A pass through the model. @returns the id of its future */
+  submitPass(body: Uint8Array, options: CallOptions): Promise<string>;
+  /** Result of a future, as JSON. */
+  result<T>(requestId: string, schema: ZodType<T>, options: CallOptions): Promise<T>;
+  /** Result of a future, as bytes of protobuf. */
+  bytes(requestId: string, options: CallOptions): Promise<Uint8Array>;
+  get<T>(path: string, schema: ZodType<T>, options: CallOptions): Promise<T>;
+}
+
+export interface CallsOptions {
+  readonly connection: Connection;
+  readonly clock: Clock;
+  /** How long a result may take. */
+  readonly resultMs: number;
+}
+
+const json = { 'content-type': 'application/json', accept: 'application/json' };
+/** A server holds a poll for minutes; a connection that has died silently is noticed sooner. */
+const pollMs = 45_000;
+
+export function createCalls({ connection, clock, resultMs }: CallsOptions): Calls {
+  const post = async (
+    path: string,
+    request: Pick<Request, 'body' | 'headers'>,
+    options: CallOptions,
+  ) => present(await connection.send({ method: 'POST', path, ...request, ...options }), options);
+  const postJson = (verb: JsonVerb, body: unknown, options: CallOptions): Promise<Answer> =>
+    post(paths.root + verb, { body: JSON.stringify(body), headers: json }, options);
+
+  const settled = async (
+    requestId: string,
+    accept: string,
+    options: CallOptions,
+  ): Promise<Answer> => {
+    const until = clock.now() + resultMs;
+    const body = JSON.stringify({ request_id: requestId, allow_metadata_only: true });
+    const request = {
+      method: 'POST',
+      path: `${paths.root}retrieve_future`,
+      body,
+      headers: { ...json, accept },
+      place: 'future',
+      timeoutMs: pollMs,
+      ...options,
+      repeat: 'always',
+    } as const;
+    while (clock.now() < until) {
+      const answer = await connection.send(request);
+      if (answer !== undefined && !isPending(answer, options)) return answer;
+    }
+    throw new EngineError(
+      `The Tinker server did not ${options.what} within ${Math.round(resultMs / 60_000)} min. Look at its log; a new start of the run continues from its last checkpoint.`,
+      { code: 'ENGINE_WORKER_DIED' },
+    );
+  };
+  const requestId = (answer: Answer, options: CallOptions): string =>
+    parse(answer, pendingAnswer, options).request_id;
+
+  return {
+    ask: async (verb, body, schema, options) =>
+      parse(await postJson(verb, body, options), schema, options),
+    submit: async (verb, body, options) => requestId(await postJson(verb, body, options), options),
+    submitPass: async (bytes, options) => {
+      const body = new Uint8Array(bytes);
+      const headers = { 'content-type': protobufType, accept: 'application/json' };
+      return requestId(await post(paths.forwardBackward, { body, headers }, options), options);
+    },
+    result: async (id, schema, options) =>
+      parse(await settled(id, 'application/json', options), schema, options),
+    bytes: async (id, options) => {
+      const answer = await settled(id, protobufType, options);
+      if (answer.contentType.startsWith(protobufType)) return answer.bytes;
+      throw unreadable(
+        options.what,
+        `${answer.contentType || 'no content type'} instead of protobuf`,
+      );
+    },
+    get: async (path, schema, options) =>
+      parse(
+        present(await connection.send({ method: 'GET', path, ...options }), options),
+        schema,
+        options,
+      ),
+  };
+}
+
+/** Only a poll may find nothing. */
+function present(answer: Answer | undefined, { what }: CallOptions): Answer {
+  if (answer !== undefined) return answer;
+  throw unreadable(what, 'nothing');
+}
+
+/** Hosted servers say so in a success. */
+function isPending(answer: Answer, { what }: CallOptions): boolean {
+  if (!answer.contentType.startsWith('application/json')) return false;
+  const body = jsonOf(answer, what);
+  const failed = failedResult.safeParse(body);
+  if (failed.success) throw failedError(what, failed.data);
+  return tryAgainResult.safeParse(body).success;
+}
+
+function parse<T>(answer: Answer, schema: ZodType<T>, { what }: CallOptions): T {
+  const read = schema.safeParse(jsonOf(answer, what));
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  throw unreadable(what, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'another form'}`);
+}
+
+function jsonOf({ bytes }: Answer, what: string): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    throw unreadable(what, 'no JSON');
+  }
+}
+
+export const unreadable = (what: string, problem: string): EngineError =>
+  new EngineError(
+    `The answer of the Tinker server when asked to ${what} cannot be used: ${problem}. Compare its version with SkyRL 0.4 or SDK 0.38.`,
+    { code: 'TINKER_ANSWER' },
+  );

@@ -1,0 +1,181 @@
+/** A model on the server: adapters over the base model, with their optimizer. */
+import { EngineError } from '@trinity-rft/core/internal';
+import type { Clock, Logger } from '@trinity-rft/core';
+import {
+  decodeForwardBackwardResult,
+  encodeForwardBackward,
+  loadResult,
+  modelAnswer,
+  modelResult,
+  samplerResult,
+  saveResult,
+  stepResult,
+  type ForwardBackwardRequest,
+  type ForwardBackwardResult,
+  type JsonRequest,
+} from '../../protocol/index.js';
+import pLimit from 'p-limit';
+import { z } from 'zod';
+import { unreadable, type Calls, type CallOptions } from './calls.js';
+import type { Session } from './session.js';
+
+export type AdamParams = JsonRequest<'optim_step'>['adam_params'];
+export type Pass = Pick<ForwardBackwardRequest, 'data' | 'lossFn' | 'lossConfig' | 'forwardOnly'>;
+
+/** Requests reach the server in the order of the calls; results are awaited side by side. */
+export interface RemoteModel {
+  readonly id: string;
+  pass(pass: Pass): Promise<ForwardBackwardResult>;
+  step(adam: AdamParams): Promise<Readonly<Record<string, number>>>;
+  /** Saves weights and moments. @returns their path */
+  saveWeights(name: string): Promise<string>;
+  /** Saves the adapter under a name. @returns the path for samplers */
+  saveAdapter(name: string): Promise<string>;
+  /** Weights for sampling from now on. @returns the sampling session */
+  saveForSampling(): Promise<string>;
+  /** Only as the first request of a model. */
+  load(path: string, optimizer: boolean): Promise<void>;
+  unload(): Promise<void>;
+}
+
+export interface ModelOptions {
+  readonly baseModel: string;
+  readonly lora: JsonRequest<'create_model'>['lora_config'];
+}
+
+export interface ModelContext {
+  readonly calls: Calls;
+  readonly session: Session;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How long to wait for a place where other models, such as those of a killed run, hold them. */
+  readonly placeMs: number;
+  /** Ends that wait. @default never */
+  readonly stop?: AbortSignal;
+}
+
+export async function createModel(
+  context: ModelContext,
+  options: ModelOptions,
+): Promise<RemoteModel> {
+  const { calls, session } = context;
+  const id = await requestModel(context, options);
+  let sequence = 0;
+  const inOrder = pLimit(1);
+  const ordered = async <T>(
+    submit: (seqId: number) => Promise<string>,
+    read: (requestId: string) => Promise<T>,
+  ): Promise<T> => read(await inOrder(() => submit(++sequence)));
+  const model = { model_id: id };
+
+  const sampler = (
+    request: (seqId: number) => JsonRequest<'save_weights_for_sampler'>,
+    options: CallOptions,
+  ): Promise<z.output<typeof samplerResult>> =>
+    ordered(
+      (seqId) => calls.submit('save_weights_for_sampler', request(seqId), options),
+      (requestId) => calls.result(requestId, samplerResult, options),
+    );
+
+  return {
+    id,
+    pass: (pass) => {
+      const options = { what: pass.forwardOnly ? 'score a batch' : 'compute gradients' };
+      const body = (seqId: number): Uint8Array =>
+        encodeForwardBackward({ ...pass, modelId: id, seqId });
+      return ordered(
+        (seqId) => calls.submitPass(body(seqId), options),
+        async (requestId) => readPass(await calls.bytes(requestId, options), options),
+      );
+    },
+    step: (adam) => {
+      const options = { what: 'update the weights' };
+      return ordered(
+        (seqId) =>
+          calls.submit('optim_step', { ...model, seq_id: seqId, adam_params: adam }, options),
+        async (requestId) => (await calls.result(requestId, stepResult, options)).metrics ?? {},
+      );
+    },
+    saveWeights: (name) => {
+      const options = { what: `save the weights as ${name}`, repeat: 'unsent' } as const;
+      return ordered(
+        (seqId) => calls.submit('save_weights', { ...model, seq_id: seqId, path: name }, options),
+        async (requestId) => (await calls.result(requestId, saveResult, options)).path,
+      );
+    },
+    saveAdapter: async (name) => {
+      const options = { what: `save the adapter as ${name}`, repeat: 'unsent' } as const;
+      const request = (seqId: number) => ({ ...model, seq_id: seqId, path: name });
+      const { path } = await sampler(request, options);
+      return path ?? missing(options.what, 'path');
+    },
+    saveForSampling: async () => {
+      const options = { what: 'hand weights to the sampler', repeat: 'unsent' } as const;
+      const number = session.nextSampler();
+      const { sampling_session_id: found } = await sampler(
+        (seqId) => ({ ...model, seq_id: seqId, sampling_session_seq_id: number }),
+        options,
+      );
+      return found ?? missing(options.what, 'sampling_session_id');
+    },
+    load: async (path, optimizer) => {
+      const options = { what: `load ${path}`, repeat: 'unsent' } as const;
+      await ordered(
+        (seqId) =>
+          calls.submit('load_weights', { ...model, seq_id: seqId, path, optimizer }, options),
+        (requestId) => calls.result(requestId, loadResult, options),
+      );
+    },
+    unload: async () => {
+      const options = { what: `unload ${id}` };
+      const requestId = await inOrder(() => calls.submit('unload_model', model, options));
+      await calls.result(requestId, z.unknown(), options);
+    },
+  };
+}
+
+function missing(what: string, key: string): never {
+  throw unreadable(what, `${key} is missing`);
+}
+
+function readPass(bytes: Uint8Array, { what }: CallOptions): ForwardBackwardResult {
+  try {
+    return decodeForwardBackwardResult(bytes);
+  } catch (error) {
+    throw unreadable(what, (error as Error).message);
+  }
+}
+
+const placePauseMs = 5_000;
+
+/** @returns the id of the model, once the server has it */
+async function requestModel(
+  { calls, session, clock, logger, placeMs, stop }: ModelContext,
+  { baseModel, lora }: ModelOptions,
+): Promise<string> {
+  const options = { what: `create an adapter of ${baseModel}`, repeat: 'unsent' } as const;
+  const until = clock.now() + placeMs;
+  for (let attempt = 0; ; attempt++) {
+    const request = {
+      session_id: session.id,
+      model_seq_id: session.nextModel(),
+      base_model: baseModel,
+      lora_config: lora,
+    };
+    const pending = await calls.ask('create_model', request, modelAnswer, options);
+    try {
+      return (await calls.result(pending.request_id, modelResult, options)).model_id;
+    } catch (error) {
+      if (!isFull(error) || clock.now() + placePauseMs > until) throw error;
+      if (attempt === 0)
+        logger.warn(
+          `The Tinker server has no place for another adapter; those of a stopped run are freed minutes after its end. Waits up to ${Math.round(placeMs / 60_000)} min.`,
+        );
+      await clock.sleep(placePauseMs, stop);
+    }
+  }
+}
+
+/** SkyRL: "Maximum number of LoRA adapters (6) reached". */
+const isFull = (error: unknown): boolean =>
+  error instanceof EngineError && /maximum number/i.test(error.message);

@@ -1,0 +1,64 @@
+/** A session, which the server ends when it hears nothing of it. */
+import type { Clock, Logger } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
+import { sessionAnswer } from '../../protocol/index.js';
+import { z } from 'zod';
+import type { Calls } from './calls.js';
+
+export interface Session {
+  readonly id: string;
+  /** Number of the next model of the session. */
+  nextModel(): number;
+  /** Number of the next sampler of the session. */
+  nextSampler(): number;
+  /** Ends the signs of life. */
+  close(): void;
+}
+
+const everyMs = 10_000;
+
+export async function openSession(
+  calls: Calls,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): Promise<Session> {
+  const what = 'open a session';
+  const request = { tags: ['trinity-rft'], user_metadata: {}, sdk_version: '0.38.0' };
+  const answer = await calls.ask('create_session', request, sessionAnswer, { what });
+  for (const text of [answer.error_message, answer.warning_message])
+    if (text) logger.warn(`The Tinker server says: ${text}`);
+  let models = 0;
+  let samplers = 0;
+  return {
+    id: answer.session_id,
+    nextModel: () => models++,
+    nextSampler: () => samplers++,
+    close: keepAlive(calls, answer.session_id, { clock, logger }),
+  };
+}
+
+/** What fails is reported by the next request that needs the session. */
+function keepAlive(
+  calls: Calls,
+  id: string,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): () => void {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const beat = async (): Promise<void> => {
+    try {
+      await calls.ask('session_heartbeat', { session_id: id }, z.unknown(), {
+        what: 'keep the session',
+        signal,
+      });
+    } catch (error) {
+      if (!signal.aborted)
+        logger.warn(`The session with the Tinker server is in danger: ${describeError(error)}`);
+    }
+    if (!signal.aborted) cancel = clock.after(everyMs, () => void beat());
+  };
+  let cancel = clock.after(everyMs, () => void beat());
+  return () => {
+    controller.abort();
+    cancel();
+  };
+}

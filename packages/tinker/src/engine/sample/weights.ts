@@ -1,0 +1,88 @@
+/** How weights get from the model that is trained to the sampler. */
+import { samplingSessionAnswer } from '../../protocol/index.js';
+import {
+  createModel,
+  type ModelContext,
+  type ModelOptions,
+  type RemoteModel,
+} from '../remote/model.js';
+import type { Connection } from '../http/connection.js';
+import { removeSaved } from '../remote/saved.js';
+import { holdSampling, type SamplingHandle } from './handle.js';
+
+/**
+ * What a sampling session samples. `snapshot`: what was saved. `live`: the weights of the model that
+ * saved it, whatever it has learned since, and sampling an older save overwrites what is trained
+ * (SkyRL on JAX); there, a copy of the model is sampled.
+ */
+export type SamplingWeights = 'snapshot' | 'live';
+
+/** Where a checkpoint lies on the server. */
+interface SavedPaths {
+  /** Weights and moments. */
+  readonly weights: string;
+  /** The adapter, for samplers. */
+  readonly sampler: string;
+}
+
+export interface WeightDelivery {
+  /** The current weights of a model. */
+  ofModel(model: RemoteModel): Promise<SamplingHandle>;
+  ofCheckpoint(saved: SavedPaths): Promise<SamplingHandle>;
+  /** The model without adapters. */
+  ofBase(): Promise<SamplingHandle>;
+}
+
+export interface DeliveryOptions {
+  readonly context: ModelContext;
+  readonly connection: Connection;
+  readonly model: ModelOptions;
+  readonly sampling: SamplingWeights;
+}
+
+export function deliverWeights({
+  context,
+  connection,
+  model: modelOptions,
+  sampling,
+}: DeliveryOptions): WeightDelivery {
+  const { calls, session, logger } = context;
+  let copies = 0;
+
+  const ofCopy = async (path: string): Promise<SamplingHandle> => {
+    const copy = await createModel(context, modelOptions);
+    await copy.load(path, false);
+    const release = (): Promise<void> => copy.unload();
+    return holdSampling(await copy.saveForSampling(), { release, logger });
+  };
+  const ofSession = async (
+    source: { readonly base_model: string } | { readonly model_path: string },
+  ): Promise<SamplingHandle> => {
+    const what = 'open a sampling session';
+    const request = {
+      session_id: session.id,
+      sampling_session_seq_id: session.nextSampler(),
+      ...source,
+    };
+    const answer = await calls.ask('create_sampling_session', request, samplingSessionAnswer, {
+      what,
+    });
+    return holdSampling(answer.sampling_session_id, { logger });
+  };
+
+  return {
+    ofModel: async (model) => {
+      if (sampling === 'snapshot') return holdSampling(await model.saveForSampling(), { logger });
+      const name = `sync-${++copies}`;
+      const path = await model.saveWeights(name);
+      try {
+        return await ofCopy(path);
+      } finally {
+        void removeSaved({ connection, logger }, { modelId: model.id, kind: 'weights', name });
+      }
+    },
+    ofCheckpoint: ({ weights, sampler }) =>
+      sampling === 'snapshot' ? ofSession({ model_path: sampler }) : ofCopy(weights),
+    ofBase: () => ofSession({ base_model: modelOptions.baseModel }),
+  };
+}

@@ -1,0 +1,85 @@
+/** Losses that the server computes itself, so that one pass gives log-probabilities and gradients. */
+import { EngineError, type ExpectedLoss, type TokenRow } from '@trinity-rft/core/internal';
+import type { Datum } from '../../protocol/index.js';
+import type { GradientPass, Normalisation } from './gradients.js';
+import { datumOf } from './rows.js';
+
+/** Losses of the protocol beside cross-entropy that mean what {@link ExpectedLoss} says. */
+export type ServerLoss = 'importance_sampling' | 'ppo' | 'cispo';
+
+/** What the server was found to do. */
+export interface LossTraits {
+  readonly normalisation: Normalisation;
+  readonly losses: ReadonlySet<ServerLoss>;
+}
+
+/** Bounds of the ratio, where the loss has them. */
+export const lossConfig = ({ name, low = 0, high }: Pick<ExpectedLoss, 'name' | 'low' | 'high'>) =>
+  (name === 'ppo' || name === 'cispo') && high !== undefined
+    ? { clip_low_threshold: low, clip_high_threshold: high }
+    : undefined;
+
+/** Where the server divides, cross-entropy is divided by its own weights. */
+export const canCompute = (
+  { name }: ExpectedLoss,
+  { normalisation, losses }: LossTraits,
+): boolean => (name === 'linear' ? normalisation === 'sum' : losses.has(name));
+
+/** Each row with its part of the loss. */
+export function expectedPass(
+  rows: readonly TokenRow[],
+  loss: ExpectedLoss,
+  normalisation: Normalisation,
+): GradientPass {
+  let start = 0;
+  const data = rows.map((row): Datum => {
+    const { tokens, promptLength } = row;
+    const end = start + tokens.length - promptLength;
+    const scale = normalisation === 'sum' ? 1 : (tokens.length - 1) * rows.length;
+    const targets = (values: Float32Array, factor: number): Float32Array => {
+      const all = new Float32Array(tokens.length - 1);
+      for (const [t, value] of values.subarray(start, end).entries())
+        all[promptLength - 1 + t] = value * factor;
+      return all;
+    };
+    const advantages = targets(loss.advantages, scale);
+    const inputs: Datum['inputs'] =
+      loss.name === 'linear'
+        ? { weights: advantages }
+        : { logprobs: targets(loss.oldLogprobs, 1), advantages };
+    start = end;
+    return datumOf(row, inputs);
+  });
+  if (start !== loss.advantages.length)
+    throw new EngineError(
+      `The expected loss has ${loss.advantages.length} tokens, and the batch has ${start} response tokens.`,
+      { code: 'ENGINE_GRADIENTS' },
+    );
+  const lossFn = loss.name === 'linear' ? 'cross_entropy' : loss.name;
+  return { lossFn, data, lossConfig: lossConfig(loss) };
+}
+
+/** dLoss/dlogprob of each token, as the server has it. [N] */
+export const expectedGradient = (loss: ExpectedLoss, logprobs: Float32Array): Float32Array =>
+  logprobs.map((logprob, t) => tokenLoss(loss, t, logprob).gradient);
+
+/** Loss of each token. [N] */
+export const expectedLosses = (loss: ExpectedLoss, logprobs: Float32Array): Float32Array =>
+  logprobs.map((logprob, t) => tokenLoss(loss, t, logprob).loss);
+
+function tokenLoss(
+  { name, advantages, oldLogprobs, low = 0, high = Infinity }: ExpectedLoss,
+  t: number,
+  logprob: number,
+): { readonly loss: number; readonly gradient: number } {
+  const A = advantages[t] ?? 0;
+  if (A === 0) return { loss: 0, gradient: 0 };
+  const ratio = name === 'linear' ? 1 : Math.exp(logprob - (oldLogprobs[t] ?? 0));
+  const bounded = Math.min(Math.max(ratio, low), high);
+  if (name === 'linear' || name === 'cispo')
+    return { loss: -A * bounded * logprob, gradient: -A * bounded };
+  const isClipped = name === 'ppo' && A * bounded < A * ratio;
+  return isClipped
+    ? { loss: -A * bounded, gradient: 0 }
+    : { loss: -A * ratio, gradient: -A * ratio };
+}

@@ -1,0 +1,183 @@
+/** dLoss/dlogprob of rows, gathered until the update, and the passes that make the server apply them. */
+import type { ForwardPass, TokenRow } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core/internal';
+import type { Datum } from '../../protocol/index.js';
+import { datumOf } from './rows.js';
+
+/**
+ * What a server makes of the losses of tokens. `sum`: adds them. `mean-per-datum`: divides those of
+ * a datum by their number, and the gradients of an update by its number of data (SkyRL on JAX).
+ */
+export type Normalisation = 'sum' | 'mean-per-datum';
+
+interface RowGradient {
+  /** Of the targets, 0 within the prompt. [T - 1] */
+  readonly gradient: Float32Array;
+  /** Log-probabilities of the targets by the current weights, 0 within the prompt. [T - 1] */
+  readonly logprobs: Float32Array;
+}
+
+type RowGradients = ReadonlyMap<TokenRow, RowGradient>;
+
+export interface Gathered {
+  readonly rows: RowGradients;
+  /** What the server has of them already; where it divides, times the number of data it came with. */
+  readonly sent: RowGradients;
+  /** Number of data that the server has already. */
+  readonly sentData: number;
+}
+
+export interface GradientSum {
+  /** @throws EngineError when the gradients do not fit the pass */
+  add(pass: ForwardPass, gradients: Float32Array): void;
+  /** The server has these already: they are part of what {@link add} will get. */
+  sent(pass: ForwardPass, gradients: Float32Array): void;
+  /** What was gathered since the last call. */
+  take(): Gathered;
+}
+
+export function gatherGradients(normalisation: Normalisation): GradientSum {
+  let rows = new Map<TokenRow, RowGradient>();
+  let sent = new Map<TokenRow, RowGradient>();
+  let sentData = 0;
+  return {
+    add: (pass, gradients) => {
+      checkGradients(pass, gradients);
+      addRows(rows, pass, gradients);
+    },
+    sent: (pass, gradients) => {
+      const { length } = pass.batch.rows;
+      sentData += length;
+      const factor = normalisation === 'sum' ? 1 : length;
+      addRows(
+        sent,
+        pass,
+        gradients.map((value) => value * factor),
+      );
+    },
+    take: () => {
+      const taken = { rows, sent, sentData };
+      rows = new Map();
+      sent = new Map();
+      sentData = 0;
+      return taken;
+    },
+  };
+}
+
+function checkGradients({ logprobs }: ForwardPass, gradients: Float32Array): void {
+  if (gradients.length !== logprobs.length)
+    throw new EngineError(
+      `There are ${gradients.length} gradients for ${logprobs.length} response tokens.`,
+      { code: 'ENGINE_GRADIENTS' },
+    );
+  const bad = gradients.findIndex((value) => !Number.isFinite(value));
+  if (bad >= 0)
+    throw new EngineError(
+      `The gradient of response token ${bad} is ${gradients[bad]}; expected a finite number.`,
+      { code: 'ENGINE_GRADIENTS' },
+    );
+}
+
+/** Rows whose gradients are all 0 are left out. */
+function addRows(
+  sums: Map<TokenRow, RowGradient>,
+  { batch, offsets, logprobs }: ForwardPass,
+  gradients: Float32Array,
+): void {
+  for (const [i, row] of batch.rows.entries()) {
+    const from = offsets[i];
+    const part = gradients.subarray(from, offsets[i + 1]);
+    if (part.every((value) => value === 0)) continue;
+    const sum = sums.get(row) ?? emptyGradient(row, logprobs.subarray(from, offsets[i + 1]));
+    sums.set(row, sum);
+    for (const [t, value] of part.entries()) {
+      const at = row.promptLength - 1 + t;
+      sum.gradient[at] = (sum.gradient[at] ?? 0) + value;
+    }
+  }
+}
+
+function emptyGradient({ tokens, promptLength }: TokenRow, logprobs: Float32Array): RowGradient {
+  const targets = tokens.length - 1;
+  const known = new Float32Array(targets);
+  known.set(logprobs, promptLength - 1);
+  return { gradient: new Float32Array(targets), logprobs: known };
+}
+
+export interface GradientPass {
+  readonly lossFn: 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo';
+  /** @default none */
+  readonly lossConfig?: Readonly<Record<string, number>>;
+  readonly data: readonly Datum[];
+}
+
+/**
+ * The data whose loss has, at the current weights, the gradients that the server lacks.
+ * - Added up, cross-entropy -sum(w lp) has dL/dlp = -w, so w = -g.
+ * - Divided by the T tokens of a datum and the N data of the update, w = -g would be divided by its
+ *   own sum. Importance sampling -exp(lp - logprobs) A has dL/dlp = -A / (T N) at logprobs = lp, so
+ *   A = -g T N. More data than were counted on make less of those that were sent before.
+ */
+export function gradientPass(gathered: Gathered, normalisation: Normalisation): GradientPass {
+  const { sentData } = gathered;
+  const isSum = normalisation === 'sum';
+  const lacking = lackingRows(gathered, isSum || sentData === 0 ? 1 : 1 / sentData);
+  if (isSum || lacking.length === 0)
+    return {
+      lossFn: 'cross_entropy',
+      data: lacking.map(([row, { gradient }]) =>
+        datumOf(row, { weights: gradient.map((value) => -value) }),
+      ),
+    };
+  const added = new Set([...gathered.rows.keys(), ...gathered.sent.keys()]).size;
+  const count = sentData + added;
+  const rest = lackingRows(gathered, 1 / count, true);
+  return {
+    lossFn: 'importance_sampling',
+    data: rest.map(([row, { gradient, logprobs }]) => {
+      const scale = gradient.length * count;
+      return datumOf(row, { logprobs, advantages: gradient.map((value) => -value * scale) });
+    }),
+  };
+}
+
+/** Numbers of 32 bits that are computed in two places. */
+const noise = 1e-5;
+
+/** @param worth of what was sent */
+function lackingRows(
+  { rows, sent }: Gathered,
+  worth: number,
+  all = false,
+): readonly (readonly [TokenRow, RowGradient])[] {
+  const union = new Map([...sent, ...rows]);
+  const lacking = [...union].map(([row, { gradient: some, logprobs }]) => {
+    const [wanted, there] = [rows.get(row)?.gradient, sent.get(row)?.gradient];
+    const gradient = some.map((_, t) => {
+      const [a, b] = [wanted?.[t] ?? 0, (there?.[t] ?? 0) * worth];
+      return Math.abs(a - b) <= noise * (Math.abs(a) + Math.abs(b)) ? 0 : a - b;
+    });
+    return [row, { gradient, logprobs }] as const;
+  });
+  return lacking.filter(([, { gradient }]) => all || gradient.some((value) => value !== 0));
+}
+
+/** Rows of a request: servers limit its size. */
+const mostData = 128;
+const mostTokens = 1 << 19;
+
+export function chunksOf(data: readonly Datum[]): readonly (readonly Datum[])[] {
+  const chunks: Datum[][] = [];
+  let tokens = Infinity;
+  for (const datum of data) {
+    const chunk = chunks.at(-1);
+    tokens += datum.tokens.length;
+    if (chunk !== undefined && chunk.length < mostData && tokens <= mostTokens) chunk.push(datum);
+    else {
+      chunks.push([datum]);
+      tokens = datum.tokens.length;
+    }
+  }
+  return chunks;
+}

@@ -1,0 +1,29 @@
+/** Passes over any number of rows, in requests that a server accepts. */
+import type { Datum } from '../../protocol/index.js';
+import type { RemoteModel } from '../remote/model.js';
+import { chunksOf, type GradientPass } from './gradients.js';
+import { logprobsOf } from './rows.js';
+
+/** Log-probabilities of the targets of each datum. */
+export async function scoreData(
+  model: Pick<RemoteModel, 'pass'>,
+  data: readonly Datum[],
+): Promise<readonly Float32Array[]> {
+  const withWeights = data.map(({ tokens, inputs }) => ({
+    tokens,
+    inputs: { ...inputs, weights: new Float32Array(tokens.length) },
+  }));
+  return runPass(model, { lossFn: 'cross_entropy', data: withWeights }, true);
+}
+
+/** The requests are on their way when it returns; the results come later. */
+export async function runPass(
+  model: Pick<RemoteModel, 'pass'>,
+  { data, ...loss }: GradientPass,
+  forwardOnly: boolean,
+): Promise<readonly Float32Array[]> {
+  const results = chunksOf(data).map(async (chunk) =>
+    logprobsOf(await model.pass({ data: chunk, ...loss, forwardOnly }), chunk),
+  );
+  return (await Promise.all(results)).flat();
+}

@@ -1,0 +1,82 @@
+/** Rows to score as the data of a pass, and what a pass says of them. */
+import { EngineError } from '@trinity-rft/core/internal';
+import type { TokenRow } from '@trinity-rft/core/internal';
+import type { Datum, ForwardBackwardResult } from '../../protocol/index.js';
+
+/** What rows must be like for the server's model. */
+export interface RowLimits {
+  readonly vocabSize: number;
+  readonly maxModelLen: number;
+}
+
+/** The targets of a row: its ids but the first. The server predicts each from those before it. */
+const targetsOf = ({ tokens }: TokenRow): Int32Array => tokens.subarray(1);
+
+export const datumOf = (row: TokenRow, inputs: Datum['inputs']): Datum => ({
+  tokens: row.tokens.subarray(0, -1),
+  inputs: { target_tokens: targetsOf(row), ...inputs },
+});
+
+/**
+ * What is wrong with a row, as the rest of a sentence that begins with it. A server may answer ids
+ * beyond its vocabulary with NaN.
+ */
+export function faultOf(row: TokenRow, { vocabSize, maxModelLen }: RowLimits): string | undefined {
+  const { tokens, promptLength, temperature } = row;
+  if (!Number.isInteger(promptLength) || promptLength < 1 || promptLength >= tokens.length)
+    return `has ${tokens.length} tokens, ${promptLength} of them its prompt: expected a prompt and a response`;
+  if (tokens.length > maxModelLen)
+    return `has ${tokens.length} tokens, and the model takes ${maxModelLen}`;
+  const foreign = tokens.findIndex((id) => id < 0 || id >= vocabSize);
+  if (foreign >= 0)
+    return `holds the id ${tokens[foreign]} at position ${foreign}, and the vocabulary ends at ${vocabSize - 1}`;
+  if (temperature !== 1)
+    return `has the temperature ${temperature}: a Tinker server scores at temperature 1 only. Sample with temperature: 1`;
+  return undefined;
+}
+
+/** @throws EngineError naming the first row that cannot be scored */
+export function checkRows(rows: readonly TokenRow[], limits: RowLimits): void {
+  for (const [i, row] of rows.entries()) {
+    const fault = faultOf(row, limits);
+    if (fault === undefined) continue;
+    throw new EngineError(`Row ${i} of the batch ${fault}.`, { code: 'ENGINE_ROWS' });
+  }
+}
+
+/** Where the responses of rows lie, one after the other. [B + 1] */
+export function offsetsOf(rows: readonly TokenRow[]): Int32Array {
+  const offsets = new Int32Array(rows.length + 1);
+  for (const [i, { tokens, promptLength }] of rows.entries())
+    offsets[i + 1] = (offsets[i] ?? 0) + tokens.length - promptLength;
+  return offsets;
+}
+
+/**
+ * Log-probabilities of the targets of each row, checked.
+ * @throws EngineError when the server answers other lengths, or numbers that are none
+ */
+export function logprobsOf(
+  result: ForwardBackwardResult,
+  data: readonly Datum[],
+): readonly Float32Array[] {
+  if (result.outputs.length !== data.length)
+    throw answerFault(`${result.outputs.length} results for ${data.length} rows`);
+  return data.map(({ tokens }, i) => {
+    const values = result.outputs[i]?.['logprobs'];
+    if (!(values instanceof Float32Array) || values.length !== tokens.length)
+      throw answerFault(
+        `${values?.length ?? 'no'} log-probabilities for ${tokens.length} tokens of row ${i}`,
+      );
+    const bad = values.findIndex((value) => !Number.isFinite(value));
+    if (bad >= 0)
+      throw answerFault(`${values[bad]} as log-probability of token ${bad + 1} of row ${i}`);
+    return values;
+  });
+}
+
+const answerFault = (found: string): EngineError =>
+  new EngineError(
+    `The Tinker server answered ${found}. Its weights may have become NaN, or it runs another model than model.model_path names.`,
+    { code: 'TINKER_ANSWER' },
+  );

@@ -1,0 +1,57 @@
+/** Routes of the protocol: what they accept, and how they answer. */
+import type { Context, Hono } from 'hono';
+import { paths, protobufType } from '../../protocol/index.js';
+import type { z } from 'zod';
+import { parseJson, readBytes } from '@trinity-rft/http-server';
+import { Refusal } from '../refusals/refusal.js';
+import type { FutureResult } from '../service/futures.js';
+
+/** Bytes of a request in JSON: a prompt of a million tokens. */
+const maxBytes = 16 * 2 ** 20;
+
+/** A route with a JSON body; the answer is JSON. */
+export function jsonRoute<T>(
+  app: Hono,
+  path: string,
+  schema: z.ZodType<T>,
+  answer: (body: T, text: string) => object | Promise<object>,
+): void {
+  app.post(paths.root + path, async (context) => {
+    const { value, text } = await readRequest(context.req.raw, schema);
+    return context.json(await answer(value, text));
+  });
+}
+
+/** The checked body and its text. @throws ModelError 4xx, Refusal 422 naming the first fields */
+export async function readRequest<T>(
+  request: Request,
+  schema: z.ZodType<T>,
+): Promise<{ readonly value: T; readonly text: string }> {
+  const { value, text } = parseJson(await readBytes(request, { maxBytes }));
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return { value: data, text };
+  const problems = error.issues.slice(0, 5).map(({ path, message, code, ...issue }) => {
+    const place = ['body', ...path].join('.');
+    return code === 'unrecognized_keys' && 'keys' in issue
+      ? `${place}.${String(issue.keys)} is not supported by this server`
+      : `${place}: ${message}`;
+  });
+  throw new Refusal(422, problems.join('; '));
+}
+
+/** The answer to a request whose result is fetched later. */
+export const accepted = (requestId: string, more: object = {}): object => ({
+  future_id: requestId,
+  request_id: requestId,
+  status: 'pending',
+  ...more,
+});
+
+export function resultResponse(context: Context, result: FutureResult): Response {
+  if (result.kind === 'json') return context.json(result.body);
+  const { buffer, byteOffset, byteLength } = result.bytes;
+  const body = new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
+  return context.body(body, 200, { 'content-type': protobufType });
+}
+
+export const json = (body: object): FutureResult => ({ kind: 'json', body });

@@ -1,0 +1,98 @@
+/** The data of a request as rows that an engine scores. */
+import type { TokenRow } from '@trinity-rft/core/internal';
+import type { Datum } from '../../protocol/index.js';
+import { Refusal } from '../refusals/refusal.js';
+import { lossFunctions, type LossFunction } from './losses.js';
+
+/** One datum: the text, and the numbers that the loss needs for each of its targets. */
+export interface LossRow {
+  /** All but the first token are targets. */
+  readonly row: TokenRow;
+  /** By name. [T] each */
+  readonly inputs: Readonly<Record<string, Float32Array>>;
+}
+
+/** @throws Refusal 422 naming the loss, or datum, tensor and position */
+export function lossRows(
+  data: readonly Datum[],
+  loss: LossFunction,
+  forwardOnly: boolean,
+): readonly LossRow[] {
+  if (data.length === 0) throw new Refusal(422, 'data is empty. Expected at least one datum.');
+  return data.map((datum, i) => lossRow(datum, loss, { place: `data[${i}]`, forwardOnly }));
+}
+
+interface Place {
+  readonly place: string;
+  /** Then a loss may be left without its inputs: only log-probabilities are asked for. */
+  readonly forwardOnly: boolean;
+}
+
+function lossRow(datum: Datum, loss: LossFunction, { place, forwardOnly }: Place): LossRow {
+  const { tokens } = datum;
+  if (tokens.length === 0) throw new Refusal(422, `${place}.model_input has no tokens.`);
+  const unknown = Object.keys(datum.inputs).find((name) => !inputNames.has(name));
+  if (unknown !== undefined)
+    throw new Refusal(
+      422,
+      `${place}.loss_fn_inputs.${unknown} is not known. Expected some of ${[...inputNames].join(', ')}.`,
+    );
+  const given = loss.inputs.filter((name) => !forwardOnly || Object.hasOwn(datum.inputs, name));
+  const inputs = Object.fromEntries(given.map((name) => [name, numbers(datum, name, place)]));
+  const targets = ids(datum, place);
+  assertNextTokens(tokens, targets, inputs, place);
+  const text = Int32Array.from([...tokens, targets.at(-1) ?? 0]);
+  return { row: { tokens: text, promptLength: 1, temperature: 1 }, inputs };
+}
+
+const inputNames = new Set([
+  'target_tokens',
+  ...Object.values(lossFunctions).flatMap(({ inputs }) => inputs),
+]);
+
+function ids({ inputs, tokens }: Datum, place: string): Int32Array {
+  const values = inputs['target_tokens'];
+  const name = `${place}.loss_fn_inputs.target_tokens`;
+  if (!(values instanceof Int32Array)) throw new Refusal(422, `${name} is missing, or not int64.`);
+  assertLength(values, tokens, name);
+  return values;
+}
+
+function numbers({ inputs, tokens }: Datum, input: string, place: string): Float32Array {
+  const values = inputs[input];
+  const name = `${place}.loss_fn_inputs.${input}`;
+  if (values === undefined)
+    throw new Refusal(422, `${name} is missing. Send a float32 for every target token.`);
+  assertLength(values, tokens, name);
+  const wrong = values.findIndex((value) => !Number.isFinite(value));
+  if (wrong >= 0)
+    throw new Refusal(422, `${name}[${wrong}] is ${values[wrong]}. Expected a finite number.`);
+  return Float32Array.from(values);
+}
+
+function assertLength(values: { readonly length: number }, tokens: Int32Array, name: string): void {
+  if (values.length === tokens.length) return;
+  throw new Refusal(
+    422,
+    `${name} has ${values.length} numbers for ${tokens.length} tokens of model_input. Expected one for each.`,
+  );
+}
+
+/** The embedded engine scores text: the target of a position is the token that follows it. */
+function assertNextTokens(
+  tokens: Int32Array,
+  targets: Int32Array,
+  inputs: Readonly<Record<string, Float32Array>>,
+  place: string,
+): void {
+  const { weights, advantages } = inputs;
+  const isTrained = (i: number): boolean => ((weights ?? advantages)?.[i] ?? 1) !== 0;
+  const wrong = tokens.findIndex(
+    (_, i) => i > 0 && targets[i - 1] !== tokens[i] && isTrained(i - 1),
+  );
+  if (wrong < 0) return;
+  throw new Refusal(
+    422,
+    `${place}: target_tokens[${wrong - 1}] is ${targets[wrong - 1]}, but the text goes on with ${tokens[wrong]}. This server trains on text: send the tokens that follow, or 0 as their weight or advantage.`,
+  );
+}

@@ -1,0 +1,155 @@
+/** Saved weights: `tinker://RUN/weights/NAME` and `tinker://RUN/sampler_weights/NAME` as folders. */
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { readStored, writeManifest } from '@trinity-rft/core/internal';
+import { formatTinkerPath, parseTinkerPath, type WeightsKind } from '../../protocol/index.js';
+import { z } from 'zod';
+import { Refusal } from '../refusals/refusal.js';
+
+/** How the protocol's lists name them. */
+export const checkpointKinds: Readonly<Record<WeightsKind, string>> = {
+  weights: 'training',
+  sampler_weights: 'sampler',
+};
+
+type Place = Pick<CheckpointInfo, 'runId' | 'kind' | 'name'>;
+
+/** What is known of saved weights without reading them. */
+interface CheckpointInfo {
+  readonly runId: string;
+  readonly kind: WeightsKind;
+  readonly name: string;
+  readonly baseModel: string;
+  /** Rank of the adapters; 0: all weights were trained. */
+  readonly rank: number;
+  readonly alpha: number;
+  readonly targetModules: 'all-linear' | readonly string[];
+  /** ISO 8601 */
+  readonly savedAt: string;
+}
+
+export interface Checkpoint extends CheckpointInfo {
+  /** `tinker://...` */
+  readonly uri: string;
+  /** A model folder. */
+  readonly directory: string;
+}
+
+export interface Checkpoints {
+  /**
+   * Has `write` fill a folder, which takes its place only when it is complete.
+   * @throws Refusal 409 when there is one of that name, unless `overwrite`
+   */
+  save(
+    info: CheckpointInfo,
+    write: (directory: string) => Promise<void>,
+    options: { readonly overwrite: boolean },
+  ): Promise<Checkpoint>;
+  /** @throws Refusal 422 for what is no such address, 404 when nothing is there */
+  find(uri: string): Promise<Checkpoint>;
+  /** Of one run, or of all; oldest first. */
+  list(runId?: string): Promise<readonly Checkpoint[]>;
+  delete(uri: string): Promise<void>;
+}
+
+const infoFile = 'tinker.json';
+const infoSchema = z.object({
+  runId: z.string(),
+  kind: z.enum(['weights', 'sampler_weights']),
+  name: z.string(),
+  baseModel: z.string(),
+  rank: z.int().nonnegative(),
+  alpha: z.number(),
+  targetModules: z.union([z.literal('all-linear'), z.array(z.string())]),
+  savedAt: z.string(),
+});
+
+export function checkpointsIn(root: string): Checkpoints {
+  const placeOf = ({ runId, kind, name }: Place): string =>
+    path.join(root, folderOf(runId), kind, name);
+  const read = async (directory: string): Promise<Checkpoint | undefined> => {
+    const text = await readStored(path.join(directory, infoFile));
+    if (text === undefined) return undefined;
+    const info = infoSchema.parse(JSON.parse(String(text)));
+    return { ...info, directory, uri: uriOf(info) };
+  };
+  const find = async (uri: string): Promise<Checkpoint> => {
+    const found = await read(placeOf(parse(uri)));
+    if (found !== undefined) return found;
+    throw new Refusal(
+      404,
+      `There are no weights at ${uri}. Save them first, or list the checkpoints.`,
+    );
+  };
+  return {
+    find,
+    save: async (info, write, { overwrite }) => {
+      const directory = placeOf(info);
+      if (!overwrite && (await stat(directory).catch(() => undefined)))
+        throw new Refusal(
+          409,
+          `${uriOf(info)} exists already. Choose another name, or overwrite it.`,
+        );
+      const partial = path.join(path.dirname(directory), `.${info.name}`);
+      await rm(partial, { recursive: true, force: true });
+      await mkdir(partial, { recursive: true });
+      await write(partial);
+      await writeFile(path.join(partial, infoFile), `${JSON.stringify(info, undefined, 2)}\n`);
+      await writeManifest(partial, { step: 0, final: false });
+      await rm(directory, { recursive: true, force: true });
+      await rename(partial, directory);
+      return { ...info, directory, uri: uriOf(info) };
+    },
+    list: async (runId) => {
+      const runs = runId === undefined ? await folders(root) : [folderOf(runId)];
+      const places = await Promise.all(
+        runs.flatMap((run) =>
+          (Object.keys(checkpointKinds) as readonly WeightsKind[]).map(async (kind) => {
+            const directory = path.join(root, run, kind);
+            const names = await folders(directory);
+            return Promise.all(names.map((name) => read(path.join(directory, name))));
+          }),
+        ),
+      );
+      return places
+        .flat()
+        .filter((found) => found !== undefined)
+        .toSorted((a, b) => a.savedAt.localeCompare(b.savedAt));
+    },
+    delete: async (uri) => rm((await find(uri)).directory, { recursive: true, force: true }),
+  };
+}
+
+const uriOf = ({ runId, kind, name }: Place): string =>
+  formatTinkerPath({ modelId: runId, kind, name });
+
+/** Ids have colons, which not every file system takes. */
+export const folderOf = (runId: string): string => runId.replaceAll(':', '_');
+
+const nameOf = /^[\w-][\w.-]{0,99}$/;
+
+/** @throws Refusal 422 for a name that is no folder's */
+export function assertName(name: string): string {
+  if (nameOf.test(name)) return name;
+  throw new Refusal(
+    422,
+    `"${name.slice(0, 120)}" is no name for weights. Expected up to 100 letters, digits, ".", "_" and "-", not beginning with ".".`,
+  );
+}
+
+function parse(uri: string): Place {
+  const { modelId: runId = '', kind = 'weights', name = '' } = parseTinkerPath(uri) ?? {};
+  if (!/^[\w:-]+$/.test(runId))
+    throw new Refusal(
+      422,
+      `"${uri.slice(0, 200)}" is no address of weights. Expected tinker://RUN/weights/NAME or tinker://RUN/sampler_weights/NAME.`,
+    );
+  return { runId, kind, name: assertName(name) };
+}
+
+async function folders(directory: string): Promise<readonly string[]> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isDirectory() && nameOf.test(entry.name))
+    .map(({ name }) => name);
+}

@@ -1,0 +1,131 @@
+/** Samples from any saved weights, with one engine that changes to those that are asked for. */
+import type { Engine, EngineCapabilities } from '@trinity-rft/core';
+import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/internal';
+import type { TopTokens } from '../../protocol/index.js';
+import { Refusal } from '../refusals/refusal.js';
+
+export interface SampleWork {
+  /** Folder of a model; undefined: the base model. */
+  readonly weights: string | undefined;
+  readonly prompt: Int32Array;
+  /** `maxTokens` undefined: as many as there is room for. */
+  readonly options: Omit<SamplingOptions, 'maxTokens'> & { readonly maxTokens: number | undefined };
+  /** Whether the prompt is scored, too. */
+  readonly promptLogprobs: boolean;
+  /** How many of the likeliest tokens to tell at each position of the prompt. */
+  readonly topPromptLogprobs: number;
+}
+
+export interface Samples {
+  readonly sequences: readonly SampledSequence[];
+  /** Of each prompt token; NaN for the first. */
+  readonly promptLogprobs: Float32Array | undefined;
+  /** For each prompt token; undefined for the first. */
+  readonly topPromptLogprobs: readonly (TopTokens | undefined)[] | undefined;
+}
+
+export interface Sampling {
+  sample(work: SampleWork, signal: AbortSignal): Promise<Samples>;
+  close(): Promise<void>;
+}
+
+/** @param open loads the model, with the first request */
+export function createSampling(open: () => Promise<Engine>): Sampling {
+  let opened: Promise<Engine> | undefined;
+  /** `null`: none for sure. */
+  let current: string | undefined | null = null;
+  let version = 0;
+  let turn: Promise<unknown> = Promise.resolve();
+  /** What has begun goes on with its weights while the engine changes to others. */
+  const adopt = async (weights: string | undefined): Promise<Engine> => {
+    opened ??= open();
+    const engine = await opened;
+    if (current === weights) return engine;
+    current = null;
+    await change(engine, weights, version++);
+    current = weights;
+    return engine;
+  };
+  return {
+    sample: async (work, signal) => {
+      const { weights, prompt, options } = work;
+      signal.throwIfAborted();
+      // Begun within the turn, so with the right weights; the turn does not wait for its end.
+      const begun = turn.then(async () => {
+        const { sampler, capabilities } = await adopt(weights);
+        assertPossible(work, capabilities);
+        const room = sampler.maxModelLen - prompt.length;
+        if (room < 1) throw tooLong(prompt, sampler);
+        const { maxTokens = room } = options;
+        const sequences = sampler.sample(prompt, { ...options, maxTokens }, signal);
+        const scores = work.promptLogprobs ? scorePrompt(sampler, prompt, signal) : undefined;
+        const top = work.topPromptLogprobs > 0 ? topOfPrompt(sampler, work, signal) : undefined;
+        return { result: Promise.all([sequences, scores, top]) };
+      });
+      turn = begun.catch(() => undefined);
+      const { result } = await begun;
+      const [sequences, promptLogprobs, topPromptLogprobs] = await result;
+      return { sequences, promptLogprobs, topPromptLogprobs };
+    },
+    close: async () => {
+      await turn;
+      await (await opened?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+async function change(
+  { trainer, sampler }: Engine,
+  weights: string | undefined,
+  version: number,
+): Promise<void> {
+  if (weights !== undefined)
+    return sampler.adopt({ kind: 'checkpoint', directory: weights }, version);
+  // Nobody trains this engine: its weights are those of the base model.
+  await trainer.publish(version);
+  await sampler.adopt({ kind: 'published' }, version);
+}
+
+function assertPossible(
+  { options, topPromptLogprobs }: SampleWork,
+  { samplingControls }: EngineCapabilities,
+): void {
+  if (samplingControls || Math.max(options.topLogprobs ?? 0, topPromptLogprobs) === 0) return;
+  throw new Refusal(
+    422,
+    'topk_sample_logprobs and topk_prompt_logprobs are not possible: the engine reports no alternatives.',
+  );
+}
+
+/** Before anything is begun: alternatives at each position are a sample each. */
+const tooLong = ({ length }: Int32Array, { maxModelLen }: Engine['sampler']): Refusal =>
+  new Refusal(
+    400,
+    `The prompt has ${length} tokens; prompt and answer together may have ${maxModelLen}. Send fewer.`,
+  );
+
+async function scorePrompt(
+  sampler: Engine['sampler'],
+  prompt: Int32Array,
+  signal: AbortSignal,
+): Promise<Float32Array> {
+  if (prompt.length < 2) return Float32Array.of(NaN);
+  const row = { tokens: prompt, promptLength: 1, temperature: 1 };
+  const scores = await sampler.score?.(row, signal);
+  if (scores !== undefined) return Float32Array.of(NaN, ...scores);
+  throw new Refusal(422, 'prompt_logprobs is not possible: the engine does not score text.');
+}
+
+/** The alternatives to a token are those of a sample that follows the tokens before it. */
+async function topOfPrompt(
+  sampler: Engine['sampler'],
+  { prompt, topPromptLogprobs: topLogprobs }: SampleWork,
+  signal: AbortSignal,
+): Promise<readonly (TopTokens | undefined)[]> {
+  const options = { maxTokens: 1, seed: 0, topLogprobs };
+  const later = Array.from({ length: prompt.length - 1 }, async (_, i) => {
+    const [sample] = await sampler.sample(prompt.subarray(0, i + 1), options, signal);
+    return sample?.topLogprobs?.[0];
+  });
+  return [undefined, ...(await Promise.all(later))];
+}

@@ -1,0 +1,43 @@
+/** Weights of a model in training, to disk and back. */
+import path from 'node:path';
+import type { Engine } from '@trinity-rft/core';
+import type { WeightsKind } from '../../protocol/index.js';
+import { completeAdapter } from './archive.js';
+import type { Checkpoint } from './checkpoints.js';
+import type { Service } from './service.js';
+import type { TrainingRun } from './training-run.js';
+
+/** Inside a checkpoint: the same weights with the moments of the optimizer. */
+const resumeFolder = 'resume';
+
+export interface SaveOptions {
+  readonly kind: WeightsKind;
+  readonly name: string;
+  readonly overwrite: boolean;
+}
+
+export function saveCheckpoint(
+  { checkpoints, model, runtime }: Pick<Service, 'checkpoints' | 'model' | 'runtime'>,
+  { facts }: TrainingRun,
+  { trainer }: Engine,
+  { kind, name, overwrite }: SaveOptions,
+): Promise<Checkpoint> {
+  const { id: runId, rank, alpha, targetModules } = facts;
+  const savedAt = new Date(runtime.clock.now()).toISOString();
+  const info = { runId, kind, name, baseModel: model.name, rank, alpha, targetModules, savedAt };
+  const write = async (directory: string): Promise<void> => {
+    await trainer.save(directory, { optimizer: false });
+    if (rank > 0) await completeAdapter(directory);
+    if (kind === 'weights')
+      await trainer.save(path.join(directory, resumeFolder), { optimizer: true });
+  };
+  return checkpoints.save(info, write, { overwrite });
+}
+
+/** @param optimizer false: the moments begin at 0 */
+export const loadCheckpoint = (
+  { trainer }: Engine,
+  { kind, directory }: Checkpoint,
+  { optimizer }: { readonly optimizer: boolean },
+): Promise<void> =>
+  trainer.load(optimizer && kind === 'weights' ? path.join(directory, resumeFolder) : directory);

@@ -1,0 +1,311 @@
+/** What the client does when the server refuses, is busy, is away or answers nonsense. */
+import type { Clock, Sampler } from '@trinity-rft/core';
+import { CancelledError, silentLogger, systemClock } from '@trinity-rft/core/internal';
+import {
+  decodeForwardBackward,
+  encodeForwardBackwardResult,
+  encodeSampleResult,
+  type ForwardBackwardResult,
+  type SampleResult,
+} from '../../src/protocol/index.js';
+import { afterEach, describe, expect, it } from 'vitest';
+import { connect } from '../../src/engine/http/connection.js';
+import { createCalls } from '../../src/engine/remote/calls.js';
+import { createModel, type RemoteModel } from '../../src/engine/remote/model.js';
+import { openSession } from '../../src/engine/remote/session.js';
+import { holdSampling } from '../../src/engine/sample/handle.js';
+import { createSampler } from '../../src/engine/sample/sampler.js';
+import { scoreData } from '../../src/engine/train/passes.js';
+import { checkRows } from '../../src/engine/train/rows.js';
+import {
+  scriptedServer,
+  type Answer,
+  type Received,
+  type Reply,
+  type ScriptedServer,
+} from './support/scripted-server.js';
+
+/** Every pause is over at once; `waited` are their lengths. */
+function hurriedClock(): Clock & { readonly waited: readonly number[] } {
+  const waited: number[] = [];
+  let now = 0;
+  return {
+    waited,
+    now: () => now,
+    after: () => () => undefined,
+    sleep: (ms) => {
+      waited.push(ms);
+      now += ms;
+      return Promise.resolve();
+    },
+  };
+}
+
+const open: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+const created = { model_id: 'm', request_id: 'created' };
+const verbOf = ({ path }: Received): string => path.split('/').at(-1) ?? '';
+
+/** A model on a server that answers as `answer` says, else as if nothing were wrong. */
+async function modelOn(
+  answer: (verb: string, request: Received) => Answer | undefined,
+): Promise<{ model: RemoteModel; server: ScriptedServer; clock: ReturnType<typeof hurriedClock> }> {
+  const server = await scriptedServer((request) => {
+    const verb = verbOf(request);
+    const reply = answer(verb, request);
+    if (reply === 'cut' || reply === 'silent') return reply;
+    if (reply !== undefined) return reply;
+    if (verb === 'create_session') return { body: { session_id: 's' } };
+    if (verb === 'create_model') return { body: created };
+    if (verb !== 'retrieve_future') return { body: { request_id: verb } };
+    return { body: { model_id: 'm', path: 'tinker://m/weights/x', metrics: {} } };
+  });
+  open.push(() => server.close());
+  const clock = hurriedClock();
+  const logger = silentLogger;
+  const options = { baseUrl: server.url, apiKey: 'tml-key', clock, logger, patienceMs: 60_000 };
+  const calls = createCalls({ connection: connect(options), clock, resultMs: 60_000 });
+  const session = await openSession(calls, { clock, logger: silentLogger });
+  open.push(() => session.close());
+  const context = { calls, session, clock, logger: silentLogger, placeMs: 60_000 };
+  const lora = { rank: 4, seed: 1 };
+  return { model: await createModel(context, { baseModel: 'b', lora }), server, clock };
+}
+
+const isResultOf = (verb: string, { json }: Received, name: string): boolean =>
+  verb === 'retrieve_future' && json?.['request_id'] === name;
+
+const adam = { learning_rate: 0 };
+const datum = { tokens: Int32Array.of(1, 2), inputs: { target_tokens: Int32Array.of(2, 3) } };
+
+describe('a server that is busy', () => {
+  it('is asked again after the pause that it asks for, with the same number', async () => {
+    let busy = 2;
+    const { model, server, clock } = await modelOn((verb) => {
+      if (verb !== 'optim_step' || busy-- <= 0) return undefined;
+      return { status: busy === 1 ? 429 : 503, headers: { 'retry-after': '7' } };
+    });
+    await model.step(adam);
+    expect(clock.waited).toEqual([7000, 7000]);
+    const steps = server.received.filter((request) => verbOf(request) === 'optim_step');
+    expect(steps.map(({ json }) => json?.['seq_id'])).toEqual([1, 1, 1]);
+    expect(new Set(server.received.map(({ key }) => key))).toEqual(new Set(['tml-key']));
+  });
+
+  it('may cut the connection: the request is sent again', async () => {
+    let cuts = 3;
+    const { model } = await modelOn((verb) =>
+      verb === 'optim_step' && cuts-- > 0 ? 'cut' : undefined,
+    );
+    await expect(model.step(adam)).resolves.toEqual({});
+  });
+
+  it('is given up when it stays away, without its key being said', async () => {
+    const { model } = await modelOn((verb) => (verb === 'optim_step' ? 'cut' : undefined));
+    const failed: Error = await model.step(adam).then(Promise.reject, (error: Error) => error);
+    expect(failed).toMatchObject({ code: 'ENGINE_WORKER_DIED' });
+    expect(failed.message).toMatch(/could not be asked to update the weights.*continues from/);
+    expect(failed.message).not.toContain('tml-key');
+  });
+
+  it('has no place for another adapter until one is freed', async () => {
+    let full = 2;
+    const { model, clock } = await modelOn((verb, request) =>
+      isResultOf(verb, request, 'created') && full-- > 0
+        ? { status: 400, body: { detail: 'Maximum number of LoRA adapters (3) reached' } }
+        : undefined,
+    );
+    expect([model.id, clock.waited]).toEqual(['m', [5000, 5000]]);
+  });
+});
+
+describe('a result', () => {
+  it('is polled for while it is not ready, however the server says so', async () => {
+    const notReady: Reply[] = [
+      { status: 408, body: { detail: 'Timeout waiting for result' } },
+      { body: { type: 'try_again', queue_state: 'active' } },
+    ];
+    const { model, server } = await modelOn((verb, request) =>
+      isResultOf(verb, request, 'optim_step') ? notReady.shift() : undefined,
+    );
+    await model.step(adam);
+    expect(server.received.filter((one) => one.json?.['request_id'] === 'optim_step')).toHaveLength(
+      3,
+    );
+  });
+
+  it('that never comes ends the wait', async () => {
+    let polls = 0;
+    const { model, clock } = await modelOn((verb, request) => {
+      if (!isResultOf(verb, request, 'optim_step')) return undefined;
+      void clock.sleep(++polls * 1000);
+      return { status: 408 };
+    });
+    await expect(model.step(adam)).rejects.toThrow('did not update the weights within 1 min');
+  });
+
+  it.each([
+    [404, 'Future not found', 'ENGINE_WORKER_DIED', /forgotten the run.*last checkpoint/],
+    [400, 'Model m not loaded (stale)', 'ENGINE_WORKER_DIED', /forgotten the run/],
+    [400, "Loss functions ['gspo'] are not supported", 'TINKER_UNSUPPORTED', /gspo/],
+    [401, 'bad key', 'TINKER_FORBIDDEN', /TINKER_API_KEY/],
+    [400, '[Errno 28] No space left on device', 'TINKER_STORAGE', /Free space.*last checkpoint/],
+  ])('of %i "%s" is an error of code %s', async (status, detail, code, message) => {
+    const { model } = await modelOn((verb, request) =>
+      isResultOf(verb, request, 'optim_step') ? { status, body: { detail } } : undefined,
+    );
+    const failed: unknown = await model.step(adam).catch((error: unknown) => error);
+    expect(failed).toMatchObject({ code, message: expect.stringMatching(message) });
+  });
+
+  const result = (outputs: ForwardBackwardResult['outputs']): Uint8Array =>
+    encodeForwardBackwardResult({ outputType: 'scalar', outputs, metrics: {} });
+  it.each<readonly [string, Uint8Array | object, RegExp]>([
+    [
+      'with NaN',
+      result([{ logprobs: Float32Array.of(-1, NaN) }]),
+      /NaN as log-probability of token 2 of row 0/,
+    ],
+    [
+      'of another length',
+      result([{ logprobs: Float32Array.of(-1) }]),
+      /1 log-probabilities for 2 tokens of row 0/,
+    ],
+    ['of other rows', result([]), /0 results for 1 rows/],
+    ['that is no protobuf', { logprobs: [] }, /instead of protobuf/],
+    ['of damaged bytes', Uint8Array.of(255, 255), /cannot be used/],
+  ])('%s is named', async (_, body, message) => {
+    const { model, server } = await modelOn((verb, request) =>
+      isResultOf(verb, request, 'forward_backward') ? { body } : undefined,
+    );
+    await expect(scoreData(model, [datum])).rejects.toThrow(message);
+    const pass = server.received.find((request) => verbOf(request) === 'forward_backward');
+    expect(decodeForwardBackward(pass?.bytes ?? new Uint8Array())).toMatchObject({
+      modelId: 'm',
+      seqId: 1,
+      forwardOnly: true,
+    });
+  });
+});
+
+describe('a server that is away', () => {
+  it('is spoken of after five seconds with the cause, and no longer waited for once the run stops', async () => {
+    const { url, close } = await scriptedServer(() => ({ body: {} }));
+    await close();
+    const stop = new AbortController();
+    const lines: string[] = [];
+    const logger = {
+      info: () => undefined,
+      warn: (line: string) => {
+        lines.push(line);
+        stop.abort(new Error('The process received SIGTERM.'));
+      },
+    };
+    const clock = {
+      ...systemClock,
+      after: (ms: number, callback: () => void) => systemClock.after(ms / 100, callback),
+    };
+    const options = { baseUrl: url, apiKey: undefined, clock, logger, patienceMs: 3_600_000 };
+    const connection = connect({ ...options, stop: stop.signal });
+    const request = { method: 'GET', path: '/x', what: 'open a session' } as const;
+    await expect(connection.send(request)).rejects.toBeInstanceOf(CancelledError);
+    expect(lines[0]).toMatch(
+      /^Waiting for the Tinker server http:.* to open a session \(5 s until now\): .*could not be asked/,
+    );
+  });
+});
+
+describe('a connection that has died silently', () => {
+  const requestTo = async (
+    url: string,
+    place: 'future' | 'submit',
+    repeat: 'always' | 'unsent',
+  ) => {
+    const clock = hurriedClock();
+    const connection = connect({
+      ...{ baseUrl: url, apiKey: undefined, clock, patienceMs: 1000 },
+      logger: silentLogger,
+    });
+    const request = { method: 'POST', path: '/x', what: 'try', timeoutMs: 30 } as const;
+    const answer = await connection.send({ ...request, place, repeat });
+    return { answer, ...connection.takeCounts() };
+  };
+  const deadFor = async (times: number): Promise<ScriptedServer> => {
+    let left = times;
+    const server = await scriptedServer(() => (left-- > 0 ? 'silent' : { body: {} }));
+    open.push(() => server.close());
+    return server;
+  };
+
+  it('is a result that is not ready, which is polled for again', async () => {
+    const { url } = await deadFor(1);
+    expect((await requestTo(url, 'future', 'always')).answer).toBeUndefined();
+    expect((await requestTo(url, 'future', 'always')).answer?.status).toBe(200);
+  });
+
+  it('has a request sent again that the server recognises, and no other', async () => {
+    const { url } = await deadFor(1);
+    expect(await requestTo(url, 'submit', 'always')).toMatchObject({ requests: 2, retries: 1 });
+    const other = await deadFor(1);
+    const failed = requestTo(other.url, 'submit', 'unsent');
+    await expect(failed).rejects.toMatchObject({ code: 'ENGINE_WORKER_DIED' });
+    expect(other.received).toHaveLength(1);
+  });
+});
+
+describe('a sample', () => {
+  const samplerOn = async (sequences: SampleResult['sequences']): Promise<Sampler> => {
+    const server = await scriptedServer((request) => {
+      const submitted = verbOf(request) === 'asample';
+      return { body: submitted ? { request_id: 's' } : encodeSampleResult({ sequences }) };
+    });
+    open.push(() => server.close());
+    const clock = hurriedClock();
+    const logger = silentLogger;
+    const options = { baseUrl: server.url, apiKey: undefined, clock, logger, patienceMs: 1000 };
+    const handle = holdSampling('session', { logger: silentLogger });
+    return createSampler({
+      calls: createCalls({ connection: connect(options), clock, resultMs: 1000 }),
+      limits: { vocabSize: 8, maxModelLen: 16 },
+      tokenBytes: undefined,
+      weightsOf: () => Promise.resolve(handle),
+      initialWeights: () => Promise.resolve(handle),
+    });
+  };
+  const sequence = (tokens: readonly number[], logprobs: readonly number[]) => ({
+    stopReason: 'length' as const,
+    tokens: Int32Array.from(tokens),
+    logprobs: Float32Array.from(logprobs),
+  });
+
+  it.each([
+    ['with NaN', [sequence([1, 2], [-1, Number.NaN])], /log-probability NaN at token 1/],
+    ['of two lengths', [sequence([1, 2], [-1])], /2 tokens and 1 log-probabilities/],
+    ['that is too long', [sequence([1, 2, 3, 4], [-1, -1, -1, -1])], /more than the 3 asked for/],
+    ['beyond the vocabulary', [sequence([1, 8], [-1, -1])], /sampled the id 8.*ends at 7/],
+    ['in another number', [], /0 samples, expected 1/],
+  ])('%s is named, and concerns its rollout only', async (_, sequences, message) => {
+    const sampler = await samplerOn(sequences);
+    const failed = sampler.sample(Int32Array.of(1), { maxTokens: 3, seed: 1 });
+    await expect(failed).rejects.toMatchObject({
+      code: 'TINKER_ANSWER',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it('is not asked for with ids beyond the vocabulary, and no row is scored', async () => {
+    const sampler = await samplerOn([]);
+    const prompt = Int32Array.of(1, 8);
+    await expect(sampler.sample(prompt, { maxTokens: 3, seed: 1 })).rejects.toThrow(
+      'The prompt holds the id 8 at position 1, and the vocabulary ends at 7.',
+    );
+    const row = { tokens: Int32Array.of(1, 2, -1), promptLength: 1, temperature: 1 };
+    await expect(sampler.score?.(row)).rejects.toThrow('holds the id -1 at position 2');
+    expect(() => checkRows([row], { vocabSize: 8, maxModelLen: 16 })).toThrow(
+      'Row 0 of the batch holds the id -1 at position 2, and the vocabulary ends at 7.',
+    );
+  });
+});

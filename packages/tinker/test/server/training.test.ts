@@ -1,0 +1,281 @@
+/** Models that a client trains over HTTP. */
+import { fakeEngine, manualClock, testRuntime } from '@trinity-rft/testing';
+import { encodeForwardBackward } from '../../src/protocol/index.js';
+import { describe, expect, it, vi } from 'vitest';
+import {
+  createModel,
+  createSession,
+  datum,
+  get,
+  modelOf,
+  post,
+  resultOf,
+  sample,
+  prompt,
+  startServer,
+} from './client.js';
+
+const text = [1, 5, 2, 7, 3];
+const weights = [0, 1, 0.5, 2];
+const adam = { learning_rate: 0.1, beta1: 0.9, beta2: 0.95, eps: 1e-8 };
+
+describe('a model in training', () => {
+  it('gets the very update that its engine makes of the same gradient', async () => {
+    const { url, engines } = await startServer();
+    const model = await createModel(url);
+    const { metrics, outputs } = await model.pass({ data: [datum(text, { weights })] });
+    const { metrics: stepMetrics } = await model.call('optim_step', { adam_params: adam });
+
+    const alone = fakeEngine({ seed: 3 });
+    const row = { tokens: Int32Array.from(text), promptLength: 1, temperature: 1 };
+    const pass = await alone.trainer.forward({ rows: [row] });
+    await alone.trainer.backward(pass, { logprobs: Float32Array.from(weights, (w) => -w) });
+    const { gradNorm } = await alone.trainer.step({
+      learningRate: 0.1,
+      betas: [0.9, 0.95],
+      epsilon: 1e-8,
+      weightDecay: 0,
+      clipGradNorm: 0,
+    });
+    expect(engines[0]?.weights()).toEqual(alone.weights());
+    expect(outputs[0]?.['logprobs']).toEqual(pass.logprobs);
+    const loss = pass.logprobs.reduce((sum, p, i) => sum - p * (weights[i] ?? 0), 0);
+    expect(metrics['loss:sum']).toBeCloseTo(loss, 5);
+    expect(stepMetrics).toEqual({ 'trinity/grad_norm': gradNorm, 'trinity/learning_rate': 0.1 });
+  });
+
+  it('only scores when it is asked to', async () => {
+    const { url, engines } = await startServer();
+    const model = await createModel(url);
+    const { outputs } = await model.pass({ data: [datum(text), datum([1, 2])], forwardOnly: true });
+    expect(outputs.map(({ logprobs }) => logprobs?.length)).toEqual([4, 1]);
+    const before = engines[0]?.weights();
+    await model.call('optim_step', { adam_params: adam });
+    expect(engines[0]?.weights()).toEqual(before);
+  });
+
+  it('takes a request once, however often it is sent', async () => {
+    const { url } = await startServer();
+    const model = await createModel(url);
+    const body = { model_id: model.id, seq_id: 1, adam_params: adam };
+    const first = await post(url, 'optim_step', body);
+    expect((await post(url, 'optim_step', body)).body).toEqual(first.body);
+    const other = await post(url, 'optim_step', { ...body, adam_params: { learning_rate: 1 } });
+    expect(other).toMatchObject({ status: 409, body: { detail: /seq_id 1/ } as never });
+  });
+
+  it('goes on from saved weights, with or without moments, after the server has been restarted', async () => {
+    const { url, directory } = await startServer();
+    const model = await createModel(url);
+    const learn = async (pupil: typeof model): Promise<unknown> => {
+      await pupil.pass({ data: [datum(text, { weights })] });
+      await pupil.call('optim_step', { adam_params: adam });
+      return (await pupil.pass({ data: [datum(text)], forwardOnly: true })).outputs[0]?.[
+        'logprobs'
+      ];
+    };
+    await learn(model);
+    const { path: uri } = await model.call('save_weights', { path: 'first' });
+    expect(uri).toBe(`tinker://${model.id}/weights/first`);
+    const taken = model.call('save_weights', { path: 'first' });
+    await expect(taken).rejects.toThrow(/first exists already/);
+    await model.call('save_weights', { path: 'first', overwrite: true });
+    const expected = await learn(model);
+
+    const { url: later } = await startServer({ directory });
+    const session = await createSession(later);
+    const loaded = async (number: number, optimizer: boolean) => {
+      const body = { session_id: session, model_seq_id: number, path: uri, optimizer };
+      const { body: result } = await resultOf(later, await post(later, 'load_weights', body));
+      expect(result).toMatchObject({ model_id: `${session}:train:${number}` });
+      return modelOf(later, session, String(result['model_id']));
+    };
+    expect(await learn(await loaded(0, true))).toEqual(expected);
+    expect(await learn(await loaded(1, false))).not.toEqual(expected);
+    expect((await get(later, 'checkpoints')).body['checkpoints']).toMatchObject([
+      { checkpoint_id: 'weights/first', tinker_path: uri },
+    ]);
+    const info = await post(later, 'weights_info', { tinker_path: uri });
+    expect(info.body).toMatchObject({ base_model: 'bigrams', is_lora: false });
+  });
+
+  it('is freed when its client has been silent', async () => {
+    const clock = manualClock();
+    const { url } = await startServer({ runtime: { ...testRuntime(), clock } });
+    const model = await createModel(url);
+    await clock.advance(299_000);
+    await post(url, 'session_heartbeat', { session_id: model.session });
+    await clock.advance(299_000);
+    const alive = await post(url, 'get_info', { model_id: model.id });
+    expect(alive.body).toMatchObject({ model_id: model.id, model_name: 'bigrams' });
+    await clock.advance(2000);
+    expect(await post(url, 'get_info', { model_id: model.id })).toMatchObject({ status: 404 });
+    expect(await post(url, 'session_heartbeat', { session_id: model.session })).toMatchObject({
+      status: 404,
+    });
+  });
+
+  it('makes room for others when its client has missed its heartbeats', async () => {
+    const clock = manualClock();
+    const { url } = await startServer({ runtime: { ...testRuntime(), clock }, maxRuns: 1 });
+    await createModel(url);
+    const session = await createSession(url);
+    const body = { session_id: session, model_seq_id: 0, base_model: 'bigrams' };
+    await clock.advance(30_000);
+    await post(url, 'session_heartbeat', { session_id: session });
+    expect(await post(url, 'create_model', body)).toMatchObject({ status: 400 });
+    await clock.advance(6000);
+    expect(await post(url, 'create_model', body)).toMatchObject({ status: 200 });
+  });
+
+  it('is refused when the server holds as many as it may', async () => {
+    const { url } = await startServer({ maxRuns: 1 });
+    const model = await createModel(url);
+    const body = { session_id: model.session, model_seq_id: 1, base_model: 'bigrams' };
+    expect(await post(url, 'create_model', body)).toMatchObject({ status: 400 });
+    await resultOf(url, await post(url, 'unload_model', { model_id: model.id }));
+    await vi.waitFor(async () =>
+      expect(await post(url, 'create_model', body)).toMatchObject({ status: 200 }),
+    );
+  });
+});
+
+describe('a failed request', () => {
+  it('is told to its client, and changes nothing', async () => {
+    const { url, engines } = await startServer();
+    const model = await createModel(url);
+    const data = [datum(text, { weights })];
+    await model.pass({ data });
+    engines[0]?.failNext('step', new Error('The engine is out of memory.'));
+    const failed = model.call('optim_step', { adam_params: adam });
+    await expect(failed).rejects.toThrow('The engine is out of memory.');
+    expect(
+      (
+        await sample(url, {
+          base_model: 'bigrams',
+          prompt: prompt(1),
+          sampling_params: { max_tokens: 2 },
+        })
+      ).sequences,
+    ).toHaveLength(1);
+    await model.call('optim_step', { adam_params: adam });
+  });
+
+  const body = { model_id: 'MODEL', seq_id: 1 };
+  const pass = (data: readonly ReturnType<typeof datum>[], more: object = {}) =>
+    encodeForwardBackward({ modelId: 'MODEL', seqId: 1, lossFn: 'cross_entropy', data, ...more });
+  it.each([
+    ['forward_backward', {}, 415, /application\/x-protobuf/],
+    ['forward_backward', new Uint8Array([1, 2, 3]), 422, /no forward_backward request/],
+    ['forward_backward', pass([]), 422, /data is empty/],
+    ['forward_backward', pass([datum([1], {})]), 422, /data\[0\]\.model_input has no tokens/],
+    ['forward_backward', pass([datum(text)]), 422, /data\[0\]\.loss_fn_inputs\.weights is missing/],
+    [
+      'forward_backward',
+      pass([datum(text, { weights: [1, 2] })]),
+      422,
+      /weights has 2 numbers for 4 tokens/,
+    ],
+    [
+      'forward_backward',
+      pass([datum(text, { weights: [0, 1, NaN, 0] })]),
+      422,
+      /weights\[2\] is NaN/,
+    ],
+    [
+      'forward_backward',
+      pass([datum(text, { weights, wieghts: weights })]),
+      422,
+      /wieghts is not known/,
+    ],
+    [
+      'forward_backward',
+      pass([{ ...datum(text, { weights }), tokens: Int32Array.of(1, 5, 9, 7) }]),
+      422,
+      /data\[0\]: target_tokens\[1\] is 2, but the text goes on with 9/,
+    ],
+    [
+      'forward_backward',
+      pass([datum(text, { weights })], { lossFn: 'dppo' }),
+      422,
+      /loss_fn is "dppo".*dro/,
+    ],
+    [
+      'forward_backward',
+      pass([datum(text, { logprobs: weights, advantages: weights })], { lossFn: 'dro' }),
+      422,
+      /loss_fn_config\.beta of dro must be a finite number/,
+    ],
+    [
+      'forward_backward',
+      pass([datum(text, { weights })], { lossConfig: { clip: 1 } }),
+      422,
+      /loss_fn_config\.clip is not a setting of cross_entropy/,
+    ],
+    [
+      'optim_step',
+      { ...body, adam_params: { learning_rate: -1 } },
+      422,
+      /body\.adam_params\.learning_rate/,
+    ],
+    [
+      'optim_step',
+      { ...body, adam_params: {}, momentum: 1 },
+      422,
+      /body\.momentum is not supported/,
+    ],
+    ['optim_step', '{', 400, /not JSON/],
+    ['optim_step', { ...body, model_id: 'other', adam_params: {} }, 404, /no model other/],
+    ['save_weights', { ...body, path: '../up' }, 422, /"\.\.\/up" is no name/],
+    ['save_weights', { ...body, path: 'a', ttl_seconds: 60 }, 422, /ttl_seconds/],
+    ['load_weights', { ...body, path: 'tinker://a/weights/b' }, 404, /no weights at/],
+    ['load_weights', { ...body, path: '/etc/passwd' }, 422, /no address of weights/],
+    ['retrieve_future', { request_id: 'x' }, 404, /no request x/],
+    ['asample', { prompt: prompt(), base_model: 'bigrams', sampling_params: {} }, 422, /no tokens/],
+    ['asample', { prompt: prompt(1), sampling_params: {} }, 422, /base_model or model_path/],
+    ['asample', { prompt: prompt(1), base_model: 'x', sampling_params: {} }, 400, /has "bigrams"/],
+    [
+      'asample',
+      { prompt: prompt(1), base_model: 'bigrams', sampling_params: {}, topk_prompt_logprobs: 30 },
+      422,
+      /topk_prompt_logprobs/,
+    ],
+    ['nothing', {}, 404, /Not Found/],
+  ] as const)('%s: %o', async (verb, request, status, detail) => {
+    const { url } = await startServer();
+    const { id } = await createModel(url);
+    const answer = await post(url, verb, withModel(request, id));
+    expect({ status: answer.status, detail: answer.body['detail'] }).toEqual({
+      status,
+      detail: expect.stringMatching(detail),
+    });
+  });
+
+  it('has a body that is too large, or not the key', async () => {
+    const { url } = await startServer();
+    const large = await post(url, 'create_session', { tags: ['x'.repeat(2 ** 26)] });
+    expect(large).toMatchObject({ status: 413 });
+    for (const key of ['', 'tml-0123456789abcdeg', 'x'.repeat(500)])
+      expect(await post(url, 'create_session', {}, { 'x-api-key': key })).toMatchObject({
+        status: 401,
+      });
+    expect((await fetch(`${url}/api/v1/healthz`)).status).toBe(200);
+  });
+});
+
+/** The id of the model in the place of `MODEL`. */
+function withModel(
+  request: object | string | Uint8Array,
+  id: string,
+): object | string | Uint8Array {
+  if (request instanceof Uint8Array) {
+    const parts = Buffer.from(request).toString('latin1');
+    const length = (text: string): string => String.fromCodePoint(text.length);
+    return new Uint8Array(
+      Buffer.from(parts.replace(`${length('MODEL')}MODEL`, length(id) + id), 'latin1'),
+    );
+  }
+  return typeof request === 'object' && 'model_id' in request && request.model_id === 'MODEL'
+    ? { ...request, model_id: id }
+    : request;
+}
