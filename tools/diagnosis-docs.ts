@@ -1,7 +1,7 @@
-// Writes the table of docs/guides/diagnosis.md from the rules of packages/diagnosis: `pnpm docs:diagnosis`.
+// Writes the table of docs/guides/diagnosis.md from the rules of packages/inspect: `pnpm docs:diagnosis`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { rules } from '../packages/diagnosis/src/index.ts';
+import { rules } from '../packages/inspect/src/diagnosis/index.ts';
 
 const file = join(import.meta.dirname, '../docs/guides/diagnosis.md');
 const mark = '<!-- From here on written by `pnpm docs:diagnosis`. -->';

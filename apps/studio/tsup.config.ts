@@ -1,7 +1,8 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  entry: ['src/index.ts'],
+  // A process of its own starts `speaker.js`, which lies next to the bundle.
+  entry: { index: 'src/index.ts', speaker: 'src/control/playground/speaker.ts' },
   format: ['esm'],
   target: 'node22',
   sourcemap: true,

@@ -11,7 +11,7 @@ import {
   type WorkflowDebugReport,
 } from '@trinity-rft/launcher';
 import { debugFiles } from '@trinity-rft/launcher/internal';
-import { openStudio } from '@trinity-rft/studio-api';
+import { openStudio } from '@trinity-rft/inspect/studio';
 import { OpenAI } from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../src/main.js';

@@ -12,8 +12,8 @@ import { readBody } from '@trinity-rft/model/internal';
 import { characterFormat } from '@trinity-rft/model/testing';
 import { createServe, openTurnStore } from '@trinity-rft/serve';
 import { openTinkerServer } from '@trinity-rft/tinker/server';
-import { openStudio } from '@trinity-rft/studio-api';
-import { openControl } from '@trinity-rft/studio-control';
+import { openStudio } from '@trinity-rft/inspect/studio';
+import { openControl } from '@trinity-rft/studio';
 import { fakeEngine, scriptedSampler } from '@trinity-rft/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 

@@ -1,5 +1,5 @@
 /** Requests to the server, and its events. */
-import type { RunEvent } from '@trinity-rft/studio-api/interface';
+import type { RunEvent } from '@trinity-rft/inspect/studio/interface';
 import { createParser } from 'eventsource-parser';
 
 const storageName = 'trinity-studio-key';

@@ -1,5 +1,5 @@
 /** The page: its frame, and which part is shown. */
-import type { RunEvent, RunSummary } from '@trinity-rft/studio-api/interface';
+import type { RunEvent, RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { followRuns, key } from './api.js';

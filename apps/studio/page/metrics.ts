@@ -1,5 +1,5 @@
 /** Metrics of the runs that are shown, asked for again whenever a run changes. */
-import type { Curve, Marks, MetricInfo, MetricList } from '@trinity-rft/studio-api/interface';
+import type { Curve, Marks, MetricInfo, MetricList } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask, runPath } from './api.js';
 import type { PageProps } from './place.js';

@@ -1,5 +1,5 @@
 /** Which page is shown, of which runs: the part of the address after `#`. */
-import type { RunSummary } from '@trinity-rft/studio-api/interface';
+import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 
 export interface Place {

@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import axe from 'axe-core';
 import puppeteer, { type Browser, type Page } from 'puppeteer-core';
-import { openStudio } from '@trinity-rft/studio-api';
+import { openStudio } from '@trinity-rft/inspect/studio';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium } from './chromium.js';
 import { buildPage, openWorkbench, saying, type Workbench } from './support.js';

@@ -15,7 +15,7 @@ import {
   type ExperienceInit,
   type ExperienceStore,
 } from '@trinity-rft/core';
-import { openStudio, type Studio } from '@trinity-rft/studio-api';
+import { openStudio, type Studio } from '@trinity-rft/inspect/studio';
 import { afterAll } from 'vitest';
 import { buildPageInto } from './build-page.js';
 

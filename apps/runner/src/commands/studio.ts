@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { stat } from 'node:fs/promises';
 import { ConfigError } from '@trinity-rft/core';
-import type { RunPlace } from '@trinity-rft/studio-api';
+import type { RunPlace } from '@trinity-rft/inspect/studio';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { untilInterrupted } from '../shared/interrupt.js';
@@ -36,7 +36,7 @@ export const addStudio: AddCommand = (program, { exitWith, write }) =>
             `There is no folder ${root}. Name a folder with runs; "trinity view" opens a configuration or a database.`,
             { code: 'RUN_MISSING' },
           );
-        const { findRuns } = await import('@trinity-rft/studio-api/internal');
+        const { findRuns } = await import('@trinity-rft/inspect/studio');
         if ((await findRuns(root)).places.length === 0)
           write(`There is no run in ${root} yet; the page shows them as they start.\n\n`);
         return serveStudio(root, {}, given, write);
@@ -85,10 +85,9 @@ async function serveStudio(
   { port }: StudioArguments,
   write: Write,
 ): Promise<number> {
-  const [{ pageFolder }, { openStudio }, { openControl }] = await Promise.all([
+  const [{ openControl, pageFolder }, { openStudio }] = await Promise.all([
     import('@trinity-rft/studio'),
-    import('@trinity-rft/studio-api'),
-    import('@trinity-rft/studio-control'),
+    import('@trinity-rft/inspect/studio'),
   ]);
   const key = keyOf(process.env[keyVariable]);
   const parts = [openControl({ command: ownCommand() })];

@@ -5,7 +5,7 @@ import type {
   FoundFiles,
   OpenedFile,
   SavedFile,
-} from '@trinity-rft/studio-control/interface';
+} from '../../src/control/interface/index.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { act, ask } from '../api.js';
 import { useKept } from '../kept.js';

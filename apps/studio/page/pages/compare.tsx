@@ -1,5 +1,5 @@
 /** Two to five runs beside each other: curves, settings, latest numbers. */
-import type { MetricInfo, RunSettings } from '@trinity-rft/studio-api/interface';
+import type { MetricInfo, RunSettings } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import { helpOf } from '../metric-help.js';

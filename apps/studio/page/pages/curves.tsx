@@ -1,5 +1,5 @@
 /** Metrics over steps, time or tokens. */
-import type { MetricInfo } from '@trinity-rft/studio-api/interface';
+import type { MetricInfo } from '@trinity-rft/inspect/studio/interface';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { fileName, runPath, save } from '../api.js';

@@ -1,5 +1,5 @@
 /** What is wrong with a run, in words, with the curves and rollouts that show it. */
-import type { Diagnosis as Answer } from '@trinity-rft/studio-api/interface';
+import type { Diagnosis as Answer } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import { numberText } from '../numbers.js';

@@ -1,5 +1,5 @@
 /** Two models side by side: what they answer, token by token, and feedback where a product learns. */
-import type { Checkpoint, Message } from '@trinity-rft/studio-control/interface';
+import type { Checkpoint, Message } from '../../src/control/interface/index.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import { useKept } from '../kept.js';

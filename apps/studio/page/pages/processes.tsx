@@ -1,6 +1,6 @@
 /** Who waits for whom in a run: as a picture, as chains of causes, as a table. */
-import type { RunSummary } from '@trinity-rft/studio-api/interface';
-import type { Processes as Status } from '@trinity-rft/studio-control/interface';
+import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
+import type { Processes as Status } from '../../src/control/interface/index.js';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import type { PageProps } from '../place.js';

@@ -1,5 +1,5 @@
 /** The list of rollouts: a table of which only the rows in view are there. */
-import type { ListedRollout, RolloutPage } from '@trinity-rft/studio-api/interface';
+import type { ListedRollout, RolloutPage } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import { numberText } from '../numbers.js';

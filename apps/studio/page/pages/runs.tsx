@@ -1,5 +1,5 @@
 /** All runs. */
-import type { RunNotes, RunSummary } from '@trinity-rft/studio-api/interface';
+import type { RunNotes, RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { act, actionPath } from '../api.js';

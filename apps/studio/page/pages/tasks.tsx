@@ -1,5 +1,5 @@
 /** Tasks of the task sets: which the run has got better at, and which not. */
-import type { TaskPage } from '@trinity-rft/studio-api/interface';
+import type { TaskPage } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import { numberText } from '../numbers.js';

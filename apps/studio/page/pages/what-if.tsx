@@ -1,5 +1,5 @@
 /** Another reward, advantage or loss over the newest recorded rollouts. */
-import type { WhatIfAnswer, WhatIfChoices } from '@trinity-rft/studio-api/interface';
+import type { WhatIfAnswer, WhatIfChoices } from '@trinity-rft/inspect/studio/interface';
 import { Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';

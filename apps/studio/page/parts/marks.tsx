@@ -1,5 +1,5 @@
 /** What happened in the runs: which kinds are drawn, and all of them as a table. */
-import type { Mark } from '@trinity-rft/studio-api/interface';
+import type { Mark } from '@trinity-rft/inspect/studio/interface';
 import { useState } from 'preact/hooks';
 import type { RunMarks } from '../metrics.js';
 import { numberText } from '../numbers.js';

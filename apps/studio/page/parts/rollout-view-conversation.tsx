@@ -1,5 +1,5 @@
 /** The model calls of an attempt, one after the other: what was read, what was written, and why. */
-import type { Conversation } from '@trinity-rft/studio-api/interface';
+import type { Conversation } from '@trinity-rft/inspect/studio/interface';
 import { Fragment } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { numberText } from '../numbers.js';

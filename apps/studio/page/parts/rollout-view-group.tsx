@@ -1,5 +1,5 @@
 /** The attempts at one task side by side: the best, beside it the worst, then the others. */
-import type { Attempt, Group } from '@trinity-rft/studio-api/interface';
+import type { Attempt, Group } from '@trinity-rft/inspect/studio/interface';
 import { numberText } from '../numbers.js';
 import { texts } from '../texts.js';
 import { FactList } from './rollout-view-facts.js';

@@ -1,5 +1,5 @@
 /** The same task in the course of a run. */
-import type { TaskHistory } from '@trinity-rft/studio-api/interface';
+import type { TaskHistory } from '@trinity-rft/inspect/studio/interface';
 import { numberText } from '../numbers.js';
 import { texts } from '../texts.js';
 import { Sparkline } from './sparkline.js';

@@ -1,5 +1,5 @@
 /** A model call cut into what is shown as one: a message, reasoning, a tool call, a result. */
-import { textBlocks, type BlockKind, type TextBlock } from '@trinity-rft/studio-api/interface';
+import { textBlocks, type BlockKind, type TextBlock } from '@trinity-rft/inspect/studio/interface';
 import type { ScoredCall, ScoredSegment } from './rollout-view-scores.js';
 
 /** Tokens of one segment that lie within one block. */

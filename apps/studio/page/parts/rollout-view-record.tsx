@@ -1,5 +1,5 @@
 /** Everything else that was recorded with a rollout. */
-import type { RolloutDetail } from '@trinity-rft/studio-api/interface';
+import type { RolloutDetail } from '@trinity-rft/inspect/studio/interface';
 import { numberText } from '../numbers.js';
 import { texts } from '../texts.js';
 import { FactList } from './rollout-view-facts.js';

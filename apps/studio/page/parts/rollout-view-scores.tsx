@@ -1,6 +1,6 @@
 /** Numbers that a checkpoint computes for the tokens of a conversation, when somebody asks for them. */
-import type { RecordedCall, Segment } from '@trinity-rft/studio-api/interface';
-import type { Checkpoint, Scored } from '@trinity-rft/studio-control/interface';
+import type { RecordedCall, Segment } from '@trinity-rft/inspect/studio/interface';
+import type { Checkpoint, Scored } from '../../src/control/interface/index.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { actionPath, ask, lines, runPath } from '../api.js';
 import { texts } from '../texts.js';

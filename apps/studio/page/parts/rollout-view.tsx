@@ -4,7 +4,7 @@ import type {
   Group,
   RolloutDetail,
   TaskHistory,
-} from '@trinity-rft/studio-api/interface';
+} from '@trinity-rft/inspect/studio/interface';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';

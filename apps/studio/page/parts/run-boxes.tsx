@@ -1,5 +1,5 @@
 /** A box for each run, of which those of the page are ticked. */
-import type { RunSummary } from '@trinity-rft/studio-api/interface';
+import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { mostRuns } from '../metrics.js';
 import { addressOf, type Place } from '../place.js';
 import { texts } from '../texts.js';

@@ -1,5 +1,5 @@
 /** Another run for the same page. */
-import type { RunSummary } from '@trinity-rft/studio-api/interface';
+import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { addressOf, type Place } from '../place.js';
 import { texts } from '../texts.js';
 

@@ -1,6 +1,6 @@
 /** Stop or Resume of one run, asked twice, and what came of it. */
-import type { RunSummary } from '@trinity-rft/studio-api/interface';
-import type { StartedRun } from '@trinity-rft/studio-control/interface';
+import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
+import type { StartedRun } from '../../src/control/interface/index.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { act, actionPath, ask } from '../api.js';
 import { texts } from '../texts.js';

@@ -1,5 +1,5 @@
 /** Which metrics tell most about how a run goes. */
-import type { MetricInfo } from '@trinity-rft/studio-api/interface';
+import type { MetricInfo } from '@trinity-rft/inspect/studio/interface';
 import { keyOf } from '../metrics.js';
 
 /** In this order; rewards of all evaluations. */

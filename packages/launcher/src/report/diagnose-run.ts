@@ -12,7 +12,7 @@ import {
   type RolloutFacts,
   type RunRecord,
   type Verdict,
-} from '@trinity-rft/diagnosis';
+} from '@trinity-rft/inspect/diagnosis';
 import { isExploreStep } from '@trinity-rft/monitor';
 import type { ConfigurationOptions } from '../run/configuration.js';
 import { reportRun, type RunReport, type StageReport } from './run-report.js';

@@ -13,7 +13,7 @@ import {
   type RecordedReward,
   type TaskOf,
   type WhatIf,
-} from '@trinity-rft/what-if';
+} from '@trinity-rft/inspect/what-if';
 import { readTaskset } from '../assembly/data/tasks.js';
 import type { Settings } from '../assembly/settings.js';
 import { readRecord } from '../run/changes/record.js';

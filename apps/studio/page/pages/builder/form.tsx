@@ -1,5 +1,5 @@
 /** The settings as a form. */
-import type { Checked } from '@trinity-rft/studio-control/interface';
+import type { Checked } from '../../../src/control/interface/index.js';
 import { useState } from 'preact/hooks';
 import { parse } from 'yaml';
 import { texts } from '../../texts.js';

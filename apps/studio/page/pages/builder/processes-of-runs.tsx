@@ -1,6 +1,6 @@
 /** Runs that go on or can go on, and what the studio has started. */
-import type { RunSummary } from '@trinity-rft/studio-api/interface';
-import type { StartedRun } from '@trinity-rft/studio-control/interface';
+import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
+import type { StartedRun } from '../../../src/control/interface/index.js';
 import { useEffect, useState } from 'preact/hooks';
 import { ask } from '../../api.js';
 import { canBeControlled, RunControl } from '../../parts/run-control.js';

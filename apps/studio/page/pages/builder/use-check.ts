@@ -1,5 +1,5 @@
 /** What the checks say of the text that is edited, a moment after it was typed. */
-import type { Checked } from '@trinity-rft/studio-control/interface';
+import type { Checked } from '../../../src/control/interface/index.js';
 import { useEffect, useState } from 'preact/hooks';
 import { act } from '../../api.js';
 

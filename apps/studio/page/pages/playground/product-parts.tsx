@@ -1,5 +1,5 @@
 /** The address of a product that learns, feedback on its answers, and commits. */
-import type { CommitAnswer } from '@trinity-rft/studio-control/interface';
+import type { CommitAnswer } from '../../../src/control/interface/index.js';
 import { useState } from 'preact/hooks';
 import { act } from '../../api.js';
 import { texts } from '../../texts.js';

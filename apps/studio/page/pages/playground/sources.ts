@@ -4,7 +4,7 @@ import type {
   ProductAnswer,
   SayRequest,
   Spoken,
-} from '@trinity-rft/studio-control/interface';
+} from '../../../src/control/interface/index.js';
 import { act, actionPath, lines } from '../../api.js';
 
 export type Source =

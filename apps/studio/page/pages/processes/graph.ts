@@ -1,6 +1,6 @@
 /** Where the boxes and arrows of who waits for whom are. */
 import dagre from '@dagrejs/dagre';
-import type { Processes } from '@trinity-rft/studio-control/interface';
+import type { Processes } from '../../../src/control/interface/index.js';
 
 interface Box {
   readonly id: string;

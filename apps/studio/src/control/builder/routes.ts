@@ -1,0 +1,114 @@
+/** Answers about configurations, and the processes that run them. */
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { configJsonSchema } from '@trinity-rft/config';
+import { ConfigError } from '@trinity-rft/core';
+import { loadExtensions, readSource } from '@trinity-rft/launcher/internal';
+import { jobFolder, type Api } from '@trinity-rft/inspect/studio';
+import { checkBody, nothing, saveBody, startBody } from '../interface/builder.js';
+import { checkConfiguration } from './check.js';
+import type { TrinityCommand } from '../shared/command.js';
+import {
+  digestOf,
+  findConfigurations,
+  placeOfFile,
+  projectOf,
+  readConfigurationText,
+  saveConfiguration,
+} from './files.js';
+import type { StartedRuns } from './started.js';
+import { stopRun } from './stop.js';
+import { templates } from './templates.js';
+
+export interface BuilderOptions {
+  /** The folder of the configurations. */
+  readonly root: string;
+  readonly trinity: TrinityCommand;
+  readonly runs: StartedRuns;
+}
+
+export function addBuilder(api: Api, { root, trinity, runs }: BuilderOptions): void {
+  const schema = lazily(readSchema);
+  const commandOf = (file: string): string => {
+    const project = projectOf(root, file);
+    const command = `trinity run ${path.relative(project, file)}`;
+    return project === root ? command : `cd ${path.relative(root, project)} && ${command}`;
+  };
+  const start = (file: string) => runs.start(file, projectOf(root, file));
+  api.get('builder/files', async (context) =>
+    context.json({ folder: root, files: await findConfigurations(root) }),
+  );
+  api.get('builder/file', async (context) => {
+    const file = await placeOfFile(root, context.req.query('file') ?? '');
+    const text = await readConfigurationText(file);
+    return context.json({ text, digest: digestOf(text), command: commandOf(file) });
+  });
+  api.get('builder/templates', (context) => context.json(templates));
+  api.get('builder/schema', async (context) => context.json(await schema()));
+  api.get('builder/started', async (context) => context.json(await runs.list()));
+  api.act('builder/check', checkBody, async ({ file: name, text }, context) => {
+    const file = await placeOfFile(root, name);
+    const { signal } = context.req.raw;
+    const cwd = projectOf(root, file);
+    return context.json(await checkConfiguration(trinity, { file, text, cwd, signal }));
+  });
+  api.act('builder/save', saveBody, async ({ file: name, text, digest }, context) => {
+    const file = await placeOfFile(root, name);
+    await saveConfiguration(file, text, digest);
+    return context.json({ digest: digestOf(text), command: commandOf(file) });
+  });
+  api.act('builder/start', startBody, async ({ file: name }, context) => {
+    const file = await placeOfFile(root, name);
+    await readConfigurationText(file);
+    return context.json(await start(file));
+  });
+  api.actOnRun('stop', nothing, async ({ place }) =>
+    Response.json({ pid: await stopRun(await jobFolder(place.folder)) }),
+  );
+  api.actOnRun('resume', nothing, async ({ place }) => {
+    const job = await jobFolder(place.folder);
+    return Response.json(await start(await configurationOf(job, { root, trinity })));
+  });
+}
+
+/** What an editor offers; conditions between keys are left to the check. */
+async function readSchema(): Promise<Record<string, unknown>> {
+  const { definitions: _, ...schema } = configJsonSchema(await loadExtensions({}));
+  return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
+    key === 'allOf' ? undefined : value,
+  ) as Record<string, unknown>;
+}
+
+function lazily<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}
+
+/** In ms, for the check of one configuration. */
+const checkMs = 60_000;
+
+/**
+ * The configuration from which the run was started. Only it is opened, since a check loads plugins.
+ * @throws ConfigError when none was recorded, it is not below `root`, or it writes to another folder
+ */
+async function configurationOf(
+  job: string,
+  { root, trinity }: Omit<BuilderOptions, 'runs'>,
+): Promise<string> {
+  const recorded = await readSource(job);
+  if (recorded === undefined)
+    throw noConfiguration(`${job} does not record from which configuration it was started.`);
+  const file = await placeOfFile(root, path.relative(root, recorded));
+  const text = await readConfigurationText(file);
+  const signal = AbortSignal.timeout(checkMs);
+  const cwd = projectOf(root, file);
+  const { jobDirectory } = await checkConfiguration(trinity, { file, text, cwd, signal });
+  const place = jobDirectory && (await realpath(jobDirectory).catch(() => jobDirectory));
+  if (place === (await realpath(job))) return file;
+  throw noConfiguration(`${file}, from which ${job} was started, now writes to ${place}.`);
+}
+
+const noConfiguration = (why: string): ConfigError =>
+  new ConfigError(`${why} Open its configuration and start that, or run: trinity run FILE`, {
+    code: 'RUN_MISSING',
+  });

@@ -1,0 +1,40 @@
+/** What the studio does beside reading, as a part of its interface. */
+import path from 'node:path';
+import type { StudioPart } from '@trinity-rft/inspect/studio';
+import { addBuilder } from './builder/routes.js';
+import { createStartedRuns } from './builder/started.js';
+import { actions, routes } from './interface/routes.js';
+import { addPlayground } from './playground/routes.js';
+import { createSpeakers } from './playground/speakers.js';
+import { createProcessReaders } from './processes/readers.js';
+import { addProcesses } from './processes/routes.js';
+
+export interface ControlOptions {
+  /** How this machine starts `trinity`: program and first arguments, such as `node`, `cli.js`. */
+  readonly command: readonly string[];
+  /** The folder of the configurations. @default the working directory of the process */
+  readonly cwd?: string;
+  /** Of the processes that are started. @default the environment of the process */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** For `parts` of `openStudio`. Runs that it has started go on after it is closed. */
+export function openControl({ command, cwd = '.', env = process.env }: ControlOptions): StudioPart {
+  const root = path.resolve(cwd);
+  const trinity = { command, env };
+  const readers = createProcessReaders();
+  const speakers = createSpeakers({ env });
+  const runs = createStartedRuns(trinity, root);
+  return {
+    routes,
+    actions,
+    add: (api) => {
+      addProcesses(api, readers);
+      addBuilder(api, { root, trinity, runs });
+      addPlayground(api, speakers);
+    },
+    close: async () => {
+      await Promise.all([readers.close(), runs.close(), speakers.close()]);
+    },
+  };
+}

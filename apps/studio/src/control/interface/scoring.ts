@@ -1,0 +1,33 @@
+/** What a checkpoint makes of what was recorded. */
+import { count, numberOrNull, type Actions } from '@trinity-rft/inspect/studio';
+import { z } from 'zod';
+
+const perToken = z.array(numberOrNull).describe('For each token of the response.');
+
+export const scoreBody = z.object({
+  checkpoint: z.string(),
+  rollout: count.describe('Its row; all calls of its attempt are scored.'),
+});
+
+/** One line of JSON each. */
+export const scored = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('wait'), what: z.string() }).describe('What is waited for.'),
+  z.object({
+    kind: z.literal('call'),
+    id: z.int().describe('Its row.'),
+    logprobs: perToken,
+    entropy: perToken.describe('Of the distribution, in nats.'),
+    ratios: perToken.describe('Probability now / as recorded; null where the model did not write.'),
+  }),
+  z.object({ kind: z.literal('end') }),
+  z.object({ kind: z.literal('problem'), problem: z.string() }),
+]);
+
+export const scoringActions = {
+  '/api/actions/runs/{run}/score': {
+    summary:
+      'Computes what a checkpoint of the run makes of a recorded attempt: a line of JSON for each call. Nothing is written.',
+    body: scoreBody,
+    answer: scored,
+  },
+} satisfies Actions;

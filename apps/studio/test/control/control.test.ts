@@ -1,0 +1,215 @@
+import {
+  existsSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { readConfiguration } from '@trinity-rft/launcher';
+import { writeSource } from '@trinity-rft/launcher/internal';
+import { openStudio, type Studio } from '@trinity-rft/inspect/studio';
+import { openApi } from '@trinity-rft/inspect/studio';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { templates } from '../../src/control/builder/templates.js';
+import { openControl } from '../../src/control/control.js';
+import { actions, routes } from '../../src/control/interface/routes.js';
+
+let folder: string;
+let root: string;
+let studio: Studio;
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'trinity-control-'));
+  root = path.join(folder, 'root');
+  mkdirSync(root);
+  // Instead of trinity: says what it was given, and goes on until it is told to end.
+  const program = `require('fs').writeFileSync('given.json', JSON.stringify({ argv: process.argv.slice(1), env: process.env, cwd: process.cwd() }));
+    console.log('begun'); setInterval(() => {}, 1000); require('fs').watch('.', () => require('fs').existsSync('end') && process.exit(3));`;
+  const env = { ...process.env, TRINITY_STUDIO_KEY: 'the key of the studio' };
+  const command = [process.execPath, '-e', program, '--'];
+  studio = await openStudio({ runs: root, parts: [openControl({ command, cwd: root, env })] });
+});
+afterEach(async () => {
+  await studio.close();
+  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+});
+
+async function ask(place: string, body?: unknown, headers = {}) {
+  const given = { authorization: `Bearer ${studio.key}`, ...headers };
+  const request = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+  const response = await fetch(new URL(`api/${place}`, studio.url), { ...request, headers: given });
+  return { status: response.status, body: (await response.json().catch(() => ({}))) as Answer };
+}
+interface Answer {
+  readonly error?: string;
+  readonly digest?: string;
+  readonly pid?: number;
+  readonly files?: readonly string[];
+}
+
+const text = 'mode: train\nmodel: {}\n';
+const save = (file: string, digest?: string) => ask('actions/builder/save', { file, text, digest });
+
+describe('configurations', () => {
+  it.each([
+    ['../../out.yaml', 'not a configuration below'],
+    ['/tmp/out.yaml', 'not a configuration below'],
+    ['a/../../out.yaml', 'not a configuration below'],
+    ['link/out.yaml', 'symbolic link'],
+    ['run.sh', '.yaml file'],
+    ['.hidden/a.yaml', '.yaml file'],
+    ['node_modules/a.yaml', '.yaml file'],
+    ['a\0.yaml', '.yaml file'],
+    ['C:\\x.yaml', '.yaml file'],
+  ])('are not written to %j, nor read or started', async (file, why) => {
+    symlinkSync(folder, path.join(root, 'link'));
+    for (const { status, body } of [
+      await save(file),
+      await ask('actions/builder/start', { file }),
+      await ask('actions/builder/check', { file, text }),
+      await ask(`builder/file?file=${encodeURIComponent(file)}`),
+    ])
+      expect([status, body.error]).toEqual([400, expect.stringContaining(why)]);
+    expect(existsSync(path.join(folder, 'out.yaml'))).toBe(false);
+    expect(existsSync(path.join(root, 'given.json'))).toBe(false);
+  });
+
+  it('are not overwritten when somebody else has changed them', async () => {
+    const { status, body } = await save('new/a.yaml');
+    expect(status).toBe(200);
+    expect((await save('new/a.yaml')).body.error).toContain('exists already');
+    expect((await save('new/a.yaml', body.digest)).status).toBe(200);
+    writeFileSync(path.join(root, 'new/a.yaml'), 'mode: both\n');
+    expect((await save('new/a.yaml', body.digest)).body.error).toContain('has been changed');
+    expect(readFileSync(path.join(root, 'new/a.yaml'), 'utf8')).toBe('mode: both\n');
+    writeFileSync(path.join(root, 'compose.yaml'), 'services: {}\n');
+    await save('b.yaml');
+    expect((await ask('builder/files')).body.files).toEqual(['b.yaml']);
+  });
+});
+
+describe('a run', () => {
+  it('is started as trinity run FILE, and outlives the studio', async () => {
+    mkdirSync(path.join(root, 'project'));
+    writeFileSync(path.join(root, 'project/package.json'), '{}');
+    await save('project/a.yaml');
+    const { body } = await ask('actions/builder/start', { file: 'project/a.yaml' });
+    const file = path.join(root, 'project/given.json');
+    await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8')).toBeTruthy();
+    const given = JSON.parse(readFileSync(file, 'utf8')) as {
+      argv: readonly string[];
+      env: Record<string, string>;
+    };
+    expect(given.argv).toEqual(['run', 'a.yaml']);
+    expect(given.env).not.toHaveProperty('TRINITY_STUDIO_KEY');
+    await expect
+      .poll(async () => (await ask('builder/started')).body)
+      .toEqual([expect.objectContaining({ file: 'project/a.yaml', output: 'begun\n' })]);
+    await studio.close();
+    const isThere = (): boolean => {
+      try {
+        return process.kill(body.pid ?? 0, 0);
+      } catch {
+        return false;
+      }
+    };
+    expect(isThere()).toBe(true);
+    process.kill(body.pid ?? 0, 'SIGKILL');
+    await expect.poll(isThere).toBe(false);
+  });
+
+  it('is not stopped where its process is gone, though the number is in use again', async () => {
+    const job = path.join(root, 'job');
+    mkdirSync(path.join(job, 'monitor'), { recursive: true });
+    writeFileSync(path.join(job, 'monitor/metrics.jsonl'), '');
+    writeFileSync(path.join(job, 'stage_meta.json'), '{"latest_stage":0}');
+    writeFileSync(path.join(job, 'run.pid'), `${process.pid}\n`);
+    writeFileSync(path.join(job, 'run.lock'), '');
+    const { status, body } = await ask('actions/runs/job/stop', {});
+    expect([status, body.error]).toEqual([400, expect.stringContaining('No process')]);
+  });
+});
+
+describe('to resume a run', () => {
+  /** Instead of trinity: notes what it is asked, and says that every file writes to `job`. */
+  const asked = (): readonly string[] =>
+    existsSync(path.join(root, 'asked'))
+      ? readFileSync(path.join(root, 'asked'), 'utf8').split('\n')
+      : [];
+  const open = async (recorded: string | undefined, writesTo = 'job') => {
+    await studio.close();
+    const answer = { problems: [], warnings: [], jobDirectory: path.join(root, writesTo) };
+    const program = `require('fs').appendFileSync('asked', process.argv.slice(1).join(' ') + '\\n'); console.log(${JSON.stringify(JSON.stringify(answer))})`;
+    const command = [process.execPath, '-e', program, '--'];
+    studio = await openStudio({ runs: root, parts: [openControl({ command, cwd: root })] });
+    mkdirSync(path.join(root, 'job/monitor'), { recursive: true });
+    writeFileSync(path.join(root, 'job/monitor/metrics.jsonl'), '');
+    writeFileSync(path.join(root, 'job/stage_meta.json'), '{"latest_stage":0}');
+    for (const name of ['a.yaml', 'job.yaml', 'other.yaml'])
+      writeFileSync(path.join(root, name), `${text}name: job\n`);
+    if (recorded !== undefined)
+      await writeSource(path.join(root, 'job'), path.resolve(root, recorded));
+    return ask('actions/runs/job/resume', {});
+  };
+
+  it('opens the configuration that the run recorded, and no other', async () => {
+    expect((await open('other.yaml')).status).toBe(200);
+    await expect
+      .poll(asked)
+      .toEqual(['config plan other.yaml --json --stdin', 'run other.yaml', '']);
+  });
+
+  it.each([
+    [undefined, 'job', 'does not record'],
+    ['../../out.yaml', 'job', 'is not a configuration below'],
+    ['gone.yaml', 'job', 'cannot be read'],
+  ])('opens nothing where it recorded %s', async (recorded, writesTo, why) => {
+    const { status, body } = await open(recorded, writesTo);
+    expect([status, body.error]).toEqual([400, expect.stringContaining(why)]);
+    expect(asked()).toEqual([]);
+  });
+
+  it('starts nothing that writes to another folder by now', async () => {
+    const { body } = await open('a.yaml', 'elsewhere');
+    expect(body.error).toContain('now writes to');
+    expect(asked()).toEqual(['config plan a.yaml --json --stdin', '']);
+  });
+});
+
+it('changes nothing without the key, by GET, or for another origin', async () => {
+  const file = 'a.yaml';
+  const body = { file, text };
+  const place = 'actions/builder/save';
+  const answers = [
+    await ask(place, body, { authorization: 'Bearer wrong' }),
+    await ask(place, body, { origin: 'http://evil.example' }),
+    await ask(`${place}?file=${file}`),
+    await ask(place, { ...body, text: 1 }),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([401, 403, 404, 400]);
+  expect(existsSync(path.join(root, file))).toBe(false);
+});
+
+describe('templates', () => {
+  const practice = path.join(import.meta.dirname, '../../../../packages/create/templates/practice');
+
+  it.each(templates.map(({ name, text: yaml }) => [name, yaml]))(
+    '%s is valid',
+    async (name, yaml) => {
+      cpSync(practice, root, { recursive: true });
+      cpSync(path.join(root, 'tasks.jsonl'), path.join(root, 'rows.jsonl'));
+      const read = { configPath: `${name}.yaml`, text: yaml, cwd: root };
+      const { loaded } = await readConfiguration(read);
+      expect(loaded.warnings).toEqual([]);
+    },
+  );
+});
+
+it('openapi.json is what the routes say', () => {
+  const file = readFileSync(path.join(import.meta.dirname, '../../openapi.json'), 'utf8');
+  expect(JSON.parse(file)).toEqual(openApi(routes, actions));
+});

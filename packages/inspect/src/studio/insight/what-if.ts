@@ -1,0 +1,106 @@
+/** Other rewards, advantages and losses over the newest recorded rollouts. */
+import { readExperiences } from '@trinity-rft/buffer';
+import type { Experience } from '@trinity-rft/core';
+import {
+  changed,
+  newestSteps,
+  usableParts,
+  variantOf,
+  whatIf,
+  type RecordedReward,
+  type WhatIf,
+} from '@trinity-rft/inspect/what-if';
+import type { WhatIfAnswer, WhatIfChoices } from '../interface/types.js';
+import type { Run } from '../runs/run.js';
+import { settingsOf } from '../runs/settings.js';
+
+const [defaultSteps, mostSteps, mostGroups] = [3, 20, 20];
+
+export interface WhatIfQuery {
+  readonly algorithm?: string | undefined;
+  readonly advantage?: string | undefined;
+  readonly loss?: string | undefined;
+  readonly number?: string | undefined;
+  readonly contains?: string | undefined;
+  readonly lengthCost?: string | undefined;
+  readonly drift?: string | undefined;
+  readonly steps?: string | undefined;
+}
+
+/** Undefined where nothing is recorded. @throws ConfigError for names, and parts that need a model */
+export async function whatIfOf(
+  { place }: Run,
+  query: WhatIfQuery,
+): Promise<WhatIfAnswer | undefined> {
+  const steps = numberOf(query.steps, defaultSteps, [1, mostSteps]);
+  const experiences = newestOf(place.database, Math.trunc(steps));
+  if (experiences.length === 0) return undefined;
+  const before = variantOf(await settingsOf(place.folder));
+  const { algorithm, advantage, loss } = query;
+  const after = changed(before, { algorithm, advantageFn: advantage, policyLossFn: loss });
+  const found = await whatIf(experiences, {
+    before,
+    after: { ...after, reward: rewardOf(query) },
+    drift: numberOf(query.drift, 0, [0, 100]),
+  });
+  const exploreSteps = new Set(experiences.map(({ eid }) => eid.batch)).size;
+  return { exploreSteps, ...toAnswer(found) };
+}
+
+export function choicesOf({ place }: Run): WhatIfChoices {
+  const newest = newestOf(place.database, 1);
+  const { algorithms, advantageFns, policyLossFns } = usableParts();
+  return {
+    algorithms: [...algorithms],
+    advantages: [...advantageFns],
+    losses: [...policyLossFns],
+    numbers: [...new Set(newest.flatMap(({ metrics }) => Object.keys(metrics)))].toSorted(),
+  };
+}
+
+function newestOf(database: string | undefined, steps: number): readonly Experience[] {
+  if (database === undefined) return [];
+  const reader = readExperiences(database);
+  try {
+    return newestSteps(reader, steps);
+  } finally {
+    reader.close();
+  }
+}
+
+/** Undefined: the recorded rewards. */
+function rewardOf({ number, contains, lengthCost }: WhatIfQuery): RecordedReward | undefined {
+  const cost = numberOf(lengthCost, 0, [-1000, 1000]);
+  if (number === undefined && contains === undefined && cost === 0) return undefined;
+  const wanted = contains?.toLowerCase();
+  const base: RecordedReward = ({ experience, response }) => {
+    if (wanted !== undefined) return Number(response.toLowerCase().includes(wanted));
+    return number === undefined ? (experience.reward ?? 0) : (experience.metrics[number] ?? 0);
+  };
+  return (answer) => Number(base(answer)) - cost * (answer.responseTokens ?? 0);
+}
+
+function numberOf(
+  text: string | undefined,
+  otherwise: number,
+  [least, most]: readonly [number, number],
+): number {
+  const value = text === undefined || text === '' ? Number.NaN : Number(text);
+  return Number.isFinite(value) ? Math.min(most, Math.max(least, value)) : otherwise;
+}
+
+function toAnswer({ groups, before, after, ...rest }: WhatIf): Omit<WhatIfAnswer, 'exploreSteps'> {
+  const reordered = groups.toSorted((a, b) => (a.agreement ?? 2) - (b.agreement ?? 2));
+  return {
+    ...rest,
+    before,
+    after,
+    groupCount: groups.length,
+    groups: reordered.slice(0, mostGroups).map(({ batch, task, agreement, runs }) => ({
+      batch: String(batch),
+      task: String(task),
+      agreement,
+      runs: [...runs],
+    })),
+  };
+}

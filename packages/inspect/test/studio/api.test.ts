@@ -1,0 +1,272 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { request } from 'node:http';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import { openApi } from '../../src/studio/interface/openapi.js';
+import { actions, routes } from '../../src/studio/interface/routes.js';
+import * as schemas from '../../src/studio/interface/schemas.js';
+import { openWorkbench, runId, saying, type Workbench } from './support.js';
+
+const run = `runs/${encodeURIComponent(runId)}`;
+
+let bench: Workbench;
+
+const sums = Array.from({ length: 120 }, (_, i) =>
+  saying(`${i}+1=`, String(i + 1), {
+    eid: { batch: 1 + Math.floor(i / 40), task: i % 40, run: i % 4 },
+    policyVersion: Math.floor(i / 40),
+    reward: (i % 5) / 4,
+    info: { finishReason: i % 3 === 0 ? 'length' : 'stop' },
+  }),
+);
+
+beforeAll(async () => {
+  bench = await openWorkbench(sums);
+});
+
+interface Page {
+  readonly rows: readonly {
+    readonly id: number;
+    readonly uid: string;
+    readonly reward: number;
+    readonly trainStep?: number;
+  }[];
+  readonly matching: number;
+  readonly total: number;
+}
+
+const list = async (query: string): Promise<Page> =>
+  (await bench.api(`${run}/rollouts?${query}`)).body as Page;
+
+describe('the JSON interface', () => {
+  it('gives pages, never more than the largest', async () => {
+    const first = await list('size=50');
+    expect(first).toMatchObject({ matching: 120, total: 120 });
+    expect(first.rows.map(({ id }) => id)).toEqual(Array.from({ length: 50 }, (_, i) => i + 1));
+    expect((await list('size=50&page=2')).rows.map(({ id }) => id)).toEqual(
+      Array.from({ length: 20 }, (_, i) => i + 101),
+    );
+    expect((await list('page=9')).rows).toEqual([]);
+    expect((await list('size=1000000')).rows).toHaveLength(120);
+    expect((await list('size=0&page=-1')).rows).toHaveLength(1);
+  });
+
+  it.each([
+    ['batch=2', 40],
+    ['batch=2&task=3', 1],
+    ['run=1', 30],
+    ['minReward=0.75', 48],
+    ['minReward=0.25&maxReward=0.5', 48],
+    ['text=119%2B1', 1],
+    ['text=nowhere', 0],
+    ['batch=&minReward=x&sort=uid', 120],
+    ['batch=%27%20OR%201%3D1', 0],
+  ])('filters by %s', async (query, expected) => {
+    expect((await list(query)).matching).toBe(expected);
+  });
+
+  it('sorts either way and keeps the order of the store between equals', async () => {
+    const { rows } = await list('sort=reward&descending=true&size=120');
+    const rewards = rows.map(({ reward }) => reward);
+    expect(rewards).toEqual(rewards.toSorted((a, b) => b - a));
+    expect(rows.slice(0, 3).map(({ id }) => id)).toEqual([5, 10, 15]);
+  });
+
+  it('gives every token with its text, mask and log-probability', async () => {
+    const { body } = await bench.api(`${run}/rollouts/12`);
+    expect(body).toMatchObject({
+      uid: '1/11/3/0/',
+      promptLength: 5,
+      reward: 0.25,
+      info: { finishReason: 'stop' },
+    });
+    const { tokens } = body as { tokens: { text: string; mask?: number; logprob?: number }[] };
+    expect(tokens.map(({ text }) => text).join('')).toBe('11+1=12');
+    expect(tokens.slice(5)).toMatchObject([
+      { mask: 1, logprob: 0 },
+      { mask: 1, logprob: -0.25 },
+    ]);
+    expect(tokens[0]).not.toHaveProperty('logprob');
+  });
+
+  it('shows ids where there is no tokenizer', async () => {
+    const { api } = await openWorkbench([saying('a', 'b')], false);
+    expect((await api(`${run}/rollouts/1`)).body).toMatchObject({
+      responseText: 'b',
+      tokens: [{ text: null }, { text: null }],
+    });
+  });
+
+  it.each([
+    'runs/other/rollouts',
+    'runs/..%2F..%2Fetc/metrics',
+    'runs/..%2F..%2Fetc/settings',
+    'runs/..%2F..%2Fetc/curve.csv?role=x&name=y',
+    `${run}/marks?role=..%2F..`,
+    `${run}/curve?role=explorer&name=__proto__`,
+    `${run}/rollouts/99999`,
+    `${run}/rollouts/x`,
+    'nothing',
+  ])('has nothing at %s', async (path) => {
+    expect((await bench.api(path)).status).toBe(404);
+  });
+
+  it('follows a run that continues', async () => {
+    const { api, store } = await openWorkbench([saying('a', 'b', { eid: { step: 0 } })]);
+    expect((await api(`${run}/rollouts`)).body).toMatchObject({ total: 1 });
+    await store.put([
+      saying('c', 'd', { eid: { step: 1 } }),
+      saying('e', 'f', { eid: { step: 2 } }),
+    ]);
+    const lease = await store.take(1);
+    await lease!.acknowledge(4);
+    expect((await api(`${run}/rollouts`)).body).toMatchObject({
+      total: 3,
+      rows: [{ trainStep: 4, dropped: false }, {}, {}],
+    });
+  });
+});
+
+describe('the server', () => {
+  it('gives data only to those who have the key', async () => {
+    const { origin } = new URL(bench.studio.url);
+    for (const authorization of [
+      undefined,
+      'Bearer x',
+      `Bearer ${bench.studio.key}x`,
+      bench.studio.key,
+    ]) {
+      const response = await fetch(`${origin}/api/runs`, {
+        ...(authorization !== undefined && { headers: { authorization } }),
+      });
+      expect(response.status).toBe(401);
+      expect(await response.text()).not.toContain('store.db');
+    }
+  });
+
+  it('rejects other names for this machine, so that no other site can ask', async () => {
+    const { port } = new URL(bench.studio.url);
+    const status = await new Promise((resolve) => {
+      request(
+        { port, host: '127.0.0.1', path: '/', headers: { host: 'evil.example' } },
+        (response) => resolve(response.statusCode),
+      ).end();
+    });
+    expect(status).toBe(403);
+  });
+
+  it('rejects requests that a page of another site makes', async () => {
+    const { origin } = new URL(bench.studio.url);
+    const headers = { origin: 'http://evil.example', authorization: `Bearer ${bench.studio.key}` };
+    expect((await fetch(`${origin}/api/runs`, { headers })).status).toBe(403);
+  });
+
+  it('allows its page nothing but its own files, whatever is asked for', async () => {
+    const { origin } = new URL(bench.studio.url);
+    for (const path of ['', 'nothing', 'api/runs']) {
+      const { headers } = await fetch(`${origin}/${path}`);
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'; script-src 'self'");
+      expect(policy).not.toMatch(/unsafe|\*|https?:/);
+    }
+  });
+});
+
+describe('notes of a run', () => {
+  const notes = { tags: ['baseline', '<script>'], note: 'Longer answers from step 3 on.' };
+
+  it('are written into its folder, by an action with the key only', async () => {
+    const { root, studio, api } = await openWorkbench([saying('a', 'b')]);
+    const act = (name: string, body: unknown, key = studio.key) =>
+      fetch(new URL(`api/actions/${name}`, studio.url), {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}` },
+        body: JSON.stringify(body),
+      });
+    const place = `${run}/notes`;
+    const file = path.join(root, runId, 'notes.json');
+    expect((await act(place, notes, 'x')).status).toBe(401);
+    expect((await act('runs/..%2F..%2Fetc/notes', notes)).status).toBe(404);
+    const refused = await act(place, { tags: [''], note: '' });
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ error: expect.stringContaining('tags.0') });
+    expect(existsSync(file)).toBe(false);
+    expect((await act(place, notes)).status).toBe(200);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(notes);
+    expect((await api('runs')).body).toMatchObject([{ id: runId, notes }]);
+  });
+});
+
+describe('runs and metrics', () => {
+  const line = (step: number, reward: number): string =>
+    `${JSON.stringify({ role: 'explorer', step, metrics: { 'rollout/reward/mean': reward, '=<script>': step }, timing: {} })}\n`;
+
+  it('tell a run, its latest numbers and each change, to those who follow', async () => {
+    const { root, studio, api } = await openWorkbench([saying('a', 'b')]);
+    const monitor = path.join(root, runId, 'monitor');
+    mkdirSync(monitor);
+    const file = path.join(monitor, 'metrics.jsonl');
+    writeFileSync(file, line(1, 0.25) + line(2, 0.5));
+    const runs = schemas.runSummary.array().parse((await api('runs')).body);
+    expect(runs).toMatchObject([{ id: runId, exploreStep: 2, reward: 0.5, rollouts: 1 }]);
+
+    const headers = { authorization: `Bearer ${studio.key}` };
+    const response = await fetch(new URL('api/events', studio.url), { headers });
+    const events: z.infer<typeof schemas.runEvent>[] = [];
+    const reading = (async () => {
+      for await (const text of response.body!.pipeThrough(new TextDecoderStream()))
+        for (const [, data = ''] of text.matchAll(/^data: (.*)$/gm))
+          events.push(schemas.runEvent.parse(JSON.parse(data)));
+    })();
+    await expect.poll(() => events.length).toBe(1);
+    // A line that is still being written does not count.
+    appendFileSync(file, line(3, 1) + line(4, 2).slice(0, 20));
+    await expect.poll(() => events.at(-1)?.runs[0]).toMatchObject({ exploreStep: 3, reward: 1 });
+    rmSync(path.join(root, runId), { recursive: true });
+    await expect.poll(() => events.at(-1)?.gone).toEqual([runId]);
+    await studio.close();
+    await reading.catch(() => undefined);
+  });
+
+  it('give curves with the extremes of what is left out, and all points as CSV', async () => {
+    const { root, studio, api } = await openWorkbench([saying('a', 'b')]);
+    mkdirSync(path.join(root, runId, 'monitor'));
+    const lines = Array.from({ length: 5000 }, (_, i) => line(i + 1, i === 2345 ? 9 : 0));
+    writeFileSync(path.join(root, runId, 'monitor', 'metrics.jsonl'), lines.join(''));
+    const query = 'role=explorer&name=rollout%2Freward%2Fmean';
+    const { body } = await api(`${run}/curve?${query}&points=100`);
+    const curve = schemas.curve.parse(body);
+    expect(curve).toMatchObject({ points: 5000 });
+    expect(curve.steps.length).toBeLessThanOrEqual(100);
+    expect(curve.values[curve.steps.indexOf(2346)]).toBe(9);
+    expect((await api(`${run}/curve?${query}&from=2340&to=2350`)).body).toMatchObject({
+      x: [2340, 2341, 2342, 2343, 2344, 2345, 2346, 2347, 2348, 2349, 2350],
+    });
+    expect(schemas.metricList.parse((await api(`${run}/metrics`)).body)).toMatchObject({
+      share: 1,
+      metrics: [{ points: 5000, recent: { mean: 0, low: 0, high: 0, count: 20 } }, { last: 5000 }],
+    });
+    const csv = new URL(`api/${run}/curve.csv?role=explorer&name=%3D%3Cscript%3E`, studio.url);
+    const headers = { authorization: `Bearer ${studio.key}` };
+    const text = await (await fetch(csv, { headers })).text();
+    // No spreadsheet takes the name for a formula.
+    expect(text.split('\n').slice(0, 2)).toEqual([`step,"'=<script>"`, '1,1']);
+  });
+});
+
+describe('the OpenAPI file', () => {
+  it('is that of the code, whose answers are as it says', async () => {
+    const file = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8');
+    expect(JSON.parse(file)).toEqual(openApi(routes, actions));
+    schemas.rolloutPage.parse((await bench.api(`${run}/rollouts`)).body);
+    schemas.rolloutDetail.parse((await bench.api(`${run}/rollouts/1`)).body);
+  });
+});

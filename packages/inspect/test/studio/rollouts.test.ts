@@ -1,0 +1,292 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { createExperience, type Experience } from '@trinity-rft/core';
+import { mergeCalls } from '@trinity-rft/core/internal';
+import { describe, expect, it } from 'vitest';
+import * as schemas from '../../src/studio/interface/rollouts.js';
+import { lastSaid, textBlocks } from '../../src/studio/interface/text-blocks.js';
+import { openWorkbench, runId, saying, tokenizer, type Workbench } from './support.js';
+
+const run = `runs/${encodeURIComponent(runId)}`;
+
+async function list(bench: Workbench, query: string) {
+  const { body } = await bench.api(`${run}/rollouts?${query}`);
+  return schemas.rolloutPage.parse(body);
+}
+
+const ids = async (bench: Workbench, query: string): Promise<readonly number[]> =>
+  (await list(bench, query)).rows.map(({ id }) => id);
+
+/** Two attempts at one task; the first one calls a tool, and its second call goes on from there. */
+function attempts(): readonly Experience[] {
+  const eid = { batch: 4, task: 1, run: 0, step: 0 };
+  const info = { taskset: 'sums', row: 7, finishReason: 'tool_calls' };
+  const first = saying('2*21\n', '<tool_call>{2*21}</tool_call>', {
+    eid,
+    reward: 1,
+    info,
+    responseText: '',
+  });
+  const next = [...first.tokens, ...tokenizer.encode('42\n'), ...tokenizer.encode('42')];
+  const second = createExperience({
+    eid: { ...eid, step: 1 },
+    tokens: next,
+    promptLength: next.length - 2,
+    logprobs: [-0.5, -1],
+    policyVersion: 3,
+    temperature: 1,
+    reward: 1,
+    responseText: '42',
+    info: { ...info, finishReason: 'stop' },
+  });
+  const forked = saying('2*21\nAgain: ', '42', {
+    eid: { ...eid, step: 2 },
+    policyVersion: 3,
+    reward: 1,
+    info: { ...info, fork: 'history_edited' },
+  });
+  const other = saying('2*21\n', '40', {
+    eid: { ...eid, run: 1 },
+    policyVersion: 3,
+    reward: 0,
+    info: { ...info, finishReason: 'length' },
+  });
+  return [first, second, forked, other];
+}
+
+describe('a conversation', () => {
+  it('shows what is new in each call, and where it goes on from or leaves another', async () => {
+    const bench = await openWorkbench(attempts());
+    const { body } = await bench.api(`${run}/rollouts/2/conversation`);
+    const { calls } = schemas.conversation.parse(body);
+    expect(calls.map(({ beginning, after, fork }) => [beginning, after, fork])).toEqual([
+      ['new', undefined, undefined],
+      ['spliced', 1, undefined],
+      ['forked', 2, 'history_edited'],
+    ]);
+    const said = calls.map(({ segments }) =>
+      segments.map(({ sampled, texts }) => [sampled, texts?.join('')]),
+    );
+    expect(said).toEqual([
+      [
+        [false, '2*21\n'],
+        [true, '<tool_call>{2*21}</tool_call>'],
+      ],
+      [
+        [false, '42\n'],
+        [true, '42'],
+      ],
+      [
+        [false, 'Again: '],
+        [true, '42'],
+      ],
+    ]);
+    expect(calls[1]?.segments[1]?.logprobs).toEqual([-0.5, -1]);
+    expect(calls[0]?.toolCalls).toBe(1);
+    expect((await bench.api(`${run}/rollouts/99/conversation`)).status).toBe(404);
+  });
+
+  it('shows merged calls as what they were, each with the weights that wrote it', async () => {
+    const [first, second] = attempts();
+    const { experiences } = mergeCalls([first!, second!]);
+    const bench = await openWorkbench(experiences);
+    const { body } = await bench.api(`${run}/rollouts/1/conversation`);
+    const { segments = [] } = schemas.conversation.parse(body).calls[0] ?? {};
+    expect(segments.map(({ sampled, policyVersion }) => [sampled, policyVersion])).toEqual([
+      [false, undefined],
+      [true, 0],
+      [false, undefined],
+      [true, 3],
+    ]);
+    expect(await list(bench, '')).toMatchObject({ rows: [{ calls: 2, toolCalls: 1 }] });
+  });
+
+  it('has the advantages that the trainer used, else the stored ones, else none', async () => {
+    const bench = await openWorkbench([saying('a', 'bc'), saying('d', 'ef', { eid: { run: 1 } })]);
+    const before = schemas.rolloutDetail.parse((await bench.api(`${run}/rollouts/1`)).body);
+    expect(before.advantagesOf).toBeUndefined();
+    const lease = await bench.store.take(2);
+    await lease!.acknowledge(5, [Float32Array.of(0.5, 0.5), Float32Array.of(NaN, -1)]);
+    const [one, two] = await Promise.all(
+      [1, 2].map(async (id) =>
+        schemas.rolloutDetail.parse((await bench.api(`${run}/rollouts/${id}`)).body),
+      ),
+    );
+    expect(one).toMatchObject({
+      advantagesOf: 'trainer',
+      uses: [{ trainStep: 5, dropped: false, advantage: 0.5 }],
+    });
+    expect(one?.tokens.map(({ advantage }) => advantage)).toEqual([undefined, 0.5, 0.5]);
+    expect(two?.tokens.map(({ advantage }) => advantage)).toEqual([undefined, -1, -1]);
+    expect(await list(bench, 'sort=advantage')).toMatchObject({
+      rows: [
+        { id: 2, advantage: -1, staleness: 4, trainStep: 5 },
+        { id: 1, advantage: 0.5 },
+      ],
+    });
+  });
+});
+
+describe('the list of tasks', () => {
+  const attempt = (row: number, batch: number, reward: number | undefined, more = {}) =>
+    saying(`task ${row}`, 'x', {
+      eid: { batch, task: row, ...more },
+      reward,
+      info: { taskset: 'sums', row },
+    });
+
+  const tasks = async (bench: Workbench, query: string) =>
+    schemas.taskPage.parse((await bench.api(`${run}/tasks?${query}`)).body);
+
+  it('tells what attempts got first and get now, by what changed', async () => {
+    const bench = await openWorkbench([
+      attempt(1, 1, 0),
+      attempt(1, 1, 1, { run: 1 }),
+      // Two calls of one attempt: the last one has what it came to.
+      attempt(2, 1, 0),
+      attempt(2, 1, 1, { step: 1 }),
+      attempt(3, 1, 1),
+      attempt(4, 1, undefined),
+      attempt(1, 2, 1),
+      attempt(2, 2, 0.25),
+      attempt(4, 2, 1),
+      saying('of no task set', 'x', { eid: { batch: 9 } }),
+    ]);
+    const all = await tasks(bench, 'descending=true');
+    expect(all).toMatchObject({ tasks: 4, better: 1, worse: 1, same: 0 });
+    expect(all.rows.map(({ id: _id, ...task }) => task)).toEqual([
+      { taskset: 'sums', row: 1, question: 'task 1', times: 2, first: 0.5, latest: 1, change: 0.5 },
+      {
+        taskset: 'sums',
+        row: 2,
+        question: 'task 2',
+        times: 2,
+        first: 1,
+        latest: 0.25,
+        change: -0.75,
+      },
+      { taskset: 'sums', row: 3, question: 'task 3', times: 1, first: 1, latest: 1 },
+      { taskset: 'sums', row: 4, question: 'task 4', times: 2, latest: 1 },
+    ]);
+    const rows = async (query: string) => (await tasks(bench, query)).rows.map(({ row }) => row);
+    expect(await rows('')).toEqual([2, 1, 3, 4]);
+    expect(await rows('sort=first&descending=true&size=2')).toEqual([2, 3]);
+    expect(await rows('sort=first&descending=true&size=2&page=1')).toEqual([1, 4]);
+  });
+
+  it('has none where no record says of which task it is', async () => {
+    const bench = await openWorkbench([saying('a', 'b')]);
+    expect(await tasks(bench, '')).toEqual({ rows: [], tasks: 0, better: 0, worse: 0, same: 0 });
+  });
+});
+
+describe('a group', () => {
+  it('has the best attempt first, and says why an attempt is missing', async () => {
+    const bench = await openWorkbench(attempts());
+    const log = path.join(bench.root, runId, 'log');
+    mkdirSync(log);
+    const failed = (name: string, what: string): string =>
+      `WARN  2026-11-23T10:00:00.000Z Run ${name} of workflow "sums" failed${what} taskset=sums row=7 attempt=1\n`;
+    writeFileSync(
+      path.join(log, 'trinity.log'),
+      failed('4/1/2', ': The tool <script> is not there.') +
+        failed('4/1/1', ' and gets the failure reward 0: It said nothing.') +
+        failed('4/2/0', ': Of another task.'),
+    );
+    const { body } = await bench.api(`${run}/rollouts/4/group`);
+    expect(schemas.group.parse(body)).toMatchObject({
+      taskset: 'sums',
+      row: 7,
+      question: '2*21',
+      attempts: [
+        { run: 0, reward: 1, toolCalls: 1, calls: [{ id: 1 }, { id: 2, text: '42' }, { id: 3 }] },
+        { run: 1, reward: 0, problem: 'response_truncated', calls: [{ text: '40' }] },
+      ],
+      missing: [{ run: 2, failure: 'The tool <script> is not there.' }],
+    });
+    // Rows whose run got the failure reward are problems as well.
+    expect(await ids(bench, 'problem=true')).toEqual([4]);
+  });
+});
+
+describe('a task over time', () => {
+  it('shows the best and the worst answer of each explore step that had it', async () => {
+    const at = (batch: number, attempt: number, reward: number, row = 7): Experience =>
+      saying('2*21=', `${batch}${attempt}`, {
+        eid: { batch, task: attempt, run: attempt },
+        policyVersion: batch - 1,
+        reward,
+        info: { taskset: 'sums', row },
+      });
+    const rows = [at(1, 0, 0), at(1, 1, 0.5), at(2, 0, 0, 8), at(41, 0, 1), at(41, 1, 0)];
+    const bench = await openWorkbench(rows);
+    const { body } = await bench.api(`${run}/rollouts/1/history`);
+    expect(schemas.taskHistory.parse(body)).toMatchObject({
+      row: 7,
+      left: 0,
+      times: [
+        { batch: '1', policyVersion: 0, attempts: 2, meanReward: 0.25, best: { text: '11' } },
+        { batch: '41', policyVersion: 40, best: { text: '410' }, worst: { text: '411' } },
+      ],
+    });
+  });
+});
+
+describe('a list', () => {
+  const rows = Array.from({ length: 30 }, (_, i) =>
+    saying(`${i}?`, i % 2 === 0 ? `even ${i}` : `\u00fcneven ${i}`, {
+      eid: { batch: 1 + Math.floor(i / 10), task: i % 10 },
+      reward: i === 7 ? undefined : i / 10,
+      promptText: i % 3 === 0 ? `Prompt ${i}` : undefined,
+    }),
+  );
+
+  it('is cut by numbers and texts, whether a record has its text or only tokens', async () => {
+    const bench = await openWorkbench(rows);
+    expect(await ids(bench, 'minReward=0.5&maxReward=0.7')).toEqual([6, 7]);
+    expect(await ids(bench, 'minStaleness=0')).toEqual([]);
+    expect(await ids(bench, 'text=EVEN+4')).toEqual([5]);
+    expect(await ids(bench, 'text=PROMPT+9')).toEqual([10]);
+    expect(
+      await ids(bench, `text=${encodeURIComponent('\u00dcNEVEN 1')}&sort=reward&descending=true`),
+    ).toEqual([20, 18, 16, 14, 12, 2]);
+    // The end of a prompt that has no text of its own.
+    expect(await ids(bench, 'text=11%3F')).toEqual([12]);
+    const sorted = await ids(bench, 'sort=reward&descending=true&size=200');
+    expect([sorted[0], sorted.at(-1)]).toEqual([30, 8]);
+  });
+
+  it('keeps its pages together while a run adds rows and deletes others', async () => {
+    const bench = await openWorkbench(rows);
+    const first = await list(bench, 'descending=true&size=10');
+    expect(first).toMatchObject({ matching: 30, total: 30, upTo: 30 });
+    await bench.store.put([saying('late', 'one', { eid: { batch: 9 } })]);
+    const next = await list(bench, 'descending=true&size=10&page=1&upTo=30');
+    expect(next.rows.map(({ id }) => id)).toEqual([20, 19, 18, 17, 16, 15, 14, 13, 12, 11]);
+    expect(next).toMatchObject({ matching: 30, total: 31 });
+    expect((await list(bench, 'sort=reward&upTo=30')).matching).toBe(30);
+    const lease = await bench.store.take(25);
+    await lease!.acknowledge(1);
+    await bench.store.prune(1);
+    expect(await ids(bench, 'size=10')).toEqual([26, 27, 28, 29, 30, 31]);
+  });
+});
+
+describe('parts of a text', () => {
+  it('are told by the marks of templates', () => {
+    const text =
+      '<|im_start|>user\nWhat is 2*21?<|im_end|>\n<|im_start|>assistant\n<think>\nEasy.</think>\n<tool_call>{}</tool_call><|im_end|>\n';
+    const parts = textBlocks(text);
+    expect(parts.map(({ start, end }) => text.slice(start, end)).join('')).toBe(text);
+    expect(
+      parts.filter(({ kind }) => kind !== 'mark').map(({ kind, role }) => [kind, role]),
+    ).toEqual([
+      ['text', 'user'],
+      ['reasoning', 'assistant'],
+      ['text', 'assistant'],
+      ['toolCall', 'assistant'],
+    ]);
+    expect(lastSaid(`${text}<|im_start|>assistant\n`)).toBe('What is 2*21?');
+    expect(lastSaid('no marks at all')).toBe('no marks at all');
+  });
+});

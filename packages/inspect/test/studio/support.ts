@@ -1,0 +1,87 @@
+/** Folders of runs with known rows, for the tests. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { sqliteExperienceStore } from '@trinity-rft/buffer';
+import {
+  buildCharTokenizer,
+  chatTemplates,
+  createTokenizer,
+  writeTokenizerFiles,
+} from '@trinity-rft/chat';
+import {
+  createExperience,
+  type Experience,
+  type ExperienceInit,
+  type ExperienceStore,
+} from '@trinity-rft/core';
+import { afterAll } from 'vitest';
+import { openStudio, type Studio } from '../../src/studio/index.js';
+
+const files = buildCharTokenizer({
+  characters:
+    ' \n_abcdefghijklmnopqrstuvwxyz0123456789+*?{}\u00fc\u00dc=<>/()"\'&;:.!ABCDEFGHIJKLMNOPQRSTUVWXYZ',
+  eosToken: '<|im_end|>',
+  chatTemplate: chatTemplates.minimal,
+});
+/** Of the run, in a folder below the one that is served. */
+export const runId = 'project/first';
+
+export const tokenizer = createTokenizer(files);
+
+export interface Workbench {
+  readonly store: ExperienceStore;
+  readonly root: string;
+  readonly studio: Studio;
+  /** A JSON answer with its status. */
+  api(path: string): Promise<{ readonly status: number; readonly body: unknown }>;
+}
+
+const undo: (() => Promise<void> | void)[] = [];
+// Here and not below: the runner takes hooks only while it reads the file.
+afterAll(async () => {
+  for (const step of undo.toReversed()) await step();
+});
+
+/** An open store, as a run has it, and a studio over its folder. */
+export async function openWorkbench(
+  rows: readonly Experience[],
+  withTokenizer = true,
+): Promise<Workbench> {
+  const root = mkdtempSync(path.join(tmpdir(), 'trinity-studio-'));
+  undo.push(() => rmSync(root, { recursive: true, force: true }));
+  const folder = path.join(root, runId);
+  mkdirSync(path.join(folder, 'buffer'), { recursive: true });
+  if (withTokenizer) await writeTokenizerFiles(path.join(folder, 'global_step_1'), files);
+  const store = sqliteExperienceStore({ path: path.join(folder, 'buffer', 'store.db') });
+  undo.push(() => store.close());
+  await store.put(rows);
+  const studio = await openStudio({ runs: root });
+  undo.push(() => studio.close());
+  const { origin } = new URL(studio.url);
+  const api: Workbench['api'] = async (name) => {
+    const response = await fetch(`${origin}/api/${name}`, {
+      headers: { authorization: `Bearer ${studio.key}` },
+    });
+    return { status: response.status, body: await response.json() };
+  };
+  return { root, store, studio, api };
+}
+
+/** An experience that says `prompt` and then `response`. */
+export function saying(
+  prompt: string,
+  response: string,
+  more: Partial<ExperienceInit> = {},
+): Experience {
+  const [before, after] = [tokenizer.encode(prompt), tokenizer.encode(response)];
+  return createExperience({
+    tokens: [...before, ...after],
+    promptLength: before.length,
+    logprobs: Array.from(after, (_, i) => -i / 4),
+    policyVersion: 0,
+    temperature: 1,
+    responseText: response,
+    ...more,
+  });
+}

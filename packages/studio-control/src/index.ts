@@ -1,1 +1,0 @@
-export { openControl, type ControlOptions } from './control.js';
