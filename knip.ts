@@ -33,7 +33,7 @@ const config: KnipConfig = {
       project: ['src/**/*.ts', 'test/**/*.ts'],
     },
     // What it copies is not its own code (nor are the imports that turbo.json there allows).
-    'packages/create': { entry: ['test/**/*.ts'], ignore: ['templates/**'] },
+    'apps/create': { entry: ['test/**/*.ts'], ignore: ['templates/**'] },
     'packages/environment': {
       entry: ['test/**/*.{ts,mjs}'],
       project: ['src/**/*.ts', 'test/**/*.{ts,mjs}'],
@@ -55,7 +55,7 @@ const config: KnipConfig = {
     'examples/*': {
       entry: ['src/*.ts', '{plugins,agent/plugins}/*.ts', 'frameworks/*/train.ts'],
       project: ['{src,plugins,agent,test,frameworks}/**/*.ts'],
-      // The templates of packages/create are tried in one of the examples.
+      // The templates of apps/create are tried in one of the examples.
       ignoreDependencies: ['@trinity-rft/environment'],
     },
   },

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { templates } from '../packages/create/src/templates.ts';
+import { templates } from '../apps/create/src/templates.ts';
 import { openGate, type Gate } from './packages/gate.ts';
 import { packAll } from './packages/pack.ts';
 import { openTerminal, type Terminal } from './packages/project.ts';

@@ -1,5 +1,5 @@
 // Makes what new projects practise with: a model that mostly guesses products and calls its calculator now and then, with tasks.
-//   pnpm practice-model        writes packages/create/templates/practice; the same seed gives the same files
+//   pnpm practice-model        writes apps/create/templates/practice; the same seed gives the same files
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -7,7 +7,7 @@ import { demonstrations, splitProblems } from '../examples/react-calculator/src/
 import { createRuntime } from '../packages/core/src/index.ts';
 import { createModel, run, standardTerminal } from '../packages/launcher/src/index.ts';
 
-const target = join(import.meta.dirname, '../packages/create/templates/practice');
+const target = join(import.meta.dirname, '../apps/create/templates/practice');
 const work = mkdtempSync(join(tmpdir(), 'trinity-practice-'));
 const runtime = createRuntime({ seed: 42 });
 const { train, fresh } = splitProblems(runtime.random('problems'), 128);

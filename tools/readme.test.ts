@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { problemsOf, renderProblem } from '../packages/config/src/index.ts';
-import { createProject, templates } from '../packages/create/src/index.ts';
+import { createProject, templates } from '../apps/create/src/index.ts';
 import { renderAlgorithmDocs } from './algorithm-docs.ts';
 import { renderConfigDocs } from './config-docs.ts';
 import { renderDifferences } from './differences-docs.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createProject, templates } from '../packages/create/src/index.ts';
+import { createProject, templates } from '../apps/create/src/index.ts';
 import { run } from '../packages/launcher/src/index.ts';
 
 const root = join(import.meta.dirname, '..');

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createProject } from '../../packages/create/src/index.ts';
+import { createProject } from '../../apps/create/src/index.ts';
 import { packAll } from '../packages/pack.ts';
 import { trainTwoSteps } from '../packages/paths.ts';
 import { openTerminal } from '../packages/project.ts';

@@ -94,7 +94,7 @@ function scriptsOf(manifest: string): Readonly<Record<string, string>> {
 }
 
 function isTemplateScript(root: string, script: string): boolean {
-  const templates = join(root, 'packages/create/templates');
+  const templates = join(root, 'apps/create/templates');
   return readdirSync(templates)
     .map((name) => join(templates, name, 'manifest.json'))
     .some((manifest) => existsSync(manifest) && script in scriptsOf(manifest));

@@ -39,7 +39,7 @@ const existsFrom = (root: string, file: string, path: string): boolean =>
   existsSync(join(root, dirname(file), path)) ||
   existsSync(join(root, path)) ||
   // A page about packages of workflows names the files of a new one.
-  existsSync(join(root, 'packages/create/templates/workflow-package', path));
+  existsSync(join(root, 'apps/create/templates/workflow-package', path));
 
 function leadsSomewhere(root: string, file: string, link: string): boolean {
   const [path = '', heading] = link.split('#');

@@ -9,7 +9,7 @@ import { createWorkspace } from './support/workspace.js';
 const script = path.join(import.meta.dirname, 'external', 'tinker_client.py');
 const practiceModel = path.join(
   import.meta.dirname,
-  '../../../packages/create/templates/practice/model',
+  '../../../apps/create/templates/practice/model',
 );
 const guide = path.join(import.meta.dirname, '../../../docs/guides/tinker.md');
 const tagged = { tags: ['external'], timeout: 1_200_000 };

@@ -21,7 +21,7 @@ const trinity = [
   new URL('../../../tools/register-source.mjs', import.meta.url).href,
   path.join(import.meta.dirname, '../../runner/src/cli.ts'),
 ];
-const practice = path.join(import.meta.dirname, '../../../packages/create/templates/practice');
+const practice = path.join(import.meta.dirname, '../../../apps/create/templates/practice');
 
 /** A run that goes on until it is stopped. */
 const job = `# A comment that stays.

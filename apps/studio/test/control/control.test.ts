@@ -195,7 +195,7 @@ it('changes nothing without the key, by GET, or for another origin', async () =>
 });
 
 describe('templates', () => {
-  const practice = path.join(import.meta.dirname, '../../../../packages/create/templates/practice');
+  const practice = path.join(import.meta.dirname, '../../../../apps/create/templates/practice');
 
   it.each(templates.map(({ name, text: yaml }) => [name, yaml]))(
     '%s is valid',

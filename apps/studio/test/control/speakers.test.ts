@@ -11,7 +11,7 @@ import { createSpeakers, type Speakers } from '../../src/control/playground/spea
 
 const practice = path.join(
   import.meta.dirname,
-  '../../../../packages/create/templates/practice/model',
+  '../../../../apps/create/templates/practice/model',
 );
 let folder: string;
 let found: readonly FoundCheckpoint[];

@@ -57,7 +57,7 @@ process.stdout.write(`${JSON.stringify(figures)}\n`);
 function writeProject(): void {
   cpSync(path.join(quickstart, 'src'), path.join(project, 'src'), { recursive: true });
   cpSync(path.join(quickstart, 'quickstart.yaml'), path.join(project, 'quickstart.yaml'));
-  const npmrc = path.join(repository, 'packages/create/templates/base/_npmrc');
+  const npmrc = path.join(repository, 'apps/create/templates/base/_npmrc');
   cpSync(npmrc, path.join(project, '.npmrc'));
   const ours = packages.filter(({ manifest }) =>
     used.some((name) => manifest.name === `@trinity-rft/${name}`),

@@ -42,7 +42,7 @@ describe('createProject', () => {
   it.for(names)('takes the versions of %s from this repository', async (template) => {
     const { folder } = await createProject({ template, folder: template, cwd });
     const manifest = await readManifest(folder);
-    const own = await readManifest(path.join(root, 'packages/create'));
+    const own = await readManifest(path.join(root, 'apps/create'));
     const catalog = await readFile(path.join(root, 'pnpm-workspace.yaml'), 'utf8');
     const ranges = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
     const expected = ranges.map(([name]) => {
