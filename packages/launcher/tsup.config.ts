@@ -4,7 +4,8 @@ export default defineConfig({
   // The watchdog starts `watchdog-thread.js`, which lies next to the bundle.
   entry: {
     index: 'src/index.ts',
-    internal: 'src/internal.ts',
+    files: 'src/files.ts',
+    parts: 'src/parts.ts',
     'watchdog-thread': 'src/run/guard/watchdog-thread.ts',
   },
   format: ['esm'],

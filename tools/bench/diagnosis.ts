@@ -5,7 +5,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { diagnoseRun, run, type RunOptions } from '../../packages/launcher/src/index.ts';
+import { diagnoseRun } from '../../packages/inspect/src/index.ts';
+import { run, type RunOptions } from '../../packages/launcher/src/index.ts';
 import { prepare } from '../../examples/quickstart/src/prepare.ts';
 import { merge, type Tree } from './diagnosis/merge.ts';
 import { sickRuns, type SickRun } from './diagnosis/sick-runs.ts';

@@ -1,6 +1,6 @@
 /** Whenever nobody gets on, `trinity why` names a cause soon. */
-import { causesOf } from '../../packages/launcher/src/status/causes.ts';
-import { statusOf } from '../../packages/launcher/src/status/run-status.ts';
+import { causesOf } from '../../packages/inspect/src/status/causes.ts';
+import { statusOf } from '../../packages/inspect/src/status/run-status.ts';
 import type { RunView } from '../../packages/core/src/run-store.ts';
 import type { Kernel } from './kernel.ts';
 import type { Committed, StoreVerb } from './network.ts';

@@ -9,8 +9,8 @@ import {
   serveDebugModel,
   type DebugWorkflowOptions,
   type WorkflowDebugReport,
-} from '@trinity-rft/launcher';
-import { debugFiles } from '@trinity-rft/launcher/internal';
+} from '@trinity-rft/inspect';
+import { debugFiles } from '@trinity-rft/inspect';
 import { openStudio } from '@trinity-rft/inspect/studio';
 import { OpenAI } from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /** Runs that are sick on purpose, made by the real launcher, and what the doctor says of them. */
 import path from 'node:path';
-import { whatIfRun, type StoreWhatIf } from '@trinity-rft/launcher';
+import { whatIfRun, type StoreWhatIf } from '@trinity-rft/inspect';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { mainHere } from './support/main-here.js';
 import { runHere } from './support/run-here.js';

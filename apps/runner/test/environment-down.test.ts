@@ -1,7 +1,7 @@
 /** Runs whose environment stays down: they wait, say why, end, and go on from where they were. */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { causesOf, openStatus, renderCauses, renderStatus } from '@trinity-rft/launcher';
+import { causesOf, openStatus, renderCauses, renderStatus } from '@trinity-rft/inspect';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { metricLines, usedRows, weightsDigest } from './support/run-record.js';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
-import type { Evaluation } from '@trinity-rft/launcher';
+import type { Evaluation } from '@trinity-rft/inspect';
 import { beforeAll, expect, it } from 'vitest';
 import { metricLines, weightsDigest } from './support/run-record.js';
 import { runHere } from './support/run-here.js';

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { loadModelFolder } from '@trinity-rft/engine-onnx';
-import { debugWorkflow, verifyRun } from '@trinity-rft/launcher';
+import { debugWorkflow, verifyRun } from '@trinity-rft/inspect';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { checkpointSteps, metricLines, weightsDigest } from './support/run-record.js';

@@ -5,7 +5,7 @@ import {
   renderCauses,
   renderStatus,
   type RunStatus,
-} from '@trinity-rft/launcher';
+} from '@trinity-rft/inspect';
 import { describe, expect, it, vi } from 'vitest';
 import path from 'node:path';
 import { startTrinity } from './support/trinity.js';

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { type Experience } from '@trinity-rft/core';
 import { decodeExperience, spansOf } from '@trinity-rft/core/internal';
-import { verifyRun } from '@trinity-rft/launcher';
+import { verifyRun } from '@trinity-rft/inspect';
 import { defineWorkflow } from '@trinity-rft/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';

@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { type Experience } from '@trinity-rft/core';
 import { actionCount, decodeExperience, encodeExperience } from '@trinity-rft/core/internal';
-import { verifyRun } from '@trinity-rft/launcher';
+import { verifyRun } from '@trinity-rft/inspect';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../src/main.js';
 import { runHere } from './support/run-here.js';

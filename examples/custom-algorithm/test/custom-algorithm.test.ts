@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { builtInTables, createAlgorithm, extendTables } from '@trinity-rft/algorithm';
 import { createExperience, type LossInput } from '@trinity-rft/core';
-import { diagnoseRun } from '@trinity-rft/launcher';
+import { diagnoseRun } from '@trinity-rft/inspect';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { forkingReinforce } from '../plugins/forking-reinforce.ts';

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { diagnoseRun, type RunSummary } from '@trinity-rft/launcher';
+import { diagnoseRun } from '@trinity-rft/inspect';
+import { type RunSummary } from '@trinity-rft/launcher';
 import { readCurve } from '@trinity-rft/monitor';
 import { learn, LearnConfig } from '@trinity-rft/tuner';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

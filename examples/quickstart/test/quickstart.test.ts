@@ -3,7 +3,8 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { diagnoseRun, run } from '@trinity-rft/launcher';
+import { diagnoseRun } from '@trinity-rft/inspect';
+import { run } from '@trinity-rft/launcher';
 import { readCurve } from '@trinity-rft/monitor';
 import { describe, expect, it } from 'vitest';
 

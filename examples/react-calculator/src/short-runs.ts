@@ -2,7 +2,8 @@
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
 import { runKey, type Experience } from '@trinity-rft/core';
-import { verifyRun, type RunSummary, type Terminal } from '@trinity-rft/launcher';
+import { verifyRun } from '@trinity-rft/inspect';
+import { type RunSummary, type Terminal } from '@trinity-rft/launcher';
 import { runFramework } from './frameworks.ts';
 import { prepare } from './prepare.ts';
 

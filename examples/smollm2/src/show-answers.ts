@@ -1,5 +1,5 @@
 /** Asks the model of a run, and shows what it says. */
-import { serveDebugModel } from '@trinity-rft/launcher';
+import { serveDebugModel } from '@trinity-rft/inspect';
 import OpenAI from 'openai';
 
 export interface ShowOptions {

@@ -5,7 +5,6 @@ import type { EngineFactory } from '@trinity-rft/core';
 import { fakeEngine, openFakeEngine } from '@trinity-rft/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ServeAddress } from '../src/context/stage-context.js';
-import { verifyRun } from '../src/verify/verify.js';
 import { bigramRuns, type BigramRuns } from './support/bigram-runs.js';
 
 const apiKey = 'key-of-the-served-model';
@@ -101,8 +100,6 @@ it('teaches an algorithm that imitates', async () => {
   expect(losses.at(-1)).toBeLessThan(losses[0]! / 4);
   expect(metrics).toMatch(/"sample\/expert_count":[1-9]/);
   expect(metrics).not.toContain('rollout_logprobs_diff');
-  const verified = await verifyRun({ run: path.join(checkpoint, '..') });
-  expect(verified).toMatchObject({ checkedTokens: 0, uncheckedTokens: 0 });
 });
 
 it('is refused where training needs log-probabilities, and without an address', async () => {

@@ -3,9 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { CancelledError, EngineError } from '@trinity-rft/core/internal';
 import { afterAll, describe, expect, it } from 'vitest';
-import { interruptOf, writeEnd } from '../src/run/end.js';
 import { firstCause, isInterrupt, writeFailure } from '../src/run/failure.js';
-import { openStatus } from '../src/status/read-status.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-failure-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -93,28 +91,5 @@ describe('writeFailure', () => {
     await expect(
       writeFailure(path.join(root, 'gone'), new TypeError('a')),
     ).resolves.toBeUndefined();
-  });
-});
-
-describe('the status of a run that no process makes', () => {
-  const at = Date.now();
-  const stop = new AbortController();
-  stop.abort(new Error('The process received SIGTERM.'));
-  it.each([
-    [
-      { how: 'finished', trainStep: 12, at },
-      /The last one finished after train step 12, on 2\S+ at \S+\.$/,
-    ],
-    [
-      { how: 'interrupted', by: interruptOf(stop.signal), trainStep: 3, at },
-      /was stopped by SIGTERM after train step 3, on/,
-    ],
-    [{ how: 'interrupted', by: 'a page', at }, /was stopped by a page, on/],
-    [{ how: 'failed', at }, /The last one failed, on 2.*: EngineError: no memory$/],
-  ] as const)('says how it ended: %j', async (end, says) => {
-    const folder = mkdtempSync(path.join(root, 'ended-'));
-    if (end.how === 'failed') await writeFailure(folder, new EngineError('no memory'));
-    await writeEnd(folder, end);
-    await expect(openStatus(folder)).rejects.toThrow(says);
   });
 });

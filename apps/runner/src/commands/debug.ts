@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import type { DebugOptions } from '@trinity-rft/launcher';
+import type { DebugOptions } from '@trinity-rft/inspect';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { untilInterrupted } from '../shared/interrupt.js';
@@ -83,7 +83,7 @@ const debugOptions = (given: DebugRequest): DebugOptions => ({
 });
 
 async function serveModel(given: DebugRequest, write: Write): Promise<number> {
-  const { serveDebugModel } = await import('@trinity-rft/launcher');
+  const { serveDebugModel } = await import('@trinity-rft/inspect');
   const served = await serveDebugModel({ ...debugOptions(given), port: portOf(given.port) });
   const { baseURL, apiKey, model, folder } = served;
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
@@ -109,9 +109,9 @@ Try workflows with it: trinity debug ${given.config} --module workflow --output-
 
 /** Exit code 1 when the workflow failed. */
 async function runWorkflow(given: DebugRequest, write: Write): Promise<number> {
-  const { debugWorkflow, renderWorkflowDebug, standardTerminal } =
-    await import('@trinity-rft/launcher');
-  const { debugFiles } = await import('@trinity-rft/launcher/internal');
+  const { debugWorkflow, renderWorkflowDebug } = await import('@trinity-rft/inspect');
+  const { standardTerminal } = await import('@trinity-rft/launcher');
+  const { debugFiles } = await import('@trinity-rft/inspect');
   const { outputFile, disableOverwrite = false, enableProfiling = false } = given;
   const report = await debugWorkflow({
     ...debugOptions(given),
@@ -128,6 +128,6 @@ async function runWorkflow(given: DebugRequest, write: Write): Promise<number> {
 }
 
 async function viewExperiences(given: DebugRequest, write: Write): Promise<number> {
-  const { debugFiles } = await import('@trinity-rft/launcher/internal');
+  const { debugFiles } = await import('@trinity-rft/inspect');
   return viewRecords(path.join(given.outputDir, debugFiles.experiences), given, write);
 }

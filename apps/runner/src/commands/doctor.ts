@@ -20,7 +20,7 @@ export const addDoctor: AddCommand = (program, { exitWith, write }) =>
     )
     .action(
       exitWith(async (run: string, given: DoctorArguments) => {
-        const { diagnoseRun, renderDiagnosis } = await import('@trinity-rft/launcher');
+        const { diagnoseRun, renderDiagnosis } = await import('@trinity-rft/inspect');
         const diagnosis = await diagnoseRun(run, pluginsOf(given));
         write(
           given.json === true

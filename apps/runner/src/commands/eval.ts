@@ -40,7 +40,8 @@ async function evalCommand(
   write: Write,
 ): Promise<number> {
   const configPath = fileOf('eval', file, given);
-  const { evaluateRun, renderEvaluation, standardTerminal } = await import('@trinity-rft/launcher');
+  const { evaluateRun, renderEvaluation } = await import('@trinity-rft/inspect');
+  const { standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();
   const evaluation = await interruptible(terminal, (signal) =>
     evaluateRun({

@@ -27,7 +27,7 @@ export const addLog: AddCommand = (program, { exitWith, write }) =>
     .action(
       exitWith(async (run: string, given: LogArguments) => {
         const { renderAnswers, renderMetric, renderReport, reportRun } =
-          await import('@trinity-rft/launcher');
+          await import('@trinity-rft/inspect');
         const { metric, warnings, answers = false } = given;
         const lines = linesOf(given.lines);
         const report = await reportRun(run, pluginsOf(given));

@@ -28,7 +28,7 @@ async function reward(
   given: PluginOptions,
   write: Write,
 ): Promise<number> {
-  const { giveReward, runsThatWait } = await import('@trinity-rft/launcher');
+  const { giveReward, runsThatWait } = await import('@trinity-rft/inspect');
   if (id === undefined) {
     const waiting = await runsThatWait(run, pluginsOf(given));
     for (const { run: waits, deadline } of waiting)

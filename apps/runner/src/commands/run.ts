@@ -38,7 +38,8 @@ export const addRun: AddCommand = (program, { exitWith }) =>
 
 async function runCommand(file: string | undefined, given: RunArguments): Promise<number> {
   const configPath = fileOf('run', file, given);
-  const { renderEnd, reportRun, run, standardTerminal } = await import('@trinity-rft/launcher');
+  const { renderEnd, reportRun } = await import('@trinity-rft/inspect');
+  const { run, standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();
   const explorers = await explorersOf(configPath, given);
   if (explorers > 0) return superviseRun({ ...given, configPath, explorers }, terminal);

@@ -74,7 +74,8 @@ async function serveTinkerCommand(configPath: string, given: ServeArguments): Pr
     throw new ConfigError('--no-train does nothing with --tinker: clients train. Leave it out.', {
       code: 'ARGUMENT_INVALID',
     });
-  const { serveTinker, standardTerminal } = await import('@trinity-rft/launcher');
+  const { serveTinker } = await import('@trinity-rft/inspect');
+  const { standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();
   const apiKey = tinkerKey();
   const access = { apiKey, host: given.host, port: portOf(given.port) };

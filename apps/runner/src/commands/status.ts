@@ -21,7 +21,7 @@ export const addStatus: AddCommand = (program, { exitWith, write }) =>
     .addHelpText('after', runHelp)
     .action(
       exitWith(async (run: string, given: StatusArguments) => {
-        const { openStatus, renderStatus } = await import('@trinity-rft/launcher');
+        const { openStatus, renderStatus } = await import('@trinity-rft/inspect');
         const reader = await openStatus(run, pluginsOf(given));
         const { watch = false, json = false } = given;
         try {
@@ -46,7 +46,7 @@ export const addWhy: AddCommand = (program, { exitWith, write }) =>
     .addHelpText('after', runHelp)
     .action(
       exitWith(async (run: string, given: StatusArguments) => {
-        const { causesOf, openStatus, renderCauses } = await import('@trinity-rft/launcher');
+        const { causesOf, openStatus, renderCauses } = await import('@trinity-rft/inspect');
         const reader = await openStatus(run, pluginsOf(given));
         try {
           const causes = causesOf(await reader.look());

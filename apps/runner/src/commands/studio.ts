@@ -60,7 +60,7 @@ export async function viewRecords(
   given: ViewArguments,
   write: Write,
 ): Promise<number> {
-  const { findRecords } = await import('@trinity-rft/launcher');
+  const { findRecords } = await import('@trinity-rft/inspect');
   const found = await findRecords(run, pluginsOf(given));
   const places = found.map(({ database, modelFolder }): RunPlace => {
     const holder = path.dirname(database);

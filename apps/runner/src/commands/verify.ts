@@ -18,7 +18,7 @@ export const addVerify: AddCommand = (program, { exitWith, write }) =>
     .addHelpText('after', '\n<run> is a configuration, or the folder of a run.')
     .action(
       exitWith(async (run: string, given: VerifyArguments) => {
-        const { renderVerification, verifyRun } = await import('@trinity-rft/launcher');
+        const { renderVerification, verifyRun } = await import('@trinity-rft/inspect');
         const tolerance = toleranceOf(given.tolerance);
         const verification = await verifyRun({ run, tolerance, ...pluginsOf(given) });
         write(renderVerification(verification));

@@ -31,7 +31,7 @@ export const addWhatIf: AddCommand = (program, { exitWith, write }) =>
     .addHelpText('after', '\n<run> is a configuration, or the folder of a run.')
     .action(
       exitWith(async (run: string, given: WhatIfArguments) => {
-        const { renderWhatIf, whatIfRun } = await import('@trinity-rft/launcher');
+        const { renderWhatIf, whatIfRun } = await import('@trinity-rft/inspect');
         const stores = await whatIfRun(run, {
           ...pluginsOf(given),
           change: changeOf(given),

@@ -9,7 +9,7 @@ export async function nextSteps(
   { jobDirectory, checkpoint, hasEvaluations }: RunSummary,
   { plugin, pluginDir }: PluginOptions,
 ): Promise<string> {
-  const { findRecords } = await import('@trinity-rft/launcher');
+  const { findRecords } = await import('@trinity-rft/inspect');
   const recorded = await findRecords(jobDirectory).then(
     () => true,
     () => false,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { builtInTables } from '@trinity-rft/algorithm';
 import { parseConfig, problemsOf } from '@trinity-rft/config';
-import { loadExtensions } from '@trinity-rft/launcher/internal';
+import { loadExtensions } from '@trinity-rft/launcher/parts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../../src/main.js';
 import { createProgram } from '../../src/program.js';

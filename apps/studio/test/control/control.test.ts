@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { readConfiguration } from '@trinity-rft/launcher';
-import { writeSource } from '@trinity-rft/launcher/internal';
+import { writeSource } from '@trinity-rft/launcher/files';
 import { openStudio, type Studio } from '@trinity-rft/inspect/studio';
 import { openApi } from '@trinity-rft/inspect/studio';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -5,7 +5,7 @@ import { builtInTables, extendTables, type Definition } from '@trinity-rft/algor
 import { parseConfig, type LoadedConfig } from '@trinity-rft/config';
 import { ConfigError, describeError, type Clock } from '@trinity-rft/core';
 import { systemClock } from '@trinity-rft/core/internal';
-import { engineTable, timestamp } from '@trinity-rft/launcher/internal';
+import { engineTable, timestamp } from '@trinity-rft/launcher/parts';
 import { parse, stringify } from 'yaml';
 import { defaultTree, isTree, overridesOf, type ConfigTree, type TuneSettings } from './tree.js';
 

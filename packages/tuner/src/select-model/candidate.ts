@@ -1,7 +1,7 @@
 /** A candidate model, local or behind an OpenAI-compatible service, and the rows to run it on. */
 import { type Clock, type Logger, type Metrics, type RawTask } from '@trinity-rft/core';
 import { copyOf, InvariantError } from '@trinity-rft/core/internal';
-import { openRollouts, type Rollouts } from '@trinity-rft/launcher/internal';
+import { openRollouts, type Rollouts } from '@trinity-rft/inspect';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { createRemoteModel } from '@trinity-rft/workflow/internal';
 import type { DatasetConfig } from '../config/dataset-config.js';

@@ -4,7 +4,7 @@
 import type { ResolvedConfig } from '@trinity-rft/config';
 import { describeError, WorkflowError, type Logger } from '@trinity-rft/core';
 import { silentLogger, TaskError } from '@trinity-rft/core/internal';
-import { openRollouts } from '@trinity-rft/launcher/internal';
+import { openRollouts } from '@trinity-rft/inspect';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 
 export interface DryRunOptions {

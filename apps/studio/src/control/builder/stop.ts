@@ -1,6 +1,6 @@
 /** Ends the process of a run as Ctrl-C does. */
 import { ConfigError } from '@trinity-rft/core';
-import { lockHolder } from '@trinity-rft/launcher/internal';
+import { lockHolder } from '@trinity-rft/launcher/files';
 
 /**
  * The first time it finishes its step and saves a checkpoint, the second time it ends at once.

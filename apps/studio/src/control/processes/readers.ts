@@ -8,7 +8,7 @@ import {
   type MemberStatus,
   type RunStatus,
   type StatusReader,
-} from '@trinity-rft/launcher';
+} from '@trinity-rft/inspect';
 import type { Processes } from '../interface/index.js';
 
 export interface ProcessReaders {

@@ -14,15 +14,13 @@ import {
   type TaskOf,
   type WhatIf,
 } from '@trinity-rft/inspect/what-if';
-import { readTaskset } from '../assembly/data/tasks.js';
-import type { Settings } from '../assembly/settings.js';
-import { readRecord } from '../run/changes/record.js';
+import { loadExtensions, readTaskset } from '@trinity-rft/launcher/parts';
+import { readRecord, type Settings } from '@trinity-rft/launcher/files';
 import {
-  loadExtensions,
   readConfiguration,
   type Configuration,
   type ConfigurationOptions,
-} from '../run/configuration.js';
+} from '@trinity-rft/launcher';
 import { findRecords } from '../debug/find-records.js';
 
 /** Names as in YAML; what is missing stays as the run has it. */

@@ -6,11 +6,8 @@ import type { EngineFactory } from '@trinity-rft/core';
 import { fakeEngine } from '@trinity-rft/testing';
 import { defineReward, defineWorkflow } from '@trinity-rft/workflow';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createModel } from '../src/create-model.js';
+import { checkFiles, createModel, readConfiguration, run } from '@trinity-rft/launcher';
 import { debugWorkflow } from '../src/debug/workflow.js';
-import { checkFiles } from '../src/run/check-files.js';
-import { readConfiguration } from '../src/run/configuration.js';
-import { run } from '../src/run/run.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-needs-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

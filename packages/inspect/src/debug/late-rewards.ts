@@ -1,6 +1,6 @@
 /** Rewards that arrive after their runs, from outside the process of the run. */
 import { scoreRun, waitingRuns } from '@trinity-rft/buffer';
-import { lateRewardsBeside } from '../assembly/data/late-rewards.js';
+import { lateRewardsBeside } from '@trinity-rft/launcher/files';
 import type { TargetOptions } from '../verify/targets.js';
 import { findRecords } from './find-records.js';
 

@@ -2,11 +2,14 @@
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Sampler } from '@trinity-rft/core';
 import type { EndpointServer } from '@trinity-rft/model';
-import { openAuxiliaryModels, type AuxiliaryModels } from '../assembly/models/auxiliary-models.js';
-import { openEndpoint } from '../assembly/models/endpoint.js';
-import { openFrozenEngine } from '../assembly/models/engine.js';
-import { openTogether } from '../context/disposable.js';
-import type { StageContext } from '../context/stage-context.js';
+import {
+  openAuxiliaryModels,
+  openEndpoint,
+  openFrozenEngine,
+  openTogether,
+  type AuxiliaryModels,
+  type StageContext,
+} from '@trinity-rft/launcher/parts';
 import { findServedModel } from './served-model.js';
 
 export interface FrozenModels {

@@ -8,8 +8,7 @@ import {
   type Interval,
   type PairedDifference,
 } from '@trinity-rft/explorer/internal';
-import type { EvaluatedCheckpoint } from '../context/stage-context.js';
-import { run, type RunOptions } from '../run/run.js';
+import { run, type EvaluatedCheckpoint, type RunOptions } from '@trinity-rft/launcher';
 
 export interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'> {
   /** `base`, `last`, `best`, or numbers of train steps. @default base and last */

@@ -14,7 +14,7 @@ import {
   type Verdict,
 } from '@trinity-rft/inspect/diagnosis';
 import { isExploreStep } from '@trinity-rft/monitor';
-import type { ConfigurationOptions } from '../run/configuration.js';
+import type { ConfigurationOptions } from '@trinity-rft/launcher';
 import { reportRun, type RunReport, type StageReport } from './run-report.js';
 
 export interface StageDiagnosis {

@@ -3,8 +3,8 @@ import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/internal';
 import { evaluatedAfter, figureMetrics, isExploreStep, plotCurve } from '@trinity-rft/monitor';
+import { curveOf, metricNames, type MetricLine } from '@trinity-rft/launcher/files';
 import { verdictOfRun } from './diagnose-run.js';
-import { curveOf, metricNames, type MetricLine } from '../assembly/read-metrics.js';
 import type { RunReport, StageReport } from './run-report.js';
 
 export interface RenderReportOptions {

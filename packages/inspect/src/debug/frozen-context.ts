@@ -2,7 +2,8 @@
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { ConfigError, createRuntime, type Clock, type Logger } from '@trinity-rft/core';
 import { systemClock } from '@trinity-rft/core/internal';
-import type { Extensions, StageContext } from '../context/stage-context.js';
+import type { Extensions } from '@trinity-rft/launcher';
+import type { StageContext } from '@trinity-rft/launcher/parts';
 
 interface FrozenContextOptions {
   readonly stage: StageConfig;

@@ -4,14 +4,16 @@ import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import type { Clock, Logger } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { systemClock } from '@trinity-rft/core/internal';
-import { withFetchedModels } from '../assembly/models/hub-models.js';
-import { resolveModelFolder } from '../assembly/models/model-folder.js';
-import type { StageContext } from '../context/stage-context.js';
+import {
+  resolveModelFolder,
+  type StageContext,
+  withFetchedModels,
+} from '@trinity-rft/launcher/parts';
 import {
   readConfiguration,
   type ConfigurationOptions,
   type ExtensionOptions,
-} from '../run/configuration.js';
+} from '@trinity-rft/launcher';
 import { exploringStage, frozenContext } from './frozen-context.js';
 
 export interface DebugOptions extends ExtensionOptions, Pick<ConfigurationOptions, 'checkNames'> {

@@ -1,10 +1,12 @@
 /** The configured model, kept loaded and served: for clients and for repeated debug runs. */
 import { mkdir } from 'node:fs/promises';
 import { createRolloutModel, openEndpointServer, type RecordingModel } from '@trinity-rft/model';
-import { openChatFormat } from '../assembly/models/chat-format.js';
-import { openFrozenEngine } from '../assembly/models/engine.js';
-import { modelSettings } from '../assembly/models/model-settings.js';
-import { openTogether } from '../context/disposable.js';
+import {
+  modelSettings,
+  openChatFormat,
+  openFrozenEngine,
+  openTogether,
+} from '@trinity-rft/launcher/parts';
 import { openDebugContext, type DebugOptions } from './open.js';
 import { samplerHandler, writeServedModel } from './served-model.js';
 

@@ -3,9 +3,12 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { tokenByteTable } from '@trinity-rft/chat/internal';
 import { openTinkerServer, type TinkerServer } from '@trinity-rft/tinker/server';
-import { openChatFormat } from '../assembly/models/chat-format.js';
-import { engineNamed } from '../assembly/models/engines.js';
-import { explainFolderErrors, modelOfStage } from '../assembly/models/model-folder.js';
+import {
+  engineNamed,
+  explainFolderErrors,
+  modelOfStage,
+  openChatFormat,
+} from '@trinity-rft/launcher/parts';
 import { openDebugContext, type DebugOptions } from './open.js';
 
 export interface ServeTinkerOptions extends Omit<DebugOptions, 'outputDirectory' | 'checkNames'> {

@@ -4,9 +4,13 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { MemberRole, MemberView } from '@trinity-rft/core/internal';
-import { readFailure } from '../run/failure.js';
-import { describeEnd, readEnd } from '../run/end.js';
-import { processFileName, type ProcessBeat } from '../watch/process-file.js';
+import {
+  describeEnd,
+  processFileName,
+  readEnd,
+  readFailure,
+  type ProcessBeat,
+} from '@trinity-rft/launcher/files';
 import { processState } from './process-state.js';
 import { membersOf, type RunStatus } from './run-status.js';
 

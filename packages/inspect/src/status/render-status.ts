@@ -1,6 +1,6 @@
 /** Status and causes as text. */
+import { describeEnd } from '@trinity-rft/launcher/files';
 import type { CauseLink, RunCauses } from './causes.js';
-import { describeEnd } from '../run/end.js';
 import type { MemberStatus, RunStatus } from './run-status.js';
 
 /** The processes of a run, how far it is and what is stored, as lines for a terminal. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { rules } from '@trinity-rft/inspect/diagnosis';
+import { rules } from '../../src/diagnosis/index.js';
 import { afterAll, describe, expect, it } from 'vitest';
 import { diagnoseRun, renderDiagnosis } from '../../src/index.js';
 import { sickRuns } from './sick-runs.js';

@@ -4,7 +4,7 @@ import { readExperiences } from '@trinity-rft/buffer';
 import { loadTokenizer, type Tokenizer } from '@trinity-rft/chat';
 import { ConfigError, runKey, type Experience } from '@trinity-rft/core';
 import { mean } from '@trinity-rft/core/internal';
-import { answersFile } from '../assembly/data/evaluation-answers.js';
+import { answersFile } from '@trinity-rft/launcher/files';
 import type { RunReport } from './run-report.js';
 
 /** Characters of a question, and of an answer. */

@@ -3,10 +3,13 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, type EngineFactory } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import { builtInEngine, engineNamed } from '../assembly/models/engines.js';
-import { withCachedModels } from '../assembly/models/hub-models.js';
-import { startModelOf } from '../assembly/models/model-folder.js';
-import { readConfiguration, type ConfigurationOptions } from '../run/configuration.js';
+import {
+  builtInEngine,
+  engineNamed,
+  startModelOf,
+  withCachedModels,
+} from '@trinity-rft/launcher/parts';
+import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 
 /** The store of one stage. */
 export interface VerifyTarget {

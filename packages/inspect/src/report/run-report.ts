@@ -4,9 +4,8 @@ import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { isProcessAlive } from '@trinity-rft/core/internal';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import { readConfiguration, type ConfigurationOptions } from '../run/configuration.js';
-import { failureFile } from '../run/failure.js';
-import { readMetrics, type MetricLine } from '../assembly/read-metrics.js';
+import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
+import { failureFile, readMetrics, type MetricLine } from '@trinity-rft/launcher/files';
 
 export interface StageReport {
   /** Folder of the stage. */

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
 import { describeError, type Experience } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/internal';
-import { firstCause, stacksOf } from '../run/failure.js';
+import { firstCause, stacksOf } from '@trinity-rft/launcher/files';
 import { profilePage } from './profile-page.js';
 import type { WorkflowDebugReport } from './report.js';
 import { chromeTrace } from './spans.js';

@@ -4,11 +4,14 @@ import { type Clock, type Logger, type Task } from '@trinity-rft/core';
 import { CancelledError, silentLogger } from '@trinity-rft/core/internal';
 import { createInstancePool, type RunOutcome } from '@trinity-rft/explorer';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
-import { readTasks } from '../assembly/data/tasks.js';
-import { openChatFormat } from '../assembly/models/chat-format.js';
-import { resolveModelFolder } from '../assembly/models/model-folder.js';
-import { modelFactory } from '../assembly/models/rollout-model.js';
-import { loadExtensions, type ExtensionOptions } from '../run/configuration.js';
+import {
+  loadExtensions,
+  modelFactory,
+  openChatFormat,
+  readTasks,
+  resolveModelFolder,
+} from '@trinity-rft/launcher/parts';
+import type { ExtensionOptions } from '@trinity-rft/launcher';
 import { exploringStage, frozenContext } from './frozen-context.js';
 import { openFrozenModels } from './models.js';
 import { runOnce } from './run-once.js';

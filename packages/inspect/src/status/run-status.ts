@@ -1,6 +1,6 @@
 /** Where every process of a run is: what `trinity status` shows, and a page may show later. */
 import type { MemberView, RunView } from '@trinity-rft/core/internal';
-import type { RunEnd } from '../run/end.js';
+import type { RunEnd } from '@trinity-rft/launcher/files';
 import { processState, type ProcessState } from './process-state.js';
 
 export interface MemberStatus extends MemberView {

@@ -3,15 +3,18 @@ import { type Clock, type RewardFn, type Task } from '@trinity-rft/core';
 import { systemClock, TaskError, withFields } from '@trinity-rft/core/internal';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { RunOutcome } from '@trinity-rft/explorer';
-import { readTasks } from '../assembly/data/tasks.js';
-import { setEnvironment } from '../assembly/environment.js';
-import { assertNeeds } from '../assembly/needs.js';
-import { openChatFormat } from '../assembly/models/chat-format.js';
-import { modelFactory, type RecordedAttempt } from '../assembly/models/rollout-model.js';
-import { rewardFnFinder } from '../assembly/reward-functions.js';
-import type { StageContext } from '../context/stage-context.js';
-import { timestamp } from '../run/configuration.js';
-import { catchStrayErrors } from '../run/failure.js';
+import {
+  assertNeeds,
+  modelFactory,
+  openChatFormat,
+  readTasks,
+  rewardFnFinder,
+  setEnvironment,
+  timestamp,
+  type RecordedAttempt,
+  type StageContext,
+} from '@trinity-rft/launcher/parts';
+import { catchStrayErrors } from '@trinity-rft/launcher/parts';
 import { prepareFolder, writeReport } from './files.js';
 import { openFrozenModels, type FrozenModels } from './models.js';
 import { openDebugContext, type DebugOptions } from './open.js';

@@ -4,9 +4,8 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import type { RunReader } from '@trinity-rft/store';
-import { readConfiguration, type ConfigurationOptions } from '../run/configuration.js';
-import { readEnd } from '../run/end.js';
-import { ownStoreName, readStorePlace } from '../watch/store-file.js';
+import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
+import { ownStoreName, readEnd, readStorePlace } from '@trinity-rft/launcher/files';
 import { readProcessFile } from './read-process-file.js';
 import { statusOf, type RunStatus } from './run-status.js';
 

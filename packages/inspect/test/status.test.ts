@@ -6,12 +6,13 @@ import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { findPostgres, startPostgres } from '@trinity-rft/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openStageStore } from '@trinity-rft/launcher/parts';
+import { interruptOf, openProcessFile, writeEnd, writeFailure } from '@trinity-rft/launcher/files';
+import { EngineError } from '@trinity-rft/core/internal';
 import { causesOf, type RunCauses } from '../src/status/causes.js';
 import { openStatus } from '../src/status/read-status.js';
 import { renderCauses, renderStatus } from '../src/status/render-status.js';
 import { membersOf } from '../src/status/run-status.js';
-import { openStageStore } from '../src/modes/apart/open-store.js';
-import { openProcessFile } from '../src/watch/process-file.js';
 
 const script = path.join(import.meta.dirname, 'support', 'member.ts');
 const register = path.join(import.meta.dirname, '../../../tools/register-source.mjs');
@@ -193,5 +194,28 @@ describe('status', () => {
 
   it('of a folder that is not there is an error', async () => {
     await expect(openStatus(path.join(folder, 'other'))).rejects.toThrow(/There is no .*other/);
+  });
+});
+
+describe('the status of a run that no process makes', () => {
+  const at = Date.now();
+  const stop = new AbortController();
+  stop.abort(new Error('The process received SIGTERM.'));
+  it.each([
+    [
+      { how: 'finished', trainStep: 12, at },
+      /The last one finished after train step 12, on 2\S+ at \S+\.$/,
+    ],
+    [
+      { how: 'interrupted', by: interruptOf(stop.signal), trainStep: 3, at },
+      /was stopped by SIGTERM after train step 3, on/,
+    ],
+    [{ how: 'interrupted', by: 'a page', at }, /was stopped by a page, on/],
+    [{ how: 'failed', at }, /The last one failed, on 2.*: EngineError: no memory$/],
+  ] as const)('says how it ended: %j', async (end, says) => {
+    const ended = mkdtempSync(path.join(folder, 'ended-'));
+    if (end.how === 'failed') await writeFailure(ended, new EngineError('no memory'));
+    await writeEnd(ended, end);
+    await expect(openStatus(ended)).rejects.toThrow(says);
   });
 });
