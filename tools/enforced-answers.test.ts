@@ -9,7 +9,7 @@ import {
 } from '../packages/chat/src/index.ts';
 import { tokenByteTable } from '../packages/chat/src/tokenizer/token-bytes.ts';
 import { toolCallParsers } from '../packages/chat/src/tool-call-parser/table.ts';
-import { createRandom } from '../packages/core/src/internal.ts';
+import { createRandom } from '../packages/core/src/index.ts';
 import { packTokenBytes } from '../packages/engine-onnx/src/model/token-bytes.ts';
 import { createConstraintFactory } from '../packages/engine-onnx/src/sample/constraint/constraint.ts';
 

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { createRandom } from '../../packages/core/src/internal.ts';
+import { createRandom } from '../../packages/core/src/index.ts';
 import { drivers } from '../../packages/environment/test/chaos/drivers.ts';
 import { faultKinds, type FaultKind } from '../../packages/environment/test/chaos/faults.ts';
 import { compare, recordOf, trainIn } from './chaos/run.ts';

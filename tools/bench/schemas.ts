@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { documents } from './schemas/arbitrary.ts';
 import { judge, type Judged } from './schemas/check.ts';
-import { createRandom } from '../../packages/core/src/internal.ts';
+import { createRandom } from '../../packages/core/src/index.ts';
 
 const [count = '2000', seed = '1'] = process.argv.slice(2);
 const random = createRandom(Number(seed));

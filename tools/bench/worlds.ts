@@ -4,8 +4,7 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { RawTask } from '../../packages/core/src/index.ts';
-import { silentLogger } from '../../packages/core/src/internal.ts';
+import { type RawTask, silentLogger } from '../../packages/core/src/index.ts';
 import type { EnvironmentDefinition, Solver } from '../../packages/environment/src/index.ts';
 import { builtInEnvironments } from '../../packages/worlds/src/index.ts';
 

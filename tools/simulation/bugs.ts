@@ -2,7 +2,8 @@
  * Errors that systems of the field have had, made on purpose: each replaces a part that a process
  * works with, and the simulation has to notice.
  */
-import type { Engine, ExperienceStore, Sampler } from '../../packages/core/src/index.ts';
+import type { Engine, Sampler } from '../../packages/core/src/engine-seam.ts';
+import type { ExperienceStore } from '../../packages/core/src/store-seam.ts';
 import type { Membership, RunStore, TaskResult } from '../../packages/core/src/run-store.ts';
 import type { RunDatabase } from '../../packages/store/src/database/run-database.ts';
 import { diskRoot } from './disk.ts';

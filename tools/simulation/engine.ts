@@ -3,7 +3,8 @@
  * was trained in which order, so that wrong, repeated or forgotten training shows in its digest.
  */
 import { createHash } from 'node:crypto';
-import type { Engine, Experience } from '../../packages/core/src/index.ts';
+import type { Experience } from '../../packages/core/src/index.ts';
+import type { Engine } from '../../packages/core/src/engine-seam.ts';
 import { fakeEngine, type FakeEngine } from '../../packages/testing/src/index.ts';
 import type { Process } from './kernel.ts';
 

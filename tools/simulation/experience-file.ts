@@ -1,8 +1,8 @@
 /** The file of the trainer's experiences: it outlives the processes that open it, one at a time. */
 import { leaseStore } from '../../packages/buffer/src/store/lease-store.ts';
 import { memoryRows } from '../../packages/buffer/src/store/memory.ts';
-import type { ExperienceStore } from '../../packages/core/src/index.ts';
-import { BufferError } from '../../packages/core/src/internal.ts';
+import { BufferError } from '../../packages/core/src/index.ts';
+import type { ExperienceStore } from '../../packages/core/src/store-seam.ts';
 import type { Process } from './kernel.ts';
 
 export interface ExperienceFile {

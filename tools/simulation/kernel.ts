@@ -4,8 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../packages/core/src/index.ts';
-import { createRandom, deriveSeed, sleep } from '../../packages/core/src/internal.ts';
+import { type Clock, createRandom, deriveSeed, sleep } from '../../packages/core/src/index.ts';
 import type { Random } from '../../packages/core/src/random.ts';
 
 /** One life of a simulated process: what it waits for never comes once it is dead. */

@@ -4,7 +4,7 @@
  * while, whether the transaction was committed is unknown, and it is done again.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { BufferError } from '../../packages/core/src/internal.ts';
+import { BufferError } from '../../packages/core/src/index.ts';
 import type { Random } from '../../packages/core/src/random.ts';
 import type { RunStore } from '../../packages/core/src/run-store.ts';
 import type { RunDatabase, WriteOptions } from '../../packages/store/src/database/run-database.ts';

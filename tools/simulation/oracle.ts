@@ -14,8 +14,7 @@ import type {
   TaskResult,
   TrainRecord,
 } from '../../packages/core/src/run-store.ts';
-import type { Experience } from '../../packages/core/src/index.ts';
-import { uid as uidOf } from '../../packages/core/src/internal.ts';
+import { type Experience, uid as uidOf } from '../../packages/core/src/index.ts';
 import type { Committed, StoreVerb } from './network.ts';
 
 export interface OracleOptions {

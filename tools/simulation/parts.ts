@@ -1,20 +1,18 @@
 /** What the simulated processes of a run share: settings, tasks, agents and the algorithm. */
 import {
   createExperience,
-  type Engine,
-  type ExperienceStore,
   type Runtime,
-  type Sampler,
   type Task,
-} from '../../packages/core/src/index.ts';
-import { noNeeds } from '../../packages/core/src/index.ts';
-import {
+  noNeeds,
   deriveSeed,
-  defaultFormatArgs,
   groupBy,
   taskKey,
-} from '../../packages/core/src/internal.ts';
-import type { AdvantageFn, Experience } from '../../packages/core/src/index.ts';
+  type AdvantageFn,
+  type Experience,
+} from '../../packages/core/src/index.ts';
+import type { Engine, Sampler } from '../../packages/core/src/engine-seam.ts';
+import { defaultFormatArgs } from '../../packages/core/src/internal.ts';
+import type { ExperienceStore } from '../../packages/core/src/store-seam.ts';
 import type { RunStore } from '../../packages/core/src/run-store.ts';
 import type { TrainerOptions } from '../../packages/trainer/src/index.ts';
 import type { TaskFeed } from '../../packages/explorer/src/index.ts';

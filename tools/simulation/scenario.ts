@@ -1,5 +1,5 @@
 /** What a seed stands for: the settings of a run, and what happens to it when. */
-import { createRandom, deriveSeed } from '../../packages/core/src/internal.ts';
+import { createRandom, deriveSeed } from '../../packages/core/src/index.ts';
 import type { Random } from '../../packages/core/src/random.ts';
 import type { OverRollout } from '../../packages/explorer/src/internal.ts';
 import { noNetworkFaults, type NetworkFaults } from './network.ts';

@@ -1,6 +1,6 @@
 /** The configuration of a simulated run, as far as its processes read it. */
 import type { StageConfig } from '../../packages/config/src/index.ts';
-import { silentLogger } from '../../packages/core/src/internal.ts';
+import { silentLogger } from '../../packages/core/src/index.ts';
 import type { StageContext } from '../../packages/launcher/src/context/stage-context.ts';
 import { diskRoot } from './disk.ts';
 import { agentOf, type ProcessParts } from './parts.ts';

@@ -4,7 +4,7 @@ import {
   type AdvantageFn,
   type Experience,
 } from '../../packages/core/src/index.ts';
-import { type AdvantageInput } from '../../packages/core/src/internal.ts';
+import type { AdvantageInput } from '../../packages/core/src/internal.ts';
 import { builtInTables, createAlgorithm } from '../../packages/algorithm/src/index.ts';
 import { advantageTolerance, expectSame } from './compare.ts';
 import {

@@ -5,8 +5,11 @@ import {
   type Eid,
   type Experience,
   type ExperienceInit,
+  groupBy,
+  taskKey,
+  uid,
 } from '../../packages/core/src/index.ts';
-import { groupBy, mergeCalls, stepKey, taskKey, uid } from '../../packages/core/src/internal.ts';
+import { mergeCalls, stepKey } from '../../packages/core/src/internal.ts';
 import { packBatch } from '../../packages/trainer/src/step/pack.ts';
 import { expectSame } from './compare.ts';
 import { maskOf, type Matrix } from './inputs.ts';

@@ -3,8 +3,8 @@ import {
   createExperience,
   type Experience,
   type LossInput,
+  withFields,
 } from '../../packages/core/src/index.ts';
-import { withFields } from '../../packages/core/src/internal.ts';
 
 export type Matrix = readonly (readonly number[])[];
 

@@ -1,11 +1,12 @@
 // Metrics of evaluations and steps, the learning rate, and operators of the experience pipeline.
-import { createExperience, type Metrics } from '../../packages/core/src/index.ts';
 import {
+  createExperience,
+  type Metrics,
   gatherMetrics,
   mean,
   meanMetrics,
-  prefixMetrics,
-} from '../../packages/core/src/internal.ts';
+} from '../../packages/core/src/index.ts';
+import { prefixMetrics } from '../../packages/core/src/internal.ts';
 import { createOperators } from '../../packages/algorithm/src/index.ts';
 import { expectedBestOfDraws, keyMetrics } from '../../packages/explorer/src/internal.ts';
 import { learningRateAt } from '../../packages/trainer/src/schedule.ts';

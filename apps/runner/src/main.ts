@@ -1,6 +1,6 @@
 /** The `trinity` command line: arguments to commands, errors to messages and exit codes. */
 import { CommanderError } from 'commander';
-import { asTyped, ownCommand } from '@trinity-rft/core/internal';
+import { asTyped, ownCommand } from '@trinity-rft/core/support';
 import { createProgram, dashed, type Output } from './program.js';
 import { exitCodes, toFailure } from './shared/exit-codes.js';
 import { whatInstead } from './shared/other-names.js';

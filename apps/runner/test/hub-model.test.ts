@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fetchHubModel, findCachedModel } from '@trinity-rft/buffer/internal';
 import { planConfig } from '@trinity-rft/config';
-import { systemClock } from '@trinity-rft/core/internal';
+import { systemClock } from '@trinity-rft/core';
 import { convertModel } from '@trinity-rft/engine-onnx';
 import { checkFiles, planDownloads, readConfiguration } from '@trinity-rft/launcher';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';

@@ -1,6 +1,6 @@
 import path from 'node:path';
-import { type Experience } from '@trinity-rft/core';
-import { decodeExperience, spansOf } from '@trinity-rft/core/internal';
+import { type Experience, spansOf } from '@trinity-rft/core';
+import { decodeExperience } from '@trinity-rft/core/store';
 import { verifyRun } from '@trinity-rft/inspect';
 import { defineWorkflow } from '@trinity-rft/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';

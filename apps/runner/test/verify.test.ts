@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { type Experience } from '@trinity-rft/core';
-import { actionCount, decodeExperience, encodeExperience } from '@trinity-rft/core/internal';
+import { type Experience, actionCount } from '@trinity-rft/core';
+import { decodeExperience, encodeExperience } from '@trinity-rft/core/store';
 import { verifyRun } from '@trinity-rft/inspect';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../src/main.js';

@@ -1,5 +1,5 @@
 /** Processes of a run that wait for each other say so, and end at once when they are stopped. */
-import { systemClock } from '@trinity-rft/core/internal';
+import { systemClock } from '@trinity-rft/core';
 import { beforeAll, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';

@@ -9,12 +9,8 @@ import {
   createTokenizer,
   writeTokenizerFiles,
 } from '@trinity-rft/chat';
-import {
-  createExperience,
-  type Experience,
-  type ExperienceInit,
-  type ExperienceStore,
-} from '@trinity-rft/core';
+import { createExperience, type Experience, type ExperienceInit } from '@trinity-rft/core';
+import type { ExperienceStore } from '@trinity-rft/core/store';
 import { openStudio, type Studio } from '@trinity-rft/inspect/studio';
 import { afterAll } from 'vitest';
 import { buildPageInto } from './build-page.js';

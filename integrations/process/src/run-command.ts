@@ -1,8 +1,8 @@
 /** Runs a program as an agent: its environment holds the address and the key of the run's model. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeError, TrinityError, WorkflowError } from '@trinity-rft/core';
-import { CancelledError, redactText } from '@trinity-rft/core/internal';
+import { describeError, TrinityError, WorkflowError, CancelledError } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/core/support';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createTranscript, type TranscriptLine } from './transcript.js';
 

@@ -1,6 +1,6 @@
 /** A program as a workflow. */
 import { WorkflowError } from '@trinity-rft/core';
-import { returnedBy } from '@trinity-rft/core/internal';
+import { returnedBy } from '@trinity-rft/core/support';
 import {
   defineWorkflow,
   requirePrompt,

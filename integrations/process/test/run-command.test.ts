@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CancelledError } from '@trinity-rft/core/internal';
+import { CancelledError } from '@trinity-rft/core';
 import { createAgentEndpoint } from '@trinity-rft/workflow/internal';
 import { afterAll, describe, expect, it } from 'vitest';
 import { runCommand, type Command, type CommandResult } from '../src/index.js';

@@ -1,7 +1,12 @@
 /** One rollout on an environment server of verifiers: ZeroMQ frames of msgpack. */
 import { decode, encode } from '@msgpack/msgpack';
-import { ConfigError, describeError, EnvironmentError } from '@trinity-rft/core';
-import { CancelledError, systemClock } from '@trinity-rft/core/internal';
+import {
+  ConfigError,
+  describeError,
+  EnvironmentError,
+  CancelledError,
+  systemClock,
+} from '@trinity-rft/core';
 import { z } from 'zod';
 
 export interface RolloutRequest {

@@ -1,5 +1,5 @@
-import { createExperience, runKey, type Experience } from '@trinity-rft/core';
-import { uid, withFields, type AdvantageInput } from '@trinity-rft/core/internal';
+import { createExperience, runKey, type Experience, uid, withFields } from '@trinity-rft/core';
+import type { AdvantageInput } from '@trinity-rft/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { builtInTables, type AdvantageStrategy } from '../src/index.js';

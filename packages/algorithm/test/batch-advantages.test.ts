@@ -1,10 +1,11 @@
-import { createExperience, type Experience } from '@trinity-rft/core';
 import {
+  createExperience,
+  type Experience,
   InvariantError,
   RewardError,
   withFields,
-  type AdvantageInput,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import type { AdvantageInput } from '@trinity-rft/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { builtInTables, onExperiences, type AdvantageStrategy } from '../src/index.js';

@@ -1,6 +1,6 @@
 /** What an algorithm says of its loss before the log-probabilities are known. */
-import type { LossInput } from '@trinity-rft/core';
-import { createRandom, type ExpectedLoss } from '@trinity-rft/core/internal';
+import { type LossInput, createRandom } from '@trinity-rft/core';
+import type { ExpectedLoss } from '@trinity-rft/core/engine';
 import { describe, expect, it } from 'vitest';
 import { createAlgorithm, type AlgorithmOptions } from '../src/index.js';
 

@@ -1,5 +1,5 @@
 import { createExperience, type Experience, type LossInput } from '@trinity-rft/core';
-import { type AdvantageInput, type Algorithm } from '@trinity-rft/core/internal';
+import type { AdvantageInput, Algorithm } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { createAlgorithm, type AlgorithmPreset } from '../src/index.js';
 import { algorithmPresets } from '../src/presets/table.js';

@@ -2,8 +2,7 @@
  * An experience as JSON for people: one object without token arrays, for a log of what was
  * sampled.
  */
-import { type Experience } from '@trinity-rft/core';
-import { responseLength, uid } from '@trinity-rft/core/internal';
+import { type Experience, responseLength, uid } from '@trinity-rft/core';
 
 /** What {@link experienceJson} returns; the keys are Trinity-RFT's. */
 export interface ExperienceJson {

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createExperience, type Experience, type ExperienceStore } from '@trinity-rft/core';
-import { systemClock, uid } from '@trinity-rft/core/internal';
+import { createExperience, type Experience, systemClock, uid } from '@trinity-rft/core';
+import type { ExperienceStore } from '@trinity-rft/core/store';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { sqliteExperienceStore, sqliteExperienceWriter } from '../src/index.js';
 

@@ -1,6 +1,5 @@
 /** Supervised data: a conversation as token ids, with a mask over what the assistant wrote. */
-import { type ChatMessage, type ToolDefinition } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import { type ChatMessage, type ToolDefinition, TaskError } from '@trinity-rft/core';
 import type { ChatFormat } from './format/chat-format.js';
 import type { PromptInput } from './format/prompt.js';
 import { normalizeMessages, type NormalMessage } from './messages/messages.js';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { ConfigError } from '@trinity-rft/core';
-import { boundary } from '@trinity-rft/core/internal';
+import { boundary } from '@trinity-rft/core/support';
 import { renameKeys } from './check/rename.js';
 import { checkStatus } from './check/status.js';
 import { checkStructure } from './check/structure.js';

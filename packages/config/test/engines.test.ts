@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EngineCapabilities } from '@trinity-rft/core';
+import type { EngineCapabilities } from '@trinity-rft/core/engine';
 import { configJsonSchema } from '../src/index.js';
 import { createWorkspace, engines, problems, stageOf, parse, yaml } from './workspace.js';
 

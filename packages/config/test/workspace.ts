@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import type { EngineCapabilities } from '@trinity-rft/core';
+import type { EngineCapabilities } from '@trinity-rft/core/engine';
 import {
   parseConfig,
   problemsOf,

@@ -20,42 +20,35 @@ export {
   type ArgValues,
 } from './args.js';
 export type { ArgProblem, ArgsSchema } from './args-schema.js';
-export type {
-  ExperienceRows,
-  ExperienceSource,
-  ExperienceStore,
-  Lease,
-  TaskSource,
-} from './buffer.js';
-export { runKey, type Eid } from './eid.js';
-export type {
-  AdapterOptions,
-  CriticEngineOptions,
-  Engine,
-  EngineCapabilities,
-  EngineFactory,
-  ModelCheck,
-  EngineFacts,
-  EngineOptions,
-  RemoteSampler,
-  Sampler,
-  SamplerCapabilities,
-  SamplerFactory,
-  SamplerOptions,
-  ServerAddress,
-  TrainEngine,
-  ValueEngine,
-} from './engine.js';
+export { groupBy, runKey, taskKey, uid, type Eid } from './eid.js';
 export {
+  BufferError,
+  type CancelReason,
+  CancelledError,
+  CheckpointError,
   ConfigError,
+  EngineError,
   EnvironmentError,
+  InvariantError,
   ModelError,
+  RewardError,
+  SyncError,
+  TaskError,
   TrinityError,
   WorkflowError,
   describeError,
 } from './errors.js';
-export { createExperience, type Experience, type ExperienceInit } from './experience.js';
-export type { Metrics } from './metrics.js';
+export {
+  actionCount,
+  type CallSpan,
+  createExperience,
+  type Experience,
+  type ExperienceInit,
+  responseLength,
+  unknownPolicyVersion,
+  withFields,
+} from './experience.js';
+export { gatherMetrics, mean, meanMetrics, type Metrics } from './metrics.js';
 export type {
   ChatMessage,
   ChatOptions,
@@ -64,11 +57,26 @@ export type {
   ToolCall,
   ToolDefinition,
 } from './model.js';
-export type { MetricRecord, MetricSink } from './monitor.js';
+export type { MetricRecord, MetricRole, MetricSink } from './monitor.js';
 export type { Needs, PythonNeeds } from './needs.js';
-export type { Random } from './random.js';
-export type { RewardFn, RewardInput, RewardParts } from './reward.js';
-export { createRuntime, type Clock, type Logger, type Runtime } from './runtime.js';
+export { createRandom, deriveSeed, type Random } from './random.js';
+export {
+  isUsableReward,
+  type RewardFn,
+  type RewardInput,
+  type RewardParts,
+  usableReward,
+} from './reward.js';
+export {
+  createRuntime,
+  type Clock,
+  type Logger,
+  type LogLevel,
+  type Runtime,
+  silentLogger,
+  sleep,
+  systemClock,
+} from './runtime.js';
 export {
   taskPrompt,
   taskTruth,
@@ -77,3 +85,4 @@ export {
   type Task,
   type TaskRange,
 } from './task.js';
+export { spansOf } from './trajectory.js';

@@ -1,5 +1,5 @@
 /** What the embedded engine can do. */
-import type { EngineCapabilities } from '@trinity-rft/core';
+import type { EngineCapabilities } from '@trinity-rft/core/engine';
 
 /** Known before an engine is opened; an opened engine also reports whether it has a reference. */
 export const onnxCapabilities: EngineCapabilities = {

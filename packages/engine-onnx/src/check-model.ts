@@ -1,5 +1,5 @@
 /** Whether the embedded engine can run a model folder, without opening it. */
-import type { ModelCheck } from '@trinity-rft/core';
+import type { ModelCheck } from '@trinity-rft/core/engine';
 
 import { checkMaxModelLen } from './model/max-model-len.js';
 import { checkMergedWeights } from './lora/load-model.js';

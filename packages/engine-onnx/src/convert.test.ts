@@ -2,7 +2,8 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { createRandom, writeManifest } from '@trinity-rft/core/internal';
+import { createRandom } from '@trinity-rft/core';
+import { writeManifest } from '@trinity-rft/core/engine';
 import { numberOfHalf } from '@trinity-rft/chat/internal';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 

@@ -2,7 +2,7 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
 
 import { loadModel } from './lora/load-model.js';
 import { openAdapters } from './lora/open.js';

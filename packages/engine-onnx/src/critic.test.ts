@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { type ValueEngine } from '@trinity-rft/core';
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
+import type { ValueEngine } from '@trinity-rft/core/engine';
 import { recordingLogger } from '@trinity-rft/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 

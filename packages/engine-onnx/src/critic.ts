@@ -4,8 +4,8 @@
  */
 import { availableParallelism } from 'node:os';
 
-import { type Logger, type ValueEngine } from '@trinity-rft/core';
-import { silentLogger } from '@trinity-rft/core/internal';
+import { type Logger, silentLogger } from '@trinity-rft/core';
+import type { ValueEngine } from '@trinity-rft/core/engine';
 
 import { trainingMemory } from './train/memory.js';
 import type { CriticOptions } from './protocol/critic-calls.js';

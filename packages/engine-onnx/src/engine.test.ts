@@ -4,13 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-import { ModelError, type Engine } from '@trinity-rft/core';
-import {
-  CancelledError,
-  CheckpointError,
-  EngineError,
-  type SampledSequence,
-} from '@trinity-rft/core/internal';
+import { ModelError, CancelledError, CheckpointError, EngineError } from '@trinity-rft/core';
+import type { Engine, SampledSequence } from '@trinity-rft/core/engine';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { createOnnxEngine, type OnnxEngineOptions } from './engine.js';

@@ -4,8 +4,8 @@
  */
 import { availableParallelism } from 'node:os';
 
-import { type Engine, type Logger } from '@trinity-rft/core';
-import { silentLogger } from '@trinity-rft/core/internal';
+import { type Logger, silentLogger } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
 
 import { onnxCapabilities } from './capabilities.js';
 import type { LoraOptions } from './lora/plan.js';

@@ -1,5 +1,5 @@
 /** The embedded engine as an `EngineFactory`, which configurations choose by name. */
-import type { AdapterOptions, CriticEngineOptions, EngineFactory } from '@trinity-rft/core';
+import type { AdapterOptions, CriticEngineOptions, EngineFactory } from '@trinity-rft/core/engine';
 
 import { onnxCapabilities } from './capabilities.js';
 import { createOnnxCritic } from './critic.js';

@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { type Engine } from '@trinity-rft/core';
-import { createRandom, type SampledSequence, type TokenRow } from '@trinity-rft/core/internal';
+import { createRandom } from '@trinity-rft/core';
+import type { Engine, SampledSequence, TokenRow } from '@trinity-rft/core/engine';
 import { afterAll, expect, it } from 'vitest';
 
 import { createModelFolder } from '../src/storage/new-model.js';

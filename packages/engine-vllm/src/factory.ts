@@ -1,5 +1,5 @@
 /** Programs that serve models as `SamplerFactory`, which configurations choose by their names. */
-import type { SamplerFactory } from '@trinity-rft/core';
+import type { SamplerFactory } from '@trinity-rft/core/engine';
 import { sglangServer } from './servers/sglang.js';
 import { openSampler, openVllmSampler } from './sampler.js';
 

@@ -1,6 +1,7 @@
 /** What the sampler needs to know of a model: how many tokens it has. */
 import path from 'node:path';
-import { CheckpointError, readStored } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
+import { readStored } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 
 const withSize = z.object({ vocab_size: z.number().int().positive() });

@@ -5,21 +5,21 @@ import {
   ConfigError,
   describeError,
   ModelError,
-  type RemoteSampler,
-  type SamplerOptions,
-  type ServerAddress,
-} from '@trinity-rft/core';
-import {
   CancelledError,
   CheckpointError,
   createRandom,
   EngineError,
-  type SampledSequence,
-  type SamplingOptions,
-  type TokenRow,
-  type VersionSpan,
-  waitingFor,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import type {
+  RemoteSampler,
+  SamplerOptions,
+  ServerAddress,
+  SampledSequence,
+  SamplingOptions,
+  TokenRow,
+  VersionSpan,
+} from '@trinity-rft/core/engine';
+import { waitingFor } from '@trinity-rft/core/support';
 import { vllmServer, type SamplingServer } from './servers/calls.js';
 import { createMember, type Member } from './servers/member.js';
 import { readVocabSize } from './model-config.js';

@@ -1,5 +1,5 @@
 /** Several servers behind one sampler, and what they do wrong. */
-import { systemClock } from '@trinity-rft/core/internal';
+import { systemClock } from '@trinity-rft/core';
 import {
   fakeEngine,
   manualClock,

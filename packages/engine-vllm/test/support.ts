@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { RemoteSampler, SamplerOptions } from '@trinity-rft/core';
-import { silentLogger, systemClock } from '@trinity-rft/core/internal';
+import { silentLogger, systemClock } from '@trinity-rft/core';
+import type { RemoteSampler, SamplerOptions } from '@trinity-rft/core/engine';
 import {
   fakeEngine,
   openFakeEngine,

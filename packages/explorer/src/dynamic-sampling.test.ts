@@ -3,11 +3,12 @@ import {
   runKey,
   type Experience,
   type ExperienceOperator,
-  type ExperienceStore,
   type Metrics,
   type Task,
+  groupBy,
+  taskKey,
 } from '@trinity-rft/core';
-import { groupBy, taskKey } from '@trinity-rft/core/internal';
+import type { ExperienceStore } from '@trinity-rft/core/store';
 import { testRuntime, testTask } from '@trinity-rft/testing';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { expect, it } from 'vitest';

@@ -1,6 +1,13 @@
 /** Draws further tasks until an explore step has as many usable runs as a batch. */
-import { runKey, type Experience, type Logger, type Metrics, type Task } from '@trinity-rft/core';
-import { taskKey, type BatchUnit } from '@trinity-rft/core/internal';
+import {
+  runKey,
+  type Experience,
+  type Logger,
+  type Metrics,
+  type Task,
+  taskKey,
+} from '@trinity-rft/core';
+import type { BatchUnit } from '@trinity-rft/core/store';
 import type { TaskDraw, TaskFeed } from './explorer-options.js';
 import { exploredOf, type Explored, type ExploredOptions } from './pipeline.js';
 import type { UsableOutcome } from './runs/wait-for-enough.js';

@@ -1,5 +1,5 @@
 /** Evaluation: every task of the evaluation sets, with the weights in use. */
-import { type Metrics, type Runtime, type Task } from '@trinity-rft/core';
+import type { Metrics, Runtime, Task } from '@trinity-rft/core';
 import { prefixMetrics } from '@trinity-rft/core/internal';
 import type { ExplorerOptions } from './explorer-options.js';
 import { evalMetrics } from './metrics/eval-metrics.js';

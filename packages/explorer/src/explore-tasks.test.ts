@@ -1,5 +1,5 @@
-import { SyncError, type LeasedTask, type Membership } from '@trinity-rft/core/internal';
-import type { Task } from '@trinity-rft/core';
+import { SyncError, type Task } from '@trinity-rft/core';
+import type { LeasedTask, Membership } from '@trinity-rft/core/store';
 import { describe, expect, it } from 'vitest';
 import { exploreTasks } from './explore-tasks.js';
 

@@ -3,7 +3,7 @@
  * came of them. Which tasks there are, and with which weights, the trainer says.
  */
 import type { Task } from '@trinity-rft/core';
-import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/internal';
+import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/store';
 import type { RunningTask } from './runs/start-task.js';
 import { toTaskResult } from './runs/outcome-json.js';
 import { assertNotStopped } from './runs/run-attempt.js';

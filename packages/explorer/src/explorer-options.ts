@@ -3,16 +3,11 @@ import type {
   AdvantageFn,
   Experience,
   ExperienceOperator,
-  ExperienceStore,
   MetricSink,
   Task,
 } from '@trinity-rft/core';
-import type {
-  ExperienceShape,
-  JsonState,
-  LateRewards,
-  RowFeedback,
-} from '@trinity-rft/core/internal';
+import type { ExperienceShape } from '@trinity-rft/core/internal';
+import type { ExperienceStore, JsonState, LateRewards, RowFeedback } from '@trinity-rft/core/store';
 import type { DynamicSampling } from './dynamic-sampling.js';
 import type { EnvironmentCircuits } from './runs/environment-circuits.js';
 import type { TaskOutcome } from './runs/outcome.js';

@@ -1,9 +1,5 @@
-import {
-  createExperience,
-  type Experience,
-  type ExperienceStore,
-  type Task,
-} from '@trinity-rft/core';
+import { createExperience, type Experience, type Task } from '@trinity-rft/core';
+import type { ExperienceStore } from '@trinity-rft/core/store';
 import { testRuntime, testTask } from '@trinity-rft/testing';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,4 @@
-import type { ExperienceStore } from '@trinity-rft/core';
-import type { JsonState } from '@trinity-rft/core/internal';
+import type { ExperienceStore, JsonState } from '@trinity-rft/core/store';
 import { testTask } from '@trinity-rft/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFailureGuard, type FailureGuard } from './failure-guard.js';

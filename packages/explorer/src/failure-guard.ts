@@ -1,5 +1,6 @@
 /** Stops a stage in which every run fails: exploring on would use up its tasks and train nothing. */
-import { WorkflowError, type ExperienceStore } from '@trinity-rft/core';
+import { WorkflowError } from '@trinity-rft/core';
+import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { ExplorerState } from './explorer-options.js';
 import { isOk, type TaskOutcome } from './runs/outcome.js';
 

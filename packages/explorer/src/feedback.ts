@@ -2,7 +2,7 @@
  * Results on their way to the feed of tasks. Steps are planned before earlier ones are finished, so the
  * state that is stored with a step has what the feed learned since that step was planned beside it.
  */
-import type { RowFeedback } from '@trinity-rft/core/internal';
+import type { RowFeedback } from '@trinity-rft/core/store';
 import type { TaskFeed } from './explorer-options.js';
 
 export interface FeedbackLine {

@@ -1,6 +1,12 @@
 /** Groups of an explore step whose rewards arrive later, and enter a later one. */
-import type { Clock, Experience, Logger, Metrics } from '@trinity-rft/core';
-import { withFields, type DueGroup, type LateRewards } from '@trinity-rft/core/internal';
+import {
+  type Clock,
+  type Experience,
+  type Logger,
+  type Metrics,
+  withFields,
+} from '@trinity-rft/core';
+import type { DueGroup, LateRewards } from '@trinity-rft/core/store';
 import { isOk, type TaskOutcome } from './runs/outcome.js';
 
 export interface LateGroups {

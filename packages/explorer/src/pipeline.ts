@@ -1,16 +1,7 @@
 /** From scored experiences to stored ones: operators, advantages, shape. */
-import {
-  type AdvantageFn,
-  type Experience,
-  type ExperienceOperator,
-  type Metrics,
-} from '@trinity-rft/core';
-import {
-  mergeCalls,
-  prefixMetrics,
-  type ExperienceShape,
-  type RowFeedback,
-} from '@trinity-rft/core/internal';
+import type { AdvantageFn, Experience, ExperienceOperator, Metrics } from '@trinity-rft/core';
+import { mergeCalls, prefixMetrics, type ExperienceShape } from '@trinity-rft/core/internal';
+import type { RowFeedback } from '@trinity-rft/core/store';
 import { isPending } from './late-groups.js';
 import { isOk } from './runs/outcome.js';
 import type { UsableOutcome } from './runs/wait-for-enough.js';

@@ -1,5 +1,5 @@
 import type { Task } from '@trinity-rft/core';
-import type { LeasedTask, Membership } from '@trinity-rft/core/internal';
+import type { LeasedTask, Membership } from '@trinity-rft/core/store';
 import { expect, it } from 'vitest';
 import { exploreTasks } from './explore-tasks.js';
 

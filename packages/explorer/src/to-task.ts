@@ -1,6 +1,7 @@
 /** Turns rows of a task set into tasks. */
 import type { Task } from '@trinity-rft/core';
-import type { FormatArgs, RolloutArgs, TaskRow } from '@trinity-rft/core/internal';
+import type { FormatArgs, RolloutArgs } from '@trinity-rft/core/internal';
+import type { TaskRow } from '@trinity-rft/core/store';
 
 /** What all tasks of one set share, by the names of a task set of the configuration. */
 export interface TasksetSettings {

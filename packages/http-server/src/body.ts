@@ -1,6 +1,5 @@
 /** Bodies of requests, within limits: the only way in which our servers read them. */
-import { ModelError, type Clock } from '@trinity-rft/core';
-import { CancelledError } from '@trinity-rft/core/internal';
+import { ModelError, type Clock, CancelledError } from '@trinity-rft/core';
 import { jsonErrorPosition } from './json-position.js';
 
 export interface BodyLimits {

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { EngineFactory } from '@trinity-rft/core';
+import type { EngineFactory } from '@trinity-rft/core/engine';
 import { fakeEngine } from '@trinity-rft/testing';
 import { defineReward, defineWorkflow } from '@trinity-rft/workflow';
 import { afterAll, beforeAll, expect, it } from 'vitest';

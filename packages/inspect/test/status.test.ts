@@ -8,7 +8,7 @@ import { findPostgres, startPostgres } from '@trinity-rft/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openStageStore } from '@trinity-rft/launcher/parts';
 import { interruptOf, openProcessFile, writeEnd, writeFailure } from '@trinity-rft/launcher/files';
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
 import { causesOf, type RunCauses } from '../src/status/causes.js';
 import { openStatus } from '../src/status/read-status.js';
 import { renderCauses, renderStatus } from '../src/status/render-status.js';

@@ -1,5 +1,5 @@
 /** Standard output as a run sees it. */
-import { asTyped, ownCommand } from '@trinity-rft/core/internal';
+import { asTyped, ownCommand } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/monitor';
 
 /** The terminal of this process. Commands in texts are written as the user can type them. */

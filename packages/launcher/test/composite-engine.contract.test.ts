@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Engine, SamplerFactory } from '@trinity-rft/core';
-import { silentLogger, systemClock } from '@trinity-rft/core/internal';
+import { silentLogger, systemClock } from '@trinity-rft/core';
+import type { Engine, SamplerFactory } from '@trinity-rft/core/engine';
 import { sglangSampler, vllmSampler } from '@trinity-rft/engine-vllm';
 import { describeEngine, fakeEngine, openFakeEngine, vllmStandIn } from '@trinity-rft/testing';
 import { afterAll, beforeAll } from 'vitest';

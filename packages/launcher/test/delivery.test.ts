@@ -2,14 +2,9 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Engine } from '@trinity-rft/core';
-import {
-  silentLogger,
-  type Delivery,
-  type Membership,
-  type PublishedWeights,
-  type RunView,
-} from '@trinity-rft/core/internal';
+import { silentLogger } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
+import type { Delivery, Membership, PublishedWeights, RunView } from '@trinity-rft/core/store';
 import { createModelFolder, onnxEngine } from '@trinity-rft/engine-onnx';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { followWeights } from '../src/modes/apart/follow-weights.js';

@@ -1,7 +1,7 @@
 /** Engines that a program adds: chosen by their name in YAML. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { EngineFactory, EngineOptions } from '@trinity-rft/core';
+import type { EngineFactory, EngineOptions } from '@trinity-rft/core/engine';
 import { onnxEngine } from '@trinity-rft/engine-onnx';
 import { fakeEngine, fakeValueEngine } from '@trinity-rft/testing';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';

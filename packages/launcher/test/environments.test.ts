@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { json } from 'node:stream/consumers';
 import { planConfig, renderPlan } from '@trinity-rft/config';
-import { EnvironmentError, type EngineFactory } from '@trinity-rft/core';
+import { EnvironmentError } from '@trinity-rft/core';
+import type { EngineFactory } from '@trinity-rft/core/engine';
 import {
   defineEnvironment,
   nativeEnvironment,

@@ -13,8 +13,15 @@ import {
   loadTokenizer,
   type ChatFormat,
 } from '@trinity-rft/chat';
-import { type ChatMessage, type Engine, type Experience } from '@trinity-rft/core';
-import { createRandom, deriveSeed, mergeCalls, withFields } from '@trinity-rft/core/internal';
+import {
+  type ChatMessage,
+  type Experience,
+  createRandom,
+  deriveSeed,
+  withFields,
+} from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
+import { mergeCalls } from '@trinity-rft/core/internal';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { createRolloutModel } from '@trinity-rft/model';
 import { testRuntime } from '@trinity-rft/testing';

@@ -1,7 +1,7 @@
 /** A model behind an API answers: that of another run, which serves it over HTTP. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { EngineFactory } from '@trinity-rft/core';
+import type { EngineFactory } from '@trinity-rft/core/engine';
 import { fakeEngine, openFakeEngine } from '@trinity-rft/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ServeAddress } from '../src/context/stage-context.js';

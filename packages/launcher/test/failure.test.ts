@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { CancelledError, EngineError } from '@trinity-rft/core/internal';
+import { CancelledError, EngineError } from '@trinity-rft/core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { firstCause, isInterrupt, writeFailure } from '../src/run/failure.js';
 

@@ -1,5 +1,5 @@
 /** What the trainer does about tasks that other processes explore. */
-import type { Wait } from '@trinity-rft/core/internal';
+import type { Wait } from '@trinity-rft/core/store';
 import { toTaskResult } from '@trinity-rft/explorer/internal';
 import { memoryRunStore } from '@trinity-rft/store/internal';
 import { manualClock, testTask } from '@trinity-rft/testing';

@@ -1,7 +1,7 @@
 /** A configuration that trains on one engine and samples on vLLM servers. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Engine, EngineFactory } from '@trinity-rft/core';
+import type { Engine, EngineFactory } from '@trinity-rft/core/engine';
 import { onnxEngine } from '@trinity-rft/engine-onnx';
 import { openTinkerServer, type TinkerModel } from '@trinity-rft/tinker/server';
 import {

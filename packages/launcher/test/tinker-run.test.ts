@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Engine } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
 import { readCurve } from '@trinity-rft/monitor';
 import { openTinkerServer, type TinkerServer } from '@trinity-rft/tinker/server';
 import { fakeEngine, testRuntime } from '@trinity-rft/testing';

@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadTokenizer } from '@trinity-rft/chat';
 import { vocabularySample } from '@trinity-rft/chat/internal';
-import type { Engine, RemoteSampler, SamplerOptions } from '@trinity-rft/core';
-import {
-  silentLogger,
-  systemClock,
-  type SampledSequence,
-  type VocabularySample,
-} from '@trinity-rft/core/internal';
+import { silentLogger, systemClock } from '@trinity-rft/core';
+import type {
+  Engine,
+  RemoteSampler,
+  SamplerOptions,
+  SampledSequence,
+  VocabularySample,
+} from '@trinity-rft/core/engine';
 import { createModelFolder, createOnnxEngine, type LoraOptions } from '@trinity-rft/engine-onnx';
 import { openVllmSampler } from '@trinity-rft/engine-vllm';
 import { describeEngine } from '@trinity-rft/testing';

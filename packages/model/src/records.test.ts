@@ -1,6 +1,6 @@
-import type { Sampler } from '@trinity-rft/core';
-import type { SampledSequence } from '@trinity-rft/core/internal';
-import { BufferError, mergeCalls } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
+import type { Sampler, SampledSequence } from '@trinity-rft/core/engine';
+import { mergeCalls } from '@trinity-rft/core/internal';
 import { OpenAI } from 'openai';
 import { describe, expect, it } from 'vitest';
 import { encode, format, modelOver, scripted } from '../test/helpers.js';

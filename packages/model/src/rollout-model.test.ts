@@ -1,5 +1,5 @@
-import { type Sampler } from '@trinity-rft/core';
-import { responseLength, uid } from '@trinity-rft/core/internal';
+import { responseLength, uid } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { decode, encode, format, modelOver, promptOf, scripted, tools } from '../test/helpers.js';

@@ -1,7 +1,7 @@
 /** The model of one rollout: chat, an OpenAI client and an endpoint, with every call recorded. */
 import { vocabularyOf } from '@trinity-rft/chat/internal';
-import type { Sampler } from '@trinity-rft/core';
-import { copyOf } from '@trinity-rft/core/internal';
+import type { Sampler } from '@trinity-rft/core/engine';
+import { copyOf } from '@trinity-rft/core/support';
 import {
   activeContext,
   inModelSpan,

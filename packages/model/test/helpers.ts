@@ -1,6 +1,6 @@
 /** A rollout model over a script of texts. */
 import type { ChatFormat } from '@trinity-rft/chat';
-import type { Sampler } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import {
   scriptedSampler,
   testRuntime,

@@ -7,8 +7,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import type { MetricRecord } from '@trinity-rft/core';
-import type { MetricRole } from '@trinity-rft/core/internal';
+import type { MetricRecord, MetricRole } from '@trinity-rft/core';
 import { recordingLogger } from '@trinity-rft/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,8 +1,7 @@
 /** `metrics.jsonl`: one line per record, written before `write` returns. */
 import { appendFileSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
-import { type Logger, type MetricRecord, type MetricSink } from '@trinity-rft/core';
-import { silentLogger } from '@trinity-rft/core/internal';
+import { type Logger, type MetricRecord, type MetricSink, silentLogger } from '@trinity-rft/core';
 import { fileGuard } from './file-writer.js';
 import { MonitorError } from './monitor-error.js';
 import type { ResumePoint } from './resume-point.js';

@@ -1,4 +1,4 @@
-import type { LogLevel } from '@trinity-rft/core/internal';
+import type { LogLevel } from '@trinity-rft/core';
 import { manualClock } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { createLogger, type LoggerOptions } from './logger.js';

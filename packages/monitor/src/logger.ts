@@ -1,6 +1,6 @@
 /** The log: text for people, one line per event. */
-import { describeError, type Clock, type Logger } from '@trinity-rft/core';
-import { boundedText, redactText, type LogLevel } from '@trinity-rft/core/internal';
+import { describeError, type Clock, type Logger, type LogLevel } from '@trinity-rft/core';
+import { boundedText, redactText } from '@trinity-rft/core/support';
 import { redactField } from './redact.js';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 /** A line plot in braille characters. */
-import { mean } from '@trinity-rft/core/internal';
+import { mean } from '@trinity-rft/core';
 import { shortNumber } from './status.js';
 
 export interface PlotOptions {

@@ -1,5 +1,5 @@
 /** Removes secrets from the fields of log lines. */
-import { isSecretName, redacted } from '@trinity-rft/core/internal';
+import { isSecretName, redacted } from '@trinity-rft/core/support';
 
 /**
  * The value to log in place of a field's: numbers and truth values are never secrets

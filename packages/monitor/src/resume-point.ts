@@ -1,5 +1,5 @@
 /** Where the metrics of a resumed run continue. */
-import type { MetricRole } from '@trinity-rft/core/internal';
+import type { MetricRole } from '@trinity-rft/core';
 
 /**
  * Per role the last step whose metrics stay. Records of later steps are written again; a role that

@@ -1,8 +1,7 @@
 /** TensorBoard event files, one folder per role. */
 import { appendFileSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
-import { describeError, type Clock, type MetricSink } from '@trinity-rft/core';
-import { type MetricRole } from '@trinity-rft/core/internal';
+import { describeError, type Clock, type MetricSink, type MetricRole } from '@trinity-rft/core';
 import { encodeEvent, frame, type TensorBoardEvent } from './event-file.js';
 import { MonitorError } from './monitor-error.js';
 import type { ResumePoint } from './resume-point.js';

@@ -8,7 +8,7 @@ import {
   renameSync,
   writeFileSync,
 } from 'node:fs';
-import type { MetricRole } from '@trinity-rft/core/internal';
+import type { MetricRole } from '@trinity-rft/core';
 import { earlierFile } from './file-writer.js';
 import type { ResumePoint } from './resume-point.js';
 

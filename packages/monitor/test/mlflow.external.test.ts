@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { systemClock } from '@trinity-rft/core/internal';
+import { systemClock } from '@trinity-rft/core';
 import { findPython, freePort } from '@trinity-rft/testing';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { jsonlSink } from '../src/jsonl-sink.js';

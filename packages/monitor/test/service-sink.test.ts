@@ -1,6 +1,5 @@
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
-import type { MetricRecord } from '@trinity-rft/core';
-import { systemClock } from '@trinity-rft/core/internal';
+import { type MetricRecord, systemClock } from '@trinity-rft/core';
 import { trackingKey, trackingServices, type TrackingServices } from '@trinity-rft/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { useFolder } from './folder.js';

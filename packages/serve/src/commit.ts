@@ -2,11 +2,14 @@
 import {
   runKey,
   type Experience,
-  type ExperienceStore,
   type MetricSink,
   type Metrics,
+  groupBy,
+  mean,
+  taskKey,
+  withFields,
 } from '@trinity-rft/core';
-import { groupBy, mean, taskKey, withFields } from '@trinity-rft/core/internal';
+import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { Batch, RewardedCall, TurnStore } from './turns/turn-store.js';
 
 export interface CommitOptions {

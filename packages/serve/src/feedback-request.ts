@@ -1,6 +1,5 @@
 /** The body of `POST /feedback`. */
-import { ModelError } from '@trinity-rft/core';
-import { isUsableReward, usableReward } from '@trinity-rft/core/internal';
+import { ModelError, isUsableReward, usableReward } from '@trinity-rft/core';
 import type { Feedback } from './turns/turn-store.js';
 
 /** Maximum number of calls in one request. */

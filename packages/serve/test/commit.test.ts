@@ -1,5 +1,4 @@
-import { type Experience } from '@trinity-rft/core';
-import { uid } from '@trinity-rft/core/internal';
+import { type Experience, uid } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { createCommit, openTurnStore, type TurnStore } from '../src/index.js';
 import { asTheyAre, databasePath, listStore, recorded } from './helpers.js';

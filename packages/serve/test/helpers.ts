@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createExperience, type Experience, type ExperienceStore } from '@trinity-rft/core';
+import { createExperience, type Experience } from '@trinity-rft/core';
+import type { ExperienceStore } from '@trinity-rft/core/store';
 import { testRuntime } from '@trinity-rft/testing';
 import { afterAll } from 'vitest';
 import {

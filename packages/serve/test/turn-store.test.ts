@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { BufferError, InvariantError } from '@trinity-rft/core/internal';
+import { BufferError, InvariantError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { openTurnStore, type ServedCall } from '../src/index.js';
 import { inChild } from './child.js';

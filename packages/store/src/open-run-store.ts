@@ -1,5 +1,5 @@
 /** Opens the store of a run, wherever it is. */
-import type { RunStore } from '@trinity-rft/core/internal';
+import type { RunStore } from '@trinity-rft/core/store';
 import type { RunDatabase } from './database/run-database.js';
 import { postgresDatabase } from './database/postgres.js';
 import { memoryDatabase, sqliteDatabase } from './database/sqlite.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createExperience } from '@trinity-rft/core';
-import { uid, type ExplorePlan, type Membership, type RunStore } from '@trinity-rft/core/internal';
+import { createExperience, uid } from '@trinity-rft/core';
+import type { ExplorePlan, Membership, RunStore } from '@trinity-rft/core/store';
 import { findPostgres, startPostgres, type TestPostgres } from '@trinity-rft/testing';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { createExperience } from '@trinity-rft/core';
-import type { Membership, RunStore } from '@trinity-rft/core/internal';
+import type { Membership, RunStore } from '@trinity-rft/core/store';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openRunStore, readRunStore } from '../src/index.js';
 

@@ -1,5 +1,5 @@
 /** Moves weights, one version at a time, where trainer and explorer do not meet. */
-import { SyncError } from '@trinity-rft/core/internal';
+import { SyncError } from '@trinity-rft/core';
 import { publication, settledUpTo, type TrainFacts } from './rules/train.js';
 import type { Weights } from './rules/settings.js';
 import type { SyncParts } from './sync-parts.js';

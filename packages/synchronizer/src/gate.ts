@@ -1,6 +1,5 @@
 /** Waits for a condition over shared state: woken by events, bounded by a deadline, never polling. */
-import { type Clock } from '@trinity-rft/core';
-import { CancelledError, SyncError } from '@trinity-rft/core/internal';
+import { type Clock, CancelledError, SyncError } from '@trinity-rft/core';
 
 interface WaitOptions {
   /** For messages: "new weights from the trainer". */

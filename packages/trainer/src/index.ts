@@ -6,7 +6,7 @@ export {
   type Checkpoint,
   type WriteCheckpointOptions,
 } from './checkpoint/checkpoint.js';
-export type { CheckpointFile, CheckpointManifest } from '@trinity-rft/core/internal';
+export type { CheckpointFile, CheckpointManifest } from '@trinity-rft/core/engine';
 export { loadTrainer, type TrainedModels } from './checkpoint/models.js';
 export { learningRateAt, type OptimizerSettings, type ScheduleSettings } from './schedule.js';
 export { packBatch, type PackedBatch, type PackedCall } from './step/pack.js';

@@ -1,6 +1,6 @@
 /** Optimizer settings of a run, and the learning rate of each of its train steps. */
 import { ConfigError } from '@trinity-rft/core';
-import { type OptimizerOptions } from '@trinity-rft/core/internal';
+import type { OptimizerOptions } from '@trinity-rft/core/engine';
 
 /** How the learning rate moves, by the names of a configuration's optimizer. */
 export interface ScheduleSettings {

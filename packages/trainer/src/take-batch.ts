@@ -1,6 +1,6 @@
 /** Takes the experiences of a train step, and reports when they are slow to come. */
-import type { ExperienceSource, Lease, Runtime } from '@trinity-rft/core';
-import type { TakeFilter } from '@trinity-rft/core/internal';
+import type { Runtime } from '@trinity-rft/core';
+import type { ExperienceSource, Lease, TakeFilter } from '@trinity-rft/core/store';
 
 export interface TakeBatchOptions {
   readonly source: ExperienceSource;

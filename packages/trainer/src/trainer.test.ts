@@ -1,10 +1,5 @@
-import {
-  createExperience,
-  type ExperienceSource,
-  type Lease,
-  type MetricRecord,
-} from '@trinity-rft/core';
-import { noNeeds } from '@trinity-rft/core';
+import { createExperience, type MetricRecord, noNeeds } from '@trinity-rft/core';
+import type { ExperienceSource, Lease } from '@trinity-rft/core/store';
 import { fakeEngine, testRuntime } from '@trinity-rft/testing';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,19 +1,14 @@
 /** The training loop: take experiences, make a train step, record, save and publish. */
 import {
   type Clock,
-  type ExperienceSource,
   type MetricSink,
   type Metrics,
   type Runtime,
-  type TrainEngine,
-  type ValueEngine,
-} from '@trinity-rft/core';
-import {
   CancelledError,
-  prefixMetrics,
-  type Algorithm,
-  type TakeFilter,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import type { TrainEngine, ValueEngine } from '@trinity-rft/core/engine';
+import { prefixMetrics, type Algorithm } from '@trinity-rft/core/internal';
+import type { ExperienceSource, TakeFilter } from '@trinity-rft/core/store';
 import { pruneCheckpoints, writeCheckpoint, type Checkpoint } from './checkpoint/checkpoint.js';
 import { saveTrainer } from './checkpoint/models.js';
 import { assertScheduleKnown, optimizerAt, type OptimizerSettings } from './schedule.js';

@@ -1,6 +1,6 @@
-import { type Experience, type TrainEngine } from '@trinity-rft/core';
-import { noNeeds } from '@trinity-rft/core';
-import { systemClock, withFields, type Algorithm } from '@trinity-rft/core/internal';
+import { type Experience, noNeeds, systemClock, withFields } from '@trinity-rft/core';
+import type { TrainEngine } from '@trinity-rft/core/engine';
+import type { Algorithm } from '@trinity-rft/core/internal';
 import { fakeEngine, fakeValueEngine } from '@trinity-rft/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,11 @@
-import { type Experience, type LossInput } from '@trinity-rft/core';
-import { noNeeds } from '@trinity-rft/core';
-import { mergeCalls, systemClock, withFields, type Algorithm } from '@trinity-rft/core/internal';
+import {
+  type Experience,
+  type LossInput,
+  noNeeds,
+  systemClock,
+  withFields,
+} from '@trinity-rft/core';
+import { mergeCalls, type Algorithm } from '@trinity-rft/core/internal';
 import { fakeEngine, fakeValueEngine } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { trainStep, type TrainStepOptions } from '../src/step/train-step.js';

@@ -1,5 +1,6 @@
-import { noNeeds, type Lease } from '@trinity-rft/core';
-import { mergeCalls, systemClock, withFields } from '@trinity-rft/core/internal';
+import { noNeeds, systemClock, withFields } from '@trinity-rft/core';
+import { mergeCalls } from '@trinity-rft/core/internal';
+import type { Lease } from '@trinity-rft/core/store';
 import { fakeEngine } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
 import { trainStep } from '../src/step/train-step.js';

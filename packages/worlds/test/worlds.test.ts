@@ -1,6 +1,5 @@
 /** What holds in every world. */
-import type { RawTask } from '@trinity-rft/core';
-import { silentLogger } from '@trinity-rft/core/internal';
+import { type RawTask, silentLogger } from '@trinity-rft/core';
 import type { Action, EnvironmentDefinition, Episode } from '@trinity-rft/environment';
 import { builtInEnvironments } from '@trinity-rft/worlds';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /** One train batch of a million tokens, as experiences and as packed arrays. */
-import { type Experience, type LossInput } from '../../../packages/core/src/index.ts';
-import { createRandom, type AdvantageInput } from '../../../packages/core/src/internal.ts';
+import { type Experience, type LossInput, createRandom } from '../../../packages/core/src/index.ts';
+import type { AdvantageInput } from '../../../packages/core/src/internal.ts';
 
 export interface Batch {
   readonly experiences: readonly Experience[];

@@ -1,5 +1,6 @@
 /** Rollouts over a sampler that answers at once. */
-import { createRuntime, type Runtime, type Sampler } from '../../../packages/core/src/index.ts';
+import { createRuntime, type Runtime } from '../../../packages/core/src/index.ts';
+import type { Sampler } from '../../../packages/core/src/engine-seam.ts';
 import {
   createRolloutModel,
   type EndpointServer,

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { loadTokenizer } from '../../../packages/chat/src/index.ts';
 import { scoreRun, sqliteLateRewards, waitingRuns } from '../../../packages/buffer/src/index.ts';
 import { createExperience, describeError, TrinityError } from '../../../packages/core/src/index.ts';
-import { encodeExperience } from '../../../packages/core/src/internal.ts';
+import { encodeExperience } from '../../../packages/core/src/store-seam.ts';
 import { convertModel } from '../../../packages/engine-onnx/src/index.ts';
 import { openTurnDatabase } from '../../../packages/serve/src/turns/sqlite.ts';
 import { flip } from './damage.ts';

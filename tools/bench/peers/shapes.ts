@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createRandom } from '../../../packages/core/src/internal.ts';
+import { createRandom } from '../../../packages/core/src/index.ts';
 import {
   parameterCount,
   parameterSpecs,

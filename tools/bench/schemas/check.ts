@@ -3,7 +3,7 @@ import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { ModelError, type Random } from '../../../packages/core/src/index.ts';
-import type { TextGrammar } from '../../../packages/core/src/internal.ts';
+import type { TextGrammar } from '../../../packages/core/src/engine-seam.ts';
 import { responseGrammar } from '../../../packages/chat/src/constraint/response-grammar.ts';
 import { createAutomaton } from '../../../packages/engine-onnx/src/sample/constraint/automaton.ts';
 import { createTexts } from './texts.ts';

@@ -1,6 +1,6 @@
 /** Texts of a grammar, drawn at random. */
 import type { Random } from '../../../packages/core/src/index.ts';
-import type { GrammarSymbol, TextGrammar } from '../../../packages/core/src/internal.ts';
+import type { GrammarSymbol, TextGrammar } from '../../../packages/core/src/engine-seam.ts';
 
 type Rules = TextGrammar['rules'];
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createOnnxEngine } from '../../../packages/engine-onnx/src/index.ts';
-import type { Engine } from '../../../packages/core/src/index.ts';
-import { silentLogger, type SampledSequence } from '../../../packages/core/src/internal.ts';
+import { silentLogger } from '../../../packages/core/src/index.ts';
+import type { Engine, SampledSequence } from '../../../packages/core/src/engine-seam.ts';
 import { peakMemoryGb, report, round, threads, withForeignShare } from '../engine/measure.ts';
 import { sizes, type Size } from './shapes.ts';
 

@@ -1,6 +1,6 @@
 /** A process of its own at the measured store. `member.ts URL ROLE` */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { LeasedTask } from '../../../packages/core/src/internal.ts';
+import type { LeasedTask } from '../../../packages/core/src/store-seam.ts';
 import { openRunStore } from '../../../packages/store/src/index.ts';
 import { drawRollout, join, rollout, type Role } from './rollouts.ts';
 

@@ -1,5 +1,5 @@
 /** The tables of a run store, to be counted by SQL. */
-import { BufferError } from '../../../packages/core/src/internal.ts';
+import { BufferError } from '../../../packages/core/src/index.ts';
 import { postgresDatabase } from '../../../packages/store/src/database/postgres.ts';
 import type { RunDatabase, Work } from '../../../packages/store/src/database/run-database.ts';
 import { sqliteDatabase } from '../../../packages/store/src/database/sqlite.ts';

@@ -1,13 +1,12 @@
 /** What the measured processes store: rollouts of a scripted model. */
-import { createExperience } from '../../../packages/core/src/index.ts';
-import { createRandom } from '../../../packages/core/src/internal.ts';
+import { createExperience, createRandom } from '../../../packages/core/src/index.ts';
 import type {
   ExplorePlan,
   LeasedTask,
   Membership,
   RunStore,
   TaskResult,
-} from '../../../packages/core/src/internal.ts';
+} from '../../../packages/core/src/store-seam.ts';
 
 /** What a process does at the store. */
 export type Role =

@@ -1,7 +1,7 @@
 /** `trinity algorithms [NAME]`: what configurations may name under `algorithm`, from the tables. */
 import type { AlgorithmReference } from '@trinity-rft/config';
 import { ConfigError } from '@trinity-rft/core';
-import { didYouMean } from '@trinity-rft/core/internal';
+import { didYouMean } from '@trinity-rft/core/support';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { readVocabulary, withPlugins, type PluginOptions } from '../shared/options.js';

@@ -110,7 +110,7 @@ const longestSilence = 15_000;
 
 async function downloads({ config }: LoadedConfig): Promise<ModelDownloads> {
   const { planDownloads } = await import('@trinity-rft/launcher');
-  const { systemClock } = await import('@trinity-rft/core/internal');
+  const { systemClock } = await import('@trinity-rft/core');
   return planDownloads(config, { env: process.env, clock: systemClock, stallMs: longestSilence });
 }
 

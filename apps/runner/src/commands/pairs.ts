@@ -1,7 +1,7 @@
 /** `trinity pairs`: stored answers for people to compare, and the rows for DPO that follow. */
 import { readFile } from 'node:fs/promises';
 import { ConfigError } from '@trinity-rft/core';
-import { redactText } from '@trinity-rft/core/internal';
+import { redactText } from '@trinity-rft/core/support';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { writeOutput } from '../shared/output-file.js';

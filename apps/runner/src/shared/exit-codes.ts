@@ -1,6 +1,6 @@
 /** Exit codes of the process. */
-import { ConfigError, describeError, EnvironmentError } from '@trinity-rft/core';
-import { redactText, TaskError } from '@trinity-rft/core/internal';
+import { ConfigError, describeError, EnvironmentError, TaskError } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/core/support';
 
 export const exitCodes = {
   done: 0,

@@ -1,6 +1,5 @@
 /** The system's clock, which a test can move on instead of waiting. */
-import type { Clock } from '@trinity-rft/core';
-import { sleep, systemClock } from '@trinity-rft/core/internal';
+import { type Clock, sleep, systemClock } from '@trinity-rft/core';
 
 export interface SkippingClock extends Clock {
   /** Moves time forward, at the next turn of the event loop. */

@@ -1,5 +1,11 @@
-import { createExperience, type AdvantageFn, type Experience } from '@trinity-rft/core';
-import { RewardError, uid, withFields } from '@trinity-rft/core/internal';
+import {
+  createExperience,
+  type AdvantageFn,
+  type Experience,
+  RewardError,
+  uid,
+  withFields,
+} from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { advantageFns } from './table.js';

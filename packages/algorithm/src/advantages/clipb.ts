@@ -3,7 +3,7 @@
  * against the batch.
  */
 import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
-import { type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core/internal';
+import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { clipMetrics, entropyEffects, trainedSpread } from './shared/clip-tokens.js';
 import { byDeviation, byGroup } from './shared/group-scores.js';

@@ -2,12 +2,8 @@
  * Group-relative advantages without the bad tokens that would drive the entropy down most, measured
  * against each token's distribution.
  */
-import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
-import {
-  InvariantError,
-  type AdvantageInput,
-  type AdvantageOutput,
-} from '@trinity-rft/core/internal';
+import { numberArg, type BatchAdvantageFn, InvariantError } from '@trinity-rft/core';
+import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { clipMetrics, entropyEffects, trainedSpread } from './shared/clip-tokens.js';
 import { byDeviation, byGroup } from './shared/group-scores.js';

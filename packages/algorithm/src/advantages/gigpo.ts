@@ -9,8 +9,9 @@ import {
   type AdvantageFn,
   type ArgValues,
   type Experience,
+  mean,
 } from '@trinity-rft/core';
-import { mean, sampleStd } from '@trinity-rft/core/internal';
+import { sampleStd } from '@trinity-rft/core/internal';
 import { groupStats, withScore } from './shared/groups.js';
 import { byRun, byTask } from './shared/runs.js';
 import { byState, toSteps, type Step } from './shared/step-rewards.js';

@@ -1,8 +1,7 @@
 /**
  * Rewards above a baseline of the group, unscaled: the advantage of online policy mirror descent.
  */
-import { choiceArg, numberArg, type Experience } from '@trinity-rft/core';
-import { mean } from '@trinity-rft/core/internal';
+import { choiceArg, numberArg, type Experience, mean } from '@trinity-rft/core';
 import type { PartDoc } from '../parts/part.js';
 import { byGroup, type ScoreGroup } from './shared/group-scores.js';
 import { groupMean, returnOfRun } from './shared/groups.js';

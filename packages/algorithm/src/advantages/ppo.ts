@@ -1,10 +1,6 @@
 /** Generalised advantage estimation with a critic. */
-import { booleanArg, numberArg, type ArgValues } from '@trinity-rft/core';
-import {
-  InvariantError,
-  type AdvantageInput,
-  type AdvantageOutput,
-} from '@trinity-rft/core/internal';
+import { booleanArg, numberArg, type ArgValues, InvariantError } from '@trinity-rft/core';
+import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { rowSpans } from '../parts/rows.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';

@@ -2,8 +2,8 @@
  * Rewards above the mean of the runs that are kept; bad runs may be thinned out so that they do not
  * outnumber good ones.
  */
-import { booleanArg, choiceArg, numberArg } from '@trinity-rft/core';
-import { createRandom, deriveSeed, populationStd } from '@trinity-rft/core/internal';
+import { booleanArg, choiceArg, numberArg, createRandom, deriveSeed } from '@trinity-rft/core';
+import { populationStd } from '@trinity-rft/core/internal';
 import { byGroup, type ScoreGroup } from './shared/group-scores.js';
 import { allEqual, groupMean } from './shared/groups.js';
 import { compareArg } from './shared/runs.js';

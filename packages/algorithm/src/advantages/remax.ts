@@ -1,13 +1,13 @@
 /** ReMax: the baseline of a run is the reward of the greedy answer to its task. */
-import { type AdvantageFn, type Metrics } from '@trinity-rft/core';
 import {
+  type AdvantageFn,
+  type Metrics,
   InvariantError,
   mean,
   RewardError,
   uid,
-  type AdvantageInput,
-  type AdvantageOutput,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { rowSpans } from '../parts/rows.js';
 import { onExperiences } from './shared/on-experiences.js';

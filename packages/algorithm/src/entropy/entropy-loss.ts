@@ -1,6 +1,5 @@
 /** The entropy loss: a bonus for high entropy. */
-import { numberArg, type LossInput } from '@trinity-rft/core';
-import { InvariantError } from '@trinity-rft/core/internal';
+import { numberArg, type LossInput, InvariantError } from '@trinity-rft/core';
 import { definePart, type Part, type PartDoc } from '../parts/part.js';
 import type { LossPart, TokenLoss } from '../parts/token-loss.js';
 

@@ -1,5 +1,5 @@
-import { ConfigError } from '@trinity-rft/core';
-import { EngineError, type AdvantageInput } from '@trinity-rft/core/internal';
+import { ConfigError, EngineError } from '@trinity-rft/core';
+import type { AdvantageInput } from '@trinity-rft/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { klFns } from './table.js';

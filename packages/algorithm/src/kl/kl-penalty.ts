@@ -2,13 +2,8 @@
  * The divergence from the reference as a penalty on rewards, with a constant or an adaptive
  * coefficient.
  */
-import { ConfigError } from '@trinity-rft/core';
-import {
-  InvariantError,
-  mean,
-  type AdvantageInput,
-  type KlPenalty,
-} from '@trinity-rft/core/internal';
+import { ConfigError, InvariantError, mean } from '@trinity-rft/core';
+import type { AdvantageInput, KlPenalty } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { clamp } from '../parts/numbers.js';
 import { eachTrainedToken } from '../parts/rows.js';

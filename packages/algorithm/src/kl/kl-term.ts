@@ -1,6 +1,5 @@
 /** The KL loss: a coefficient times the aggregate of an estimator. */
-import { ConfigError } from '@trinity-rft/core';
-import { InvariantError } from '@trinity-rft/core/internal';
+import { ConfigError, InvariantError } from '@trinity-rft/core';
 import type { LossPart, TokenLoss } from '../parts/token-loss.js';
 import type { KlEstimator } from './estimators.js';
 

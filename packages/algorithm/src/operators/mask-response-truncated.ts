@@ -1,5 +1,5 @@
 /** Excludes truncated responses from the loss, but keeps them in their groups. */
-import { withFields } from '@trinity-rft/core/internal';
+import { withFields } from '@trinity-rft/core';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /** Metrics: `masked_truncated_count`. */

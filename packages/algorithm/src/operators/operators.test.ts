@@ -1,5 +1,9 @@
-import { createExperience, type Experience, type ExperienceInit } from '@trinity-rft/core';
-import { RewardError } from '@trinity-rft/core/internal';
+import {
+  createExperience,
+  type Experience,
+  type ExperienceInit,
+  RewardError,
+} from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createOperators } from '../registry/create-operators.js';

@@ -1,6 +1,11 @@
 /** Lowers the reward of responses that come close to the length limit. */
-import { ConfigError, numberArg } from '@trinity-rft/core';
-import { gatherMetrics, responseLength, withFields } from '@trinity-rft/core/internal';
+import {
+  ConfigError,
+  numberArg,
+  gatherMetrics,
+  responseLength,
+  withFields,
+} from '@trinity-rft/core';
 import { rewardOf } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 

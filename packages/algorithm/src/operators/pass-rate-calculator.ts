@@ -1,6 +1,6 @@
 /** Tells selectors of tasks how well the runs of each row did. */
-import type { Experience, Metrics } from '@trinity-rft/core';
-import { mean, type RowFeedback } from '@trinity-rft/core/internal';
+import { type Experience, type Metrics, mean } from '@trinity-rft/core';
+import type { RowFeedback } from '@trinity-rft/core/store';
 import { rewardOfRun } from '../advantages/shared/groups.js';
 import { byTask, compareArg, membersOf, type Compared } from '../advantages/shared/runs.js';
 import { definePart, type OperatorPart } from '../parts/part.js';

@@ -1,6 +1,12 @@
 /** Combines the reward with other numbers about an experience. */
-import { listArg, type Experience } from '@trinity-rft/core';
-import { gatherMetrics, RewardError, uid, withFields } from '@trinity-rft/core/internal';
+import {
+  listArg,
+  type Experience,
+  gatherMetrics,
+  RewardError,
+  uid,
+  withFields,
+} from '@trinity-rft/core';
 import { rewardOf } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 

@@ -1,6 +1,6 @@
 /** Drops groups whose rewards hardly differ. */
-import { numberArg } from '@trinity-rft/core';
-import { gatherMetrics, mean, populationStd } from '@trinity-rft/core/internal';
+import { numberArg, gatherMetrics, mean } from '@trinity-rft/core';
+import { populationStd } from '@trinity-rft/core/internal';
 import { rewardOfRun } from '../advantages/shared/groups.js';
 import { byTask, compareArg, membersOf } from '../advantages/shared/runs.js';
 import { definePart, type OperatorPart } from '../parts/part.js';

@@ -1,10 +1,10 @@
 /** The type of advantage functions: where they can run, and what they need there. */
-import {
-  type AdvantageFn,
-  type AlgorithmNeeds,
-  type ArgSpec,
-  type ArgValues,
-  type BatchAdvantageFn,
+import type {
+  AdvantageFn,
+  AlgorithmNeeds,
+  ArgSpec,
+  ArgValues,
+  BatchAdvantageFn,
 } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/internal';
 import type { Part, PartDoc } from './part.js';

@@ -1,11 +1,6 @@
 /** Checks the inputs of losses and advantages: aligned arrays of finite numbers. */
-import { type LossInput } from '@trinity-rft/core';
-import {
-  EngineError,
-  InvariantError,
-  type AdvantageInput,
-  type ValueLossInput,
-} from '@trinity-rft/core/internal';
+import { type LossInput, EngineError, InvariantError } from '@trinity-rft/core';
+import type { AdvantageInput, ValueLossInput } from '@trinity-rft/core/internal';
 
 export type LossField =
   | 'currentLogprobs'

@@ -1,5 +1,5 @@
 /** One exchangeable part of an algorithm: its arguments, and how it is made from them. */
-import { type ArgSpec, type ArgValues, type ExperienceOperator } from '@trinity-rft/core';
+import type { ArgSpec, ArgValues, ExperienceOperator } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/internal';
 
 /** What the documentation says about a part. */

@@ -1,11 +1,5 @@
 /** How a policy loss is written: as a formula over tokens, or as a function of the whole batch. */
-import {
-  type AlgorithmNeeds,
-  type ArgSpec,
-  type ArgValues,
-  type LossInput,
-  type Metrics,
-} from '@trinity-rft/core';
+import type { AlgorithmNeeds, ArgSpec, ArgValues, LossInput, Metrics } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/internal';
 import {
   aggregationWeights,

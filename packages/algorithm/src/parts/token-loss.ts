@@ -1,6 +1,6 @@
 /** Losses as formulas over the quantities of one token; the driver reads, weighs and sums. */
 import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
-import type { ExpectedLoss } from '@trinity-rft/core/internal';
+import type { ExpectedLoss } from '@trinity-rft/core/engine';
 import type { Aggregation } from './aggregate.js';
 
 /**

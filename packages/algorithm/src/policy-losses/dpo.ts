@@ -2,8 +2,7 @@
  * Direct preference optimisation: learns from pairs of a better and a worse answer, without
  * rewards.
  */
-import { choiceArg, numberArg, type LossInput } from '@trinity-rft/core';
-import { InvariantError } from '@trinity-rft/core/internal';
+import { choiceArg, numberArg, type LossInput, InvariantError } from '@trinity-rft/core';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 import { eachTrainedToken } from '../parts/rows.js';
 

@@ -2,8 +2,14 @@
  * What `mix` and `mix_chord` share: the loss of ppo on sampled rows combined with a supervised loss
  * on demonstrated rows.
  */
-import { choiceArg, type ArgValues, type LossInput, type Metrics } from '@trinity-rft/core';
-import { InvariantError, prefixMetrics } from '@trinity-rft/core/internal';
+import {
+  choiceArg,
+  type ArgValues,
+  type LossInput,
+  type Metrics,
+  InvariantError,
+} from '@trinity-rft/core';
+import { prefixMetrics } from '@trinity-rft/core/internal';
 import { lossAggModeArg } from '../parts/aggregate.js';
 import type { LossPart, LossTerm, TermResult, TokenLoss } from '../parts/token-loss.js';
 import { batchSizeArgs, batchSizeFactor, type RowKind } from './mixture-factor.js';

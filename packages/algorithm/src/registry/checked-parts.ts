@@ -10,16 +10,11 @@ import {
   type BatchAdvantageFn,
   type ExperienceOperator,
   type LossInput,
-} from '@trinity-rft/core';
-import {
-  copyOf,
-  readExperience,
-  returnedBy,
   uid,
-  type AdvantageOutput,
-  type Returned,
-  type RowFeedback,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import { readExperience, type AdvantageOutput } from '@trinity-rft/core/internal';
+import type { RowFeedback } from '@trinity-rft/core/store';
+import { copyOf, returnedBy, type Returned } from '@trinity-rft/core/support';
 import type { AdvantageStrategy } from '../parts/advantage-part.js';
 import type { BatchLoss } from '../parts/token-loss.js';
 

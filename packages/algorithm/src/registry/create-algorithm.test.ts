@@ -1,5 +1,4 @@
-import { ConfigError, type LossInput } from '@trinity-rft/core';
-import { EngineError, InvariantError } from '@trinity-rft/core/internal';
+import { ConfigError, type LossInput, EngineError, InvariantError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { createAlgorithm, type AlgorithmOptions } from './create-algorithm.js';
 import { algorithmPresets } from '../presets/table.js';

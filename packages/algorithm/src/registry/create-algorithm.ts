@@ -2,8 +2,7 @@
  * Creates an algorithm from the tables: advantage, KL penalty, policy loss + KL loss + entropy loss,
  * and what they need.
  */
-import { ConfigError, type AlgorithmNeeds } from '@trinity-rft/core';
-import { noNeeds } from '@trinity-rft/core';
+import { ConfigError, type AlgorithmNeeds, noNeeds } from '@trinity-rft/core';
 import { pickRow, type Algorithm, type KlPenalty } from '@trinity-rft/core/internal';
 import { correctedLoss, type RolloutCorrection } from '../correction/rollout-correction.js';
 import type { AdvantageStrategy } from '../parts/advantage-part.js';

@@ -1,5 +1,5 @@
 /** Makes the operators of an experience pipeline. */
-import { type ExperienceOperator } from '@trinity-rft/core';
+import type { ExperienceOperator } from '@trinity-rft/core';
 import { pickRow } from '@trinity-rft/core/internal';
 import { experienceOperators } from '../operators/table.js';
 import type { OperatorPart } from '../parts/part.js';

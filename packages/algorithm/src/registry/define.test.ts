@@ -1,5 +1,5 @@
 import { ConfigError, createExperience, numberArg, type LossInput } from '@trinity-rft/core';
-import { type Algorithm } from '@trinity-rft/core/internal';
+import type { Algorithm } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { builtInTables, byGroup, createAlgorithm } from '../index.js';
 import { aggregateLoss } from '../parts/aggregate.js';

@@ -1,4 +1,5 @@
-import { EngineError, type ValueLossInput } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
+import type { ValueLossInput } from '@trinity-rft/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { valueLoss } from './value-loss.js';

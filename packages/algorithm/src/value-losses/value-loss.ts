@@ -1,6 +1,6 @@
 /** The loss of a critic: squared error, clipped around its earlier values. */
 import { numberArg } from '@trinity-rft/core';
-import { type ValueLossFn } from '@trinity-rft/core/internal';
+import type { ValueLossFn } from '@trinity-rft/core/internal';
 import { aggregationWeights, meanOf } from '../parts/aggregate.js';
 import { checkValueLossInput } from '../parts/check-input.js';
 import { definePart } from '../parts/part.js';

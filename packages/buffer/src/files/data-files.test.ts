@@ -1,4 +1,4 @@
-import { TaskError } from '@trinity-rft/core/internal';
+import { TaskError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { chooseDataFiles } from './data-files.js';
 import { matchesGlob, readDatasetCard } from './dataset-card.js';

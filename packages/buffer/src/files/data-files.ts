@@ -2,7 +2,7 @@
  * Chooses the files of one subset and split from the listing of a folder in Hugging Face `datasets`
  * layout. No I/O.
  */
-import { TaskError } from '@trinity-rft/core/internal';
+import { TaskError } from '@trinity-rft/core';
 import { matchesGlob, type CardSubset } from './dataset-card.js';
 import { canonicalSplit, fileName, shardOf, splitOf } from './splits.js';
 

@@ -5,8 +5,8 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { type RawTask } from '@trinity-rft/core';
-import { parseJsonExactly, TaskError } from '@trinity-rft/core/internal';
+import { type RawTask, TaskError } from '@trinity-rft/core';
+import { parseJsonExactly } from '@trinity-rft/core/support';
 import { findJsonMistake } from './json-mistake.js';
 import { notAnObject, assertNoBadRows, type BadRow } from './malformed.js';
 

@@ -1,5 +1,5 @@
 /** One error for all malformed rows of a task file. */
-import { TaskError } from '@trinity-rft/core/internal';
+import { TaskError } from '@trinity-rft/core';
 
 /** One row that cannot be used. */
 export interface BadRow {

@@ -1,6 +1,5 @@
 /** Reads rows from a Parquet file, whatever its compression. */
-import { type RawTask } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import { type RawTask, TaskError } from '@trinity-rft/core';
 import { plainValue } from './plain-value.js';
 
 /**

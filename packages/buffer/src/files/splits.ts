@@ -2,7 +2,7 @@
  * Names of splits: how a file name says which split it belongs to, and how a request names a part
  * of one.
  */
-import { TaskError } from '@trinity-rft/core/internal';
+import { TaskError } from '@trinity-rft/core';
 
 /** Words that mean the same split, as in Hugging Face `datasets`. */
 const synonyms: Readonly<Record<string, string>> = {

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConfigError, type Clock } from '@trinity-rft/core';
-import { CancelledError, parseModelId, type ModelId } from '@trinity-rft/core/internal';
+import { ConfigError, type Clock, CancelledError } from '@trinity-rft/core';
+import { parseModelId, type ModelId } from '@trinity-rft/core/internal';
 import { fetchFile, type RemoteFile } from './fetch-file.js';
 import {
   cacheDirectoryOf,

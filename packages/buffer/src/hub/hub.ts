@@ -5,8 +5,7 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
-import { type Clock } from '@trinity-rft/core';
-import { CancelledError, TaskError } from '@trinity-rft/core/internal';
+import { type Clock, CancelledError, TaskError } from '@trinity-rft/core';
 import {
   cacheDirectoryOf,
   endpointOf,

@@ -1,6 +1,5 @@
 /** A timeout that starts again with every progress: for downloads of unknown length. */
-import { TrinityError, type Clock } from '@trinity-rft/core';
-import { CancelledError } from '@trinity-rft/core/internal';
+import { TrinityError, type Clock, CancelledError } from '@trinity-rft/core';
 
 export interface StallGuardOptions {
   readonly clock: Clock;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createExperience } from '@trinity-rft/core';
-import type { LateRewards, PendingGroup } from '@trinity-rft/core/internal';
+import type { LateRewards, PendingGroup } from '@trinity-rft/core/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scoreRun, sqliteLateRewards, waitingRuns } from './late-rewards.js';
 

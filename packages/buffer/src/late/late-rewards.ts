@@ -2,20 +2,18 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { BufferError, usableReward, describeError, TrinityError } from '@trinity-rft/core';
 import {
-  BufferError,
   checkedTables,
   decodeExperience,
   encodeExperience,
   hasBeenStored,
   inTransaction,
-  usableReward,
   type CheckedTables,
   type DueGroup,
   type LateRewards,
   type PendingGroup,
-} from '@trinity-rft/core/internal';
-import { describeError, TrinityError } from '@trinity-rft/core';
+} from '@trinity-rft/core/store';
 import { applicationId, refusals, schema, upgrade } from './schema.js';
 
 export interface LateRewardOptions {

@@ -1,13 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  createExperience,
-  type Experience,
-  type ExperienceSource,
-  type ExperienceStore,
-  type Lease,
-} from '@trinity-rft/core';
+import { createExperience, type Experience } from '@trinity-rft/core';
+import type { ExperienceSource, ExperienceStore, Lease } from '@trinity-rft/core/store';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { memoryExperienceStore } from '../store/memory.js';

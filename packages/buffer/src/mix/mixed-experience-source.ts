@@ -1,6 +1,6 @@
 /** Two sources as one: each batch has experiences of the policy and rows of experts. */
-import { type Experience, type ExperienceSource, type Lease } from '@trinity-rft/core';
-import { BufferError, withFields } from '@trinity-rft/core/internal';
+import { type Experience, BufferError, withFields } from '@trinity-rft/core';
+import type { ExperienceSource, Lease } from '@trinity-rft/core/store';
 import { assertCount } from '../store/errors.js';
 
 export interface MixedSourceOptions {

@@ -1,12 +1,13 @@
 /** Runs a task pipeline: operators in their order, then the order of the tasks that are left. */
-import { describeError, ModelError, type ChatMessage, type RawTask } from '@trinity-rft/core';
 import {
+  describeError,
+  ModelError,
+  type ChatMessage,
+  type RawTask,
   CancelledError,
-  copyOf,
-  returnedBy,
   TaskError,
-  type Returned,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import { copyOf, returnedBy, type Returned } from '@trinity-rft/core/support';
 import type {
   AskOptions,
   TaskFunction,

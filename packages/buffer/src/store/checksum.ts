@@ -3,7 +3,7 @@
  * a thousandth of storing a row.
  */
 import { crc32 } from 'node:zlib';
-import { BufferError } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
 
 /** One row of the table `experience`. */
 export interface StoredExperience {

@@ -1,5 +1,6 @@
 /** Errors that every driver of the experience store throws. */
-import { BufferError, CancelledError, type TakeFilter } from '@trinity-rft/core/internal';
+import { BufferError, CancelledError } from '@trinity-rft/core';
+import type { TakeFilter } from '@trinity-rft/core/store';
 
 export function duplicateError(uids: readonly string[]): BufferError {
   return new BufferError(

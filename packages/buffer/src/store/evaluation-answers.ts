@@ -1,6 +1,5 @@
 /** Answers of evaluations, which nothing trains on: an experience store of bounded size. */
-import type { Experience } from '@trinity-rft/core';
-import { withFields } from '@trinity-rft/core/internal';
+import { type Experience, withFields } from '@trinity-rft/core';
 import { openSqliteRows } from './sqlite.js';
 import type { StoredRow } from './row-driver.js';
 

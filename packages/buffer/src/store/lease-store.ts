@@ -7,17 +7,12 @@ import {
   runKey,
   type Clock,
   type Experience,
-  type ExperienceStore,
-  type Lease,
   type Metrics,
-} from '@trinity-rft/core';
-import {
   mean,
   spansOf,
   taskKey,
-  type JsonState,
-  type TakeFilter,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import type { ExperienceStore, Lease, JsonState, TakeFilter } from '@trinity-rft/core/store';
 import {
   assertCount,
   assertTrainStep,

@@ -3,7 +3,7 @@
  * otherwise be missing without a trace.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { eachRow } from '@trinity-rft/core/internal';
+import { eachRow } from '@trinity-rft/core/store';
 import { assertChecksum, damagedStore, usedChecksum } from './checksum.js';
 import type { StateTable } from './state-table.js';
 

@@ -1,6 +1,7 @@
 /** An experience store in memory: for tests, and for runs that need not survive their process. */
-import { type Experience, type ExperienceStore } from '@trinity-rft/core';
-import { assertAligned, InvariantError, uid, type JsonState } from '@trinity-rft/core/internal';
+import { type Experience, InvariantError, uid } from '@trinity-rft/core';
+import { assertAligned } from '@trinity-rft/core/internal';
+import type { ExperienceStore, JsonState } from '@trinity-rft/core/store';
 import { duplicateError } from './errors.js';
 import { leaseStore, type LeaseStoreOptions } from './lease-store.js';
 import { recordedSteps } from './recorded-steps.js';

@@ -1,6 +1,6 @@
 /** Notices when an open file has been removed or replaced: writes to it would go nowhere. */
 import { statSync } from 'node:fs';
-import { BufferError } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
 
 export interface OpenedFile {
   /** @throws BufferError when another file, or none, is at the path by now */

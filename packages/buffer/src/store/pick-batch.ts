@@ -1,5 +1,5 @@
 /** Which waiting rows make a batch: so many experiences, runs or tasks, within explore steps. */
-import type { TakeFilter } from '@trinity-rft/core/internal';
+import type { TakeFilter } from '@trinity-rft/core/store';
 import type { StoredRow } from './row-driver.js';
 import { exploreStepOf, runOf, taskOf } from './row-names.js';
 

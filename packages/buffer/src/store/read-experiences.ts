@@ -1,8 +1,8 @@
 /** Reads an experience store without owning it: whatever a run has stored, trained or not. */
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { TrinityError, type Experience } from '@trinity-rft/core';
-import { BufferError, eachRow } from '@trinity-rft/core/internal';
+import { TrinityError, type Experience, BufferError } from '@trinity-rft/core';
+import { eachRow } from '@trinity-rft/core/store';
 import { headReader, type HeadReader } from './read-heads.js';
 import { useReader, type UseReader } from './read-uses.js';
 import { hasChecksums } from './schema.js';

@@ -1,7 +1,7 @@
 /** What lists need of very many stored experiences: ids in order, and a few fields of each. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Eid, Experience } from '@trinity-rft/core';
-import { decodeFields, type CallSpan } from '@trinity-rft/core/internal';
+import type { Eid, Experience, CallSpan } from '@trinity-rft/core';
+import { decodeFields } from '@trinity-rft/core/store';
 import { hasChecksums } from './schema.js';
 import { readLedger } from './ledger.js';
 import { stateTable } from './state-table.js';

@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createExperience, type ExperienceStore } from '@trinity-rft/core';
-import { uid } from '@trinity-rft/core/internal';
+import { createExperience, uid } from '@trinity-rft/core';
+import type { ExperienceStore } from '@trinity-rft/core/store';
 import { manualClock } from '@trinity-rft/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import { memoryExperienceStore } from './memory.js';

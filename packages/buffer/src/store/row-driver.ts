@@ -3,7 +3,7 @@
  * lease-store.ts.
  */
 import type { Experience } from '@trinity-rft/core';
-import type { JsonState } from '@trinity-rft/core/internal';
+import type { JsonState } from '@trinity-rft/core/store';
 import type { Grant, RecordedStep, Use } from './row-pool.js';
 
 /** What the queue needs of a stored experience. */

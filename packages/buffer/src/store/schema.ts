@@ -1,6 +1,6 @@
 /** The tables of an experience store, their versions, and what an earlier version lacks. */
 import type { DatabaseSync } from 'node:sqlite';
-import { BufferError } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
 import { createLedger } from './ledger.js';
 import { stateTable } from './state-table.js';
 

@@ -1,14 +1,12 @@
 /** Rows in SQLite: the statements of an experience store, one transaction per call. */
 import type { DatabaseSync } from 'node:sqlite';
-import { TrinityError, type Experience } from '@trinity-rft/core';
+import { TrinityError, type Experience, BufferError, uid } from '@trinity-rft/core';
 import {
-  BufferError,
   decodeExperience,
   encodeExperience,
   inTransaction,
-  uid,
   type JsonState,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core/store';
 import {
   damagedStore,
   experienceChecksum,

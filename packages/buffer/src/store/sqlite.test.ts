@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createExperience } from '@trinity-rft/core';
-import { encodeExperience } from '@trinity-rft/core/internal';
+import { encodeExperience } from '@trinity-rft/core/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readExperiences } from './read-experiences.js';
 import { sqliteExperienceStore } from './sqlite.js';

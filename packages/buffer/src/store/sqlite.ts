@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { TrinityError, type Clock, type ExperienceStore } from '@trinity-rft/core';
-import { assertIntact, BufferError } from '@trinity-rft/core/internal';
+import { TrinityError, type Clock, BufferError } from '@trinity-rft/core';
+import { type ExperienceStore, assertIntact } from '@trinity-rft/core/store';
 import { damagedStore } from './checksum.js';
 import { leaseStore, type Follow, type LeaseStoreOptions } from './lease-store.js';
 import { readLedger } from './ledger.js';

@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createExperience, type ExperienceStore, type Lease } from '@trinity-rft/core';
+import { createExperience } from '@trinity-rft/core';
+import type { ExperienceStore, Lease } from '@trinity-rft/core/store';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { memoryExperienceStore } from './memory.js';

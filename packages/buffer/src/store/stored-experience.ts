@@ -1,6 +1,6 @@
 /** An experience as a row of a store, checked when it is read. */
-import { type Experience } from '@trinity-rft/core';
-import { decodeExperience } from '@trinity-rft/core/internal';
+import type { Experience } from '@trinity-rft/core';
+import { decodeExperience } from '@trinity-rft/core/store';
 import { assertChecksum, damagedStore, experienceChecksum } from './checksum.js';
 
 /** Columns that {@link readStored} needs. */

@@ -1,6 +1,5 @@
 /** Checks all rows of a data set before anything starts. */
-import { type RawTask } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import { type RawTask, TaskError } from '@trinity-rft/core';
 
 /** Rows that the message describes. */
 const maxListed = 3;

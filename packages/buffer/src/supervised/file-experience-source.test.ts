@@ -1,4 +1,5 @@
-import { createExperience, type Lease, type RawTask } from '@trinity-rft/core';
+import { createExperience, type RawTask } from '@trinity-rft/core';
+import type { Lease } from '@trinity-rft/core/store';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {

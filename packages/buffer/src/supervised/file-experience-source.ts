@@ -1,17 +1,14 @@
 /** Supervised data as a source of experiences: one batch of rows per train step, in a fixed order. */
 import {
   type Experience,
-  type ExperienceSource,
-  type Lease,
   type RawTask,
-} from '@trinity-rft/core';
-import {
-  assertAligned,
-  boundary,
   BufferError,
   CancelledError,
   TaskError,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import { assertAligned } from '@trinity-rft/core/internal';
+import type { ExperienceSource, Lease } from '@trinity-rft/core/store';
+import { boundary } from '@trinity-rft/core/support';
 import { rowOrder, type PlainSelectorType, type RowOrder } from '../tasks/row-order.js';
 import type { SelectorOptions } from '../tasks/selector.js';
 import type { TaskOrderOptions } from '../tasks/task-source.js';

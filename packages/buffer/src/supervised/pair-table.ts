@@ -1,5 +1,6 @@
 /** Pairs to compare in a database, where people choose for as long as they like. */
-import { redactText, TaskError } from '@trinity-rft/core/internal';
+import { TaskError } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/core/support';
 import { readSqlRows } from '../tasks/sql-rows.js';
 import type { AnswerPair } from './preference-pairs.js';
 

@@ -1,6 +1,5 @@
 /** Preferences of people: two stored answers to a task to compare, and the rows for DPO that follow. */
-import type { Experience, RawTask } from '@trinity-rft/core';
-import { TaskError, uid } from '@trinity-rft/core/internal';
+import { type Experience, type RawTask, TaskError, uid } from '@trinity-rft/core';
 
 /** Two answers to compare. A person sets `preferred`. */
 export interface AnswerPair {

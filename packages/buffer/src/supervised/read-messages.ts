@@ -1,6 +1,5 @@
 /** Turns a list of unknown values into chat messages, or says which one is not a message. */
-import type { ChatMessage, ToolCall } from '@trinity-rft/core';
-import type { TaskError } from '@trinity-rft/core/internal';
+import type { ChatMessage, ToolCall, TaskError } from '@trinity-rft/core';
 
 const roles: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 

@@ -1,4 +1,5 @@
-import { defaultFormatArgs, TaskError } from '@trinity-rft/core/internal';
+import { TaskError } from '@trinity-rft/core';
+import { defaultFormatArgs } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { checkRows } from './check-rows.js';
 import { readPreferenceRow, type PreferenceFormat } from './read-preference-row.js';

@@ -1,6 +1,6 @@
 /** Reads one row of preference data: a prompt, a preferred answer and a rejected one. */
 import type { ChatMessage, RawTask, ToolDefinition } from '@trinity-rft/core';
-import { parseJsonExactly } from '@trinity-rft/core/internal';
+import { parseJsonExactly } from '@trinity-rft/core/support';
 import { hasWeight, readMessages } from './read-messages.js';
 import type { SupervisedFormat } from './read-supervised-row.js';
 import {

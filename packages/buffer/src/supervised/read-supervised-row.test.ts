@@ -1,4 +1,5 @@
-import { defaultFormatArgs, TaskError } from '@trinity-rft/core/internal';
+import { TaskError } from '@trinity-rft/core';
+import { defaultFormatArgs } from '@trinity-rft/core/internal';
 import { expect, it } from 'vitest';
 import { readSupervisedRow, type SupervisedFormat } from './read-supervised-row.js';
 

@@ -1,6 +1,7 @@
 /** Shared by the readers of supervised rows: keys, JSON text, tools, system prompts, and errors. */
-import { type RawTask, type ToolDefinition } from '@trinity-rft/core';
-import { parseJsonExactly, TaskError, type FormatArgs } from '@trinity-rft/core/internal';
+import { type RawTask, type ToolDefinition, TaskError } from '@trinity-rft/core';
+import type { FormatArgs } from '@trinity-rft/core/internal';
+import { parseJsonExactly } from '@trinity-rft/core/support';
 
 export const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 

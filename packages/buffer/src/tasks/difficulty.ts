@@ -4,8 +4,8 @@
  * observed updates the tasks that were explored; how able the model has become, measured between the
  * pass rates of a weak and a strong reference model, updates all.
  */
-import { createRandom, deriveSeed, mean, type JsonState } from '@trinity-rft/core/internal';
-import type { RowFeedback } from '@trinity-rft/core/internal';
+import { createRandom, deriveSeed, mean } from '@trinity-rft/core';
+import type { JsonState, RowFeedback } from '@trinity-rft/core/store';
 import { sampleBeta } from './sample-beta.js';
 
 export interface DifficultyArgs {

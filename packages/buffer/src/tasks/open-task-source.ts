@@ -4,8 +4,16 @@
  */
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { TrinityError, type Clock, type RawTask, type TaskSource } from '@trinity-rft/core';
-import { CancelledError, redactText, systemClock, TaskError } from '@trinity-rft/core/internal';
+import {
+  TrinityError,
+  type Clock,
+  type RawTask,
+  CancelledError,
+  systemClock,
+  TaskError,
+} from '@trinity-rft/core';
+import type { TaskSource } from '@trinity-rft/core/store';
+import { redactText } from '@trinity-rft/core/support';
 import { chooseDataFiles, type DataFilesRequest } from '../files/data-files.js';
 import { readDatasetCard } from '../files/dataset-card.js';
 import { listFolder, readText } from '../hub/hub-cache.js';

@@ -1,6 +1,5 @@
 /** Numbers of rows that a selector orders by. */
-import type { RawTask } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import { type RawTask, TaskError } from '@trinity-rft/core';
 
 /**
  * The values of `keys`, per row.

@@ -2,7 +2,7 @@
  * The order of the rows of a task set, as a function of selector type, seed and position: a resumed
  * run needs the position only.
  */
-import { createRandom, deriveSeed } from '@trinity-rft/core/internal';
+import { createRandom, deriveSeed } from '@trinity-rft/core';
 
 /** Orders that know only how many rows there are. */
 export type PlainSelectorType = 'sequential' | 'shuffle' | 'random';

@@ -1,4 +1,4 @@
-import { BufferError } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createTasksetScheduler } from './scheduler.js';

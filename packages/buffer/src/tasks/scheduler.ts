@@ -1,12 +1,6 @@
 /** Draws each batch from several task sets, in proportion to their sizes, with one state. */
-import { type TaskSource } from '@trinity-rft/core';
-import {
-  BufferError,
-  createRandom,
-  deriveSeed,
-  type JsonState,
-  type TaskRow,
-} from '@trinity-rft/core/internal';
+import { BufferError, createRandom, deriveSeed } from '@trinity-rft/core';
+import type { TaskSource, JsonState, TaskRow } from '@trinity-rft/core/store';
 import { epochByEpoch } from './row-order.js';
 import { checkedCursor } from './task-source.js';
 

@@ -1,6 +1,6 @@
 /** Which rows of a task set come next: by position alone, by columns of the rows, or by results. */
 import type { RawTask } from '@trinity-rft/core';
-import type { JsonState, RowFeedback } from '@trinity-rft/core/internal';
+import type { JsonState, RowFeedback } from '@trinity-rft/core/store';
 import { difficultySelector, type DifficultyArgs } from './difficulty.js';
 import { rowFeatures } from './row-features.js';
 import { rowOrder, type PlainSelectorType } from './row-order.js';

@@ -1,7 +1,7 @@
 /** Tasks in a database: a table, or what a query selects, from SQLite or PostgreSQL. */
 import { existsSync } from 'node:fs';
-import type { RawTask } from '@trinity-rft/core';
-import { parseJsonExactly, redactText, TaskError } from '@trinity-rft/core/internal';
+import { type RawTask, TaskError } from '@trinity-rft/core';
+import { parseJsonExactly, redactText } from '@trinity-rft/core/support';
 import { plainValue } from '../files/plain-value.js';
 
 export interface SqlRowsOptions {

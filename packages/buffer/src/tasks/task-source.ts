@@ -1,6 +1,6 @@
 /** A task source over rows in memory: an order, an end, and one cursor. */
-import { type RawTask, type TaskSource } from '@trinity-rft/core';
-import { BufferError, type JsonState, type TaskRow } from '@trinity-rft/core/internal';
+import { type RawTask, BufferError } from '@trinity-rft/core';
+import type { TaskSource, JsonState, TaskRow } from '@trinity-rft/core/store';
 import { createSelector, type SelectorOptions } from './selector.js';
 
 export interface TaskOrderOptions extends SelectorOptions {

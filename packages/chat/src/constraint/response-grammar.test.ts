@@ -1,5 +1,5 @@
 import type { ToolDefinition } from '@trinity-rft/core';
-import type { TextGrammar } from '@trinity-rft/core/internal';
+import type { TextGrammar } from '@trinity-rft/core/engine';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hermes } from '../tool-call-parser/hermes.js';

@@ -3,7 +3,7 @@
  * calls of functions.
  */
 import type { ToolDefinition } from '@trinity-rft/core';
-import type { TextGrammar } from '@trinity-rft/core/internal';
+import type { TextGrammar } from '@trinity-rft/core/engine';
 import { invalidRequest } from '../messages/invalid-request.js';
 import {
   createGrammar,

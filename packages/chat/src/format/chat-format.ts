@@ -3,7 +3,7 @@
  * rollouts of the model share one.
  */
 import { ConfigError, ModelError, type ToolDefinition } from '@trinity-rft/core';
-import { type TextGrammar } from '@trinity-rft/core/internal';
+import type { TextGrammar } from '@trinity-rft/core/engine';
 import { LRUCache } from 'lru-cache';
 import {
   responseGrammar,

@@ -1,6 +1,11 @@
 /** Renders messages with a model's Jinja chat template. */
-import { describeError, ModelError, type ToolCall, type ToolDefinition } from '@trinity-rft/core';
-import { CheckpointError } from '@trinity-rft/core/internal';
+import {
+  describeError,
+  ModelError,
+  type ToolCall,
+  type ToolDefinition,
+  CheckpointError,
+} from '@trinity-rft/core';
 import { valueOf, valueOfJson } from '../jinja/from-json.js';
 import { compileJinja, type Render } from '../jinja/jinja.js';
 import { isDict, type Value } from '../jinja/values.js';

@@ -1,7 +1,8 @@
 /** Reads the tokenizer files of a Hugging Face model folder or a GGUF file, and writes them. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CheckpointError, readStored } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
+import { readStored } from '@trinity-rft/core/engine';
 import { isGguf, openGgufModel } from '../gguf/index.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;

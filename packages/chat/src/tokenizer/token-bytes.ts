@@ -1,5 +1,5 @@
 /** The bytes of each token, so that ids can be decoded independently of their neighbours. */
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
 import type { Tokenizer } from './tokenizer.js';
 
 interface DecoderConfig {

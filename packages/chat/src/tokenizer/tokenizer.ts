@@ -1,7 +1,6 @@
 /** Text to token ids and back, by the tokenizer files of a model. */
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
-import { ModelError } from '@trinity-rft/core';
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { ModelError, CheckpointError } from '@trinity-rft/core';
 import { readTokenizerFiles, type JsonObject, type TokenizerFiles } from './files.js';
 import { within } from './time-limit.js';
 import { tokenByteTable } from './token-bytes.js';

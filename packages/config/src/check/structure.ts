@@ -2,7 +2,7 @@
  * Checks names and types against the schema. What is invalid is reported and removed, so that the
  * rest can be checked.
  */
-import { didYouMean, nearest } from '@trinity-rft/core/internal';
+import { didYouMean, nearest } from '@trinity-rft/core/support';
 import type { z } from 'zod';
 import {
   choicesOf,

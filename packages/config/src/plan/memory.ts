@@ -1,5 +1,5 @@
 /** How much memory the embedded engine needs for a model, from its shape and the memory of the machine. */
-import { machineMemory } from '@trinity-rft/core/internal';
+import { machineMemory } from '@trinity-rft/core/support';
 import type { Disk } from '../resolve/base/disk.js';
 import {
   linearModulesOf,

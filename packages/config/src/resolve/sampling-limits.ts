@@ -1,5 +1,5 @@
 /** What the file asks of sampling and the engine cannot do. */
-import type { EngineCapabilities } from '@trinity-rft/core';
+import type { EngineCapabilities } from '@trinity-rft/core/engine';
 import type { KeyPath } from '../source/node.js';
 import type { StageContext } from './base/context.js';
 import type { BufferConfig, RolloutModelConfig, SamplerConfig } from './base/resolved.js';

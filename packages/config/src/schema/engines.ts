@@ -1,5 +1,5 @@
 /** Keys that choose an engine: by the names of the table, and by other names of Trinity-RFT. */
-import type { EngineFacts } from '@trinity-rft/core';
+import type { EngineFacts } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 import { derived, field, ignored, notSupported } from './fields.js';
 import { cast, oneOf } from './scalars.js';

@@ -1,5 +1,5 @@
 /** The sections around the loop: synchronizer, monitor, log, cluster, services, data processing. */
-import type { LogLevel } from '@trinity-rft/core/internal';
+import type { LogLevel } from '@trinity-rft/core';
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { z } from 'zod';
 import { experienceBuffer, taskset } from './buffer.js';

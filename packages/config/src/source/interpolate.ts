@@ -1,5 +1,5 @@
 /** Replaces every `${...}` of a tree by its value. */
-import { didYouMean, redacted } from '@trinity-rft/core/internal';
+import { didYouMean, redacted } from '@trinity-rft/core/support';
 import { parse as parseYaml } from 'yaml';
 import { isSecretKey } from './secrets.js';
 import {

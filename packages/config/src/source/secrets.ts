@@ -1,5 +1,5 @@
 /** Values of a configuration without their secrets. */
-import { isSecretName, redacted, redactText } from '@trinity-rft/core/internal';
+import { isSecretName, redacted, redactText } from '@trinity-rft/core/support';
 
 /** `max_tokens` counts tokens; in a configuration no list of secret ones has that name. */
 export const isSecretKey = (key: string): boolean => isSecretName(key) && !/tokens$/i.test(key);

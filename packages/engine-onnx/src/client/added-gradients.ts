@@ -1,5 +1,5 @@
 /** Gradients that were computed in the same pass as the log-probabilities. */
-import type { ExpectedLoss, ForwardPass } from '@trinity-rft/core/internal';
+import type { ExpectedLoss, ForwardPass } from '@trinity-rft/core/engine';
 
 /** dLoss/dlogprob, where it does not depend on the log-probabilities. [N] */
 export function knownGradients({ name, advantages }: ExpectedLoss): Float32Array | undefined {

@@ -1,4 +1,4 @@
-import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/internal';
+import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 import { beforeEach, expect, it } from 'vitest';
 import { DrawnTexts } from './drawn-texts.js';
 

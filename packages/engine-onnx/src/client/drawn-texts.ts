@@ -1,7 +1,7 @@
 /** What the sampler drew with the weights that are being trained. */
 import { hash } from 'node:crypto';
 
-import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/internal';
+import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 
 /** Told of every call of an engine, in their order. */
 export class DrawnTexts {

@@ -1,6 +1,6 @@
 /** The `ValueEngine` interface over the calls of a critic's thread. */
-import { type ValueEngine } from '@trinity-rft/core';
-import { CancelledError, EngineError } from '@trinity-rft/core/internal';
+import { CancelledError, EngineError } from '@trinity-rft/core';
+import type { ValueEngine } from '@trinity-rft/core/engine';
 import type { Link } from '@trinity-rft/core/worker-link';
 
 import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';

@@ -1,11 +1,6 @@
 /** The `Engine` interface over the calls of an engine's threads. */
-import {
-  type Engine,
-  type EngineCapabilities,
-  type Sampler,
-  type TrainEngine,
-} from '@trinity-rft/core';
-import { CancelledError, EngineError, type CancelReason } from '@trinity-rft/core/internal';
+import { CancelledError, EngineError, type CancelReason } from '@trinity-rft/core';
+import type { Engine, EngineCapabilities, Sampler, TrainEngine } from '@trinity-rft/core/engine';
 import type { Link } from '@trinity-rft/core/worker-link';
 
 import type { EngineFacts, EngineMethods, WorkerOptions } from '../protocol/engine-calls.js';

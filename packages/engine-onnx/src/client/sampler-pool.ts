@@ -11,7 +11,7 @@ import type {
   TokenListener,
   TokenRow,
   WeightSource,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core/engine';
 import type { Link } from '@trinity-rft/core/worker-link';
 
 import type { DrawnToken, EngineMethods, SampleCall } from '../protocol/engine-calls.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { loadCheckpoint, saveCheckpoint } from '../storage/checkpoint.js';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createRandom, type ValuePass } from '@trinity-rft/core/internal';
+import { createRandom } from '@trinity-rft/core';
+import type { ValuePass } from '@trinity-rft/core/engine';
 import { distance, largest } from '../../test/support/fixtures.js';
 import { livelyWeights, randomBatch, tinyModels } from '../../test/support/models.js';
 import { modelGradientErrors, normals } from '../../test/support/numeric.js';

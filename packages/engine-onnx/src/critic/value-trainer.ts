@@ -1,5 +1,5 @@
 /** Values, their gradients and steps: training with the head of a critic. */
-import type { TokenBatch, ValuePass } from '@trinity-rft/core/internal';
+import type { TokenBatch, ValuePass } from '@trinity-rft/core/engine';
 import type { ModelConfig } from '../model/config.js';
 import { GraphTrainer, type TrainerOptions, type TrainingHead } from '../train/graph-trainer.js';
 import {

@@ -1,4 +1,5 @@
-import { createRandom, type ForwardPass } from '@trinity-rft/core/internal';
+import { createRandom } from '@trinity-rft/core';
+import type { ForwardPass } from '@trinity-rft/core/engine';
 import { afterEach, describe, expect, test } from 'vitest';
 
 import { architectureConfig } from '../../test/support/architectures.js';

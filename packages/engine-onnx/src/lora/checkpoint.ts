@@ -6,7 +6,7 @@
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
 
 import { assertSameModel, loadWeightsOf } from '../storage/checkpoint.js';
 import { isFile, readIfThere, writeWhole } from '../storage/files.js';

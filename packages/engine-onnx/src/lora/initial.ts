@@ -1,5 +1,5 @@
 /** Initial adapters, which change nothing. */
-import { createRandom, deriveSeed } from '@trinity-rft/core/internal';
+import { createRandom, deriveSeed } from '@trinity-rft/core';
 
 import { adapterSpecs, type AdapterTarget } from './plan.js';
 

@@ -1,7 +1,7 @@
 /** Opens models of which a folder holds only adapters: the model below, with these merged in. */
 import { join } from 'node:path';
 
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
 
 import type { ModelConfig } from '../model/config.js';
 import { WeightBuffers } from '../model/weights.js';

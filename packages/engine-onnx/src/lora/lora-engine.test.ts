@@ -4,8 +4,8 @@ import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { type Engine } from '@trinity-rft/core';
-import { CheckpointError, EngineError, type TokenBatch } from '@trinity-rft/core/internal';
+import { CheckpointError, EngineError } from '@trinity-rft/core';
+import type { Engine, TokenBatch } from '@trinity-rft/core/engine';
 import { describeEngine } from '@trinity-rft/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 

@@ -1,5 +1,5 @@
 /** Which layers get a low-rank adapter, of what rank and scale. */
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
 
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs, type ParameterSpec } from '../model/parameters.js';

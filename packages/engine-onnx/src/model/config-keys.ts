@@ -1,5 +1,5 @@
 /** The keys of `config.json` that are read, and what is said about the others. */
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
 import { z } from 'zod';
 
 import { modelFamilies, type Activation } from './config.js';

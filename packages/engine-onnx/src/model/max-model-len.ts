@@ -1,5 +1,5 @@
 /** The longest sequence that is asked for, and the longest that a model was made for. */
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
 
 import type { ModelConfig } from './config.js';
 

@@ -2,7 +2,7 @@
  * Parameters of a model: Hugging Face names and shapes, their places in one flat array, and seeded
  * initial values.
  */
-import { createRandom, deriveSeed } from '@trinity-rft/core/internal';
+import { createRandom, deriveSeed } from '@trinity-rft/core';
 import type { LinearShape } from '../runtime/gemm-blocks.js';
 import { layerTraits, type ModelConfig, type NormPlacement } from './config.js';
 

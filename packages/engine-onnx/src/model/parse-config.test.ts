@@ -1,4 +1,4 @@
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 
 import { parseModelConfig } from './parse-config.js';

@@ -1,5 +1,6 @@
 /** Reads Hugging Face's `config.json`. */
-import { CheckpointError, otherInput } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
+import { otherInput } from '@trinity-rft/core/support';
 
 import { activations, invalid, readConfigKeys, type ConfigKeys } from './config-keys.js';
 import { modelFamilies, type Activation, type ModelConfig } from './config.js';

@@ -1,5 +1,5 @@
 /** What the blocks and the head of one graph share: parameters, rotary tables, linear layers, norms. */
-import { InvariantError } from '@trinity-rft/core/internal';
+import { InvariantError } from '@trinity-rft/core';
 import type { Graph, Value } from '../onnx/graph/graph.js';
 import { add } from '../onnx/ops/elementwise.js';
 import { linear, linearInParts, lowRankLinear, type LowRank } from '../onnx/ops/matmul.js';

@@ -2,7 +2,7 @@
  * Weight arrays that trainer and sampler share without copies: a set has owners, and a step never
  * overwrites a set in use.
  */
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
 import { Tensor } from 'onnxruntime-node';
 import { sharedNumbers } from '../runtime/shared-numbers.js';
 import type { ModelConfig } from './config.js';

@@ -1,5 +1,5 @@
 /** Reverse-mode differentiation: walks the values backwards and sums what their pullbacks return. */
-import { InvariantError } from '@trinity-rft/core/internal';
+import { InvariantError } from '@trinity-rft/core';
 import type { Value } from './graph/graph.js';
 import { add } from './ops/elementwise.js';
 

@@ -1,7 +1,7 @@
 /** What the thread of a critic is started with, and the calls that it answers. */
 import type { TrainingMemory } from '../train/memory.js';
 import type { Metrics } from '@trinity-rft/core';
-import type { OptimizerOptions, StepStats } from '@trinity-rft/core/internal';
+import type { OptimizerOptions, StepStats } from '@trinity-rft/core/engine';
 
 import type { PackedBatch } from './packing.js';
 

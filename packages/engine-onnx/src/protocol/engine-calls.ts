@@ -9,7 +9,7 @@ import type {
   SamplingOptions,
   StepStats,
   WeightSource,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core/engine';
 
 import type { LoraOptions } from '../lora/plan.js';
 import type { ModelConfig } from '../model/config.js';

@@ -4,7 +4,7 @@
  */
 import { MessagePort, type Transferable } from 'node:worker_threads';
 
-import type { SampledSequence, TokenBatch, TokenLogprob } from '@trinity-rft/core/internal';
+import type { SampledSequence, TokenBatch, TokenLogprob } from '@trinity-rft/core/engine';
 
 /** A batch in a few arrays instead of an object per row. */
 export interface PackedBatch {

@@ -1,5 +1,5 @@
 /** Sessions of ONNX Runtime with the options for training and sampling. */
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
 import { InferenceSession } from 'onnxruntime-node';
 
 import { throughGate } from './native-gate.js';

@@ -1,12 +1,6 @@
 /** A sequence that is being sampled, and the request it belongs to. */
-import { type Random, type TrinityError } from '@trinity-rft/core';
-import {
-  createRandom,
-  deriveSeed,
-  type SampledSequence,
-  type SampleStop,
-  type TokenLogprob,
-} from '@trinity-rft/core/internal';
+import { type Random, type TrinityError, createRandom, deriveSeed } from '@trinity-rft/core';
+import type { SampledSequence, SampleStop, TokenLogprob } from '@trinity-rft/core/engine';
 
 import type { TokenBytes } from '../model/token-bytes.js';
 import type { AnswerConstraint, ConstraintFactory } from './constraint/constraint.js';

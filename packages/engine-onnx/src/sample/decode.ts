@@ -1,6 +1,5 @@
 /** Samples one more token for every row of a pool. */
-import { ModelError } from '@trinity-rft/core';
-import { EngineError } from '@trinity-rft/core/internal';
+import { ModelError, EngineError } from '@trinity-rft/core';
 import { Tensor } from 'onnxruntime-node';
 
 import type { DecodeVariant } from '../model/sampling-graphs.js';

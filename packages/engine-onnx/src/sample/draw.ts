@@ -2,7 +2,7 @@
  * Draws a token from a distribution in TypeScript: top-k, then top-p, then one uniform number. Sums
  * are float64.
  */
-import type { TokenLogprob } from '@trinity-rft/core/internal';
+import type { TokenLogprob } from '@trinity-rft/core/engine';
 
 export interface DrawOptions {
   /**

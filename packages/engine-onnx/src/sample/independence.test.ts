@@ -2,7 +2,7 @@
  * Property: what a request gets depends on weights, prompt, options and seed, to the last bit, and
  * on nothing else.
  */
-import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/internal';
+import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

@@ -1,5 +1,5 @@
 /** The sampler's graphs, loaded: they read prompts and continue rows with given weights. */
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
 import { Tensor, type InferenceSession } from 'onnxruntime-node';
 
 import type { ModelConfig } from '../model/config.js';

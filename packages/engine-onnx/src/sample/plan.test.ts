@@ -1,5 +1,5 @@
 import { ModelError } from '@trinity-rft/core';
-import { type SamplingOptions } from '@trinity-rft/core/internal';
+import type { SamplingOptions } from '@trinity-rft/core/engine';
 import { describe, expect, it } from 'vitest';
 
 import { planSample } from './plan.js';

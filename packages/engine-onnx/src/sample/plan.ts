@@ -1,6 +1,6 @@
 /** Sampling options, checked and with defaults: what the sampler does for one request. */
 import { ModelError } from '@trinity-rft/core';
-import { type SamplingOptions, type TextGrammar } from '@trinity-rft/core/internal';
+import type { SamplingOptions, TextGrammar } from '@trinity-rft/core/engine';
 
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 

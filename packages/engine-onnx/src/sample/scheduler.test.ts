@@ -1,5 +1,5 @@
-import { ModelError } from '@trinity-rft/core';
-import { CancelledError, EngineError, type SampledSequence } from '@trinity-rft/core/internal';
+import { ModelError, CancelledError, EngineError } from '@trinity-rft/core';
+import type { SampledSequence } from '@trinity-rft/core/engine';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import {

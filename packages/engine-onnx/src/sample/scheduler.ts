@@ -5,8 +5,8 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { ModelError, TrinityError } from '@trinity-rft/core';
-import { EngineError, InvariantError, type SampledSequence } from '@trinity-rft/core/internal';
+import { ModelError, TrinityError, EngineError, InvariantError } from '@trinity-rft/core';
+import type { SampledSequence } from '@trinity-rft/core/engine';
 
 import type { TokenBytes } from '../model/token-bytes.js';
 import type { Feeds } from '../model/weights.js';

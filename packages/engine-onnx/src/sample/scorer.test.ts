@@ -1,9 +1,5 @@
-import {
-  CancelledError,
-  EngineError,
-  type TokenBatch,
-  type TokenRow,
-} from '@trinity-rft/core/internal';
+import { CancelledError, EngineError } from '@trinity-rft/core';
+import type { TokenBatch, TokenRow } from '@trinity-rft/core/engine';
 import { describe, expect, it } from 'vitest';
 
 import { tinyModels } from '../../test/support/models.js';

@@ -1,14 +1,8 @@
 /** Scores text with the sampler's weights. Calls that arrive together share runs. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { ModelError, TrinityError } from '@trinity-rft/core';
-import {
-  EngineError,
-  InvariantError,
-  type ForwardPass,
-  type TokenBatch,
-  type TokenRow,
-} from '@trinity-rft/core/internal';
+import { ModelError, TrinityError, EngineError, InvariantError } from '@trinity-rft/core';
+import type { ForwardPass, TokenBatch, TokenRow } from '@trinity-rft/core/engine';
 
 import type { ModelConfig } from '../model/config.js';
 import type { Feeds } from '../model/weights.js';

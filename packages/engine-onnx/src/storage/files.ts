@@ -1,7 +1,8 @@
 /** Small file operations of model folders. */
 import { rename, stat, writeFile } from 'node:fs/promises';
 
-import { CheckpointError, readStored, verifyStored } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
+import { readStored, verifyStored } from '@trinity-rft/core/engine';
 
 /** @throws CheckpointError if the manifest of a checkpoint names the file, and it is missing */
 export async function isFile(path: string): Promise<boolean> {

@@ -2,7 +2,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
 import { isGguf, openGgufModel } from '@trinity-rft/chat/gguf';
 
 import type { ModelConfig } from '../model/config.js';

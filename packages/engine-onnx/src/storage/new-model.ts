@@ -1,5 +1,5 @@
 /** A new model with seeded weights, in a folder that Hugging Face transformers opens too. */
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
 
 import type { ModelConfig, ModelFamily, RopeScaling } from '../model/config.js';
 import { families } from '../model/families.js';

@@ -2,7 +2,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
 
 import type { ParameterSpec } from '../model/parameters.js';
 import type { OptimizerState } from '../train/adamw.js';

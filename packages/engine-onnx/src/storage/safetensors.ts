@@ -5,7 +5,9 @@
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 
-import { CheckpointError, repeatedKey, verifyStored } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
+import { verifyStored } from '@trinity-rft/core/engine';
+import { repeatedKey } from '@trinity-rft/core/support';
 import { z } from 'zod';
 
 import { decodeFloats, encodeFloats, isStoredType, storedTypes, type StoredType } from './dtype.js';

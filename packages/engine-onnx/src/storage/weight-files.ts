@@ -4,7 +4,8 @@
  */
 import { basename, join } from 'node:path';
 
-import { CheckpointError, repeatedKey } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
+import { repeatedKey } from '@trinity-rft/core/support';
 import { isGguf, openGgufModel } from '@trinity-rft/chat/gguf';
 import { z } from 'zod';
 

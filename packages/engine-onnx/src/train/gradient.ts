@@ -1,5 +1,5 @@
 /** The accumulated gradient: a flat array to which the outputs of every micro-batch are added in order. */
-import { InvariantError } from '@trinity-rft/core/internal';
+import { InvariantError } from '@trinity-rft/core';
 import { Tensor } from 'onnxruntime-node';
 
 import type { ParameterSpec } from '../model/parameters.js';

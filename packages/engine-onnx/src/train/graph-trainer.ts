@@ -2,8 +2,8 @@
  * Training that does not depend on the head of the model: micro-batches, runs, the sum of gradients,
  * steps and counters.
  */
-import type { Metrics } from '@trinity-rft/core';
-import { InvariantError, type OptimizerOptions, type StepStats } from '@trinity-rft/core/internal';
+import { type Metrics, InvariantError } from '@trinity-rft/core';
+import type { OptimizerOptions, StepStats } from '@trinity-rft/core/engine';
 import { Tensor, type InferenceSession } from 'onnxruntime-node';
 import { samplerAgreement, type Agreement } from '../model/column-parts.js';
 import type { ModelConfig } from '../model/config.js';

@@ -1,5 +1,5 @@
 /** How much memory training may take, and estimates of what its graphs need while they run. */
-import { machineMemory } from '@trinity-rft/core/internal';
+import { machineMemory } from '@trinity-rft/core/support';
 import type { ModelConfig } from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
 import type { MemoryCost } from './micro-batch.js';

@@ -1,5 +1,6 @@
 /** The rows of a batch for the trainer: checked, numbered, with their place in per-token arrays. */
-import { EngineError, type TokenBatch, type TokenRow } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
+import type { TokenBatch, TokenRow } from '@trinity-rft/core/engine';
 import type { ModelConfig } from '../model/config.js';
 
 /** One sequence with something to score. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createRandom, type ForwardPass, type TokenGradients } from '@trinity-rft/core/internal';
+import { createRandom } from '@trinity-rft/core';
+import type { ForwardPass, TokenGradients } from '@trinity-rft/core/engine';
 import { distance, largest } from '../../test/support/fixtures.js';
 import { architectureConfig, architectures } from '../../test/support/architectures.js';
 import { livelyWeights, randomBatch, tinyModels } from '../../test/support/models.js';

@@ -7,7 +7,7 @@ import type {
   ForwardPass,
   TokenBatch,
   TokenGradients,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core/engine';
 import { Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/config.js';
 import { forwardGraph } from '../model/training-graphs.js';

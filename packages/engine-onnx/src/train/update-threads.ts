@@ -1,5 +1,5 @@
 /** Updates of many weights, divided among threads; each number is computed as in one thread. */
-import { EngineError, InvariantError } from '@trinity-rft/core/internal';
+import { EngineError, InvariantError } from '@trinity-rft/core';
 import { startThread, type Link } from '@trinity-rft/core/worker-link';
 import { isShared } from '../runtime/shared-numbers.js';
 import { updateRange, type Range, type UpdateArrays, type UpdatePlan } from './adamw.js';

@@ -1,6 +1,6 @@
 /** The engine in one thread: model, trainer and sampler behind the calls of the protocol. */
-import { type Metrics, type TrinityError } from '@trinity-rft/core';
-import type { OptimizerOptions, StepStats } from '@trinity-rft/core/internal';
+import type { Metrics, TrinityError } from '@trinity-rft/core';
+import type { OptimizerOptions, StepStats } from '@trinity-rft/core/engine';
 import type { Handlers } from '@trinity-rft/core/worker-link';
 import pLimit from 'p-limit';
 

@@ -1,8 +1,8 @@
 /** The sampling half of an engine's thread: requests, scores, and changes of weights. */
 import type { MessagePort } from 'node:worker_threads';
 
-import { type TrinityError } from '@trinity-rft/core';
-import { CancelledError, type TokenRow } from '@trinity-rft/core/internal';
+import { type TrinityError, CancelledError } from '@trinity-rft/core';
+import type { TokenRow } from '@trinity-rft/core/engine';
 import type { CallContext } from '@trinity-rft/core/worker-link';
 
 import type { ModelConfig } from '../model/config.js';

@@ -2,7 +2,8 @@
  * Starts the threads of engine and critic: each has its own thread, because running a graph
  * blocks the thread that it is called in.
  */
-import { EngineError, reviveError, type ErrorRecord } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
+import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
 import {
   startThread,
   type Link,

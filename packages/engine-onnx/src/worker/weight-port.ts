@@ -1,12 +1,8 @@
 /** Sends weights from one thread of the engine to another. */
 import type { MessagePort } from 'node:worker_threads';
 
-import {
-  EngineError,
-  reviveError,
-  toErrorRecord,
-  type ErrorRecord,
-} from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
+import { reviveError, toErrorRecord, type ErrorRecord } from '@trinity-rft/core/store';
 
 type WeightMessage = { readonly weights: Float32Array } | { readonly error: ErrorRecord };
 

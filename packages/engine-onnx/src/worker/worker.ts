@@ -1,7 +1,7 @@
 /** Entry of the worker threads. */
 import { workerData } from 'node:worker_threads';
 
-import { toErrorRecord } from '@trinity-rft/core/internal';
+import { toErrorRecord } from '@trinity-rft/core/store';
 import { answerCalls, type AnswerOptions, type ThreadTask } from '@trinity-rft/core/worker-link';
 
 import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';

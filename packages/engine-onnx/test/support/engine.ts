@@ -3,14 +3,9 @@
  */
 import { MessageChannel } from 'node:worker_threads';
 
-import { type Engine, type ValueEngine } from '@trinity-rft/core';
-import {
-  CancelledError,
-  EngineError,
-  reviveError,
-  toErrorRecord,
-  type ErrorRecord,
-} from '@trinity-rft/core/internal';
+import { CancelledError, EngineError } from '@trinity-rft/core';
+import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
+import { reviveError, toErrorRecord, type ErrorRecord } from '@trinity-rft/core/store';
 import { answerCalls, Link, type Handlers, type MethodTable } from '@trinity-rft/core/worker-link';
 
 import { onnxCapabilities } from '../../src/capabilities.js';

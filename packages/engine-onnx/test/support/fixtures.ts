@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { TokenBatch } from '@trinity-rft/core/internal';
+import type { TokenBatch } from '@trinity-rft/core/engine';
 
 import { openSafetensors, type NamedTensor } from '../../src/storage/safetensors.js';
 

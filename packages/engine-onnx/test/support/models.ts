@@ -1,5 +1,6 @@
 /** Tiny models of every family for tests. */
-import { createRandom, type TokenBatch } from '@trinity-rft/core/internal';
+import { createRandom } from '@trinity-rft/core';
+import type { TokenBatch } from '@trinity-rft/core/engine';
 import type { ModelConfig } from '../../src/model/config.js';
 import { initialWeights, parameterSpecs } from '../../src/model/parameters.js';
 

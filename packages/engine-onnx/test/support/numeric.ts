@@ -1,7 +1,6 @@
 /** Runs graphs on ONNX Runtime and compares their gradients with central differences. */
 import { Tensor } from 'onnxruntime-node';
-import { type Random } from '@trinity-rft/core';
-import { createRandom } from '@trinity-rft/core/internal';
+import { type Random, createRandom } from '@trinity-rft/core';
 import { gradients } from '../../src/onnx/autodiff.js';
 import { Graph, type Value } from '../../src/onnx/graph/graph.js';
 import { createSession } from '../../src/runtime/session.js';

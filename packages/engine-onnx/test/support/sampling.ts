@@ -1,9 +1,6 @@
 /** A sampler over a small model with random weights, in this thread. */
-import {
-  CancelledError,
-  type SampledSequence,
-  type SamplingOptions,
-} from '@trinity-rft/core/internal';
+import { CancelledError } from '@trinity-rft/core';
+import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 
 import { completeConfig, type NewModelConfig } from '../../src/storage/new-model.js';
 import type { ModelConfig } from '../../src/model/config.js';

@@ -1,6 +1,5 @@
 /** The verbs of one server, and those of vLLM. */
-import type { ServerAddress } from '@trinity-rft/core';
-import type { SamplingOptions, TokenRow } from '@trinity-rft/core/internal';
+import type { ServerAddress, SamplingOptions, TokenRow } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 import { ServerFault } from '../wire/fault.js';
 import {

@@ -1,12 +1,14 @@
 /** Several servers as one: which of them does a call, and what happens when one fails. */
-import { describeError, ModelError, type Clock, type Logger } from '@trinity-rft/core';
 import {
-  beginWait,
+  describeError,
+  ModelError,
+  type Clock,
+  type Logger,
   CancelledError,
   EngineError,
   SyncError,
-  waitingFor,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import { beginWait, waitingFor } from '@trinity-rft/core/support';
 import { ServerFault } from '../wire/fault.js';
 import { createAffinity } from './affinity.js';
 import type { Member } from './member.js';

@@ -1,5 +1,5 @@
 /** The verbs of one SGLang server. Written from its documentation, never run against one. */
-import type { ServerAddress } from '@trinity-rft/core';
+import type { ServerAddress } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 import { ServerFault } from '../wire/fault.js';
 import { readChoices, readScores } from '../wire/generate.js';

@@ -1,6 +1,6 @@
 /** What a server must be able to do, asked before the first call. */
 import { ConfigError } from '@trinity-rft/core';
-import type { VocabularySample } from '@trinity-rft/core/internal';
+import type { VocabularySample } from '@trinity-rft/core/engine';
 import { ServerFault } from '../wire/fault.js';
 import type { Dialect, SamplingServer, ServedModel } from './calls.js';
 import { compareVocabulary } from './vocabulary.js';

@@ -1,6 +1,6 @@
 /** Brings weights to a server: an adapter under a name of its own, or all weights anew. */
 import path from 'node:path';
-import type { DeliveryProbe } from '@trinity-rft/core/internal';
+import type { DeliveryProbe } from '@trinity-rft/core/store';
 import { ServerFault } from '../wire/fault.js';
 import type { SamplingServer } from './calls.js';
 

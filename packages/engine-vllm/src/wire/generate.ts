@@ -1,6 +1,6 @@
 /** `/inference/v1/generate`: token ids in, token ids and log-probabilities out. */
 import { ModelError } from '@trinity-rft/core';
-import type { SamplingOptions, TokenLogprob } from '@trinity-rft/core/internal';
+import type { SamplingOptions, TokenLogprob } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 import { ServerFault } from './fault.js';
 import { readAnswer } from './read.js';

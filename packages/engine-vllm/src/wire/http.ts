@@ -4,8 +4,8 @@
 import { request as requestHttp, Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { request as requestHttps, Agent as HttpsAgent } from 'node:https';
 import { text } from 'node:stream/consumers';
-import type { ServerAddress } from '@trinity-rft/core';
 import { describeError } from '@trinity-rft/core';
+import type { ServerAddress } from '@trinity-rft/core/engine';
 import { ServerFault } from './fault.js';
 
 interface CallOptions {

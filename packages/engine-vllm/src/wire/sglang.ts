@@ -1,6 +1,6 @@
 /** `/generate` of SGLang, read as vLLM's `/inference/v1/generate`: ids in, ids and numbers out. */
 import { ModelError } from '@trinity-rft/core';
-import type { SamplingOptions } from '@trinity-rft/core/internal';
+import type { SamplingOptions } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 import { readAnswer } from './read.js';
 

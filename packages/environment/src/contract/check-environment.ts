@@ -1,6 +1,5 @@
 /** What every environment has to keep to, as checks that can be run on one that a stranger wrote. */
-import { silentLogger } from '@trinity-rft/core/internal';
-import type { RawTask } from '@trinity-rft/core';
+import { silentLogger, type RawTask } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../seam/define.js';
 import { checks } from './checks.js';
 import { failureOf, inTime, type Subject } from './transcript.js';

@@ -1,6 +1,12 @@
 /** Episodes of an environment under test, as data that can be compared. */
-import { describeError, EnvironmentError, type Clock, type RawTask } from '@trinity-rft/core';
-import { silentLogger, systemClock } from '@trinity-rft/core/internal';
+import {
+  describeError,
+  EnvironmentError,
+  type Clock,
+  type RawTask,
+  silentLogger,
+  systemClock,
+} from '@trinity-rft/core';
 import { beginEpisode, type GuardedEpisode } from '../play/guarded-episode.js';
 import { combineRewards } from '../play/rewards.js';
 import type { EnvironmentDefinition } from '../seam/define.js';

@@ -1,6 +1,12 @@
 /** Splits of generated tasks: what is in one never occurs in the other. */
-import type { RawTask, SplitName, TaskRange } from '@trinity-rft/core';
-import { createRandom, deriveSeed, TaskError } from '@trinity-rft/core/internal';
+import {
+  type RawTask,
+  type SplitName,
+  type TaskRange,
+  createRandom,
+  deriveSeed,
+  TaskError,
+} from '@trinity-rft/core';
 
 /** One of ten tasks is for evaluation. */
 const evalShare = 10;

@@ -1,12 +1,13 @@
 /** The environments that a run may name, each opened once and closed at the end of the run. */
-import { ConfigError, describeError, EnvironmentError, type Logger } from '@trinity-rft/core';
 import {
-  boundary,
+  ConfigError,
+  describeError,
+  EnvironmentError,
+  type Logger,
   CancelledError,
-  didYouMean,
   systemClock,
-  waitingFor,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import { boundary, didYouMean, waitingFor } from '@trinity-rft/core/support';
 import type { EnvironmentContext, EnvironmentDefinition } from '../seam/define.js';
 import type { Environment } from '../seam/types.js';
 

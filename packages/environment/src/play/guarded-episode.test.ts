@@ -1,4 +1,4 @@
-import { silentLogger } from '@trinity-rft/core/internal';
+import { silentLogger } from '@trinity-rft/core';
 import { manualClock } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
 import { nativeEnvironment } from '../native/native-environment.js';

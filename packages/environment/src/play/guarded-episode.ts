@@ -5,15 +5,15 @@ import {
   TrinityError,
   type Clock,
   type Logger,
+  deriveSeed,
 } from '@trinity-rft/core';
 import {
   copyOf,
   createStoppableClock,
-  deriveSeed,
   returnedBy,
   type Returned,
   type StoppableClock,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core/support';
 import type {
   Action,
   Environment,

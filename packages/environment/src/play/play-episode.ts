@@ -8,8 +8,9 @@ import {
   type Experience,
   type Metrics,
   type RolloutModel,
+  InvariantError,
+  meanMetrics,
 } from '@trinity-rft/core';
-import { InvariantError, meanMetrics } from '@trinity-rft/core/internal';
 import type { GuardedEpisode } from './guarded-episode.js';
 import { asMessage, asObservation, opening } from './messages.js';
 import { readActions, type ReadAction } from './read-actions.js';

@@ -1,6 +1,5 @@
 /** Waits with a deadline, and what they throw. */
-import { EnvironmentError, type Clock } from '@trinity-rft/core';
-import { CancelledError, systemClock } from '@trinity-rft/core/internal';
+import { EnvironmentError, type Clock, CancelledError, systemClock } from '@trinity-rft/core';
 
 export interface Patience {
   readonly ms: number;

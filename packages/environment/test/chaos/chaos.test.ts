@@ -1,7 +1,6 @@
 /** Every fault at every message of an episode: it ends as it would have, or it breaks. Never otherwise. */
 import { isDeepStrictEqual } from 'node:util';
-import { EnvironmentError } from '@trinity-rft/core';
-import { silentLogger, systemClock } from '@trinity-rft/core/internal';
+import { EnvironmentError, silentLogger, systemClock } from '@trinity-rft/core';
 import pLimit from 'p-limit';
 import { describe, expect, it } from 'vitest';
 import { beginEpisode } from '../../src/play/guarded-episode.js';

@@ -1,7 +1,7 @@
 /** The official Python library on the other side: its server with our client, its client with our server. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { silentLogger, systemClock } from '@trinity-rft/core/internal';
+import { silentLogger, systemClock } from '@trinity-rft/core';
 import { findPython, freePort, runPython } from '@trinity-rft/testing';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { serveEnvironment } from '../../src/drivers/openenv-server/serve.js';

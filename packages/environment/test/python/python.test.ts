@@ -1,8 +1,7 @@
 /** The bridge against a stand-in, and its Python side with a world of the standard library. */
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { EnvironmentError } from '@trinity-rft/core';
-import { silentLogger } from '@trinity-rft/core/internal';
+import { EnvironmentError, silentLogger } from '@trinity-rft/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { pythonArgs } from '../../src/drivers/python/args.js';
 import { openBridged, python } from '../../src/drivers/python/python.js';

@@ -1,5 +1,5 @@
 /** Real environments of PyPI over the bridge, each to its best end. */
-import { silentLogger } from '@trinity-rft/core/internal';
+import { silentLogger } from '@trinity-rft/core';
 import { findPython } from '@trinity-rft/testing';
 import { describe, expect, it, type TestContext } from 'vitest';
 import { script, python } from '../../src/drivers/python/python.js';

@@ -1,5 +1,5 @@
-import { type Metrics, type Task } from '@trinity-rft/core';
-import { defaultFormatArgs, meanMetrics } from '@trinity-rft/core/internal';
+import { type Metrics, type Task, meanMetrics } from '@trinity-rft/core';
+import { defaultFormatArgs } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import vectors from '../../test/trinity-eval-metrics.json' with { type: 'json' };
 import { evalMetrics, keyMetrics } from './eval-metrics.js';

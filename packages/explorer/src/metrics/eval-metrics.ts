@@ -1,8 +1,8 @@
 /**
  * Metrics for one evaluation: mean@k, std@k, best@n, worst@n, pass@n, pass^n, confidence, counts.
  */
-import { type Metrics } from '@trinity-rft/core';
-import { gatherMetrics, mean, populationStd } from '@trinity-rft/core/internal';
+import { type Metrics, gatherMetrics, mean } from '@trinity-rft/core';
+import { populationStd } from '@trinity-rft/core/internal';
 import { meanInterval } from './interval.js';
 import {
   expectedBest,

@@ -2,7 +2,8 @@
  * 95% confidence intervals of a mean over tasks. Tasks are the sample: runs of one task are not
  * independent.
  */
-import { mean, populationStd, sampleStd } from '@trinity-rft/core/internal';
+import { mean } from '@trinity-rft/core';
+import { populationStd, sampleStd } from '@trinity-rft/core/internal';
 
 export interface Interval {
   readonly low: number;

@@ -1,6 +1,5 @@
 /** Metrics for one explore step: per run, then per task, then over the step. */
-import { type Metrics } from '@trinity-rft/core';
-import { gatherMetrics, meanMetrics } from '@trinity-rft/core/internal';
+import { type Metrics, gatherMetrics, meanMetrics } from '@trinity-rft/core';
 import { isOk, type TaskOutcome } from '../runs/outcome.js';
 import type { UsableOutcome } from '../runs/wait-for-enough.js';
 import { identicalGroupShare } from './identical-groups.js';

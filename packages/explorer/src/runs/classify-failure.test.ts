@@ -1,5 +1,10 @@
-import { ConfigError, ModelError, WorkflowError } from '@trinity-rft/core';
-import { CancelledError, EngineError } from '@trinity-rft/core/internal';
+import {
+  ConfigError,
+  ModelError,
+  WorkflowError,
+  CancelledError,
+  EngineError,
+} from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { classifyFailure, isOwnFailure, isWorthRetrying } from './classify-failure.js';
 

@@ -5,8 +5,8 @@ import {
   ModelError,
   TrinityError,
   WorkflowError,
+  CancelledError,
 } from '@trinity-rft/core';
-import { CancelledError } from '@trinity-rft/core/internal';
 
 /**
  * `environment_failed`: the environment broke, whatever the policy did in it. `environment_crashed`: the

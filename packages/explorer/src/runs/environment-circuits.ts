@@ -6,7 +6,7 @@ import {
   type Logger,
   type Task,
 } from '@trinity-rft/core';
-import { createStoppableClock, type StoppableClock } from '@trinity-rft/core/internal';
+import { createStoppableClock, type StoppableClock } from '@trinity-rft/core/support';
 import { createBackOffs, type OnPause } from './back-offs.js';
 
 /** By the names of a configuration's section `explorer.environment_failures`. */

@@ -1,18 +1,19 @@
 /** Turns what a workflow returned into complete, checked experiences: ids, reward, policy version. */
-import { WorkflowError, type Experience, type Metrics, type Task } from '@trinity-rft/core';
 import {
-  assertAligned,
+  WorkflowError,
+  type Experience,
+  type Metrics,
+  type Task,
   isUsableReward,
   mean,
   meanMetrics,
-  readExperience,
-  returnedBy,
   uid,
   unknownPolicyVersion,
   usableReward,
   withFields,
-  type Returned,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import { assertAligned, readExperience } from '@trinity-rft/core/internal';
+import { returnedBy, type Returned } from '@trinity-rft/core/support';
 import type { AgentModel } from '@trinity-rft/workflow';
 
 export interface FinishedRun {

@@ -6,7 +6,7 @@ import {
   type ErrorRecord,
   type JsonState,
   type TaskResult,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core/store';
 import type { FailureKind } from './classify-failure.js';
 import { isOk, type RunOutcome, type TaskOutcome } from './outcome.js';
 import { cutOffError } from './task-end.js';

@@ -1,5 +1,6 @@
 /** How long an agent waits for something else than the model that is trained. */
-import type { Clock, Sampler } from '@trinity-rft/core';
+import type { Clock } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 
 export interface PauseMeter {
   /** The same sampler; the meter sees its calls. */

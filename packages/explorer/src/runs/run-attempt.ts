@@ -9,8 +9,9 @@ import {
   type Runtime,
   type Task,
   type TrinityError,
+  CancelledError,
 } from '@trinity-rft/core';
-import { CancelledError, copyOf, readableThrown } from '@trinity-rft/core/internal';
+import { copyOf, readableThrown } from '@trinity-rft/core/support';
 import { inWorkflowSpan, noteFailure } from '@trinity-rft/monitor/internal';
 import type {
   AgentModel,

@@ -5,8 +5,9 @@ import {
   type ExperienceInit,
   type Metrics,
   type Task,
+  EngineError,
+  RewardError,
 } from '@trinity-rft/core';
-import { EngineError, RewardError } from '@trinity-rft/core/internal';
 import { testRuntime, type TestRuntime, testTask } from '@trinity-rft/testing';
 import {
   defineWorkflow,

@@ -1,6 +1,6 @@
 /** All runs of a task: failed ones are retried, and the last failure is part of the outcome. */
 import { EnvironmentError, TrinityError, type Task } from '@trinity-rft/core';
-import { createStoppableClock } from '@trinity-rft/core/internal';
+import { createStoppableClock } from '@trinity-rft/core/support';
 import { classifyFailure, isWorthRetrying, type FailureKind } from './classify-failure.js';
 import {
   defaultEnvironmentFailures,

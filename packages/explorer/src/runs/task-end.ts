@@ -1,6 +1,5 @@
 /** When the runs of a task are no longer waited for, although some of them have not ended. */
-import type { Clock } from '@trinity-rft/core';
-import { CancelledError } from '@trinity-rft/core/internal';
+import { type Clock, CancelledError } from '@trinity-rft/core';
 
 export interface TaskEnd {
   /** Aborts with a CancelledError that says why: the task was cut off, or its deadline has passed. */

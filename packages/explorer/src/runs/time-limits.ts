@@ -1,6 +1,6 @@
 /** The deadline of an attempt, from the time that earlier attempts took. */
-import type { Metrics, Task } from '@trinity-rft/core';
-import { gatherMetrics, type JsonState } from '@trinity-rft/core/internal';
+import { type Metrics, type Task, gatherMetrics } from '@trinity-rft/core';
+import type { JsonState } from '@trinity-rft/core/store';
 import type { AttemptTime, TaskOutcome } from './outcome.js';
 import type { TimeLimit } from './run-attempt.js';
 

@@ -3,7 +3,7 @@ import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
 import { describeError, type Experience } from '@trinity-rft/core';
-import { redactText } from '@trinity-rft/core/internal';
+import { redactText } from '@trinity-rft/core/support';
 import { firstCause, stacksOf } from '@trinity-rft/launcher/files';
 import { profilePage } from './profile-page.js';
 import type { WorkflowDebugReport } from './report.js';

@@ -1,7 +1,12 @@
 /** The context of a stage whose model does not learn: nothing of the run's folder is changed. */
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
-import { ConfigError, createRuntime, type Clock, type Logger } from '@trinity-rft/core';
-import { systemClock } from '@trinity-rft/core/internal';
+import {
+  ConfigError,
+  createRuntime,
+  type Clock,
+  type Logger,
+  systemClock,
+} from '@trinity-rft/core';
 import type { Extensions } from '@trinity-rft/launcher';
 import type { StageContext } from '@trinity-rft/launcher/parts';
 

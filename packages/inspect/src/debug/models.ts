@@ -1,6 +1,6 @@
 /** Models that do not learn, to try workflows with. */
 import type { ChatFormat } from '@trinity-rft/chat';
-import type { Sampler } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import type { EndpointServer } from '@trinity-rft/model';
 import {
   openAuxiliaryModels,

@@ -1,9 +1,8 @@
 /** What all debug commands start with: a configuration, and the stage and weights to debug with. */
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
-import type { Clock, Logger } from '@trinity-rft/core';
+import { type Clock, type Logger, systemClock } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import { systemClock } from '@trinity-rft/core/internal';
 import {
   resolveModelFolder,
   type StageContext,

@@ -1,7 +1,7 @@
 /** A debugged attempt as text for a terminal. */
 import { tokenTexts } from '@trinity-rft/chat/internal';
-import { describeError, type Experience, type Metrics } from '@trinity-rft/core';
-import { redactText, uid } from '@trinity-rft/core/internal';
+import { describeError, type Experience, type Metrics, uid } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/core/support';
 import type { RecordedFork } from '@trinity-rft/model';
 import type { WorkflowDebugReport } from './report.js';
 import type { Turn } from './turns.js';

@@ -1,7 +1,12 @@
 /** Runs of workflows with a model that does not learn, for programs. */
 import type { ResolvedConfig } from '@trinity-rft/config';
-import { type Clock, type Logger, type Task } from '@trinity-rft/core';
-import { CancelledError, silentLogger } from '@trinity-rft/core/internal';
+import {
+  type Clock,
+  type Logger,
+  type Task,
+  CancelledError,
+  silentLogger,
+} from '@trinity-rft/core';
 import { createInstancePool, type RunOutcome } from '@trinity-rft/explorer';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import {

@@ -1,6 +1,5 @@
 /** One run of a task, outside of a training run. */
-import { type Task } from '@trinity-rft/core';
-import { InvariantError } from '@trinity-rft/core/internal';
+import { type Task, InvariantError } from '@trinity-rft/core';
 import { createInstancePool, runTask, type RunOutcome } from '@trinity-rft/explorer';
 
 type RunTaskOptions = Parameters<typeof runTask>[1];

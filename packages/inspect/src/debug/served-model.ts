@@ -4,12 +4,8 @@
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describeError, ModelError, TrinityError, type Sampler } from '@trinity-rft/core';
-import {
-  EngineError,
-  type SampledSequence,
-  type SamplingOptions,
-} from '@trinity-rft/core/internal';
+import { describeError, ModelError, TrinityError, EngineError } from '@trinity-rft/core';
+import type { Sampler, SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 
 /** In the output directory. Only its owner may read it, because it holds the key. */
 const servedModelFile = 'inference_model.json';

@@ -3,8 +3,8 @@
  * or not its answer was recorded.
  */
 import type { ChatFormat } from '@trinity-rft/chat';
-import { describeError, type Clock, type Sampler } from '@trinity-rft/core';
-import { type SampledSequence } from '@trinity-rft/core/internal';
+import { describeError, type Clock } from '@trinity-rft/core';
+import type { Sampler, SampledSequence } from '@trinity-rft/core/engine';
 
 /** One answer of one call. */
 interface TurnAnswer {

@@ -1,6 +1,12 @@
 /** One attempt at the first task, with everything there is to know about it. */
-import { type Clock, type RewardFn, type Task } from '@trinity-rft/core';
-import { systemClock, TaskError, withFields } from '@trinity-rft/core/internal';
+import {
+  type Clock,
+  type RewardFn,
+  type Task,
+  systemClock,
+  TaskError,
+  withFields,
+} from '@trinity-rft/core';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { RunOutcome } from '@trinity-rft/explorer';
 import {

@@ -1,6 +1,5 @@
 /** Checkpoints of a run on its evaluation sets: scores with intervals, compared task by task. */
-import { ConfigError } from '@trinity-rft/core';
-import { mean } from '@trinity-rft/core/internal';
+import { ConfigError, mean } from '@trinity-rft/core';
 import type { TaskOutcome } from '@trinity-rft/explorer';
 import {
   meanInterval,

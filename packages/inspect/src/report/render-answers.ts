@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readExperiences } from '@trinity-rft/buffer';
 import { loadTokenizer, type Tokenizer } from '@trinity-rft/chat';
-import { ConfigError, runKey, type Experience } from '@trinity-rft/core';
-import { mean } from '@trinity-rft/core/internal';
+import { ConfigError, runKey, type Experience, mean } from '@trinity-rft/core';
 import { answersFile } from '@trinity-rft/launcher/files';
 import type { RunReport } from './run-report.js';
 

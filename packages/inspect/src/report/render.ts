@@ -1,7 +1,7 @@
 /** A run's report as text. */
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import { didYouMean } from '@trinity-rft/core/internal';
+import { didYouMean } from '@trinity-rft/core/support';
 import { evaluatedAfter, figureMetrics, isExploreStep, plotCurve } from '@trinity-rft/monitor';
 import { curveOf, metricNames, type MetricLine } from '@trinity-rft/launcher/files';
 import { verdictOfRun } from './diagnose-run.js';

@@ -2,7 +2,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import { isProcessAlive } from '@trinity-rft/core/internal';
+import { isProcessAlive } from '@trinity-rft/core/support';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 import { failureFile, readMetrics, type MetricLine } from '@trinity-rft/launcher/files';

@@ -1,5 +1,5 @@
 /** Why a run does not get on: who waits for whom, down to the one that waits for nobody. */
-import type { Wait } from '@trinity-rft/core/internal';
+import type { Wait } from '@trinity-rft/core/store';
 import type { MemberStatus, RunStatus } from './run-status.js';
 
 /** One link: a member, and what holds it up, or that nothing does. */

@@ -1,6 +1,6 @@
 /** What the operating system says of a process of this machine. */
 import { readFileSync } from 'node:fs';
-import { isProcessAlive } from '@trinity-rft/core/internal';
+import { isProcessAlive } from '@trinity-rft/core/support';
 
 /** `stopped`: by SIGSTOP or a debugger; it goes on with SIGCONT. */
 export type ProcessState = 'running' | 'stopped' | 'gone';

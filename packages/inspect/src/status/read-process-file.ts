@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import type { MemberRole, MemberView } from '@trinity-rft/core/internal';
+import type { MemberRole, MemberView } from '@trinity-rft/core/store';
 import {
   describeEnd,
   processFileName,

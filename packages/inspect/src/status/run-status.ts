@@ -1,5 +1,5 @@
 /** Where every process of a run is: what `trinity status` shows, and a page may show later. */
-import type { MemberView, RunView } from '@trinity-rft/core/internal';
+import type { MemberView, RunView } from '@trinity-rft/core/store';
 import type { RunEnd } from '@trinity-rft/launcher/files';
 import { processState, type ProcessState } from './process-state.js';
 

@@ -1,5 +1,4 @@
-import { createExperience } from '@trinity-rft/core';
-import { spansOf } from '@trinity-rft/core/internal';
+import { createExperience, spansOf } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { createComparison } from './compare.js';
 

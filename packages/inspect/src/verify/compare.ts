@@ -1,6 +1,5 @@
 /** Compares recorded log-probabilities with recomputed ones, token by token. */
-import { type Experience } from '@trinity-rft/core';
-import { uid, type CallSpan } from '@trinity-rft/core/internal';
+import { type Experience, uid, type CallSpan } from '@trinity-rft/core';
 import type { Worst } from './report.js';
 
 /** Calls of one experience under one version. */

@@ -1,7 +1,8 @@
 /** What can be verified: experience stores, and the versions whose weights still exist. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError, type EngineFactory } from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
+import type { EngineFactory } from '@trinity-rft/core/engine';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import {
   builtInEngine,

@@ -1,12 +1,7 @@
 /** Recomputes the log-probabilities of recorded tokens under the weights that sampled them. */
 import { readExperiences } from '@trinity-rft/buffer';
-import {
-  type Engine,
-  type EngineOptions,
-  type Experience,
-  type TrainEngine,
-} from '@trinity-rft/core';
-import { CancelledError, spansOf, unknownPolicyVersion } from '@trinity-rft/core/internal';
+import { type Experience, CancelledError, spansOf, unknownPolicyVersion } from '@trinity-rft/core';
+import type { Engine, EngineOptions, TrainEngine } from '@trinity-rft/core/engine';
 import { packBatch } from '@trinity-rft/trainer';
 import { isExpert } from '@trinity-rft/trainer/internal';
 import { createComparison, type Recorded } from './compare.js';

@@ -1,7 +1,14 @@
 /** Advantages and the gradient of a loss over one explore step. */
 import { rowsOf, pack } from '@trinity-rft/algorithm/internal';
-import { runKey, type Experience, type LossInput, type Metrics } from '@trinity-rft/core';
-import { createRandom, deriveSeed, uid } from '@trinity-rft/core/internal';
+import {
+  runKey,
+  type Experience,
+  type LossInput,
+  type Metrics,
+  createRandom,
+  deriveSeed,
+  uid,
+} from '@trinity-rft/core';
 import type { VariantParts } from './variant.js';
 
 /** What a variant makes of one run. */

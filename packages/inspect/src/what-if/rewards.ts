@@ -1,13 +1,14 @@
 /** Recorded runs with the rewards of another function. */
-import { runKey, type Experience, type RawTask } from '@trinity-rft/core';
 import {
-  copyOf,
+  runKey,
+  type Experience,
+  type RawTask,
   groupBy,
-  returnedBy,
   RewardError,
   uid,
   withFields,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import { copyOf, returnedBy } from '@trinity-rft/core/support';
 import type { RecordedReward } from './variant.js';
 
 /** The task of a recorded experience, as far as it is known. */

@@ -1,6 +1,14 @@
 /** Compares what two variants make of the same recorded rollouts. */
-import { runKey, type Eid, type Experience, type Metrics } from '@trinity-rft/core';
-import { groupBy, mean, meanMetrics, taskKey } from '@trinity-rft/core/internal';
+import {
+  runKey,
+  type Eid,
+  type Experience,
+  type Metrics,
+  groupBy,
+  mean,
+  meanMetrics,
+  taskKey,
+} from '@trinity-rft/core';
 import { cosine, rankAgreement, ranksOf } from './agreement.js';
 import { evaluateBatch, type BatchSignal, type RunSignal } from './evaluate.js';
 import { withoutAdvantages, withRewards, type TaskOf } from './rewards.js';

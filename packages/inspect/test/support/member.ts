@@ -1,6 +1,6 @@
 /** A process that takes part in a run: `member.ts FILE RUN ROLE NAME WAIT ON LEASES`. */
 import { hostname } from 'node:os';
-import { systemClock } from '@trinity-rft/core/internal';
+import { systemClock } from '@trinity-rft/core';
 import { openRunStore } from '@trinity-rft/store';
 
 const [url = '', run = '', role, name = '', what = '', on = '', leases = '0'] =

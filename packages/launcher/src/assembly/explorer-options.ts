@@ -1,7 +1,8 @@
 /** The explorer's options, from the configuration of a stage. */
 import { createOperators } from '@trinity-rft/algorithm';
 import type { ChatFormat } from '@trinity-rft/chat';
-import type { MetricSink, Sampler } from '@trinity-rft/core';
+import type { MetricSink } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import type { DynamicSampling, ExplorerOptions } from '@trinity-rft/explorer';
 import { createEnvironmentCircuits, type TaskRunnerOptions } from '@trinity-rft/explorer/internal';
 import type { EndpointServer } from '@trinity-rft/model';

@@ -1,4 +1,4 @@
-import { silentLogger } from '@trinity-rft/core/internal';
+import { silentLogger } from '@trinity-rft/core';
 import { createMathChecker } from '@trinity-rft/workflow/reward';
 import { expect, it } from 'vitest';
 import { warnOfUncheckedMath } from './math-warnings.js';

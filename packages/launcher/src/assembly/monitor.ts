@@ -3,7 +3,7 @@ import path from 'node:path';
 import { openedFile } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import { redact } from '@trinity-rft/config/internal';
-import type { Clock, Logger, MetricSink } from '@trinity-rft/core';
+import type { Clock, Logger, MetricSink, MetricRole } from '@trinity-rft/core';
 import type { ExploreProgress } from '@trinity-rft/explorer';
 import {
   consoleSink,
@@ -19,7 +19,6 @@ import {
   type ServiceSink,
   type Terminal,
 } from '@trinity-rft/monitor';
-import type { MetricRole } from '@trinity-rft/core/internal';
 import { telemetrySink } from '@trinity-rft/monitor/internal';
 
 export interface StageMonitor {

@@ -1,6 +1,6 @@
 /** The reward functions that tasks name. */
 import type { RewardFn, Task } from '@trinity-rft/core';
-import { copyOf } from '@trinity-rft/core/internal';
+import { copyOf } from '@trinity-rft/core/support';
 import type { RewardDefinition } from '@trinity-rft/workflow/reward';
 import type { Registry } from '@trinity-rft/workflow/internal';
 

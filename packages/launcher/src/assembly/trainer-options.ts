@@ -1,7 +1,8 @@
 /** The trainer's options, from the configuration of a stage. */
 import type { StageConfig } from '@trinity-rft/config';
 import { trainStepsOf } from '@trinity-rft/config/internal';
-import type { Engine, MetricSink, ValueEngine } from '@trinity-rft/core';
+import type { MetricSink } from '@trinity-rft/core';
+import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
 import type { Algorithm } from '@trinity-rft/core/internal';
 import type { TrainerOptions, TrainerState } from '@trinity-rft/trainer';
 import type { StageContext } from '../context/stage-context.js';

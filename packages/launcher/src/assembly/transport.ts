@@ -1,7 +1,7 @@
 /** How weights get from the trainer to the sampler, by sync method. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { Engine } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
 import type { StageConfig } from '@trinity-rft/config';
 import type { WeightTransport } from '@trinity-rft/synchronizer';
 import { takesAdapters } from './models/samplers.js';

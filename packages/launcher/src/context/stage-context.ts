@@ -2,7 +2,8 @@
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import type { StageConfig } from '@trinity-rft/config';
 import type { TaskOperatorTable } from '@trinity-rft/buffer/internal';
-import type { EngineFactory, MetricSink, Runtime } from '@trinity-rft/core';
+import type { MetricSink, Runtime } from '@trinity-rft/core';
+import type { EngineFactory } from '@trinity-rft/core/engine';
 import type { Environments } from '@trinity-rft/environment/internal';
 import type { EvaluatedSet, ExplorerOptions } from '@trinity-rft/explorer';
 import type { OnPause } from '@trinity-rft/explorer/internal';

@@ -2,8 +2,8 @@
 import { memoryExperienceStore } from '@trinity-rft/buffer';
 import type { StageConfig } from '@trinity-rft/config';
 import type { ChatFormat } from '@trinity-rft/chat';
-import { ConfigError, type Engine, type Sampler } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import { ConfigError, TaskError } from '@trinity-rft/core';
+import type { Engine, Sampler } from '@trinity-rft/core/engine';
 import { createExplorer, type EvaluatedSet } from '@trinity-rft/explorer';
 import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
 import { openTasks } from '../assembly/data/tasks.js';

@@ -1,6 +1,6 @@
 /** Mode `both`: explores and trains, then evaluates the final weights. */
-import { type ExperienceStore, type MetricSink } from '@trinity-rft/core';
-import { BufferError } from '@trinity-rft/core/internal';
+import { type MetricSink, BufferError } from '@trinity-rft/core';
+import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { Explorer, ExplorerState } from '@trinity-rft/explorer';
 import { pruneCheckpoints, type TrainerResult } from '@trinity-rft/trainer';
 import { openExperienceStore } from '../assembly/data/experience-store.js';

@@ -1,7 +1,7 @@
 /** Mode `explore`: makes the runs of tasks that the trainer of the run has planned. */
 import path from 'node:path';
 import { ConfigError, type Task } from '@trinity-rft/core';
-import type { Agreement, RunStore } from '@trinity-rft/core/internal';
+import type { Agreement, RunStore } from '@trinity-rft/core/store';
 import type { TaskOutcome } from '@trinity-rft/explorer';
 import {
   createEnvironmentCircuits,

@@ -5,8 +5,9 @@
 import path from 'node:path';
 import { createOperators } from '@trinity-rft/algorithm';
 import type { ChatFormat } from '@trinity-rft/chat';
-import type { ExperienceStore, MetricSink } from '@trinity-rft/core';
-import { BufferError, type Algorithm } from '@trinity-rft/core/internal';
+import { type MetricSink, BufferError } from '@trinity-rft/core';
+import type { Algorithm } from '@trinity-rft/core/internal';
+import type { ExperienceStore } from '@trinity-rft/core/store';
 import { type ExplorerState } from '@trinity-rft/explorer';
 import { runPipeline } from '@trinity-rft/explorer/internal';
 import { createEncoderThread } from '@trinity-rft/model/internal';

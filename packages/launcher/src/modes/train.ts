@@ -1,5 +1,5 @@
 /** Mode `train`: optimizer steps on data that already exists. */
-import { BufferError } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
 import { createTrainer, listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
 import { algorithmOf } from '../assembly/algorithm.js';
 import { openTrainingData } from '../assembly/data/training-data.js';

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import * as algorithm from '@trinity-rft/algorithm';
 import * as core from '@trinity-rft/core';
 import { ConfigError } from '@trinity-rft/core';
-import { didYouMean } from '@trinity-rft/core/internal';
+import { didYouMean } from '@trinity-rft/core/support';
 import * as environment from '@trinity-rft/environment';
 import * as reward from '@trinity-rft/workflow/reward';
 import * as workflow from '@trinity-rft/workflow';

@@ -17,9 +17,16 @@ import type {
 import { describeDropped } from '@trinity-rft/buffer/internal';
 import { configError, diskAt } from '@trinity-rft/config/internal';
 import { renderProblem } from '@trinity-rft/config';
-import { ConfigError, describeError, type RawTask } from '@trinity-rft/core';
+import {
+  ConfigError,
+  describeError,
+  type RawTask,
+  BufferError,
+  CheckpointError,
+  EngineError,
+  TaskError,
+} from '@trinity-rft/core';
 import { toTask } from '@trinity-rft/explorer';
-import { BufferError, CheckpointError, EngineError, TaskError } from '@trinity-rft/core/internal';
 import { readExperiences } from '@trinity-rft/buffer';
 import { checkExperts } from '../assembly/data/sample-strategy.js';
 import { checkTasks, readTaskset } from '../assembly/data/tasks.js';

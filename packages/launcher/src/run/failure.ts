@@ -1,13 +1,8 @@
 /** What a failed run leaves behind, and errors that no code handles. */
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describeError } from '@trinity-rft/core';
-import {
-  boundedText,
-  CancelledError,
-  readableThrown,
-  redactText,
-} from '@trinity-rft/core/internal';
+import { describeError, CancelledError } from '@trinity-rft/core';
+import { boundedText, readableThrown, redactText } from '@trinity-rft/core/support';
 import { currentRun } from '@trinity-rft/explorer/internal';
 import { evaluationsName } from '../assembly/data/evaluation-answers.js';
 

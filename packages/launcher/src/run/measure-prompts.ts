@@ -1,7 +1,12 @@
 /** How long the prompt of the first generated task of an environment is, in tokens of its model. */
 import type { StageConfig, TasksetConfig } from '@trinity-rft/config';
-import { describeError, type RawTask } from '@trinity-rft/core';
-import { deriveSeed, silentLogger, systemClock } from '@trinity-rft/core/internal';
+import {
+  describeError,
+  type RawTask,
+  deriveSeed,
+  silentLogger,
+  systemClock,
+} from '@trinity-rft/core';
 import { beginEpisode } from '@trinity-rft/environment/internal';
 import { readChatFormat } from '../assembly/models/chat-format.js';
 import type { Extensions } from '../context/stage-context.js';

@@ -1,7 +1,7 @@
 /** Which stages of a run are done: `stage_meta.json` in the run's directory. */
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
 import { writeAtomically } from '@trinity-rft/trainer/internal';
 
 const fileName = 'stage_meta.json';

@@ -1,8 +1,8 @@
 /** A whole run: configuration, plugins, lock, and the stages in order. */
 import path from 'node:path';
 import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
-import { ConfigError, type Clock } from '@trinity-rft/core';
-import { knowSecret, knowSecretsOf, systemClock } from '@trinity-rft/core/internal';
+import { ConfigError, type Clock, systemClock } from '@trinity-rft/core';
+import { knowSecret, knowSecretsOf } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/monitor';
 import { startTelemetry } from '@trinity-rft/monitor/telemetry';
 import { withFetchedModels } from '../assembly/models/hub-models.js';

@@ -5,7 +5,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import type { MemberRole, Wait } from '@trinity-rft/core/internal';
+import type { MemberRole, Wait } from '@trinity-rft/core/store';
 
 /** Below the folder of the run. */
 export const processFileName = 'status.json';

@@ -4,7 +4,7 @@
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { isSecretName } from '@trinity-rft/core/internal';
+import { isSecretName } from '@trinity-rft/core/support';
 
 export interface StorePlace {
   /** Of a server without its password, or a path. */

@@ -1,6 +1,13 @@
 /** One environment by its name, outside of a run. */
-import { ConfigError, type Logger, type RawTask } from '@trinity-rft/core';
-import { deriveSeed, silentLogger, systemClock, TaskError } from '@trinity-rft/core/internal';
+import {
+  ConfigError,
+  type Logger,
+  type RawTask,
+  deriveSeed,
+  silentLogger,
+  systemClock,
+  TaskError,
+} from '@trinity-rft/core';
 import type { EnvironmentDefinition, SplitName } from '@trinity-rft/environment';
 import { beginEpisode, type GuardedEpisode } from '@trinity-rft/environment/internal';
 import { loadExtensions, type ExtensionOptions } from '../run/configuration.js';

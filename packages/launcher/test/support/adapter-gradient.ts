@@ -1,7 +1,7 @@
 /** The gradient of adapters, read off their folder before and after an update. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { TrainEngine } from '@trinity-rft/core';
+import type { TrainEngine } from '@trinity-rft/core/engine';
 
 /** The update of AdamW is proportional to the gradient where epsilon dwarfs it. */
 const [epsilon, factor] = [1e8, 1e-2];

@@ -1,8 +1,7 @@
 /** The task of the quickstart, and a model that a careless teacher has taught it. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Random } from '@trinity-rft/core';
-import { createRandom } from '@trinity-rft/core/internal';
+import { type Random, createRandom } from '@trinity-rft/core';
 import { createModel } from '../../src/create-model.js';
 import { run } from '../../src/run/run.js';
 

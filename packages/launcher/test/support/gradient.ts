@@ -1,6 +1,7 @@
 /** The gradient that a train step gives, read off the weights before and after it. */
 import path from 'node:path';
-import type { Engine, Experience, Metrics, ValueEngine } from '@trinity-rft/core';
+import type { Experience, Metrics } from '@trinity-rft/core';
+import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
 import type { Algorithm } from '@trinity-rft/core/internal';
 import { loadModelFolder } from '@trinity-rft/engine-onnx';
 import { testRuntime } from '@trinity-rft/testing';

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { systemClock } from '@trinity-rft/core/internal';
+import { systemClock } from '@trinity-rft/core';
 import { freePort } from '@trinity-rft/testing';
 import { installOnce } from './uv.js';
 

@@ -1,6 +1,6 @@
 /** Entry of the thread that parses large request bodies. */
 import { workerData } from 'node:worker_threads';
-import { toErrorRecord } from '@trinity-rft/core/internal';
+import { toErrorRecord } from '@trinity-rft/core/store';
 import { answerCalls, type ThreadTask } from '@trinity-rft/core/worker-link';
 import { parseBody } from '../protocols/shared/request/body.js';
 import type { BodyMethods } from './thread.js';

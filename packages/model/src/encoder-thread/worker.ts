@@ -1,7 +1,7 @@
 /** Entry of the thread that encodes long texts. */
 import { workerData } from 'node:worker_threads';
 import { createTokenizer, type TokenizerFiles } from '@trinity-rft/chat';
-import { toErrorRecord } from '@trinity-rft/core/internal';
+import { toErrorRecord } from '@trinity-rft/core/store';
 import { answerCalls, type ThreadTask } from '@trinity-rft/core/worker-link';
 import type { EncoderMethods } from './thread.js';
 

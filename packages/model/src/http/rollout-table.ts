@@ -1,6 +1,5 @@
 /** The rollouts that are open, found by the secret key of a request and checked against its path. */
-import { ModelError, type Clock } from '@trinity-rft/core';
-import { InvariantError } from '@trinity-rft/core/internal';
+import { ModelError, type Clock, InvariantError } from '@trinity-rft/core';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
 import { digestOf, keysOf, newKey } from './keys.js';
 import type { Refusals } from './refusals.js';

@@ -1,5 +1,4 @@
-import { createRuntime } from '@trinity-rft/core';
-import { silentLogger } from '@trinity-rft/core/internal';
+import { createRuntime, silentLogger } from '@trinity-rft/core';
 import { manualClock, recordingLogger } from '@trinity-rft/testing';
 import { ConflictError, AuthenticationError, OpenAI } from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -1,6 +1,5 @@
 /** The recording endpoint on loopback HTTP: one server, with an address and a key per rollout. */
-import { type Runtime } from '@trinity-rft/core';
-import { CancelledError } from '@trinity-rft/core/internal';
+import { type Runtime, CancelledError } from '@trinity-rft/core';
 import { openHttpServer } from '@trinity-rft/http-server';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
 import { errorResponse } from '../protocols/shared/answer/error-response.js';

@@ -1,6 +1,6 @@
 /** A thread that starts with its first call, and again with the next one after it has died. */
-import { describeError } from '@trinity-rft/core';
-import { EngineError, reviveError, type ErrorRecord } from '@trinity-rft/core/internal';
+import { describeError, EngineError } from '@trinity-rft/core';
+import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
 import {
   startThread,
   type Link,

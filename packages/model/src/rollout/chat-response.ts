@@ -1,8 +1,9 @@
 /** From a sampled sequence to the response that is recorded and returned. */
 import type { ChatFormat, NormalMessage, ParsedToolCall, ParsedTurn } from '@trinity-rft/chat';
 import { callOfId } from '@trinity-rft/chat/internal';
-import { type ChatResponse, type ToolCall } from '@trinity-rft/core';
-import { EngineError, type FinishReason, type SampledSequence } from '@trinity-rft/core/internal';
+import { type ChatResponse, type ToolCall, EngineError } from '@trinity-rft/core';
+import type { SampledSequence } from '@trinity-rft/core/engine';
+import type { FinishReason } from '@trinity-rft/core/internal';
 
 export interface SampledTurn {
   readonly promptIds: Int32Array;

@@ -7,7 +7,7 @@ import {
   type ChatResponse,
   type ToolDefinition,
 } from '@trinity-rft/core';
-import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/internal';
+import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 import type { AgentModel } from '@trinity-rft/workflow';
 
 /** What answers in place of a sampler. */

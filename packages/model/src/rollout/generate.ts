@@ -15,14 +15,10 @@ import {
   ModelError,
   TrinityError,
   type ChatResponse,
-  type Sampler,
   type ToolDefinition,
-} from '@trinity-rft/core';
-import {
   CancelledError,
-  type SampledSequence,
-  type SamplingOptions,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import type { Sampler, SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 import { callsInConversation, toChatResponse, toMessage, toToolCalls } from './chat-response.js';
 import type { Counters } from './counters.js';
 import { askExternal, type Answer, type ExternalModel } from './external.js';

@@ -4,8 +4,8 @@
  */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat/internal';
-import { ModelError, type Sampler } from '@trinity-rft/core';
-import { InvariantError } from '@trinity-rft/core/internal';
+import { ModelError, InvariantError } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import type { RolloutLimits } from './sampling.js';
 
 export type EncodeText = (text: string) => Promise<Int32Array>;

@@ -1,7 +1,7 @@
 /** Sampling settings of one call: what it asks for, within the limits of the rollout. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { ModelError, type ChatOptions } from '@trinity-rft/core';
-import { type SamplingOptions } from '@trinity-rft/core/internal';
+import type { SamplingOptions } from '@trinity-rft/core/engine';
 
 /** The run's own settings, for calls that do not set them. */
 export interface SamplingDefaults {

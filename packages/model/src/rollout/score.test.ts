@@ -1,5 +1,5 @@
-import { ModelError, type Sampler } from '@trinity-rft/core';
-import { type TokenRow } from '@trinity-rft/core/internal';
+import { ModelError } from '@trinity-rft/core';
+import type { Sampler, TokenRow } from '@trinity-rft/core/engine';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { format, modelOver, scripted } from '../../test/helpers.js';

@@ -1,6 +1,7 @@
 /** Log-probabilities of given tokens, computed by the sampler of a rollout model. */
-import { ModelError, type Sampler } from '@trinity-rft/core';
-import { type ScoreOptions } from '@trinity-rft/core/internal';
+import { ModelError } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
+import type { ScoreOptions } from '@trinity-rft/core/internal';
 import type { SamplingDefaults } from './sampling.js';
 
 export interface ScoringModel {

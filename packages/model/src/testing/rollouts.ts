@@ -9,7 +9,8 @@ import {
   createTokenizer,
   type ChatFormat,
 } from '@trinity-rft/chat';
-import { createRuntime, type Experience, type Metrics, type Sampler } from '@trinity-rft/core';
+import { createRuntime, type Experience, type Metrics } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { openEndpointServer } from '../http/server.js';
 import type { RecordingModel, RolloutModelOptions } from '../recording-model.js';

@@ -1,7 +1,7 @@
 /** Which records of `metrics.jsonl` a service has, in a file beside it. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { MetricRole } from '@trinity-rft/core/internal';
+import type { MetricRole } from '@trinity-rft/core';
 
 export interface Cursor {
   /** Of the run at the service. */

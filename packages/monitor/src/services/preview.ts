@@ -1,6 +1,6 @@
 /** The last rollouts that were shown, as a table. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { redactText } from '@trinity-rft/core/internal';
+import { redactText } from '@trinity-rft/core/support';
 import type { PreviewTable } from './service.js';
 
 const columns = ['step', 'reward', 'prompt', 'response'] as const;

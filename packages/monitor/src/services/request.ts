@@ -1,6 +1,6 @@
 /** One HTTP request to a tracking service: a deadline, and its failure as a kind of problem. */
 import { describeError } from '@trinity-rft/core';
-import { redactText } from '@trinity-rft/core/internal';
+import { redactText } from '@trinity-rft/core/support';
 import { ServiceError, type ServiceProblem } from './service.js';
 
 export interface ServiceRequest {

@@ -2,8 +2,14 @@
  * Brings the records of `metrics.jsonl` to a service, in the background. The file is the buffer: what
  * the service has not taken yet is read from it later, by this process or the next one.
  */
-import { describeError, type Clock, type Logger, type MetricRecord } from '@trinity-rft/core';
-import { waitingFor, type MetricRole } from '@trinity-rft/core/internal';
+import {
+  describeError,
+  type Clock,
+  type Logger,
+  type MetricRecord,
+  type MetricRole,
+} from '@trinity-rft/core';
+import { waitingFor } from '@trinity-rft/core/support';
 import { readCursor, writeCursor, type Cursor } from './cursor.js';
 import type { PreviewTable, RunOutcome, ServiceRecord, TrackedRun } from './service.js';
 import { ServiceError } from './service.js';

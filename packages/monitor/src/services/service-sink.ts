@@ -1,8 +1,8 @@
 /** Metrics for Weights & Biases, MLflow or SwanLab. */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
-import { knowSecret, type MetricRole } from '@trinity-rft/core/internal';
-import type { Clock, Logger, MetricSink, Needs } from '@trinity-rft/core';
+import type { MetricRole, Clock, Logger, MetricSink, Needs } from '@trinity-rft/core';
+import { knowSecret } from '@trinity-rft/core/support';
 import { mlflowRun } from './mlflow.js';
 import { previewReader } from './preview.js';
 import { createSender, type Sender, type SenderOptions } from './sender.js';

@@ -1,6 +1,5 @@
 /** What a tracking service does for a run: the seam between the sender and Weights & Biases, MLflow, SwanLab. */
-import type { MetricRecord } from '@trinity-rft/core';
-import { TrinityError } from '@trinity-rft/core';
+import { type MetricRecord, TrinityError } from '@trinity-rft/core';
 
 export const serviceNames = ['wandb', 'mlflow', 'swanlab'] as const;
 export type ServiceName = (typeof serviceNames)[number];

@@ -1,5 +1,5 @@
 /** Records calls: first in the journal, soon after in the database, many in one transaction. */
-import { encodeExperience } from '@trinity-rft/core/internal';
+import { encodeExperience } from '@trinity-rft/core/store';
 import { openJournal, type Damage, type Journal } from './journal.js';
 import type { EncodedCall } from './sqlite.js';
 import type { TurnThread } from './thread.js';

@@ -14,8 +14,7 @@ import {
   unlinkSync,
   writevSync,
 } from 'node:fs';
-import { describeError } from '@trinity-rft/core';
-import { BufferError } from '@trinity-rft/core/internal';
+import { describeError, BufferError } from '@trinity-rft/core';
 import { readFrames, toFrame, type Frame, type FramesRead } from './journal-frame.js';
 import type { EncodedCall } from './sqlite.js';
 

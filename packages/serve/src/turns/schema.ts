@@ -1,6 +1,7 @@
 /** The tables of the turn store, and the statements over them. */
 import type { DatabaseSync } from 'node:sqlite';
-import { BufferError, checkedTables, type CheckedTables } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
+import { checkedTables, type CheckedTables } from '@trinity-rft/core/store';
 
 /** Increased when older code could not read the new tables. */
 const schemaVersion = 2;

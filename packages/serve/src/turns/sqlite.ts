@@ -4,8 +4,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { describeError, TrinityError } from '@trinity-rft/core';
-import { BufferError, decodeExperience, type CheckedTables } from '@trinity-rft/core/internal';
+import { describeError, TrinityError, BufferError } from '@trinity-rft/core';
+import { decodeExperience, type CheckedTables } from '@trinity-rft/core/store';
 import { applyFeedback } from './apply-feedback.js';
 import { prepareSchema, prepareStatements } from './schema.js';
 import type {

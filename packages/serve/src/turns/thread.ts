@@ -1,6 +1,6 @@
 /** The thread of a turn store, seen from its owner. */
-import { describeError } from '@trinity-rft/core';
-import { BufferError, reviveError, type ErrorRecord } from '@trinity-rft/core/internal';
+import { describeError, BufferError } from '@trinity-rft/core';
+import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
 import {
   startThread,
   type CallArguments,

@@ -1,6 +1,6 @@
 /** Entry of the thread of a turn store. */
 import { workerData } from 'node:worker_threads';
-import { toErrorRecord } from '@trinity-rft/core/internal';
+import { toErrorRecord } from '@trinity-rft/core/store';
 import { answerCalls, type ThreadTask } from '@trinity-rft/core/worker-link';
 import { openTurnDatabase, type TurnStoreOptions } from './sqlite.js';
 import type { TurnMethods } from './thread.js';

@@ -1,6 +1,5 @@
 /** LISTEN and NOTIFY, on a connection of its own that is made again when it is lost. */
-import type { Clock } from '@trinity-rft/core';
-import { sleep } from '@trinity-rft/core/internal';
+import { type Clock, sleep } from '@trinity-rft/core';
 import type { Client } from 'pg';
 import { localBell } from './bell.js';
 

@@ -1,6 +1,5 @@
 /** What PostgreSQL and its client report, as errors that say what to do. */
-import { describeError } from '@trinity-rft/core';
-import { BufferError } from '@trinity-rft/core/internal';
+import { describeError, BufferError } from '@trinity-rft/core';
 
 /** For messages: everything but the password. */
 export interface PostgresPlace {

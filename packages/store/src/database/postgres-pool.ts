@@ -1,5 +1,5 @@
 /** Connections to PostgreSQL. A connection of which an answer was lost is not used again. */
-import { sleep, systemClock } from '@trinity-rft/core/internal';
+import { sleep, systemClock } from '@trinity-rft/core';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
 import type { PostgresOptions } from './postgres.js';

@@ -1,6 +1,5 @@
 /** Run stores in PostgreSQL, for the processes of several machines. */
-import { TrinityError, type Clock } from '@trinity-rft/core';
-import { systemClock } from '@trinity-rft/core/internal';
+import { TrinityError, type Clock, systemClock } from '@trinity-rft/core';
 import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely';
 import { postgresBell } from './postgres-bell.js';
 import { connectPool } from './postgres-pool.js';

@@ -1,6 +1,5 @@
 /** Tries again while a server cannot be reached, for a bounded time. */
-import { describeError, type Clock } from '@trinity-rft/core';
-import { BufferError, CancelledError, sleep } from '@trinity-rft/core/internal';
+import { describeError, type Clock, BufferError, CancelledError, sleep } from '@trinity-rft/core';
 import { PassingError, type PostgresPlace } from './postgres-errors.js';
 
 export interface ReconnectOptions {

@@ -1,5 +1,5 @@
 /** The schema of a run store, and its versions. */
-import { BufferError } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
 import { sql, type Kysely } from 'kysely';
 import { createTables } from './create-tables.js';
 import type { Tables } from './tables.js';

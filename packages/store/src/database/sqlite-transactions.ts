@@ -2,8 +2,7 @@
  * Transactions of one SQLite connection. Those that are asked for while another one runs share the
  * next commit, and with it one flush of the disk.
  */
-import { TrinityError } from '@trinity-rft/core';
-import { BufferError, CancelledError, sleep, systemClock } from '@trinity-rft/core/internal';
+import { TrinityError, BufferError, CancelledError, sleep, systemClock } from '@trinity-rft/core';
 import { CompiledQuery, type Kysely } from 'kysely';
 import type { RunDatabase, Work, WriteOptions } from './run-database.js';
 import type { Tables } from './tables.js';

@@ -2,8 +2,7 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { TrinityError } from '@trinity-rft/core';
-import { BufferError } from '@trinity-rft/core/internal';
+import { TrinityError, BufferError } from '@trinity-rft/core';
 import { Kysely, SqliteDialect, sql } from 'kysely';
 import { localBell, type Bell } from './bell.js';
 import { fileBell } from './file-bell.js';

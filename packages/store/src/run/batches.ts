@@ -1,12 +1,11 @@
 /** Batches that are complete, and what is in them. */
-import type { Experience } from '@trinity-rft/core';
+import { type Experience, BufferError } from '@trinity-rft/core';
 import {
-  BufferError,
   decodeExperience,
   type BatchContents,
   type JsonState,
   type RunStore,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core/store';
 import type { ExperienceRow, TaskTableRow } from '../database/tables.js';
 import { assertChecksum, experienceChecksum, textChecksum } from './checksums.js';
 import { chunksOf, type Connection, type RunContext } from './context.js';

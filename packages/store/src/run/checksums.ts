@@ -1,6 +1,7 @@
 /** Checksums of what is stored: a changed bit must not train other weights. */
 import { crc32 } from 'node:zlib';
-import { BufferError, type TrainRecord } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
+import type { TrainRecord } from '@trinity-rft/core/store';
 
 export const textChecksum = (...parts: readonly (string | number)[]): number =>
   crc32(parts.map((part) => `${String(part).length}:${part}`).join(' '));

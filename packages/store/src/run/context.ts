@@ -1,5 +1,6 @@
 /** What the parts of a run store share: the database, the run in it, and the check of a member. */
-import { BufferError, type Membership } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
+import type { Membership } from '@trinity-rft/core/store';
 import { sql, type Kysely, type RawBuilder, type SelectQueryBuilder } from 'kysely';
 import type { RunDatabase } from '../database/run-database.js';
 import type { Tables } from '../database/tables.js';

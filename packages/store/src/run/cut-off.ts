@@ -1,5 +1,5 @@
 /** Explore steps that do not wait for all of their tasks. */
-import type { RunStore } from '@trinity-rft/core/internal';
+import type { RunStore } from '@trinity-rft/core/store';
 import { sql } from 'kysely';
 import { taskState } from '../database/tables.js';
 import { countDown } from './completion.js';

@@ -1,6 +1,6 @@
 /** Identity of a run in a store that processes share: the same in the store and in the run's folder. */
 import { ConfigError } from '@trinity-rft/core';
-import { type Agreement, type MemberInfo, type MemberRole } from '@trinity-rft/core/internal';
+import type { Agreement, MemberInfo, MemberRole } from '@trinity-rft/core/store';
 import { assertChecksum, textChecksum } from './checksums.js';
 import { isAlive, locked, type Connection, type RunContext } from './context.js';
 

@@ -1,5 +1,5 @@
 /** Who works on which task. */
-import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/internal';
+import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/store';
 import { sql } from 'kysely';
 import { taskState, type TaskTableRow } from '../database/tables.js';
 import { assertMember, fencedError, isAlive, type Connection, type RunContext } from './context.js';

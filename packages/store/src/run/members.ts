@@ -1,13 +1,13 @@
 /** Who takes part in a run: joining, heartbeats, leaving. */
 import { randomUUID } from 'node:crypto';
-import {
-  BufferError,
-  type Agreement,
-  type MemberInfo,
-  type Membership,
-  type MemberState,
-  type RunStore,
-} from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
+import type {
+  Agreement,
+  MemberInfo,
+  Membership,
+  MemberState,
+  RunStore,
+} from '@trinity-rft/core/store';
 import { taskState, type MemberRow } from '../database/tables.js';
 import { fencedError, isAlive, type Connection, type RunContext } from './context.js';
 import { confirm, differing, settingsOfRun } from './identity.js';

@@ -5,7 +5,7 @@ import type {
   Membership,
   PlannedBatch,
   RunStore,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core/store';
 import { assertChecksum, textChecksum } from './checksums.js';
 import { completeIfDone } from './completion.js';
 import { assertMember, chunksOf, locked, type Connection, type RunContext } from './context.js';

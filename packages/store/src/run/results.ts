@@ -1,13 +1,11 @@
 /** What became of tasks: their results, and rewards that come later. */
-import type { Experience } from '@trinity-rft/core';
+import { type Experience, BufferError, uid } from '@trinity-rft/core';
 import {
-  BufferError,
   encodeExperience,
-  uid,
   type LeasedTask,
   type Membership,
   type RunStore,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core/store';
 import { sql } from 'kysely';
 import { taskState, type ExperienceRow } from '../database/tables.js';
 import { experienceChecksum, textChecksum } from './checksums.js';

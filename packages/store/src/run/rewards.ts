@@ -1,5 +1,6 @@
 /** Rewards that come minutes or days after their runs. */
-import { BufferError, type RewardReceipt, type RunStore } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
+import type { RewardReceipt, RunStore } from '@trinity-rft/core/store';
 import { assertChecksum, textChecksum } from './checksums.js';
 import { assertMember, chunksOf, locked, type Connection, type RunContext } from './context.js';
 

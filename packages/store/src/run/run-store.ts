@@ -1,6 +1,6 @@
 /** The run store of one run in a database. */
-import { type Clock } from '@trinity-rft/core';
-import { systemClock, type RunStore } from '@trinity-rft/core/internal';
+import { type Clock, systemClock } from '@trinity-rft/core';
+import type { RunStore } from '@trinity-rft/core/store';
 import type { RunDatabase } from '../database/run-database.js';
 import { batches } from './batches.js';
 import { assertMember, type Connection, type RunContext } from './context.js';

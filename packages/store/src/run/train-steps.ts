@@ -1,5 +1,6 @@
 /** What train steps used up: recorded once, repeated after a crash, deleted when nobody needs it. */
-import { BufferError, type RunStore, type TrainRecord } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
+import type { RunStore, TrainRecord } from '@trinity-rft/core/store';
 import type { UseRow } from '../database/tables.js';
 import { assertChecksum, recordChecksum } from './checksums.js';
 import { assertMember, chunksOf, locked, type Connection, type RunContext } from './context.js';

@@ -6,7 +6,7 @@ import type {
   MemberState,
   MemberView,
   RunView,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core/store';
 import { sql } from 'kysely';
 import { taskState } from '../database/tables.js';
 import { isAlive, type Connection, type RunContext } from './context.js';

@@ -1,6 +1,6 @@
 /** Waits for others: {@link RunStore.changed}. */
-import type { Clock } from '@trinity-rft/core';
-import { sleep, type RunStore } from '@trinity-rft/core/internal';
+import { type Clock, sleep } from '@trinity-rft/core';
+import type { RunStore } from '@trinity-rft/core/store';
 import type { RunDatabase } from '../database/run-database.js';
 
 export interface Waiting extends Pick<RunStore, 'changed'> {

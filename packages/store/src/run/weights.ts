@@ -1,12 +1,12 @@
 /** Weights that the trainer has published, and files of them that travel through the store. */
 import { crc32 } from 'node:zlib';
-import {
-  BufferError,
-  type DeliveryProbe,
-  type PublishedWeights,
-  type RunStore,
-  type WeightFile,
-} from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
+import type {
+  DeliveryProbe,
+  PublishedWeights,
+  RunStore,
+  WeightFile,
+} from '@trinity-rft/core/store';
 import type { WeightsRow } from '../database/tables.js';
 import { assertChecksum } from './checksums.js';
 import { assertMember, type Connection, type RunContext } from './context.js';

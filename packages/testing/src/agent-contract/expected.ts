@@ -1,5 +1,5 @@
 /** The scripted conversations, their expected results, and deviations of frameworks. */
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
 import type { AgentMode } from './fixture.js';
 
 /** The observable result of a conversation. */

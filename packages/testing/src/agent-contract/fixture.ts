@@ -1,5 +1,6 @@
 /** The interfaces between the agent contract and an integration. */
-import type { Experience, Metrics, Sampler } from '@trinity-rft/core';
+import type { Experience, Metrics } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import type { Deviation } from './expected.js';
 
 /** One run of an agent. The settings of the framework are made from its `Endpoint`. */

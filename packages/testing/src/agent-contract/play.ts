@@ -1,6 +1,6 @@
 /** Plays a script through an agent and returns everything observable. */
-import type { Experience, Metrics, Sampler } from '@trinity-rft/core';
-import type { SampledSequence } from '@trinity-rft/core/internal';
+import type { Experience, Metrics } from '@trinity-rft/core';
+import type { Sampler, SampledSequence } from '@trinity-rft/core/engine';
 import { scriptedSampler, type ScriptedReply } from '../scripted-sampler/scripted-sampler.js';
 import { toolResult } from './expected.js';
 import type { AgentContract, AgentMode, AgentRun, AgentTool, AgentUnderTest } from './fixture.js';

@@ -1,6 +1,6 @@
 /** Cases about rollouts: sampling settings, aborts, concurrency. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Sampler } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import { expect, it } from 'vitest';
 import { expectExactRecords } from './conversation-cases.js';
 import type { AgentContract, AgentMode } from './fixture.js';

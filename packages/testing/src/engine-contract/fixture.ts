@@ -2,16 +2,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Engine } from '@trinity-rft/core';
-import {
-  createRandom,
-  type ForwardOptions,
-  type SampledSequence,
-  type SamplingOptions,
-  type StepStats,
-  type TokenBatch,
-  type TokenRow,
-} from '@trinity-rft/core/internal';
+import { createRandom } from '@trinity-rft/core';
+import type {
+  Engine,
+  ForwardOptions,
+  SampledSequence,
+  SamplingOptions,
+  StepStats,
+  TokenBatch,
+  TokenRow,
+} from '@trinity-rft/core/engine';
 
 /** What an engine provides to the contract. */
 export interface EngineContract {

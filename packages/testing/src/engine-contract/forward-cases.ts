@@ -1,5 +1,5 @@
 /** Contract cases: `forward`. */
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import {
   largestDifference,

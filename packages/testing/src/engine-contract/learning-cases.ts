@@ -1,6 +1,6 @@
 /** Contract cases: `backward` and `step`. */
-import { type Engine } from '@trinity-rft/core';
-import { EngineError, type StepStats, type TokenBatch } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
+import type { Engine, StepStats, TokenBatch } from '@trinity-rft/core/engine';
 import { describe, expect, it } from 'vitest';
 import {
   largestDifference,

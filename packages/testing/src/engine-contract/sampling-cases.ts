@@ -1,6 +1,5 @@
 /** Contract cases: `sample`. */
-import { ModelError } from '@trinity-rft/core';
-import { CancelledError } from '@trinity-rft/core/internal';
+import { ModelError, CancelledError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { largestDifference, logprobsOf, sampleOne, type EngineFixture } from './fixture.js';
 

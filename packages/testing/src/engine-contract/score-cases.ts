@@ -1,6 +1,6 @@
 /** Contract cases: `score`, log-probabilities with the weights of the sampler. */
-import { ModelError, type Engine } from '@trinity-rft/core';
-import { CancelledError, type TokenRow } from '@trinity-rft/core/internal';
+import { ModelError, CancelledError } from '@trinity-rft/core';
+import type { Engine, TokenRow } from '@trinity-rft/core/engine';
 import { describe, expect, it, type TestContext } from 'vitest';
 import {
   largestDifference,

@@ -1,6 +1,5 @@
 /** Contract cases: publishing, saving and loading weights. */
-import { TrinityError } from '@trinity-rft/core';
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { TrinityError, CheckpointError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import {
   largestDifference,

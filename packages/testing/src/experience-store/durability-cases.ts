@@ -1,5 +1,5 @@
 /** Contract cases for durable stores. */
-import { BufferError } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import {
   numbered,

@@ -2,12 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  createExperience,
-  type Experience,
-  type ExperienceStore,
-  type Lease,
-} from '@trinity-rft/core';
+import { createExperience, type Experience } from '@trinity-rft/core';
+import type { ExperienceStore, Lease } from '@trinity-rft/core/store';
 import { onTestFinished } from 'vitest';
 
 export interface ExperienceStoreOptions {

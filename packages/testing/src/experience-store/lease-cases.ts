@@ -1,6 +1,6 @@
 /** Contract cases: leases, acknowledgements, and going back to an earlier train step. */
-import { type ExperienceStore } from '@trinity-rft/core';
-import { BufferError } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
+import type { ExperienceStore } from '@trinity-rft/core/store';
 import { expect, it } from 'vitest';
 import {
   isPending,

@@ -1,6 +1,5 @@
 /** Contract cases: order, fields and statistics of what is taken. */
-import { createExperience } from '@trinity-rft/core';
-import { BufferError, InvariantError } from '@trinity-rft/core/internal';
+import { createExperience, BufferError, InvariantError } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import {
   numbered,

@@ -1,5 +1,5 @@
 /** Contract cases: waiting for experiences and for capacity. */
-import { BufferError, CancelledError, EngineError } from '@trinity-rft/core/internal';
+import { BufferError, CancelledError, EngineError } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import {
   isPending,

@@ -1,5 +1,5 @@
 /** AdamW in float64 over one array of weights. */
-import type { OptimizerOptions, StepStats } from '@trinity-rft/core/internal';
+import type { OptimizerOptions, StepStats } from '@trinity-rft/core/engine';
 
 export interface AdamState {
   /** Number of updates. */

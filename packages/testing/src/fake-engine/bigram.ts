@@ -1,5 +1,5 @@
 /** The model of the fake engine: a table of logits, one row of V per previous token. */
-import { createRandom, EngineError } from '@trinity-rft/core/internal';
+import { createRandom, EngineError } from '@trinity-rft/core';
 
 export interface Bigram {
   /** V */

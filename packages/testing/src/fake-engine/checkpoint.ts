@@ -1,7 +1,7 @@
 /** Checkpoints of the fake engines: `config.json`, `weights.bin` and optionally `optimizer.bin`. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
 import type { AdamState } from './adamw.js';
 
 export interface SavedModel {

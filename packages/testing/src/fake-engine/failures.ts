@@ -1,5 +1,5 @@
 /** Failures that a test injects, and the closed state of a fake engine. */
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
 
 export interface Failures<Verb extends string> {
   /**

@@ -1,4 +1,4 @@
-import { CancelledError, EngineError } from '@trinity-rft/core/internal';
+import { CancelledError, EngineError } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../runtime/manual-clock.js';

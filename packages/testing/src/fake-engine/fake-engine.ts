@@ -2,14 +2,8 @@
  * A small, exact engine: a bigram softmax model in float64 with real gradients, AdamW, published
  * weights and checkpoints. It learns in milliseconds what depends on the previous token only.
  */
-import {
-  ModelError,
-  type Clock,
-  type Engine,
-  type Sampler,
-  type TrainEngine,
-} from '@trinity-rft/core';
-import { CancelledError, EngineError, type TokenRow } from '@trinity-rft/core/internal';
+import { ModelError, type Clock, CancelledError, EngineError } from '@trinity-rft/core';
+import type { Engine, Sampler, TrainEngine, TokenRow } from '@trinity-rft/core/engine';
 import { adamStep, createAdamState } from './adamw.js';
 import { assertTokens, createBigram, type Bigram } from './bigram.js';
 import { loadFolder, saveFolder } from './checkpoint.js';

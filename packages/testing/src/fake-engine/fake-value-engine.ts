@@ -1,8 +1,8 @@
 /**
  * A small, exact critic: one value per token in float64, with real gradients, AdamW, checkpoints.
  */
-import { type ValueEngine } from '@trinity-rft/core';
-import { createRandom, type TokenBatch, type ValuePass } from '@trinity-rft/core/internal';
+import { createRandom } from '@trinity-rft/core';
+import type { ValueEngine, TokenBatch, ValuePass } from '@trinity-rft/core/engine';
 import { adamStep, createAdamState } from './adamw.js';
 import { loadFolder, saveFolder } from './checkpoint.js';
 import { createFailures } from './failures.js';

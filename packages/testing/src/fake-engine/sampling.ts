@@ -1,11 +1,6 @@
 /** Sampling from the model of the fake engine, with the options of a real sampler. */
-import {
-  createRandom,
-  deriveSeed,
-  type SampledSequence,
-  type SamplingOptions,
-  type TokenLogprob,
-} from '@trinity-rft/core/internal';
+import { createRandom, deriveSeed } from '@trinity-rft/core';
+import type { SampledSequence, SamplingOptions, TokenLogprob } from '@trinity-rft/core/engine';
 import { nextToken, type Bigram } from './bigram.js';
 
 /** Samples one choice. `tick` runs before each token; it may wait, or throw to abort. */

@@ -1,11 +1,11 @@
 /** Forward and backward pass of the fake engine, and iteration over rows for both fake engines. */
-import {
-  EngineError,
-  type ForwardOptions,
-  type ForwardPass,
-  type TokenBatch,
-  type TokenGradients,
-} from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
+import type {
+  ForwardOptions,
+  ForwardPass,
+  TokenBatch,
+  TokenGradients,
+} from '@trinity-rft/core/engine';
 import { addGradient, assertTokens, nextToken, type Bigram } from './bigram.js';
 
 /** Scores every response token of a batch. */

@@ -7,7 +7,7 @@ import type {
   PublishedWeights,
   RunStore,
   TaskResult,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core/store';
 import { onTestFinished } from 'vitest';
 
 /** One database, as several processes see it. */

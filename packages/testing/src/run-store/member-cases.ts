@@ -1,4 +1,4 @@
-import type { Agreement } from '@trinity-rft/core/internal';
+import type { Agreement } from '@trinity-rft/core/store';
 import { describe, expect, it } from 'vitest';
 import {
   idle,

@@ -1,4 +1,4 @@
-import { uid } from '@trinity-rft/core/internal';
+import { uid } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import {
   exploreAll,

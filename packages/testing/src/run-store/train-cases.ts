@@ -1,4 +1,4 @@
-import type { RunStore } from '@trinity-rft/core/internal';
+import type { RunStore } from '@trinity-rft/core/store';
 import { describe, expect, it } from 'vitest';
 import {
   exploreAll,

@@ -1,6 +1,5 @@
 /** A clock that only a test advances. */
-import { type Clock } from '@trinity-rft/core';
-import { InvariantError, sleep } from '@trinity-rft/core/internal';
+import { type Clock, InvariantError, sleep } from '@trinity-rft/core';
 
 export interface ManualClock extends Clock {
   /** Number of pending `after` and `sleep` calls. */

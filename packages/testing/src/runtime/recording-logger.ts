@@ -1,6 +1,5 @@
 /** A logger that keeps its lines for a test. */
-import type { Logger } from '@trinity-rft/core';
-import type { LogLevel } from '@trinity-rft/core/internal';
+import type { Logger, LogLevel } from '@trinity-rft/core';
 
 export interface LogLine {
   readonly level: LogLevel;

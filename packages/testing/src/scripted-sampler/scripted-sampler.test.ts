@@ -1,5 +1,4 @@
-import { ModelError } from '@trinity-rft/core';
-import { CancelledError } from '@trinity-rft/core/internal';
+import { ModelError, CancelledError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../runtime/manual-clock.js';
 import { scriptedSampler } from './scripted-sampler.js';

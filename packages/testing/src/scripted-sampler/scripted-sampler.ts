@@ -1,12 +1,11 @@
 /** A sampler that returns the tokens of a script. */
-import { ModelError, type Clock, type Sampler } from '@trinity-rft/core';
-import {
-  CancelledError,
-  InvariantError,
-  type SampledSequence,
-  type SamplingOptions,
-  type TokenListener,
-} from '@trinity-rft/core/internal';
+import { ModelError, type Clock, CancelledError, InvariantError } from '@trinity-rft/core';
+import type {
+  Sampler,
+  SampledSequence,
+  SamplingOptions,
+  TokenListener,
+} from '@trinity-rft/core/engine';
 
 /** The reply for one choice: token ids, ids with log-probabilities, or an error to throw. */
 export type ScriptedReply =

@@ -1,6 +1,5 @@
 /** Shared by the cases of the critic contract: opening critics, returns, and a train step. */
-import type { ValueEngine } from '@trinity-rft/core';
-import type { StepStats, TokenBatch } from '@trinity-rft/core/internal';
+import type { ValueEngine, StepStats, TokenBatch } from '@trinity-rft/core/engine';
 import { contractRows } from '../engine-contract/fixture.js';
 
 /** What an engine provides to the contract. */

@@ -1,5 +1,5 @@
 /** Contract cases: the values of a batch. */
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { largestDifference, responseTokens } from '../engine-contract/fixture.js';
 import { valuesOf, type ValueFixture } from './fixture.js';

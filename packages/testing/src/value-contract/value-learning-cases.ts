@@ -1,6 +1,6 @@
 /** Contract cases: `backward` and `step` of a critic. */
-import { type ValueEngine } from '@trinity-rft/core';
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
+import type { ValueEngine } from '@trinity-rft/core/engine';
 import { describe, expect, it } from 'vitest';
 import { largestDifference } from '../engine-contract/fixture.js';
 import { fitOnce, valuesOf, type ValueFixture } from './fixture.js';

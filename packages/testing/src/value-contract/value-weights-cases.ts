@@ -1,6 +1,6 @@
 /** Contract cases: saving and loading the weights of a critic, and closing it. */
-import { TrinityError, type ValueEngine } from '@trinity-rft/core';
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { TrinityError, CheckpointError } from '@trinity-rft/core';
+import type { ValueEngine } from '@trinity-rft/core/engine';
 import { describe, expect, it } from 'vitest';
 import { withFolder } from '../engine-contract/fixture.js';
 import { fitOnce, valuesOf, type ValueFixture } from './fixture.js';

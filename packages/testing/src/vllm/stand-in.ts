@@ -6,8 +6,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { Engine } from '@trinity-rft/core';
-import { deriveSeed, type SampledSequence } from '@trinity-rft/core/internal';
+import { deriveSeed } from '@trinity-rft/core';
+import type { Engine, SampledSequence } from '@trinity-rft/core/engine';
 import { sglangRoutes, type Json, type Routes } from './sglang-routes.js';
 
 export interface VllmStandInOptions {

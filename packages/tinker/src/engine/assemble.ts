@@ -1,6 +1,6 @@
 /** The parts of the engine as its two halves, until it is closed. */
-import { describeError, type Engine, type Sampler, type TrainEngine } from '@trinity-rft/core';
-import { EngineError } from '@trinity-rft/core/internal';
+import { describeError, EngineError } from '@trinity-rft/core';
+import type { Engine, Sampler, TrainEngine } from '@trinity-rft/core/engine';
 import { tinkerCapabilities } from './capabilities.js';
 import { createCheckpoints, type CheckpointOptions } from './checkpoint/checkpoints.js';
 import { readRecord } from './checkpoint/record.js';

@@ -1,5 +1,5 @@
 /** What training and sampling over the Tinker protocol can do. */
-import type { EngineCapabilities } from '@trinity-rft/core';
+import type { EngineCapabilities } from '@trinity-rft/core/engine';
 
 export const tinkerCapabilities: EngineCapabilities = {
   entropyGradient: 'none',

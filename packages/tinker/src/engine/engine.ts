@@ -2,8 +2,8 @@
  * An engine on a server that speaks the Tinker protocol. Knows token ids and where weights lie;
  * nothing of text, rewards or algorithms.
  */
-import type { Clock, Engine, Logger } from '@trinity-rft/core';
-import { EngineError, silentLogger, systemClock } from '@trinity-rft/core/internal';
+import { type Clock, type Logger, EngineError, silentLogger, systemClock } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
 import { assembleEngine } from './assemble.js';
 import { readModelSizes, type ModelSizes } from './checkpoint/model-files.js';
 import { findRecord, type CheckpointRecord } from './checkpoint/record.js';

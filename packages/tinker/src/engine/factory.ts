@@ -1,5 +1,5 @@
 /** The engine as configurations choose it. */
-import type { EngineFactory } from '@trinity-rft/core';
+import type { EngineFactory } from '@trinity-rft/core/engine';
 import { tinkerCapabilities } from './capabilities.js';
 import { readModelSizes } from './checkpoint/model-files.js';
 import { createTinkerEngine, type TinkerEngineOptions } from './engine.js';

@@ -1,4 +1,4 @@
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
 import type { ForwardBackwardResult } from '../protocol/index.js';
 import { describe, expect, it } from 'vitest';
 import { probeLosses } from './probe-losses.js';

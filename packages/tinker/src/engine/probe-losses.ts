@@ -1,5 +1,6 @@
 /** Which losses of the protocol a server has, with the meaning that the protocol gives them. */
-import { EngineError, type TokenRow } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
+import type { TokenRow } from '@trinity-rft/core/engine';
 import type { ForwardBackwardResult } from '../protocol/index.js';
 import type { Pass, RemoteModel } from './remote/model.js';
 import { expectedLosses, lossConfig, type ServerLoss } from './train/expected.js';

@@ -2,7 +2,7 @@
  * What the server does with losses and with saved weights, found out with an adapter that is thrown
  * away: programs that speak the protocol differ, and none says how.
  */
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
 import {
   createModel,
   type AdamParams,

@@ -1,6 +1,6 @@
 /** What the client does when the server refuses, is busy, is away or answers nonsense. */
-import type { Clock, Sampler } from '@trinity-rft/core';
-import { CancelledError, silentLogger, systemClock } from '@trinity-rft/core/internal';
+import { type Clock, CancelledError, silentLogger, systemClock } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import {
   decodeForwardBackward,
   encodeForwardBackwardResult,

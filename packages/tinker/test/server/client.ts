@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Engine } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
 import { fakeEngine, testRuntime, type FakeEngineOptions } from '@trinity-rft/testing';
 import {
   decodeForwardBackwardResult,

@@ -4,17 +4,16 @@
  */
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describeError } from '@trinity-rft/core';
+import { describeError, CheckpointError } from '@trinity-rft/core';
 import {
-  boundary,
-  CheckpointError,
   checkpointName,
   isCheckpointName,
   readManifest,
   verifyFolder,
   writeManifest,
   type CheckpointManifest,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core/engine';
+import { boundary } from '@trinity-rft/core/support';
 
 /** Name of the newest complete checkpoint, as Trinity-RFT writes it. */
 const latestFile = 'latest_checkpointed_iteration.txt';

@@ -1,8 +1,8 @@
 /** The models and the state of a trainer, written to a checkpoint and read from it. */
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type TrainEngine, type ValueEngine } from '@trinity-rft/core';
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
+import type { TrainEngine, ValueEngine } from '@trinity-rft/core/engine';
 import { verifyCheckpoint, type Checkpoint } from './checkpoint.js';
 import type { TrainerState } from '../step/targets.js';
 

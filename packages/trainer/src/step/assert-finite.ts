@@ -1,5 +1,5 @@
 /** Checks numbers between two parts of the train step: one per token, and finite. */
-import { EngineError, InvariantError, uid } from '@trinity-rft/core/internal';
+import { EngineError, InvariantError, uid } from '@trinity-rft/core';
 import type { PackedBatch } from './pack.js';
 
 /**

@@ -1,6 +1,5 @@
 /** Metrics of a batch and of the outputs of the models: lengths, rewards, staleness, mismatch. */
-import { type AlgorithmNeeds, type Metrics } from '@trinity-rft/core';
-import { gatherMetrics } from '@trinity-rft/core/internal';
+import { type AlgorithmNeeds, type Metrics, gatherMetrics } from '@trinity-rft/core';
 import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';
 

@@ -1,6 +1,12 @@
 /** The forward passes of a train step: log-probabilities, entropy and values. */
-import type { AlgorithmNeeds, TrainEngine, ValueEngine } from '@trinity-rft/core';
-import type { ExpectedLoss, ForwardPass, ValuePass } from '@trinity-rft/core/internal';
+import type { AlgorithmNeeds } from '@trinity-rft/core';
+import type {
+  TrainEngine,
+  ValueEngine,
+  ExpectedLoss,
+  ForwardPass,
+  ValuePass,
+} from '@trinity-rft/core/engine';
 import { assertFinite } from './assert-finite.js';
 import type { PackedBatch } from './pack.js';
 import { recordedPass, sampledEntropy } from './recorded.js';

@@ -5,13 +5,10 @@ import {
   type LossInput,
   type LossOutput,
   type PolicyLossFn,
-} from '@trinity-rft/core';
-import {
   InvariantError,
-  type Algorithm,
-  type ExpectedLoss,
-  type ValueLossFn,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import type { ExpectedLoss } from '@trinity-rft/core/engine';
+import type { Algorithm, ValueLossFn } from '@trinity-rft/core/internal';
 import { assertFinite, assertFiniteLoss } from './assert-finite.js';
 import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';

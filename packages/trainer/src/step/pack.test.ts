@@ -1,5 +1,5 @@
-import { createExperience, type Experience } from '@trinity-rft/core';
-import { mergeCalls, withFields } from '@trinity-rft/core/internal';
+import { createExperience, type Experience, withFields } from '@trinity-rft/core';
+import { mergeCalls } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import { dataMetrics } from './data-metrics.js';
 import { packBatch } from './pack.js';

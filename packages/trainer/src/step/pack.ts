@@ -1,12 +1,13 @@
 /** Packs experiences for the engine and for the loss: rows one after the other, with offsets. */
-import { type Experience, type LossInput } from '@trinity-rft/core';
 import {
-  assertAligned,
+  type Experience,
+  type LossInput,
   responseLength,
   spansOf,
   type CallSpan,
-  type TokenBatch,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import type { TokenBatch } from '@trinity-rft/core/engine';
+import { assertAligned } from '@trinity-rft/core/internal';
 import { assertComplete, isExpert, type Requirements } from './requirements.js';
 
 /** One row of the loss: a model call. */

@@ -1,5 +1,5 @@
-import { createExperience, noNeeds, type Experience, type TrainEngine } from '@trinity-rft/core';
-import type { TokenBatch } from '@trinity-rft/core/internal';
+import { createExperience, noNeeds, type Experience } from '@trinity-rft/core';
+import type { TrainEngine, TokenBatch } from '@trinity-rft/core/engine';
 import { fakeEngine } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { forwardBatch } from './forward.js';

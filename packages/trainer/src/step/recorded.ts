@@ -1,6 +1,12 @@
 /** What the sampler recorded, in place of a forward pass that would compute the same again. */
-import type { AlgorithmNeeds, Experience, TrainEngine } from '@trinity-rft/core';
-import { EngineError, responseLength, uid, type ForwardPass } from '@trinity-rft/core/internal';
+import {
+  type AlgorithmNeeds,
+  type Experience,
+  EngineError,
+  responseLength,
+  uid,
+} from '@trinity-rft/core';
+import type { TrainEngine, ForwardPass } from '@trinity-rft/core/engine';
 import type { PackedBatch } from './pack.js';
 
 export interface RecordedOptions {

@@ -1,6 +1,6 @@
 /** What an algorithm requires of the experiences of a batch, checked before anything is computed. */
-import { type Experience } from '@trinity-rft/core';
-import { BufferError, taskKey, uid, type Algorithm } from '@trinity-rft/core/internal';
+import { type Experience, BufferError, taskKey, uid } from '@trinity-rft/core';
+import type { Algorithm } from '@trinity-rft/core/internal';
 
 /** All default to false. */
 export interface Requirements {

@@ -1,6 +1,5 @@
 /** Metrics of the targets of a batch: advantages, returns, values, groups. */
-import { runKey, type Metrics } from '@trinity-rft/core';
-import { gatherMetrics, taskKey } from '@trinity-rft/core/internal';
+import { runKey, type Metrics, gatherMetrics, taskKey } from '@trinity-rft/core';
 import type { PackedBatch } from './pack.js';
 import type { Targets } from './targets.js';
 

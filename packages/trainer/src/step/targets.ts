@@ -1,10 +1,14 @@
 /** The targets of a batch: advantages and returns, stored with the experiences or computed. */
-import { runKey, type Eid, type Metrics } from '@trinity-rft/core';
 import {
+  runKey,
+  type Eid,
+  type Metrics,
   InvariantError,
-  prefixMetrics,
   responseLength,
   taskKey,
+} from '@trinity-rft/core';
+import {
+  prefixMetrics,
   type AdvantageInput,
   type AdvantageOutput,
   type Algorithm,

@@ -1,17 +1,8 @@
 /** One train step. It knows neither the algorithm (it gets functions) nor the engine (it gets verbs). */
-import {
-  type Clock,
-  type Lease,
-  type Metrics,
-  type TrainEngine,
-  type ValueEngine,
-} from '@trinity-rft/core';
-import {
-  InvariantError,
-  prefixMetrics,
-  type Algorithm,
-  type OptimizerOptions,
-} from '@trinity-rft/core/internal';
+import { type Clock, type Metrics, InvariantError } from '@trinity-rft/core';
+import type { TrainEngine, ValueEngine, OptimizerOptions } from '@trinity-rft/core/engine';
+import { prefixMetrics, type Algorithm } from '@trinity-rft/core/internal';
+import type { Lease } from '@trinity-rft/core/store';
 import { countMetrics, dataMetrics, outputMetrics } from './data-metrics.js';
 import { forwardBatch } from './forward.js';
 import { criticLoss, expectedLossOf, policyLoss } from './losses.js';

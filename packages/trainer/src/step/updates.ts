@@ -1,16 +1,12 @@
 /** Backward passes and optimizer steps of the policy and the critic. */
-import {
-  type LossOutput,
-  type Metrics,
-  type TrainEngine,
-  type ValueEngine,
-} from '@trinity-rft/core';
-import {
-  prefixMetrics,
-  type OptimizerOptions,
-  type StepStats,
-  type ValueLossFn,
-} from '@trinity-rft/core/internal';
+import type { LossOutput, Metrics } from '@trinity-rft/core';
+import type {
+  TrainEngine,
+  ValueEngine,
+  OptimizerOptions,
+  StepStats,
+} from '@trinity-rft/core/engine';
+import { prefixMetrics, type ValueLossFn } from '@trinity-rft/core/internal';
 import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';
 import type { Stopwatch } from './stopwatch.js';

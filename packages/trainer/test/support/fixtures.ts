@@ -2,15 +2,9 @@
  * Experiences, leases and an algorithm with a critic and an adaptive penalty, small enough to be
  * checked by hand.
  */
-import {
-  createExperience,
-  type Experience,
-  type ExperienceInit,
-  type ExperienceSource,
-  type Lease,
-} from '@trinity-rft/core';
-import { noNeeds } from '@trinity-rft/core';
-import { type Algorithm } from '@trinity-rft/core/internal';
+import { createExperience, type Experience, type ExperienceInit, noNeeds } from '@trinity-rft/core';
+import type { Algorithm } from '@trinity-rft/core/internal';
+import type { ExperienceSource, Lease } from '@trinity-rft/core/store';
 
 /** Two response tokens after one prompt token. */
 export const sample = (run: number, init: Partial<ExperienceInit> = {}): Experience =>

@@ -1,7 +1,6 @@
 /** `DatasetConfig`: the rows to train or evaluate on, and a preview of them. */
 import { readTaskRows } from '@trinity-rft/buffer';
-import { type RawTask } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import { type RawTask, TaskError } from '@trinity-rft/core';
 import { z } from 'zod';
 import { checkFields, count, text } from './fields.js';
 

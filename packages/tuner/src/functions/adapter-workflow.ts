@@ -1,6 +1,6 @@
 /** A workflow function and a judge function as a workflow that the launcher runs. */
 import type { Metrics } from '@trinity-rft/core';
-import { copyOf } from '@trinity-rft/core/internal';
+import { copyOf } from '@trinity-rft/core/support';
 import {
   defineWorkflow,
   type AgentModel,

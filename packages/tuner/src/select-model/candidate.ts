@@ -1,6 +1,12 @@
 /** A candidate model, local or behind an OpenAI-compatible service, and the rows to run it on. */
-import { type Clock, type Logger, type Metrics, type RawTask } from '@trinity-rft/core';
-import { copyOf, InvariantError } from '@trinity-rft/core/internal';
+import {
+  type Clock,
+  type Logger,
+  type Metrics,
+  type RawTask,
+  InvariantError,
+} from '@trinity-rft/core';
+import { copyOf } from '@trinity-rft/core/support';
 import { openRollouts, type Rollouts } from '@trinity-rft/inspect';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { createRemoteModel } from '@trinity-rft/workflow/internal';

@@ -6,8 +6,11 @@ import {
   type Logger,
   type Metrics,
   type RawTask,
+  mean,
+  meanMetrics,
+  silentLogger,
+  systemClock,
 } from '@trinity-rft/core';
-import { mean, meanMetrics, silentLogger, systemClock } from '@trinity-rft/core/internal';
 import type { AgentModel } from '@trinity-rft/workflow';
 import pLimit from 'p-limit';
 import { adaptModels } from '../functions/adapter-workflow.js';

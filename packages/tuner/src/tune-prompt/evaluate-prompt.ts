@@ -1,6 +1,6 @@
 /** Evaluates a system prompt: the mean reward of a workflow over rows. */
-import { describeError, type Logger, type RawTask } from '@trinity-rft/core';
-import { copyOf, mean } from '@trinity-rft/core/internal';
+import { describeError, type Logger, type RawTask, mean } from '@trinity-rft/core';
+import { copyOf } from '@trinity-rft/core/support';
 import pLimit from 'p-limit';
 import type { DatasetConfig } from '../config/dataset-config.js';
 import { readDataset } from '../config/read-dataset.js';

@@ -7,8 +7,9 @@ import {
   type Metrics,
   type RawTask,
   type Runtime,
+  silentLogger,
+  systemClock,
 } from '@trinity-rft/core';
-import { silentLogger, systemClock } from '@trinity-rft/core/internal';
 import { createRemoteModel } from '@trinity-rft/workflow/internal';
 import { z } from 'zod';
 import { DatasetConfig, type DatasetFields } from '../config/dataset-config.js';

@@ -2,8 +2,13 @@
  * Runs one row with the untrained model and discards the result, to find broken functions early.
  */
 import type { ResolvedConfig } from '@trinity-rft/config';
-import { describeError, WorkflowError, type Logger } from '@trinity-rft/core';
-import { silentLogger, TaskError } from '@trinity-rft/core/internal';
+import {
+  describeError,
+  WorkflowError,
+  type Logger,
+  silentLogger,
+  TaskError,
+} from '@trinity-rft/core';
 import { openRollouts } from '@trinity-rft/inspect';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 

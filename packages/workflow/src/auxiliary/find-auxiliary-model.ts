@@ -1,6 +1,6 @@
 /** Auxiliary models by name or position. */
 import { ConfigError } from '@trinity-rft/core';
-import { didYouMean } from '@trinity-rft/core/internal';
+import { didYouMean } from '@trinity-rft/core/support';
 import type { AgentModel } from '../definition/types.js';
 
 /**

@@ -1,6 +1,5 @@
 /** One call of a remote model: its deadline, and its failures as our errors. */
-import { describeError, ModelError, TrinityError } from '@trinity-rft/core';
-import { CancelledError } from '@trinity-rft/core/internal';
+import { describeError, ModelError, TrinityError, CancelledError } from '@trinity-rft/core';
 import type { RemoteModelOptions } from './remote-model.js';
 
 /** The longest delay of a timer, in milliseconds. */

@@ -1,6 +1,6 @@
 /** Log-probabilities of given tokens from a remote model, if its service supports that. */
 import { ModelError } from '@trinity-rft/core';
-import { type ScoreOptions } from '@trinity-rft/core/internal';
+import type { ScoreOptions } from '@trinity-rft/core/internal';
 import type { OpenAI } from 'openai';
 import { remoteCall } from './remote-call.js';
 import type { RemoteModelOptions } from './remote-model.js';

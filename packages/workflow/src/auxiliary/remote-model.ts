@@ -5,8 +5,9 @@ import {
   type ChatMessage,
   type ChatOptions,
   type ChatResponse,
+  unknownPolicyVersion,
 } from '@trinity-rft/core';
-import { unknownPolicyVersion, type FinishReason } from '@trinity-rft/core/internal';
+import type { FinishReason } from '@trinity-rft/core/internal';
 import type { OpenAI } from 'openai';
 import { createAgentEndpoint } from '../definition/agent-endpoint.js';
 import { createOpenAIClient } from '../definition/openai-client.js';

@@ -1,6 +1,6 @@
 /** What the built-in workflows read from a task, which comes unchecked from YAML. */
 import { ConfigError, type ChatOptions } from '@trinity-rft/core';
-import { type RolloutArgs } from '@trinity-rft/core/internal';
+import type { RolloutArgs } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 
 /** `rollout_args` as options of `chat`; `n` and `logprobs` are up to the workflow. */

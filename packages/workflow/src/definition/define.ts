@@ -1,6 +1,6 @@
 /** Declaring workflows, and recognising what plugins declare. */
 import type { ArgsSchema } from '@trinity-rft/core';
-import { checkName } from '@trinity-rft/core/internal';
+import { checkName } from '@trinity-rft/core/support';
 import type { RewardDefinition } from '../reward/index.js';
 import type {
   WorkflowContext,

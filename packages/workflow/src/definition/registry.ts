@@ -1,6 +1,6 @@
 /** Tables of named values: duplicates throw, and an unknown name lists the known ones. */
 import { ConfigError } from '@trinity-rft/core';
-import { didYouMean } from '@trinity-rft/core/internal';
+import { didYouMean } from '@trinity-rft/core/support';
 import { readAs, refusalOf, type OtherNames } from './other-names.js';
 
 export interface Registry<T> {

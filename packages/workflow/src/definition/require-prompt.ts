@@ -1,6 +1,6 @@
 /** The prompt of a task that must have one. */
-import { taskPrompt, type Task } from '@trinity-rft/core';
-import { fieldOf, TaskError } from '@trinity-rft/core/internal';
+import { taskPrompt, type Task, TaskError } from '@trinity-rft/core';
+import { fieldOf } from '@trinity-rft/core/internal';
 
 type Row = Pick<Task, 'rawTask' | 'formatArgs' | 'index'>;
 

@@ -5,8 +5,8 @@ import {
   type RewardFn,
   type Runtime,
   type Task,
+  withFields,
 } from '@trinity-rft/core';
-import { withFields } from '@trinity-rft/core/internal';
 import type { AgentModel, WorkflowContext, WorkflowResult } from './types.js';
 
 export interface RunScore {

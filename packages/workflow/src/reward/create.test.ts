@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { ConfigError, type RewardInput, type RewardParts } from '@trinity-rft/core';
-import { RewardError } from '@trinity-rft/core/internal';
+import { ConfigError, type RewardInput, type RewardParts, RewardError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { everyReward } from '../../test/reward/every-reward.js';
 import { createRewardFn, rewardFnNames, rewardKinds } from './create.js';

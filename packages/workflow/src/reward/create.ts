@@ -1,5 +1,5 @@
 /** Reward functions by the names that configurations use. */
-import { type RewardFn } from '@trinity-rft/core';
+import type { RewardFn } from '@trinity-rft/core';
 import { pickRow } from '@trinity-rft/core/internal';
 import { accuracyReward } from './rewards/accuracy-reward.js';
 import { countdownReward } from './rewards/countdown-reward.js';

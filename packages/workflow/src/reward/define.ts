@@ -1,6 +1,6 @@
 /** Declaring reward functions. */
 import type { Needs, RewardFn } from '@trinity-rft/core';
-import { checkName } from '@trinity-rft/core/internal';
+import { checkName } from '@trinity-rft/core/support';
 
 /** A reward function as the registry knows it. */
 export interface RewardDefinition {

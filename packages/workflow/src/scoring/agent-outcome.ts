@@ -2,7 +2,7 @@
  * Scoring a finished agent: the reward function scores text, and mistakes of the model are data.
  */
 import { WorkflowError } from '@trinity-rft/core';
-import { returnedBy } from '@trinity-rft/core/internal';
+import { returnedBy } from '@trinity-rft/core/support';
 import { scoreResponse } from './score-response.js';
 import type { WorkflowContext, WorkflowOutput } from '../definition/types.js';
 

@@ -7,8 +7,9 @@ import {
   type RewardFn,
   type RewardInput,
   type Task,
+  RewardError,
 } from '@trinity-rft/core';
-import { boundary, copyOf, returnedBy, RewardError } from '@trinity-rft/core/internal';
+import { boundary, copyOf, returnedBy } from '@trinity-rft/core/support';
 
 export interface Score {
   /** Sum of the parts. */

@@ -6,8 +6,9 @@ import {
   type ChatResponse,
   type Experience,
   type ToolCall,
+  InvariantError,
 } from '@trinity-rft/core';
-import { InvariantError, type Vocabulary } from '@trinity-rft/core/internal';
+import type { Vocabulary } from '@trinity-rft/core/internal';
 import type { OpenAI } from 'openai';
 import { createAgentEndpoint } from '../definition/agent-endpoint.js';
 import { createOpenAIClient } from '../definition/openai-client.js';

@@ -2,8 +2,7 @@
  * The rewards beyond math: figures of Trinity-RFT from `trinity-rewards.json`, and what no case of
  * it shows.
  */
-import { ConfigError, type RewardParts } from '@trinity-rft/core';
-import { RewardError } from '@trinity-rft/core/internal';
+import { ConfigError, type RewardParts, RewardError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { createRewardFn } from '../../src/reward/index.js';
 import { overlongPenalty } from '../../src/reward/rewards/shared/overlong.js';

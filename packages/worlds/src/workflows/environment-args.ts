@@ -1,6 +1,6 @@
 /** `workflow_args` of workflows that play environments. */
 import type { ArgProblem } from '@trinity-rft/core';
-import { didYouMean } from '@trinity-rft/core/internal';
+import { didYouMean } from '@trinity-rft/core/support';
 import type { EnvironmentDefinition } from '@trinity-rft/environment';
 import { patternOf, type Environments, type PlayOptions } from '@trinity-rft/environment/internal';
 import { count, positive } from '@trinity-rft/workflow/internal';

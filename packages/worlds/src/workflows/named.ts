@@ -1,6 +1,5 @@
 /** Workflows of Trinity-RFT that play one world, by their names and arguments. */
-import { taskPrompt, taskTruth, type RawTask, type Task } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import { taskPrompt, taskTruth, type RawTask, type Task, TaskError } from '@trinity-rft/core';
 import { count } from '@trinity-rft/workflow/internal';
 import { z } from 'zod';
 import type { EnvironmentArgs } from './environment-args.js';

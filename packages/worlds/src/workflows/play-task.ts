@@ -1,6 +1,5 @@
 /** One run of a task in an environment, as experiences. */
-import type { Experience, RawTask } from '@trinity-rft/core';
-import { CancelledError, withFields } from '@trinity-rft/core/internal';
+import { type Experience, type RawTask, CancelledError, withFields } from '@trinity-rft/core';
 import {
   beginEpisode,
   playEpisode,

@@ -1,6 +1,5 @@
 /** Attempts at a household task that are imitated when they succeed: RAFT. */
-import type { Experience } from '@trinity-rft/core';
-import { withFields } from '@trinity-rft/core/internal';
+import { type Experience, withFields } from '@trinity-rft/core';
 import { instructions } from '../worlds/household/instructions.js';
 
 /** Plays the task once. */

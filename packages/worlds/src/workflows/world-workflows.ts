@@ -1,6 +1,12 @@
 /** Workflows that play environments: any of them, and those of Trinity-RFT, which play one each. */
-import type { Experience, Logger, Task } from '@trinity-rft/core';
-import { silentLogger, systemClock, TaskError } from '@trinity-rft/core/internal';
+import {
+  type Experience,
+  type Logger,
+  type Task,
+  silentLogger,
+  systemClock,
+  TaskError,
+} from '@trinity-rft/core';
 import { beginEpisode, type Environments } from '@trinity-rft/environment/internal';
 import {
   defineWorkflow,

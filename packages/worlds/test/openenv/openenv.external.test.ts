@@ -1,6 +1,6 @@
 /** Our worlds, served from here, are played by OpenEnv's own client in Python. */
 import { fileURLToPath } from 'node:url';
-import { deriveSeed, silentLogger } from '@trinity-rft/core/internal';
+import { deriveSeed, silentLogger } from '@trinity-rft/core';
 import { serveEnvironment, type EnvironmentDefinition } from '@trinity-rft/environment';
 import { findPython, runPython } from '@trinity-rft/testing';
 import { describe, expect, it, type TestContext } from 'vitest';

@@ -1,6 +1,6 @@
 /** Verdicts of BFCL's own checker over calls right and wrong. */
 import { readFileSync } from 'node:fs';
-import { silentLogger } from '@trinity-rft/core/internal';
+import { silentLogger } from '@trinity-rft/core';
 import { toolCall } from '@trinity-rft/worlds';
 import { expect, it } from 'vitest';
 import { areRightCalls, type Call } from '../../src/worlds/tool-call/check-calls.js';

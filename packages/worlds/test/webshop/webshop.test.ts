@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { silentLogger } from '@trinity-rft/core/internal';
+import { silentLogger } from '@trinity-rft/core';
 import { createWebShop, webshop } from '@trinity-rft/worlds';
 import { expect, it, onTestFinished } from 'vitest';
 

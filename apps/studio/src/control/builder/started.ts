@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { redactText } from '@trinity-rft/core/internal';
+import { redactText } from '@trinity-rft/core/support';
 import type { StartedRun } from '../interface/index.js';
 import { environmentOf, type TrinityCommand } from '../shared/command.js';
 

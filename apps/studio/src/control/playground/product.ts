@@ -1,6 +1,6 @@
 /** A product behind `trinity serve`: its answers, and what people think of them. */
 import { ConfigError } from '@trinity-rft/core';
-import { knowSecret } from '@trinity-rft/core/internal';
+import { knowSecret } from '@trinity-rft/core/support';
 import { createServeClient, type ServeClient } from '@trinity-rft/serve';
 import type { AskProduct, ProductAnswer } from '../interface/index.js';
 

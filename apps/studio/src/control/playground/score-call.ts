@@ -1,5 +1,5 @@
 /** Numbers for each token of a recorded call, by the weights of a model. */
-import type { TrainEngine } from '@trinity-rft/core';
+import type { TrainEngine } from '@trinity-rft/core/engine';
 import type { Scored } from '../interface/index.js';
 import type { CallToScore } from './protocol.js';
 

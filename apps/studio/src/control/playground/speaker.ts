@@ -6,7 +6,8 @@ import {
   type ChatFormat,
 } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat/internal';
-import { describeError, type Engine } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import type { Spoken } from '../interface/index.js';
 import type {

@@ -1,6 +1,6 @@
 /** Status and causes of runs, as the page asks for them again and again. */
 import { describeError } from '@trinity-rft/core';
-import { redactText } from '@trinity-rft/core/internal';
+import { redactText } from '@trinity-rft/core/support';
 import {
   causesOf,
   openStatus,

@@ -2,8 +2,8 @@
  * What the functions that take tokens out of training share: statistics over trained tokens, and
  * how many were taken out.
  */
-import { type Metrics } from '@trinity-rft/core';
-import { InvariantError, type AdvantageInput } from '@trinity-rft/core/internal';
+import { type Metrics, InvariantError } from '@trinity-rft/core';
+import type { AdvantageInput } from '@trinity-rft/core/internal';
 import { trainedMoments } from './whiten.js';
 
 /**

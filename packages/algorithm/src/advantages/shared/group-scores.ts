@@ -7,13 +7,10 @@ import {
   type BatchAdvantageFn,
   type Experience,
   type Metrics,
-} from '@trinity-rft/core';
-import {
   gatherMetrics,
   taskKey,
-  type AdvantageInput,
-  type AdvantageOutput,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
 import {
   batchStd,
   groupStats,

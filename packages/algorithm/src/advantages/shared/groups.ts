@@ -1,13 +1,14 @@
 /** What the group-relative advantages share: rewards of groups, and writing a score onto tokens. */
-import { type Experience, type Metrics } from '@trinity-rft/core';
 import {
+  type Experience,
+  type Metrics,
   gatherMetrics,
   mean,
   RewardError,
-  sampleStd,
   uid,
   withFields,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import { sampleStd } from '@trinity-rft/core/internal';
 
 /** @throws RewardError when it has none, or one that is not finite */
 export function rewardOf(experience: Experience): number {

@@ -1,6 +1,12 @@
 /** Two options of grpo: rewards that fall with the likelihood of a run, and copies of groups. */
-import { ConfigError, type Experience } from '@trinity-rft/core';
-import { createRandom, deriveSeed, uid, withFields } from '@trinity-rft/core/internal';
+import {
+  ConfigError,
+  type Experience,
+  createRandom,
+  deriveSeed,
+  uid,
+  withFields,
+} from '@trinity-rft/core';
 import { groupStats, rewardOfRun } from './groups.js';
 
 /** Its calls, by rising step. */

@@ -1,6 +1,12 @@
 /** Runs a function over packed token arrays on experiences. */
-import { type AdvantageFn, type BatchAdvantageFn, type Experience } from '@trinity-rft/core';
-import { responseLength, withFields, type AdvantageOutput } from '@trinity-rft/core/internal';
+import {
+  type AdvantageFn,
+  type BatchAdvantageFn,
+  type Experience,
+  responseLength,
+  withFields,
+} from '@trinity-rft/core';
+import type { AdvantageOutput } from '@trinity-rft/core/internal';
 import { pack, rowsOf, type Row } from './pack-rows.js';
 
 export interface OnExperiencesOptions {

@@ -1,6 +1,6 @@
 /** Packs the model calls of experiences into token arrays. */
-import { runKey, type Eid, type Experience } from '@trinity-rft/core';
-import { spansOf, taskKey, type AdvantageInput } from '@trinity-rft/core/internal';
+import { runKey, type Eid, type Experience, spansOf, taskKey } from '@trinity-rft/core';
+import type { AdvantageInput } from '@trinity-rft/core/internal';
 import { rewardOf } from './groups.js';
 
 /** A model call: an experience, or a span of one. */

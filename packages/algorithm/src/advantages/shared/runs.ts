@@ -1,6 +1,5 @@
 /** Experiences by task and by run; both keep the order of first appearance. */
-import { choiceArg, runKey, type Experience } from '@trinity-rft/core';
-import { groupBy, taskKey } from '@trinity-rft/core/internal';
+import { choiceArg, runKey, type Experience, groupBy, taskKey } from '@trinity-rft/core';
 
 type Experiences = readonly Experience[];
 

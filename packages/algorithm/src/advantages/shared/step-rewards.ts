@@ -1,6 +1,5 @@
 /** The steps of a run with the rewards that follow them. */
-import { type Experience } from '@trinity-rft/core';
-import { groupBy, taskKey } from '@trinity-rft/core/internal';
+import { type Experience, groupBy, taskKey } from '@trinity-rft/core';
 import { rewardOf } from './groups.js';
 import { inOrderOfSteps } from './runs.js';
 

@@ -1,11 +1,6 @@
 /** What the advantages of distillation share: a divergence from the teacher per sampled token. */
-import {
-  InvariantError,
-  mean,
-  sampleStd,
-  type AdvantageInput,
-  type AdvantageOutput,
-} from '@trinity-rft/core/internal';
+import { InvariantError, mean } from '@trinity-rft/core';
+import { sampleStd, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../../parts/check-input.js';
 import { rowSpans } from '../../parts/rows.js';
 

@@ -1,6 +1,6 @@
 /** Operators of the task pipeline: what one sees and says, and how a plugin declares one. */
 import type { ArgSpec, ArgValues, ChatMessage, ChatOptions, RawTask } from '@trinity-rft/core';
-import { checkName } from '@trinity-rft/core/internal';
+import { checkName } from '@trinity-rft/core/support';
 
 /** What an operator says of a task; undefined: it stays as it is. */
 export type TaskVerdict =

@@ -1,5 +1,5 @@
 /** Builds a grammar over bytes, rule by rule. */
-import type { GrammarSymbol } from '@trinity-rft/core/internal';
+import type { GrammarSymbol } from '@trinity-rft/core/engine';
 
 export type Sequence = readonly GrammarSymbol[];
 

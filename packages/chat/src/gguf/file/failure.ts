@@ -1,5 +1,5 @@
 /** The errors of GGUF files. */
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
 
 /** The file is damaged, or is not GGUF. */
 export const broken = (path: string, why: string, cause?: unknown): CheckpointError =>

@@ -1,7 +1,7 @@
 /** A GGUF file: its metadata, and its tensors, which are decoded to float32 as they are read. */
 import { closeSync, fstatSync, openSync } from 'node:fs';
 
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
 
 import { typeName, tensorTypes, type TensorType } from '../quantization/table.js';
 import { Cursor, readFully } from './cursor.js';

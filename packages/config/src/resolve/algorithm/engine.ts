@@ -1,5 +1,6 @@
 /** The engine that trains and samples, and whether it can do what the file asks for. */
-import { ConfigError, type EngineFacts } from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
+import type { EngineFacts } from '@trinity-rft/core/engine';
 import { defaultEngineName } from '../../schema/engines.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';

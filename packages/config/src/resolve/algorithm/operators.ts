@@ -1,7 +1,7 @@
 /**
  * The operators of experiences: those of the file, else those of the algorithm; none in mode train.
  */
-import { didYouMean } from '@trinity-rft/core/internal';
+import { didYouMean } from '@trinity-rft/core/support';
 import type { ModelConfig, PartConfig } from '../base/resolved.js';
 import { missingNames } from '../../schema/known-names.js';
 import type { KeyPath } from '../../source/node.js';

@@ -1,7 +1,6 @@
 /** What the parts of an algorithm need together, which is known once they are built. */
 import { createAlgorithm, type AlgorithmTables } from '@trinity-rft/algorithm';
-import { type AlgorithmNeeds } from '@trinity-rft/core';
-import { noNeeds } from '@trinity-rft/core';
+import { type AlgorithmNeeds, noNeeds } from '@trinity-rft/core';
 import type { PartKey } from '../../schema/algorithm.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';

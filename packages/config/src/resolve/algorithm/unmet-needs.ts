@@ -1,5 +1,6 @@
 /** Needs of an algorithm that the engine does not meet, and how to avoid them. */
-import type { AlgorithmNeeds, EngineCapabilities, EngineFacts } from '@trinity-rft/core';
+import type { AlgorithmNeeds } from '@trinity-rft/core';
+import type { EngineCapabilities, EngineFacts } from '@trinity-rft/core/engine';
 
 export interface UnmetNeed {
   /** Continues a sentence that begins with the name of the algorithm. */

@@ -5,8 +5,10 @@
  */
 import type { DataSchema, LossAggMode } from '@trinity-rft/algorithm';
 import type { RolloutCorrection } from '@trinity-rft/algorithm/internal';
-import type { AlgorithmNeeds, ServerAddress } from '@trinity-rft/core';
-import type { BatchUnit, RolloutArgs } from '@trinity-rft/core/internal';
+import type { AlgorithmNeeds } from '@trinity-rft/core';
+import type { ServerAddress } from '@trinity-rft/core/engine';
+import type { RolloutArgs } from '@trinity-rft/core/internal';
+import type { BatchUnit } from '@trinity-rft/core/store';
 import type { algorithmSection, optimizer } from '../../schema/algorithm.js';
 import type { buffer, rowsKeys, storeKeys, taskset } from '../../schema/buffer.js';
 import type { rowFormat, taskSelector } from '../../schema/data.js';

@@ -1,6 +1,6 @@
 /** Workflow and reward function of a task set: do they exist, and do their arguments fit? */
 import { describeError } from '@trinity-rft/core';
-import { didYouMean } from '@trinity-rft/core/internal';
+import { didYouMean } from '@trinity-rft/core/support';
 import type { RunInput } from '../../schema/root.js';
 import { showValue } from '../../source/secrets.js';
 import type { KeyPath } from '../../source/node.js';

@@ -1,6 +1,6 @@
 /** Operators on tasks, before a run: do they exist, do their arguments fit, and what do they read? */
 import { ConfigError } from '@trinity-rft/core';
-import { didYouMean } from '@trinity-rft/core/internal';
+import { didYouMean } from '@trinity-rft/core/support';
 import { taskPipelineKeys } from '../../schema/runtime.js';
 import { resolveSection } from '../../schema/resolve-section.js';
 import { fromPlainArgs, yamlName } from '../../schema/args.js';

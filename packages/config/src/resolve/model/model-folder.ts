@@ -1,6 +1,7 @@
 /** The size of a model, from `config.json` of its folder or from its GGUF file. */
 import { join } from 'node:path';
-import { CheckpointError, otherInput } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
+import { otherInput } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import { fusedModules, linearModules } from '../../schema/model.js';
 import type { Disk } from '../base/disk.js';

@@ -1,5 +1,5 @@
 /** The programs that sample beside the engine that trains. */
-import type { ServerAddress } from '@trinity-rft/core';
+import type { ServerAddress } from '@trinity-rft/core/engine';
 import { samplerNames } from '../../schema/engines.js';
 import type { KeyPath } from '../../source/node.js';
 import { showValue } from '../../source/secrets.js';

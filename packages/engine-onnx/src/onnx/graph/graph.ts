@@ -1,5 +1,5 @@
 /** Builds ONNX graphs whose dimensions may be symbols, so that one session fits every batch shape. */
-import { InvariantError } from '@trinity-rft/core/internal';
+import { InvariantError } from '@trinity-rft/core';
 import type { Dim, Shape } from './dims.js';
 import { encodeModel, type Attribute, type ConstantRecord, type DataType } from './schema.js';
 

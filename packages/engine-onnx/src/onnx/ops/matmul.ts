@@ -1,5 +1,5 @@
 /** Matrix products; transposed operands are read in place, never copied. */
-import { InvariantError } from '@trinity-rft/core/internal';
+import { InvariantError } from '@trinity-rft/core';
 import { product } from '../graph/dims.js';
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
 import { unbroadcast } from './elementwise.js';

@@ -1,5 +1,5 @@
 /** Root mean square normalisation. */
-import { InvariantError } from '@trinity-rft/core/internal';
+import { InvariantError } from '@trinity-rft/core';
 import { product } from '../graph/dims.js';
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
 import { multiply, subtract } from './elementwise.js';

@@ -2,7 +2,7 @@
  * A grammar over bytes as an automaton that is built while it is used: a state is the set of places
  * in the grammar that the text may continue from, and equal sets are one state.
  */
-import type { GrammarSymbol, TextGrammar } from '@trinity-rft/core/internal';
+import type { GrammarSymbol, TextGrammar } from '@trinity-rft/core/engine';
 
 import { nullableRules, rulesInOrder } from './rules.js';
 

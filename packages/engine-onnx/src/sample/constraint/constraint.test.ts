@@ -1,4 +1,4 @@
-import type { GrammarSymbol, TextGrammar } from '@trinity-rft/core/internal';
+import type { GrammarSymbol, TextGrammar } from '@trinity-rft/core/engine';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

@@ -1,5 +1,5 @@
 /** Which tokens may come next in an answer that follows a grammar. */
-import type { TextGrammar } from '@trinity-rft/core/internal';
+import type { TextGrammar } from '@trinity-rft/core/engine';
 import type { TokenBytes } from '../../model/token-bytes.js';
 import { createAutomaton, type GrammarAutomaton } from './automaton.js';
 import { createTokenTrie, type TokenTrie } from './token-trie.js';

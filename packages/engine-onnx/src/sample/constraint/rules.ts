@@ -1,5 +1,5 @@
 /** Properties of a grammar: which rules may be empty, and which rules a rule can start with. */
-import type { TextGrammar } from '@trinity-rft/core/internal';
+import type { TextGrammar } from '@trinity-rft/core/engine';
 
 type Rules = TextGrammar['rules'];
 

@@ -8,8 +8,8 @@ import {
   type ArgsSchema,
   type RawTask,
   type ToolDefinition,
+  TaskError,
 } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
 import {
   defineEnvironment,
   type EnvironmentDefinition,

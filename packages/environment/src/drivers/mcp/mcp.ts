@@ -1,7 +1,7 @@
 /** MCP servers by configuration alone: files before and after say what the task was. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { TaskError } from '@trinity-rft/core/internal';
+import { TaskError } from '@trinity-rft/core';
 import { z } from 'zod';
 import { mcpEnvironment, type McpEnd, type McpStart } from './mcp-environment.js';
 

@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ConfigError, describeError, TrinityError } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import { ConfigError, describeError, TrinityError, TaskError } from '@trinity-rft/core';
 import { z } from 'zod';
 import { rowsOfSplit } from '../../native/splits.js';
 import { defineEnvironment } from '../../seam/define.js';

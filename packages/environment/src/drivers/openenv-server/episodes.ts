@@ -1,6 +1,5 @@
 /** The episodes of one connection, one after the other. */
-import { EnvironmentError, type RawTask } from '@trinity-rft/core';
-import { deriveSeed } from '@trinity-rft/core/internal';
+import { EnvironmentError, type RawTask, deriveSeed } from '@trinity-rft/core';
 import { z } from 'zod';
 import type { Action, Environment, Episode, StepResult } from '../../seam/types.js';
 import { within, type Patience } from '../../waiting/within.js';

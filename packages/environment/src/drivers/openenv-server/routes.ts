@@ -1,5 +1,5 @@
 /** What the server answers over HTTP; episodes are played over WebSocket. */
-import { TaskError } from '@trinity-rft/core/internal';
+import { TaskError } from '@trinity-rft/core';
 import { z } from 'zod';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 import type { Tasks } from './tasks.js';

@@ -1,6 +1,11 @@
 /** Serves an environment to everything that speaks OpenEnv: TRL, verifiers, miles, ourselves. */
-import { ConfigError, describeError, ModelError, type Logger } from '@trinity-rft/core';
-import { silentLogger } from '@trinity-rft/core/internal';
+import {
+  ConfigError,
+  describeError,
+  ModelError,
+  type Logger,
+  silentLogger,
+} from '@trinity-rft/core';
 import {
   hasKey,
   openHttpServer,

@@ -1,6 +1,5 @@
 /** The tasks that a server offers by split and index. */
-import type { RawTask, SplitName } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import { type RawTask, type SplitName, TaskError } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 
 export interface Tasks {

@@ -1,5 +1,5 @@
 /** The connections to one server: a limit on their number, and waiting where the server has its own. */
-import { systemClock } from '@trinity-rft/core/internal';
+import { systemClock } from '@trinity-rft/core';
 import { createSlots } from '../shared/slots.js';
 import { broken, type Patience, within } from '../../waiting/within.js';
 import { type Address, type Connection, connect } from './connection.js';

@@ -1,6 +1,5 @@
 /** The client against our own server, and against servers that break the rules. */
-import { silentLogger } from '@trinity-rft/core/internal';
-import { EnvironmentError } from '@trinity-rft/core';
+import { silentLogger, EnvironmentError } from '@trinity-rft/core';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,6 @@
 /** Environments of an OpenEnv server: https://github.com/meta-pytorch/OpenEnv */
-import type { RawTask, ToolDefinition } from '@trinity-rft/core';
-import { knowSecret, TaskError } from '@trinity-rft/core/internal';
+import { type RawTask, type ToolDefinition, TaskError } from '@trinity-rft/core';
+import { knowSecret } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import { rowsOfSplit } from '../../native/splits.js';
 import { defineEnvironment } from '../../seam/define.js';

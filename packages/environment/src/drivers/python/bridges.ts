@@ -1,5 +1,5 @@
 /** The processes of an environment: started when they are needed, and again when one has ended. */
-import { InvariantError } from '@trinity-rft/core/internal';
+import { InvariantError } from '@trinity-rft/core';
 import { startBridge, type Bridge, type BridgeOptions } from './bridge.js';
 
 export interface Bridges {

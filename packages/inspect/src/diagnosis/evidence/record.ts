@@ -1,7 +1,7 @@
 /** What a run leaves behind, as the rules read it. */
 import { hash } from 'node:crypto';
-import type { Experience, ExperienceRows, Metrics } from '@trinity-rft/core';
-import { actionCount, taskKey } from '@trinity-rft/core/internal';
+import { type Experience, type Metrics, actionCount, taskKey } from '@trinity-rft/core';
+import type { ExperienceRows } from '@trinity-rft/core/store';
 
 /** One value of a metric; NaN where what was written is not finite. */
 export interface Point {

@@ -2,8 +2,7 @@
 import type { ExperienceRow, ExperienceUse } from '@trinity-rft/buffer';
 import type { Tokenizer } from '@trinity-rft/chat';
 import { tokenTexts } from '@trinity-rft/chat/internal';
-import { runKey, type Experience } from '@trinity-rft/core';
-import { spansOf, uid } from '@trinity-rft/core/internal';
+import { runKey, type Experience, spansOf, uid } from '@trinity-rft/core';
 import type { Conversation, RecordedCall, Segment } from '../interface/types.js';
 import { problemOf, textOf } from './head.js';
 import { advantagesOf, type RolloutStore, type UsedAdvantages } from './store.js';

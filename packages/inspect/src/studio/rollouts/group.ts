@@ -1,7 +1,6 @@
 /** All attempts at a task in one explore step, side by side. */
 import type { ExperienceRow } from '@trinity-rft/buffer';
-import { runKey } from '@trinity-rft/core';
-import { taskKey } from '@trinity-rft/core/internal';
+import { runKey, taskKey } from '@trinity-rft/core';
 import type { Attempt, Group } from '../interface/types.js';
 import { rowsOfRun } from './conversation.js';
 import { headOf } from './head.js';

@@ -1,7 +1,6 @@
 /** What the list and the details of an experience both show. */
 import type { ExperienceHead } from '@trinity-rft/buffer';
-import { type Experience } from '@trinity-rft/core';
-import { uid } from '@trinity-rft/core/internal';
+import { type Experience, uid } from '@trinity-rft/core';
 import type { RolloutRow } from '../interface/types.js';
 
 export type HeadFields = Pick<

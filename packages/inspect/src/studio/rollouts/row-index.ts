@@ -3,7 +3,7 @@
  * million fit. It grows while a run adds more.
  */
 import type { ExperienceHead, ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
-import { BufferError } from '@trinity-rft/core/internal';
+import { BufferError } from '@trinity-rft/core';
 import { doubles, floats, integers, smallIntegers, textColumn } from './columns.js';
 import { summaryOf } from './head.js';
 import type { ToolCallCounter } from './tool-calls.js';

@@ -1,8 +1,7 @@
 /** What everything about the rollouts of a run reads from. */
 import type { ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
 import type { Tokenizer } from '@trinity-rft/chat';
-import type { Experience } from '@trinity-rft/core';
-import { responseLength } from '@trinity-rft/core/internal';
+import { type Experience, responseLength } from '@trinity-rft/core';
 import type { Failures } from './failures.js';
 import type { RowIndex } from './row-index.js';
 import type { ToolCallCounter } from './tool-calls.js';

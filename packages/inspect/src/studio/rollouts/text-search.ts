@@ -1,7 +1,7 @@
 /** Finds rows by what was read or written: texts stay in the store, and are read for every search. */
 import type { ExperienceReader } from '@trinity-rft/buffer';
 import type { Tokenizer } from '@trinity-rft/chat';
-import { decodeExperience } from '@trinity-rft/core/internal';
+import { decodeExperience } from '@trinity-rft/core/store';
 import { searchText } from './texts.js';
 
 export interface TextSearch {

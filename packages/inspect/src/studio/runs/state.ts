@@ -1,7 +1,7 @@
 /** Whether a run is in progress, and how it ended, from the files of its folder. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isProcessAlive } from '@trinity-rft/core/internal';
+import { isProcessAlive } from '@trinity-rft/core/support';
 import type { RunSummary } from '../interface/types.js';
 
 export interface RunState {

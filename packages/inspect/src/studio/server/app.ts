@@ -1,6 +1,6 @@
 /** The server: a page without data, and an interface that needs the key. */
 import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
-import { redactText } from '@trinity-rft/core/internal';
+import { redactText } from '@trinity-rft/core/support';
 import { hasKey } from '@trinity-rft/http-server';
 import { Hono } from 'hono';
 import { openApi } from '../interface/openapi.js';

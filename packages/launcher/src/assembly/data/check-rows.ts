@@ -1,7 +1,8 @@
 /** Do the rows of a task set have what its configuration names? */
 import type { TasksetConfig } from '@trinity-rft/config';
 import { describeError, type RawTask, type Task } from '@trinity-rft/core';
-import { fieldOf, redactText } from '@trinity-rft/core/internal';
+import { fieldOf } from '@trinity-rft/core/internal';
+import { redactText } from '@trinity-rft/core/support';
 import { toTask } from '@trinity-rft/explorer';
 import type { Extensions } from '../../context/stage-context.js';
 

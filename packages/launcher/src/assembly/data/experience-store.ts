@@ -8,8 +8,8 @@ import {
   type FollowOptions,
   type StoreOwner,
 } from '@trinity-rft/buffer';
-import { type ExperienceStore } from '@trinity-rft/core';
-import { InvariantError } from '@trinity-rft/core/internal';
+import { InvariantError } from '@trinity-rft/core';
+import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { StageContext } from '../../context/stage-context.js';
 import { isWithin, readRunId, runIdOf } from './run-id.js';
 import { reuseOf } from './reuse.js';

@@ -2,8 +2,8 @@
 import path from 'node:path';
 import { scoreRun } from '@trinity-rft/buffer';
 import type { StageConfig } from '@trinity-rft/config';
-import { ModelError, TrinityError } from '@trinity-rft/core';
-import { isUsableReward, type RunStore } from '@trinity-rft/core/internal';
+import { ModelError, TrinityError, isUsableReward } from '@trinity-rft/core';
+import type { RunStore } from '@trinity-rft/core/store';
 import type { ScoreRun } from '@trinity-rft/model';
 
 const fileName = 'late_rewards.db';

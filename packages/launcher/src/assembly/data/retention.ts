@@ -1,5 +1,5 @@
 /** Deletes experiences that were trained on long ago, as far as no resume can need them. */
-import { type ExperienceStore } from '@trinity-rft/core';
+import type { ExperienceStore } from '@trinity-rft/core/store';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import type { StageContext } from '../../context/stage-context.js';
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { CheckpointError, systemClock } from '@trinity-rft/core/internal';
+import { CheckpointError, systemClock } from '@trinity-rft/core';
 
 const fileName = 'run.id';
 const format = /^[\da-f-]{36}$/;

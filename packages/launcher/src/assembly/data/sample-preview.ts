@@ -5,7 +5,8 @@
 import path from 'node:path';
 import { experienceJson } from '@trinity-rft/buffer/internal';
 import type { ChatFormat } from '@trinity-rft/chat';
-import type { Experience, ExperienceSource, Lease } from '@trinity-rft/core';
+import type { Experience } from '@trinity-rft/core';
+import type { ExperienceSource, Lease } from '@trinity-rft/core/store';
 import { fileWriter } from '@trinity-rft/monitor';
 import type { StageContext } from '../../context/stage-context.js';
 import { byReward } from './rollout-preview.js';

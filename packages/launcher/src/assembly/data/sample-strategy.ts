@@ -2,8 +2,9 @@
 import { fileExperienceSource, mixedExperienceSource, storedRows } from '@trinity-rft/buffer';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ExpertsConfig, StageConfig } from '@trinity-rft/config';
-import { type ExperienceSource, type RawTask } from '@trinity-rft/core';
-import { pickRow, type TakeFilter } from '@trinity-rft/core/internal';
+import type { RawTask } from '@trinity-rft/core';
+import { pickRow } from '@trinity-rft/core/internal';
+import type { ExperienceSource, TakeFilter } from '@trinity-rft/core/store';
 import type { StageContext } from '../../context/stage-context.js';
 import { withPreview } from './sample-preview.js';
 import { openRows, readSupervisedRows } from './supervised-data.js';

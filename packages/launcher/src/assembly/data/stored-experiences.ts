@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { describeError } from '@trinity-rft/core';
-import { BufferError } from '@trinity-rft/core/internal';
+import { describeError, BufferError } from '@trinity-rft/core';
 
 /**
  * The path of the database to open. The database records which train step used each experience, so

@@ -3,8 +3,13 @@ import { readPreferenceRow, readSupervisedRow, readTaskRows } from '@trinity-rft
 import { checkRows, readText } from '@trinity-rft/buffer/internal';
 import { encodeConversation, type ChatFormat, type ConversationInput } from '@trinity-rft/chat';
 import type { AlgorithmConfig, SupervisedBufferConfig } from '@trinity-rft/config';
-import { createExperience, describeError, type Experience, type RawTask } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import {
+  createExperience,
+  describeError,
+  type Experience,
+  type RawTask,
+  TaskError,
+} from '@trinity-rft/core';
 import type { StageContext } from '../../context/stage-context.js';
 import { maxPositionsOf } from '../models/model-folder.js';
 

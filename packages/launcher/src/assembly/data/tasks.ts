@@ -1,14 +1,9 @@
 /** The task sets of a stage: those to explore and those to evaluate. */
 import { createTasksetScheduler, createTaskSource, readTaskRows } from '@trinity-rft/buffer';
 import type { TasksetConfig } from '@trinity-rft/config';
-import { ConfigError, type RawTask, type Task } from '@trinity-rft/core';
-import {
-  copyOf,
-  redactText,
-  returnedBy,
-  TaskError,
-  type LeasedTask,
-} from '@trinity-rft/core/internal';
+import { ConfigError, type RawTask, type Task, TaskError } from '@trinity-rft/core';
+import type { LeasedTask } from '@trinity-rft/core/store';
+import { copyOf, redactText, returnedBy } from '@trinity-rft/core/support';
 import { toTask, type EvalSet, type ExplorerState, type TaskFeed } from '@trinity-rft/explorer';
 import type { StageContext } from '../../context/stage-context.js';
 import { checkRowKeys, type RowFindings } from './check-rows.js';

@@ -2,8 +2,8 @@
 import { type ChatFormat } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat/internal';
 import type { AuxiliaryModelConfig, AuxiliarySource } from '@trinity-rft/config';
-import { type Engine } from '@trinity-rft/core';
-import { knowSecret } from '@trinity-rft/core/internal';
+import type { Engine } from '@trinity-rft/core/engine';
+import { knowSecret } from '@trinity-rft/core/support';
 import type { AttemptKey } from '@trinity-rft/explorer';
 import { createRolloutModel, type EndpointServer } from '@trinity-rft/model';
 import { type AgentModel } from '@trinity-rft/workflow';

@@ -4,8 +4,9 @@
  */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { Engine, RemoteSampler, TrainEngine } from '@trinity-rft/core';
-import { EngineError, type DeliveryProbe } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
+import type { Engine, RemoteSampler, TrainEngine } from '@trinity-rft/core/engine';
+import type { DeliveryProbe } from '@trinity-rft/core/store';
 
 export interface CompositeOptions {
   /** Its sampler is not used. */

@@ -1,8 +1,8 @@
 /** The engine of a stage, and the signal that it failed. */
 import { type ChatFormat } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat/internal';
-import { type Engine, type Sampler } from '@trinity-rft/core';
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
+import type { Engine, Sampler } from '@trinity-rft/core/engine';
 import type { StageContext } from '../../context/stage-context.js';
 import { engineNamed } from './engines.js';
 import { engineSettings } from './engine-settings.js';

@@ -1,5 +1,6 @@
 /** The engines that configurations can choose. */
-import { ConfigError, type EngineFactory } from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
+import type { EngineFactory } from '@trinity-rft/core/engine';
 import { pickRow } from '@trinity-rft/core/internal';
 import { onnxEngine } from '@trinity-rft/engine-onnx';
 import { tinkerEngine } from '@trinity-rft/tinker';

@@ -1,8 +1,9 @@
 /** A model behind an OpenAI-compatible API that answers in place of the trained one. */
 import type { ExternalModelConfig, StageConfig } from '@trinity-rft/config';
 import type { Environment } from '@trinity-rft/buffer/internal';
-import { ConfigError, type Sampler } from '@trinity-rft/core';
-import { InvariantError, knowSecret } from '@trinity-rft/core/internal';
+import { ConfigError, InvariantError } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
+import { knowSecret } from '@trinity-rft/core/support';
 import type { AttemptKey } from '@trinity-rft/explorer';
 import type { AgentModel } from '@trinity-rft/workflow';
 import { createRemoteModel } from '@trinity-rft/workflow/internal';

@@ -1,7 +1,6 @@
 /** How a model samples. */
 import type { RolloutModelConfig } from '@trinity-rft/config';
-import type { Task } from '@trinity-rft/core';
-import { taskKey } from '@trinity-rft/core/internal';
+import { type Task, taskKey } from '@trinity-rft/core';
 import type { RolloutModelOptions } from '@trinity-rft/model';
 
 /** The part of a rollout model's options that the configuration decides. */

@@ -1,6 +1,6 @@
 /** A rollout model for each attempt of a run. */
 import type { ChatFormat } from '@trinity-rft/chat';
-import { type Sampler } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import type { AttemptKey, AttemptModel } from '@trinity-rft/explorer';
 import { createPauseMeter } from '@trinity-rft/explorer/internal';
 import { createRolloutModel, type EndpointServer, type RecordingModel } from '@trinity-rft/model';

@@ -3,14 +3,15 @@ import path from 'node:path';
 import type { ChatFormat } from '@trinity-rft/chat';
 import { vocabularySample } from '@trinity-rft/chat/internal';
 import type { SamplerConfig, StageConfig } from '@trinity-rft/config';
+import { InvariantError } from '@trinity-rft/core';
 import type {
   Engine,
   EngineCapabilities,
   RemoteSampler,
   SamplerFactory,
   TrainEngine,
-} from '@trinity-rft/core';
-import { InvariantError, knowSecret } from '@trinity-rft/core/internal';
+} from '@trinity-rft/core/engine';
+import { knowSecret } from '@trinity-rft/core/support';
 import { sglangSampler, vllmSampler } from '@trinity-rft/engine-vllm';
 import type { StageContext } from '../../context/stage-context.js';
 import { compositeEngine } from './composite-engine.js';

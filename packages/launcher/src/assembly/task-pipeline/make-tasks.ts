@@ -5,7 +5,7 @@ import {
   type Question,
 } from '@trinity-rft/buffer/internal';
 import type { TaskPipelineConfig, TasksetConfig } from '@trinity-rft/config';
-import { TaskError } from '@trinity-rft/core/internal';
+import { TaskError } from '@trinity-rft/core';
 import { toTask } from '@trinity-rft/explorer';
 import { openTogether } from '../../context/disposable.js';
 import type { StageContext } from '../../context/stage-context.js';

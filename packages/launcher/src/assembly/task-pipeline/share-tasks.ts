@@ -2,12 +2,8 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
-import {
-  BufferError,
-  CancelledError,
-  type Membership,
-  type RunStore,
-} from '@trinity-rft/core/internal';
+import { BufferError, CancelledError } from '@trinity-rft/core';
+import type { Membership, RunStore } from '@trinity-rft/core/store';
 import { writeAtomically } from '@trinity-rft/trainer/internal';
 import type { StageContext } from '../../context/stage-context.js';
 import { digestOf, pipelineFolder, readingFrom, tasksFile, withTasksets } from './stored-tasks.js';

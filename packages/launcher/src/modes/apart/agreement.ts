@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
-import type { Agreement } from '@trinity-rft/core/internal';
+import type { Agreement } from '@trinity-rft/core/store';
 import { settingsOf } from '../../assembly/settings.js';
 import { digestOfFile } from './weight-files.js';
 

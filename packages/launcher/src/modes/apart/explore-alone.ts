@@ -1,6 +1,6 @@
 /** An explorer without a trainer: it plans explore steps as the trainer would that comes later. */
 import { ConfigError, WorkflowError, type Logger } from '@trinity-rft/core';
-import type { Agreement, JsonState, MemberInfo, RunStore } from '@trinity-rft/core/internal';
+import type { Agreement, JsonState, MemberInfo, RunStore } from '@trinity-rft/core/store';
 import type { TaskOutcome } from '@trinity-rft/explorer';
 import type { StageConfig } from '@trinity-rft/config';
 import type { StageTasks } from '../../assembly/data/tasks.js';

@@ -1,6 +1,6 @@
 /** An explorer with a seat in a run: leased tasks, sampled with weights that the trainer has published. */
-import type { Sampler } from '@trinity-rft/core';
-import type { RunStore } from '@trinity-rft/core/internal';
+import type { Sampler } from '@trinity-rft/core/engine';
+import type { RunStore } from '@trinity-rft/core/store';
 import { exploreTasks, type ExploreTasksOptions } from '@trinity-rft/explorer/internal';
 import { unlessEngineFails } from '../../assembly/models/engine.js';
 import type { StageContext } from '../../context/stage-context.js';

@@ -1,14 +1,14 @@
 /** The explorer's side of moving weights: fetch, check, load, and prove that they are in use. */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Logger, Sampler } from '@trinity-rft/core';
-import {
-  SyncError,
-  type DeliveryProbe,
-  type Membership,
-  type PublishedWeights,
-  type RunStore,
-} from '@trinity-rft/core/internal';
+import { type Logger, SyncError } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
+import type {
+  DeliveryProbe,
+  Membership,
+  PublishedWeights,
+  RunStore,
+} from '@trinity-rft/core/store';
 import type { ExplorerWeights } from '@trinity-rft/explorer/internal';
 import { listName, problemOfWeights, type WeightList } from './weight-files.js';
 

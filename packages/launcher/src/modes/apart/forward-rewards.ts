@@ -1,8 +1,7 @@
 /** Rewards that explorers were told, on their way to the runs that wait for them at the trainer. */
 import { scoreRun, waitingRuns } from '@trinity-rft/buffer';
-import type { Clock, Logger } from '@trinity-rft/core';
-import { describeError } from '@trinity-rft/core';
-import type { Membership, RunStore } from '@trinity-rft/core/internal';
+import { type Clock, type Logger, describeError } from '@trinity-rft/core';
+import type { Membership, RunStore } from '@trinity-rft/core/store';
 
 export interface ForwardOptions {
   readonly store: Pick<RunStore, 'rewardsOf' | 'awaitedRuns' | 'giveUpRewards'>;

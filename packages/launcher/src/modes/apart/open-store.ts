@@ -3,7 +3,7 @@ import { mkdir, realpath } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { Logger } from '@trinity-rft/core';
-import type { Agreement, MemberRole, RunStore } from '@trinity-rft/core/internal';
+import type { Agreement, MemberRole, RunStore } from '@trinity-rft/core/store';
 import type { RunClaim } from '@trinity-rft/store';
 import { isWithin, readRunId, runIdOf } from '../../assembly/data/run-id.js';
 import type { StageContext } from '../../context/stage-context.js';

@@ -1,7 +1,7 @@
 /** What an explorer sees of the others: how many share the tasks, whom it waits for, and the end. */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Clock } from '@trinity-rft/core';
-import type { RunStore, RunView, Wait } from '@trinity-rft/core/internal';
+import type { RunStore, RunView, Wait } from '@trinity-rft/core/store';
 import type { ExploreTasksOptions } from '@trinity-rft/explorer/internal';
 import type { Seat } from './seat.js';
 

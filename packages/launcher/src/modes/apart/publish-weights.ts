@@ -3,13 +3,13 @@ import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
-import type { Engine } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
 import type {
   DeliveryProbe,
   Membership,
   PublishedWeights,
   RunStore,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core/store';
 import { probeTokens } from '../../assembly/models/probe.js';
 import { takesAdapters } from '../../assembly/models/samplers.js';
 import type { StageTransport } from '../../assembly/transport.js';

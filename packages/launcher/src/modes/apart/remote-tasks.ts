@@ -1,13 +1,6 @@
 /** Explore steps whose tasks other processes explore: planned here, and read here when all are done. */
-import { runKey, type Clock, type Task } from '@trinity-rft/core';
-import {
-  CancelledError,
-  uid,
-  type BatchContents,
-  type JsonState,
-  type PlannedBatch,
-  type RunStore,
-} from '@trinity-rft/core/internal';
+import { runKey, type Clock, type Task, CancelledError, uid } from '@trinity-rft/core';
+import type { BatchContents, JsonState, PlannedBatch, RunStore } from '@trinity-rft/core/store';
 import {
   enoughTasks,
   fromTaskResult,

@@ -1,20 +1,22 @@
 /** The place of this process in a run: it beats, and says what it waits for. */
 import { hostname } from 'node:os';
-import type { Clock, Logger } from '@trinity-rft/core';
-import { ConfigError, describeError } from '@trinity-rft/core';
 import {
-  isProcessAlive,
-  beginWait,
+  type Clock,
+  type Logger,
+  ConfigError,
+  describeError,
   BufferError,
-  type Agreement,
-  type JsonState,
-  type MemberInfo,
-  type Membership,
-  type MemberRole,
-  type RunStore,
-  type Wait,
-  waitingFor,
-} from '@trinity-rft/core/internal';
+} from '@trinity-rft/core';
+import type {
+  Agreement,
+  JsonState,
+  MemberInfo,
+  Membership,
+  MemberRole,
+  RunStore,
+  Wait,
+} from '@trinity-rft/core/store';
+import { isProcessAlive, beginWait, waitingFor } from '@trinity-rft/core/support';
 
 export interface Seat {
   readonly member: Membership;

@@ -1,14 +1,13 @@
 /** The trainer's experience store, whose acknowledgements are also recorded for the whole run. */
-import { runKey, type Experience, type ExperienceStore, type Lease } from '@trinity-rft/core';
-import {
-  BufferError,
-  spansOf,
-  uid,
-  type JsonState,
-  type Membership,
-  type RunStore,
-  type TrainRecord,
-} from '@trinity-rft/core/internal';
+import { runKey, type Experience, BufferError, spansOf, uid } from '@trinity-rft/core';
+import type {
+  ExperienceStore,
+  Lease,
+  JsonState,
+  Membership,
+  RunStore,
+  TrainRecord,
+} from '@trinity-rft/core/store';
 import type { Collected } from './remote-tasks.js';
 
 export interface ShareOptions {

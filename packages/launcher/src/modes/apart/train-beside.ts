@@ -1,6 +1,7 @@
 /** A trainer with a seat in a run, whose explore steps other processes explore. */
 import { rm } from 'node:fs/promises';
-import { InvariantError, type MemberInfo, type RunStore } from '@trinity-rft/core/internal';
+import { InvariantError } from '@trinity-rft/core';
+import type { MemberInfo, RunStore } from '@trinity-rft/core/store';
 import { lateRewardsFile } from '../../assembly/data/late-rewards.js';
 import type { RunSide } from '../../assembly/explorer-options.js';
 import type { StageContext, StageResult } from '../../context/stage-context.js';

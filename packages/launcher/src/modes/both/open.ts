@@ -1,7 +1,8 @@
 /** Everything that exploring and training need, opened. */
 import { sqliteLateRewards } from '@trinity-rft/buffer';
-import type { Engine, ExperienceStore, ValueEngine } from '@trinity-rft/core';
-import type { Algorithm, LateRewards } from '@trinity-rft/core/internal';
+import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
+import type { Algorithm } from '@trinity-rft/core/internal';
+import type { ExperienceStore, LateRewards } from '@trinity-rft/core/store';
 import type { ChatFormat } from '@trinity-rft/chat';
 import { algorithmOf } from '../../assembly/algorithm.js';
 import { lateRewardScorer, lateRewardsFile } from '../../assembly/data/late-rewards.js';

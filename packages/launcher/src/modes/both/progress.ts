@@ -1,5 +1,6 @@
 /** How far an earlier process got with the stage. */
-import { ConfigError, type ExperienceStore } from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
+import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { ExplorerState } from '@trinity-rft/explorer';
 import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
 import type { StageTasks } from '../../assembly/data/tasks.js';

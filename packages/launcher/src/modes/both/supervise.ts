@@ -1,6 +1,7 @@
 /** Explorer and trainer side by side: what happens when one of them ends, fails or is interrupted. */
-import { describeError, TrinityError, type ExperienceStore } from '@trinity-rft/core';
-import { CancelledError, readableThrown } from '@trinity-rft/core/internal';
+import { describeError, TrinityError, CancelledError } from '@trinity-rft/core';
+import type { ExperienceStore } from '@trinity-rft/core/store';
+import { readableThrown } from '@trinity-rft/core/support';
 import type { ExplorerState } from '@trinity-rft/explorer';
 import type { TrainerResult } from '@trinity-rft/trainer';
 import type { Loop } from './loop.js';

@@ -1,5 +1,6 @@
 /** The weights of a trainer in another process: its newest checkpoint. */
-import { describeError, type Engine } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
 import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
 import type { StageContext } from '../../context/stage-context.js';
 

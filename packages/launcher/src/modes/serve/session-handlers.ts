@@ -1,7 +1,7 @@
 /** The handlers that answer a product's clients: one recording model per session. */
 import { randomBytes } from 'node:crypto';
 import type { ChatFormat } from '@trinity-rft/chat';
-import type { Sampler } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import { createRolloutModel } from '@trinity-rft/model';
 import type { EncoderThread } from '@trinity-rft/model/internal';
 import type { ServeOptions } from '@trinity-rft/serve';

@@ -2,8 +2,10 @@
  * Training in the process that serves. Both use one engine, whose sampler takes new weights between
  * two calls.
  */
-import type { Engine, ExperienceSource, MetricSink, ValueEngine } from '@trinity-rft/core';
+import type { MetricSink } from '@trinity-rft/core';
+import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
 import type { Algorithm } from '@trinity-rft/core/internal';
+import type { ExperienceSource } from '@trinity-rft/core/store';
 import {
   createTrainer,
   type Checkpoint,

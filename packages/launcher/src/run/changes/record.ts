@@ -2,8 +2,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describeError } from '@trinity-rft/core';
-import { CheckpointError } from '@trinity-rft/core/internal';
+import { describeError, CheckpointError } from '@trinity-rft/core';
 import type { Settings } from '../../assembly/settings.js';
 import type { Inputs } from './inputs.js';
 

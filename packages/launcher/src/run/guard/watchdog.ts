@@ -1,7 +1,7 @@
 /** Notices an event loop that is blocked, from a thread of its own. */
 import { url as debuggerUrl } from 'node:inspector';
 import { isMainThread, Worker } from 'node:worker_threads';
-import { InvariantError } from '@trinity-rft/core/internal';
+import { InvariantError } from '@trinity-rft/core';
 import { currentRun } from '@trinity-rft/explorer/internal';
 import type { Place, WatchdogTask } from './watchdog-thread.js';
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { createRuntime, type Sampler } from '@trinity-rft/core';
-import { CancelledError } from '@trinity-rft/core/internal';
+import { createRuntime, CancelledError } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { OpenAI } from 'openai';
 import { afterEach, describe, expect, it, vi } from 'vitest';

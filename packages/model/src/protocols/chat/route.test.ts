@@ -1,4 +1,4 @@
-import type { Sampler } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { decode, encode, modelOver, promptOf, scripted, tools } from '../../../test/helpers.js';

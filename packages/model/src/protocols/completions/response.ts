@@ -1,6 +1,6 @@
 /** Text completions in the shape of OpenAI's servers, whole or as the chunks of a stream. */
 import type { Tokenizer } from '@trinity-rft/chat';
-import type { SampledSequence } from '@trinity-rft/core/internal';
+import type { SampledSequence } from '@trinity-rft/core/engine';
 import type { OpenAI } from 'openai';
 import type { Generation } from '../../rollout/generate.js';
 import { gained } from '../shared/answer/live-answer.js';

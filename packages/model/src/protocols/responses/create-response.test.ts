@@ -1,4 +1,4 @@
-import { systemClock } from '@trinity-rft/core/internal';
+import { systemClock } from '@trinity-rft/core';
 import { scriptedSampler, testRuntime } from '@trinity-rft/testing';
 import { BadRequestError } from 'openai';
 import { describe, expect, it } from 'vitest';

@@ -1,7 +1,7 @@
 /** Responses in the shape of OpenAI's servers. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { ChatResponse } from '@trinity-rft/core';
-import type { SampledSequence } from '@trinity-rft/core/internal';
+import type { SampledSequence } from '@trinity-rft/core/engine';
 import type { OpenAI } from 'openai';
 import type { Choice, Generation } from '../../rollout/generate.js';
 import { toLogprobs } from '../shared/answer/tokens.js';

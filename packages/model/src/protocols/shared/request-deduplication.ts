@@ -2,7 +2,7 @@
  * Request deduplication: whether a request starts a generation, joins one that is running, or gets
  * a recorded answer again. Clients retry, and a retry must not become a second sample.
  */
-import { CancelledError } from '@trinity-rft/core/internal';
+import { CancelledError } from '@trinity-rft/core';
 import type { Counters } from '../../rollout/counters.js';
 import type { PendingAnswer } from './answer/delivery.js';
 import { createLiveAnswer, type LiveAnswer } from './answer/live-answer.js';

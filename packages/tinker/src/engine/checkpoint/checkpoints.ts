@@ -1,6 +1,6 @@
 /** Checkpoints: saved on the server, described in a folder, with the adapter brought home. */
-import type { TrainEngine } from '@trinity-rft/core';
-import { CheckpointError, EngineError } from '@trinity-rft/core/internal';
+import { CheckpointError, EngineError } from '@trinity-rft/core';
+import type { TrainEngine } from '@trinity-rft/core/engine';
 import { weightsInfoAnswer } from '../../protocol/index.js';
 import type { Connection } from '../http/connection.js';
 import { createModel, type ModelContext, type ModelOptions } from '../remote/model.js';

@@ -1,7 +1,8 @@
 /** The files of a model folder that say what the model is: all but weights. */
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { CheckpointError, readStored, verifyStored } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
+import { readStored, verifyStored } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 
 const isDescription = (name: string): boolean =>

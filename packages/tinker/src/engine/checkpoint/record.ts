@@ -1,7 +1,8 @@
 /** `tinker.json` of a checkpoint folder: where the weights lie on the server. */
 import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { CheckpointError, readStored } from '@trinity-rft/core/internal';
+import { CheckpointError } from '@trinity-rft/core';
+import { readStored } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 
 const file = 'tinker.json';

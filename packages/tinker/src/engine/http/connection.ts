@@ -2,8 +2,14 @@
  * Requests to the server: with a deadline each, repeated while the server is busy or away, and with
  * an error of ours for every answer that is no success.
  */
-import { describeError, type Clock, type Logger } from '@trinity-rft/core';
-import { beginWait, CancelledError, EngineError } from '@trinity-rft/core/internal';
+import {
+  describeError,
+  type Clock,
+  type Logger,
+  CancelledError,
+  EngineError,
+} from '@trinity-rft/core';
+import { beginWait } from '@trinity-rft/core/support';
 import { actionFor, errorDetail, type ErrorPlace } from '../../protocol/index.js';
 import { answerError, unreachable, withoutSecrets } from './errors.js';
 

@@ -1,5 +1,5 @@
 /** What is said about a server that refuses or stays away. The key is never part of it. */
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
 import { isDiskFull, type ErrorAction, type FailedResult } from '../../protocol/index.js';
 
 interface RefusedRequest {

@@ -1,6 +1,5 @@
 /** Which model of the server is trained. */
-import type { Logger } from '@trinity-rft/core';
-import { EngineError } from '@trinity-rft/core/internal';
+import { type Logger, EngineError } from '@trinity-rft/core';
 import { capabilitiesAnswer, paths } from '../../protocol/index.js';
 import type { Calls } from './calls.js';
 

@@ -1,6 +1,5 @@
 /** The verbs of the protocol as functions: submitting work, and waiting for its result. */
-import { EngineError } from '@trinity-rft/core/internal';
-import type { Clock } from '@trinity-rft/core';
+import { EngineError, type Clock } from '@trinity-rft/core';
 import {
   failedResult,
   paths,

@@ -1,6 +1,5 @@
 /** A model on the server: adapters over the base model, with their optimizer. */
-import { EngineError } from '@trinity-rft/core/internal';
-import type { Clock, Logger } from '@trinity-rft/core';
+import { EngineError, type Clock, type Logger } from '@trinity-rft/core';
 import {
   decodeForwardBackwardResult,
   encodeForwardBackward,

@@ -1,6 +1,5 @@
 /** A session, which the server ends when it hears nothing of it. */
-import type { Clock, Logger } from '@trinity-rft/core';
-import { describeError } from '@trinity-rft/core';
+import { type Clock, type Logger, describeError } from '@trinity-rft/core';
 import { sessionAnswer } from '../../protocol/index.js';
 import { z } from 'zod';
 import type { Calls } from './calls.js';

@@ -1,5 +1,6 @@
 /** One request to sample, and its answer, checked. */
-import { CancelledError, type SamplingOptions } from '@trinity-rft/core/internal';
+import { CancelledError } from '@trinity-rft/core';
+import type { SamplingOptions } from '@trinity-rft/core/engine';
 import {
   alignPromptLogprobs,
   decodeSampleResult,

@@ -1,6 +1,6 @@
 /** The sampling half of the engine. */
-import { ModelError, type Sampler } from '@trinity-rft/core';
-import type { SampledSequence, SamplingOptions, TokenRow } from '@trinity-rft/core/internal';
+import { ModelError } from '@trinity-rft/core';
+import type { Sampler, SampledSequence, SamplingOptions, TokenRow } from '@trinity-rft/core/engine';
 import pLimit from 'p-limit';
 import { unreadable, type Calls } from '../remote/calls.js';
 import { faultOf, type RowLimits } from '../train/rows.js';

@@ -1,5 +1,5 @@
 /** Ends a sample with the first of some texts: servers take stop ids or stop texts, not both. */
-import type { SampledSequence } from '@trinity-rft/core/internal';
+import type { SampledSequence } from '@trinity-rft/core/engine';
 
 type Cut = Pick<SampledSequence, 'tokens' | 'logprobs' | 'stopReason' | 'stopString'>;
 

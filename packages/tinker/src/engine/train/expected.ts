@@ -1,5 +1,6 @@
 /** Losses that the server computes itself, so that one pass gives log-probabilities and gradients. */
-import { EngineError, type ExpectedLoss, type TokenRow } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
+import type { ExpectedLoss, TokenRow } from '@trinity-rft/core/engine';
 import type { Datum } from '../../protocol/index.js';
 import type { GradientPass, Normalisation } from './gradients.js';
 import { datumOf } from './rows.js';

@@ -1,4 +1,4 @@
-import type { ForwardPass, TokenRow } from '@trinity-rft/core/internal';
+import type { ForwardPass, TokenRow } from '@trinity-rft/core/engine';
 import type { Datum, TensorValues } from '../../protocol/index.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

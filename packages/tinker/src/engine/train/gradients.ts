@@ -1,6 +1,6 @@
 /** dLoss/dlogprob of rows, gathered until the update, and the passes that make the server apply them. */
-import type { ForwardPass, TokenRow } from '@trinity-rft/core/internal';
-import { EngineError } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
+import type { ForwardPass, TokenRow } from '@trinity-rft/core/engine';
 import type { Datum } from '../../protocol/index.js';
 import { datumOf } from './rows.js';
 

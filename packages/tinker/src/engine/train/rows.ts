@@ -1,6 +1,6 @@
 /** Rows to score as the data of a pass, and what a pass says of them. */
-import { EngineError } from '@trinity-rft/core/internal';
-import type { TokenRow } from '@trinity-rft/core/internal';
+import { EngineError } from '@trinity-rft/core';
+import type { TokenRow } from '@trinity-rft/core/engine';
 import type { Datum, ForwardBackwardResult } from '../../protocol/index.js';
 
 /** What rows must be like for the server's model. */

@@ -1,16 +1,16 @@
 /** The training half of the engine. */
-import type { Metrics, TrainEngine } from '@trinity-rft/core';
-import {
-  EngineError,
-  type ExpectedLoss,
-  type ForwardOptions,
-  type ForwardPass,
-  type OptimizerOptions,
-  type StepStats,
-  type TokenBatch,
-  type TokenGradients,
-  type TokenRow,
-} from '@trinity-rft/core/internal';
+import { type Metrics, EngineError } from '@trinity-rft/core';
+import type {
+  TrainEngine,
+  ExpectedLoss,
+  ForwardOptions,
+  ForwardPass,
+  OptimizerOptions,
+  StepStats,
+  TokenBatch,
+  TokenGradients,
+  TokenRow,
+} from '@trinity-rft/core/engine';
 import type { AdamParams, RemoteModel } from '../remote/model.js';
 import { canCompute, expectedGradient, expectedPass, type LossTraits } from './expected.js';
 import { gatherGradients, gradientPass, type GradientSum } from './gradients.js';

@@ -1,6 +1,6 @@
 /** What `/api/v1/asample` accepts. */
 import { randomInt } from 'node:crypto';
-import type { SamplingOptions } from '@trinity-rft/core/internal';
+import type { SamplingOptions } from '@trinity-rft/core/engine';
 import { requestSchemas } from '../../protocol/index.js';
 import { z } from 'zod';
 import { Refusal } from '../refusals/refusal.js';

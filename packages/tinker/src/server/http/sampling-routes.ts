@@ -1,5 +1,5 @@
 /** Samplers, and samples from them. */
-import type { Engine } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { encodeSampleResult, requestSchemas } from '../../protocol/index.js';

@@ -8,7 +8,8 @@ import {
   requestSchemas,
   type ForwardBackwardRequest,
 } from '../../protocol/index.js';
-import { describeError, type Engine } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
 import { readBytes } from '@trinity-rft/http-server';
 import { forwardBackward, lossWork } from '../loss/forward-backward.js';
 import { Refusal } from '../refusals/refusal.js';

@@ -1,6 +1,5 @@
 /** One forward and backward pass over a request's data. */
-import type { TrainEngine } from '@trinity-rft/core';
-import type { ForwardPass } from '@trinity-rft/core/internal';
+import type { TrainEngine, ForwardPass } from '@trinity-rft/core/engine';
 import type { ForwardBackwardRequest, ForwardBackwardResult } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 import { lossFunctions, type LossFunction } from './losses.js';

@@ -1,5 +1,5 @@
 /** The data of a request as rows that an engine scores. */
-import type { TokenRow } from '@trinity-rft/core/internal';
+import type { TokenRow } from '@trinity-rft/core/engine';
 import type { Datum } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 import { lossFunctions, type LossFunction } from './losses.js';

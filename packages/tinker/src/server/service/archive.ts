@@ -2,7 +2,7 @@
 import { stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { readManifest, verifyFolder } from '@trinity-rft/core/internal';
+import { readManifest, verifyFolder } from '@trinity-rft/core/engine';
 import { create } from 'tar';
 import { Refusal } from '../refusals/refusal.js';
 import type { Checkpoint } from './checkpoints.js';

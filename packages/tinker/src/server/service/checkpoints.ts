@@ -1,7 +1,7 @@
 /** Saved weights: `tinker://RUN/weights/NAME` and `tinker://RUN/sampler_weights/NAME` as folders. */
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { readStored, writeManifest } from '@trinity-rft/core/internal';
+import { readStored, writeManifest } from '@trinity-rft/core/engine';
 import { formatTinkerPath, parseTinkerPath, type WeightsKind } from '../../protocol/index.js';
 import { z } from 'zod';
 import { Refusal } from '../refusals/refusal.js';

@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Engine } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
 import { notFound } from '../refusals/refusal.js';
 import { folderOf } from './checkpoints.js';
 import type { Session, Sessions } from './sessions.js';

@@ -1,6 +1,10 @@
 /** Samples from any saved weights, with one engine that changes to those that are asked for. */
-import type { Engine, EngineCapabilities } from '@trinity-rft/core';
-import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/internal';
+import type {
+  Engine,
+  EngineCapabilities,
+  SampledSequence,
+  SamplingOptions,
+} from '@trinity-rft/core/engine';
 import type { TopTokens } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 

@@ -1,6 +1,6 @@
 /** Weights of a model in training, to disk and back. */
 import path from 'node:path';
-import type { Engine } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
 import type { WeightsKind } from '../../protocol/index.js';
 import { completeAdapter } from './archive.js';
 import type { Checkpoint } from './checkpoints.js';

@@ -1,5 +1,6 @@
 /** What the server holds: sessions, models in training, samplers, results and saved weights. */
-import type { AdapterOptions, Engine, Runtime } from '@trinity-rft/core';
+import type { Runtime } from '@trinity-rft/core';
+import type { AdapterOptions, Engine } from '@trinity-rft/core/engine';
 import { notFound, Refusal } from '../refusals/refusal.js';
 import { checkpointsIn, type Checkpoints } from './checkpoints.js';
 import { createFutures, type Futures } from './futures.js';

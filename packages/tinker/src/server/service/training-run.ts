@@ -1,6 +1,6 @@
 /** One model that a client trains: an engine, and the requests that wait for it. */
 import { createHash } from 'node:crypto';
-import type { Engine } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
 import { Refusal } from '../refusals/refusal.js';
 import type { FutureResult, Futures } from './futures.js';
 

@@ -1,6 +1,5 @@
 /** `on_policy_distill_workflow`: a teacher computes log-probabilities of the sampled tokens. */
-import { type ChatResponse, type Experience } from '@trinity-rft/core';
-import { withFields } from '@trinity-rft/core/internal';
+import { type ChatResponse, type Experience, withFields } from '@trinity-rft/core';
 import { auxiliaryModel } from '../../auxiliary/find-auxiliary-model.js';
 import { scoreChoice, type Score } from '../../scoring/score-response.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';

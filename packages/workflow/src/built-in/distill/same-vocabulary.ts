@@ -1,6 +1,6 @@
 /** Checks that a teacher can score the tokens of a student: equal ids must mean equal tokens. */
 import { ConfigError } from '@trinity-rft/core';
-import { type Vocabulary } from '@trinity-rft/core/internal';
+import type { Vocabulary } from '@trinity-rft/core/internal';
 import type { AgentModel } from '../../definition/types.js';
 
 /** Pairs that have passed the check, which compares every token. */

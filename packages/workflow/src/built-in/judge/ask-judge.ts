@@ -5,8 +5,8 @@ import {
   ModelError,
   type ChatMessage,
   type Clock,
+  CancelledError,
 } from '@trinity-rft/core';
-import { CancelledError } from '@trinity-rft/core/internal';
 import type { AgentModel } from '../../definition/types.js';
 
 export interface JudgeQuestion<T> {

@@ -1,6 +1,11 @@
 /** `rubric_judge_workflow`: a judge model rates each answer against the rubric of the row. */
-import { type ChatMessage, type ChatResponse, type Experience, type Task } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import {
+  type ChatMessage,
+  type ChatResponse,
+  type Experience,
+  type Task,
+  TaskError,
+} from '@trinity-rft/core';
 import { createRemoteModel } from '../../auxiliary/remote-model.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
 import { requirePrompt } from '../../definition/require-prompt.js';

@@ -1,5 +1,5 @@
 /** RULER: a judge model compares all answers of a group and scores each. */
-import { type ChatResponse, type Experience, type Metrics } from '@trinity-rft/core';
+import type { ChatResponse, Experience, Metrics } from '@trinity-rft/core';
 import { createRewardFn } from '../../reward/index.js';
 import { requirePrompt } from '../../definition/require-prompt.js';
 import { scoreChoice } from '../../scoring/score-response.js';

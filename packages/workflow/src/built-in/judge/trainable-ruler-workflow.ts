@@ -1,8 +1,7 @@
 /**
  * `math_trainable_ruler_workflow`: RULER with the trained model as its own judge, which learns too.
  */
-import { createExperience, type ChatResponse, type Experience } from '@trinity-rft/core';
-import { mean } from '@trinity-rft/core/internal';
+import { createExperience, type ChatResponse, type Experience, mean } from '@trinity-rft/core';
 import { createRewardFn } from '../../reward/index.js';
 import { z } from 'zod';
 import { requirePrompt } from '../../definition/require-prompt.js';

@@ -1,6 +1,6 @@
 /** `bots_math_boxed_workflow`: boxed answers to prompts that are lists of messages. */
-import type { ChatMessage } from '@trinity-rft/core';
-import { fieldOf, TaskError } from '@trinity-rft/core/internal';
+import { type ChatMessage, TaskError } from '@trinity-rft/core';
+import { fieldOf } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 import { MathBoxedWorkflow } from './math-boxed-workflow.js';
 

@@ -4,8 +4,8 @@ import {
   type ChatOptions,
   type ChatResponse,
   type Task,
+  InvariantError,
 } from '@trinity-rft/core';
-import { InvariantError } from '@trinity-rft/core/internal';
 import { chatOptions } from '../task-args.js';
 import { Workflow } from '../../definition/workflow-class.js';
 

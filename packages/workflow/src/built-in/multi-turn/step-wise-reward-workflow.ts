@@ -1,6 +1,5 @@
 /** Base class of workflows in which every step has its own reward. */
-import { type Experience } from '@trinity-rft/core';
-import { withFields } from '@trinity-rft/core/internal';
+import { type Experience, withFields } from '@trinity-rft/core';
 import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { MultiTurnWorkflow } from './multi-turn-workflow.js';
 import { eachStep, stepArgs } from './steps.js';

@@ -1,6 +1,5 @@
 /** Runs in steps, each of which may call the model several times. */
-import { type Experience } from '@trinity-rft/core';
-import { withFields } from '@trinity-rft/core/internal';
+import { type Experience, withFields } from '@trinity-rft/core';
 import { z } from 'zod';
 import { count } from '../task-args.js';
 

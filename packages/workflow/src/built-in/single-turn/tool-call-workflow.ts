@@ -1,6 +1,11 @@
 /** `tool_call_workflow`: scores which tools the model calls next in a conversation. */
-import { taskTruth, type ChatMessage, type RewardFn, type Task } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import {
+  taskTruth,
+  type ChatMessage,
+  type RewardFn,
+  type Task,
+  TaskError,
+} from '@trinity-rft/core';
 import { createRewardFn } from '../../reward/index.js';
 import { SimpleWorkflow } from './simple-workflow.js';
 

@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
 import { promisify } from 'node:util';
-import { ConfigError } from '@trinity-rft/core';
-import { RewardError } from '@trinity-rft/core/internal';
+import { ConfigError, RewardError } from '@trinity-rft/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createRewardFn } from '../create.js';
 import { checkBoxedAnswer, checkMathAnswer } from '../math/check.js';

@@ -1,5 +1,6 @@
 /** The thread that compares answers, seen from the checker that owns it. */
-import { RewardError, reviveError, type ErrorRecord } from '@trinity-rft/core/internal';
+import { RewardError } from '@trinity-rft/core';
+import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
 import { startThread, type Link } from '@trinity-rft/core/worker-link';
 import type { MathPair } from './rules.js';
 

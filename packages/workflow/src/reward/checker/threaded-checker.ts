@@ -1,6 +1,5 @@
 /** The math checker: sends comparisons to a thread, and replaces a thread that takes too long. */
-import { describeError } from '@trinity-rft/core';
-import { CancelledError, RewardError, type CancelReason } from '@trinity-rft/core/internal';
+import { describeError, CancelledError, RewardError, type CancelReason } from '@trinity-rft/core';
 import type { Link } from '@trinity-rft/core/worker-link';
 import type {
   GivenUp,

@@ -1,6 +1,6 @@
 /** Entry of the thread that compares. */
 import { workerData } from 'node:worker_threads';
-import { toErrorRecord } from '@trinity-rft/core/internal';
+import { toErrorRecord } from '@trinity-rft/core/store';
 import { answerCalls, type ThreadTask } from '@trinity-rft/core/worker-link';
 import { rules } from './rules.js';
 import type { CompareMethods, CompareOptions } from './thread.js';

@@ -1,6 +1,5 @@
 /** `countdown_reward`: an expression over all the given numbers that reaches the target. */
-import { booleanArg, numberArg, type RewardInput } from '@trinity-rft/core';
-import { RewardError } from '@trinity-rft/core/internal';
+import { booleanArg, numberArg, type RewardInput, RewardError } from '@trinity-rft/core';
 import { rewardKind } from './shared/reward-kind.js';
 import { pythonValue } from '../math/python-expression.js';
 import { requireTruth } from './shared/inputs.js';

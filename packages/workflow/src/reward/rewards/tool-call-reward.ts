@@ -1,6 +1,5 @@
 /** `tool_call_reward`: are the tools called that should be, with the right arguments? */
-import { booleanArg, numberArg } from '@trinity-rft/core';
-import { RewardError } from '@trinity-rft/core/internal';
+import { booleanArg, numberArg, RewardError } from '@trinity-rft/core';
 import { rewardKind } from './shared/reward-kind.js';
 import { hasOneThought } from './shared/layout.js';
 import { callsIn, readCalls, sameCalls, sameNames, type Call } from './shared/tool-calls.js';

@@ -1,5 +1,5 @@
 /** Puzzles with a solution, and the search for one. */
-import { createRandom } from '@trinity-rft/core/internal';
+import { createRandom } from '@trinity-rft/core';
 import type { Puzzle } from './score.js';
 
 interface Term {

@@ -1,5 +1,4 @@
-import type { RawTask } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import { type RawTask, TaskError } from '@trinity-rft/core';
 import {
   defineEnvironment,
   nativeEnvironment,

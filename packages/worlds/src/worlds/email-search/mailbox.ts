@@ -1,6 +1,5 @@
 /** A mailbox that is generated from a seed: messages that each tell one thing. */
-import type { Random } from '@trinity-rft/core';
-import { createRandom, deriveSeed } from '@trinity-rft/core/internal';
+import { type Random, createRandom, deriveSeed } from '@trinity-rft/core';
 import { fullText } from '../shared/full-text.js';
 import { pick } from '../shared/pick.js';
 

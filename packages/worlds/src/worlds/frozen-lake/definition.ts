@@ -1,5 +1,4 @@
-import type { RawTask } from '@trinity-rft/core';
-import { deriveSeed, TaskError } from '@trinity-rft/core/internal';
+import { type RawTask, deriveSeed, TaskError } from '@trinity-rft/core';
 import { defineEnvironment, nativeEnvironment, rowsOfSplit } from '@trinity-rft/environment';
 import { z } from 'zod';
 import { textAction } from '../shared/actions.js';

@@ -1,4 +1,4 @@
-import { silentLogger } from '@trinity-rft/core/internal';
+import { silentLogger } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import { frozenLake } from './definition.js';
 

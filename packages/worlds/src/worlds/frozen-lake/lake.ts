@@ -1,6 +1,5 @@
 /** Lakes: a square of ice and holes, a start and a goal. */
-import type { Random } from '@trinity-rft/core';
-import { createRandom } from '@trinity-rft/core/internal';
+import { type Random, createRandom } from '@trinity-rft/core';
 
 /** Row-major; the start is ice. */
 export interface Lake {

@@ -1,5 +1,5 @@
 /** One walk over a lake. */
-import { createRandom } from '@trinity-rft/core/internal';
+import { createRandom } from '@trinity-rft/core';
 import type { Action, World } from '@trinity-rft/environment';
 import { refuse } from '../shared/actions.js';
 import { type Direction, directions, type Lake, move } from './lake.js';

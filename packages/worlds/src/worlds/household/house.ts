@@ -1,6 +1,5 @@
 /** Houses of one room with a task, drawn from a seed. */
-import type { Random } from '@trinity-rft/core';
-import { createRandom } from '@trinity-rft/core/internal';
+import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 import { openable, type Room, rooms, type Treatment, treatments } from './rooms.js';
 

@@ -1,7 +1,6 @@
 /** A small database of a bookshop, generated from a seed, that answers queries and takes no changes. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Random } from '@trinity-rft/core';
-import { createRandom, deriveSeed } from '@trinity-rft/core/internal';
+import { type Random, createRandom, deriveSeed } from '@trinity-rft/core';
 import { once } from '../shared/once.js';
 import { pick } from '../shared/pick.js';
 

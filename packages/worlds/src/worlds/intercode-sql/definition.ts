@@ -1,4 +1,4 @@
-import { deriveSeed } from '@trinity-rft/core/internal';
+import { deriveSeed } from '@trinity-rft/core';
 import {
   defineEnvironment,
   nativeEnvironment,

@@ -1,6 +1,5 @@
 /** Questions about the bookshop, each with the query that answers it. */
-import type { Random } from '@trinity-rft/core';
-import { createRandom } from '@trinity-rft/core/internal';
+import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 import { cities, countries, genres } from './database.js';
 

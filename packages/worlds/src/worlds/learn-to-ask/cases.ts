@@ -1,5 +1,5 @@
 /** Consultations that are generated from a seed: what a doctor has asked already, and what is left. */
-import { createRandom } from '@trinity-rft/core/internal';
+import { createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 
 interface Topic {

@@ -1,4 +1,4 @@
-import { TaskError } from '@trinity-rft/core/internal';
+import { TaskError } from '@trinity-rft/core';
 import {
   defineEnvironment,
   nativeEnvironment,

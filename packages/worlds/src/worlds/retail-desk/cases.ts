@@ -1,6 +1,5 @@
 /** What customers want, and the state in which the shop should end. */
-import type { Random } from '@trinity-rft/core';
-import { createRandom } from '@trinity-rft/core/internal';
+import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 import {
   copyOf,

@@ -1,4 +1,4 @@
-import { silentLogger } from '@trinity-rft/core/internal';
+import { silentLogger } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import { drawCase, type RetailCase } from './cases.js';
 import { retailDesk } from './definition.js';

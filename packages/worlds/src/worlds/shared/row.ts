@@ -1,6 +1,5 @@
 /** Rows of task sets, and what is wrong with them. */
-import type { RawTask } from '@trinity-rft/core';
-import { TaskError } from '@trinity-rft/core/internal';
+import { type RawTask, TaskError } from '@trinity-rft/core';
 import { z } from 'zod';
 
 /** Reads a row. @param world for the message @throws TaskError */

@@ -1,6 +1,5 @@
 /** Boards of 4 by 4 and 9 by 9 cells: rules, search and generation. 0 is an empty cell. */
-import type { Random } from '@trinity-rft/core';
-import { createRandom } from '@trinity-rft/core/internal';
+import { type Random, createRandom } from '@trinity-rft/core';
 
 export type Board = readonly (readonly number[])[];
 

@@ -1,4 +1,4 @@
-import { silentLogger } from '@trinity-rft/core/internal';
+import { silentLogger } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import { drawPuzzle, isSolved, solutionsOf } from './board.js';
 import { sudoku } from './definition.js';

@@ -1,6 +1,5 @@
 /** Requests and tools made up from a seed, in the shape of BFCL's rows. */
-import type { Random } from '@trinity-rft/core';
-import { createRandom } from '@trinity-rft/core/internal';
+import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 import type { Answer, BfclFunction } from './check-calls.js';
 import { type Told, toolsOfEveryday, type Value } from './everyday-tools.js';

@@ -1,6 +1,5 @@
 /** A small encyclopedia that is generated from a seed. */
-import type { Random } from '@trinity-rft/core';
-import { createRandom, deriveSeed } from '@trinity-rft/core/internal';
+import { type Random, createRandom, deriveSeed } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 
 export interface Page {

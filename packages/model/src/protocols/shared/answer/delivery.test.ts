@@ -1,4 +1,4 @@
-import type { Sampler } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import { scriptedSampler, testRuntime, type TestRuntime } from '@trinity-rft/testing';
 import { APIError } from 'openai';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-import { type Sampler } from '@trinity-rft/core';
-import { CancelledError } from '@trinity-rft/core/internal';
+import { CancelledError } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { APIUserAbortError, BadRequestError, ConflictError, InternalServerError } from 'openai';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,5 @@
 /** Errors in the shape of OpenAI's servers, which all routes of the endpoint use. */
-import { describeError, ModelError } from '@trinity-rft/core';
-import { CancelledError } from '@trinity-rft/core/internal';
+import { describeError, ModelError, CancelledError } from '@trinity-rft/core';
 
 export interface ErrorBody {
   readonly error: {

@@ -1,5 +1,4 @@
-import type { Sampler } from '@trinity-rft/core';
-import type { SampledSequence, TokenListener } from '@trinity-rft/core/internal';
+import type { Sampler, SampledSequence, TokenListener } from '@trinity-rft/core/engine';
 import * as fc from 'fast-check';
 import type { OpenAI } from 'openai';
 import { describe, expect, it } from 'vitest';

@@ -2,7 +2,7 @@
 import { type Tokenizer } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat/internal';
 import type { ChatResponse } from '@trinity-rft/core';
-import type { SampledSequence, TokenLogprob } from '@trinity-rft/core/internal';
+import type { SampledSequence, TokenLogprob } from '@trinity-rft/core/engine';
 import type { OpenAI } from 'openai';
 import type { Generation } from '../../../rollout/generate.js';
 

@@ -1,6 +1,5 @@
 /** What reward functions read of their input, and what they require of it. */
-import { type RewardInput } from '@trinity-rft/core';
-import { RewardError } from '@trinity-rft/core/internal';
+import { type RewardInput, RewardError } from '@trinity-rft/core';
 
 /**
  * @throws RewardError when the task has no expected answer: that is a mistake in the data, not in

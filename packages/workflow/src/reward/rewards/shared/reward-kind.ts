@@ -1,5 +1,5 @@
 /** How a built-in reward function is declared: what it is, what it takes, what it returns. */
-import { type ArgSpec, type ArgValues, type RewardFn } from '@trinity-rft/core';
+import type { ArgSpec, ArgValues, RewardFn } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/internal';
 import { sharedMathChecker, type MathChecker } from '../../checker/checker.js';
 import type { MathRule } from '../../checker/rules.js';

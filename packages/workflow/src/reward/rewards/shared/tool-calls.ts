@@ -1,5 +1,5 @@
 /** Tool calls as JSON in a text, and when two lists of them are the same. */
-import { parseJsonExactly } from '@trinity-rft/core/internal';
+import { parseJsonExactly } from '@trinity-rft/core/support';
 
 export interface Call {
   readonly name: string;

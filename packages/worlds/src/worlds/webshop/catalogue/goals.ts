@@ -1,6 +1,5 @@
 /** What customers of the generated shop want: one product of it, described. */
-import type { Random } from '@trinity-rft/core';
-import { createRandom } from '@trinity-rft/core/internal';
+import { type Random, createRandom } from '@trinity-rft/core';
 import { priceLimit } from '../shop/price-limit.js';
 import type { Goal, Product } from '../shop/product.js';
 

@@ -1,6 +1,5 @@
 /** A shop that is generated from a seed. */
-import type { Random } from '@trinity-rft/core';
-import { createRandom, deriveSeed } from '@trinity-rft/core/internal';
+import { type Random, createRandom, deriveSeed } from '@trinity-rft/core';
 import type { Product } from '../shop/product.js';
 import { brands, type Department, departments } from './vocabulary.js';
 

@@ -1,8 +1,7 @@
 /** The product files of WebShop, for users who have them. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createRandom, deriveSeed } from '@trinity-rft/core/internal';
-import { ConfigError } from '@trinity-rft/core';
+import { createRandom, deriveSeed, ConfigError } from '@trinity-rft/core';
 import { z } from 'zod';
 import { priceLimit } from '../shop/price-limit.js';
 import type { Goal, Product } from '../shop/product.js';

@@ -1,0 +1,9 @@
+/** The store seam: task and experience sources, the store that the processes of a run share, and what a driver needs. */
+export * from './buffer.js';
+export * from './checked-tables.js';
+export * from './codec-fields.js';
+export { decodeExperience, encodeExperience } from './codec.js';
+export * from './error-record.js';
+export * from './late-rewards.js';
+export * from './run-store.js';
+export * from './sqlite.js';

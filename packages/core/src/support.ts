@@ -1,0 +1,15 @@
+/** Helpers for adapters and drivers: waits that say their cause, secrets that stay out of texts, errors that suggest a cure. */
+export { copyOf } from './copy-of.js';
+export { boundary, boundedText, readableThrown } from './errors.js';
+export { parseJsonExactly } from './exact-json.js';
+export { machineMemory } from './machine-memory.js';
+export { checkName } from './names.js';
+export { otherInput } from './other-input.js';
+export { asTyped, ownCommand } from './own-command.js';
+export { isProcessAlive } from './process-alive.js';
+export { repeatedKey } from './repeated-key.js';
+export { returnedBy, type Returned } from './returned.js';
+export { isSecretName, knowSecret, knowSecretsOf, redactText, redacted } from './secrets.js';
+export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';
+export { didYouMean, nearest } from './suggest.js';
+export { beginWait, type WaitCause, waitingFor, type WaitLog } from './waits.js';
