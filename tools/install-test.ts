@@ -16,6 +16,7 @@ import {
   addToProject,
   assertPacks,
   install,
+  ownParts,
   pasteFromOldNode,
   trainTwoSteps,
 } from './packages/paths.ts';
@@ -33,9 +34,9 @@ interface Case {
   readonly template: string;
   /**
    * `whole`: to the trained, served and called model. `add`: to a project that exists. `old`:
-   * by the command that a Node prints which is too old.
+   * by the command that a Node prints which is too old. `seams`: parts of one's own, outside.
    */
-  readonly path?: 'whole' | 'add' | 'old';
+  readonly path?: 'whole' | 'add' | 'old' | 'seams';
 }
 
 const root = join(import.meta.dirname, '..');
@@ -49,6 +50,7 @@ const quick: readonly Case[] = [
   { node: '22.13', manager: 'npm', template: 'openai', path: 'add' },
   { node: '22.13', manager: 'npm', template: 'workflow-package' },
   { node: '20', manager: 'npm', template: 'openai', path: 'old' },
+  { node: '24', manager: 'npm', template: 'own-parts', path: 'seams' },
 ];
 
 /** npm does not have AgentScope; `tools/templates.test.ts` trains its template with a double. */
@@ -112,6 +114,7 @@ async function tryCase(one: Case, url: string, { env, refused }: Gate): Promise<
   const scoped = { ...env, ...scopeAt(url), npm_config_yes: 'true', CI: '1' };
   const project = join(folder, 'my-agent');
   const at = (cwd: string): Terminal => openTerminal(cwd, path, scoped);
+  if (one.path === 'seams') return ownParts(join(root, 'examples', one.template), at, folder);
   if (one.path === 'add') return addToProject(one.manager, at, folder);
   const create = {
     npm: 'npm create @trinity-rft my-agent --',

@@ -1,5 +1,5 @@
 /** The shorter paths of strangers: two steps of a new project, of one that exists, with a Node that is too old. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Terminal } from './project.ts';
 
@@ -71,4 +71,38 @@ export async function assertPacks(terminal: Terminal, manager: Manager): Promise
     if (!printed.includes('dist/index.js'))
       throw new Error(`"${command}" packs no dist/index.js:\n${printed}`);
   }
+}
+
+/** Tests an example outside the repository, with the packed packages and their declarations alone. */
+export async function ownParts(
+  example: string,
+  at: (folder: string) => Terminal,
+  folder: string,
+): Promise<string> {
+  const project = join(folder, 'own-parts');
+  for (const part of ['src', 'test'])
+    cpSync(join(example, part), join(project, part), { recursive: true });
+  const { dependencies, devDependencies } = JSON.parse(
+    readFileSync(join(example, 'package.json'), 'utf8'),
+  ) as Record<'dependencies' | 'devDependencies', Record<string, string>>;
+  const any = Object.keys({ ...dependencies, ...devDependencies }).map((name) => [name, '*']);
+  const manifest = { type: 'module', dependencies: Object.fromEntries(any) as object };
+  writeFileSync(join(project, 'package.json'), JSON.stringify(manifest));
+  const compilerOptions = {
+    noEmit: true,
+    strict: true,
+    module: 'nodenext',
+    target: 'es2024',
+    allowImportingTsExtensions: true,
+    types: ['node'],
+  };
+  writeFileSync(
+    join(project, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, include: ['src', 'test'] }),
+  );
+  const terminal = at(project);
+  await terminal.run('npm install --ignore-scripts --no-audit --no-fund');
+  await terminal.run('npx tsc');
+  const printed = await terminal.run('npx vitest run');
+  return /Tests .*/.exec(printed)?.[0] ?? 'no test ran';
 }

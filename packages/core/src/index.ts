@@ -57,7 +57,7 @@ export type {
   ToolCall,
   ToolDefinition,
 } from './model.js';
-export type { MetricRecord, MetricRole, MetricSink } from './monitor.js';
+export type { MetricRecord, MetricRole, MetricSink, Monitor } from './monitor.js';
 export type { Needs, PythonNeeds } from './needs.js';
 export { createRandom, deriveSeed, type Random } from './random.js';
 export {

@@ -15,3 +15,13 @@ export interface MetricSink {
   write(record: MetricRecord): void;
   close(): Promise<void>;
 }
+
+/** A monitor that a program adds with `run({ monitors })`. Each process of a run opens it once per stage. */
+export interface Monitor {
+  /** @param stage whose metrics follow; `directory` is the folder of its metric files */
+  open(stage: {
+    readonly project: string;
+    readonly name: string;
+    readonly directory: string;
+  }): MetricSink;
+}

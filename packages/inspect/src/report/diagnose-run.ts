@@ -12,7 +12,7 @@ import {
   type RolloutFacts,
   type RunRecord,
   type Verdict,
-} from '@trinity-rft/inspect/diagnosis';
+} from '../diagnosis/index.js';
 import { isExploreStep } from '@trinity-rft/monitor';
 import type { ConfigurationOptions } from '@trinity-rft/launcher';
 import { reportRun, type RunReport, type StageReport } from './run-report.js';

@@ -1,5 +1,5 @@
 /** A comparison of two variants as text. */
-import type { ComparedGroup, VariantSummary } from '@trinity-rft/inspect/what-if';
+import type { ComparedGroup, VariantSummary } from '../what-if/index.js';
 import type { StoreWhatIf } from './what-if-run.js';
 
 interface RenderWhatIfOptions {

@@ -13,7 +13,7 @@ import {
   type RecordedReward,
   type TaskOf,
   type WhatIf,
-} from '@trinity-rft/inspect/what-if';
+} from '../what-if/index.js';
 import { loadExtensions, readTaskset } from '@trinity-rft/launcher/parts';
 import { readRecord, type Settings } from '@trinity-rft/launcher/files';
 import {

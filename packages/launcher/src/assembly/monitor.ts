@@ -3,7 +3,7 @@ import path from 'node:path';
 import { openedFile } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import { redact } from '@trinity-rft/config/internal';
-import type { Clock, Logger, MetricSink, MetricRole } from '@trinity-rft/core';
+import type { Clock, Logger, MetricSink, MetricRole, Monitor } from '@trinity-rft/core';
 import type { ExploreProgress } from '@trinity-rft/explorer';
 import {
   consoleSink,
@@ -40,11 +40,12 @@ export interface MonitorOptions {
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly monitors: readonly Monitor[];
 }
 
 export function openMonitor(
   stage: StageConfig,
-  { terminal, clock, env }: MonitorOptions,
+  { terminal, clock, env, monitors }: MonitorOptions,
 ): StageMonitor {
   const screen = consoleSink({
     terminal,
@@ -57,6 +58,7 @@ export function openMonitor(
   const job = openedFile(stage.jobDirectory);
   const toFile = { level: stage.log.level, write: (line: string) => file.write(line), clock };
   const logger = createLogger({ ...toFile, console: (line) => screen.log(line) });
+  const { project, name } = stage;
   const { directory, sinks } = stage.monitor;
   const services = servicesOf(stage, { clock, env, logger });
   let tee: MetricSink = teeSink([...services, telemetrySink(), screen], {
@@ -74,7 +76,8 @@ export function openMonitor(
       const tensorBoard = sinks.includes('tensorboard')
         ? [tensorBoardSink({ directory: path.join(directory, 'tensorboard'), clock, resume })]
         : [];
-      tee = teeSink([jsonl, ...tensorBoard, ...services, telemetrySink(), screen], {
+      const own = monitors.map((monitor) => monitor.open({ project, name, directory }));
+      tee = teeSink([jsonl, ...tensorBoard, ...own, ...services, telemetrySink(), screen], {
         onError: (error) => logger.error(error.message),
       });
       return {

@@ -2,7 +2,7 @@
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import type { StageConfig } from '@trinity-rft/config';
 import type { TaskOperatorTable } from '@trinity-rft/buffer/internal';
-import type { MetricSink, Runtime } from '@trinity-rft/core';
+import type { MetricSink, Monitor, Runtime } from '@trinity-rft/core';
 import type { EngineFactory } from '@trinity-rft/core/engine';
 import type { Environments } from '@trinity-rft/environment/internal';
 import type { EvaluatedSet, ExplorerOptions } from '@trinity-rft/explorer';
@@ -25,6 +25,7 @@ export interface Extensions {
   readonly taskOperators: TaskOperatorTable;
   readonly algorithms: AlgorithmTables;
   readonly engines: EngineTable;
+  readonly monitors: readonly Monitor[];
   /** Modules of plugins. */
   readonly pluginFiles: readonly string[];
 }

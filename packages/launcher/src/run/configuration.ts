@@ -7,7 +7,7 @@ import { taskOperatorTable } from '@trinity-rft/buffer/internal';
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
 import { loadConfig, type LoadConfigOptions, type LoadedConfig } from '@trinity-rft/config';
 import { configError, readPluginNames } from '@trinity-rft/config/internal';
-import { ConfigError, type Clock, systemClock } from '@trinity-rft/core';
+import { ConfigError, type Clock, type Monitor, systemClock } from '@trinity-rft/core';
 import type { EngineFactory } from '@trinity-rft/core/engine';
 import type { EnvironmentDefinition } from '@trinity-rft/environment';
 import { createEnvironments, drivers } from '@trinity-rft/environment/internal';
@@ -30,6 +30,8 @@ export interface ExtensionOptions extends PluginOptions {
   readonly algorithms?: readonly Definition[];
   /** More engines. */
   readonly engines?: readonly EngineFactory[];
+  /** Consumers of metrics, beside those of the configuration. */
+  readonly monitors?: readonly Monitor[];
 }
 
 export interface ConfigurationOptions
@@ -84,6 +86,7 @@ export async function loadExtensions(
     taskOperators: taskOperatorTable(plugins.taskOperators),
     algorithms: definitions.length === 0 ? builtInTables : extendTables(builtInTables, definitions),
     engines: engineTable(engines),
+    monitors: options.monitors ?? [],
     pluginFiles: plugins.files,
   };
 }

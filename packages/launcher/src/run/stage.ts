@@ -70,7 +70,12 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   const failures = failureFolder(stage);
   await mkdir(failures, { recursive: true });
   await rm(path.join(failures, failureFile), { force: true });
-  const monitor = openMonitor(stage, { terminal, clock, env });
+  const monitor = openMonitor(stage, {
+    terminal,
+    clock,
+    env,
+    monitors: options.extensions.monitors,
+  });
   const runtime = createRuntime({ seed: stage.seed, clock, logger: monitor.logger });
   let outcome: RunOutcome = 'interrupted';
   let watched: ProcessWatch | undefined;

@@ -14,7 +14,7 @@ export function describeAgentAdapter<Endpoint>(
   contract: AgentContract<Endpoint>,
 ): void {
   for (const mode of contract.modes ?? (['whole', 'streamed'] as const)) {
-    describe(`${name}, ${mode}, meets the agent contract`, { tags: ['contract'] }, () => {
+    describe(`${name}, ${mode}, meets the agent contract`, () => {
       conversationCases(contract, mode);
       rolloutCases(contract, mode);
     });

@@ -10,7 +10,7 @@ import { weightsCases } from './weights-cases.js';
 /** Call it at the top level of a test file: `describeEngine('onnx', { open, vocabSize: 64 })`. */
 export function describeEngine(name: string, contract: EngineContract): void {
   const fixture = engineFixture(contract);
-  describe(`${name} meets the engine contract`, { tags: ['contract'] }, () => {
+  describe(`${name} meets the engine contract`, () => {
     forwardCases(fixture);
     learningCases(fixture);
     samplingCases(fixture);

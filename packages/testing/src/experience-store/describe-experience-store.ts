@@ -19,7 +19,7 @@ export function describeExperienceStore(
 ): void {
   const always = [orderCases, waitingCases, leaseCases];
   const suites = contract.durable ? [...always, durabilityCases] : always;
-  describe(`experience store ${name}`, { tags: ['contract'] }, () => {
+  describe(`experience store ${name}`, () => {
     for (const declareCases of suites) declareCases(create);
   });
 }

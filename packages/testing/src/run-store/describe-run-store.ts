@@ -9,7 +9,7 @@ import { weightCases } from './weight-cases.js';
 
 /** Call it at the top level of a test file, once per driver. */
 export function describeRunStore(name: string, create: CreateRunStore): void {
-  describe(`run store ${name}`, { tags: ['contract'] }, () => {
+  describe(`run store ${name}`, () => {
     for (const declareCases of [memberCases, taskCases, resultCases, trainCases, weightCases])
       declareCases(create);
   });

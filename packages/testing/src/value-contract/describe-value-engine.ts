@@ -10,7 +10,7 @@ import { valueWeightsCases } from './value-weights-cases.js';
  */
 export function describeValueEngine(name: string, contract: ValueEngineContract): void {
   const fixture = valueFixture(contract);
-  describe(`${name} meets the contract of a critic`, { tags: ['contract'] }, () => {
+  describe(`${name} meets the contract of a critic`, () => {
     valueCases(fixture);
     valueLearningCases(fixture);
     valueWeightsCases(fixture);

@@ -11,7 +11,7 @@ import {
   type Role,
   type RolloutFacts,
   type RunRecord,
-} from '@trinity-rft/inspect/diagnosis';
+} from '../../diagnosis/index.js';
 import type { Diagnosis } from '../interface/types.js';
 import type { MetricFile } from '../metrics/metric-file.js';
 import type { Run } from '../runs/run.js';

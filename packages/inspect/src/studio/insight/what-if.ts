@@ -9,7 +9,7 @@ import {
   whatIf,
   type RecordedReward,
   type WhatIf,
-} from '@trinity-rft/inspect/what-if';
+} from '../../what-if/index.js';
 import type { WhatIfAnswer, WhatIfChoices } from '../interface/types.js';
 import type { Run } from '../runs/run.js';
 import { settingsOf } from '../runs/settings.js';
