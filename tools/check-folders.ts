@@ -1,4 +1,4 @@
-// Checks that imports between the folders of a package run one way, as those between packages do:
+// Checks that imports between the folders and files of a package run one way, as those between packages do:
 // `node tools/check-folders.ts [packages/NAME...]`.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix, relative } from 'node:path';
@@ -8,28 +8,39 @@ import { listPackages } from './workspace.ts';
 interface Import {
   readonly from: string;
   readonly to: string;
+  /** `new URL(...)`: the program of a thread, which shares nothing but types. */
+  readonly isProgram: boolean;
 }
 
 /** Imports between rooms, by the importing room and the imported one: one example for each pair. */
 type Corridors = ReadonlyMap<string, ReadonlyMap<string, Import>>;
 
 /**
- * One line per group of rooms that import each other, with an example of each import; none when
- * every package is in order. In any folder of `src`, the rooms are its folders, each with
+ * One line per group of rooms or files that import each other, with an example of each import; none
+ * when every package is in order. In any folder of `src`, the rooms are its folders, each with
  * everything inside it, and the files directly in it, which count as one room.
  */
 export function checkFolders(root: string, paths = packagePaths(root)): readonly string[] {
   return paths.flatMap((path) => {
     const source = join(root, path, 'src');
     const imports = existsSync(source) ? readImports(source) : [];
+    const direct = imports.filter(({ isProgram }) => !isProgram);
     const folders = new Set(
       imports.flatMap(({ from, to }) => [...foldersOf(from), ...foldersOf(to)]),
     );
-    return [...folders].flatMap((folder) =>
-      describeKnots(corridorsIn(folder, imports)).map(
-        (knot) => `${posix.join(path, 'src', folder)}: ${knot}`,
+    return [
+      ...[...folders].flatMap((folder) =>
+        describeKnots(corridorsIn(imports, (file) => roomOf(file, folder))).map(
+          (knot) => `${posix.join(path, 'src', folder)}: ${knot}`,
+        ),
       ),
-    );
+      // Those of several folders are above.
+      ...[...folders].flatMap((folder) =>
+        describeKnots(corridorsIn(direct, (file) => fileIn(file, folder))).map(
+          (knot) => `${posix.join(path, 'src', folder)}: ${knot}`,
+        ),
+      ),
+    ];
   });
 }
 
@@ -42,9 +53,12 @@ function readImports(source: string): readonly Import[] {
     const from = relative(source, file).replaceAll('\\', '/');
     const text = readFileSync(file, 'utf8');
     return [...text.matchAll(relativeImport)]
-      .map(([, path = '']) => posix.join(posix.dirname(from), path))
-      .filter((to) => !to.startsWith('..'))
-      .map((to) => ({ from, to }));
+      .map(([statement, path = '']) => ({
+        from,
+        to: posix.join(posix.dirname(from), path),
+        isProgram: statement.startsWith('new URL'),
+      }))
+      .filter(({ to }) => !to.startsWith('..'));
   });
 }
 
@@ -62,11 +76,14 @@ function foldersOf(file: string): readonly string[] {
   return folder === '.' ? ['.'] : [...foldersOf(folder), folder];
 }
 
-function corridorsIn(folder: string, imports: readonly Import[]): Corridors {
+function corridorsIn(
+  imports: readonly Import[],
+  room: (file: string) => string | undefined,
+): Corridors {
   const corridors = new Map<string, Map<string, Import>>();
   for (const each of imports) {
-    const from = roomOf(each.from, folder);
-    const to = roomOf(each.to, folder);
+    const from = room(each.from);
+    const to = room(each.to);
     if (from === undefined || to === undefined || from === to) continue;
     corridors.set(from, (corridors.get(from) ?? new Map<string, Import>()).set(to, each));
   }
@@ -82,6 +99,10 @@ function roomOf(file: string, folder: string): string | undefined {
   const slash = path.indexOf('/');
   return slash < 0 ? ownFiles : path.slice(0, slash);
 }
+
+/** A file that lies directly in `folder`, by its name alone; undefined when it lies elsewhere. */
+const fileIn = (file: string, folder: string): string | undefined =>
+  posix.dirname(file) === folder ? posix.basename(file).replace(/\.[jt]s$/, '') : undefined;
 
 /** Groups of rooms that reach each other, described by the imports between them. */
 function describeKnots(corridors: Corridors): readonly string[] {
@@ -125,8 +146,8 @@ if (process.argv[1] === import.meta.filename) {
   for (const problem of problems) console.error(problem);
   console.log(
     problems.length === 0
-      ? 'The folders of every package import each other one way.'
-      : `${problems.length} groups of folders that import each other.`,
+      ? 'The folders and files of every package import each other one way.'
+      : `${problems.length} groups that import each other.`,
   );
   process.exitCode = problems.length === 0 ? 0 : 1;
 }

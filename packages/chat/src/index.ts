@@ -28,11 +28,7 @@ export type { ReasoningParse, ReasoningParser } from './reasoning-parser/types.j
 export { chatTemplates } from './template/chat-templates.js';
 export { buildCharTokenizer, type CharTokenizerOptions } from './tokenizer/char-tokenizer.js';
 export { readTokenizerFiles, writeTokenizerFiles, type TokenizerFiles } from './tokenizer/files.js';
-export {
-  createTokenizer,
-  loadTokenizer,
-  type DecodeOptions,
-  type Tokenizer,
-} from './tokenizer/tokenizer.js';
+export { createTokenizer, loadTokenizer } from './tokenizer/tokenizer.js';
+export { type DecodeOptions, type Tokenizer } from './tokenizer/types.js';
 export { toolCallParsers } from './tool-call-parser/table.js';
 export type { ParsedToolCall, ToolCallParse, ToolCallParser } from './tool-call-parser/types.js';

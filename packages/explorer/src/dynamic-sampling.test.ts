@@ -12,7 +12,7 @@ import type { ExperienceStore } from '@trinity-rft/core/store';
 import { testRuntime, testTask } from '@trinity-rft/testing';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import { expect, it } from 'vitest';
-import type { DynamicSampling } from './dynamic-sampling.js';
+import type { DynamicSampling } from './explorer-options.js';
 import type { ExplorerState, TaskFeed } from './explorer-options.js';
 import { createExplorer } from './explorer.js';
 

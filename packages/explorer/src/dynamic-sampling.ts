@@ -7,23 +7,10 @@ import {
   type Task,
   taskKey,
 } from '@trinity-rft/core';
-import type { BatchUnit } from '@trinity-rft/core/store';
 import type { TaskDraw, TaskFeed } from './explorer-options.js';
 import { exploredOf, type Explored, type ExploredOptions } from './pipeline.js';
 import type { UsableOutcome } from './runs/wait-for-enough.js';
-
-export interface DynamicSampling {
-  /** Tasks of an explore step. */
-  readonly batchSize: number;
-  /** Runs of a task. */
-  readonly repeatTimes: number;
-  /** What the trainer counts; a group that lost some of its runs is a whole task. */
-  readonly unit: BatchUnit;
-  /** An explore step draws at most as many tasks as this many batches have. */
-  readonly maxBatches: number;
-  /** The last explore step, which makes nothing beyond its batch. @default unknown */
-  readonly lastStep?: number;
-}
+import type { DynamicSampling } from './explorer-options.js';
 
 interface FillOptions extends ExploredOptions {
   readonly feed: Pick<TaskFeed, 'next'>;

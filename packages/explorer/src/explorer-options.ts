@@ -7,8 +7,13 @@ import type {
   Task,
 } from '@trinity-rft/core';
 import type { ExperienceShape } from '@trinity-rft/core/internal';
-import type { ExperienceStore, JsonState, LateRewards, RowFeedback } from '@trinity-rft/core/store';
-import type { DynamicSampling } from './dynamic-sampling.js';
+import type {
+  BatchUnit,
+  ExperienceStore,
+  JsonState,
+  LateRewards,
+  RowFeedback,
+} from '@trinity-rft/core/store';
 import type { EnvironmentCircuits } from './runs/environment-circuits.js';
 import type { TaskOutcome } from './runs/outcome.js';
 import type { RunSettings } from './runs/run-attempt.js';
@@ -168,4 +173,17 @@ export interface ExplorerState {
   readonly feedback?: readonly RowFeedback[];
   /** Tasks whose rewards are pending. @default none */
   readonly waiting?: readonly string[];
+}
+
+export interface DynamicSampling {
+  /** Tasks of an explore step. */
+  readonly batchSize: number;
+  /** Runs of a task. */
+  readonly repeatTimes: number;
+  /** What the trainer counts; a group that lost some of its runs is a whole task. */
+  readonly unit: BatchUnit;
+  /** An explore step draws at most as many tasks as this many batches have. */
+  readonly maxBatches: number;
+  /** The last explore step, which makes nothing beyond its batch. @default unknown */
+  readonly lastStep?: number;
 }

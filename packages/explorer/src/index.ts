@@ -1,4 +1,4 @@
-export type { DynamicSampling } from './dynamic-sampling.js';
+export type { DynamicSampling } from './explorer-options.js';
 export { createExplorer, type Explorer } from './explorer.js';
 export type {
   EvalSet,

@@ -5,4 +5,4 @@ export {
   type RunReader,
 } from './open-run-store.js';
 export type { RunStoreOptions } from './run/run-store.js';
-export type { RunClaim } from './run/identity.js';
+export type { RunClaim } from './run/context.js';

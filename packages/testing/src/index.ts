@@ -2,12 +2,12 @@ export { describeAgentAdapter } from './agent-contract/describe-agent-adapter.js
 export type { ConversationName, Deviation, Expected } from './agent-contract/expected.js';
 export type {
   AgentContract,
-  AgentMode,
   AgentRollout,
   AgentRun,
   AgentTool,
   AgentUnderTest,
 } from './agent-contract/fixture.js';
+export type { AgentMode } from './agent-contract/expected.js';
 export { describeEngine } from './engine-contract/describe-engine.js';
 export type { EngineContract } from './engine-contract/fixture.js';
 export {

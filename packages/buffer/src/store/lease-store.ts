@@ -26,7 +26,8 @@ import { reusePool } from './reuse-pool.js';
 import type { Reuse } from './reuse.js';
 import type { RowDriver, StoredRow } from './row-driver.js';
 import { exploreStepOf } from './row-names.js';
-import { fifoPool, type Grant, type RowPool, type Use } from './row-pool.js';
+import { fifoPool, type RowPool } from './row-pool.js';
+import { type Grant, type Use } from './row-driver.js';
 import { rowQueue, type RowQueue } from './row-queue.js';
 
 export interface LeaseStoreOptions {

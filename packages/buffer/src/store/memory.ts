@@ -7,7 +7,7 @@ import { leaseStore, type LeaseStoreOptions } from './lease-store.js';
 import { recordedSteps } from './recorded-steps.js';
 import type { RowDriver, StoredRow } from './row-driver.js';
 import { exploreStepOf } from './row-names.js';
-import type { Use } from './row-pool.js';
+import type { Use } from './row-driver.js';
 
 /** An experience store that ends with its process. Same contract as every other driver. */
 export function memoryExperienceStore(options: LeaseStoreOptions = {}): ExperienceStore {

@@ -1,5 +1,5 @@
 /** What train steps have used, from the records of single rows. */
-import type { RecordedStep } from './row-pool.js';
+import type { RecordedStep } from './row-driver.js';
 
 interface UsedRow {
   readonly id: number;

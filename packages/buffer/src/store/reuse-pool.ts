@@ -3,7 +3,8 @@ import { pickBatch, type BatchRequest, type RowLimits } from './pick-batch.js';
 import type { Reuse } from './reuse.js';
 import type { StoredRow } from './row-driver.js';
 import { exploreStepOf } from './row-names.js';
-import type { PoolPick, RecordedStep, RowPool } from './row-pool.js';
+import type { PoolPick, RowPool } from './row-pool.js';
+import type { RecordedStep } from './row-driver.js';
 
 interface Pool {
   readonly reuse: Reuse;

@@ -4,7 +4,6 @@
  */
 import type { Experience } from '@trinity-rft/core';
 import type { JsonState } from '@trinity-rft/core/store';
-import type { Grant, RecordedStep, Use } from './row-pool.js';
 
 /** What the queue needs of a stored experience. */
 export interface StoredRow {
@@ -71,4 +70,29 @@ export interface RowDriver {
   firstTrainStepAfter(exploreStep: number): number | undefined;
   counts(): RowCounts;
   close(): void;
+}
+
+/** What a taker gets. Both parts are used up together. */
+export interface Grant {
+  /** Rows to train on. */
+  readonly used: readonly StoredRow[];
+  /** Rows that are dropped: too old for the taker, or one too many. */
+  readonly stale: readonly StoredRow[];
+  /** The train step that has used them already and is made again. */
+  readonly recordedStep?: number;
+}
+
+export interface Use {
+  readonly trainStep: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** In the order of the batch, see `Lease.acknowledge`. */
+  readonly advantages?: readonly Float32Array[];
+}
+
+/** What a train step used up, in the order of its batch. */
+export interface RecordedStep {
+  readonly trainStep: number;
+  readonly used: readonly number[];
+  readonly dropped: readonly number[];
 }

@@ -1,16 +1,7 @@
 /** The rows that wait for a trainer, and which of them it gets next. */
 import { pickBatch, type BatchRequest, type PickedRows, type RowLimits } from './pick-batch.js';
 import type { StoredRow } from './row-driver.js';
-
-/** What a taker gets. Both parts are used up together. */
-export interface Grant {
-  /** Rows to train on. */
-  readonly used: readonly StoredRow[];
-  /** Rows that are dropped: too old for the taker, or one too many. */
-  readonly stale: readonly StoredRow[];
-  /** The train step that has used them already and is made again. */
-  readonly recordedStep?: number;
-}
+import type { Grant, Use, RecordedStep } from './row-driver.js';
 
 export interface PoolPick extends PickedRows {
   readonly recordedStep?: number;
@@ -38,21 +29,6 @@ export interface RowPool {
   mayComeLater(): boolean;
   /** When a row becomes available that is not yet, in milliseconds since the epoch. */
   nextAt(): number | undefined;
-}
-
-export interface Use {
-  readonly trainStep: number;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  /** In the order of the batch, see `Lease.acknowledge`. */
-  readonly advantages?: readonly Float32Array[];
-}
-
-/** What a train step used up, in the order of its batch. */
-export interface RecordedStep {
-  readonly trainStep: number;
-  readonly used: readonly number[];
-  readonly dropped: readonly number[];
 }
 
 /** First in, first out; every row is used once. */

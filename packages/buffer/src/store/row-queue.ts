@@ -6,7 +6,8 @@ import { takeCancelledError } from './errors.js';
 import type { Clock } from '@trinity-rft/core';
 import type { BatchRequest } from './pick-batch.js';
 import type { StoredRow } from './row-driver.js';
-import type { Grant, RecordedStep, RowPool, Use } from './row-pool.js';
+import type { RowPool } from './row-pool.js';
+import type { Grant, RecordedStep, Use } from './row-driver.js';
 
 interface TakeRequest extends BatchRequest {
   readonly signal: AbortSignal | undefined;

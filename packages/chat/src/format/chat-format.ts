@@ -15,7 +15,7 @@ import { promptEnd } from '../reasoning-parser/think-block.js';
 import type { PromptEnd, ReasoningParser } from '../reasoning-parser/types.js';
 import { createChatTemplate, type ChatTemplate } from '../template/template.js';
 import { printsTools, withToolsInMessages } from '../template/tools-in-messages.js';
-import type { Tokenizer } from '../tokenizer/tokenizer.js';
+import type { Tokenizer } from '../tokenizer/types.js';
 import { tokenByteTable } from '../tokenizer/token-bytes.js';
 import { toolCallId, type CallPlace } from '../tool-call-parser/call-id.js';
 import { toolCallParsers } from '../tool-call-parser/table.js';

@@ -1,6 +1,6 @@
 /** The bytes of each token, so that ids can be decoded independently of their neighbours. */
 import { CheckpointError } from '@trinity-rft/core';
-import type { Tokenizer } from './tokenizer.js';
+import type { Tokenizer } from './types.js';
 
 interface DecoderConfig {
   readonly type: string;

@@ -4,43 +4,7 @@ import { ModelError, CheckpointError } from '@trinity-rft/core';
 import { readTokenizerFiles, type JsonObject, type TokenizerFiles } from './files.js';
 import { within } from './time-limit.js';
 import { tokenByteTable } from './token-bytes.js';
-
-export interface DecodeOptions {
-  /** Ids without text in the result, for example {@link Tokenizer.specialTokenIds}. */
-  readonly skip?: ReadonlySet<number>;
-}
-
-/** A tokenizer. Immutable; share one per model. */
-export interface Tokenizer {
-  /** Contents of its files, for writing them to a checkpoint. */
-  readonly files: TokenizerFiles;
-  /** Largest id + 1; the embeddings of a model may have more rows. */
-  readonly vocabularySize: number;
-  /** Tokens that mark structure (`special` in tokenizer.json), without text for people. */
-  readonly specialTokenIds: ReadonlySet<number>;
-  /** Special tokens, and other added tokens that are tags, such as `<tool_call>`. */
-  readonly controlTokenIds: ReadonlySet<number>;
-  /**
-   * Ids that end a generation: `eos_token_id` of generation_config.json and the tokenizer's
-   * `eos_token`.
-   */
-  readonly eosTokenIds: readonly number[];
-  /** Ids that belong before a text that no chat template has rendered, such as `bos_token`. */
-  readonly prefixIds: readonly number[];
-  /** Text of `bos_token`, `eos_token`, `pad_token` and `unk_token`, as chat templates see them. */
-  readonly specialTokens: Readonly<Record<string, string>>;
-  /** Chat templates by name; the main one is `default`. */
-  readonly chatTemplates: Readonly<Record<string, string>>;
-  tokenToId(token: string): number | undefined;
-  idToToken(id: number): string | undefined;
-  /** Ids of `text`. Special tokens in the text become their ids; none are added. */
-  encode(text: string): Int32Array;
-  /**
-   * The bytes of the ids as UTF-8; invalid sequences become U+FFFD. Unlike in Python, spaces are
-   * not cleaned up and a leading space stays, because the ids may continue other text.
-   */
-  decode(ids: ArrayLike<number>, options?: DecodeOptions): string;
-}
+import type { Tokenizer } from './types.js';
 
 /** Opens the tokenizer of a model folder. @throws CheckpointError when it is missing or damaged */
 export async function loadTokenizer(folder: string): Promise<Tokenizer> {

@@ -1,6 +1,6 @@
 /** What tells one tokenizer from another: its ids of texts of many kinds, and its texts of some ids. */
 import type { VocabularySample } from '@trinity-rft/core/engine';
-import type { Tokenizer } from './tokenizer.js';
+import type { Tokenizer } from './types.js';
 
 /** Scripts, numbers, code, white space, and characters that are normalised or split. */
 const texts = [

@@ -1,6 +1,6 @@
 /** The vocabulary of a tokenizer, for comparing two of them. */
 import type { Vocabulary } from '@trinity-rft/core/internal';
-import type { Tokenizer } from './tokenizer.js';
+import type { Tokenizer } from './types.js';
 
 const known = new WeakMap<Tokenizer, Vocabulary>();
 

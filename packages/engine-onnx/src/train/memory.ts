@@ -2,7 +2,6 @@
 import { machineMemory } from '@trinity-rft/core/support';
 import type { ModelConfig } from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
-import type { MemoryCost } from './micro-batch.js';
 
 /**
  * Default memory for the activations of one micro-batch, in bytes. Larger budgets are not faster,
@@ -128,3 +127,9 @@ export function vocabularyPart(
   const most = Math.floor(headBytes / perToken / partAlign) * partAlign;
   return Math.min(vocabSize, Math.max(partAlign, most));
 }
+
+/**
+ * Bytes that a micro-batch of `rows` strands x `time` positions with `picked` of them scored needs while it
+ * runs.
+ */
+export type MemoryCost = (rows: number, time: number, picked: number) => number;

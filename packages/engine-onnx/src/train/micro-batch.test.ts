@@ -2,13 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { tinyModels } from '../../test/support/models.js';
 import { backwardCost, headChunks } from './memory.js';
-import {
-  gatherPicked,
-  planMicroBatches,
-  scatterPicked,
-  toArrays,
-  type MemoryCost,
-} from './micro-batch.js';
+import { gatherPicked, planMicroBatches, scatterPicked, toArrays } from './micro-batch.js';
+import { type MemoryCost } from './memory.js';
 import { checkedRows, responseOffsets } from './rows.js';
 
 const config = { ...tinyModels.qwen3, maxPositions: 4096 };

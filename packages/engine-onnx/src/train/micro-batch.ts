@@ -1,6 +1,7 @@
 /** Packing rows into micro-batches that fit a memory budget, and the arrays of one micro-batch. */
 import type { Row } from './rows.js';
 import { singleStrand, type Strand } from './strands.js';
+import type { MemoryCost } from './memory.js';
 
 /** Rows that run together. */
 export interface MicroBatch {
@@ -12,12 +13,6 @@ export interface MicroBatch {
   /** Response tokens of all rows. */
   readonly picked: number;
 }
-
-/**
- * Bytes that a micro-batch of `rows` strands x `time` positions with `picked` of them scored needs while it
- * runs.
- */
-export type MemoryCost = (rows: number, time: number, picked: number) => number;
 
 /**
  * Rows shorter than this share of the longest one start a micro-batch of their own, unless the

@@ -8,7 +8,8 @@ import {
   mostOfBudget,
   type TrainingMemory,
 } from './memory.js';
-import { planStrands, type MicroBatch, type MemoryCost } from './micro-batch.js';
+import { planStrands, type MicroBatch } from './micro-batch.js';
+import { type MemoryCost } from './memory.js';
 import type { Strand } from './strands.js';
 
 export interface GradientPlan {

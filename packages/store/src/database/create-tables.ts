@@ -1,6 +1,5 @@
 /** The tables of schema version 1. */
 import { sql, type CreateTableBuilder, type Kysely } from 'kysely';
-import type { Kind } from './schema.js';
 import { taskState, type Tables } from './tables.js';
 
 type AnyTable = CreateTableBuilder<string, string>;
@@ -163,3 +162,6 @@ async function createIndices(database: Kysely<Tables>): Promise<void> {
     .execute();
   await index('use_uid').on('use').columns(['run', 'uid']).execute();
 }
+
+/** Which database it is: types differ between them. */
+export type Kind = 'sqlite' | 'postgres';

@@ -1,8 +1,7 @@
 /** Connections to PostgreSQL. A connection of which an answer was lost is not used again. */
-import { sleep, systemClock } from '@trinity-rft/core';
+import { sleep, systemClock, type Clock } from '@trinity-rft/core';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
-import type { PostgresOptions } from './postgres.js';
 import { isLostConnection, type PostgresPlace } from './postgres-errors.js';
 
 export interface Connections {
@@ -91,4 +90,22 @@ function wrap(client: PoolClient): PostgresPoolClient {
     }
   };
   return { query: query as PostgresPoolClient['query'], release: () => client.release(isLost) };
+}
+
+export interface PostgresOptions {
+  /** `postgresql://user:password@host:port/database`; what it leaves out comes from `PG*` variables. */
+  readonly url: string;
+  /** How long a call tries again while the server cannot be reached. @default 60_000 */
+  readonly patienceMs?: number;
+  /** For those who only look: nothing is created or changed. @default false */
+  readonly isReader?: boolean;
+  /** How long an answer of the server may take. @default 30_000 */
+  readonly answerMs?: number;
+  /** Connections of this process, beside one that listens. @default 8 */
+  readonly maxConnections?: number;
+  /** Told when the server cannot be reached, and when it can again. */
+  readonly onNotice?: (text: string) => void;
+  /** The process is to stop: a database that cannot be had is not tried again. @default never */
+  readonly stop?: AbortSignal;
+  readonly clock?: Pick<Clock, 'after'>;
 }

@@ -1,5 +1,5 @@
 /** Run stores in PostgreSQL, for the processes of several machines. */
-import { TrinityError, type Clock, systemClock } from '@trinity-rft/core';
+import { TrinityError, systemClock } from '@trinity-rft/core';
 import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely';
 import { postgresBell } from './postgres-bell.js';
 import { connectPool } from './postgres-pool.js';
@@ -8,24 +8,7 @@ import { untilItAnswers } from './reconnect.js';
 import type { RunDatabase, Work, WriteOptions } from './run-database.js';
 import { assertSchema, migrate } from './schema.js';
 import type { Tables } from './tables.js';
-
-export interface PostgresOptions {
-  /** `postgresql://user:password@host:port/database`; what it leaves out comes from `PG*` variables. */
-  readonly url: string;
-  /** How long a call tries again while the server cannot be reached. @default 60_000 */
-  readonly patienceMs?: number;
-  /** For those who only look: nothing is created or changed. @default false */
-  readonly isReader?: boolean;
-  /** How long an answer of the server may take. @default 30_000 */
-  readonly answerMs?: number;
-  /** Connections of this process, beside one that listens. @default 8 */
-  readonly maxConnections?: number;
-  /** Told when the server cannot be reached, and when it can again. */
-  readonly onNotice?: (text: string) => void;
-  /** The process is to stop: a database that cannot be had is not tried again. @default never */
-  readonly stop?: AbortSignal;
-  readonly clock?: Pick<Clock, 'after'>;
-}
+import type { PostgresOptions } from './postgres-pool.js';
 
 /** @throws BufferError naming server, database and what to do; never the password */
 export async function postgresDatabase(options: PostgresOptions): Promise<RunDatabase> {

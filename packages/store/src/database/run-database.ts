@@ -1,6 +1,6 @@
 /** A database that holds run stores: transactions, the clock of leases, and the bell. */
 import type { Kysely, RawBuilder } from 'kysely';
-import type { Kind } from './schema.js';
+import type { Kind } from './create-tables.js';
 import type { Tables } from './tables.js';
 
 export interface RunDatabase {

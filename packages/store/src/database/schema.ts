@@ -3,14 +3,12 @@ import { BufferError } from '@trinity-rft/core';
 import { sql, type Kysely } from 'kysely';
 import { createTables } from './create-tables.js';
 import type { Tables } from './tables.js';
+import type { Kind } from './create-tables.js';
 
 /** Increased when programs that know the old tables cannot use the new ones. */
 const schemaVersion = 2;
 /** Additions of later versions are not needed to read a run. */
 const oldestReadable = 1;
-
-/** Which database it is: types differ between them. */
-export type Kind = 'sqlite' | 'postgres';
 
 /** In order; each leads from the version of its place to the next one. */
 const migrations: readonly ((database: Kysely<Tables>, kind: Kind) => Promise<void>)[] = [

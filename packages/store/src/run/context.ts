@@ -1,10 +1,9 @@
 /** What the parts of a run store share: the database, the run in it, and the check of a member. */
 import { BufferError } from '@trinity-rft/core';
-import type { Membership } from '@trinity-rft/core/store';
+import type { Agreement, MemberRole, Membership } from '@trinity-rft/core/store';
 import { sql, type Kysely, type RawBuilder, type SelectQueryBuilder } from 'kysely';
 import type { RunDatabase } from '../database/run-database.js';
 import type { Tables } from '../database/tables.js';
-import type { RunClaim } from './identity.js';
 
 export interface RunContext {
   readonly database: RunDatabase;
@@ -57,4 +56,23 @@ export const locked = <DB, TB extends keyof DB, O>(
 /** Rows per statement: databases bound the number of parameters. */
 export function* chunksOf<T>(rows: readonly T[], size = 1000): Generator<readonly T[]> {
   for (let start = 0; start < rows.length; start += size) yield rows.slice(start, start + size);
+}
+
+/** The run that a process expects under the name of the run. */
+export interface RunClaim {
+  readonly role: MemberRole;
+  /** Kept in the run's folder. */
+  readonly id: string;
+  readonly host: string;
+  /** The run's folder, absolute. */
+  readonly folder: string;
+  /** The store, absolute: a copy of it is another store. */
+  readonly place: string;
+  readonly settings: Agreement;
+  /** The folder holds steps of the run. */
+  readonly hasBegun: boolean;
+  /** True if `folder` holds the run `id` on this machine. */
+  readonly isAt: (folder: string, id: string) => boolean;
+  /** Sets an earlier run of the name aside. @default false: a claim on it is refused */
+  readonly startsOver?: boolean;
 }

@@ -1,27 +1,9 @@
 /** Identity of a run in a store that processes share: the same in the store and in the run's folder. */
 import { ConfigError } from '@trinity-rft/core';
-import type { Agreement, MemberInfo, MemberRole } from '@trinity-rft/core/store';
+import type { Agreement, MemberInfo } from '@trinity-rft/core/store';
 import { assertChecksum, textChecksum } from './checksums.js';
 import { isAlive, locked, type Connection, type RunContext } from './context.js';
-
-/** The run that a process expects under the name of the run. */
-export interface RunClaim {
-  readonly role: MemberRole;
-  /** Kept in the run's folder. */
-  readonly id: string;
-  readonly host: string;
-  /** The run's folder, absolute. */
-  readonly folder: string;
-  /** The store, absolute: a copy of it is another store. */
-  readonly place: string;
-  readonly settings: Agreement;
-  /** The folder holds steps of the run. */
-  readonly hasBegun: boolean;
-  /** True if `folder` holds the run `id` on this machine. */
-  readonly isAt: (folder: string, id: string) => boolean;
-  /** Sets an earlier run of the name aside. @default false: a claim on it is refused */
-  readonly startsOver?: boolean;
-}
+import type { RunClaim } from './context.js';
 
 interface Identity extends Pick<RunClaim, 'role' | 'id' | 'host' | 'folder' | 'place'> {
   readonly settings: Agreement;

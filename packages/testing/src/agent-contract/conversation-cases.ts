@@ -1,7 +1,8 @@
 /** Cases of conversations: what the framework does, and that every sampled token is recorded. */
 import { expect, it } from 'vitest';
 import { conversations, expectationOf, type ConversationName } from './expected.js';
-import type { AgentContract, AgentMode } from './fixture.js';
+import type { AgentContract } from './fixture.js';
+import type { AgentMode } from './expected.js';
 import { play, type Played, type Sampled } from './play.js';
 
 export function conversationCases<Endpoint>(

@@ -1,6 +1,5 @@
 /** The scripted conversations, their expected results, and deviations of frameworks. */
 import { EngineError } from '@trinity-rft/core';
-import type { AgentMode } from './fixture.js';
 
 /** The observable result of a conversation. */
 export interface Expected {
@@ -126,3 +125,5 @@ export function expectationOf(
     because: known.map((each) => each.because),
   };
 }
+
+export type AgentMode = 'whole' | 'streamed';

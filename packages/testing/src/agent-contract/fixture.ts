@@ -2,6 +2,7 @@
 import type { Experience, Metrics } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import type { Deviation } from './expected.js';
+import type { AgentMode } from './expected.js';
 
 /** One run of an agent. The settings of the framework are made from its `Endpoint`. */
 export interface AgentRun<Endpoint> {
@@ -62,5 +63,3 @@ export interface AgentContract<Endpoint> {
   /** Known differences of the framework. */
   readonly deviations?: readonly Deviation[];
 }
-
-export type AgentMode = 'whole' | 'streamed';

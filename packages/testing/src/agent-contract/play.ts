@@ -3,7 +3,8 @@ import type { Experience, Metrics } from '@trinity-rft/core';
 import type { Sampler, SampledSequence } from '@trinity-rft/core/engine';
 import { scriptedSampler, type ScriptedReply } from '../scripted-sampler/scripted-sampler.js';
 import { toolResult } from './expected.js';
-import type { AgentContract, AgentMode, AgentRun, AgentTool, AgentUnderTest } from './fixture.js';
+import type { AgentContract, AgentRun, AgentTool, AgentUnderTest } from './fixture.js';
+import type { AgentMode } from './expected.js';
 
 const question = 'How warm is it in Oslo and Rome?';
 

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { expect, it } from 'vitest';
 import { expectExactRecords } from './conversation-cases.js';
-import type { AgentContract, AgentMode } from './fixture.js';
+import type { AgentContract } from './fixture.js';
+import type { AgentMode } from './expected.js';
 import { play, weatherTool } from './play.js';
 
 /** Long enough for a slow machine to notice an abort, shorter than any retry loop. */

@@ -4,7 +4,7 @@
  */
 import { ModelError } from '@trinity-rft/core';
 import { explainRemote, longestTimer, remoteName } from './remote-call.js';
-import type { RemoteModelOptions } from './remote-model.js';
+import type { RemoteModelOptions } from './remote-call.js';
 import { sendWithSettings } from './send-settings.js';
 
 export function boundFetch(options: RemoteModelOptions): typeof globalThis.fetch {

@@ -1,6 +1,11 @@
 /** One call of a remote model: its deadline, and its failures as our errors. */
-import { describeError, ModelError, TrinityError, CancelledError } from '@trinity-rft/core';
-import type { RemoteModelOptions } from './remote-model.js';
+import {
+  CancelledError,
+  describeError,
+  ModelError,
+  TrinityError,
+  type ChatOptions,
+} from '@trinity-rft/core';
 
 /** The longest delay of a timer, in milliseconds. */
 export const longestTimer = 2 ** 31 - 1;
@@ -95,4 +100,32 @@ export function explainRemote(
     code: 'remote_error',
     retryable: status === 429 || status >= 500,
   });
+}
+
+export interface RemoteModelOptions {
+  /** What errors call it. @default "auxiliary" */
+  readonly kind?: 'auxiliary' | 'external';
+  /** The root of the API, which usually ends with `/v1`. */
+  readonly baseURL: string;
+  /** A secret: sent to that address, and readable by the workflow through `endpoint()`. */
+  readonly apiKey: string;
+  /** Name of the model at the service. */
+  readonly modelPath: string;
+  /** Used by calls that do not set them. @default those of the service */
+  readonly defaults?: Pick<ChatOptions, 'temperature' | 'topP' | 'maxTokens'>;
+  /**
+   * Sent as `chat_template_kwargs.enable_thinking`, which vLLM and SGLang read.
+   * @default not sent
+   */
+  readonly enableThinking?: boolean;
+  /** Deadline of one call including its retries, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Retries of a call after a transient failure. @default 2 */
+  readonly maxRetries?: number;
+  /** Aborts every call. */
+  readonly signal?: AbortSignal;
+  /** Holds a name for this model while a call waits for its service. @default not noted */
+  readonly waits?: Set<string>;
+  /** @default the global one */
+  readonly fetch?: typeof globalThis.fetch;
 }

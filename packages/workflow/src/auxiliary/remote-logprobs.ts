@@ -3,7 +3,7 @@ import { ModelError } from '@trinity-rft/core';
 import type { ScoreOptions } from '@trinity-rft/core/internal';
 import type { OpenAI } from 'openai';
 import { remoteCall } from './remote-call.js';
-import type { RemoteModelOptions } from './remote-model.js';
+import type { RemoteModelOptions } from './remote-call.js';
 
 interface ScoreCall extends ScoreOptions {
   readonly tokens: ArrayLike<number>;

@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createRemoteModel, type RemoteModelOptions } from './remote-model.js';
+import { createRemoteModel } from './remote-model.js';
+import { type RemoteModelOptions } from './remote-call.js';
 
 const close: (() => void)[] = [];
 afterEach(() => close.splice(0).forEach((end) => end()));

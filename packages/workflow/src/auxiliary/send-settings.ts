@@ -2,7 +2,7 @@
  * The settings of an auxiliary model in the requests of every client: what a request leaves open is
  * sent as the configuration says.
  */
-import type { RemoteModelOptions } from './remote-model.js';
+import type { RemoteModelOptions } from './remote-call.js';
 
 type Settings = Pick<RemoteModelOptions, 'defaults' | 'enableThinking'>;
 type Fetch = typeof globalThis.fetch;

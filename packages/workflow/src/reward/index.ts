@@ -1,11 +1,11 @@
+export { createMathChecker } from './checker/checker.js';
 export {
-  createMathChecker,
   type GivenUp,
   type GiveUpReason,
   type MathChecker,
   type MathCheckerOptions,
   type MathVerdict,
-} from './checker/checker.js';
+} from './checker/types.js';
 export type { MathPair, MathRule } from './checker/rules.js';
 export { createRewardFn, rewardFnNames, rewardKinds } from './create.js';
 export {

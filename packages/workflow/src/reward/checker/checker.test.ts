@@ -5,13 +5,8 @@ import { ConfigError, RewardError } from '@trinity-rft/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createRewardFn } from '../create.js';
 import { checkBoxedAnswer, checkMathAnswer } from '../math/check.js';
-import {
-  createMathChecker,
-  sharedMathChecker,
-  type GivenUp,
-  type MathChecker,
-  type MathCheckerOptions,
-} from './checker.js';
+import { createMathChecker, sharedMathChecker } from './checker.js';
+import { type GivenUp, type MathChecker, type MathCheckerOptions } from './types.js';
 import type { MathPair } from './rules.js';
 
 /**

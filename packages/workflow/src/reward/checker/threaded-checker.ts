@@ -7,7 +7,7 @@ import type {
   MathChecker,
   MathCheckerOptions,
   MathVerdict,
-} from './checker.js';
+} from './types.js';
 import { decideInline } from './inline.js';
 import type { MathPair } from './rules.js';
 import { startCompareThread, type CompareMethods } from './thread.js';

@@ -1,7 +1,8 @@
 /** How a built-in reward function is declared: what it is, what it takes, what it returns. */
 import type { ArgSpec, ArgValues, RewardFn } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/internal';
-import { sharedMathChecker, type MathChecker } from '../../checker/checker.js';
+import { sharedMathChecker } from '../../checker/checker.js';
+import { type MathChecker } from '../../checker/types.js';
 import type { MathRule } from '../../checker/rules.js';
 
 /** What reward functions are given in addition to their arguments. */
