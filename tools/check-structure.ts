@@ -4,6 +4,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkFolders } from './check-folders.ts';
+import { checkRings } from './check-rings.ts';
 import { listPackages, type Manifest, type WorkspacePackage } from './workspace.ts';
 
 /** Returns one line per deviation; none when the repository is in order. */
@@ -22,6 +23,7 @@ export function checkStructure(root: string): readonly string[] {
       .map((path) => `CONTRIBUTING.md: the table of layers names ${path}, which does not exist`),
     ...strategyFolders.flatMap((folder) => longFiles(root, folder)),
     ...checkFolders(root),
+    ...checkRings(root),
   ];
 }
 

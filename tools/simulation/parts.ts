@@ -9,9 +9,9 @@ import {
   taskKey,
   type AdvantageFn,
   type Experience,
+  defaultFormatArgs,
 } from '../../packages/core/src/index.ts';
 import type { Engine, Sampler } from '../../packages/core/src/engine-seam.ts';
-import { defaultFormatArgs } from '../../packages/core/src/internal.ts';
 import type { ExperienceStore } from '../../packages/core/src/store-seam.ts';
 import type { RunStore } from '../../packages/core/src/run-store.ts';
 import type { TrainerOptions } from '../../packages/trainer/src/index.ts';

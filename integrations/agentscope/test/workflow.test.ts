@@ -2,7 +2,7 @@ import { Agent } from '@agentscope-ai/agentscope/agent';
 import { createMsg, type ContentBlock } from '@agentscope-ai/agentscope/message';
 import { OpenAIChatModel } from '@agentscope-ai/agentscope/model';
 import { Toolkit } from '@agentscope-ai/agentscope/tool';
-import { defaultFormatArgs } from '@trinity-rft/core/internal';
+import { defaultFormatArgs } from '@trinity-rft/core';
 import { servedRollouts } from '@trinity-rft/model/testing';
 import { scriptedSampler, type AgentRollout } from '@trinity-rft/testing';
 import { scriptedModel, tryWorkflow, type AgentEndpoint } from '@trinity-rft/workflow';

@@ -1,6 +1,5 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { ModelError } from '@trinity-rft/core';
-import { defaultFormatArgs } from '@trinity-rft/core/internal';
+import { ModelError, defaultFormatArgs } from '@trinity-rft/core';
 import {
   scriptedModel,
   tryWorkflow,

@@ -1,6 +1,6 @@
 import { Agent } from '@mastra/core/agent';
 import { Mastra } from '@mastra/core/mastra';
-import { defaultFormatArgs } from '@trinity-rft/core/internal';
+import { defaultFormatArgs } from '@trinity-rft/core';
 import { servedRollouts } from '@trinity-rft/model/testing';
 import { scriptedSampler, type AgentRollout } from '@trinity-rft/testing';
 import { scriptedModel, tryWorkflow, type AgentEndpoint } from '@trinity-rft/workflow';

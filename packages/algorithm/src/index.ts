@@ -31,3 +31,4 @@ export type {
 } from './parts/policy-loss-part.js';
 export type { AlgorithmPreset, DataSchema, PartRef, SampleStrategy } from './parts/preset.js';
 export type { BatchLoss, RowQuantities, TokenQuantities, TokenResult } from './parts/token-loss.js';
+export { pack, rowsOf } from './advantages/shared/pack-rows.js';

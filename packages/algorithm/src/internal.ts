@@ -4,4 +4,3 @@ export type { RolloutCorrection } from './correction/rollout-correction.js';
 export { lossAggModes } from './parts/aggregate.js';
 export { isAlgorithmPlugin } from './registry/definitions.js';
 export { expertCount } from './strategies/table.js';
-export { pack, rowsOf } from './advantages/shared/pack-rows.js';

@@ -32,3 +32,4 @@ export { createTokenizer, loadTokenizer } from './tokenizer/tokenizer.js';
 export { type DecodeOptions, type Tokenizer } from './tokenizer/types.js';
 export { toolCallParsers } from './tool-call-parser/table.js';
 export type { ParsedToolCall, ToolCallParse, ToolCallParser } from './tool-call-parser/types.js';
+export { tokenByteTable, tokenTexts } from './tokenizer/token-bytes.js';

@@ -2,7 +2,6 @@
 export { invalidRequest, quote } from './messages/invalid-request.js';
 export { itemSpans, memberSpans, skipSpace } from './tool-call-parser/json-span.js';
 export { callOfId } from './tool-call-parser/call-id.js';
-export { tokenByteTable, tokenTexts } from './tokenizer/token-bytes.js';
 export { vocabularySample } from './tokenizer/vocabulary-sample.js';
 export { vocabularyOf } from './tokenizer/vocabulary.js';
 export { numberOfHalf } from './gguf/quantization/half.js';

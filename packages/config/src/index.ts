@@ -40,3 +40,4 @@ export {
   type ConfigProblem,
   type SourcePosition,
 } from './source/problem.js';
+export type { Vocabulary } from './schema/root.js';

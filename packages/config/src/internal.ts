@@ -3,6 +3,5 @@ export { readPluginNames } from './load.js';
 export { diskAt } from './resolve/base/disk.js';
 export { readModelFolder } from './resolve/model/model-folder.js';
 export { trainStepsOf } from './resolve/buffer/train-batch-size.js';
-export type { Vocabulary } from './schema/root.js';
 export { configError } from './source/problem.js';
 export { redact, showValue } from './source/secrets.js';

@@ -229,3 +229,9 @@ function fail(experience: Experience, field: string, what: string): never {
     details: { uid: uid(experience.eid), field },
   });
 }
+
+/**
+ * A demonstration, not a sample of the policy: the requirements do not apply to it. `info.is_expert`
+ * is set where demonstrations are mixed in.
+ */
+export const isExpert = ({ info }: Experience): boolean => info['is_expert'] === true;

@@ -44,6 +44,7 @@ export {
   createExperience,
   type Experience,
   type ExperienceInit,
+  isExpert,
   responseLength,
   unknownPolicyVersion,
   withFields,
@@ -78,6 +79,7 @@ export {
   systemClock,
 } from './runtime.js';
 export {
+  defaultFormatArgs,
   taskPrompt,
   taskTruth,
   type RawTask,

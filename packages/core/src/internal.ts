@@ -7,13 +7,11 @@ export type {
   ValueLossFn,
   ValueLossInput,
 } from './algorithm.js';
-export { pickRow, readArgs } from './args.js';
-export { argProblems, type ArgsOwner, readArgsBy } from './args-schema.js';
 export { emptyEid, stepKey } from './eid.js';
 export { assertAligned } from './experience.js';
 export { populationStd, prefixMetrics, sampleStd } from './metrics.js';
 export { parseModelId, type ModelId } from './model-id.js';
 export type { FinishReason, ScoreOptions, Vocabulary } from './model.js';
 export { readExperience } from './returned-experience.js';
-export { type FormatArgs, type RolloutArgs, defaultFormatArgs, fieldOf } from './task.js';
+export { type FormatArgs, type RolloutArgs, fieldOf } from './task.js';
 export { type ExperienceShape, mergeCalls } from './trajectory.js';

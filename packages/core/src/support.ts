@@ -13,3 +13,5 @@ export { isSecretName, knowSecret, knowSecretsOf, redactText, redacted } from '.
 export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';
 export { didYouMean, nearest } from './suggest.js';
 export { beginWait, type WaitCause, waitingFor, type WaitLog } from './waits.js';
+export { pickRow, readArgs } from './args.js';
+export { argProblems, type ArgsOwner, readArgsBy } from './args-schema.js';

@@ -26,3 +26,9 @@ export {
 } from './runs/run-attempt.js';
 export { runTask, type RunTaskOptions } from './runs/run-task.js';
 export { toTask, type TaskPlace, type TasksetSettings } from './to-task.js';
+export {
+  meanInterval,
+  pairedDifference,
+  type Interval,
+  type PairedDifference,
+} from './metrics/interval.js';

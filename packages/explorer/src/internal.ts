@@ -15,9 +15,3 @@ export { createTimeLimits, type TimeLimits } from './runs/time-limits.js';
 export type { TaskRunnerOptions } from './explorer-options.js';
 export { exploreTasks, type ExplorerWeights, type ExploreTasksOptions } from './explore-tasks.js';
 export { fromTaskResult, toTaskResult } from './runs/outcome-json.js';
-export {
-  meanInterval,
-  pairedDifference,
-  type Interval,
-  type PairedDifference,
-} from './metrics/interval.js';

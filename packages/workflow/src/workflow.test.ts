@@ -1,5 +1,4 @@
-import { createRuntime, type Task } from '@trinity-rft/core';
-import { defaultFormatArgs } from '@trinity-rft/core/internal';
+import { createRuntime, type Task, defaultFormatArgs } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { createRewardRegistry, createWorkflowRegistry } from './registries.js';
 import { defineReward } from './reward/index.js';

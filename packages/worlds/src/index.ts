@@ -16,3 +16,8 @@ export {
   type WebShopOptions,
   type WebShopStep,
 } from './worlds/webshop/web-shop.js';
+export {
+  environmentWorkflow,
+  withWorldTypes,
+  worldWorkflows,
+} from './workflows/world-workflows.js';

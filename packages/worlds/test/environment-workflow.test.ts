@@ -1,11 +1,11 @@
 import { EnvironmentError, type Experience } from '@trinity-rft/core';
 import { defineEnvironment, nativeEnvironment, type World } from '@trinity-rft/environment';
-import { createEnvironments } from '@trinity-rft/environment/internal';
+import { createEnvironments } from '@trinity-rft/environment/playing';
 import { testRuntime } from '@trinity-rft/testing';
 import { scriptedModel, tryWorkflow, type ScriptedAnswer } from '@trinity-rft/workflow';
 import { expect, it } from 'vitest';
 import { builtInEnvironments } from '../src/index.js';
-import { environmentWorkflow } from '../src/internal.js';
+import { environmentWorkflow } from '../src/index.js';
 
 /** A corridor of cells 0 to 3, left by "out" at 3; walking pays 0.1 a cell. */
 const corridor = (): World => {

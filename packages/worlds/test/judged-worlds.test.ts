@@ -3,12 +3,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import type { Experience, RawTask } from '@trinity-rft/core';
-import { createEnvironments } from '@trinity-rft/environment/internal';
+import { createEnvironments } from '@trinity-rft/environment/playing';
 import { scriptedModel, tryWorkflow, type ScriptedAnswer } from '@trinity-rft/workflow';
-import { createRemoteModel } from '@trinity-rft/workflow/internal';
+import { createRemoteModel } from '@trinity-rft/workflow';
 import { expect, it, onTestFinished } from 'vitest';
 import { builtInEnvironments } from '../src/index.js';
-import { environmentWorkflow, worldWorkflows } from '../src/internal.js';
+import { environmentWorkflow, worldWorkflows } from '../src/index.js';
 
 const environments = createEnvironments(builtInEnvironments);
 const workflows = [...worldWorkflows(environments), environmentWorkflow(environments)];

@@ -1,12 +1,11 @@
 /** The workflows of Trinity-RFT that play a world, with its solver in place of a policy. */
-import type { Experience, RawTask, Task } from '@trinity-rft/core';
-import { defaultFormatArgs } from '@trinity-rft/core/internal';
+import { type Experience, type RawTask, type Task, defaultFormatArgs } from '@trinity-rft/core';
 import type { Action } from '@trinity-rft/environment';
-import { createEnvironments, drivers } from '@trinity-rft/environment/internal';
+import { createEnvironments, drivers } from '@trinity-rft/environment/playing';
 import { scriptedModel, tryWorkflow, type ScriptedAnswer } from '@trinity-rft/workflow';
 import { expect, it } from 'vitest';
 import { builtInEnvironments } from '../src/index.js';
-import { worldWorkflows } from '../src/internal.js';
+import { worldWorkflows } from '../src/index.js';
 
 const environments = createEnvironments([...drivers, ...builtInEnvironments]);
 const workflows = worldWorkflows(environments);

@@ -1,6 +1,6 @@
 /** Options and arguments that several commands have. */
 import path from 'node:path';
-import type { Vocabulary } from '@trinity-rft/config/internal';
+import type { Vocabulary } from '@trinity-rft/config';
 import { ConfigError } from '@trinity-rft/core';
 import type { Command } from 'commander';
 

@@ -1,6 +1,7 @@
 /** A KL function: an estimator as a term of the loss, and as a penalty on rewards. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
-import { readArgs, type KlPenalty } from '@trinity-rft/core/internal';
+import type { KlPenalty } from '@trinity-rft/core/internal';
+import { readArgs } from '@trinity-rft/core/support';
 import type { Part, PartDoc } from '../parts/part.js';
 import type { LossPart } from '../parts/token-loss.js';
 import type { KlEstimator } from './estimators.js';

@@ -6,7 +6,7 @@ import type {
   ArgValues,
   BatchAdvantageFn,
 } from '@trinity-rft/core';
-import { readArgs } from '@trinity-rft/core/internal';
+import { readArgs } from '@trinity-rft/core/support';
 import type { Part, PartDoc } from './part.js';
 
 /**

@@ -1,6 +1,6 @@
 /** One exchangeable part of an algorithm: its arguments, and how it is made from them. */
 import type { ArgSpec, ArgValues, ExperienceOperator } from '@trinity-rft/core';
-import { readArgs } from '@trinity-rft/core/internal';
+import { readArgs } from '@trinity-rft/core/support';
 
 /** What the documentation says about a part. */
 export interface PartDoc {

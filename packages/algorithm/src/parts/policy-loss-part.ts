@@ -1,6 +1,6 @@
 /** How a policy loss is written: as a formula over tokens, or as a function of the whole batch. */
 import type { AlgorithmNeeds, ArgSpec, ArgValues, LossInput, Metrics } from '@trinity-rft/core';
-import { readArgs } from '@trinity-rft/core/internal';
+import { readArgs } from '@trinity-rft/core/support';
 import {
   aggregationWeights,
   lossAggModeArg,

@@ -3,7 +3,8 @@
  * and what they need.
  */
 import { ConfigError, type AlgorithmNeeds, noNeeds } from '@trinity-rft/core';
-import { pickRow, type Algorithm, type KlPenalty } from '@trinity-rft/core/internal';
+import type { Algorithm, KlPenalty } from '@trinity-rft/core/internal';
+import { pickRow } from '@trinity-rft/core/support';
 import { correctedLoss, type RolloutCorrection } from '../correction/rollout-correction.js';
 import type { AdvantageStrategy } from '../parts/advantage-part.js';
 import { lossAggModes, type LossAggMode } from '../parts/aggregate.js';

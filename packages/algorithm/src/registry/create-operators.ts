@@ -1,6 +1,6 @@
 /** Makes the operators of an experience pipeline. */
 import type { ExperienceOperator } from '@trinity-rft/core';
-import { pickRow } from '@trinity-rft/core/internal';
+import { pickRow } from '@trinity-rft/core/support';
 import { experienceOperators } from '../operators/table.js';
 import type { OperatorPart } from '../parts/part.js';
 import type { PartRef } from '../parts/preset.js';

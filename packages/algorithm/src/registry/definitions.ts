@@ -8,7 +8,7 @@ import {
   type ArgValues,
   type ExperienceOperator,
 } from '@trinity-rft/core';
-import { pickRow } from '@trinity-rft/core/internal';
+import { pickRow } from '@trinity-rft/core/support';
 import {
   defineAdvantagePart,
   type AdvantageFacts,

@@ -1,6 +1,6 @@
 /** Tables extended by the definitions of plugins. */
 import { ConfigError } from '@trinity-rft/core';
-import { pickRow } from '@trinity-rft/core/internal';
+import { pickRow } from '@trinity-rft/core/support';
 import type { AlgorithmTables } from './tables.js';
 import type { AlgorithmDefinition, Definition } from './definitions.js';
 

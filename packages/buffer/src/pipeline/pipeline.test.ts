@@ -1,5 +1,5 @@
 import { ConfigError, ModelError, type RawTask } from '@trinity-rft/core';
-import { readArgs } from '@trinity-rft/core/internal';
+import { readArgs } from '@trinity-rft/core/support';
 import { describe, expect, it } from 'vitest';
 import { defineTaskOperator, type TaskOperatorDefinition } from './definition/operator.js';
 import {

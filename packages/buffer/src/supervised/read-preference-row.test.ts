@@ -1,5 +1,4 @@
-import { TaskError } from '@trinity-rft/core';
-import { defaultFormatArgs } from '@trinity-rft/core/internal';
+import { TaskError, defaultFormatArgs } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { checkRows } from './check-rows.js';
 import { readPreferenceRow, type PreferenceFormat } from './read-preference-row.js';

@@ -1,5 +1,4 @@
-import { TaskError } from '@trinity-rft/core';
-import { defaultFormatArgs } from '@trinity-rft/core/internal';
+import { TaskError, defaultFormatArgs } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import { readSupervisedRow, type SupervisedFormat } from './read-supervised-row.js';
 

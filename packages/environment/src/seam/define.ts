@@ -1,7 +1,12 @@
 /** Declaring environments, and recognising what plugins declare. */
 import type { ArgProblem, ArgsSchema, Logger, Needs, RawTask, TaskRange } from '@trinity-rft/core';
-import { argProblems, readArgsBy, type ArgsOwner } from '@trinity-rft/core/internal';
-import { checkName, copyOf } from '@trinity-rft/core/support';
+import {
+  argProblems,
+  readArgsBy,
+  type ArgsOwner,
+  checkName,
+  copyOf,
+} from '@trinity-rft/core/support';
 import type { Environment, EpisodeStart, Solver } from './types.js';
 
 type AnyArgs = Readonly<Record<string, unknown>>;

@@ -1,5 +1,4 @@
-import { type Metrics, type Task, meanMetrics } from '@trinity-rft/core';
-import { defaultFormatArgs } from '@trinity-rft/core/internal';
+import { type Metrics, type Task, meanMetrics, defaultFormatArgs } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import vectors from '../../test/trinity-eval-metrics.json' with { type: 'json' };
 import { evalMetrics, keyMetrics } from './eval-metrics.js';

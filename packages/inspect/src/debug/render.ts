@@ -1,5 +1,5 @@
 /** A debugged attempt as text for a terminal. */
-import { tokenTexts } from '@trinity-rft/chat/internal';
+import { tokenTexts } from '@trinity-rft/chat';
 import { describeError, type Experience, type Metrics, uid } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
 import type { RecordedFork } from '@trinity-rft/model';

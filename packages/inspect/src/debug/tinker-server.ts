@@ -1,7 +1,7 @@
 /** The configured model behind the Tinker protocol, for the official client and others. */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
-import { tokenByteTable } from '@trinity-rft/chat/internal';
+import { tokenByteTable } from '@trinity-rft/chat';
 import { openTinkerServer, type TinkerServer } from '@trinity-rft/tinker/server';
 import {
   engineNamed,

@@ -6,7 +6,7 @@ import {
   pairedDifference,
   type Interval,
   type PairedDifference,
-} from '@trinity-rft/explorer/internal';
+} from '@trinity-rft/explorer';
 import { run, type EvaluatedCheckpoint, type RunOptions } from '@trinity-rft/launcher';
 
 export interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'> {

@@ -1,9 +1,14 @@
 /** Recomputes the log-probabilities of recorded tokens under the weights that sampled them. */
 import { readExperiences } from '@trinity-rft/buffer';
-import { type Experience, CancelledError, spansOf, unknownPolicyVersion } from '@trinity-rft/core';
+import {
+  type Experience,
+  CancelledError,
+  spansOf,
+  unknownPolicyVersion,
+  isExpert,
+} from '@trinity-rft/core';
 import type { Engine, EngineOptions, TrainEngine } from '@trinity-rft/core/engine';
 import { packBatch } from '@trinity-rft/trainer';
-import { isExpert } from '@trinity-rft/trainer/internal';
 import { createComparison, type Recorded } from './compare.js';
 import type { Verification, VerifiedStore, VerifiedVersion } from './report.js';
 import { findTargets, type TargetOptions, type VerifyTarget } from './targets.js';

@@ -1,5 +1,5 @@
 /** Advantages and the gradient of a loss over one explore step. */
-import { rowsOf, pack } from '@trinity-rft/algorithm/internal';
+import { rowsOf, pack } from '@trinity-rft/algorithm';
 import {
   runKey,
   type Experience,

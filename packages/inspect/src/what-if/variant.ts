@@ -16,7 +16,7 @@ import {
   type RewardInput,
   type RewardParts,
 } from '@trinity-rft/core';
-import { pickRow } from '@trinity-rft/core/internal';
+import { pickRow } from '@trinity-rft/core/support';
 
 /** What a reward function reads of a recorded run: its last answer. */
 export interface RecordedAnswer extends RewardInput {

@@ -5,8 +5,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, describeError, type Needs, type PythonNeeds } from '@trinity-rft/core';
-import { tinkerEngine } from '@trinity-rft/tinker';
 import { serviceNeeds } from '@trinity-rft/monitor';
+import { tinkerEngine } from '../outer/outer.js';
 import type { Extensions } from '../context/stage-context.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -4,7 +4,6 @@ import type { StageConfig } from '@trinity-rft/config';
 import type { TaskOperatorTable } from '@trinity-rft/buffer/internal';
 import type { MetricSink, Monitor, Runtime } from '@trinity-rft/core';
 import type { EngineFactory } from '@trinity-rft/core/engine';
-import type { Environments } from '@trinity-rft/environment/internal';
 import type { EvaluatedSet, ExplorerOptions } from '@trinity-rft/explorer';
 import type { OnPause } from '@trinity-rft/explorer/internal';
 import type { ResumePoint } from '@trinity-rft/monitor';
@@ -12,6 +11,7 @@ import type { RewardDefinition } from '@trinity-rft/workflow/reward';
 import type { Synchronizer } from '@trinity-rft/synchronizer';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import type { Registry } from '@trinity-rft/workflow/internal';
+import type { Environments } from '../outer/outer.js';
 
 /** Engines by name; the first one is the default. */
 export type EngineTable = Readonly<Record<string, EngineFactory>>;

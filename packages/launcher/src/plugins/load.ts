@@ -6,10 +6,9 @@ import type { TaskOperatorDefinition } from '@trinity-rft/buffer';
 import { isTaskOperator } from '@trinity-rft/buffer/internal';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import type { RewardDefinition, WorkflowDefinition } from '@trinity-rft/workflow';
-import type { EnvironmentDefinition } from '@trinity-rft/environment';
-import { isEnvironmentDefinition } from '@trinity-rft/environment/internal';
 import { isRewardDefinition, isWorkflowDefinition } from '@trinity-rft/workflow/internal';
 import { createJiti, type Jiti } from 'jiti';
+import { type EnvironmentDefinition, isEnvironmentDefinition } from '../outer/outer.js';
 import { findPlugin, findPluginDirectory, type FoundPlugin } from './find.js';
 import { ownPackages } from './own-packages.js';
 

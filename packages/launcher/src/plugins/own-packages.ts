@@ -4,9 +4,9 @@ import * as algorithm from '@trinity-rft/algorithm';
 import * as core from '@trinity-rft/core';
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
-import * as environment from '@trinity-rft/environment';
 import * as reward from '@trinity-rft/workflow/reward';
 import * as workflow from '@trinity-rft/workflow';
+import { environment } from '../outer/outer.js';
 
 type Exports = Readonly<Record<string, unknown>>;
 
@@ -15,20 +15,26 @@ const loaded: Readonly<Record<string, Exports>> = {
   '@trinity-rft/algorithm': algorithm,
   '@trinity-rft/core': core,
   '@trinity-rft/environment': environment,
-  '@trinity-rft/workflow/reward': reward,
   '@trinity-rft/workflow': workflow,
+  '@trinity-rft/workflow/reward': reward,
 };
 
 /** The rest of what a project may import, loaded when a plugin does. */
 const others = [
   'buffer',
   'chat',
+  'chat/gguf',
   'config',
+  'core/engine',
+  'core/store',
+  'core/support',
   'engine-onnx',
+  'environment/playing',
   'explorer',
   'launcher',
   'model',
   'monitor',
+  'monitor/telemetry',
   'serve',
   'synchronizer',
   'trainer',

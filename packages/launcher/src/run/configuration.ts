@@ -9,12 +9,17 @@ import { loadConfig, type LoadConfigOptions, type LoadedConfig } from '@trinity-
 import { configError, readPluginNames } from '@trinity-rft/config/internal';
 import { ConfigError, type Clock, type Monitor, systemClock } from '@trinity-rft/core';
 import type { EngineFactory } from '@trinity-rft/core/engine';
-import type { EnvironmentDefinition } from '@trinity-rft/environment';
-import { createEnvironments, drivers } from '@trinity-rft/environment/internal';
 import { type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { createRewardRegistry, createWorkflowRegistry } from '@trinity-rft/workflow/internal';
-import { builtInEnvironments } from '@trinity-rft/worlds';
-import { environmentWorkflow, withWorldTypes, worldWorkflows } from '@trinity-rft/worlds/internal';
+import {
+  type EnvironmentDefinition,
+  createEnvironments,
+  drivers,
+  builtInEnvironments,
+  environmentWorkflow,
+  withWorldTypes,
+  worldWorkflows,
+} from '../outer/outer.js';
 import { engineTable } from '../assembly/models/engines.js';
 import type { Extensions } from '../context/stage-context.js';
 import { loadPlugins, type PluginOptions } from '../plugins/load.js';

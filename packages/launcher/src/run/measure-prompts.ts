@@ -7,7 +7,7 @@ import {
   silentLogger,
   systemClock,
 } from '@trinity-rft/core';
-import { beginEpisode } from '@trinity-rft/environment/internal';
+import { beginEpisode } from '../outer/outer.js';
 import { readChatFormat } from '../assembly/models/chat-format.js';
 import type { Extensions } from '../context/stage-context.js';
 

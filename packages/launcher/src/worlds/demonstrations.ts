@@ -1,7 +1,6 @@
 /** Conversations in which the solver of an environment plays its tasks. */
-import { demonstrate, type Demonstration } from '@trinity-rft/environment/internal';
 import { ConfigError } from '@trinity-rft/core';
-import type { SplitName } from '@trinity-rft/environment';
+import { demonstrate, type Demonstration, type SplitName } from '../outer/outer.js';
 import { openWorld, type WorldOptions } from './open-world.js';
 
 export interface DemonstrationOptions extends WorldOptions {

@@ -8,8 +8,12 @@ import {
   systemClock,
   TaskError,
 } from '@trinity-rft/core';
-import type { EnvironmentDefinition, SplitName } from '@trinity-rft/environment';
-import { beginEpisode, type GuardedEpisode } from '@trinity-rft/environment/internal';
+import {
+  type EnvironmentDefinition,
+  type SplitName,
+  beginEpisode,
+  type GuardedEpisode,
+} from '../outer/outer.js';
 import { loadExtensions, type ExtensionOptions } from '../run/configuration.js';
 
 /** Which environment, and where it may come from. */

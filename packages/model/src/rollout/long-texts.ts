@@ -3,7 +3,7 @@
  * otherwise tokenized elsewhere, since a text of megabytes would hold up all other calls.
  */
 import type { ChatFormat } from '@trinity-rft/chat';
-import { tokenByteTable } from '@trinity-rft/chat/internal';
+import { tokenByteTable } from '@trinity-rft/chat';
 import { ModelError, InvariantError } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import type { RolloutLimits } from './sampling.js';

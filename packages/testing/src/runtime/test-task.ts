@@ -1,6 +1,5 @@
 /** A task for tests that do not care about most of it. */
-import type { Task } from '@trinity-rft/core';
-import { defaultFormatArgs } from '@trinity-rft/core/internal';
+import { type Task, defaultFormatArgs } from '@trinity-rft/core';
 
 /** Task 0 of batch 1, row 0 of the task set "set", to be run twice by workflow "w". */
 export const testTask = (over: Partial<Task> = {}): Task => ({

@@ -5,10 +5,11 @@ import {
   responseLength,
   spansOf,
   type CallSpan,
+  isExpert,
 } from '@trinity-rft/core';
 import type { TokenBatch } from '@trinity-rft/core/engine';
 import { assertAligned } from '@trinity-rft/core/internal';
-import { assertComplete, isExpert, type Requirements } from './requirements.js';
+import { assertComplete, type Requirements } from './requirements.js';
 
 /** One row of the loss: a model call. */
 export interface PackedCall {

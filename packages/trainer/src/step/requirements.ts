@@ -1,5 +1,5 @@
 /** What an algorithm requires of the experiences of a batch, checked before anything is computed. */
-import { type Experience, BufferError, taskKey, uid } from '@trinity-rft/core';
+import { type Experience, BufferError, taskKey, uid, isExpert } from '@trinity-rft/core';
 import type { Algorithm } from '@trinity-rft/core/internal';
 
 /** All default to false. */
@@ -27,12 +27,6 @@ export function requirementsOf({
     pairs: needs.pairs,
   };
 }
-
-/**
- * A demonstration, not a sample of the policy: the requirements do not apply to it. `info.is_expert`
- * is set where demonstrations are mixed in.
- */
-export const isExpert = ({ info }: Experience): boolean => info['is_expert'] === true;
 
 /** @throws BufferError naming the first experience that lacks something required */
 export function assertComplete(

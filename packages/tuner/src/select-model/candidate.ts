@@ -9,7 +9,7 @@ import {
 import { copyOf } from '@trinity-rft/core/support';
 import { openRollouts, type Rollouts } from '@trinity-rft/inspect';
 import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
-import { createRemoteModel } from '@trinity-rft/workflow/internal';
+import { createRemoteModel } from '@trinity-rft/workflow';
 import type { DatasetConfig } from '../config/dataset-config.js';
 import type { TunerModelConfig } from '../config/model-config.js';
 import { plan } from '../config/plan.js';

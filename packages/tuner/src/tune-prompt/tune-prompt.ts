@@ -10,7 +10,7 @@ import {
   silentLogger,
   systemClock,
 } from '@trinity-rft/core';
-import { createRemoteModel } from '@trinity-rft/workflow/internal';
+import { createRemoteModel } from '@trinity-rft/workflow';
 import { z } from 'zod';
 import { DatasetConfig, type DatasetFields } from '../config/dataset-config.js';
 import { TunerModelConfig, type TunerModelFields } from '../config/model-config.js';

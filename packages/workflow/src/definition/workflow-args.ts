@@ -1,6 +1,6 @@
 /** The arguments of workflows: YAML `workflow_args`. */
 import type { ArgProblem, ArgsSchema } from '@trinity-rft/core';
-import { argProblems, readArgsBy, type ArgsOwner } from '@trinity-rft/core/internal';
+import { argProblems, readArgsBy, type ArgsOwner } from '@trinity-rft/core/support';
 
 const owner: ArgsOwner = { key: 'workflow_args', word: 'workflow', code: 'WORKFLOW_ARGS' };
 

@@ -1,6 +1,6 @@
 /** Reward functions by the names that configurations use. */
 import type { RewardFn } from '@trinity-rft/core';
-import { pickRow } from '@trinity-rft/core/internal';
+import { pickRow } from '@trinity-rft/core/support';
 import { accuracyReward } from './rewards/accuracy-reward.js';
 import { countdownReward } from './rewards/countdown-reward.js';
 import type { RewardKind, RewardTools } from './rewards/shared/reward-kind.js';

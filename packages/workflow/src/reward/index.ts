@@ -19,3 +19,4 @@ export {
 export { defineReward, type RewardDefinition } from './define.js';
 export * as original from './original.js';
 export type { RewardKind, RewardTools } from './rewards/shared/reward-kind.js';
+export { pythonValue } from './math/python-expression.js';

@@ -5,8 +5,8 @@ import {
   type RewardFn,
   type Runtime,
   type Task,
+  defaultFormatArgs,
 } from '@trinity-rft/core';
-import { defaultFormatArgs } from '@trinity-rft/core/internal';
 import type {
   AgentModel,
   WorkflowContext,

@@ -2,8 +2,8 @@
 import type { ArgProblem } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
 import type { EnvironmentDefinition } from '@trinity-rft/environment';
-import { patternOf, type Environments, type PlayOptions } from '@trinity-rft/environment/internal';
-import { count, positive } from '@trinity-rft/workflow/internal';
+import { patternOf, type Environments, type PlayOptions } from '@trinity-rft/environment/playing';
+import { count, positive } from '@trinity-rft/workflow';
 import { z } from 'zod';
 import { judgeShape } from './judge.js';
 

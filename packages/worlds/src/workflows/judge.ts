@@ -8,7 +8,7 @@ import {
   type GraderContext,
   type WorkflowContext,
 } from '@trinity-rft/workflow';
-import { judgeLimits } from '@trinity-rft/workflow/internal';
+import { judgeLimits } from '@trinity-rft/workflow';
 import { z } from 'zod';
 
 /** `judge`: false for words, else a name or position; by default the first auxiliary model. */

@@ -1,6 +1,6 @@
 /** Workflows of Trinity-RFT that play one world, by their names and arguments. */
 import { taskPrompt, taskTruth, type RawTask, type Task, TaskError } from '@trinity-rft/core';
-import { count } from '@trinity-rft/workflow/internal';
+import { count } from '@trinity-rft/workflow';
 import { z } from 'zod';
 import type { EnvironmentArgs } from './environment-args.js';
 import { judgeShape } from './judge.js';

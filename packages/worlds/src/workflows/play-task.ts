@@ -5,9 +5,9 @@ import {
   playEpisode,
   type Environments,
   type PlayedEpisode,
-} from '@trinity-rft/environment/internal';
+} from '@trinity-rft/environment/playing';
 import type { WorkflowContext } from '@trinity-rft/workflow';
-import { chatOptions } from '@trinity-rft/workflow/internal';
+import { chatOptions } from '@trinity-rft/workflow';
 import { playOptions, type EnvironmentArgs } from './environment-args.js';
 import { judgeOf } from './judge.js';
 

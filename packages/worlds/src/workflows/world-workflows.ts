@@ -7,7 +7,7 @@ import {
   systemClock,
   TaskError,
 } from '@trinity-rft/core';
-import { beginEpisode, type Environments } from '@trinity-rft/environment/internal';
+import { beginEpisode, type Environments } from '@trinity-rft/environment/playing';
 import {
   defineWorkflow,
   type AnyArgs,

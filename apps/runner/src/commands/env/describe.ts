@@ -67,7 +67,7 @@ const linesOf = (problems: readonly ArgProblem[]): string =>
 
 /** A line for each argument. */
 async function argsOf({ args }: EnvironmentDefinition): Promise<string> {
-  const { describeArgs } = await import('@trinity-rft/environment/internal');
+  const { describeArgs } = await import('@trinity-rft/environment/playing');
   const described = args === undefined ? undefined : describeArgs(args);
   if (described === undefined) return '  anything goes\n';
   const lines = described.map(({ name, text }) => `  ${name}: ${text}\n`);

@@ -1,6 +1,6 @@
 /** An episode that a person plays, line by line. */
 import type { Action } from '@trinity-rft/environment';
-import type { GuardedEpisode } from '@trinity-rft/environment/internal';
+import type { GuardedEpisode } from '@trinity-rft/environment/playing';
 import type { Write } from '../../shared/command.js';
 import { objectOf } from './options.js';
 import { toolLines } from './tool-lines.js';

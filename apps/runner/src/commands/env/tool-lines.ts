@@ -1,5 +1,5 @@
 /** Tools of an episode, for people. */
-import type { GuardedEpisode } from '@trinity-rft/environment/internal';
+import type { GuardedEpisode } from '@trinity-rft/environment/playing';
 
 /** Two lines for each: what it is for, and its arguments. */
 export const toolLines = (tools: NonNullable<GuardedEpisode['tools']>): string =>

@@ -5,7 +5,7 @@ import {
   normalizeMessages,
   type ChatFormat,
 } from '@trinity-rft/chat';
-import { tokenByteTable } from '@trinity-rft/chat/internal';
+import { tokenByteTable } from '@trinity-rft/chat';
 import { describeError } from '@trinity-rft/core';
 import type { Engine } from '@trinity-rft/core/engine';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';

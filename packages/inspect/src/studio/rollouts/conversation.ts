@@ -1,7 +1,7 @@
 /** All model calls of an attempt, each without what it repeats of an earlier one. */
 import type { ExperienceRow, ExperienceUse } from '@trinity-rft/buffer';
 import type { Tokenizer } from '@trinity-rft/chat';
-import { tokenTexts } from '@trinity-rft/chat/internal';
+import { tokenTexts } from '@trinity-rft/chat';
 import { runKey, type Experience, spansOf, uid } from '@trinity-rft/core';
 import type { Conversation, RecordedCall, Segment } from '../interface/types.js';
 import { problemOf, textOf } from './head.js';

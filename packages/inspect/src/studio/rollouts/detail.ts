@@ -1,7 +1,7 @@
 /** One experience in full, as plain data for the page. */
 import type { ExperienceUse } from '@trinity-rft/buffer';
 import { type Tokenizer } from '@trinity-rft/chat';
-import { tokenTexts } from '@trinity-rft/chat/internal';
+import { tokenTexts } from '@trinity-rft/chat';
 import type { Experience } from '@trinity-rft/core';
 import type { RolloutDetail, TokenDetail } from '../interface/types.js';
 import { headOf, problemOf } from './head.js';

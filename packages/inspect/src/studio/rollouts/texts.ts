@@ -1,6 +1,6 @@
 /** Texts of an experience: recorded ones, else those of its tokens. */
 import type { Tokenizer } from '@trinity-rft/chat';
-import { tokenTexts } from '@trinity-rft/chat/internal';
+import { tokenTexts } from '@trinity-rft/chat';
 import type { Experience } from '@trinity-rft/core';
 import { lastSaid, textBlocks } from '../interface/text-blocks.js';
 

@@ -3,8 +3,8 @@ import { fileExperienceSource, mixedExperienceSource, storedRows } from '@trinit
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ExpertsConfig, StageConfig } from '@trinity-rft/config';
 import type { RawTask } from '@trinity-rft/core';
-import { pickRow } from '@trinity-rft/core/internal';
 import type { ExperienceSource, TakeFilter } from '@trinity-rft/core/store';
+import { pickRow } from '@trinity-rft/core/support';
 import type { StageContext } from '../../context/stage-context.js';
 import { withPreview } from './sample-preview.js';
 import { openRows, readSupervisedRows } from './supervised-data.js';

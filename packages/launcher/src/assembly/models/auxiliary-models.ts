@@ -1,13 +1,13 @@
 /** Models that workflows may call and that are never trained: judges, critics, users. */
 import { type ChatFormat } from '@trinity-rft/chat';
-import { tokenByteTable } from '@trinity-rft/chat/internal';
+import { tokenByteTable } from '@trinity-rft/chat';
 import type { AuxiliaryModelConfig, AuxiliarySource } from '@trinity-rft/config';
 import type { Engine } from '@trinity-rft/core/engine';
 import { knowSecret } from '@trinity-rft/core/support';
 import type { AttemptKey } from '@trinity-rft/explorer';
 import { createRolloutModel, type EndpointServer } from '@trinity-rft/model';
 import { type AgentModel } from '@trinity-rft/workflow';
-import { createRemoteModel } from '@trinity-rft/workflow/internal';
+import { createRemoteModel } from '@trinity-rft/workflow';
 import type { StageContext } from '../../context/stage-context.js';
 import { readChatFormat } from './chat-format.js';
 import { mountedModel } from './endpoint.js';

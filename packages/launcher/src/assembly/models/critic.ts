@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { loadTokenizer } from '@trinity-rft/chat';
-import { tokenByteTable } from '@trinity-rft/chat/internal';
+import { tokenByteTable } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import type { ValueEngine } from '@trinity-rft/core/engine';

@@ -1,7 +1,7 @@
 /** What the configuration and the environment say to one engine only. */
 import type { StageConfig } from '@trinity-rft/config';
-import { tinkerEngine, type TinkerSettings } from '@trinity-rft/tinker';
 import type { Environment } from '@trinity-rft/buffer/internal';
+import { tinkerEngine, type TinkerSettings } from '../../outer/outer.js';
 
 /** Undefined for engines without a section of their own. */
 export function engineSettings(

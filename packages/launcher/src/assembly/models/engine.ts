@@ -1,6 +1,6 @@
 /** The engine of a stage, and the signal that it failed. */
 import { type ChatFormat } from '@trinity-rft/chat';
-import { tokenByteTable } from '@trinity-rft/chat/internal';
+import { tokenByteTable } from '@trinity-rft/chat';
 import { EngineError } from '@trinity-rft/core';
 import type { Engine, Sampler } from '@trinity-rft/core/engine';
 import type { StageContext } from '../../context/stage-context.js';

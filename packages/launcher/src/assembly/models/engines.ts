@@ -1,9 +1,9 @@
 /** The engines that configurations can choose. */
 import { ConfigError } from '@trinity-rft/core';
 import type { EngineFactory } from '@trinity-rft/core/engine';
-import { pickRow } from '@trinity-rft/core/internal';
+import { pickRow } from '@trinity-rft/core/support';
 import { onnxEngine } from '@trinity-rft/engine-onnx';
-import { tinkerEngine } from '@trinity-rft/tinker';
+import { tinkerEngine } from '../../outer/outer.js';
 import type { EngineTable } from '../../context/stage-context.js';
 
 /** Also opens model folders that are used without a configuration. */

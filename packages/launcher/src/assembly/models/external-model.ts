@@ -6,7 +6,7 @@ import type { Sampler } from '@trinity-rft/core/engine';
 import { knowSecret } from '@trinity-rft/core/support';
 import type { AttemptKey } from '@trinity-rft/explorer';
 import type { AgentModel } from '@trinity-rft/workflow';
-import { createRemoteModel } from '@trinity-rft/workflow/internal';
+import { createRemoteModel } from '@trinity-rft/workflow';
 
 /** Services that limit how many calls they take refuse many at first. */
 const maxRetries = 8;

@@ -12,7 +12,7 @@ import type {
   TrainEngine,
 } from '@trinity-rft/core/engine';
 import { knowSecret } from '@trinity-rft/core/support';
-import { sglangSampler, vllmSampler } from '@trinity-rft/engine-vllm';
+import { sglangSampler, vllmSampler } from '../../outer/outer.js';
 import type { StageContext } from '../../context/stage-context.js';
 import { compositeEngine } from './composite-engine.js';
 import { probeTokens } from './probe.js';

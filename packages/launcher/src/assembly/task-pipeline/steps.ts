@@ -4,7 +4,7 @@ import type { PipelineResult, PipelineStep } from '@trinity-rft/buffer/internal'
 import { runTaskPipeline, scoreColumns } from '@trinity-rft/buffer/internal';
 import type { TaskPipelineConfig, TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, TaskError } from '@trinity-rft/core';
-import { readArgs } from '@trinity-rft/core/internal';
+import { readArgs } from '@trinity-rft/core/support';
 import { columnsOf } from '../data/tasks.js';
 import type { Extensions } from '../../context/stage-context.js';
 import type { Rows } from './stored-tasks.js';

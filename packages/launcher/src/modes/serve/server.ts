@@ -2,7 +2,7 @@
 import { ModelError } from '@trinity-rft/core';
 import { openEndpointServer, type EndpointServer, type Refusals } from '@trinity-rft/model';
 import { createBodyThread, readBody } from '@trinity-rft/model/internal';
-import { createServe, type Commit, type ServeOptions, type TurnStore } from '@trinity-rft/serve';
+import { createServe, type Commit, type ServeOptions, type TurnStore } from '../../outer/outer.js';
 import type { StageEngine } from '../../assembly/models/engine.js';
 import type { ServeAddress, StageContext, StageResult } from '../../context/stage-context.js';
 import { describeServed } from './served-model.js';

@@ -4,7 +4,7 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { createRolloutModel } from '@trinity-rft/model';
 import type { EncoderThread } from '@trinity-rft/model/internal';
-import type { ServeOptions } from '@trinity-rft/serve';
+import type { ServeOptions } from '../../outer/outer.js';
 import { modelSettings } from '../../assembly/models/model-settings.js';
 import type { StageContext } from '../../context/stage-context.js';
 import { runOf, servedName } from './served-model.js';

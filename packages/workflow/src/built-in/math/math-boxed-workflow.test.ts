@@ -1,5 +1,4 @@
-import type { Experience } from '@trinity-rft/core';
-import { defaultFormatArgs } from '@trinity-rft/core/internal';
+import { type Experience, defaultFormatArgs } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { createWorkflowRegistry } from '../../registries.js';
 import { scriptedModel } from '../../scripted/scripted-model.js';

@@ -1,5 +1,5 @@
 /** How right an expression is, as Reasoning Gym says. */
-import { pythonValue } from '@trinity-rft/workflow/internal';
+import { pythonValue } from '@trinity-rft/workflow/reward';
 
 export interface Puzzle {
   readonly numbers: readonly number[];

@@ -1,6 +1,6 @@
 /** What answers report about tokens: usage and log-probabilities. */
 import { type Tokenizer } from '@trinity-rft/chat';
-import { tokenByteTable } from '@trinity-rft/chat/internal';
+import { tokenByteTable } from '@trinity-rft/chat';
 import type { ChatResponse } from '@trinity-rft/core';
 import type { SampledSequence, TokenLogprob } from '@trinity-rft/core/engine';
 import type { OpenAI } from 'openai';

@@ -1,6 +1,6 @@
 /** How a built-in reward function is declared: what it is, what it takes, what it returns. */
 import type { ArgSpec, ArgValues, RewardFn } from '@trinity-rft/core';
-import { readArgs } from '@trinity-rft/core/internal';
+import { readArgs } from '@trinity-rft/core/support';
 import { sharedMathChecker } from '../../checker/checker.js';
 import { type MathChecker } from '../../checker/types.js';
 import type { MathRule } from '../../checker/rules.js';

@@ -1,0 +1,33 @@
+/**
+ * What the composition root takes from the outer ring. No other file of the core ring imports it
+ * (`pnpm structure`): a part of the outer ring can change, or go, without a change to how training
+ * works.
+ */
+export { sglangSampler, vllmSampler } from '@trinity-rft/engine-vllm';
+export type { EnvironmentDefinition, SplitName } from '@trinity-rft/environment';
+export {
+  beginEpisode,
+  createEnvironments,
+  demonstrate,
+  drivers,
+  isEnvironmentDefinition,
+  type Demonstration,
+  type Environments,
+  type GuardedEpisode,
+} from '@trinity-rft/environment/playing';
+export {
+  createCommit,
+  createServe,
+  openTurnStore,
+  type Commit,
+  type ServeOptions,
+  type TurnStore,
+} from '@trinity-rft/serve';
+export { tinkerEngine, type TinkerSettings } from '@trinity-rft/tinker';
+export {
+  builtInEnvironments,
+  environmentWorkflow,
+  withWorldTypes,
+  worldWorkflows,
+} from '@trinity-rft/worlds';
+export * as environment from '@trinity-rft/environment';
