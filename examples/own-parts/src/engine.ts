@@ -5,12 +5,12 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import {
-  CancelledError,
   CheckpointError,
   createRandom,
   deriveSeed,
   EngineError,
   ModelError,
+  throwIfAborted,
 } from '@trinity-rft/core';
 import type {
   Engine,
@@ -284,15 +284,6 @@ function draw(row: Float64Array, uniform: number): number {
   let rest = uniform;
   const token = row.findIndex((logprob) => (rest -= Math.exp(logprob)) < 0);
   return token < 0 ? row.length - 1 : token;
-}
-
-function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted)
-    throw new CancelledError('Sampling was aborted by its caller.', {
-      code: 'SAMPLE_ABORTED',
-      reason: 'aborted',
-      cause: signal.reason,
-    });
 }
 
 /** One update in place. @see Loshchilov & Hutter, arXiv:1711.05101, algorithm 2 */

@@ -212,3 +212,13 @@ export async function boundary<T>(
     throw wrap(error);
   }
 }
+
+/** @throws CancelledError when the caller of a sampling call has aborted it */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (!signal?.aborted) return;
+  throw new CancelledError('Sampling was aborted by its caller.', {
+    code: 'SAMPLE_ABORTED',
+    reason: 'aborted',
+    cause: signal.reason,
+  });
+}

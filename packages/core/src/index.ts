@@ -37,6 +37,7 @@ export {
   TrinityError,
   WorkflowError,
   describeError,
+  throwIfAborted,
 } from './errors.js';
 export {
   actionCount,

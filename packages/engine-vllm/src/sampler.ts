@@ -5,10 +5,10 @@ import {
   ConfigError,
   describeError,
   ModelError,
-  CancelledError,
   CheckpointError,
   createRandom,
   EngineError,
+  throwIfAborted,
 } from '@trinity-rft/core';
 import type {
   RemoteSampler,
@@ -277,14 +277,5 @@ async function assertCheckpoint(directory: string): Promise<void> {
   if (found?.isDirectory()) return;
   throw new CheckpointError(`There is no checkpoint folder ${directory}.`, {
     code: 'CHECKPOINT_MISSING',
-  });
-}
-
-function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (!signal?.aborted) return;
-  throw new CancelledError('Sampling was aborted by its caller.', {
-    code: 'SAMPLE_ABORTED',
-    reason: 'aborted',
-    cause: signal.reason,
   });
 }

@@ -2,7 +2,7 @@
 import { SyncError } from '@trinity-rft/core';
 import { publication, settledUpTo, type TrainFacts } from './rules/train.js';
 import type { Weights } from './rules/settings.js';
-import type { SyncParts } from './sync-parts.js';
+import type { DrivenParts } from './sync-parts.js';
 
 export interface Delivery {
   /**
@@ -22,7 +22,7 @@ export interface Delivery {
   close(): Promise<void>;
 }
 
-export function createDelivery(parts: SyncParts): Delivery {
+export function createDelivery(parts: DrivenParts): Delivery {
   const { state, transport, gate } = parts;
   let publishing: Promise<void> | undefined;
   let adopting: Promise<void> | undefined;
@@ -92,13 +92,12 @@ export function createDelivery(parts: SyncParts): Delivery {
   };
 }
 
-function factsOf({ settings, state, starved, oldestUnused }: SyncParts): TrainFacts {
+function factsOf({ state, starved, oldestUnused }: DrivenParts): TrainFacts {
   const { trainStep, published, exploredUpTo, trainerWaits, wanted } = state;
   return {
     trainStep,
     published,
-    settledUpTo: settledUpTo(settings, {
-      published,
+    settledUpTo: settledUpTo({
       completeUpTo: exploredUpTo,
       usedUpTo: usedUpTo(exploredUpTo, oldestUnused()),
       starved: trainerWaits && starved(),

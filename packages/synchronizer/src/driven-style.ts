@@ -10,11 +10,11 @@ import {
   type Streaming,
   type Style,
   type SyncOutcome,
-  type SyncParts,
+  type DrivenParts,
   type SyncResult,
 } from './sync-parts.js';
 
-export function drivenStyle(parts: SyncParts): Style {
+export function drivenStyle(parts: DrivenParts): Style {
   const delivery = createDelivery(parts);
   const isStreaming = parts.settings.syncStyle === 'fully_async';
   return {
@@ -31,7 +31,7 @@ export function drivenStyle(parts: SyncParts): Style {
   };
 }
 
-function turnOf({ settings, state }: SyncParts, step: number, answered = false): ExploreTurn {
+function turnOf({ settings, state }: DrivenParts, step: number, answered = false): ExploreTurn {
   const { inUse, published, metAt } = state;
   return exploreTurn(settings, step, { inUse, published, metAt, answered });
 }
@@ -42,7 +42,7 @@ interface Wanted {
 }
 
 async function exploreBoundary(
-  parts: SyncParts,
+  parts: DrivenParts,
   delivery: Delivery,
   { step, signal }: Wanted,
 ): Promise<SyncResult> {
@@ -63,7 +63,7 @@ async function exploreBoundary(
   return { outcome: outcomeOf(updated, arrived, parts), version: state.inUse.version };
 }
 
-function outcomeOf(updated: boolean, arrived: boolean, { state }: SyncParts): SyncOutcome {
+function outcomeOf(updated: boolean, arrived: boolean, { state }: DrivenParts): SyncOutcome {
   if (updated) return 'updated';
   if (!arrived) return 'timeout';
   return state.trainerRuns ? 'unchanged' : 'trainer_stopped';
@@ -77,7 +77,7 @@ interface Turns extends Wanted {
 
 /** False when a deadline has ended the wait. */
 async function waitFor(
-  { state, gate, settings, clock, logger }: SyncParts,
+  { state, gate, settings, clock, logger }: DrivenParts,
   delivery: Delivery,
   { step, signal, turn, mayGoOn }: Turns,
 ): Promise<boolean> {
@@ -103,7 +103,7 @@ async function waitFor(
   }
 }
 
-function streaming(parts: SyncParts, delivery: Delivery): Streaming {
+function streaming(parts: DrivenParts, delivery: Delivery): Streaming {
   const { settings, state } = parts;
   const mayBegin = (step: number): boolean => step <= exploreUpTo(settings, state.inUse);
   const turn = (step: number): ExploreTurn => {

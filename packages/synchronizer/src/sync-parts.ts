@@ -1,6 +1,7 @@
 /** Settings, state and transport, which the sync styles share. */
 import type { Clock, Logger } from '@trinity-rft/core';
 import type { Gate } from './gate.js';
+import type { DrivenRules } from './rules/explore.js';
 import type { SyncRules, Weights } from './rules/settings.js';
 
 /** When both sides meet, by the names of a configuration's section `synchronizer`. */
@@ -70,6 +71,11 @@ export interface SyncState {
 export interface SyncParts extends SynchronizerOptions {
   readonly gate: Gate;
   readonly state: SyncState;
+}
+
+/** In every style but `fixed`. */
+export interface DrivenParts extends SyncParts {
+  readonly settings: SynchronizerSettings & DrivenRules;
 }
 
 /** What the two sides do when they meet. */

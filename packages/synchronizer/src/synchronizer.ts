@@ -68,7 +68,11 @@ export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
   };
   const gate = createGate();
   const parts: SyncParts = { ...options, gate, state };
-  const style = settings.syncStyle === 'fixed' ? fixedStyle(parts) : drivenStyle(parts);
+  const { syncStyle } = settings;
+  const style =
+    syncStyle === 'fixed'
+      ? fixedStyle(parts)
+      : drivenStyle({ ...parts, settings: { ...settings, syncStyle } });
   const update = (change: Partial<SyncState>): void => {
     Object.assign(state, change);
     gate.notify();

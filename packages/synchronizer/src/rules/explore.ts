@@ -1,18 +1,16 @@
 /** Whether an explore step may begin, with which weights, or what it waits for. */
-import {
-  boundaryAfter,
-  boundaryBefore,
-  stalenessBound,
-  type SyncRules,
-  type Weights,
-} from './settings.js';
+import { boundaryBefore, type SyncRules, type SyncStyle, type Weights } from './settings.js';
+
+/** The styles in which the trainer never waits for the explorer. */
+type DrivenStyle = Exclude<SyncStyle, 'fixed'>;
+export type DrivenRules = SyncRules & { readonly syncStyle: DrivenStyle };
 
 /** What an explorer knows when it is about to begin an explore step. */
 export interface ExploreFacts {
   /** Weights that its sampler has. */
   readonly inUse: Weights;
-  /** The newest; in the style `fixed`, those of the meeting point before the step. */
-  readonly published: Weights | undefined;
+  /** The newest. */
+  readonly published: Weights;
   /** The meeting point at which the explorer took weights, or was told that there are none. */
   readonly metAt: number;
   /**
@@ -30,34 +28,24 @@ interface Ready {
   readonly weights: Weights;
 }
 
-export function exploreTurn(rules: SyncRules, step: number, facts: ExploreFacts): ExploreTurn {
+export function exploreTurn(rules: DrivenRules, step: number, facts: ExploreFacts): ExploreTurn {
   const turn = turns[rules.syncStyle](rules, step, facts);
   return turn.kind === 'wait' ? turn : withinBound(rules, step, facts, turn);
 }
 
-type Turn = (rules: SyncRules, step: number, facts: ExploreFacts) => ExploreTurn;
+type Turn = (rules: DrivenRules, step: number, facts: ExploreFacts) => ExploreTurn;
 
 /** A version in use may have been published again since, when it had used up more. */
 function keep({ inUse, published }: ExploreFacts): Ready {
-  return { kind: 'begin', weights: published?.version === inUse.version ? published : inUse };
+  return { kind: 'begin', weights: published.version === inUse.version ? published : inUse };
 }
 
 const takeIfNewer = (facts: ExploreFacts): Ready =>
-  facts.published !== undefined && facts.published.version > facts.inUse.version
+  facts.published.version > facts.inUse.version
     ? { kind: 'take', weights: facts.published }
     : keep(facts);
 
-const turns: Readonly<Record<SyncRules['syncStyle'], Turn>> = {
-  fixed: (rules, step, facts) => {
-    const { inUse, published } = facts;
-    const boundary = boundaryBefore(rules, step);
-    if (published?.boundary !== boundary)
-      return {
-        kind: 'wait',
-        what: `the weights for explore step ${step}, which the trainer makes of the explore steps up to ${Math.max(0, boundary - rules.syncOffset)}`,
-      };
-    return published.version === inUse.version ? keep(facts) : { kind: 'take', weights: published };
-  },
+const turns: Readonly<Record<DrivenStyle, Turn>> = {
   explorer_driven: (rules, step, facts) => {
     if (boundaryBefore(rules, step) <= facts.metAt) return keep(facts);
     const turn = takeIfNewer(facts);
@@ -75,12 +63,12 @@ const turns: Readonly<Record<SyncRules['syncStyle'], Turn>> = {
 
 /** Where the weights would be too old, newer ones are taken, wherever the meeting points are. */
 function withinBound(
-  rules: SyncRules,
+  rules: DrivenRules,
   step: number,
   facts: ExploreFacts,
   turn: Ready,
 ): ExploreTurn {
-  const bound = stalenessBound(rules);
+  const { maxStaleness: bound = Infinity } = rules;
   const needed = step - 1 - bound;
   const ready = [turn, takeIfNewer(facts)].find(({ weights }) => weights.exploredUpTo >= needed);
   return (
@@ -92,9 +80,5 @@ function withinBound(
 }
 
 /** The last explore step that may begin with these weights. */
-export function exploreUpTo(rules: SyncRules, weights: Weights): number {
-  const { exploredUpTo, boundary = 0 } = weights;
-  return rules.syncStyle === 'fixed'
-    ? boundaryAfter(rules, boundary)
-    : exploredUpTo + 1 + stalenessBound(rules);
-}
+export const exploreUpTo = ({ maxStaleness = Infinity }: DrivenRules, weights: Weights): number =>
+  weights.exploredUpTo + 1 + maxStaleness;

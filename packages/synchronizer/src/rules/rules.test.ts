@@ -1,28 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { exploreTurn, exploreUpTo } from './explore.js';
-import {
-  boundaryAfter,
-  boundaryBefore,
-  isBoundary,
-  stalenessBound,
-  type SyncRules,
-  type SyncStyle,
-  type Weights,
-} from './settings.js';
-import { publication, settledUpTo, trainUpTo } from './train.js';
+import { exploreTurn, exploreUpTo, type DrivenRules } from './explore.js';
+import { boundaryBefore, isBoundary, type Weights } from './settings.js';
+import { publication, settledUpTo } from './train.js';
 
-const rulesOf = (over: Partial<SyncRules> = {}): SyncRules => ({
-  syncStyle: 'fixed',
+const rulesOf = (over: Partial<DrivenRules> = {}): DrivenRules => ({
+  syncStyle: 'trainer_driven',
   explorerSyncInterval: 1,
   trainerSyncInterval: 1,
   syncOffset: 0,
   ...over,
 });
 
-const styles = ['fixed', 'explorer_driven', 'trainer_driven', 'fully_async'] as const;
+const styles = ['explorer_driven', 'trainer_driven', 'fully_async'] as const;
 const anyRules = fc.record({
-  syncStyle: fc.constantFrom<SyncStyle>(...styles),
+  syncStyle: fc.constantFrom(...styles),
   explorerSyncInterval: fc.integer({ min: 1, max: 4 }),
   trainerSyncInterval: fc.integer({ min: 1, max: 4 }),
   syncOffset: fc.integer({ min: 0, max: 3 }),
@@ -34,31 +26,16 @@ describe('meeting points', () => {
     const steps = [1, 2, 3, 4, 5, 6, 7, 8];
     expect(steps.filter((step) => isBoundary(rules, step))).toEqual([5, 7]);
     expect(steps.map((step) => boundaryBefore(rules, step))).toEqual([0, 0, 0, 0, 0, 5, 5, 7]);
-    expect([0, 5, 7].map((boundary) => boundaryAfter(rules, boundary))).toEqual([5, 7, 9]);
   });
 });
 
-const w = (version: number, exploredUpTo: number, boundary?: number): Weights => ({
-  version,
-  exploredUpTo,
-  boundary,
-});
+const w = (version: number, exploredUpTo: number): Weights => ({ version, exploredUpTo });
 
 /** Who waits for what, as in Trinity-RFT, less what stops its runs or drains them needlessly. */
 describe('an explorer at a meeting point', () => {
   const facts = { inUse: w(0, 0), metAt: 0, answered: false };
-  const turn = (syncStyle: SyncStyle, over: object = {}) =>
+  const turn = (syncStyle: DrivenRules['syncStyle'], over: object = {}) =>
     exploreTurn(rulesOf({ syncStyle }), 2, { ...facts, published: w(0, 0), ...over });
-
-  it('waits for the weights of that point, if the style is fixed', () => {
-    expect(turn('fixed', { published: undefined })).toEqual({
-      kind: 'wait',
-      what: 'the weights for explore step 2, which the trainer makes of the explore steps up to 1',
-    });
-    expect(turn('fixed', { published: w(1, 1, 1) })).toMatchObject({ kind: 'take' });
-    // Nothing was trained: it goes on with what it has instead of waiting until a timeout.
-    expect(turn('fixed', { published: w(0, 1, 1) })).toMatchObject({ kind: 'begin' });
-  });
 
   it('waits until the trainer is between two steps, if it asks', () => {
     expect(turn('explorer_driven')).toMatchObject({ kind: 'wait' });
@@ -75,13 +52,13 @@ describe('an explorer at a meeting point', () => {
   );
 
   it('takes weights between meeting points only in the style that changes them at any time', () => {
-    const between = (syncStyle: SyncStyle) =>
+    const between = (syncStyle: DrivenRules['syncStyle']) =>
       exploreTurn(rulesOf({ syncStyle, explorerSyncInterval: 4 }), 2, {
         ...facts,
-        published: syncStyle === 'fixed' ? w(0, 0, 0) : w(3, 1),
+        published: w(3, 1),
         answered: true,
       }).kind;
-    expect(styles.map(between)).toEqual(['begin', 'begin', 'begin', 'take']);
+    expect(styles.map(between)).toEqual(['begin', 'begin', 'take']);
   });
 
   it('is held back by the bound in every style, and says by what', () => {
@@ -102,12 +79,6 @@ describe('an explorer at a meeting point', () => {
 
 describe('a trainer between two steps', () => {
   const facts = { trainStep: 3, published: w(2, 1), settledUpTo: 2, plannedUpTo: 4 };
-
-  it('publishes for a meeting point when all before it, less the offset, is settled', () => {
-    const rules = rulesOf({ explorerSyncInterval: 2, syncOffset: 1 });
-    expect(publication(rules, { ...facts, published: w(0, 0, 0), settledUpTo: 1 })).toBeUndefined();
-    expect(publication(rules, { ...facts, published: w(0, 0, 0) })).toEqual(w(3, 2, 3));
-  });
 
   it('publishes when asked, if the style is explorer_driven', () => {
     const rules = rulesOf({ syncStyle: 'explorer_driven' });
@@ -144,26 +115,24 @@ interface World {
 
 /** Weights that each explore step began with. @param trainStepsOf what an explore step makes */
 function simulate(
-  rules: SyncRules,
+  rules: DrivenRules,
   { order, makes }: { readonly order: readonly boolean[]; readonly makes: readonly number[] },
 ): readonly { readonly step: number; readonly weights: Weights }[] {
   const steps = makes.length;
   const begun: { step: number; weights: Weights }[] = [];
   let world: World = {
-    inUse: w(0, 0, 0),
+    inUse: w(0, 0),
     metAt: 0,
-    published: [w(0, 0, 0)],
+    published: [w(0, 0)],
     trainStep: 0,
     begun: 0,
     usedUpTo: 0,
   };
   let asks = false;
   const newest = (): Weights => world.published.at(-1)!;
-  const starved = (): boolean =>
-    world.usedUpTo >= Math.min(world.begun, trainUpTo(rules, newest()));
+  const starved = (): boolean => world.usedUpTo >= world.begun;
   const publish = (): boolean => {
-    const settled = settledUpTo(rules, {
-      published: newest(),
+    const settled = settledUpTo({
       completeUpTo: world.begun,
       usedUpTo: world.usedUpTo,
       starved: starved(),
@@ -189,17 +158,14 @@ function simulate(
     const step = world.begun + 1;
     if (step > steps) return false;
     const boundary = boundaryBefore(rules, step);
-    const published =
-      rules.syncStyle === 'fixed'
-        ? world.published.find((weights) => weights.boundary === boundary)
-        : newest();
+    const published = newest();
     const { inUse, metAt } = world;
     const turn = exploreTurn(rules, step, { inUse, published, metAt, answered: asks && starved() });
     asks = turn.kind === 'wait' || (asks && boundary > metAt);
     if (turn.kind === 'wait') return false;
     const { weights } = turn;
     asks = false;
-    expect(step).toBeLessThanOrEqual(exploreUpTo(rules, published ?? inUse));
+    expect(step).toBeLessThanOrEqual(exploreUpTo(rules, published));
     begun.push({ step, weights });
     world = { ...world, inUse: weights, metAt: boundary, begun: step };
     return true;
@@ -227,12 +193,7 @@ const runs = fc.record({
 describe('explorer and trainer under the rules, in any order', () => {
   const bounded = fc
     .tuple(anyRules, fc.integer({ min: 0, max: 4 }))
-    .map(([rules, maxStaleness]) => ({
-      ...rules,
-      // Below what the style itself needs, a bound is refused.
-      maxStaleness:
-        rules.syncStyle === 'fixed' ? maxStaleness + stalenessBound(rules) : maxStaleness,
-    }));
+    .map(([rules, maxStaleness]) => ({ ...rules, maxStaleness }));
 
   it('never begin an explore step with weights that are older than the bound, and never dead-lock', () => {
     fc.assert(
@@ -240,7 +201,7 @@ describe('explorer and trainer under the rules, in any order', () => {
         const begun = simulate(rules, run);
         expect(begun).toHaveLength(run.makes.length);
         for (const { step, weights } of begun)
-          expect(weights.exploredUpTo).toBeGreaterThanOrEqual(step - 1 - stalenessBound(rules));
+          expect(weights.exploredUpTo).toBeGreaterThanOrEqual(step - 1 - rules.maxStaleness);
       }),
       { numRuns: 300 },
     );
@@ -255,23 +216,13 @@ describe('explorer and trainer under the rules, in any order', () => {
     );
   });
 
-  it('use weights, in the style fixed, that do not depend on who is faster', () => {
+  it('use the same weights in every style, with a bound of 0', () => {
     fc.assert(
-      fc.property(anyRules, runs, fc.array(fc.boolean(), { minLength: 1 }), (rules, run, order) => {
-        const fixed: SyncRules = { ...rules, syncStyle: 'fixed' };
-        const versions = (of: typeof run): readonly number[] =>
-          simulate(fixed, of).map(({ weights }) => weights.version);
-        expect(versions({ ...run, order })).toEqual(versions(run));
-      }),
-    );
-  });
-
-  it('use the weights of fixed in every style with a bound of 0', () => {
-    fc.assert(
-      fc.property(fc.constantFrom<SyncStyle>(...styles), runs, (syncStyle, run) => {
-        const versions = (rules: SyncRules): readonly number[] =>
+      fc.property(fc.constantFrom(...styles), runs, (syncStyle, run) => {
+        const versions = (rules: DrivenRules): readonly number[] =>
           simulate(rules, run).map(({ weights }) => weights.version);
-        expect(versions(rulesOf({ syncStyle, maxStaleness: 0 }))).toEqual(versions(rulesOf()));
+        const bounded = rulesOf({ syncStyle, maxStaleness: 0 });
+        expect(versions(bounded)).toEqual(versions(rulesOf({ maxStaleness: 0 })));
       }),
     );
   });

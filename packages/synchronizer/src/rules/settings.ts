@@ -32,8 +32,6 @@ export interface Weights {
   readonly version: number;
   /** They have used up every explore step up to this one, as far as train steps could be made of it. */
   readonly exploredUpTo: number;
-  /** In the style `fixed`: the meeting point that they belong to; 0: the first weights. */
-  readonly boundary?: number;
 }
 
 /** The last meeting point before explore step `step`, as the explore step that it follows; 0: none. */
@@ -45,24 +43,6 @@ export function boundaryBefore(
   return meetings < 1 ? 0 : syncOffset + meetings * explorerSyncInterval;
 }
 
-/** The first meeting point after `boundary`, which is one itself, or 0. */
-export function boundaryAfter(
-  { syncOffset, explorerSyncInterval }: SyncRules,
-  boundary: number,
-): number {
-  return Math.max(boundary, syncOffset) + explorerSyncInterval;
-}
-
-/** Where explore step `step` ends at a meeting point. */
+/** True where explore step `step` ends at a meeting point. */
 export const isBoundary = (rules: SyncRules, step: number): boolean =>
   boundaryBefore(rules, step + 1) === step && step > 0;
-
-/**
- * How many explore steps the weights that sample an explore step may be behind it, in every case:
- * `maxStaleness`, or in the style `fixed` less. Infinity: there is no bound.
- */
-export function stalenessBound(rules: SyncRules): number {
-  const { syncStyle, explorerSyncInterval, syncOffset, maxStaleness = Infinity } = rules;
-  const ofStyle = syncStyle === 'fixed' ? explorerSyncInterval + syncOffset - 1 : Infinity;
-  return Math.min(ofStyle, maxStaleness);
-}

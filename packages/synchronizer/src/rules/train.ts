@@ -1,5 +1,6 @@
 /** What the trainer may take, and when it publishes its weights. */
-import { boundaryAfter, stalenessBound, type SyncRules, type Weights } from './settings.js';
+import type { DrivenRules } from './explore.js';
+import type { Weights } from './settings.js';
 
 /** What the trainer knows between two train steps. */
 export interface TrainFacts {
@@ -18,12 +19,7 @@ export interface TrainFacts {
   readonly asksForNewerThan?: number;
 }
 
-/** Until which explore step the trainer may take experiences. */
-export const trainUpTo = (rules: SyncRules, { boundary = 0 }: Weights): number =>
-  rules.syncStyle === 'fixed' ? boundaryAfter(rules, boundary) - rules.syncOffset : Infinity;
-
 export interface ProgressFacts {
-  readonly published: Weights;
   /** Every explore step up to this one has all its results. */
   readonly completeUpTo: number;
   /** Every experience of the explore steps up to this one has been trained on or discarded. */
@@ -36,28 +32,21 @@ export interface ProgressFacts {
  * The last explore step that the trainer can do nothing more for: used up, or left over for a batch
  * that needs later explore steps as well.
  */
-export function settledUpTo(rules: SyncRules, facts: ProgressFacts): number {
-  const { published, completeUpTo, usedUpTo, starved } = facts;
-  return starved ? Math.min(completeUpTo, trainUpTo(rules, published)) : usedUpTo;
-}
+export const settledUpTo = ({ completeUpTo, usedUpTo, starved }: ProgressFacts): number =>
+  starved ? completeUpTo : usedUpTo;
 
 /**
  * What the trainer publishes now; undefined: nothing. It may be a version that is published already,
  * which has used up more: nothing that was explored since made a train step.
  */
-export function publication(rules: SyncRules, facts: TrainFacts): Weights | undefined {
-  const { trainStep: version, settledUpTo: exploredUpTo, published } = facts;
-  if (rules.syncStyle === 'fixed') {
-    const boundary = boundaryAfter(rules, published.boundary ?? 0);
-    const reached = exploredUpTo >= boundary - rules.syncOffset;
-    return reached ? { version, exploredUpTo, boundary } : undefined;
-  }
+export function publication(rules: DrivenRules, facts: TrainFacts): Weights | undefined {
+  const { trainStep: version, settledUpTo: exploredUpTo } = facts;
   const isDue = isPublicationDue(rules, facts) || endsWait(rules, facts);
   return isDue ? { version, exploredUpTo } : undefined;
 }
 
 function isPublicationDue(
-  { syncStyle, trainerSyncInterval: interval }: SyncRules,
+  { syncStyle, trainerSyncInterval: interval }: DrivenRules,
   { trainStep, published, asksForNewerThan = Infinity }: TrainFacts,
 ): boolean {
   if (trainStep <= published.version) return false;
@@ -67,7 +56,7 @@ function isPublicationDue(
 }
 
 /** The bound holds the next explore step back, and these weights would let it begin. */
-function endsWait(rules: SyncRules, facts: TrainFacts): boolean {
-  const needed = facts.plannedUpTo - stalenessBound(rules);
+function endsWait({ maxStaleness = Infinity }: DrivenRules, facts: TrainFacts): boolean {
+  const needed = facts.plannedUpTo - maxStaleness;
   return facts.published.exploredUpTo < needed && facts.settledUpTo >= needed;
 }

@@ -2,7 +2,7 @@
  * A small, exact engine: a bigram softmax model in float64 with real gradients, AdamW, published
  * weights and checkpoints. It learns in milliseconds what depends on the previous token only.
  */
-import { ModelError, type Clock, CancelledError, EngineError } from '@trinity-rft/core';
+import { ModelError, type Clock, EngineError, throwIfAborted } from '@trinity-rft/core';
 import type { Engine, Sampler, TrainEngine, TokenRow } from '@trinity-rft/core/engine';
 import { adamStep, createAdamState } from './adamw.js';
 import { assertTokens, createBigram, type Bigram } from './bigram.js';
@@ -217,15 +217,6 @@ function assertPrompt(model: Bigram, prompt: Int32Array, maxModelLen: number): v
     );
   }
   assertTokens(model.vocabSize, prompt, 'The prompt');
-}
-
-function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted)
-    throw new CancelledError('Sampling was aborted by its caller.', {
-      code: 'SAMPLE_ABORTED',
-      reason: 'aborted',
-      cause: signal.reason,
-    });
 }
 
 const copyOf = (model: Bigram): Bigram => ({ ...model, weights: model.weights.slice() });

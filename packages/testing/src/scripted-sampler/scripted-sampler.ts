@@ -1,5 +1,5 @@
 /** A sampler that returns the tokens of a script. */
-import { ModelError, type Clock, CancelledError, InvariantError } from '@trinity-rft/core';
+import { ModelError, type Clock, InvariantError, throwIfAborted } from '@trinity-rft/core';
 import type {
   Sampler,
   SampledSequence,
@@ -164,15 +164,6 @@ function clockOf(options: ScriptedSamplerOptions): Clock {
       'A scripted sampler with delayMs needs a clock: pass `clock: manualClock()`.',
     );
   return options.clock;
-}
-
-function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted)
-    throw new CancelledError('Sampling was aborted by its caller.', {
-      code: 'SAMPLE_ABORTED',
-      reason: 'aborted',
-      cause: signal.reason,
-    });
 }
 
 function tooLong(length: number, maxModelLen: number): ModelError {

@@ -1,5 +1,4 @@
 /** One request to sample, and its answer, checked. */
-import { CancelledError } from '@trinity-rft/core';
 import type { SamplingOptions } from '@trinity-rft/core/engine';
 import {
   alignPromptLogprobs,
@@ -119,12 +118,3 @@ export const paramsOf = (
   seed: seed & 0x7fffffff,
   stop: stopTokenIds.length === 0 ? undefined : [...stopTokenIds],
 });
-
-/** Rejects at the abort; what the server is doing cannot be called back. */
-export function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted)
-    throw new CancelledError('The sample was no longer needed.', {
-      reason: 'aborted',
-      cause: signal.reason,
-    });
-}

@@ -1,11 +1,11 @@
 /** The sampling half of the engine. */
-import { ModelError } from '@trinity-rft/core';
+import { ModelError, throwIfAborted } from '@trinity-rft/core';
 import type { Sampler, SampledSequence, SamplingOptions, TokenRow } from '@trinity-rft/core/engine';
 import pLimit from 'p-limit';
 import { unreadable, type Calls } from '../remote/calls.js';
 import { faultOf, type RowLimits } from '../train/rows.js';
 import type { SamplingHandle } from './handle.js';
-import { greedyParams, paramsOf, requestSamples, throwIfAborted } from './request.js';
+import { greedyParams, paramsOf, requestSamples } from './request.js';
 import { cutAtStop } from './stop-strings.js';
 
 export interface SamplerOptions {
