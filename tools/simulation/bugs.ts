@@ -5,7 +5,7 @@
 import type { Engine, Sampler } from '../../packages/core/src/engine-seam.ts';
 import type { ExperienceStore } from '../../packages/core/src/store-seam.ts';
 import type { Membership, RunStore, TaskResult } from '../../packages/core/src/run-store.ts';
-import type { RunDatabase } from '../../packages/store/src/database/run-database.ts';
+import type { RunDatabase } from '../../packages/buffer/src/run-store/database/run-database.ts';
 import { diskRoot } from './disk.ts';
 import { openModel } from './engine.ts';
 import type { ProcessParts } from './parts.ts';

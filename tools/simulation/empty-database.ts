@@ -1,7 +1,7 @@
 /** One database in memory for all simulations of this process: its statements stay prepared. */
-import type { RunDatabase } from '../../packages/store/src/database/run-database.ts';
-import { memoryDatabase } from '../../packages/store/src/database/sqlite.ts';
-import type { Tables } from '../../packages/store/src/database/tables.ts';
+import type { RunDatabase } from '../../packages/buffer/src/run-store/database/run-database.ts';
+import { memoryDatabase } from '../../packages/buffer/src/run-store/database/sqlite.ts';
+import type { Tables } from '../../packages/buffer/src/run-store/database/tables.ts';
 
 const tables: Readonly<Record<keyof Tables, true>> = {
   run: true,

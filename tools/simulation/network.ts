@@ -7,7 +7,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { BufferError } from '../../packages/core/src/index.ts';
 import type { Random } from '../../packages/core/src/random.ts';
 import type { RunStore } from '../../packages/core/src/run-store.ts';
-import type { RunDatabase, WriteOptions } from '../../packages/store/src/database/run-database.ts';
+import type {
+  RunDatabase,
+  WriteOptions,
+} from '../../packages/buffer/src/run-store/database/run-database.ts';
 import type { Kernel, Process } from './kernel.ts';
 
 export interface NetworkFaults {

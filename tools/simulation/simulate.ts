@@ -1,8 +1,8 @@
 /** Runs the loop that a seed stands for, and says what was wrong with it. */
 import type { RunStore, RunView } from '../../packages/core/src/run-store.ts';
 import { createRuntime, describeError, type Clock } from '../../packages/core/src/index.ts';
-import type { RunDatabase } from '../../packages/store/src/database/run-database.ts';
-import { runStore, runView } from '../../packages/store/src/run/run-store.ts';
+import type { RunDatabase } from '../../packages/buffer/src/run-store/database/run-database.ts';
+import { runStore, runView } from '../../packages/buffer/src/run-store/run/run-store.ts';
 import { watchCauses } from './causes.ts';
 import { formatDisk } from './disk.ts';
 import { emptyDatabase } from './empty-database.ts';

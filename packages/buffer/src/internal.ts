@@ -24,3 +24,4 @@ export {
   size as byteSize,
   type HubModelOptions,
 } from './hub/hub-model.js';
+export { memoryRunStore, type SharedRunStore } from './run-store/open-run-store.js';

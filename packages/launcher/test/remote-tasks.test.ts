@@ -1,7 +1,7 @@
 /** What the trainer does about tasks that other processes explore. */
 import type { Wait } from '@trinity-rft/core/store';
 import { toTaskResult } from '@trinity-rft/explorer/internal';
-import { memoryRunStore } from '@trinity-rft/store/internal';
+import { memoryRunStore } from '@trinity-rft/buffer/internal';
 import { manualClock, testTask } from '@trinity-rft/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { remoteTasks } from '../src/modes/apart/remote-tasks.js';

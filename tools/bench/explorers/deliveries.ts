@@ -1,5 +1,5 @@
 /** How long after the trainer has published weights an explorer samples with them. */
-import { openRunStore } from '../../../packages/store/src/index.ts';
+import { openRunStore } from '../../../packages/buffer/src/run-store/index.ts';
 
 /** Looks on at a run until `signal` aborts. @returns milliseconds, of each delivery to an explorer */
 export async function watchDeliveries(

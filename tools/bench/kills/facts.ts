@@ -2,8 +2,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { usedRows, weightsDigest } from '../../../apps/runner/test/support/run-record.ts';
-import type { Work } from '../../../packages/store/src/database/run-database.ts';
-import { taskState } from '../../../packages/store/src/database/tables.ts';
+import type { Work } from '../../../packages/buffer/src/run-store/database/run-database.ts';
+import { taskState } from '../../../packages/buffer/src/run-store/database/tables.ts';
 import { readStore } from '../store/read-store.ts';
 import { jobOf, project, storeUrlOf, type RunPlace } from './workspace.ts';
 

@@ -1,7 +1,7 @@
 /** A process of its own at the measured store. `member.ts URL ROLE` */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LeasedTask } from '../../../packages/core/src/store-seam.ts';
-import { openRunStore } from '../../../packages/store/src/index.ts';
+import { openRunStore } from '../../../packages/buffer/src/run-store/index.ts';
 import { drawRollout, join, rollout, type Role } from './rollouts.ts';
 
 const [url = '', json = ''] = process.argv.slice(2);

@@ -1,9 +1,12 @@
 /** The tables of a run store, to be counted by SQL. */
 import { BufferError } from '../../../packages/core/src/index.ts';
-import { postgresDatabase } from '../../../packages/store/src/database/postgres.ts';
-import type { RunDatabase, Work } from '../../../packages/store/src/database/run-database.ts';
-import { sqliteDatabase } from '../../../packages/store/src/database/sqlite.ts';
-import { parseStoreUrl } from '../../../packages/store/src/store-url.ts';
+import { postgresDatabase } from '../../../packages/buffer/src/run-store/database/postgres.ts';
+import type {
+  RunDatabase,
+  Work,
+} from '../../../packages/buffer/src/run-store/database/run-database.ts';
+import { sqliteDatabase } from '../../../packages/buffer/src/run-store/database/sqlite.ts';
+import { parseStoreUrl } from '../../../packages/buffer/src/run-store/store-url.ts';
 
 /** Undefined before the first process has made the store. */
 export async function readStore<T>(url: string, work: Work<T>): Promise<T | undefined> {

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
-import type { RunReader } from '@trinity-rft/store';
+import type { RunReader } from '@trinity-rft/buffer/run-store';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 import { ownStoreName, readEnd, readStorePlace } from '@trinity-rft/launcher/files';
 import { readProcessFile } from './read-process-file.js';
@@ -96,7 +96,7 @@ async function storeOf({ url, names }: Place): Promise<RunReader | undefined> {
   const isThere = url.includes('://') || (await stat(url).catch(() => undefined)) !== undefined;
   if (!isThere) return undefined;
   for (const run of names) {
-    const { readRunStore } = await import('@trinity-rft/store');
+    const { readRunStore } = await import('@trinity-rft/buffer/run-store');
     const store = await readRunStore({ url, run, patienceMs });
     if (store !== undefined) return store;
   }

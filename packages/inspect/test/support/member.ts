@@ -1,7 +1,7 @@
 /** A process that takes part in a run: `member.ts FILE RUN ROLE NAME WAIT ON LEASES`. */
 import { hostname } from 'node:os';
 import { systemClock } from '@trinity-rft/core';
-import { openRunStore } from '@trinity-rft/store';
+import { openRunStore } from '@trinity-rft/buffer/run-store';
 
 const [url = '', run = '', role, name = '', what = '', on = '', leases = '0'] =
   process.argv.slice(2);

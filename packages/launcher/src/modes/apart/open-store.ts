@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import type { Logger } from '@trinity-rft/core';
 import type { Agreement, MemberRole, RunStore } from '@trinity-rft/core/store';
-import type { RunClaim } from '@trinity-rft/store';
+import type { RunClaim } from '@trinity-rft/buffer/run-store';
 import { isWithin, readRunId, runIdOf } from '../../assembly/data/run-id.js';
 import type { StageContext } from '../../context/stage-context.js';
 import { withoutPassword, writeStorePlace } from '../../watch/store-file.js';
@@ -47,7 +47,7 @@ export async function openStageStore(
     startsOver: newRun,
   };
   // Here and not above: most runs have no such store, and its libraries take long to load.
-  const { openRunStore } = await import('@trinity-rft/store');
+  const { openRunStore } = await import('@trinity-rft/buffer/run-store');
   const store = await openRunStore({ url, run, claim, onNotice, stop: signal });
   writeStorePlace(jobDirectory, { url, run });
   return store;

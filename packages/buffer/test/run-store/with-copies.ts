@@ -1,4 +1,4 @@
-import type { RunDatabase } from '../src/database/run-database.js';
+import type { RunDatabase } from '../../src/run-store/database/run-database.js';
 
 /** A database whose transactions can arrive once more: as copies that a network has kept. */
 export const withCopies = (

@@ -8,7 +8,7 @@ import {
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { runStore } from '../run/run-store.js';
-import { withCopies } from '../../test/with-copies.js';
+import { withCopies } from '../../../test/run-store/with-copies.js';
 import { postgresDatabase } from './postgres.js';
 import type { RunDatabase } from './run-database.js';
 

@@ -1,6 +1,6 @@
 /** Plans explore steps until the disk is full. `full-disk-process.ts PATH` */
 import { describeError } from '@trinity-rft/core';
-import { openRunStore } from '@trinity-rft/store';
+import { openRunStore } from '../../src/run-store/index.js';
 
 const [url = ''] = process.argv.slice(2);
 const store = await openRunStore({ url, run: 'r' });

@@ -7,9 +7,9 @@ import { promisify } from 'node:util';
 import { createExperience } from '@trinity-rft/core';
 import type { Membership, RunStore } from '@trinity-rft/core/store';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openRunStore, readRunStore } from '../src/index.js';
+import { openRunStore, readRunStore } from '../../src/run-store/index.js';
 
-const register = new URL('../../../tools/register-source.mjs', import.meta.url).href;
+const register = new URL('../../../../tools/register-source.mjs', import.meta.url).href;
 const explorer = join(import.meta.dirname, 'explorer-process.ts');
 const fullDisk = join(import.meta.dirname, 'full-disk-process.ts');
 

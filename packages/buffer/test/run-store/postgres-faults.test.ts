@@ -4,10 +4,10 @@ import type { ExplorePlan, Membership, RunStore } from '@trinity-rft/core/store'
 import { findPostgres, startPostgres, type TestPostgres } from '@trinity-rft/testing';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { postgresDatabase } from '../src/database/postgres.js';
-import { type PostgresOptions } from '../src/database/postgres-pool.js';
-import { openRunStore } from '../src/index.js';
-import { runStore } from '../src/run/run-store.js';
+import { postgresDatabase } from '../../src/run-store/database/postgres.js';
+import { type PostgresOptions } from '../../src/run-store/database/postgres-pool.js';
+import { openRunStore } from '../../src/run-store/index.js';
+import { runStore } from '../../src/run-store/run/run-store.js';
 import { faultyProxy } from './faulty-proxy.js';
 
 describe.skipIf(findPostgres() === undefined)('a run store in PostgreSQL', () => {

@@ -5,9 +5,9 @@ import { describeRunStore, type RunStoreUnderTest } from '@trinity-rft/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunDatabase } from './database/run-database.js';
 import { memoryDatabase, sqliteDatabase } from './database/sqlite.js';
-import { memoryRunStore } from './internal.js';
+import { memoryRunStore } from './open-run-store.js';
 import { runStore } from './run/run-store.js';
-import { withCopies } from '../test/with-copies.js';
+import { withCopies } from '../../test/run-store/with-copies.js';
 
 type OnWrite = Parameters<RunStoreUnderTest['open']>[0];
 

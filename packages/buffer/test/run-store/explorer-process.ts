@@ -1,6 +1,6 @@
 /** An explorer of its own at a store. `explorer-process.ts PATH NAME` */
 import { createExperience } from '@trinity-rft/core';
-import { openRunStore } from '@trinity-rft/store';
+import { openRunStore } from '../../src/run-store/index.js';
 
 const [url = '', name = ''] = process.argv.slice(2);
 const store = await openRunStore({ url, run: 'r', leaseMs: 1000 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { findPostgres, startPostgres, type TestPostgres } from '@trinity-rft/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openRunStore, readRunStore, type RunClaim } from '../src/index.js';
+import { openRunStore, readRunStore, type RunClaim } from '../../src/run-store/index.js';
 
 const claimOf = (over: Partial<RunClaim> = {}): RunClaim => ({
   role: 'trainer',

@@ -1,2 +1,0 @@
-/** What our own packages share; no promise of stability. */
-export { memoryRunStore, type SharedRunStore } from './open-run-store.js';
