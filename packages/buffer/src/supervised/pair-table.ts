@@ -1,7 +1,7 @@
 /** Pairs to compare in a database, where people choose for as long as they like. */
 import { TaskError } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
-import { readSqlRows } from '../tasks/sql-rows.js';
+import { inPostgres, readSqlRows } from '../tasks/sql-rows.js';
 import type { AnswerPair } from './preference-pairs.js';
 
 export interface PairTable {
@@ -72,18 +72,8 @@ const intoSqlite: Write = async (url, table, pairs) => {
   }
 };
 
-const intoPostgres: Write = async (url, table, pairs) => {
-  const { default: pg } = await import('pg').catch((cause: unknown) => {
-    throw new TaskError('PostgreSQL needs the package pg. Install it: npm install pg.', {
-      code: 'PACKAGE_MISSING',
-      cause,
-    });
-  });
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 60_000 });
-  // A connection that breaks rejects the query; unheard, its event would end the process.
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
+const intoPostgres: Write = (url, table, pairs) =>
+  inPostgres(url, async (client) => {
     await client.query('BEGIN');
     await client.query(createTable(table));
     const added: number[] = [];
@@ -93,9 +83,6 @@ const intoPostgres: Write = async (url, table, pairs) => {
     }
     await client.query('COMMIT');
     return sum(added);
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-};
+  });
 
 const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);

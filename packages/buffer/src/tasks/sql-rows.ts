@@ -1,5 +1,6 @@
 /** Tasks in a database: a table, or what a query selects, from SQLite or PostgreSQL. */
 import { existsSync } from 'node:fs';
+import type { Client } from 'pg';
 import { type RawTask, TaskError } from '@trinity-rft/core';
 import { parseJsonExactly, redactText } from '@trinity-rft/core/support';
 import { plainValue } from '../files/plain-value.js';
@@ -62,13 +63,15 @@ const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map(
 );
 const timeoutMs = 60_000;
 
-async function readPostgres(url: string, sql: string, name: string): Promise<readonly Row[]> {
-  const { default: pg } = await import('pg').catch((cause: unknown) => {
-    throw new TaskError(
-      `Task set "${name}" is in PostgreSQL, which needs the package pg. Install it: npm install pg.`,
-      { code: 'PACKAGE_MISSING', cause },
-    );
+const readPostgres = (url: string, sql: string): Promise<readonly Row[]> =>
+  inPostgres(url, async (client) => {
+    await client.query('BEGIN TRANSACTION READ ONLY');
+    return (await client.query<Record<string, unknown>>(sql)).rows;
   });
+
+/** Runs `work` over a connection that is closed afterwards, with a deadline for connecting and for each query. */
+export async function inPostgres<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const { default: pg } = await import('pg');
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: timeoutMs,
@@ -82,8 +85,7 @@ async function readPostgres(url: string, sql: string, name: string): Promise<rea
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await client.query('BEGIN TRANSACTION READ ONLY');
-    return (await client.query<Record<string, unknown>>(sql)).rows;
+    return await work(client);
   } finally {
     await client.end().catch(() => undefined);
   }
