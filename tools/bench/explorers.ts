@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { startPostgres } from '../../packages/testing/src/postgres/start-postgres.ts';
+import { startPostgres } from '../../tests/support/src/postgres/start-postgres.ts';
 import { quantiles } from './store/quantiles.ts';
 import { prepareWarmModel, runExample, type ExampleRun, type Measured } from './explorers/run.ts';
 

@@ -12,7 +12,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { createRandom } from '../../packages/core/src/index.ts';
-import { startPostgres } from '../../packages/testing/src/postgres/start-postgres.ts';
+import { startPostgres } from '../../tests/support/src/postgres/start-postgres.ts';
 import { writeDigitsData } from './digits/run.ts';
 import { acknowledged, factsOf, type Acknowledged, type Facts } from './kills/facts.ts';
 import { stopPost, type Post } from './kills/post.ts';

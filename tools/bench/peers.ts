@@ -11,7 +11,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, homedir, totalmem } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { findPython } from '../../packages/testing/src/python/python.ts';
+import { findPython } from '../../tests/support/src/python/python.ts';
 import { table } from './peers/print.ts';
 import { repository } from './peers/programs.ts';
 import type { RowResult } from './peers/row.ts';

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { RunStore } from '../../packages/core/src/store-seam.ts';
 import { openRunStore } from '../../packages/buffer/src/run-store/index.ts';
-import { findPostgres, startPostgres } from '../../packages/testing/src/postgres/start-postgres.ts';
+import { findPostgres, startPostgres } from '../../tests/support/src/postgres/start-postgres.ts';
 import { quantiles } from './store/quantiles.ts';
 import {
   drawRollout,

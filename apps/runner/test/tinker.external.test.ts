@@ -1,7 +1,7 @@
 /** The official Python client of Tinker against `trinity serve --tinker`. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { findPython, runPython } from '@trinity-rft/testing';
+import { findPython, runPython } from '@trinity-rft/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTrinity, type Trinity } from './support/trinity.js';
 import { createWorkspace } from './support/workspace.js';

@@ -1,7 +1,7 @@
 /** Runs whose metrics go to a tracking service, as the configurations of Trinity-RFT ask for it. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { trackingKey, trackingServices, type TrackingServices } from '@trinity-rft/testing';
+import { trackingKey, trackingServices, type TrackingServices } from '@trinity-rft/test-support';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { metricLines } from './support/run-record.js';
 import { runHere } from './support/run-here.js';

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { createRuntime } from '@trinity-rft/core';
 import { createModel, listEnvironments } from '@trinity-rft/launcher';
-import { findPython, runPython } from '@trinity-rft/testing';
+import { findPython, runPython } from '@trinity-rft/test-support';
 import { describe, expect, it } from 'vitest';
 import { startTrinity, type Trinity } from './support/trinity.js';
 import { createWorkspace } from './support/workspace.js';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { findPython, freePort } from '@trinity-rft/testing';
+import { findPython, freePort } from '@trinity-rft/test-support';
 import { afterAll, expect, it } from 'vitest';
 import { metricLines, usedRows, type Metrics } from './support/run-record.js';
 import { trinity } from './support/trinity.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from '@trinity-rft/launcher';
 import { readCurve } from '@trinity-rft/monitor';
-import { findPython } from '@trinity-rft/testing';
+import { findPython } from '@trinity-rft/test-support';
 import { afterAll, describe, expect, it } from 'vitest';
 import { prepare } from '../src/prepare.ts';
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { createChatFormat, loadTokenizer } from '@trinity-rft/chat';
 import { createOnnxEngine, loadModelFolder } from '@trinity-rft/engine-onnx';
 import { openGguf, openGgufModel } from '@trinity-rft/chat/gguf';
-import { findPython, runPython } from '@trinity-rft/testing';
+import { findPython, runPython } from '@trinity-rft/test-support';
 import { beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { findModel } from './support/model.ts';
 

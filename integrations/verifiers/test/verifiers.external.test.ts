@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { servedRollouts } from '@trinity-rft/model/testing';
-import { findPython, freePort, scriptedSampler } from '@trinity-rft/testing';
+import { scriptedSampler } from '@trinity-rft/testing';
+import { findPython, freePort } from '@trinity-rft/test-support';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { runRollout } from '../src/index.js';
 

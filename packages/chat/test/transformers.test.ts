@@ -3,7 +3,7 @@ import { existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findPython, runPip, runPython } from '@trinity-rft/testing';
+import { findPython, runPip, runPython } from '@trinity-rft/test-support';
 import { expect, it } from 'vitest';
 import { loadTokenizer } from '../src/tokenizer/tokenizer.js';
 import {

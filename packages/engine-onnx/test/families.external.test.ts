@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { findPython } from '@trinity-rft/testing';
+import { findPython } from '@trinity-rft/test-support';
 import { expect, it } from 'vitest';
 import { modelFamilies } from '../src/model/config.js';
 import { differencesFrom, type Differences } from './support/against-transformers.js';

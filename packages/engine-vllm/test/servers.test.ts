@@ -1,12 +1,7 @@
 /** Several servers behind one sampler, and what they do wrong. */
 import { systemClock } from '@trinity-rft/core';
-import {
-  fakeEngine,
-  manualClock,
-  recordingLogger,
-  type GeneratedAnswer,
-  type VllmStandIn,
-} from '@trinity-rft/testing';
+import { fakeEngine, manualClock, recordingLogger } from '@trinity-rft/testing';
+import { type GeneratedAnswer, type VllmStandIn } from '@trinity-rft/test-support';
 import { describe, expect, it, vi } from 'vitest';
 import { checkpoint, openSampler, prompt, startServer, vocabSize } from './support.js';
 

@@ -4,13 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { silentLogger, systemClock } from '@trinity-rft/core';
 import type { RemoteSampler, SamplerOptions } from '@trinity-rft/core/engine';
-import {
-  fakeEngine,
-  openFakeEngine,
-  vllmStandIn,
-  type VllmStandIn,
-  type VllmStandInOptions,
-} from '@trinity-rft/testing';
+import { fakeEngine, openFakeEngine } from '@trinity-rft/testing';
+import { vllmStandIn, type VllmStandIn, type VllmStandInOptions } from '@trinity-rft/test-support';
 import { afterEach } from 'vitest';
 import { openVllmSampler } from '../src/index.js';
 

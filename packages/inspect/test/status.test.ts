@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
-import { findPostgres, startPostgres } from '@trinity-rft/testing';
+import { findPostgres, startPostgres } from '@trinity-rft/test-support';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openStageStore } from '@trinity-rft/launcher/parts';
 import { interruptOf, openProcessFile, writeEnd, writeFailure } from '@trinity-rft/launcher/files';

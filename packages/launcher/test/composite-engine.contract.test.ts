@@ -5,7 +5,8 @@ import path from 'node:path';
 import { silentLogger, systemClock } from '@trinity-rft/core';
 import type { Engine, SamplerFactory } from '@trinity-rft/core/engine';
 import { sglangSampler, vllmSampler } from '@trinity-rft/engine-vllm';
-import { describeEngine, fakeEngine, openFakeEngine, vllmStandIn } from '@trinity-rft/testing';
+import { describeEngine, fakeEngine, openFakeEngine } from '@trinity-rft/testing';
+import { vllmStandIn } from '@trinity-rft/test-support';
 import { afterAll, beforeAll } from 'vitest';
 import { compositeEngine } from '../src/assembly/models/composite-engine.js';
 

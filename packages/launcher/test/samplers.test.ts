@@ -4,13 +4,8 @@ import path from 'node:path';
 import type { Engine, EngineFactory } from '@trinity-rft/core/engine';
 import { onnxEngine } from '@trinity-rft/engine-onnx';
 import { openTinkerServer, type TinkerModel } from '@trinity-rft/tinker/server';
-import {
-  fakeEngine,
-  openFakeEngine,
-  testRuntime,
-  vllmStandIn,
-  type VllmStandIn,
-} from '@trinity-rft/testing';
+import { fakeEngine, openFakeEngine, testRuntime } from '@trinity-rft/testing';
+import { vllmStandIn, type VllmStandIn } from '@trinity-rft/test-support';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { bigramRuns, type BigramRuns } from './support/bigram-runs.js';
 

@@ -4,7 +4,7 @@ import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { systemClock } from '@trinity-rft/core';
-import { findPython, freePort } from '@trinity-rft/testing';
+import { findPython, freePort } from '@trinity-rft/test-support';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { jsonlSink } from '../src/jsonl-sink.js';
 import { serviceSink } from '../src/services/service-sink.js';

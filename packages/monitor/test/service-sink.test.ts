@@ -1,6 +1,6 @@
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { type MetricRecord, systemClock } from '@trinity-rft/core';
-import { trackingKey, trackingServices, type TrackingServices } from '@trinity-rft/testing';
+import { trackingKey, trackingServices, type TrackingServices } from '@trinity-rft/test-support';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { useFolder } from './folder.js';
 import { jsonlSink } from '../src/jsonl-sink.js';

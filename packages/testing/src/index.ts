@@ -28,14 +28,6 @@ export {
   type FakeValueEngineOptions,
   type FakeValueVerb,
 } from './fake-engine/fake-value-engine.js';
-export { freePort } from './network/free-port.js';
-export {
-  findPostgres,
-  startPostgres,
-  type StartPostgresOptions,
-  type TestPostgres,
-} from './postgres/start-postgres.js';
-export { findPython, runPip, runPython, type FoundPython } from './python/python.js';
 export { describeRunStore } from './run-store/describe-run-store.js';
 export type { CreateRunStore, RunStoreUnderTest } from './run-store/fixture.js';
 export { manualClock, type ManualClock } from './runtime/manual-clock.js';
@@ -52,16 +44,3 @@ export {
 } from './scripted-sampler/scripted-sampler.js';
 export { describeValueEngine } from './value-contract/describe-value-engine.js';
 export type { ValueEngineContract } from './value-contract/fixture.js';
-export {
-  trackingKey,
-  trackingServices,
-  type SeenRequest,
-  type TrackingServices,
-} from './tracking-services/stand-in.js';
-export {
-  vllmStandIn,
-  type GeneratedAnswer,
-  type StandInFault,
-  type VllmStandIn,
-  type VllmStandInOptions,
-} from './vllm/stand-in.js';

@@ -1,6 +1,6 @@
 /** The programs that sides run. */
 import path from 'node:path';
-import type { FoundPython } from '../../../packages/testing/src/python/python.ts';
+import type { FoundPython } from '../../../tests/support/src/python/python.ts';
 
 export const repository = path.join(import.meta.dirname, '../../..');
 

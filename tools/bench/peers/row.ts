@@ -1,5 +1,5 @@
 /** What `pnpm bench peers` compares: rows of sides, each a program that is run and measured. */
-import type { FoundPython } from '../../../packages/testing/src/python/python.ts';
+import type { FoundPython } from '../../../tests/support/src/python/python.ts';
 
 export interface Row {
   /** As `--rows` names it. */

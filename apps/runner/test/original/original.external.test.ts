@@ -1,6 +1,6 @@
 // Trinity-RFT's example of ScienceWorld trains two steps in ScienceWorld itself (Java), over the bridge.
 import path from 'node:path';
-import { findPython } from '@trinity-rft/testing';
+import { findPython } from '@trinity-rft/test-support';
 import { expect, it } from 'vitest';
 import { runHere } from '../support/run-here.js';
 import { metricLines } from '../support/run-record.js';

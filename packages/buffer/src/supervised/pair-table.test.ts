@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { findPostgres, startPostgres } from '@trinity-rft/testing';
+import { findPostgres, startPostgres } from '@trinity-rft/test-support';
 import pg from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readPairTable, writePairTable, type PairTable } from './pair-table.js';

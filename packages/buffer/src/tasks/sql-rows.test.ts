@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { findPostgres, startPostgres, type TestPostgres } from '@trinity-rft/testing';
+import { findPostgres, startPostgres, type TestPostgres } from '@trinity-rft/test-support';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTaskSource, readTaskRows } from './open-task-source.js';

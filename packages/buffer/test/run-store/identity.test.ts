@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { findPostgres, startPostgres, type TestPostgres } from '@trinity-rft/testing';
+import { findPostgres, startPostgres, type TestPostgres } from '@trinity-rft/test-support';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openRunStore, readRunStore, type RunClaim } from '../../src/run-store/index.js';
 

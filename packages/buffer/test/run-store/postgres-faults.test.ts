@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createExperience, uid } from '@trinity-rft/core';
 import type { ExplorePlan, Membership, RunStore } from '@trinity-rft/core/store';
-import { findPostgres, startPostgres, type TestPostgres } from '@trinity-rft/testing';
+import { findPostgres, startPostgres, type TestPostgres } from '@trinity-rft/test-support';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { postgresDatabase } from '../../src/run-store/database/postgres.js';

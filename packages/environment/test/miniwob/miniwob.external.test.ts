@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { silentLogger } from '@trinity-rft/core';
-import { findPython } from '@trinity-rft/testing';
+import { findPython } from '@trinity-rft/test-support';
 import { describe, expect, it, type TestContext } from 'vitest';
 import { miniwob } from '../../src/drivers/miniwob/miniwob.js';
 import type { Environment, Episode } from '../../src/index.js';

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { silentLogger, systemClock } from '@trinity-rft/core';
-import { findPython, freePort, runPython } from '@trinity-rft/testing';
+import { findPython, freePort, runPython } from '@trinity-rft/test-support';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { serveEnvironment } from '../../src/drivers/openenv-server/serve.js';
 import { box, corridor } from '../../src/drivers/openenv/corridor.fixture.js';

@@ -1,6 +1,6 @@
 /** Real environments of PyPI over the bridge, each to its best end. */
 import { silentLogger } from '@trinity-rft/core';
-import { findPython } from '@trinity-rft/testing';
+import { findPython } from '@trinity-rft/test-support';
 import { describe, expect, it, type TestContext } from 'vitest';
 import { script, python } from '../../src/drivers/python/python.js';
 import { startBridge } from '../../src/drivers/python/bridge.js';

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '@trinity-rft/core';
-import { freePort } from '@trinity-rft/testing';
+import { freePort } from '@trinity-rft/test-support';
 import { installOnce, type Installed } from './uv.js';
 
 const startMs = 240_000;

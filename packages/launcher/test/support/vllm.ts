@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '@trinity-rft/core';
-import { freePort } from '@trinity-rft/testing';
+import { freePort } from '@trinity-rft/test-support';
 import { installOnce } from './uv.js';
 
 const startPatienceMs = 420_000;

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { deriveSeed, silentLogger } from '@trinity-rft/core';
 import { serveEnvironment, type EnvironmentDefinition } from '@trinity-rft/environment';
-import { findPython, runPython } from '@trinity-rft/testing';
+import { findPython, runPython } from '@trinity-rft/test-support';
 import { describe, expect, it, type TestContext } from 'vitest';
 import { builtInEnvironments } from '../../src/index.js';
 

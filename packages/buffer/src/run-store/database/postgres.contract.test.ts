@@ -1,10 +1,5 @@
-import {
-  describeRunStore,
-  findPostgres,
-  startPostgres,
-  type RunStoreUnderTest,
-  type TestPostgres,
-} from '@trinity-rft/testing';
+import { describeRunStore, type RunStoreUnderTest } from '@trinity-rft/testing';
+import { findPostgres, startPostgres, type TestPostgres } from '@trinity-rft/test-support';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { runStore } from '../run/run-store.js';

@@ -1,0 +1,21 @@
+export { freePort } from './network/free-port.js';
+export {
+  findPostgres,
+  startPostgres,
+  type StartPostgresOptions,
+  type TestPostgres,
+} from './postgres/start-postgres.js';
+export { findPython, runPip, runPython, type FoundPython } from './python/python.js';
+export {
+  trackingKey,
+  trackingServices,
+  type SeenRequest,
+  type TrackingServices,
+} from './tracking-services/stand-in.js';
+export {
+  vllmStandIn,
+  type GeneratedAnswer,
+  type StandInFault,
+  type VllmStandIn,
+  type VllmStandInOptions,
+} from './vllm/stand-in.js';
