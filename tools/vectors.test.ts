@@ -55,6 +55,18 @@ describe('a case that states less', () => {
     const kl = { id: 'x', fn: 'k2', kl_coef: 1, input: 'small_4x5', with_old_logprob: true };
     expect(failuresOf({ policy_loss: [{ ...loss, expect: {} }], kl: [kl] })).toEqual([]);
     expect(failuresOf({ policy_loss: [{ ...loss, expect: { loss: 100 } }] })).toHaveLength(1);
+    // The first of two values alone, by numbers, and both by words.
+    const two = { a: { logprob: [[-1, -3]], action_mask: 'all one', entropy: [[2, 4]] } };
+    const masked = { values: 'a.entropy', mask: 'a.action_mask' };
+    const mode = 'token-mean';
+    const cases = [
+      { mode, value: 3 },
+      { mode, mask: [[1, 0]], value: 2 },
+    ];
+    const aggregate_loss = { ...masked, cases };
+    expect(failuresOf({ inputs: two, aggregate_loss })).toEqual([]);
+    const wrong = { ...aggregate_loss, mask: [[0, 1]] };
+    expect(failuresOf({ inputs: two, aggregate_loss: wrong })).toHaveLength(1);
     const penalty = { token_level_scores: [[1]], input: 'one', cases: [{ fn: 'k1', kl_coef: 1 }] };
     const inputs = { one: { logprob: [[-1]], action_mask: 'all one' } };
     expect(failuresOf({ inputs, kl_penalty_in_reward: penalty })).toEqual([]);

@@ -182,10 +182,13 @@ export function entropyLoss(
 
 interface AggregateVectors {
   readonly values: string;
-  readonly mask: string;
+  /** A place, such as `small_4x5.action_mask`, the numbers themselves, or words for them. */
+  readonly mask: Mask;
   readonly cases: readonly {
     readonly mode: LossAggMode;
     readonly normalizer?: number;
+    /** @default that of all cases */
+    readonly mask?: Mask;
     readonly value: number;
   }[];
   readonly masked_var_unbiased?: number;
@@ -194,20 +197,24 @@ interface AggregateVectors {
 }
 
 export function aggregate(
-  { values: place, cases, ...more }: AggregateVectors,
+  { values: place, mask, cases, ...more }: AggregateVectors,
   file: VectorFile,
 ): readonly VectorCase[] {
   const [name, column] = place.split('.') as [string, string];
   const vectors = inputOf(file, name);
-  const input = toLossInput(vectors as unknown as LossVectors);
+  const withMask = (given: Mask): LossInput => {
+    const [source = '', masks] = typeof given === 'string' ? given.split('.') : [];
+    const action_mask = masks === undefined ? given : inputOf(file, source)[masks];
+    return toLossInput({ ...vectors, action_mask } as unknown as LossVectors);
+  };
+  const input = withMask(mask);
   const values = flat(vectors[column]!);
-  const modes = cases.map(({ mode, normalizer, value }) => ({
-    id: `aggregate/${mode}${normalizer === undefined ? '' : `/${normalizer}`}`,
-    run: () =>
-      expectSame(
-        aggregateLoss(values, aggregationWeights(input, mode, { norm: normalizer })),
-        value,
-      ),
+  const modes = cases.map(({ mode, normalizer, mask: own, value }) => ({
+    id: `aggregate/${mode}${normalizer === undefined ? '' : `/${normalizer}`}${own === undefined ? '' : '/mask'}`,
+    run: () => {
+      const of = own === undefined ? input : withMask(own);
+      expectSame(aggregateLoss(values, aggregationWeights(of, mode, { norm: normalizer })), value);
+    },
   }));
   const {
     masked_whiten: whitened,
