@@ -4,6 +4,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkFolders } from './check-folders.ts';
+import { checkProse } from './check-prose.ts';
 import { checkRings } from './check-rings.ts';
 import { listPackages, type Manifest, type WorkspacePackage } from './workspace.ts';
 
@@ -24,6 +25,7 @@ export function checkStructure(root: string): readonly string[] {
     ...strategyFolders.flatMap((folder) => longFiles(root, folder)),
     ...checkFolders(root),
     ...checkRings(root),
+    ...checkProse(root),
   ];
 }
 

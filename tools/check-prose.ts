@@ -1,0 +1,88 @@
+// Checks how comments read: `node tools/check-prose.ts [packages/NAME...]` lists what is wrong. Packages written before the
+// rules have an allowance in `prose-allowance.json`, which may only shrink: `--lower` writes what is left.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { listPackages } from './workspace.ts';
+
+const opening =
+  /\/\*\*\s*(?:\* )?(What|Which|Who|Whoever|Whether|Of|By|As|Without|None|Nobody|Never)\b(?! (?:is|are) )/g;
+const words =
+  /\b(nobody|somebody|whoever|who waits|for whom|of whom|goes on|go on|given back|in vain|one too many|if need be|what came of|begin anew|most telling|as long as it likes|is told|are told)\b/gi;
+const comment = /\/\*[\s\S]*?\*\/|(?<![:'"`\\])\/\/[^\n]*/g;
+
+export interface Blemish {
+  readonly line: number;
+  readonly text: string;
+}
+
+/** What a file's comments say in words that nobody would search for, or begin with. */
+export function blemishesOf(source: string): readonly Blemish[] {
+  return [...source.matchAll(comment)].flatMap(({ 0: text, index }) =>
+    [opening, words].flatMap((pattern) =>
+      [...text.matchAll(pattern)].map((match) => ({
+        line: source.slice(0, index + match.index).split('\n').length,
+        text: match[1] ?? '',
+      })),
+    ),
+  );
+}
+
+/** One line for each package with more blemishes than its allowance, with the first of them. */
+export function checkProse(root: string): readonly string[] {
+  const allowed = readAllowance(root);
+  return proseOf(root).flatMap(({ path, found }) => {
+    const most = allowed[path] ?? 0;
+    if (found.length <= most) return [];
+    const first = found.slice(0, 5).map(({ file, line, text }) => `${file}:${line} "${text}"`);
+    return [
+      `${path}: ${found.length} comments read badly; at most ${most} do (node tools/check-prose.ts ${path}): ${first.join(', ')}`,
+    ];
+  });
+}
+
+const allowanceOf = (root: string): string => join(root, 'tools/prose-allowance.json');
+
+function readAllowance(root: string): Readonly<Record<string, number>> {
+  try {
+    return JSON.parse(readFileSync(allowanceOf(root), 'utf8')) as Record<string, number>;
+  } catch {
+    return {};
+  }
+}
+
+function proseOf(root: string) {
+  return listPackages(root).map(({ path }) => ({
+    path,
+    found: sourcesOf(join(root, path)).flatMap((file) =>
+      blemishesOf(readFileSync(file, 'utf8')).map((each) => ({
+        file: relative(root, file).replaceAll('\\', '/'),
+        ...each,
+      })),
+    ),
+  }));
+}
+
+const sourcesOf = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /(?<!\.d)\.tsx?$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !/[\\/](?:node_modules|dist)[\\/]/.test(file))
+    .toSorted();
+
+if (process.argv[1] === import.meta.filename) {
+  const root = join(import.meta.dirname, '..');
+  const named = process.argv.slice(2);
+  if (named.includes('--lower')) {
+    const old = readAllowance(root);
+    const left = proseOf(root)
+      .map(({ path, found }) => [path, Math.min(found.length, old[path] ?? Infinity)] as const)
+      .filter(([, count]) => count > 0);
+    writeFileSync(allowanceOf(root), `${JSON.stringify(Object.fromEntries(left), null, 2)}\n`);
+  } else {
+    for (const { path, found } of proseOf(root).filter((each) => named.includes(each.path)))
+      for (const { file, line, text } of found) console.log(`${file}:${line} "${text}"`, path);
+    const problems = checkProse(root);
+    for (const problem of problems) console.error(problem);
+    process.exitCode = problems.length === 0 ? 0 : 1;
+  }
+}
