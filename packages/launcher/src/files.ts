@@ -1,7 +1,6 @@
 /** The files in the folder of a run: their names, what they hold, and their readers. */
 export { answersFile } from './assembly/data/evaluation-answers.js';
 export { lateRewardsBeside } from './assembly/data/late-rewards.js';
-export { curveOf, metricNames, readMetrics, type MetricLine } from './assembly/read-metrics.js';
 export type { Settings } from './assembly/settings.js';
 export { readRecord } from './run/changes/record.js';
 export { describeEnd, interruptOf, readEnd, writeEnd, type RunEnd } from './run/end.js';

@@ -16,7 +16,6 @@ export {
 export { planDownloads, type ModelDownloads } from './assembly/models/hub-models.js';
 export { checkFiles, type CheckedFiles, type CheckOptions } from './run/check-files.js';
 export { isUnfinished } from './run/progress.js';
-export type { MetricLine } from './assembly/read-metrics.js';
 export { run, type RunOptions, type RunSummary } from './run/run.js';
 export { standardTerminal } from './terminal.js';
 export type { Terminal } from '@trinity-rft/monitor';

@@ -3,7 +3,6 @@ export {
   metricsOf,
   newestRollouts,
   rolloutPages,
-  type MetricLine,
   type Point,
   type Role,
   type RolloutFacts,

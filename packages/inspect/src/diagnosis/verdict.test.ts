@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { metricsOf, type MetricLine } from './evidence/record.js';
+import type { MetricLine } from '@trinity-rft/monitor';
+import { metricsOf } from './evidence/record.js';
 import { verdictOf } from './verdict.js';
 
 const explored = (rewards: readonly number[]): readonly MetricLine[] =>

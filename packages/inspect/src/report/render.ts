@@ -3,7 +3,7 @@ import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
 import { evaluatedAfter, figureMetrics, isExploreStep, plotCurve } from '@trinity-rft/monitor';
-import { curveOf, metricNames, type MetricLine } from '@trinity-rft/launcher/files';
+import { curveOf, metricNames, type MetricLine } from '@trinity-rft/monitor';
 import { verdictOfRun } from './diagnose-run.js';
 import type { RunReport, StageReport } from './run-report.js';
 

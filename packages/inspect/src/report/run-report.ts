@@ -5,7 +5,8 @@ import { ConfigError } from '@trinity-rft/core';
 import { isProcessAlive } from '@trinity-rft/core/support';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
-import { failureFile, readMetrics, type MetricLine } from '@trinity-rft/launcher/files';
+import { failureFile } from '@trinity-rft/launcher/files';
+import { readMetrics, type MetricLine } from '@trinity-rft/monitor';
 
 export interface StageReport {
   /** Folder of the stage. */
@@ -74,7 +75,7 @@ async function reportStage(directory: string): Promise<StageReport> {
   const newest = (await listCheckpoints(directory).catch(() => [])).at(-1);
   return {
     directory,
-    metrics: await readMetrics(path.join(directory, 'monitor', 'metrics.jsonl')),
+    metrics: await readMetrics(path.join(directory, 'monitor', 'metrics.jsonl'), []),
     log: log === undefined ? [] : log.trimEnd().split('\n'),
     failure: await textOf(path.join(directory, failureFile)),
     checkpoint: newest && { directory: newest.directory, step: newest.manifest.step },

@@ -1,6 +1,7 @@
 /** Reads `metrics.jsonl` while it is written, a piece at a time. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { MetricRecord } from '@trinity-rft/core';
+import type { MetricLine } from '../metric-lines.js';
 
 export interface RecordReader {
   /** The next records, at most about `pieceBytes` of them; empty at the end of the file. */
@@ -48,9 +49,7 @@ export function recordReader(file: string): RecordReader {
 function recordOf(line: string): readonly MetricRecord[] {
   if (line === '') return [];
   try {
-    const { role, step, metrics, timing } = JSON.parse(line) as MetricRecord & {
-      readonly timing?: Readonly<Record<string, unknown>>;
-    };
+    const { role, step, metrics, timing } = JSON.parse(line) as MetricLine;
     const numbers = Object.entries({ ...metrics, ...timing }).filter(
       (entry): entry is [string, number] => typeof entry[1] === 'number',
     );

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { type Experience, type Metrics, actionCount, taskKey } from '@trinity-rft/core';
 import type { ExperienceRows } from '@trinity-rft/core/store';
+import type { MetricLine } from '@trinity-rft/monitor';
 
 /** One value of a metric; NaN where what was written is not finite. */
 export interface Point {
@@ -41,14 +42,6 @@ export interface RolloutFacts {
   readonly hasPrompt: boolean;
   readonly hasAnswer: boolean;
   readonly metrics: Metrics;
-}
-
-/** Line of `metrics.jsonl`. */
-export interface MetricLine {
-  readonly role: string;
-  readonly step: number;
-  readonly metrics: Readonly<Record<string, number | null>>;
-  readonly timing?: Readonly<Record<string, number | null>>;
 }
 
 /** Lookups over lines of `metrics.jsonl`. */

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import { readMetrics } from '../../assembly/read-metrics.js';
+import { readMetrics } from '@trinity-rft/monitor';
 
 type Stage = Pick<StageConfig, 'project' | 'name' | 'jobDirectory'> & {
   readonly model: Pick<StageConfig['model'], 'modelPath'>;
@@ -31,7 +31,7 @@ export async function describeServed(stage: Stage, step: number): Promise<string
 const meanReward = /^eval\/.*\/reward\/mean(@\d+)?$/;
 
 async function lastEvaluation(jobDirectory: string, step: number): Promise<string> {
-  const lines = await readMetrics(path.join(jobDirectory, 'monitor', 'metrics.jsonl'));
+  const lines = await readMetrics(path.join(jobDirectory, 'monitor', 'metrics.jsonl'), []);
   const evaluated = lines.flatMap((line) => {
     const means = Object.entries(line.metrics).filter(([metric]) => meanReward.test(metric));
     const version = line.metrics['eval/model_version'] ?? line.step;

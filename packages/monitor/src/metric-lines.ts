@@ -1,0 +1,56 @@
+/** The lines of `metrics.jsonl`, read back. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { describeError, type MetricRecord } from '@trinity-rft/core';
+import { MonitorError } from './monitor-error.js';
+
+/** One line. Null stands for a value that was not finite. */
+export interface MetricLine {
+  readonly role: MetricRecord['role'];
+  readonly step: number;
+  readonly metrics: Readonly<Record<string, number | null>>;
+  /** Durations, which differ between equal runs. @default none */
+  readonly timing?: Readonly<Record<string, number | null>>;
+}
+
+/**
+ * The lines of a file; a line that is still being written is left out.
+ * @param ifMissing returned where there is no file. @default that is an error
+ * @throws MonitorError when the file cannot be read, or holds something else
+ */
+export async function readMetrics(
+  file: string,
+  ifMissing?: readonly MetricLine[],
+): Promise<readonly MetricLine[]> {
+  if (ifMissing !== undefined && !existsSync(file)) return ifMissing;
+  try {
+    const text = await readFile(file, 'utf8');
+    return text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as MetricLine);
+  } catch (cause) {
+    throw new MonitorError(
+      `No metrics can be read from ${file}: ${describeError(cause)}. Expected the metrics.jsonl of a run.`,
+      { code: 'METRICS_FILE', cause },
+    );
+  }
+}
+
+export const valueOf = ({ metrics, timing }: MetricLine, metric: string): number | undefined =>
+  metrics[metric] ?? timing?.[metric] ?? undefined;
+
+/** Steps and values of one metric, from every role that reports it. */
+export const curveOf = (
+  lines: readonly MetricLine[],
+  metric: string,
+): readonly (readonly [step: number, value: number])[] =>
+  lines.flatMap((line) => {
+    const value = valueOf(line, metric);
+    return value === undefined ? [] : [[line.step, value] as const];
+  });
+
+export const metricNames = (lines: readonly MetricLine[]): readonly string[] =>
+  [
+    ...new Set(lines.flatMap(({ metrics, timing }) => Object.keys({ ...metrics, ...timing }))),
+  ].toSorted();
