@@ -2,7 +2,7 @@
 import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
-import { MonitorError } from './monitor-error.js';
+import { MonitorError } from './lines/monitor-error.js';
 
 export interface LineWriter {
   /** Appends the line and a newline before it returns. */

@@ -7,8 +7,8 @@ export {
 export { fileWriter, type FileWriterOptions, type LineWriter } from './file-writer.js';
 export { jsonlSink, type JsonlSinkOptions } from './jsonl-sink.js';
 export { createLogger, type LoggerOptions } from './logger.js';
-export { curveOf, metricNames, readMetrics, type MetricLine } from './metric-lines.js';
-export { MonitorError } from './monitor-error.js';
+export { curveOf, metricNames, readMetrics, type MetricLine } from './lines/metric-lines.js';
+export { MonitorError } from './lines/monitor-error.js';
 export { plotCurve, type PlotOptions } from './plot-curve.js';
 export { readCurve, type CurveOptions } from './read-curve.js';
 export type { ResumePoint } from './resume-point.js';

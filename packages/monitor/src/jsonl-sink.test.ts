@@ -13,7 +13,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { useFolder } from '../test/folder.js';
 import { jsonlLine, jsonlSink } from './jsonl-sink.js';
-import { MonitorError } from './monitor-error.js';
+import { MonitorError } from './lines/monitor-error.js';
 import type { ResumePoint } from './resume-point.js';
 
 const inFolder = useFolder();

@@ -3,7 +3,7 @@ import { appendFileSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { type Logger, type MetricRecord, type MetricSink, silentLogger } from '@trinity-rft/core';
 import { fileGuard } from './file-writer.js';
-import { MonitorError } from './monitor-error.js';
+import { MonitorError } from './lines/monitor-error.js';
 import type { ResumePoint } from './resume-point.js';
 import { trimJsonl } from './trim-jsonl.js';
 

@@ -2,7 +2,7 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { useFolder } from '../test/folder.js';
 import { jsonlSink } from './jsonl-sink.js';
-import { MonitorError } from './monitor-error.js';
+import { MonitorError } from './lines/monitor-error.js';
 import { readCurve } from './read-curve.js';
 
 const inFolder = useFolder();

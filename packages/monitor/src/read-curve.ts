@@ -1,6 +1,6 @@
 /** A metric over the steps of a run, read back from `metrics.jsonl`. */
 import type { MetricRecord } from '@trinity-rft/core';
-import { readMetrics, valueOf } from './metric-lines.js';
+import { readMetrics, valueOf } from './lines/metric-lines.js';
 
 export interface CurveOptions {
   readonly role: MetricRecord['role'];

@@ -1,6 +1,6 @@
 import type { MetricRecord, MetricSink } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import type { MonitorError } from './monitor-error.js';
+import type { MonitorError } from './lines/monitor-error.js';
 import { teeSink } from './tee-sink.js';
 
 const record = (step: number): MetricRecord => ({ role: 'trainer', step, metrics: {} });

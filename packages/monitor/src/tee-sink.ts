@@ -1,7 +1,7 @@
 /** One sink in front of several. */
 import { describeError, type MetricRecord, type Metrics, type MetricSink } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
-import { MonitorError } from './monitor-error.js';
+import { MonitorError } from './lines/monitor-error.js';
 
 /** Metrics of a record; charts of more take longer than the step. */
 const mostMetrics = 5000;

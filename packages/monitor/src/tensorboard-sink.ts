@@ -3,7 +3,7 @@ import { appendFileSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { describeError, type Clock, type MetricSink, type MetricRole } from '@trinity-rft/core';
 import { encodeEvent, frame, type TensorBoardEvent } from './event-file.js';
-import { MonitorError } from './monitor-error.js';
+import { MonitorError } from './lines/monitor-error.js';
 import type { ResumePoint } from './resume-point.js';
 
 export interface TensorBoardSinkOptions {

@@ -1,7 +1,7 @@
 /** Reads `metrics.jsonl` while it is written, a piece at a time. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { MetricRecord } from '@trinity-rft/core';
-import type { MetricLine } from '../metric-lines.js';
+import type { MetricLine } from '../lines/metric-lines.js';
 
 export interface RecordReader {
   /** The next records, at most about `pieceBytes` of them; empty at the end of the file. */
