@@ -18,7 +18,7 @@ const named = (all: readonly Block[]) =>
 const isOurs = ([program = '']: readonly string[]): boolean =>
   program.endsWith('node_modules/.bin/trinity');
 
-/** What is wrong with a command of `node_modules/.bin/trinity`, as the command itself says. */
+/** Problems of a command of `node_modules/.bin/trinity`, as the command itself says. */
 async function faultOf(command: readonly string[]): Promise<string | undefined> {
   if (!isOurs(command)) return undefined;
   const text = ['trinity', ...command.slice(1)].join(' ');

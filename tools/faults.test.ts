@@ -22,7 +22,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Of `pnpm bench faults`, which has all of them. */
+/** Part of `pnpm bench faults`, which has all of them. */
 it.each([
   ['experience database', 'an experience is deleted', 'refused'],
   ['experience database', 'the explorer is one step further', 'refused'],

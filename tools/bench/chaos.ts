@@ -30,7 +30,7 @@ const root = mkdtempSync(path.join(tmpdir(), 'trinity-chaos-'));
 const random = createRandom(Number(values.seed));
 const cells: string[][] = [];
 
-/** Of each kind equally many, until there are as many as wanted. */
+/** Injects equally many faults of each kind, until there are as many as wanted. */
 function createInjector(messages: number) {
   const share = (surplus * wanted) / messages;
   const counts = new Map<FaultKind, number>(faultKinds.map((kind) => [kind, 0]));

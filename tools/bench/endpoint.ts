@@ -144,7 +144,7 @@ function memory(): Record<string, unknown> {
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-/** Of the rounds: what others do on the machine only ever adds. */
+/** Best of the rounds: what others do on the machine only ever adds. */
 function best(measured: readonly Measured[], value: (result: Measured) => number): number {
   return Math.min(...measured.map(value));
 }

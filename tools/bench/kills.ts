@@ -38,7 +38,7 @@ const stopMs: Readonly<Record<Kind, number>> = {
   'SIGSTOP 18 s': 18_000,
   'SIGSTOP 30 s': 30_000,
 };
-/** Of `kinds`, cumulated. */
+/** Shares of `kinds`, cumulated. */
 const shares = [0.6, 0.7, 0.8, 1];
 const longestPauseMs = 3000;
 /** Each disturbance waits for progress since the one before, this long at most. */

@@ -67,7 +67,7 @@ async function frames(page: Page, what: keyof typeof scrolls, how = ''): Promise
 const hasRows = "document.querySelector('#row-0, .body .row')?.children[1]?.textContent !== ''";
 const isComplete = "/^\\d+ of \\d+ /.test(document.querySelector('.count')?.textContent ?? '')";
 
-/** Of each frame: `at` goes from 0 to 1. */
+/** Position of each frame: `at` goes from 0 to 1. */
 const scrolls = {
   'wheel, 120 pixels each': 'rows.scrollTop += 120',
   'from end to end': 'rows.scrollTop = at * rows.scrollHeight',

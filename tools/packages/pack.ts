@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { listPackages, type WorkspacePackage } from '../workspace.ts';
 
 export interface PackedPackage extends WorkspacePackage {
-  /** Of the tarball. */
+  /** File of the tarball. */
   readonly file: string;
 }
 

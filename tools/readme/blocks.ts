@@ -6,7 +6,7 @@ import { listPackages } from '../workspace.ts';
 export interface Block {
   /** Markdown file, from the root of the repository. */
   readonly file: string;
-  /** Of its first line, from 1. */
+  /** Line of its first line, from 1. */
   readonly line: number;
   readonly language: string;
   /**

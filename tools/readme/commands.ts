@@ -34,7 +34,7 @@ export function readCommands(root: string, file: string): readonly DocumentedCom
     .filter(({ text }) => text !== '');
 }
 
-/** What is wrong with a command; undefined when nothing is, or when it is not one of ours. */
+/** Problems of a command; undefined when nothing is, or when it is not one of ours. */
 export async function commandFault(
   root: string,
   { text, isWhole }: DocumentedCommand,

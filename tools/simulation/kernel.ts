@@ -59,7 +59,7 @@ export interface Kernel {
     readonly isOver: () => boolean;
     readonly afterEvent: (what: string) => void;
   }): Promise<'over' | 'deadline' | 'nothing left'>;
-  /** Of all events so far. */
+  /** Digest of all events so far. */
   digest(): string;
   readonly eventCount: number;
 }

@@ -29,14 +29,14 @@ export interface OracleOptions {
   readonly uses: number;
   /** The row of the task set that a task must be of. */
   readonly rowOf: (step: number, task: number) => number;
-  /** Whether weights of that version may sample that explore step; the reason if not. */
+  /** True if weights of that version may sample that explore step; the reason if not. */
   readonly mayExplore: (use: {
     readonly step: number;
     readonly version: number;
     /** Every explore step up to this one has been used up by these weights. */
     readonly usedUpTo: number;
   }) => string | undefined;
-  /** Whether those weights give these log-probabilities; the reason if not. */
+  /** True if those weights give these log-probabilities; the reason if not. */
   readonly sampledBy: (experience: Experience, version: number) => string | undefined;
 }
 

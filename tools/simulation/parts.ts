@@ -1,4 +1,4 @@
-/** What the simulated processes of a run share: settings, tasks, agents and the algorithm. */
+/** Shared by the simulated processes of a run: settings, tasks, agents and the algorithm. */
 import {
   createExperience,
   type Runtime,
@@ -27,7 +27,7 @@ export interface ProcessParts {
   readonly store: RunStore;
   readonly engine: Engine;
   readonly runtime: Runtime;
-  /** Of the trainer. */
+  /** Experiences for the trainer. */
   readonly openExperiences: () => ExperienceStore;
 }
 

@@ -24,7 +24,7 @@ export interface Scenario {
   readonly overRollout: OverRollout;
   /** Weights go through the store, not through a shared folder. */
   readonly weightsInStore: boolean;
-  /** Of an explorer: attempts in flight. */
+  /** Concurrency of an explorer: attempts in flight. */
   readonly concurrency: number;
   readonly longestCallMs: number;
   readonly faults: readonly Fault[];
@@ -91,7 +91,7 @@ export function scenarioOf(seed: number): Scenario {
   };
 }
 
-/** Which tasks are cut off depends on how long they take. */
+/** The choice of tasks that are cut off depends on how long they take. */
 function overRolloutOf(random: Random): OverRollout {
   if (random.next() < 0.6) return waitsForAll;
   return {

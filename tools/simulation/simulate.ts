@@ -22,7 +22,7 @@ export interface Bug {
   readonly name: string;
   /** Where the field has met it. */
   readonly knownFrom: string;
-  /** Of the store. @default leaseMs of the scenario */
+  /** Lease ms of the store. @default leaseMs of the scenario */
   readonly leaseMs?: number;
   /** What one process works with; `database` is the shared one. */
   readonly parts?: (parts: ProcessParts, database: RunDatabase) => ProcessParts;
@@ -32,7 +32,7 @@ export interface Outcome {
   readonly scenario: Scenario;
   /** None: the run was as it has to be. */
   readonly violations: readonly string[];
-  /** Of all events: equal for equal seeds. */
+  /** Digest of all events: equal for equal seeds. */
   readonly digest: string;
   readonly events: number;
   readonly endedAtMs: number;
@@ -43,7 +43,7 @@ export interface Outcome {
 
 /** How long a run may take once nothing happens to it any more. */
 const patienceMs = 300_000;
-/** Of a run of this size; more: it runs in circles. */
+/** Most events of a run of this size; more: it runs in circles. */
 const mostEvents = 30_000;
 
 export interface SimulateOptions {

@@ -1,8 +1,8 @@
 // Compares what a function gives with what a vector states.
 
-/** Of losses, KL and metrics; the originals computed in float32. */
+/** Tolerance of losses, KL and metrics; the originals computed in float32. */
 const tolerance = 1e-5;
-/** Of advantages. */
+/** Advantage tolerance of advantages. */
 export const advantageTolerance = 1e-4;
 
 /**

@@ -24,7 +24,7 @@ import {
 } from './inputs.ts';
 import { inputOf, type Numbers, type VectorCase, type VectorFile } from './suite.ts';
 
-/** Of a part that is none. */
+/** Loss of a part that is none. */
 const noLoss = { loss: 0, metrics: {} };
 
 const lossInputOf = (file: VectorFile, name: string): LossInput =>

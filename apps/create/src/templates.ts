@@ -12,7 +12,7 @@ export interface Template {
   readonly before?: string;
 }
 
-/** Of this package, which is both where the sources and where the built files lie in. */
+/** Package folder of this package, which is both where the sources and where the built files lie in. */
 export const packageFolder = path.join(import.meta.dirname, '..');
 
 /** In the order in which they are offered; the first one is the default. */

@@ -38,7 +38,7 @@ export const twice = defineWorkflow({
 });
 `;
 
-/** Of every second task two runs never end; the other tasks end after its other runs. */
+/** Never ends two runs of every second task; the other tasks end after its other runs. */
 const halting = `
 import { defineWorkflow } from '@trinity-rft/workflow';
 const ended = new Map();
@@ -122,7 +122,7 @@ async function expectAlike(name: string, ...over: readonly Tree[]): Promise<void
   expect(recordOf(name)).toEqual(recordOf(together));
 }
 
-/** What became of the experiences in the store that the processes share. */
+/** Shared by became of the experiences in the store that the processes. */
 function usesOf(name: string): Readonly<Record<string, number>> {
   const database = new DatabaseSync(path.join(job(name), 'run.db'), { readOnly: true });
   const rows = database

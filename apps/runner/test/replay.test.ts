@@ -28,7 +28,7 @@ const recordOf = (name: string) => ({
   uses: usesOf(name),
 });
 
-/** Which experiences each train step used, in order. */
+/** Experiences that each train step used, in order. */
 function usesOf(name: string): readonly string[] {
   const database = new DatabaseSync(path.join(job(name), 'buffer/experience_buffer.db'), {
     readOnly: true,

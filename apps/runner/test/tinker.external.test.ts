@@ -41,7 +41,7 @@ interface Answer {
   readonly saved: string;
   readonly logprobs: readonly number[];
   readonly loaded: readonly (readonly number[])[];
-  /** Of every token; the first has none. */
+  /** Log-probability of every token; the first has none. */
   readonly computed: readonly (number | null)[];
   /** The likeliest tokens with their log-probabilities, for every token. */
   readonly top: readonly (readonly (readonly [token: number, logprob: number])[] | null)[];

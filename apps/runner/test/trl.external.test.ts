@@ -11,7 +11,7 @@ const script = path.join(import.meta.dirname, 'external', 'trl_step.py');
 const packages = ['trl==1.16.0', 'openenv==0.10.0', 'torch==2.15.0', 'transformers==5.23.0'];
 const lake = { level: 1 };
 const [tasks, runs] = [4, 8];
-/** Of the tasks of all episodes. */
+/** Indices of the tasks of all episodes. */
 const indices = Array.from({ length: tasks * runs }, (_, i) => Math.floor(i / runs));
 
 const printable = Array.from({ length: 95 }, (_, i) => String.fromCodePoint(32 + i));

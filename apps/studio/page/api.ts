@@ -4,7 +4,7 @@ import { createParser } from 'eventsource-parser';
 
 const storageName = 'trinity-studio-key';
 
-/** Of the address, kept for reloads of this tab, and then removed from the address. */
+/** Takes the key from the address; it is kept for reloads of this tab, and then removed from the address. */
 function takeKey(): string {
   const given = new URLSearchParams(location.hash.slice(1)).get('key');
   if (given === null) return sessionStorage.getItem(storageName) ?? '';
@@ -45,7 +45,7 @@ export async function act<T>(path: string, body: unknown, signal?: AbortSignal):
   return (await request(`actions/${path}`, options)).json() as Promise<T>;
 }
 
-/** As {@link act}, where the answer comes in lines of JSON. */
+/** Like {@link act}, where the answer comes in lines of JSON. */
 export async function* lines<T>(
   path: string,
   body: unknown,

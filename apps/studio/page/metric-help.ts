@@ -80,5 +80,5 @@ export const groupRank = (group: string): number => {
   return rank === -1 ? 0.5 : rank;
 };
 
-/** Of a metric: the section that explains it, else the first part of its name. */
+/** Group of a metric: the section that explains it, else the first part of its name. */
 export const groupOf = (name: string): string => helpOf(name).group || (name.split('/')[0] ?? name);

@@ -13,7 +13,7 @@ export interface Problem {
 
 export const instructions = 'You are a helpful math problem solving agent.';
 
-/** As in AgentScope, a structured answer is a call of a tool that ends the task. */
+/** Same as in AgentScope, a structured answer is a call of a tool that ends the task. */
 const generateResponse = tool({
   description: 'Gives the final answer and ends the task.',
   inputSchema: z.object({ result: z.string().describe('Final answer to the math problem.') }),

@@ -7,7 +7,7 @@ import { parseDocument, type Document } from 'yaml';
 export const example = path.join(import.meta.dirname, '..');
 
 export interface Changed {
-  /** Of {@link example}. */
+  /** File of {@link example}. */
   readonly file: string;
   /** Where it is written, as `NAME.yaml`. */
   readonly directory: string;

@@ -17,7 +17,7 @@ export const frameworks: readonly string[] = readdirSync(path.join(example, 'fra
 /** Those that start a program per run, so that the same training takes minutes. */
 export const programs: ReadonlySet<string> = new Set(['process', 'python']);
 
-/** Whether this machine has what the agent needs. */
+/** True if this machine has what the agent needs. */
 export const canRun = (framework: string): boolean =>
   framework !== 'python' || spawnSync('python3', ['--version']).status === 0;
 

@@ -36,7 +36,7 @@ export interface Exactness {
   readonly tokens: number;
   /** Largest difference between recorded and recomputed log-probability. */
   readonly largest: number;
-  /** Whether all tokens were checked and differ by at most 1e-5. */
+  /** True if all tokens were checked and differ by at most 1e-5. */
   readonly ok: boolean;
 }
 

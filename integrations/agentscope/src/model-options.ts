@@ -5,7 +5,7 @@ import { turnFormatter, type InnerFormatter, type TurnFormatter } from './turn-f
 export interface AgentscopeModelOptions {
   /** Formats each turn; required for images. @default text, tool calls and results */
   readonly formatter?: InnerFormatter;
-  /** Whether to stream answers. @default false */
+  /** True to stream answers. @default false */
   readonly stream?: boolean;
 }
 

@@ -16,7 +16,7 @@ type EndpointFields =
 /** Other fields of `ChatOpenAI`: `streaming`, `useResponsesApi` ... */
 export interface LangchainModelOptions extends Omit<ChatOpenAIFields, EndpointFields> {
   /**
-   * Whether to reject calls with tools whose names change with every call (`extract-1`, `extract-2`
+   * True to reject calls with tools whose names change with every call (`extract-1`, `extract-2`
    * ...), so that no two prompts are equal.
    * @default "reject"
    */

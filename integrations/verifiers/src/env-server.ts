@@ -31,7 +31,7 @@ export interface RolloutOptions {
 export interface RolloutVerdict {
   /** Sum of the scores, each by its weight. */
   readonly reward: number;
-  /** By name. */
+  /** Keyed by name. */
   readonly scores: Readonly<Record<string, number>>;
 }
 

@@ -7,7 +7,7 @@ import { runRollout } from './env-server.js';
 const seconds = z.number().positive();
 
 const argsSchema = z.strictObject({
-  /** Of the environment server. */
+  /** Address of the environment server. */
   address: z
     .string()
     .regex(/^tcp:\/\/[^/]+:\d+$/, 'Write tcp://HOST:PORT.')

@@ -1,4 +1,4 @@
-/** What our own packages share; no promise of stability. */
+/** Shared by our own packages; no promise of stability. */
 export { rejectionNames, type RejectionOption } from './correction/rejection.js';
 export type { RolloutCorrection } from './correction/rollout-correction.js';
 export { lossAggModes } from './parts/aggregate.js';

@@ -4,7 +4,7 @@
  */
 import { type Experience, responseLength, uid } from '@trinity-rft/core';
 
-/** What {@link experienceJson} returns; the keys are Trinity-RFT's. */
+/** Result of {@link experienceJson}; the keys are Trinity-RFT's. */
 export interface ExperienceJson {
   /** `batch/task/run/step/suffix` */
   readonly eid: string;

@@ -1,4 +1,4 @@
-/** What our own packages share; no promise of stability. */
+/** Shared by our own packages; no promise of stability. */
 export { experienceJson } from './experience-json.js';
 export { isTaskOperator } from './pipeline/definition/operator.js';
 export { scoreColumns } from './pipeline/priority.js';

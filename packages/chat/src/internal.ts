@@ -1,4 +1,4 @@
-/** What our own packages share; no promise of stability. */
+/** Shared by our own packages; no promise of stability. */
 export { invalidRequest, quote } from './messages/invalid-request.js';
 export { itemSpans, memberSpans, skipSpace } from './tool-call-parser/json-span.js';
 export { callOfId } from './tool-call-parser/call-id.js';

@@ -69,7 +69,7 @@ export interface Loop {
 export interface PlayedLoop {
   readonly ledger: Ledger;
   readonly messages: readonly NormalMessage[];
-  /** Of each prompt. */
+  /** Outcomes of each prompt. */
   readonly outcomes: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** What our own packages share; no promise of stability. */
+/** Shared by our own packages; no promise of stability. */
 export { readPluginNames } from './load.js';
 export { diskAt } from './resolve/base/disk.js';
 export { readModelFolder } from './resolve/model/model-folder.js';

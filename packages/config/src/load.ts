@@ -135,7 +135,7 @@ export async function readPluginNames(
 }
 
 /**
- * As {@link loadConfig}, from text. Reads model folders, template files and the run directory, and
+ * Like {@link loadConfig}, from text. Reads model folders, template files and the run directory, and
  * writes nothing.
  */
 export function parseConfig(text: string, options: ParseConfigOptions): LoadedConfig {

@@ -162,7 +162,7 @@ export interface LossOutput {
   /** dLoss/dentropy. [N] */
   readonly gradEntropy?: Float32Array;
   readonly metrics: Metrics;
-  /** Of the correction for another sampler, if the algorithm has one. */
+  /** Correction of the correction for another sampler, if the algorithm has one. */
   readonly correction?: Metrics;
 }
 

@@ -41,11 +41,11 @@ export interface ArgsOwner {
   readonly key: string;
   /** `workflow`, as in "the workflow has no argument". */
   readonly word: string;
-  /** Of the error: `WORKFLOW_ARGS`. */
+  /** Code of the error: `WORKFLOW_ARGS`. */
   readonly code: string;
 }
 
-/** What is wrong with `args`; nothing if they fit. */
+/** Problems of `args`; nothing if they fit. */
 export function argProblems(
   schema: ArgsSchema,
   args: Args,

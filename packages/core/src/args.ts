@@ -9,7 +9,7 @@ export interface Arg<T> {
   /** For messages: `a number >= 0`. */
   readonly expected: string;
   readonly accepts: (value: unknown) => boolean;
-  /** What it does, in one sentence, for the generated documentation. */
+  /** Its effect, in one sentence, for the generated documentation. */
   readonly help: string;
   /** What `accepts` accepts, as data for JSON Schema and the generated documentation. */
   readonly form?: ArgForm;

@@ -5,7 +5,7 @@ import { BufferError } from './errors.js';
 const decoder = new Decoder();
 
 /**
- * Of an experience as `encodeExperience` writes it. Arrays are bytes, and nothing is checked.
+ * Fields of an experience as `encodeExperience` writes it. Arrays are bytes, and nothing is checked.
  * @throws BufferError when the bytes are not msgpack of that form
  */
 export function decodeFields(

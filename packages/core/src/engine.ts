@@ -102,13 +102,13 @@ export interface StepStats {
 export interface TrainEngine {
   forward(batch: TokenBatch, options?: ForwardOptions): Promise<ForwardPass>;
   /**
-   * As {@link forward}, where the loss is known beforehand: engines that can compute it accumulate its
+   * Like {@link forward}, where the loss is known beforehand: engines that can compute it accumulate its
    * gradient in the same pass. The {@link backward} of the pass is given the gradient all the same,
    * and adds what differs. Absent where two passes cost no more.
    */
   forwardBackward?(batch: TokenBatch, expected: ExpectedLoss): Promise<ForwardPass>;
   /**
-   * Whether this engine's own sampler drew the end of `tokens`, prompt and response of one choice, as
+   * True if this engine's own sampler drew the end of `tokens`, prompt and response of one choice, as
    * `policyVersion`, and {@link forward} would compute to the last bit what it reported: nothing has
    * changed the weights since, and nothing but the temperature changed the distribution.
    * @default never
@@ -202,7 +202,7 @@ export interface SampledSequence {
   readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
   /** The oldest one where `versions` differ. */
   readonly policyVersion: number;
-  /** Which weights drew which tokens, in order, where they changed meanwhile. @default one version */
+  /** Weights that drew which tokens, in order, where they changed meanwhile. @default one version */
   readonly versions?: readonly VersionSpan[];
 }
 
@@ -320,14 +320,14 @@ export interface EngineFacts {
 
 /** Where a program answers, and the key that it asks for. */
 export interface ServerAddress {
-  /** Without `/v1`. */
+  /** Excludes `/v1`. */
   readonly url: string;
   readonly apiKey?: string;
 }
 
 /** What a tokenizer makes of a few texts and ids, by which other programs are compared with it. */
 export interface VocabularySample {
-  /** Without tokens that are added around every text. */
+  /** Excludes tokens that are added around every text. */
   readonly texts: readonly { readonly text: string; readonly ids: readonly number[] }[];
   /** The last id of the vocabulary among them. */
   readonly tokens: readonly { readonly id: number; readonly text: string }[];
@@ -441,7 +441,7 @@ export interface ModelCheck extends Pick<EngineOptions, 'modelPath' | 'maxModelL
  */
 export interface EngineFactory extends EngineFacts {
   /**
-   * Whether {@link open} would accept a folder, from its config.json and the headers of its weights.
+   * True if {@link open} would accept a folder, from its config.json and the headers of its weights.
    * Absent: the engine only knows once it opens the folder.
    * @throws CheckpointError, EngineError as `open` does
    */

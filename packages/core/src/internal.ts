@@ -1,4 +1,4 @@
-/** What the packages of the core ring share; no promise of stability. */
+/** Shared by the packages of the core ring; no promise of stability. */
 export type {
   AdvantageInput,
   AdvantageOutput,

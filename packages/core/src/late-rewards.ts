@@ -4,11 +4,11 @@ import type { Experience } from './experience.js';
 export interface PendingRun {
   /** `batch/task/run` */
   readonly run: string;
-  /** Of a run that the workflow has scored itself. Undefined: it waits. */
+  /** Reward of a run that the workflow has scored itself. Undefined: it waits. */
   readonly reward: number | undefined;
   /** When it has waited long enough, in milliseconds since the epoch. */
   readonly deadline: number;
-  /** Without rewards. */
+  /** Excludes rewards. */
   readonly experiences: readonly Experience[];
 }
 

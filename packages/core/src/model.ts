@@ -69,7 +69,7 @@ export interface ChatResponse {
   readonly finishReason: FinishReason;
   /** The oldest one where `versions` differ. */
   readonly policyVersion: number;
-  /** Which weights drew which response tokens, where they changed meanwhile. @default one version */
+  /** Weights that drew which response tokens, where they changed meanwhile. @default one version */
   readonly versions?: readonly VersionSpan[];
   readonly temperature: number;
 }

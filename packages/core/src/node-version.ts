@@ -3,7 +3,7 @@
 /** As `engines.node` of the packages says. */
 const needed = [22, 13] as const;
 
-/** What is wrong with this version of Node; undefined when nothing is. */
+/** Problems of this version of Node; undefined when nothing is. */
 export function nodeVersionFault(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major > needed[0] || (major === needed[0] && minor >= needed[1])) return undefined;

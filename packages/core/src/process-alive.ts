@@ -1,4 +1,4 @@
-/** Whether a process of this machine is there. */
+/** Decides whether a process of this machine is there. */
 
 /** Also true of one that belongs to another user, and of one that has ended and was not waited for. */
 export function isProcessAlive(pid: number): boolean {

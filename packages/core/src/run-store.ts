@@ -92,7 +92,7 @@ export interface LeasedTask extends PlannedTask {
   readonly version: number | undefined;
 }
 
-/** What became of a task. */
+/** Outcome of a task. */
 export interface TaskResult {
   /** In run order; empty if every run failed, and for evaluation. */
   readonly experiences: readonly Experience[];
@@ -123,7 +123,7 @@ export interface BatchContents {
 }
 
 /**
- * What came of a reward: `late` when its run has another one, or was given up;
+ * Result of a reward: `late` when its run has another one, or was given up;
  * `unknown` when no run of that key awaits one.
  */
 export type RewardReceipt = 'stored' | 'late' | 'unknown';
@@ -172,7 +172,7 @@ export interface DeliveryProbe {
   readonly logprobs: readonly number[];
 }
 
-/** What came of an explorer's attempt to use published weights. */
+/** Result of an explorer's attempt to use published weights. */
 export interface Delivery {
   readonly version: number;
   /** Largest difference to the probe, in nats. Undefined: it was not scored. */
@@ -207,12 +207,12 @@ export interface RunView {
     /** Version that sampled the oldest one that waits. Undefined: none waits. */
     readonly oldestVersion: number | undefined;
     readonly trained: number;
-    /** By reason. */
+    /** Keyed by reason. */
     readonly discarded: Readonly<Record<string, number>>;
   };
   /** Runs whose reward is to come. */
   readonly awaitedRuns: number;
-  /** Of the store, on disk. */
+  /** Size bytes of the store, on disk. */
   readonly sizeBytes: number;
   readonly plannedUpTo: number;
   readonly trainStep: number;
@@ -278,7 +278,7 @@ export interface RunStore {
   unusedOf(uids: readonly string[]): Promise<ReadonlySet<string>>;
   /** The reward of a run that awaits one; anybody may bring it. */
   reward(runKey: string, value: number): Promise<RewardReceipt>;
-  /** Of those of these runs that have got one, by run key. */
+  /** Rewards of those of these runs that have got one, by run key. */
   rewardsOf(runKeys: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** Oldest first. */
   awaitedRuns(): Promise<readonly AwaitedRun[]>;

@@ -1,4 +1,4 @@
-/** Whether the embedded engine can run a model folder, without opening it. */
+/** Decides whether the embedded engine can run a model folder, without opening it. */
 import type { ModelCheck } from '@trinity-rft/core/engine';
 
 import { checkMaxModelLen } from './model/max-model-len.js';

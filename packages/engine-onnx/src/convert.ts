@@ -37,7 +37,7 @@ export interface ConvertModelOptions {
 
 export interface ConvertedModel {
   readonly weights: number;
-  /** Of all files of weights. */
+  /** Bytes of all files of weights. */
   readonly bytes: number;
   readonly files: readonly string[];
 }

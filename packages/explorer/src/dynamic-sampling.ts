@@ -25,7 +25,7 @@ export interface BatchFiller {
   firstDraw(): TaskDraw | undefined;
   /** `first` and what further tasks give, until the batch is full, the bound is hit or the tasks end. */
   fill(first: Explored, step: number, options: FillOptions): Promise<Explored>;
-  /** Of the last step, under `rollout/dynamic_sampling/`. */
+  /** Metrics of the last step, under `rollout/dynamic_sampling/`. */
   metrics(): Metrics;
   /** Runs (or tasks) stored beyond the last full batch: the next step makes as many fewer. */
   carried(): number | undefined;

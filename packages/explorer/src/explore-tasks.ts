@@ -126,7 +126,7 @@ function maySample({ weights, mayBeNewer }: Exploring, { version }: LeasedTask):
   return mayBeNewer && weights.version > version;
 }
 
-/** Never rejects. */
+/** Does not reject. */
 async function explore(exploring: Exploring, leased: LeasedTask): Promise<void> {
   const { store, member, inFlight, taskOf, startTask, onResult, signal } = exploring;
   try {

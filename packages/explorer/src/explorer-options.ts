@@ -44,7 +44,7 @@ export interface ExplorerSettings extends RunSettings {
   readonly evalOnStartup: boolean;
 }
 
-/** What making the runs of tasks needs. */
+/** Needs of making the runs of tasks. */
 export interface TaskRunnerOptions extends Omit<
   StartTaskOptions,
   'settings' | 'timeLimit' | 'onLateResult' | 'circuits'
@@ -121,7 +121,7 @@ export interface TaskFeed {
 
 export interface TaskDraw {
   readonly count: number;
-  /** Id of the first task, where the step has tasks already. */
+  /** ID of the first task, where the step has tasks already. */
   readonly firstTask: number;
 }
 
@@ -162,7 +162,7 @@ export interface ExplorerState {
   /** Version of the weights that sampled the step. */
   readonly policyVersion: number;
   readonly feed: JsonState;
-  /** Of `TimeLimits`. @default nothing is known */
+  /** Time limits of `TimeLimits`. @default nothing is known */
   readonly timeLimits?: JsonState;
   /** With dynamic sampling: members of a batch that are stored beyond the last full one. @default 0 */
   readonly carried?: number;

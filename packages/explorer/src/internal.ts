@@ -1,4 +1,4 @@
-/** What our own packages share; no promise of stability. */
+/** Shared by our own packages; no promise of stability. */
 export { keyMetrics } from './metrics/eval-metrics.js';
 export { expectedBestOfDraws } from './metrics/pass-at-n.js';
 export { runPipeline } from './pipeline.js';

@@ -19,7 +19,7 @@ export interface LateGroups {
   /** After the state was stored. */
   commit(step: number): void;
   restore(step: number, waiting: readonly string[]): void;
-  /** Of the last `take`, under `rollout/late_rewards/`. */
+  /** Metrics of the last `take`, under `rollout/late_rewards/`. */
   metrics(): Metrics;
   /** Until no group waits for anything. */
   untilDue(signal: AbortSignal): Promise<void>;
@@ -27,7 +27,7 @@ export interface LateGroups {
 
 export interface LateGroupOptions {
   readonly rewards: LateRewards;
-  /** Of a run that has waited in vain. @default it is dropped */
+  /** Failure reward of a run that has waited in vain. @default it is dropped */
   readonly failureReward?: number;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -24,11 +24,11 @@ export interface PipelineResult {
    * `experience_count` (stored).
    */
   readonly metrics: Metrics;
-  /** Of all operators, for selectors of tasks. */
+  /** Feedback of all operators, for selectors of tasks. */
   readonly feedback: readonly RowFeedback[];
 }
 
-/** What came of an explore step. */
+/** Result of an explore step. */
 export interface Explored extends PipelineResult {
   readonly outcomes: readonly UsableOutcome[];
   /** Of all runs that succeeded, before the pipeline. */

@@ -3,7 +3,7 @@ import type { Task } from '@trinity-rft/core';
 import type { FormatArgs, RolloutArgs } from '@trinity-rft/core/internal';
 import type { TaskRow } from '@trinity-rft/core/store';
 
-/** What all tasks of one set share, by the names of a task set of the configuration. */
+/** Shared by all tasks of one set, by the names of a task set of the configuration. */
 export interface TasksetSettings {
   readonly name: string;
   /** Workflow of rows that name none. @default "" */

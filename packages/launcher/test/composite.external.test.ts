@@ -90,7 +90,7 @@ function learn(
   });
 }
 
-/** Of every step. */
+/** Curves of every step. */
 async function curves(name: string) {
   const file = at('runs', 'composite', name, 'monitor', 'metrics.jsonl');
   const explorer = (metric: string) => readCurve(file, { role: 'explorer', metric });

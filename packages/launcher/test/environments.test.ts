@@ -60,7 +60,7 @@ const dice = defineEnvironment({
   },
 });
 
-/** Of each explore step, below `rollout/`. */
+/** Metrics of each explore step, below `rollout/`. */
 function metricsOf(names: readonly string[]): readonly (readonly number[])[] {
   const file = path.join(runFolder, 'monitor', 'metrics.jsonl');
   return readFileSync(file, 'utf8')
@@ -72,7 +72,7 @@ function metricsOf(names: readonly string[]): readonly (readonly number[])[] {
     });
 }
 
-/** Of each explore step, the runs that ended well and those that the environment broke for good. */
+/** Run counts of each explore step, the runs that ended well and those that the environment broke for good. */
 const runCounts = (): readonly number[] => metricsOf(['runs/ok', 'runs/environment_failed']).flat();
 
 interface RunWithOptions {

@@ -43,7 +43,7 @@ interface Case {
   readonly what: string;
   readonly keep: number;
   readonly checkpoints: readonly number[];
-  /** Of the explorer. */
+  /** Version of the explorer. */
   readonly version: number;
   /** Train steps whose experiences stay. */
   readonly left: readonly number[];

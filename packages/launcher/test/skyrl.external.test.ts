@@ -54,7 +54,7 @@ const rowOf = (length: number, promptLength: number) => ({
   temperature: 1,
 });
 const batch: TokenBatch = { rows: [rowOf(9, 3), rowOf(5, 1), rowOf(12, 4)] };
-/** Of both signs, so that weights of cross-entropy would add up to anything. */
+/** Gradients of both signs, so that weights of cross-entropy would add up to anything. */
 const gradients = Float32Array.from({ length: 18 }, (_, i) => ((i % 5) - 2.2) / 7);
 const still = { learningRate: 0, clipGradNorm: 0, weightDecay: 0 };
 

@@ -15,7 +15,7 @@ import { usedSteps } from './support/used-steps.js';
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-tinker-run-'));
 const apiKey = 'tml-run';
 const characters = '0123456789+=\n';
-/** Of the characters, and the tokens that begin and end texts. */
+/** Vocab size of the characters, and the tokens that begin and end texts. */
 const vocabSize = 15;
 let server: TinkerServer;
 

@@ -1,4 +1,4 @@
-/** What our own packages share; no promise of stability. */
+/** Shared by our own packages; no promise of stability. */
 export { createBodyThread, type BodyThread } from './body-thread/thread.js';
 export { createEncoderThread, type EncoderThread } from './encoder-thread/thread.js';
 export { errorResponse } from './protocols/shared/answer/error-response.js';

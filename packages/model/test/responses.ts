@@ -1,4 +1,4 @@
-/** What tests of the Responses API share. */
+/** Shared by tests of the Responses API. */
 import { tools } from './helpers.js';
 
 export const call = (args: string): string =>

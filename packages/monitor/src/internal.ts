@@ -1,4 +1,4 @@
-/** What our own packages share; no promise of stability. */
+/** Shared by our own packages; no promise of stability. */
 export { telemetrySink } from './telemetry/metric-sink.js';
 export { inModelSpan, type ModelAnswer, type ModelCall } from './telemetry/model-span.js';
 export {

@@ -54,7 +54,7 @@ export interface ServeClient {
   /** Turns rewarded calls into experiences to train on. Safe to repeat. */
   commit(): Promise<CommitReply>;
   metrics(): Promise<Readonly<Record<string, number>>>;
-  /** Whether the server answers. Needs no key. */
+  /** True if the server answers. Needs no key. */
   alive(): Promise<boolean>;
 }
 

@@ -7,7 +7,7 @@ export const sessionField = 'x-trinity-session';
 export interface SessionLookup {
   /** The session of an earlier answer of this server. */
   readonly sessionOfCall: (msgId: string) => Promise<string | undefined>;
-  /** Of the request; undefined when it has none. */
+  /** Body of the request; undefined when it has none. */
   readonly body: unknown;
 }
 

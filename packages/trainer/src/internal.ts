@@ -1,3 +1,3 @@
-/** What our own packages share; no promise of stability. */
+/** Shared by our own packages; no promise of stability. */
 export { writeAtomically } from './checkpoint/checkpoint.js';
 export { criticIn } from './checkpoint/models.js';

@@ -31,7 +31,7 @@ export interface TrainerSettings {
   /** @default all */
   readonly maxCheckpointsToKeep?: number;
   /**
-   * Of adapters: the checkpoints that also hold the whole model with them merged in.
+   * Checkpoints of adapters that also hold the whole model with them merged in.
    * @default last
    */
   readonly saveHfCheckpoint?: 'last' | 'always' | 'never';
@@ -69,7 +69,7 @@ export interface TrainerOptions {
   readonly critic?: ValueEngine;
   readonly algorithm: Omit<Algorithm, 'advantage'>;
   readonly source: ExperienceSource;
-  /** Which experiences a train step may read, and how they are counted. @default all */
+  /** Experiences that a train step may read, and how they are counted. @default all */
   readonly filter?: (step: number) => TakeFilter;
   /** State in the checkpoint that the models were loaded from. @default a new trainer's */
   readonly state?: TrainerState;

@@ -1,4 +1,4 @@
-/** What our own packages share; no promise of stability. */
+/** Shared by our own packages; no promise of stability. */
 export { type EndpointAddress, createAgentEndpoint } from './definition/agent-endpoint.js';
 export { isRewardDefinition, isWorkflowDefinition } from './definition/define.js';
 export { createOpenAIClient } from './definition/openai-client.js';

@@ -77,7 +77,7 @@ function configOf(name: string, environment: string) {
 
 export interface RunRecord {
   readonly weights: string;
-  /** By id: the tokens and the reward. */
+  /** Keyed by id: the tokens and the reward. */
   readonly experiences: ReadonlyMap<string, string>;
   /** Attempts that the environment broke. */
   readonly failures: number;

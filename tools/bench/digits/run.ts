@@ -4,11 +4,11 @@ import path from 'node:path';
 import { createModel, type CreateModelOptions } from '../../../packages/launcher/src/index.ts';
 
 export interface DigitsRun {
-  /** Of model and tasks, from the configuration's folder. */
+  /** Data of model and tasks, from the configuration's folder. */
   readonly data: string;
   readonly totalSteps: number;
   readonly learningRate: number;
-  /** Of `plugins/digits.ts`. */
+  /** Reward of `plugins/digits.ts`. */
   readonly reward: 'digits' | 'slow_digits';
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 export interface Fault {
-  /** Of the file, for the table. */
+  /** Kind of the file, for the table. */
   readonly kind: string;
   /** What is done to it. */
   readonly what: string;

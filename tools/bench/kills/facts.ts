@@ -78,9 +78,9 @@ export interface Facts {
   readonly late: number;
   /** How many late results the explorers have noticed. */
   readonly noticedLate: number;
-  /** Of the run's store. */
+  /** Uses of the run's store. */
   readonly uses: ReadonlyMap<string, string>;
-  /** Of the trainer's own store, in the same form. */
+  /** Uses recorded in the trainer's own store, in the same form. */
   readonly ownUses: ReadonlyMap<string, string>;
 }
 

@@ -11,9 +11,9 @@ export const totalSteps = 40;
 export interface RunPlace {
   readonly root: string;
   readonly name: string;
-  /** Of a PostgreSQL database. Undefined: a file of SQLite. */
+  /** Postgres url of a PostgreSQL database. Undefined: a file of SQLite. */
   readonly postgresUrl: string | undefined;
-  /** Of the run. @default as they are */
+  /** Change of the run. @default as they are */
   readonly change?: (sections: Sections) => object;
 }
 

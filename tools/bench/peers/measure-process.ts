@@ -54,7 +54,7 @@ export async function measureProcess(command: readonly string[], cwd?: string): 
   };
 }
 
-/** Of a process and all below it; 0 where it has ended meanwhile. */
+/** Resident bytes of a process and all below it; 0 where it has ended meanwhile. */
 function residentBytes(pid: number | string | undefined): number {
   try {
     const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);

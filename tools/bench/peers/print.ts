@@ -43,7 +43,7 @@ function ratioLine({ name, job, runs, missing }: RowResult): string[] {
   ];
 }
 
-/** Of the first side and of the fastest of the others. */
+/** Sides of the first side and of the fastest of the others. */
 function sidesOf(runs: readonly Run[]): readonly [readonly Run[], readonly Run[]] {
   const sides = [...new Set(runs.map(({ side }) => side))].map((name) =>
     runs.filter(({ side }) => side === name),

@@ -42,7 +42,7 @@ export interface Side {
 
 /** What a side says about itself. */
 export interface Figures {
-  /** Of the job. @default those of the whole process */
+  /** Seconds of the job. @default those of the whole process */
   readonly seconds?: number;
   /** @default those of the whole process */
   readonly cpuSeconds?: number;
@@ -53,7 +53,7 @@ export interface Figures {
 export interface Run extends Required<Figures> {
   readonly side: string;
   readonly repeat: number;
-  /** Of the whole process. */
+  /** Process seconds of the whole process. */
   readonly processSeconds: number;
   /** Largest sum over the process and its children at one time. */
   readonly memoryGib: number | undefined;

@@ -13,7 +13,7 @@ import { createExperience, type Experience } from '../../../packages/core/src/in
 
 const [tasksPerStep, attempts] = [64, 8];
 const perStep = tasksPerStep * attempts;
-/** Of the task set. */
+/** Tasks of the task set. */
 const tasks = 5000;
 
 const files = buildCharTokenizer({

@@ -30,7 +30,7 @@ export interface Work {
   readonly sleepMs?: number;
 }
 
-/** By task, the same in every process. */
+/** Keyed by task, the same in every process. */
 export function drawRollout(task: number, { turns, sleepMs }: Work) {
   if (sleepMs === undefined) return { turns, sleepsMs: [] };
   const random = createRandom(task);

@@ -21,7 +21,7 @@ interface CostOptions {
 }
 
 interface Took {
-  /** Of all processors, of the process that trains. */
+  /** Cpu of all processors, of the process that trains. */
   readonly cpu: number;
   readonly wall: number;
 }

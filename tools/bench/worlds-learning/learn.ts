@@ -25,7 +25,7 @@ export interface Learned {
 
 export interface Cost {
   readonly minutes: number;
-  /** Of all cores. */
+  /** Cpu minutes of all cores. */
   readonly cpuMinutes: number;
 }
 

@@ -24,6 +24,6 @@ export function restartWithServerFlags(): void {
   process.execve?.(execPath, [execPath, ...execArgv, ...missing, ...argv.slice(1)], process.env);
 }
 
-/** Of this process, for one that does not serve but computes. */
+/** Flags of this process, for one that does not serve but computes. */
 export const flagsOfOthers = (): readonly string[] =>
   process.execArgv.filter((flag) => !serverFlags.includes(flag));

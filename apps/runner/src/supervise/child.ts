@@ -5,7 +5,7 @@ import { exitCodes } from '../shared/exit-codes.js';
 export interface ChildOptions {
   /** For messages: `trainer`, `explorer-2`. */
   readonly name: string;
-  /** Of the `trinity` command. */
+  /** Arguments of the `trinity` command. */
   readonly args: readonly string[];
   /** Its output is that of this process. @default only kept, for when it fails */
   readonly isShown: boolean;

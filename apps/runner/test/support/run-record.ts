@@ -41,7 +41,7 @@ export function weightsDigest(jobDirectory: string): string {
   return digestOf(newestFile(jobDirectory, 'model.safetensors'));
 }
 
-/** As {@link weightsDigest}, of the critic; undefined where nothing was trained with one. */
+/** Like {@link weightsDigest}, of the critic; undefined where nothing was trained with one. */
 export function criticDigest(jobDirectory: string): string | undefined {
   const file = newestFile(jobDirectory, path.join('critic', 'model.safetensors'));
   return existsSync(file) ? digestOf(file) : undefined;

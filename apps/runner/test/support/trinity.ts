@@ -99,7 +99,7 @@ export const runArgs = (config: string): readonly string[] => [
   'plugins',
 ];
 
-/** Without what the test runner sets for processes of its own. */
+/** Excludes what the test runner sets for processes of its own. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(

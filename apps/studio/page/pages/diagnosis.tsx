@@ -1,4 +1,4 @@
-/** What is wrong with a run, in words, with the curves and rollouts that show it. */
+/** Problems of a run, in words, with the curves and rollouts that show it. */
 import type { Diagnosis as Answer } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';

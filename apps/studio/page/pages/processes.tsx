@@ -44,7 +44,7 @@ const problemOf = (error: unknown): Status => ({
   chains: [],
 });
 
-/** Of a run that no process makes any more. */
+/** Status of a run that no process makes any more. */
 function Ended({ run }: { readonly run: RunSummary }) {
   const { state, steps, failure } = run;
   return (
@@ -95,7 +95,7 @@ function Live({ status }: { readonly status: Status }) {
   );
 }
 
-/** Without times: a screen reader says it again only when the causes are others. */
+/** Excludes times: a screen reader says it again only when the causes are others. */
 function verdict({ chains, endedAt }: Status): string {
   if (chains.length === 0) return endedAt === undefined ? words.nobody : words.ended(endedAt);
   const causes = chains.flatMap((chain) => {

@@ -7,7 +7,7 @@ import type { Range, RunCurve } from '../metrics.js';
 export interface ChartMark {
   readonly x: number;
   readonly colour: string;
-  /** Of what happens often: a tick at the axis instead of a line. */
+  /** True for what happens often: a tick at the axis instead of a line. */
   readonly isShort: boolean;
 }
 

@@ -15,7 +15,7 @@ export interface Piece {
   readonly kind: BlockKind;
   /** As the template writes it. */
   readonly role: string | undefined;
-  /** Whether the model wrote some of it. */
+  /** True if the model wrote some of it. */
   readonly sampled: boolean;
   readonly characters: number;
   readonly stretches: readonly Stretch[];

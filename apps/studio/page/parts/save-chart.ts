@@ -41,7 +41,7 @@ function element(
   return made;
 }
 
-/** Of uPlot: where its axes have their numbers. */
+/** Axes of uPlot: where its axes have their numbers. */
 interface DrawnAxis {
   readonly _splits?: readonly number[] | null;
   readonly _values?: readonly (string | number | null)[] | null;

@@ -1,4 +1,4 @@
-/** Which metrics tell most about how a run goes. */
+/** Metrics that tell most about how a run goes. */
 import type { MetricInfo } from '@trinity-rft/inspect/studio/interface';
 import { keyOf } from '../metrics.js';
 

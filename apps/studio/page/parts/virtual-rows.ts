@@ -9,13 +9,13 @@ import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact
 
 interface VirtualRow {
   readonly index: number;
-  /** Of its upper edge, in pixels below that of the list. */
+  /** Upper edge, in pixels below that of the list. */
   readonly start: number;
 }
 
 export interface VirtualRows {
   readonly items: readonly VirtualRow[];
-  /** Of the list, in pixels. */
+  /** Height of the list, in pixels. */
   readonly height: number;
   readonly scroller: { readonly current: HTMLDivElement | null };
   /** Scrolls as little as possible. */

@@ -14,7 +14,7 @@ export interface ControlOptions {
   readonly command: readonly string[];
   /** The folder of the configurations. @default the working directory of the process */
   readonly cwd?: string;
-  /** Of the processes that are started. @default the environment of the process */
+  /** Env of the processes that are started. @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 

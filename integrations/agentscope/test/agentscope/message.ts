@@ -16,7 +16,7 @@ export interface ToolCallBlock {
 
 export interface ToolResultBlock {
   type: 'tool_result';
-  /** Of the call. */
+  /** ID of the call. */
   id: string;
   name: string;
   output: string | TextBlock[];

@@ -3,9 +3,9 @@ import type { Metrics } from '@trinity-rft/core';
 import { bounded, largest, mean, smallest, sum, type Row } from './rows.js';
 
 interface Logprobs {
-  /** By the trainer. [N] */
+  /** From the trainer. [N] */
   readonly currentLogprobs: Float32Array;
-  /** By the sampler. [N] */
+  /** From the sampler. [N] */
   readonly oldLogprobs: Float32Array;
 }
 

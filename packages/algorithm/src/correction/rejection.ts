@@ -28,9 +28,9 @@ export const rejectionNames = [
 
 export interface RejectionOption {
   readonly name: (typeof rejectionNames)[number];
-  /** Of k1 the largest ratio e^k1; of the others the largest value. > 0 */
+  /** Upper of k1 the largest ratio e^k1; of the others the largest value. > 0 */
   readonly upper: number;
-  /** Of k1 only: the smallest ratio. @default 1 / upper */
+  /** Lower of k1 only: the smallest ratio. @default 1 / upper */
   readonly lower?: number | undefined;
 }
 

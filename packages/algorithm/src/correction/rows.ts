@@ -13,7 +13,7 @@ type Batch = Pick<
   'offsets' | 'actionMask' | 'currentLogprobs' | 'oldLogprobs' | 'expertMask'
 >;
 
-/** Without rows that have no such token. */
+/** Excludes rows that have no such token. */
 export function sampledRows(batch: Batch): readonly Row[] {
   const { offsets, actionMask, currentLogprobs: current, oldLogprobs: old, expertMask } = batch;
   return Array.from({ length: offsets.length - 1 }, (_, row) => row)

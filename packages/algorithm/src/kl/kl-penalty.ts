@@ -19,7 +19,7 @@ export interface KlPenaltyOptions {
   readonly horizon: number | undefined;
 }
 
-/** As in Trinity-RFT; a row without trained tokens counts as 0 in the mean. */
+/** Same as in Trinity-RFT; a row without trained tokens counts as 0 in the mean. */
 const epsilon = 1e-8;
 
 /**

@@ -25,7 +25,7 @@ export const passRateCalculator: OperatorPart = definePart({
     },
 });
 
-/** None for experiences that do not say which row they are from. */
+/** Empty for experiences that do not say which row they are from. */
 function feedbackOf(task: readonly Experience[], compare: Compared): readonly RowFeedback[] {
   const { taskset, row } = task[0]?.info ?? {};
   if (typeof taskset !== 'string' || typeof row !== 'number') return [];

@@ -48,6 +48,6 @@ export const rewardStdFilter: OperatorPart = definePart({
     },
 });
 
-/** Without the rounding that would make equal rewards differ. */
+/** Excludes the rounding that would make equal rewards differ. */
 const deviation = (rewards: readonly number[]): number =>
   rewards.every((reward) => reward === rewards[0]) ? 0 : populationStd(rewards);

@@ -5,7 +5,7 @@
 import { choiceArg, type Arg, type LossInput } from '@trinity-rft/core';
 import { eachTrainedToken, rowSpans } from './rows.js';
 
-/** As in YAML. */
+/** Same as in YAML. */
 export const lossAggModes = [
   'token-mean',
   'seq-mean-token-sum',

@@ -34,7 +34,7 @@ export function checkLossInput(input: LossInput, fields: readonly LossField[]): 
 }
 
 /**
- * As {@link checkLossInput}, and looks at rewards and values of masked tokens too: a row's reward
+ * Like {@link checkLossInput}, and looks at rewards and values of masked tokens too: a row's reward
  * sits on its last token, and returns pass through all.
  */
 export function checkAdvantageInput(
@@ -46,7 +46,7 @@ export function checkAdvantageInput(
     checkField(input, field, input[field], field === 'rewards' || field === 'values');
 }
 
-/** As {@link checkLossInput}. */
+/** Like {@link checkLossInput}. */
 export function checkValueLossInput(input: ValueLossInput): void {
   checkRows('value loss', input);
   for (const field of ['values', 'oldValues', 'returns'] as const)

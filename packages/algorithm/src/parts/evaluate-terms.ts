@@ -16,7 +16,7 @@ import type {
 } from './token-loss.js';
 
 export interface EvaluateOptions {
-  /** Which quantities are read; the others stay 0 (ratios 1). */
+  /** Quantities that are read; the others stay 0 (ratios 1). */
   readonly needs: Partial<AlgorithmNeeds>;
   /** Weight of the tokens of each row, for terms that set no aggregation. [B] */
   readonly weights: Float64Array;
@@ -84,7 +84,7 @@ function begin(term: LossTerm, input: LossInput, given: Float64Array): TermState
   };
 }
 
-/** Whether the term takes part in the row. */
+/** True if the term takes part in the row. */
 function beginRow(termState: TermState, row: RowQuantities): boolean {
   const { term, state, weights, out } = termState;
   if (term.rows?.[row.index] === 0) return false;
@@ -139,7 +139,7 @@ const noQuantities = (): TokenQuantities => ({
   row: { index: 0, trained: 0, meanLogRatio: 0, meanRatio: 1, sequenceRatio: 1, drift: 0 },
 });
 
-/** As in Trinity-RFT. */
+/** Same as in Trinity-RFT. */
 const epsilon = { mean: 1e-8, drift: 1e-10 };
 
 function readRow(

@@ -27,7 +27,7 @@ export function objective(
 
 export interface EvaluatePartsOptions {
   readonly aggregation: Aggregation;
-  /** Which quantities are read, and whether entropies are differentiated. */
+  /** Quantities that are read, and whether entropies are differentiated. */
   readonly needs: Partial<AlgorithmNeeds>;
   /** Weight of the tokens of each row. [B] @default by the aggregation */
   readonly weights?: Float64Array;

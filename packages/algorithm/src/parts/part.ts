@@ -4,7 +4,7 @@ import { readArgs } from '@trinity-rft/core/support';
 
 /** What the documentation says about a part. */
 export interface PartDoc {
-  /** What it is, in one sentence. */
+  /** Its meaning, in one sentence. */
   readonly summary: string;
   /**
    * In plain text, with the symbols of `docs/reference/algorithms.md`: x current, o old, f reference

@@ -91,7 +91,7 @@ export interface TermResult {
   readonly metrics: Metrics;
 }
 
-/** What a loss of the whole batch returns. */
+/** Result of a loss of the whole batch. */
 export interface BatchLoss {
   readonly loss: number;
   /** dloss/dx [N] */

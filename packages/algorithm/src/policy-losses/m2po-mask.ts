@@ -1,4 +1,4 @@
-/** Which tokens `m2po` keeps: the longest prefix in ascending order of squared log-ratio. */
+/** Tokens that `m2po` keeps: the longest prefix in ascending order of squared log-ratio. */
 import type { LossInput, Metrics } from '@trinity-rft/core';
 
 export interface TrustMask {

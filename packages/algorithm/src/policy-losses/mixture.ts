@@ -1,5 +1,5 @@
 /**
- * What `mix` and `mix_chord` share: the loss of ppo on sampled rows combined with a supervised loss
+ * Shared by `mix` and `mix_chord`: the loss of ppo on sampled rows combined with a supervised loss
  * on demonstrated rows.
  */
 import {
@@ -39,7 +39,7 @@ export interface MixtureOptions extends ArgValues<typeof mixtureArgs> {
   /** Weight of the supervised loss at an optimizer step. 0 to 1 */
   readonly mu: (step: number) => number;
   readonly supervised: TokenLoss;
-  /** Whether a kind without rows has metrics, of 0. */
+  /** True if a kind without rows has metrics, of 0. */
   readonly reportsEmptyKinds: boolean;
 }
 

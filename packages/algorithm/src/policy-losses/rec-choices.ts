@@ -1,4 +1,4 @@
-/** Which tokens `rec` trains, and how much each of them weighs. */
+/** Tokens that `rec` trains, and how much each of them weighs. */
 import { boundedExp, clamp } from '../parts/numbers.js';
 import type { TokenQuantities } from '../parts/token-loss.js';
 

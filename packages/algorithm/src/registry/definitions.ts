@@ -73,7 +73,7 @@ interface Named {
   readonly doc?: PartDoc;
 }
 
-/** By name, or defined on the spot. */
+/** Keyed by name, or defined on the spot. */
 type PartOf<D extends Definition> = string | PartRef | D;
 
 export interface AlgorithmPluginOptions

@@ -66,7 +66,7 @@ const textOr = (value: unknown, fallback: string): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : fallback;
 
 /**
- * Whether a path matches a glob of `*`, `**`, `?`, `[...]` and `{a,b}`. As in a card, a folder's
+ * True if a path matches a glob of `*`, `**`, `?`, `[...]` and `{a,b}`. As in a card, a folder's
  * name matches everything in it.
  */
 export function matchesGlob(path: string, pattern: string): boolean {

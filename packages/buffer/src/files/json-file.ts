@@ -38,7 +38,7 @@ export async function readJsonFile(
 interface Line {
   /** From 1. */
   readonly number: number;
-  /** Without line end and byte order mark. */
+  /** Excludes line end and byte order mark. */
   readonly text: string;
   /** False when the bytes are not UTF-8. */
   readonly valid: boolean;

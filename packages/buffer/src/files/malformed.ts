@@ -30,7 +30,7 @@ export function assertNoBadRows(path: string, bad: readonly BadRow[], rowCount: 
   );
 }
 
-/** What is wrong with a value that should be an object; undefined for an object. */
+/** Problems of a value that should be an object; undefined for an object. */
 export function notAnObject(value: unknown): string | undefined {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return undefined;
   const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;

@@ -97,7 +97,7 @@ async function fetchPart(file: RemoteFile, part: string, options: FetchOptions):
   }
 }
 
-/** Whether another attempt may succeed. */
+/** True if another attempt may succeed. */
 function isPassing(error: unknown): boolean {
   if (error instanceof StatusError) return error.statusCode >= 500 || error.statusCode === 429;
   if (error instanceof CancelledError) return error.reason === 'timeout';

@@ -16,7 +16,7 @@ export interface StoredExperience {
 export const experienceChecksum = ({ id, key, policyVersion, bytes }: StoredExperience): number =>
   crc32(`${id} ${policyVersion} ${key}`, crc32(bytes));
 
-/** Of a row of the table `used`. @param at null in rows of earlier versions */
+/** Checksum of a row of the table `used`. @param at null in rows of earlier versions */
 export const usedChecksum = (
   id: number,
   trainStep: number,

@@ -37,7 +37,7 @@ export function writeLedger(state: StateTable, ledger: Ledger): void {
   state.set(name, JSON.stringify(ledger));
 }
 
-/** Of a store of an earlier version, which has none, or a new one. Only inside a transaction. */
+/** Creates the ledger of a store of an earlier version, which has none, or a new one. Only inside a transaction. */
 export function createLedger(database: DatabaseSync, state: StateTable): void {
   const actual = countRows(database);
   writeLedger(state, { ...actual, unchecked: actual.experiences });

@@ -18,13 +18,13 @@ export interface PickedRows {
   readonly used: readonly StoredRow[];
   /** Rows before them that are too old. */
   readonly stale: readonly StoredRow[];
-  /** Whether `used` is a batch; otherwise more rows are needed. */
+  /** True if `used` is a batch; otherwise more rows are needed. */
   readonly complete: boolean;
 }
 
 type Unit = BatchRequest['unit'];
 
-/** What rows of the same member of a batch share; they are next to each other. */
+/** Shared by rows of the same member of a batch; they are next to each other. */
 const memberOf: Readonly<Record<Unit, (row: StoredRow) => string | number>> = {
   experiences: ({ id }) => id,
   runs: runOf,

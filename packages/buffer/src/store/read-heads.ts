@@ -34,7 +34,7 @@ export interface HeadReader {
   /** Ids of experiences whose uid begins so, in the order in which they were stored. */
   idsOf(uidPrefix: string): readonly number[];
   /**
-   * Of rows after the one with this id, in the order in which they were stored. Nothing is checked:
+   * Heads of rows after the one with this id, in the order in which they were stored. Nothing is checked:
    * `row` does that.
    */
   headsAfter(id: number, limit: number): readonly ExperienceHead[];

@@ -24,11 +24,11 @@ interface PlacedUse extends ExperienceUse {
 }
 
 export interface UseReader {
-  /** Of train steps from `trainStep` on, in the order in which they were recorded. */
+  /** Records of train steps from `trainStep` on, in the order in which they were recorded. */
   usedSince(trainStep: number): readonly ExperienceUse[];
   /** Those recorded after the one in this place, for reading very many in pieces. */
   usesAfter(place: number, limit: number): readonly PlacedUse[];
-  /** Of one experience, oldest first. */
+  /** Uses of one experience, oldest first. */
   uses(id: number): readonly ExperienceUse[];
 }
 

@@ -9,7 +9,7 @@ import { exploreStepOf, taskOf } from './row-names.js';
 export interface Reuse {
   /** Rows of one item come together: it has one priority. */
   readonly itemOf: (row: StoredRow) => string;
-  /** Of an item, by its first row. Higher comes first; of equals, what has waited longest. */
+  /** Priority of an item, by its first row. Higher comes first; of equals, what has waited longest. */
   readonly priority: (row: StoredRow) => number;
   /** Train steps that may use an experience. */
   readonly maxUses: number;

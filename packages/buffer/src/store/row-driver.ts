@@ -66,7 +66,7 @@ export interface RowDriver {
   /** What each step after `trainStep` has used, in order. */
   recordsAfter(trainStep: number): readonly RecordedStep[];
   explorerState(): JsonState | undefined;
-  /** Of rows of an explore step after `exploreStep` (the first part of the uid). */
+  /** First train step of rows of an explore step after `exploreStep` (the first part of the uid). */
   firstTrainStepAfter(exploreStep: number): number | undefined;
   counts(): RowCounts;
   close(): void;

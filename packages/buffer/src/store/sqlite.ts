@@ -113,7 +113,7 @@ const writerLock = 'writer.lock';
 /** Checking a lock takes it for a moment. */
 const lockWaitMs = 200;
 
-/** Whether a writer has ever opened the store: it may come back, as a server that is restarted. */
+/** True if a writer has ever opened the store: it may come back, as a server that is restarted. */
 export const hasHadWriter = (path: string): boolean => existsSync(`${path}.${writerLock}`);
 
 /** A writer has ended when it has been away for `graceMs`, or there has never been one. */

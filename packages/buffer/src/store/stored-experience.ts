@@ -5,7 +5,7 @@ import { assertChecksum, damagedStore, experienceChecksum } from './checksum.js'
 
 /** Columns that {@link readStored} needs. */
 export const storedColumns = 'id, uid, policy_version, bytes, checksum';
-/** Of a store of version 1, opened for reading only. */
+/** Columns of a store of version 1, opened for reading only. */
 export const storedColumnsOfVersion1 = 'id, uid, policy_version, bytes, NULL AS checksum';
 
 /** @throws BufferError when it is not as it was stored */

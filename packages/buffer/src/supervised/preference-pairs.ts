@@ -118,7 +118,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 
 const selections: Readonly<Record<string, 1 | 2>> = { left: 1, right: 2, answer1: 1, answer2: 2 };
 
-/** Of the last annotation that was not cancelled. */
+/** Selection of the last annotation that was not cancelled. */
 function selectedIn(item: Fields): 1 | 2 | null {
   const annotation = listOf(item['annotations'])
     .map(fieldsOf)

@@ -37,14 +37,14 @@ export interface TaskRowsOptions extends Pick<SqlRowsOptions, 'table' | 'query'>
    */
   readonly path: string;
   /**
-   * As in `datasets.load_dataset`: `train`, `test[:100]`, `train+test`. A single file is all of any
+   * Same as in `datasets.load_dataset`: `train`, `test[:100]`, `train+test`. A single file is all of any
    * split.
    * @default "train"
    */
   readonly split?: string;
   /** Columns that may be inside of others, as `reward_model.ground_truth`. @default none */
   readonly columns?: readonly (string | undefined)[];
-  /** As in `datasets.load_dataset`: a name in the README, or a folder. */
+  /** Same as in `datasets.load_dataset`: a name in the README, or a folder. */
   readonly subsetName?: string;
   /** Where hub datasets are kept. @default the cache of `huggingface_hub` */
   readonly cacheDirectory?: string;

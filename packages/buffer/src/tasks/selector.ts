@@ -16,7 +16,7 @@ export interface SelectorOptions {
    * @default none
    */
   readonly featureKeys?: readonly string[];
-  /** Of `difficulty_based`. */
+  /** Selector args of `difficulty_based`. */
   readonly selectorArgs?: Partial<DifficultyArgs>;
 }
 

@@ -42,7 +42,7 @@ export interface ChatFormatOptions {
 
 /** A sampled turn, taken apart. */
 export interface ParsedTurn {
-  /** Without reasoning, tool calls, special tokens and the stop string. */
+  /** Excludes reasoning, tool calls, special tokens and the stop string. */
   readonly text: string;
   readonly reasoning?: string;
   readonly toolCalls: readonly ParsedToolCall[];

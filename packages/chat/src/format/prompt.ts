@@ -33,7 +33,7 @@ export function renderPrompt(template: ChatTemplate, { messages, ...rest }: Prom
   return text.slice(0, end);
 }
 
-/** Whether the model is to continue this message, which is then the last of its conversation. */
+/** True if the model is to continue this message, which is then the last of its conversation. */
 export function isPrefill(message: NormalMessage | undefined): message is NormalMessage {
   return message?.role === 'assistant' && message.tool_calls === undefined;
 }

@@ -52,7 +52,7 @@ function upToStop(text: string, stops: readonly string[]): string {
   return found.length > 0 ? text.slice(0, Math.min(...found)) : withoutBeginningOf(text, stops);
 }
 
-/** Without the longest ending that is the beginning of one of the marks. */
+/** Excludes the longest ending that is the beginning of one of the marks. */
 function withoutBeginningOf(text: string, marks: readonly string[]): string {
   const longest = Math.max(0, ...marks.map((mark) => mark.length - 1));
   for (let from = Math.max(0, text.length - longest); from < text.length; from++)

@@ -74,7 +74,7 @@ export function readGgufConfig(path: string): string {
   }
 }
 
-/** Whether `path` is a file that begins as GGUF does, whatever its name. */
+/** True if `path` is a file that begins as GGUF does, whatever its name. */
 export function isGguf(path: string): boolean {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
   const file = openSync(path, 'r');

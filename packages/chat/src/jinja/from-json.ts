@@ -11,7 +11,7 @@ export function valueOfJson(text: string): Value {
   return new Reader(text).value();
 }
 
-/** Of valid JSON. */
+/** Class of valid JSON. */
 class Reader {
   readonly #text: string;
   #at = 0;

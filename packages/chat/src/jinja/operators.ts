@@ -88,7 +88,7 @@ function power(a: Value, b: Value): Value {
   return typeof result === 'number' && !Number.isInteger(result) ? new Float(result) : result;
 }
 
-/** Of ints an int, otherwise a float. */
+/** Result as in Python: of ints an int, otherwise a float. */
 function arithmetic(
   name: string,
   a: Value,

@@ -59,7 +59,7 @@ export const isInt = (value: Value): value is number | bigint =>
 export const isNumber = (value: Value): value is number | bigint | Float =>
   isInt(value) || value instanceof Float;
 
-/** Of ints, floats and booleans, which are ints in Python. */
+/** Rank among ints, floats and booleans, which are ints in Python. */
 export function numeric(value: Value): number | undefined {
   if (value instanceof Float) return value.value;
   if (typeof value === 'boolean') return Number(value);

@@ -38,7 +38,7 @@ export interface RecordedTurn {
 export interface Turn extends RecordedTurn {
   readonly prompt: PromptRecord;
   readonly messageKey: string;
-  /** Whether the tokens hold reasoning, up to the end of its think block. */
+  /** True if the tokens hold reasoning, up to the end of its think block. */
   readonly thinks: boolean;
 }
 
@@ -63,7 +63,7 @@ export interface TurnStore {
   readonly root: Place;
   /** Points are the finished assistant messages: a prefill is none. */
   walk(messages: readonly NormalMessage[]): Path;
-  /** Whether any turn, at any place, has this message or made these calls. */
+  /** True if any turn, at any place, has this message or made these calls. */
   knows(point: Point): boolean;
 }
 

@@ -91,7 +91,7 @@ function compile(source: string, now: Date): Render {
   }
 }
 
-/** Whether the template gets tool-call arguments parsed, or as the text that the model wrote. */
+/** True if the template gets tool-call arguments parsed, or as the text that the model wrote. */
 type ArgumentFormat = 'text' | 'parsed';
 
 /**

@@ -181,7 +181,7 @@ function convert(text: string, types: readonly string[]): Value {
     : text;
 }
 
-/** As in vLLM, 2.0 for a number is 2. */
+/** Same as in vLLM, 2.0 for a number is 2. */
 const shortest = (float: Float): Value => (Number.isSafeInteger(float.value) ? float.value : float);
 
 function fits(value: Value, type: string): boolean {

@@ -20,7 +20,7 @@ export function planProcesses(stage: StageConfig, file: string): ProcessesPlan {
   return { commands: isApart ? apart : [], database };
 }
 
-/** Without its password. */
+/** Excludes its password. */
 function databasePlan(url: string): ProcessesPlan['database'] {
   const address = /^postgres/i.test(url) ? URL.parse(url) : null;
   // A host that is left out comes from PGHOST, and so on.

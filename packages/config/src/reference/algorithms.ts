@@ -10,7 +10,7 @@ import { ConfigError, type AlgorithmNeeds, type Arg, type ArgSpec } from '@trini
 import { yamlName } from '../schema/args.js';
 
 export interface ArgReference {
-  /** As in YAML. */
+  /** Same as in YAML. */
   readonly name: string;
   /** `number >= 0`, `one of "group", "batch"` */
   readonly type: string;

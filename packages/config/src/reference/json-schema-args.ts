@@ -41,7 +41,7 @@ const partTables = (tables: AlgorithmTables): readonly PartTable[] => [
 ];
 
 export interface ArgConditions {
-  /** By name, for `definitions` of the root. */
+  /** Keyed by name, for `definitions` of the root. */
   readonly definitions: Readonly<Record<string, JsonSchema>>;
   /**
    * For `allOf` of the `algorithm` section at the top level, where the algorithm decides what is

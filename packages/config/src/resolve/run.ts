@@ -39,7 +39,7 @@ export function deriveRun(stages: Stages, timestamp: string | undefined): Resolv
   return { ...identity, plugins, stages: [head as StageConfig, ...tail] };
 }
 
-/** What all stages of a run share. */
+/** Shared by all stages of a run. */
 type Identity = Omit<ResolvedConfig, 'stages' | 'plugins'>;
 
 function deriveIdentity(

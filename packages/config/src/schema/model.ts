@@ -15,7 +15,7 @@ export const linearModules = [
   'down_proj',
 ] as const;
 
-/** Of families that make queries, keys and values, or gate and up, by one matrix. */
+/** Fused modules of families that make queries, keys and values, or gate and up, by one matrix. */
 export const fusedModules = ['qkv_proj', 'gate_up_proj'] as const;
 
 /** One word, several with commas, or a list. */

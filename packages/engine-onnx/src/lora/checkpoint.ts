@@ -48,7 +48,7 @@ export interface FrozenModel {
   readonly baseDigest: () => string;
 }
 
-/** Of a digest of the frozen model, without whose weights an adapter means nothing. */
+/** Base file of a digest of the frozen model, without whose weights an adapter means nothing. */
 const baseFile = 'base_model.json';
 
 /** Equal state gives equal bytes. */

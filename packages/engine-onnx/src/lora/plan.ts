@@ -1,4 +1,4 @@
-/** Which layers get a low-rank adapter, of what rank and scale. */
+/** Layers that get a low-rank adapter, of what rank and scale. */
 import { EngineError } from '@trinity-rft/core';
 
 import type { ModelConfig } from '../model/config.js';

@@ -36,7 +36,7 @@ const rope = z.looseObject(
 );
 export type RopeKeys = z.infer<typeof rope>;
 
-/** Of `rope_parameters` if it differs by the type of a layer. */
+/** Value of `rope_parameters` if it differs by the type of a layer. */
 const ropeByLayerType = z.looseObject(
   { full_attention: rope, sliding_attention: rope.nullish() },
   section,

@@ -1,7 +1,7 @@
 /** What the families have in common with each other and what not, as data. */
 import type { ModelConfig, ModelFamily } from './config.js';
 
-/** Which layers have the window of `sliding_window`, where `layer_types` does not say. */
+/** Layers that have the window of `sliding_window`, where `layer_types` does not say. */
 export type WindowPattern =
   /** All. */
   | 'all'

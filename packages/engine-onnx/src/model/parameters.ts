@@ -8,7 +8,7 @@ import { layerTraits, type ModelConfig, type NormPlacement } from './config.js';
 
 /** One tensor inside the flat array. */
 export interface ParameterSpec {
-  /** As in Hugging Face checkpoints. */
+  /** Same as in Hugging Face checkpoints. */
   readonly name: string;
   /** Matrices are [out, in]. */
   readonly shape: readonly number[];

@@ -174,7 +174,7 @@ export function trainingBody(
   return { trunk, embedded, x: reshape(decoder(trunk, embedded), ['N', config.hiddenSize]) };
 }
 
-/** What blocks of whole sequences share. Adds inputs: the rotary tables, and those of branches. */
+/** Shared by blocks of whole sequences. Adds inputs: the rotary tables, and those of branches. */
 export function trainingTrunk(
   graph: Graph,
   config: ModelConfig,

@@ -1,4 +1,4 @@
-/** What the blocks and the head of one graph share: parameters, rotary tables, linear layers, norms. */
+/** Shared by the blocks and the head of one graph: parameters, rotary tables, linear layers, norms. */
 import { InvariantError } from '@trinity-rft/core';
 import type { Graph, Value } from '../onnx/graph/graph.js';
 import { add } from '../onnx/ops/elementwise.js';
@@ -23,7 +23,7 @@ export interface RopeInputs {
   readonly local?: RotaryTables;
 }
 
-/** What the blocks of one graph share. */
+/** Shared by the blocks of one graph. */
 export interface Trunk {
   readonly config: ModelConfig;
   /** Parameters by Hugging Face name. */

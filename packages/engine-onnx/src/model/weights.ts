@@ -172,7 +172,7 @@ export class WeightBuffers {
   }
 
   /**
-   * As {@link update}, in several turns of the thread. Leases on the current training set are taken after
+   * Like {@link update}, in several turns of the thread. Leases on the current training set are taken after
    * {@link settled}.
    * @param spare an array of {@link takeArray} that the new numbers may overwrite
    */
@@ -181,7 +181,7 @@ export class WeightBuffers {
   }
 
   /**
-   * As {@link rewrite}, when the training weights are needed. `write` may run again after it has failed. Until then
+   * Like {@link rewrite}, when the training weights are needed. `write` may run again after it has failed. Until then
    * the set before stays with those who lease it; if they have released it by then, no second set is needed.
    */
   rewriteLater(write: Rewrite): void {

@@ -54,7 +54,7 @@ export function leaveGate(gate: GateState): void {
   Atomics.notify(gate, inside);
 }
 
-/** As {@link closeGate} without an event loop. Returns false when the time is over. */
+/** Like {@link closeGate} without an event loop. Returns false when the time is over. */
 export function closeGateNow(gate: GateState, deadlineMs: number): boolean {
   Atomics.store(gate, stop, 1);
   for (let calls = Atomics.load(gate, inside); calls > 0; calls = Atomics.load(gate, inside))

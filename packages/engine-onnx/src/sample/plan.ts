@@ -40,7 +40,7 @@ export interface StopString {
 export interface SampleLimits {
   readonly vocabSize: number;
   readonly maxModelLen: number;
-  /** Whether the engine knows the bytes of its tokens. */
+  /** True if the engine knows the bytes of its tokens. */
   readonly hasTokenBytes: boolean;
 }
 

@@ -53,7 +53,7 @@ export async function openWeightFiles(directory: string): Promise<WeightFiles> {
   );
 }
 
-/** Whether a folder has weights of its own. */
+/** True if a folder has weights of its own. */
 export async function hasWeights(directory: string): Promise<boolean> {
   const files = [singleWeightFile, weightIndexFile].map((name) => join(directory, name));
   return isGguf(directory) || (await Promise.all(files.map(isFile))).includes(true);

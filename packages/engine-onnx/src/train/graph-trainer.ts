@@ -51,7 +51,7 @@ export interface TrainingHead<Kind extends string> {
   /** ONNX bytes of a graph. @param branching see `training-graphs.ts` */
   graph(kind: Kind, agreement: Agreement, branching: boolean): Uint8Array;
   /**
-   * Of tokens: gradients can be computed layer by layer, from `grad_logprobs` and `grad_entropy`, and of
+   * True for models of tokens: gradients can be computed layer by layer, from `grad_logprobs` and `grad_entropy`, and of
    * rows that share a prompt.
    */
   readonly isLanguageModel: boolean;
@@ -363,7 +363,7 @@ const emptyCounts = () => ({
   skippedRows: 0,
 });
 
-/** Whether a row has a number other than 0. */
+/** True if a row has a number other than 0. */
 export function isActive(row: Row, numbers: Float32Array | undefined): boolean {
   return numbers?.subarray(row.offset, row.offset + row.count).some((x) => x !== 0) ?? false;
 }

@@ -279,9 +279,9 @@ function targetsIn(part: Part, { targets }: MicroBatchArrays, gradLogprobs: Tens
 /** Sums over the vocabulary, of logits that come in parts. */
 class LogitTotals {
   readonly #largest: Float64Array;
-  /** Of e^(l - largest). */
+  /** Sum of e^(l - largest). */
   readonly #sum: Float64Array;
-  /** Of e^(l - largest) l. */
+  /** Dot of e^(l - largest) l. */
   readonly #dot: Float64Array;
   /** Logits of the targets. */
   readonly #target: Float32Array;
@@ -309,7 +309,7 @@ class LogitTotals {
     }
   }
 
-  /** Of the targets. [R] */
+  /** Logprobs of the targets. [R] */
   logprobs(): Float32Array {
     return this.#target.map((logit, i) => logit - this.#logOf(i));
   }

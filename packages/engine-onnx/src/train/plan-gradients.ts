@@ -59,7 +59,7 @@ export function planGradients(
 const largest = (plan: readonly MicroBatch[], cost: MemoryCost): number =>
   Math.max(...plan.map((micro) => cost(micro.strands.length, micro.time, micro.picked)));
 
-/** Of as many of the longest strands as have so many positions. */
+/** Cost of as many of the longest strands as have so many positions. */
 function costOfPositions(least: number, strands: readonly Strand[], cost: MemoryCost): number {
   const length = Math.max(2, ...strands.map((strand) => strand.length));
   const count = Math.max(...strands.map((strand) => strand.count));

@@ -53,7 +53,7 @@ export function checkedRows(
   });
 }
 
-/** What is wrong with a row, and what was expected. */
+/** Problems of a row, and what was expected. */
 function problemOf(
   { tokens, promptLength, temperature }: TokenRow,
   { maxPositions, vocabSize }: ModelConfig,

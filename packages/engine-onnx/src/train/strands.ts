@@ -51,7 +51,7 @@ export function strandsOf(rows: readonly Row[], config: ModelConfig): readonly S
 }
 
 const mostOfSingle = 2 / 3;
-/** Of a position in a layer: with fewer, time goes into calls more than into arithmetic. */
+/** Least operations of a position in a layer: with fewer, time goes into calls more than into arithmetic. */
 const leastOperations = 1e6;
 
 const halvings = (count: number): readonly number[] =>

@@ -34,7 +34,7 @@ export function createAffinity<Server>(): Affinity<Server> {
   };
 }
 
-/** Of everything up to the end of each block; of the whole prompt where it is shorter than one. */
+/** Block hashes of everything up to the end of each block; of the whole prompt where it is shorter than one. */
 function blockHashes(prompt: Int32Array): readonly number[] {
   const hashes: number[] = [];
   let hash = 0x811c9dc5;

@@ -46,9 +46,9 @@ export interface SamplingServer {
    * go on with the new weights.
    */
   reload(options: ReloadOptions, signal: AbortSignal): Promise<void>;
-  /** Whether it can find stop strings. */
+  /** True if it can find stop strings. */
   hasTokenizer(model: string, signal: AbortSignal): Promise<boolean>;
-  /** Of text as it is: no tokens are added. */
+  /** Ids of a text as it is: no tokens are added. */
   encode(model: string, text: string, signal: AbortSignal): Promise<readonly number[]>;
   decode(model: string, ids: readonly number[], signal: AbortSignal): Promise<string>;
 }

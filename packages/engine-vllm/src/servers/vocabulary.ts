@@ -1,4 +1,4 @@
-/** Whether a server reads and writes texts with the tokenizer of the run. */
+/** Decides whether a server reads and writes texts with the tokenizer of the run. */
 import { ConfigError } from '@trinity-rft/core';
 import type { VocabularySample } from '@trinity-rft/core/engine';
 import type { SamplingServer } from './calls.js';

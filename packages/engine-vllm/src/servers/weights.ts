@@ -15,7 +15,7 @@ export interface Weights {
   readonly probe?: DeliveryProbe;
 }
 
-/** Of what {@link WeightsOnServer.begin} began; to be called when it has ended. */
+/** Ends the use that {@link WeightsOnServer.begin} began; to be called when it has ended. */
 export interface InUse {
   /** By which requests name the weights. */
   readonly model: string;

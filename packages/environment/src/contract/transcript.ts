@@ -20,7 +20,7 @@ export interface Subject {
   readonly definition: EnvironmentDefinition;
   readonly args: Args;
   readonly environment: Environment;
-  /** Of training. */
+  /** Rows of training. */
   readonly rows: readonly RawTask[];
   readonly episodesAtOnce: number;
   /** Each answer has to come within this time. */

@@ -10,7 +10,7 @@ import { asMessage, asObservation, opening } from './messages.js';
 export interface Demonstration {
   /** As a model would have had it, with the system prompt first. */
   readonly messages: readonly ChatMessage[];
-  /** Of the episode; undefined when it has none. */
+  /** Tools of the episode; undefined when it has none. */
   readonly tools: readonly ToolDefinition[] | undefined;
   /** Sum of the rewards. */
   readonly reward: number;

@@ -160,7 +160,7 @@ async function reset(
   return episode;
 }
 
-/** Whether or not the run is stopped. */
+/** True if or not the run is stopped. */
 async function closeEpisode(episode: Episode, options: GuardOptions): Promise<void> {
   const { signal } = new AbortController();
   await beforeDeadline('close', () => episode.close(), { ...options, signal }).catch(
@@ -170,7 +170,7 @@ async function closeEpisode(episode: Episode, options: GuardOptions): Promise<vo
 }
 
 interface Limit extends GuardOptions {
-  /** Of `workflow_args`. @default 'environment_timeout' */
+  /** Key of `workflow_args`. @default 'environment_timeout' */
   readonly key?: string;
 }
 

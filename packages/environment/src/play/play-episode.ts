@@ -49,7 +49,7 @@ export type EpisodeEnd = 'done' | 'truncated' | 'out_of_turns' | 'out_of_tokens'
 export interface PlayedTurn {
   /** Sum of the rewards of its actions. */
   readonly reward: number;
-  /** Of the state that the turn began in. */
+  /** State key of the state that the turn began in. */
   readonly stateKey: string | undefined;
   /** The recorded calls of the turn. */
   readonly experiences: readonly Experience[];

@@ -68,7 +68,7 @@ export interface EnvironmentDefinition {
   readonly judged: boolean;
   /** The schema of its arguments, if it has one. */
   readonly args?: ArgsSchema;
-  /** What is wrong with `environment_args`. */
+  /** Problems of `environment_args`. */
   checkArgs(args: AnyArgs): readonly ArgProblem[];
   /** Returns what is wrong with a row. @default any row fits */
   readonly checkRow?: (row: RawTask) => readonly ArgProblem[];

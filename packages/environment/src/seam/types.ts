@@ -21,7 +21,7 @@ export interface ToolAction {
 export interface StepResult {
   /** For the policy. Never shown when `done`: the last one may hold the answer. */
   readonly observation: string;
-  /** Of this step; a finite number. @default the world gives none here */
+  /** Reward of this step; a finite number. @default the world gives none here */
   readonly reward?: number;
   /** The episode is over. */
   readonly done: boolean;

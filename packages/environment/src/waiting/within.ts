@@ -58,6 +58,6 @@ export function cancelled({ reason }: AbortSignal): Error {
 export const broken = (code: string, message: string, cause?: unknown): EnvironmentError =>
   new EnvironmentError(message, { code, cause });
 
-/** Of texts from elsewhere in messages. */
+/** Shortens texts from elsewhere in messages. */
 export const shorten = (text: string, length = 300): string =>
   text.length > length ? `${text.slice(0, length)} ...` : text;

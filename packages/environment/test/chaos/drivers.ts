@@ -40,7 +40,7 @@ export interface DriverOptions extends ChaosOptions {
   readonly startMs: number;
 }
 
-/** By name: opens it. */
+/** Keyed by name: opens it. */
 export const drivers: Readonly<Record<string, (options: DriverOptions) => Promise<Driver>>> = {
   native: async (chaos) => ({
     definition: define('native', async (context) =>

@@ -49,7 +49,7 @@ export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: 
 }
 
 /**
- * Of an explore step that does not wait for all tasks, under `rollout/`: `tasks/cancelled` (cut off),
+ * Cut off metrics of an explore step that does not wait for all tasks, under `rollout/`: `tasks/cancelled` (cut off),
  * `tasks/partial` (of them: whose finished runs are used), `runs/cancelled` (in progress, or not
  * begun), `runs/unused` (finished, of a task that was cut off) and `runs/late` (returned after it had
  * been given up, in whichever step).

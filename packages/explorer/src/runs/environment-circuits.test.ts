@@ -82,7 +82,7 @@ function play(
   return { outcomes, runtime, keys, pauses, seconds };
 }
 
-/** Without the waits between the tries of a single run. */
+/** Excludes the waits between the tries of a single run. */
 const stops = (pauses: readonly string[]): readonly string[] =>
   pauses.filter((what) => what.startsWith('environment'));
 

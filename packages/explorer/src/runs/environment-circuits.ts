@@ -9,7 +9,7 @@ import {
 import { createStoppableClock, type StoppableClock } from '@trinity-rft/core/support';
 import { createBackOffs, type OnPause } from './back-offs.js';
 
-/** By the names of a configuration's section `explorer.environment_failures`. */
+/** Settings of the section `explorer.environment_failures` of a configuration, by its names. */
 export interface EnvironmentFailures {
   /** Further attempts of a run whose environment fails while it does not fail for others. */
   readonly maxRetryTimes: number;
@@ -34,7 +34,7 @@ export interface CircuitOptions {
 }
 
 /**
- * What became of an attempt: `answered` when it succeeded, `unknown` when it ended for another reason.
+ * Outcome of an attempt: `answered` when it succeeded, `unknown` when it ended for another reason.
  */
 export type Answer = 'answered' | 'unknown' | Breakdown;
 

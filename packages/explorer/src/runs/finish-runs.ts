@@ -44,7 +44,7 @@ export interface FinishOptions {
   /** Runs that the result must cover. */
   readonly range: RunRange;
   readonly model: AgentModel;
-  /** Of every experience. @default nothing */
+  /** Info of every experience. @default nothing */
   readonly info?: Readonly<Record<string, unknown>>;
   /** When a reward that is pending from now on is given up. @default it may not be pending */
   readonly rewardDeadline?: (delayMs: number | undefined) => number;

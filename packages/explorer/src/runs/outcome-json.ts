@@ -17,14 +17,14 @@ type JsonNumber = number | 'NaN' | 'Infinity' | '-Infinity';
 interface RunJson {
   readonly run: number;
   readonly seconds: number;
-  /** Of a successful run. */
+  /** Reward of a successful run. */
   readonly reward?: JsonNumber;
   readonly metrics?: Readonly<Record<string, JsonNumber>>;
   /** How many experiences of the result are its own. */
   readonly experiences?: number;
   /** Its reward is pending until then. */
   readonly rewardDeadline?: number;
-  /** Of a failed run. */
+  /** Kind of a failed run. */
   readonly kind?: FailureKind;
   readonly error?: ErrorRecord;
 }
@@ -133,7 +133,7 @@ function runOutcome(json: RunJson, experiences: readonly Experience[]): RunOutco
 const jsonNumber = (value: number): JsonNumber =>
   Number.isFinite(value) ? value : (String(value) as JsonNumber);
 
-/** Without stacks, which are for the log of the process that made the run. */
+/** Excludes stacks, which are for the log of the process that made the run. */
 function errorJson(error: unknown): ErrorRecord {
   const strip = (record: ErrorRecord): ErrorRecord => ({
     ...record,

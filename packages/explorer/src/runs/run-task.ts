@@ -121,7 +121,7 @@ class Retries {
   readonly range: RunRange;
   readonly options: RunOptions;
   readonly #times: AttemptTime[] = [];
-  /** Of its own, or of a service. */
+  /** Failures of its own, or of a service. */
   #failures = 0;
   #environmentFailures = 0;
   #breakages = createBreakages();

@@ -4,7 +4,7 @@ import type { JsonState } from '@trinity-rft/core/store';
 import type { AttemptTime, TaskOutcome } from './outcome.js';
 import type { TimeLimit } from './run-attempt.js';
 
-/** By the names of a configuration's section `explorer.dynamic_timeout`. */
+/** Settings of the section `explorer.dynamic_timeout` of a configuration, by its names. */
 export interface DynamicTimeout {
   readonly enable: boolean;
   /** Multiple of the 0.9 quantile. */
@@ -14,7 +14,7 @@ export interface DynamicTimeout {
 }
 
 export interface TimeLimits {
-  /** Of an attempt that begins now. */
+  /** Limit of an attempt that begins now. */
   limit(task: Task): TimeLimit;
   /** After each explore step, in order. */
   record(outcomes: readonly TaskOutcome[]): void;

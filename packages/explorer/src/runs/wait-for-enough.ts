@@ -3,7 +3,7 @@ import type { Clock } from '@trinity-rft/core';
 import { isOk, type TaskOutcome } from './outcome.js';
 import type { RunningTask } from './start-task.js';
 
-/** By the names of a configuration's section `explorer.over_rollout`. */
+/** Settings of the section `explorer.over_rollout` of a configuration, by its names. */
 export interface OverRollout {
   /** The share of the tasks that need not end; 0 = wait for all. */
   readonly ratio: number;
@@ -52,7 +52,7 @@ export interface UsableOutcome extends TaskOutcome {
 }
 
 /**
- * Of a task that was cut off, the runs that had ended are used if `returnPartialTasks` says so and
+ * Part of an outcome that is trained on. Of a task that was cut off, the runs that had ended are used if `returnPartialTasks` says so and
  * they can be compared: one run alone of several says nothing.
  */
 export function usableOutcome(

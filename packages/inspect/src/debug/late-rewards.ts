@@ -11,7 +11,7 @@ export interface WaitingRun {
   readonly deadline: number;
 }
 
-/** Of all stages. @param run a configuration, the folder of a run, or a database */
+/** Runs of all stages that wait. @param run a configuration, the folder of a run, or a database */
 export async function runsThatWait(
   run: string,
   options?: TargetOptions,

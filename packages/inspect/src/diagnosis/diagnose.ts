@@ -1,10 +1,10 @@
-/** Which rules hold for a run. */
+/** Rules that hold for a run. */
 import type { RunRecord } from './evidence/record.js';
 import type { Finding, Rule } from './evidence/rule.js';
 import { rules as allRules } from './rules/table.js';
 
 /**
- * What is wrong with a run, or with one stage of it; none where nothing is. A finding that only
+ * Problems of a run, or with one stage of it; none where nothing is. A finding that only
  * follows from another one is left out.
  * @param rules @default all of them
  */

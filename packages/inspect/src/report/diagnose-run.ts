@@ -1,4 +1,4 @@
-/** What is wrong with a run, stage by stage, from what its folder holds. */
+/** Problems of a run, stage by stage, from what its folder holds. */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';

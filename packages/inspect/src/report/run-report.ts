@@ -11,7 +11,7 @@ import { readMetrics, type MetricLine } from '@trinity-rft/monitor';
 export interface StageReport {
   /** Folder of the stage. */
   readonly directory: string;
-  /** Of `metrics.jsonl`, in its order; a line that is still being written is left out. */
+  /** Metrics of `metrics.jsonl`, in its order; a line that is still being written is left out. */
   readonly metrics: readonly MetricLine[];
   /** Lines of `trinity.log`; further lines of a message belong to the line before. */
   readonly log: readonly string[];

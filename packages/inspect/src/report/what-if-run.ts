@@ -84,7 +84,7 @@ function recordedSteps(database: string, steps: number): readonly Experience[] {
   }
 }
 
-/** Of the stage in a folder, as it was last started; empty where nothing says it. */
+/** Settings of the stage in a folder, as it was last started; empty where nothing says it. */
 function settingsIn(folder: string): Settings {
   const { stages = [] } = readRecord(folder) ?? readRecord(path.dirname(folder)) ?? {};
   const name = path.basename(folder);
@@ -117,7 +117,7 @@ async function scoringOf(
   };
 }
 
-/** By the name of the task set and the row. */
+/** Keyed by the name of the task set and the row. */
 async function tasksOf(configuration: Configuration): Promise<ReadonlyMap<string, Task>> {
   const { signal } = new AbortController();
   const tasksets = configuration.loaded.config.stages.flatMap(

@@ -12,7 +12,7 @@ export function processState(pid: number): ProcessState {
   return letter === 'T' || letter === 't' ? 'stopped' : 'running';
 }
 
-/** Of `/proc`, where there is one: the field after the name, which is in brackets. */
+/** State letter of `/proc`, where there is one: the field after the name, which is in brackets. */
 function stateLetter(pid: number): string | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -9,7 +9,7 @@ export interface MemberStatus extends MemberView {
    * once the lease time is over.
    */
   readonly health: 'working' | 'waiting' | 'silent' | 'left';
-  /** Of the operating system, if the process is or was on this machine. */
+  /** Process of the operating system, if the process is or was on this machine. */
   readonly process: ProcessState | undefined;
   /** Tasks that it works on, `batch/task`. */
   readonly tasks: readonly string[];

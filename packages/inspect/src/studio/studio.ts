@@ -16,7 +16,7 @@ export interface StudioOptions {
   readonly port?: number;
   /** What requests must show. @default a random one */
   readonly key?: string;
-  /** Of other packages. @default none: the interface only reads, except notes */
+  /** Parts of other packages. @default none: the interface only reads, except notes */
   readonly parts?: readonly StudioPart[];
   readonly limits?: Partial<HttpLimits>;
 }

@@ -23,7 +23,7 @@ export function rankAgreement(a: readonly number[], b: readonly number[]): numbe
 const signOf = (values: readonly number[], i: number, j: number): number =>
   Math.sign((values[i] ?? 0) - (values[j] ?? 0));
 
-/** Of two sparse gradients by name; what one of them lacks is 0. Undefined where one is all 0. */
+/** Cosine of two sparse gradients by name; what one of them lacks is 0. Undefined where one is all 0. */
 export function cosine(
   a: ReadonlyMap<string, Float32Array>,
   b: ReadonlyMap<string, Float32Array>,

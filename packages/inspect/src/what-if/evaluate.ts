@@ -26,7 +26,7 @@ export interface BatchSignal {
   /** Derivatives by experience, one per response token. */
   readonly gradients: ReadonlyMap<string, Float32Array>;
   readonly loss: number;
-  /** Of the loss, over its trained tokens. */
+  /** Metrics of the loss, over its trained tokens. */
   readonly metrics: Metrics;
 }
 

@@ -47,12 +47,12 @@ export interface VariantParts {
 export interface PartsContext {
   /** @default those that are built in */
   readonly tables?: AlgorithmTables | undefined;
-  /** Of functions that draw at random. @default 0 */
+  /** Seed of functions that draw at random. @default 0 */
   readonly seed?: number | undefined;
 }
 
 /**
- * Without KL and entropy terms, which need models.
+ * Excludes KL and entropy terms, which need models.
  * @throws ConfigError for unknown names and arguments, and for parts that need a model
  */
 export function partsOf(

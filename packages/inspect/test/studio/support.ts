@@ -20,7 +20,7 @@ const files = buildCharTokenizer({
   eosToken: '<|im_end|>',
   chatTemplate: chatTemplates.minimal,
 });
-/** Of the run, in a folder below the one that is served. */
+/** Run id of the run, in a folder below the one that is served. */
 export const runId = 'project/first';
 
 export const tokenizer = createTokenizer(files);

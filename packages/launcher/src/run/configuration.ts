@@ -44,7 +44,7 @@ export interface ConfigurationOptions
   /** YAML file. */
   readonly configPath: string;
   /**
-   * Whether workflows and reward functions that the file names must be known. Commands that only
+   * True if workflows and reward functions that the file names must be known. Commands that only
    * read what a run left behind do not need them, nor the plugins that define them.
    * @default true
    */

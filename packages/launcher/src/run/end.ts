@@ -19,7 +19,7 @@ export interface RunEnd {
 export const forgetEnd = (directory: string): Promise<void> =>
   rm(path.join(directory, endFile), { force: true });
 
-/** Never rejects: how the work itself ended is more important than this file. */
+/** Does not reject: how the work itself ended is more important than this file. */
 export async function writeEnd(directory: string, end: RunEnd): Promise<void> {
   const isThere = await stat(directory).catch(() => undefined);
   if (isThere === undefined) return;

@@ -54,7 +54,7 @@ export async function readFailure(jobDirectory: string): Promise<string | undefi
   return newest && messagesIn(await readFile(newest.file, 'utf8'));
 }
 
-/** Without the places in the code. */
+/** Excludes the places in the code. */
 const messagesIn = (stacks: string): string =>
   stacks
     .split('\n')

@@ -23,7 +23,7 @@ import { explorerFolder } from '../modes/apart/explorer-folder.js';
 import { watchProcess, type ProcessWatch } from '../watch/watch-process.js';
 import { failureFile, firstCause, isInterrupt, writeFailure } from './failure.js';
 
-/** What all stages of a run share. */
+/** Shared by all stages of a run. */
 export interface StageSurroundings {
   readonly terminal: Terminal;
   readonly clock: Clock;

@@ -21,7 +21,7 @@ export interface ProcessFile {
 export interface ProcessProgress {
   readonly exploreStep: number;
   readonly trainStep: number;
-  /** Of the weights that the explorer uses. */
+  /** Version of the weights that the explorer uses. */
   readonly version: number;
 }
 

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { isSecretName } from '@trinity-rft/core/support';
 
 export interface StorePlace {
-  /** Of a server without its password, or a path. */
+  /** URL of a server without its password, or a path. */
   readonly url: string;
   /** Name of the run in it. */
   readonly run: string;

@@ -15,7 +15,7 @@ export const proportionalStep = {
 
 type Tensors = ReadonlyMap<string, Float32Array>;
 
-/** Of the update that `engine` makes from what it has gathered. */
+/** Adapter gradient of the update that `engine` makes from what it has gathered. */
 export async function adapterGradient(
   engine: TrainEngine,
   before: string,

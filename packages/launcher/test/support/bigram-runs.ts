@@ -13,10 +13,10 @@ import { run, type RunOptions } from '../../src/run/run.js';
 type Keys = Readonly<Record<string, unknown>>;
 
 export interface BigramRuns {
-  /** Of the model folder `model` and the runs. */
+  /** Root of the model folder `model` and the runs. */
   readonly root: string;
   readonly tokenizer: Tokenizer;
-  /** Of the model; at least that of the tokenizer. */
+  /** Vocab size of the model; at least that of the tokenizer. */
   readonly vocabSize: number;
   /** @param changes replace whole sections of the configuration */
   runWith(name: string, changes?: Keys, options?: Partial<RunOptions>): ReturnType<typeof run>;

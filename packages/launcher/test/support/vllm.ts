@@ -9,7 +9,7 @@ import { installOnce } from './uv.js';
 const startPatienceMs = 420_000;
 const release = '0.32.0';
 
-/** Of a small model: heads of 32 and an output of its own, because vLLM needs both on a processor. */
+/** Vllm sizes of a small model: heads of 32 and an output of its own, because vLLM needs both on a processor. */
 export const vllmSizes = {
   hiddenSize: 64,
   layers: 2,

@@ -39,7 +39,7 @@ const routes: readonly {
 ).map(([method, path, route]) => ({ method, path, segments: path.split('/').slice(1), route }));
 
 /**
- * Never rejects: every error becomes a response. A request whose signal aborts ends its generation
+ * Does not reject: every error becomes a response. A request whose signal aborts ends its generation
  * and is not recorded.
  */
 export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHandler {

@@ -14,7 +14,7 @@ export interface OpenRollout {
 
 export interface RolloutTable {
   readonly size: number;
-  /** Whether the key opens a rollout that answers `GET /metrics` itself. */
+  /** True if the key opens a rollout that answers `GET /metrics` itself. */
   ownsMetrics(key: string): boolean;
   /**
    * @param key the rollout's, by default a random one
@@ -94,7 +94,7 @@ function createClosedRollouts({
   closedForMs,
   maxClosed,
 }: RolloutTableOptions): ClosedRollouts {
-  /** By the digest of their keys, oldest first. */
+  /** Keyed by the digest of their keys, oldest first. */
   const closed = new Map<string, { readonly rollout: string; readonly at: number }>();
   const isExpired = (at: number): boolean => clock.now() - at >= closedForMs;
   return {

@@ -32,7 +32,7 @@ export interface EndpointServerOptions {
 export interface MountOptions {
   /** Its id, part of the address: letters, digits, `-`, `_`. @default a random one */
   readonly rollout?: string;
-  /** Never rejects. Gets requests whose key has been checked. */
+  /** Does not reject. Gets requests whose key has been checked. */
   readonly handler: AnswerHandler;
   /** Grants access to the rollout. @default a random one */
   readonly apiKey?: string;

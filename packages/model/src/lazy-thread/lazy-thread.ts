@@ -13,7 +13,7 @@ export interface LazyThreadOptions<Data> {
   readonly entry: () => URL;
   readonly name: string;
   readonly data: Data;
-  /** Of the error that calls get which the thread did not live to answer. */
+  /** Code of the error that calls get which the thread did not live to answer. */
   readonly code: string;
   /** The message of that error. */
   readonly message: (cause: string) => string;

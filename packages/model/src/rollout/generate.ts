@@ -47,7 +47,7 @@ export interface GenerateOptions {
   /** Seed of the n-th call of this rollout, from 0. Equal seeds and prompts give equal answers. */
   readonly seedFor: (callIndex: number) => number;
   /**
-   * Whether reasoning that an agent leaves out of its history is restored, see `LedgerOptions`.
+   * True if reasoning that an agent leaves out of its history is restored, see `LedgerOptions`.
    * @default "as-sent"
    */
   readonly reasoning?: 'as-sent' | 'restore';
@@ -122,7 +122,7 @@ export interface Calls {
   readonly countPrompt: CountPrompt;
 }
 
-/** What the calls of one rollout share. */
+/** Shared by the calls of one rollout. */
 interface Rollout {
   readonly options: GenerateOptions;
   readonly ledger: Ledger;

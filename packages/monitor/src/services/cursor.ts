@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { MetricRole } from '@trinity-rft/core';
 
 export interface Cursor {
-  /** Of the run at the service. */
+  /** ID of the run at the service. */
   readonly id: string;
   readonly url: string;
   /** Records that were sent. */

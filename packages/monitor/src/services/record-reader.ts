@@ -45,7 +45,7 @@ export function recordReader(file: string): RecordReader {
   };
 }
 
-/** None for a line that is not ours. Numbers that were not finite are left out. */
+/** Empty for a line that is not ours. Numbers that were not finite are left out. */
 function recordOf(line: string): readonly MetricRecord[] {
   if (line === '') return [];
   try {

@@ -81,7 +81,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Without path, which may name what is private, and without password. */
+/** Excludes path, which may name what is private, and without password. */
 function origin(url: string): string {
   try {
     return new URL(url).origin;

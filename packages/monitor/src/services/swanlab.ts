@@ -13,7 +13,7 @@ export interface SwanlabOptions {
   readonly group: string;
   readonly description?: string | undefined;
   readonly tags: readonly string[];
-  /** Without secrets. */
+  /** Excludes secrets. */
   readonly config: Readonly<Record<string, unknown>>;
   /** A fresh id for a run. */
   readonly newId: () => string;

@@ -17,7 +17,7 @@ export interface WandbOptions {
   readonly name: string;
   readonly group: string;
   readonly tags: readonly string[];
-  /** Without secrets. */
+  /** Excludes secrets. */
   readonly config: Readonly<Record<string, unknown>>;
   /** A fresh id for a run. */
   readonly newId: () => string;
@@ -162,7 +162,7 @@ function definitionOf(name: string, axis: string, all: readonly object[]): objec
   return { '1': name, '5': place, '6': [1, 3], '7': [] };
 }
 
-/** Of a run that is continued: what is sent replaces it as a whole. */
+/** Summary of a run that is continued: what is sent replaces it as a whole. */
 function summaryOf(text: unknown): Readonly<Record<string, unknown>> {
   if (typeof text !== 'string') return {};
   try {

@@ -1,4 +1,4 @@
-/** Whether prompts, answers and what tools get and return are exported. */
+/** Decides whether prompts, answers and what tools get and return are exported. */
 
 /** Off unless the environment says otherwise, as for every instrumentation of generative AI. */
 export const capturesContent = (): boolean =>

@@ -13,7 +13,7 @@ export interface Telemetry {
 /** How long what is left may take to be sent, in ms. */
 const closeMs = 5000;
 
-/** Whether the standard variables ask for spans or metrics. */
+/** True if the standard variables ask for spans or metrics. */
 export function wantsTelemetry(env: Environment): boolean {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return false;
   const isSet = (name: string): boolean => (env[name] ?? '') !== '';

@@ -1,4 +1,4 @@
-/** Whether an explore step may begin, with which weights, or what it waits for. */
+/** Decides whether an explore step may begin, with which weights, or what it waits for. */
 import { boundaryBefore, type SyncRules, type SyncStyle, type Weights } from './settings.js';
 
 /** The styles in which the trainer never waits for the explorer. */

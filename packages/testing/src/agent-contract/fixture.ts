@@ -9,7 +9,7 @@ export interface AgentRun<Endpoint> {
   readonly endpoint: Endpoint;
   /** The user's message. */
   readonly question: string;
-  /** Whether to use the framework's streaming call. */
+  /** True to use the framework's streaming call. */
   readonly streamed: boolean;
   /** To be passed to the framework. */
   readonly signal: AbortSignal;

@@ -7,7 +7,7 @@ import { orderCases } from './order-cases.js';
 import { waitingCases } from './waiting-cases.js';
 
 export interface ExperienceStoreContract {
-  /** Whether the store survives its process and has one owner at a time. @default false */
+  /** True if the store survives its process and has one owner at a time. @default false */
   readonly durable?: boolean;
 }
 

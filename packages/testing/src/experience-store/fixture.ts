@@ -75,7 +75,7 @@ export async function takeNow(
   return lease;
 }
 
-/** Whether the promise is still pending after all continuations that can run. */
+/** True if the promise is still pending after all continuations that can run. */
 export async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol('pending');
   const turn = new Promise((resolve) => setImmediate(() => resolve(pending)));

@@ -118,7 +118,7 @@ async function probeNormalisation(
   );
 }
 
-/** Whether a sampling session still samples what was saved once the model has learned. */
+/** True if a sampling session still samples what was saved once the model has learned. */
 async function probeSampling(
   { context: { calls, logger } }: ProbeOptions,
   model: RemoteModel,

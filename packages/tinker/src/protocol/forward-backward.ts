@@ -14,7 +14,7 @@ import {
 export interface Datum {
   /** [T] */
   readonly tokens: Int32Array;
-  /** By name, such as `target_tokens` (ids) and `weights`, `logprobs`, `advantages`. [T] each */
+  /** Keyed by name, such as `target_tokens` (ids) and `weights`, `logprobs`, `advantages`. [T] each */
   readonly inputs: Readonly<Record<string, TensorValues>>;
 }
 

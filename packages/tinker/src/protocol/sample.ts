@@ -16,7 +16,7 @@ export interface SampledTokens {
 export interface SampleResult {
   readonly sequences: readonly SampledTokens[];
   /**
-   * Of the prompt: one per token, the first NaN (hosted), or one fewer (SkyRL 0.4). Use
+   * Prompt logprobs of the prompt: one per token, the first NaN (hosted), or one fewer (SkyRL 0.4). Use
    * {@link alignPromptLogprobs}.
    */
   readonly promptLogprobs?: Float32Array;

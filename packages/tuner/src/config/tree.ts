@@ -203,7 +203,7 @@ function at(tree: ConfigTree, ...keys: readonly string[]): Tree {
   return isTree(current) ? current : {};
 }
 
-/** Without keys that are undefined and sections that are empty. */
+/** Excludes keys that are undefined and sections that are empty. */
 function withoutEmpty(tree: Tree): ConfigTree {
   const kept: Tree = {};
   for (const [key, value] of Object.entries(tree)) {

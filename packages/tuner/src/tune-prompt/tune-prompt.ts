@@ -30,7 +30,7 @@ export interface PromptTuneConfig {
   readonly optimizationLevel?: 'light' | 'medium' | 'heavy';
   /** Rows that run concurrently. @default 16 */
   readonly evalNumThreads?: number;
-  /** Whether to compare the first and the best prompt on `evalDataset`. @default true */
+  /** True to compare the first and the best prompt on `evalDataset`. @default true */
   readonly comparePerformance?: boolean;
   /** Seed for choosing among rows of equal reward. @default 42 */
   readonly seed?: number;
@@ -167,7 +167,7 @@ function toProposer(proposer: TunerModelFields | Proposer, signal: AbortSignal):
   if (baseUrl === undefined)
     throw new ConfigError(
       'PromptTuneConfig.proposer: a model folder is not supported. ' +
-        'Set baseUrl of an OpenAI-compatible service, or pass an object with chat().',
+        'Set baseURL of an OpenAI-compatible service, or pass an object with chat().',
       { code: 'PROPOSER_NOT_REMOTE' },
     );
   return createRemoteModel({

@@ -19,11 +19,11 @@ export interface RunSettings {
   readonly signal?: AbortSignal;
   /** Shows the progress. @default standard output */
   readonly terminal?: Terminal;
-  /** Whether to run the first row once before training. @default true */
+  /** True to run the first row once before training. @default true */
   readonly dryRun?: boolean;
 }
 
-/** Without `adapter` the model is an {@link AgentModel}. */
+/** Without `adapter`, the model is an {@link AgentModel}. */
 export interface TuneOptions<Row = RawTask, Response = unknown, Model = AgentModel>
   extends PlanSettings, RunSettings {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;

@@ -122,7 +122,7 @@ export interface Grader {
 export interface WorkflowDefinition {
   readonly kind: 'trinity-rft.workflow';
   readonly name: string;
-  /** What is wrong with `workflow_args`; absent: anything goes. */
+  /** Problems of `workflow_args`; absent: anything goes. */
   readonly checkArgs?: (args: AnyArgs) => readonly ArgProblem[];
   /** @default nothing */
   readonly needs?: WorkflowNeeds;

@@ -6,7 +6,7 @@ const owner: ArgsOwner = { key: 'workflow_args', word: 'workflow', code: 'WORKFL
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** What is wrong with `args`; nothing if they fit. */
+/** Problems of `args`; nothing if they fit. */
 export const workflowArgProblems = (schema: ArgsSchema, args: Args): readonly ArgProblem[] =>
   argProblems(schema, args, owner);
 

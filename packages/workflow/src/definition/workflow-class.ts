@@ -21,9 +21,9 @@ export interface RunScore {
  * score. After a reset, `this.task` and `this.model` are those of the new task.
  */
 export abstract class Workflow {
-  /** Whether an instance is reused: then `reset(task)` is called before the next task. */
+  /** True if an instance is reused: then `reset(task)` is called before the next task. */
   static readonly canReset: boolean = false;
-  /** Whether one `run` performs all runs of a group: `setRepeatTimes` is called before it. */
+  /** True if one `run` performs all runs of a group: `setRepeatTimes` is called before it. */
   static readonly canRepeat: boolean = false;
 
   protected repeatTimes = 1;

@@ -14,7 +14,7 @@ type Chat = (
 
 interface CompletionRequest {
   readonly messages: readonly ChatMessage[];
-  /** Of a text completion. */
+  /** Prompt of a text completion. */
   readonly prompt?: string;
   readonly n?: number;
   readonly temperature?: number;

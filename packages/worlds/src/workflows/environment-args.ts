@@ -38,7 +38,7 @@ function isPattern(source: string): boolean {
   }
 }
 
-/** What is wrong with the arguments that the schema accepts: their environment and its arguments. */
+/** Problems of the arguments that the schema accepts: their environment and its arguments. */
 export function environmentProblems(
   args: Readonly<Record<string, unknown>>,
   environments: Pick<Environments, 'find' | 'names'>,

@@ -49,7 +49,7 @@ export async function playTask(
   }
 }
 
-/** Of the time of an attempt; the rest is for the grade. */
+/** Own share of the time of an attempt; the rest is for the grade. */
 const ownShare = 0.9;
 
 function ownTime({ runtime: { clock }, timeLimitMs }: WorkflowContext) {

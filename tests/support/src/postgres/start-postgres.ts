@@ -159,7 +159,7 @@ async function answers(port: number, server: ChildProcess): Promise<void> {
   }
 }
 
-/** Whether it is ready rather than starting: only then does it answer to a start-up message with R. */
+/** True if it is ready rather than starting: only then does it answer to a start-up message with R. */
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {

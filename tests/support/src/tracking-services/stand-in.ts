@@ -24,13 +24,13 @@ export interface TrackingServices {
   readonly url: string;
   readonly port: number;
   readonly requests: readonly SeenRequest[];
-  /** Of W&B: the lines of each run. */
+  /** Histories of W&B: the lines of each run. */
   readonly histories: ReadonlyMap<string, readonly string[]>;
-  /** Of MLflow and SwanLab: what a chart shows, as `run key step value`; the same point counts once. */
+  /** Points of MLflow and SwanLab: what a chart shows, as `run key step value`; the same point counts once. */
   readonly points: ReadonlySet<string>;
   readonly states: ReadonlyMap<string, string>;
   readonly files: ReadonlyMap<string, string>;
-  /** Of W&B: the summary of each run. */
+  /** Summaries of W&B: the summary of each run. */
   readonly summaries: ReadonlyMap<string, string>;
   /** SwanLab knows its sessions no more. */
   endSessions(): void;

@@ -18,9 +18,9 @@ export interface VllmStandInOptions {
   readonly maxModelLen?: number;
   /** @default none is asked for */
   readonly apiKey?: string;
-  /** Whether it was started with `--logprobs-mode processed_logprobs`. @default true */
+  /** True if it was started with `--logprobs-mode processed_logprobs`. @default true */
   readonly processed?: boolean;
-  /** Whether it was started with `--enable-scale-out`. @default true */
+  /** True if it was started with `--enable-scale-out`. @default true */
   readonly scaleOut?: boolean;
   /** False: it was started without one. @default one token for every character */
   readonly tokenizer?: StandInTokenizer | false;

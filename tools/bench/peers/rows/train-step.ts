@@ -10,7 +10,7 @@ interface Job {
   readonly shape: ShapeName;
   readonly rows: number;
   readonly length: number;
-  /** Of the adapter. @default all weights are trained */
+  /** Rank of the adapter. @default all weights are trained */
   readonly rank?: number;
   readonly repeats?: number;
   /** The peer needs more memory than the machine of the figures has. */

@@ -36,9 +36,9 @@ export interface Answer {
   /** What is waited for. */
   readonly waits?: string;
   readonly problem?: string;
-  /** Of the text that the chat template made. */
+  /** Prompt: the text that the chat template made. */
   readonly prompt?: { readonly text: string; readonly tokens: number; readonly template: string };
-  /** Of a product, for feedback. */
+  /** ID of a product, for feedback. */
   readonly id?: string;
   readonly isOver: boolean;
   readonly wasCut?: boolean;

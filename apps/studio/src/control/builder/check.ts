@@ -1,4 +1,4 @@
-/** What is wrong with a configuration, and what it would run: in a process of its own, since it loads plugins. */
+/** Problems of a configuration, and what it would run: in a process of its own, since it loads plugins. */
 import path from 'node:path';
 import { checked } from '../interface/builder.js';
 import type { Checked } from '../interface/index.js';

@@ -25,7 +25,7 @@ interface Entry {
   readonly folder: string;
 }
 
-/** Of the output. */
+/** Last bytes of the output. */
 const lastBytes = 16_384;
 /** What is only of use while somebody looks. */
 const most = 20;

@@ -15,7 +15,7 @@ import type { scored } from './scoring.js';
 /** Who waits for whom in a run. */
 export type Processes = z.infer<typeof processes>;
 
-/** What is wrong with a configuration, and what it would run. */
+/** Problems of a configuration, and what it would run. */
 export type Checked = z.infer<typeof checked>;
 /** Configurations that are there. */
 export type FoundFiles = z.infer<typeof foundFiles>;

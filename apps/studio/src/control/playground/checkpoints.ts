@@ -5,7 +5,7 @@ import type { Checkpoint } from '../interface/index.js';
 
 export interface FoundCheckpoint extends Checkpoint {
   readonly folder: string;
-  /** Of the weights as stored. */
+  /** Bytes of the weights as stored. */
   readonly bytes: number;
 }
 

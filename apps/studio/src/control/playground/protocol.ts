@@ -32,7 +32,7 @@ interface ScoreQuestion {
 
 export type Question = SayQuestion | ScoreQuestion;
 
-/** Of an answer; `end` and `problem` are the last ones. */
+/** Part of an answer; `end` and `problem` are the last ones. */
 export type Part = Spoken | Scored;
 
 interface SpeakerStop {

@@ -27,7 +27,7 @@ interface Model {
   readonly template: string;
 }
 
-/** Of each token. */
+/** Alternatives of each token. */
 const alternatives = 5;
 
 let model: Model | undefined;

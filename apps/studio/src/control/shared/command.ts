@@ -5,7 +5,7 @@ import { ConfigError } from '@trinity-rft/core';
 export interface TrinityCommand {
   /** Program and first arguments: `node`, `cli.js`. */
   readonly command: readonly string[];
-  /** Of the processes; the key of the studio is not in it. */
+  /** Env of the processes; the key of the studio is not in it. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the functions that take tokens out of training share: statistics over trained tokens, and
+ * Shared by the functions that take tokens out of training: statistics over trained tokens, and
  * how many were taken out.
  */
 import { type Metrics, InvariantError } from '@trinity-rft/core';

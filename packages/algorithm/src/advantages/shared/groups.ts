@@ -1,4 +1,4 @@
-/** What the group-relative advantages share: rewards of groups, and writing a score onto tokens. */
+/** Shared by the group-relative advantages: rewards of groups, and writing a score onto tokens. */
 import {
   type Experience,
   type Metrics,

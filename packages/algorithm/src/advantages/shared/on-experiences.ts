@@ -11,12 +11,12 @@ import { pack, rowsOf, type Row } from './pack-rows.js';
 
 export interface OnExperiencesOptions {
   /**
-   * Whether the function reads rewards: then every call needs one, or token rewards.
+   * True if the function reads rewards: then every call needs one, or token rewards.
    * @default true
    */
   readonly rewards?: boolean;
   /**
-   * Whether it reads log-probabilities: otherwise those of the policy are 0, and there are none of
+   * True if it reads log-probabilities: otherwise those of the policy are 0, and there are none of
    * a teacher.
    * @default true
    */

@@ -22,7 +22,7 @@ export function rowsOf(experience: Experience): readonly Row[] {
   }));
 }
 
-/** Which columns are filled; the others are 0, or absent if they are optional. */
+/** Columns that are filled; the others are 0, or absent if they are optional. */
 export interface PackOptions {
   readonly rewards: boolean;
   readonly logprobs: boolean;

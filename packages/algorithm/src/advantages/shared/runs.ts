@@ -11,7 +11,7 @@ export const byRun = (experiences: Experiences): readonly Experiences[] => [
   ...groupBy(experiences, ({ eid }) => runKey(eid)).values(),
 ];
 
-/** By rising `eid.step`. */
+/** In order of rising `eid.step`. */
 export const inOrderOfSteps = (run: Experiences): Experiences =>
   run.toSorted((a, b) => a.eid.step - b.eid.step);
 

@@ -23,7 +23,7 @@ export interface StepOptions {
 }
 
 /**
- * By rising `eid.step`. A step's reward is its `info.step_reward`, 0 if it has none; if no
+ * In order of rising `eid.step`. A step's reward is its `info.step_reward`, 0 if it has none; if no
  * step of the run has one, the last step has the run's reward and the others 0.
  * @throws RewardError for a reward that is missing or not finite
  */

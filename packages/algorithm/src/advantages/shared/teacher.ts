@@ -1,4 +1,4 @@
-/** What the advantages of distillation share: a divergence from the teacher per sampled token. */
+/** Shared by the advantages of distillation: a divergence from the teacher per sampled token. */
 import { InvariantError, mean } from '@trinity-rft/core';
 import { sampleStd, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../../parts/check-input.js';

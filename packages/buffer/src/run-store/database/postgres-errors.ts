@@ -31,7 +31,7 @@ interface Reported {
   readonly severity?: string;
 }
 
-/** Whether the connection is of no use any more. */
+/** True if the connection is of no use any more. */
 export function isLostConnection(error: unknown): boolean {
   const { code = '', severity } = error as Reported;
   if (severity !== undefined) return severity === 'FATAL' || unreachable.test(code);

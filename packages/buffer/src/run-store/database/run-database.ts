@@ -29,6 +29,6 @@ export type Work<T> = (database: Kysely<Tables>) => Promise<T>;
 export interface WriteOptions<T> {
   /** False: a power cut, not a SIGKILL, may undo it. @default true */
   readonly isDurable?: boolean;
-  /** Whether others have something to look at. @default always */
+  /** True if others have something to look at. @default always */
   readonly rings?: (result: T) => boolean;
 }

@@ -1,4 +1,4 @@
-/** What the parts of a run store share: the database, the run in it, and the check of a member. */
+/** Shared by the parts of a run store: the database, the run in it, and the check of a member. */
 import { BufferError } from '@trinity-rft/core';
 import type { Agreement, MemberRole, Membership } from '@trinity-rft/core/store';
 import { sql, type Kysely, type RawBuilder, type SelectQueryBuilder } from 'kysely';
@@ -7,7 +7,7 @@ import type { Tables } from '../database/tables.js';
 
 export interface RunContext {
   readonly database: RunDatabase;
-  /** Id of the run in the database. */
+  /** ID of the run in the database. */
   readonly run: number;
   /** A member that has not beaten for so long counts as gone. */
   readonly leaseMs: number;

@@ -3,7 +3,7 @@ import { locked, type Connection, type RunContext } from './context.js';
 
 export interface Gone {
   readonly trained: number;
-  /** By reason. */
+  /** Keyed by reason. */
   readonly discarded: Readonly<Record<string, number>>;
 }
 

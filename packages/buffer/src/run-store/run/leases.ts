@@ -86,7 +86,7 @@ async function answeredCalls(
   return row.lease_calls;
 }
 
-/** Of a column; either bound may be infinite. */
+/** Largest integer of a column; either bound may be infinite. */
 const largestInteger = 2 ** 31 - 1;
 
 async function take(

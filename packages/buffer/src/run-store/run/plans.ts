@@ -1,4 +1,4 @@
-/** Which tasks there are: explore steps, planned one after another. */
+/** Tasks that there are: explore steps, planned one after another. */
 import type {
   ExplorePlan,
   JsonState,

@@ -1,4 +1,4 @@
-/** What became of tasks: their results, and rewards that come later. */
+/** Outcome of tasks: their results, and rewards that come later. */
 import { type Experience, BufferError, uid } from '@trinity-rft/core';
 import {
   encodeExperience,

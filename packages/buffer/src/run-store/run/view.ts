@@ -151,7 +151,7 @@ async function experienceCounts(
   };
 }
 
-/** Of those that no train step has used up. */
+/** Oldest version of those that no train step has used up. */
 async function oldestVersion({ run }: RunContext, db: Connection): Promise<number | undefined> {
   const { rows } = await sql<{ oldest: number | null }>`
     SELECT min(policy_version) AS oldest FROM experience

@@ -4,7 +4,7 @@ import type { GgufFile } from '../file/gguf-file.js';
 import type { GgufValue } from '../file/header.js';
 
 export interface Keys {
-  /** Of the architecture: `llama.` and the name. */
+  /** Prefix of the architecture: `llama.` and the name. */
   readonly own: (name: string) => string;
   number(key: string): number | undefined;
   /** @throws CheckpointError when it is missing */

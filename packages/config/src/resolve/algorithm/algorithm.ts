@@ -145,7 +145,7 @@ function deriveRepeatTimes(
   return runs;
 }
 
-/** Whether all workflows of the training decide themselves what is trained. */
+/** True if all workflows of the training decide themselves what is trained. */
 function workflowsSelect({ input, workflows }: StageContext): boolean {
   const { tasksets, default_workflow_type: shared } = input.buffer.explorer_input;
   const names = tasksets.map(({ default_workflow_type: own }) => own ?? shared);
@@ -179,7 +179,7 @@ function deriveAggregation(
   };
 }
 
-/** As in Trinity-RFT, dpo always has a KL loss, whose coefficient may be 0. */
+/** Same as in Trinity-RFT, dpo always has a KL loss, whose coefficient may be 0. */
 function keepReference(
   context: StageContext,
   preset: AlgorithmPreset,

@@ -63,7 +63,7 @@ export function checkName(context: StageContext, path: KeyPath, name: string): v
   if (message !== undefined) context.report(path, message);
 }
 
-/** What is wrong with such a name; undefined when it is valid. */
+/** Problems of such a name; undefined when it is valid. */
 export function invalidName(name: string): string | undefined {
   const reason = isTooLong(name)
     ? `has a part of more than ${longestPartBytes} bytes`
@@ -110,7 +110,7 @@ export function sqlitePath(
   return undefined;
 }
 
-/** As {@link sqlitePath}, undefined for other databases. */
+/** Like {@link sqlitePath}, undefined for other databases. */
 export function sqliteFile(disk: Disk, value: string): string | undefined {
   const scheme = schemeOf(value);
   if (scheme === undefined) return disk.resolve(value);

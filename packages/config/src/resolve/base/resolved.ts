@@ -68,7 +68,7 @@ export interface StageConfig {
   /** The side of mode both that this process is; undefined: all of it, or another mode. */
   readonly part: LoopPart | undefined;
   /**
-   * What the processes of a run share, where they are apart: a file for SQLite, or the address of a
+   * Shared by the processes of a run, where they are apart: a file for SQLite, or the address of a
    * PostgreSQL database, which may hold a password: never log it.
    */
   readonly runStore: string;
@@ -161,7 +161,7 @@ export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSec
    * Divisor of sums over tokens, if `lossAggMode` uses them. Undefined: the mode's default.
    */
   readonly lossAggNorm: number | undefined;
-  /** What the combination of these parts needs. */
+  /** Needs of the combination of these parts. */
   readonly needs: AlgorithmNeeds;
 }
 
@@ -269,7 +269,7 @@ export interface DataFormat extends Resolved<typeof rowFormat> {}
 
 /** The order of tasks. */
 export interface TaskSelectorConfig extends Resolved<typeof taskSelector> {
-  /** Of `difficulty_based`. */
+  /** Selector args of `difficulty_based`. */
   readonly selectorArgs: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -300,7 +300,7 @@ export interface ExperienceStoreConfig extends Resolved<typeof storeKeys> {
   readonly replay?: ReplayConfig;
 }
 
-/** Which experiences come first, and when they may be used again. */
+/** Experiences that come first, and when they may be used again. */
 export interface ReplayConfig {
   readonly priorityFn: 'linear_decay' | 'decay_limit_randomization';
   readonly priorityFnArgs: Readonly<Record<string, unknown>>;
@@ -411,7 +411,7 @@ export interface SynchronizerConfig extends Resolved<typeof synchronizer> {
   readonly trainerSyncInterval: number;
 }
 
-/** By the name of the monitor; keys as in the YAML. */
+/** Keyed by the name of the monitor; keys as in the YAML. */
 export type MonitorArgs = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 export interface MonitorConfig extends Resolved<typeof monitor> {

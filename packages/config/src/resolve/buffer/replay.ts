@@ -1,4 +1,4 @@
-/** Whether experiences are trained on again: by priority, or in several passes. */
+/** Decides whether experiences are trained on again: by priority, or in several passes. */
 import { numberArg, type ArgSpec } from '@trinity-rft/core';
 import { milliseconds } from '../../schema/fields.js';
 import type { RunInput } from '../../schema/root.js';

@@ -16,7 +16,7 @@ export interface ModelShape {
   readonly heads: number;
   readonly keyValueHeads: number;
   readonly headDim: number;
-  /** Of every layer, with the width of one. */
+  /** Experts of every layer, with the width of one. */
   readonly experts?: { readonly count: number; readonly size: number };
   readonly tiedEmbeddings: boolean;
   /** Longest sequence that the position embeddings support. */

@@ -73,7 +73,7 @@ function readShape(context: StageContext, folder: string): ModelShape | undefine
 
 /** What a critic must be able to read. */
 interface CriticInput extends Pick<ModelConfig, 'maxModelLen'> {
-  /** Of the policy. */
+  /** Shape of the policy. */
   readonly shape: ModelShape | undefined;
 }
 

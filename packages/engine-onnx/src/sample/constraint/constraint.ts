@@ -1,4 +1,4 @@
-/** Which tokens may come next in an answer that follows a grammar. */
+/** Tokens that may come next in an answer that follows a grammar. */
 import type { TextGrammar } from '@trinity-rft/core/engine';
 import type { TokenBytes } from '../../model/token-bytes.js';
 import { createAutomaton, type GrammarAutomaton } from './automaton.js';
@@ -9,7 +9,7 @@ interface AllowedTokens {
   /** 1 for each token that may be drawn. [V] */
   readonly mask: Uint8Array;
   readonly count: number;
-  /** Whether the answer is complete, so that a stop token may be drawn too. */
+  /** True if the answer is complete, so that a stop token may be drawn too. */
   readonly complete: boolean;
 }
 

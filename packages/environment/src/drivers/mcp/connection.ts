@@ -23,7 +23,7 @@ export interface McpConnection {
   close(): Promise<void>;
 }
 
-/** Of what a server wrote to standard error, in characters. */
+/** Kept length of what a server wrote to standard error, in characters. */
 const keptLength = 1000;
 
 /** @throws EnvironmentError, ConfigError when the SDK is not installed, CancelledError */
@@ -128,7 +128,7 @@ function settler(
   };
 }
 
-/** Of JSON-RPC: a server that has no ping answers all the same. */
+/** Method not found of JSON-RPC: a server that has no ping answers all the same. */
 const methodNotFound = -32_601;
 
 async function listTools(client: Client, options: object): Promise<readonly Tool[]> {

@@ -36,7 +36,7 @@ export interface McpStart {
   readonly row: RawTask;
   /** 32-bit, unsigned; the same for all runs of a task. */
   readonly seed: number;
-  /** Of this episode alone, empty at first and deleted at the end. The policy sees it as /workspace. */
+  /** Folder of this episode alone, empty at first and deleted at the end. The policy sees it as /workspace. */
   readonly folder: string;
 }
 

@@ -34,7 +34,7 @@ export interface EnvironmentServerOptions {
   readonly maxConcurrentEnvs?: number;
   /** Tasks of each split, for environments that generate them. @default 1000 */
   readonly tasks?: number;
-  /** Of the tasks. @default 0 */
+  /** Seed of the tasks. @default 0 */
   readonly seed?: number;
   /** How long a reset and a step may take, in milliseconds; the episode has failed then. @default 60_000 */
   readonly timeoutMs?: number;
@@ -115,7 +115,7 @@ const needsKey = (host: string) =>
     { code: 'SERVE_KEY' },
   );
 
-/** Whether the first task's episode has tools; false where tasks come with the reset. */
+/** True if the first task's episode has tools; false where tasks come with the reset. */
 async function episodesHaveTools(environment: Environment, tasks: Tasks): Promise<boolean> {
   if (tasks.splits.length === 0) return false;
   const { signal } = new AbortController();
@@ -235,7 +235,7 @@ function pingAll(sockets: ReadonlyMap<WebSocket, unknown>): () => void {
   return () => clearInterval(timer);
 }
 
-/** Never rejects. */
+/** Does not reject. */
 async function handle(session: Session, socket: WebSocket, text: string): Promise<void> {
   const reply = await replyTo(session, text);
   if (reply === undefined) socket.close();

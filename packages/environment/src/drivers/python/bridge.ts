@@ -34,7 +34,7 @@ interface Waiting extends PromiseWithResolvers<Answer> {
   readonly id: number;
 }
 
-/** Of what it wrote to standard error, in characters. */
+/** Kept length of what it wrote to standard error, in characters. */
 const keptLength = 2000;
 
 export function startBridge({ command, args }: BridgeOptions): Bridge {

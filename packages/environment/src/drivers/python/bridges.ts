@@ -11,7 +11,7 @@ export interface Bridges {
 export interface BridgesOptions {
   readonly program: BridgeOptions;
   readonly processes: number;
-  /** Of the first call. */
+  /** Params of the first call. */
   readonly params: object;
   readonly startMs: number;
 }

@@ -125,7 +125,7 @@ function bridgedEpisode(
   };
 }
 
-/** Whether the process still lives does not matter: it holds the episode. */
+/** True if the process still lives does not matter: it holds the episode. */
 function forget(bridge: Bridge, episode: string): void {
   bridge.call('close', { episode }, closeMs).catch(() => undefined);
 }

@@ -8,7 +8,7 @@ export interface RecordedRun {
   /** The last call, which has the reward. */
   readonly last: RolloutFacts;
   readonly calls: number;
-  /** Of all calls. */
+  /** Trained tokens of all calls. */
   readonly trainedTokens: number;
   readonly isTruncated: boolean;
 }

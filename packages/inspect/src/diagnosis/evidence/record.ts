@@ -12,7 +12,7 @@ export interface Point {
 
 /** A run, or one stage of it. */
 export interface RunRecord {
-  /** Of one metric, by rising step; none where there is no such metric. */
+  /** Points of one metric, by rising step; none where there is no such metric. */
   readonly points: (role: Role, name: string) => readonly Point[];
   readonly names: (role: Role) => readonly string[];
   /** The newest recorded rollouts, in any order. */

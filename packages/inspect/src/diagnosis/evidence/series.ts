@@ -102,7 +102,7 @@ export interface RewardCourse {
   readonly metric: string;
   /** Mean rewards. */
   readonly points: readonly Point[];
-  /** Of any task, in any step. */
+  /** Lowest of any task, in any step. */
   readonly lowest: number;
   readonly highest: number;
   /** Mean over the recent steps. */

@@ -6,10 +6,10 @@ import { isSolved, recently, recentShare } from '../evidence/series.js';
 interface ThresholdRule extends Pick<Rule, 'name' | 'title' | 'when' | 'advice' | 'explains'> {
   /** Metrics of the explorer: their sum, or the mean of the only one. */
   readonly counted: readonly string[];
-  /** What they are a share of. @default the mean of `counted` is a share already */
+  /** Shared by they are a of. @default the mean of `counted` is a share already */
   readonly outOf?: readonly string[];
   readonly atLeast: number;
-  /** What comes after the share. */
+  /** Shared by comes after the. */
   readonly says: (steps: string) => string;
   /** @default no rollouts are recorded of it */
   readonly rollouts?: RolloutFilter;

@@ -1,4 +1,4 @@
-/** What is wrong with a run, and what another reward or loss would have made of it. */
+/** Problems of a run, and what another reward or loss would have made of it. */
 import { z } from 'zod';
 import { count, number, numberOrNull, text, type Routes } from './route.js';
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** Reads: `GET`. */
 export interface Route {
   readonly summary: string;
-  /** Of the query string. */
+  /** Query of the query string. */
   readonly query: Readonly<Record<string, z.ZodType>>;
   readonly answer: z.ZodType;
   /** @default application/json */

@@ -6,7 +6,7 @@ export interface TextBlock {
   readonly kind: BlockKind;
   /** As the template writes it; undefined where nothing says who speaks. */
   readonly role?: string;
-  /** Of its first character. */
+  /** Start of its first character. */
   readonly start: number;
   /** One past its last. */
   readonly end: number;

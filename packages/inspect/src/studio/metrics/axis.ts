@@ -17,7 +17,7 @@ export async function positionsOf(
   return axis === 'time' ? timeOf(metrics, lines) : tokensOf(metrics, lines);
 }
 
-/** Of a step of the trainer; of the explorer, whose step has no sum of its own. */
+/** Total of a step of the trainer; of the explorer, whose step has no sum of its own. */
 const whole = 'time/step';
 const parts = ['time/wait_explore_step', 'time/sync_weight', 'time/eval'] as const;
 

@@ -7,7 +7,7 @@ export interface Column {
   readonly push: (value: number) => void;
   readonly at: (index: number) => number;
   readonly length: () => number;
-  /** Whether any number was set. */
+  /** True if any number was set. */
   readonly isSet: () => boolean;
 }
 

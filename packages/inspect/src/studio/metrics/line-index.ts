@@ -1,4 +1,4 @@
-/** Which lines a role has, where they are, and of which step: found without reading their metrics. */
+/** Lines that a role has, where they are, and of which step: found without reading their metrics. */
 import { createColumn, type Column } from './columns.js';
 
 /** The lines of one role, in their order. */

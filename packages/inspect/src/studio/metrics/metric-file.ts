@@ -24,7 +24,7 @@ export interface MetricFile {
   seen(withinMs: number): Promise<{ readonly metrics: SeenMetrics; readonly share: number }>;
 }
 
-/** Of the columns that nobody asks for, the oldest are forgotten. */
+/** Largest number of cached columns; the least recently requested are evicted. */
 const mostColumns = 64;
 
 interface Content {

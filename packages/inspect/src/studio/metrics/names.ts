@@ -1,4 +1,4 @@
-/** Which metrics a file has, and their latest values. */
+/** Metrics that a file has, and their latest values. */
 
 /** So many of the latest values are kept, for their mean. */
 const recentLength = 20;

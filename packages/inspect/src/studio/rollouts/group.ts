@@ -8,7 +8,7 @@ import { rowOf } from './list.js';
 import type { RolloutStore } from './store.js';
 import { questionOf, writtenBy } from './texts.js';
 
-/** Of what the model wrote in one call. */
+/** Longest text of what the model wrote in one call. */
 const longestText = 4000;
 
 /** Undefined when there is no such row. */

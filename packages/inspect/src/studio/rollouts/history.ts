@@ -10,7 +10,7 @@ import type { RolloutStore } from './store.js';
 import { questionOf, writtenBy } from './texts.js';
 
 const longestText = 1000;
-/** Of explore steps that are answered, spread over all. */
+/** Most of explore steps that are answered, spread over all. */
 const most = 100;
 const waitMs = 1000;
 

@@ -1,4 +1,4 @@
-/** Which rows to show: filter, order and page, of the query string. */
+/** Rows that to show: filter, order and page, of the query string. */
 import { rangeKeys, sortKeys, taskSortKeys } from '../interface/rollouts.js';
 
 type RangeKey = (typeof rangeKeys)[number];

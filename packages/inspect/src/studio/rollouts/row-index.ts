@@ -99,7 +99,7 @@ const closedError = (): BufferError =>
     code: 'BUFFER_CLOSED',
   });
 
-/** Of the last step, where there are several. */
+/** Note of the last step, where there are several. */
 function note(columns: RowColumns, position: number | undefined, use: ExperienceUse): void {
   if (position === undefined) return;
   columns.trainStep.set(position, use.trainStep);

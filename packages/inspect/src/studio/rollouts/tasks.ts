@@ -140,7 +140,7 @@ function courseOf(columns: RowColumns, positions: readonly number[]): TaskCourse
   };
 }
 
-/** Of the last call of each attempt in an explore step. */
+/** Mean reward of the last call of each attempt in an explore step. */
 function meanReward(columns: RowColumns, positions: readonly number[], batch: number): number {
   const last = new Map<string, number>();
   for (const position of positions) {

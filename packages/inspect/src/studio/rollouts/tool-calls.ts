@@ -6,7 +6,7 @@ export type ToolCallCounter = (
   experience: Pick<ExperienceHead, 'tokens' | 'promptLength' | 'actionMask'>,
 ) => number;
 
-/** Of the syntaxes that begin a call with a mark: hermes and qwen3_coder, mistral, llama3_json. */
+/** Marks of the syntaxes that begin a call with a mark: hermes and qwen3_coder, mistral, llama3_json. */
 const marks = ['<tool_call>', '[TOOL_CALLS]', '<|python_tag|>'] as const;
 
 /** Without a tokenizer nothing is known of tokens, and no call is counted. */

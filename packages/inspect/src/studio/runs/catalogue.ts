@@ -58,7 +58,7 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
     return all.toSorted((a, b) => b.changedAt - a.changedAt);
   };
 
-  /** Of ended runs, what was seen before. */
+  /** Recent summaries of ended runs, what was seen before. */
   const recentSummaries = (): Promise<readonly RunSummary[]> =>
     Promise.all(
       latest.map(async (seen) =>

@@ -9,7 +9,7 @@ import type { RunPlace } from './place.js';
 
 interface Event {
   readonly kind: Mark['kind'];
-  /** Of the role that is looked at. */
+  /** Line of the role that is looked at. */
   readonly line: number;
   readonly text: string;
 }
@@ -21,7 +21,7 @@ interface Looked {
   readonly lineOfTrainStep: (step: number) => number;
 }
 
-/** Of each kind, so many are shown. */
+/** Number of each kind that is shown. */
 const mostOfKind = 200;
 
 export async function marksOf(

@@ -79,7 +79,7 @@ function passesOf(metrics: MetricFile, epochs: Column | undefined): Passes | und
   return passed === undefined || steps === undefined ? undefined : { epochs: passed, steps };
 }
 
-/** Of the lines that have a value; of all where none has one. */
+/** Last step of the lines that have a value; of all where none has one. */
 function lastStep({ roles }: MetricFile, role: string, values?: Column): number | undefined {
   const steps = roles.get(role)?.steps;
   if (steps === undefined || steps.length() === 0) return undefined;
@@ -96,7 +96,7 @@ function lastLine(values: Column): number {
 const lastOf = (values: Column): number | undefined =>
   finite(values.at(lastLine(values))) ?? undefined;
 
-/** Of the sum of these columns. */
+/** Recent mean of the sum of these columns. */
 function recentMean(columns: readonly (Column | undefined)[]): number | undefined {
   const length = Math.max(0, ...columns.map((column) => column?.length() ?? 0));
   const sums: number[] = [];

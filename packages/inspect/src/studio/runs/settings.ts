@@ -14,7 +14,7 @@ export const settingsFiles = (folder: string): readonly [own: string, job: strin
   path.join(path.dirname(folder), 'settings.json'),
 ];
 
-/** Without secrets, which are not recorded. Empty if nothing was recorded. */
+/** Excludes secrets, which are not recorded. Empty if nothing was recorded. */
 export async function settingsOf(folder: string): Promise<RunSettings> {
   const [own, job] = settingsFiles(folder);
   const recorded = (await read(own)) ?? (await read(job));

@@ -1,4 +1,4 @@
-/** Whether a run is in progress, and how it ended, from the files of its folder. */
+/** Decides whether a run is in progress, and how it ended, from the files of its folder. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isProcessAlive } from '@trinity-rft/core/support';
@@ -12,7 +12,7 @@ export interface RunState {
   readonly changedAt: number;
 }
 
-/** Of a run whose processes are on other machines: they write this often while they work. */
+/** Age in ms up to which a run counts as live, where its processes are on other machines: they write this often while they work. */
 const recentMs = 15_000;
 
 /** @param files whose change is a sign of life */

@@ -54,7 +54,7 @@ function givenSteps(settings: RunSettings): TotalSteps | undefined {
   return { steps, of: settings['mode'] === 'train' ? 'trainer' : 'explorer' };
 }
 
-/** Of all task sets, where each is a JSONL file on this machine or says how many it makes. */
+/** Task count of all task sets, where each is a JSONL file on this machine or says how many it makes. */
 async function taskCount(
   settings: RunSettings,
   job: string,

@@ -38,7 +38,7 @@ export interface StudioPart {
 export const notFound = { error: 'Not found.' };
 
 export function createApi(app: Hono, catalogue: Catalogue): Api {
-  /** Of the path; its id may hold slashes, encoded. */
+  /** Run of the path; its id may hold slashes, encoded. */
   const runOf = async (context: Context): Promise<Run | undefined> => {
     const id = context.req.param('run') ?? '';
     // After a restart of the server, a page may ask before anything was listed.

@@ -33,7 +33,7 @@ const headers = {
 
 export interface AppOptions {
   readonly catalogue: Catalogue;
-  /** Of the page, by path below the address. */
+  /** Files of the page, by path below the address. */
   readonly page: ReadonlyMap<string, PageFile>;
   readonly key: string;
   readonly more: readonly StudioPart[];

@@ -15,7 +15,7 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Of a checkout in which nothing was built. */
+/** Error of a checkout in which nothing was built. */
 const notBuilt = 'The page is not built. Run "pnpm build", and start the command again.\n';
 
 /** By path below the address: `/index.html`. */

@@ -27,7 +27,7 @@ const defaults: Pick<Format, 'promptKey' | 'responseKey'> = {
   responseKey: 'response',
 };
 
-/** Whether rows have the keys that the configuration names. */
+/** True if rows have the keys that the configuration names. */
 export function checkRowKeys(
   rows: readonly RawTask[],
   taskset: TasksetConfig,

@@ -11,7 +11,7 @@ import { openRows, readSupervisedRows } from './supervised-data.js';
 
 export interface Sampling {
   readonly source: ExperienceSource;
-  /** Which experiences a train step may use, and how they are counted. */
+  /** Experiences that a train step may use, and how they are counted. */
   readonly filter: (step: number) => TakeFilter;
   /** Closes everything except the experience buffer. */
   close(): Promise<void>;

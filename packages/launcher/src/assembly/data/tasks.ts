@@ -51,7 +51,7 @@ const nothingToExplore = {
 };
 
 interface OpenedFeed extends Pick<StageTasks, 'feed' | 'exploreSteps' | 'areUsedUp'> {
-  /** By the name of their set. */
+  /** Keyed by the name of their set. */
   readonly rows: ReadonlyMap<string, readonly RawTask[]>;
   readonly close: () => Promise<void>;
 }
@@ -229,7 +229,7 @@ export const columnsOf = (format: TasksetConfig['format']): readonly (string | u
   format.rewardFnKey,
 ];
 
-/** What is wrong with rows of a task set. @throws TaskError when they cannot be used at all */
+/** Problems of rows of a task set. @throws TaskError when they cannot be used at all */
 export function checkTasks(
   rows: readonly RawTask[],
   taskset: TasksetConfig,

@@ -49,7 +49,7 @@ export async function openCritic(
 }
 
 /**
- * Whether {@link openCritic} could open the critic, as far as its folder is on this disk.
+ * True if {@link openCritic} could open the critic, as far as its folder is on this disk.
  * @throws ConfigError, CheckpointError, EngineError saying why not
  */
 export async function checkCritic(stage: StageConfig, engines: EngineTable): Promise<void> {

@@ -10,9 +10,9 @@ import { writeAtomically } from '@trinity-rft/trainer/internal';
 
 /** `<name>.json`, which is written last. */
 export interface TaskList {
-  /** Of `<name>.jsonl`. */
+  /** Sha256 of `<name>.jsonl`. */
   readonly sha256: string;
-  /** Of the settings that the tasks follow from. */
+  /** Settings of the settings that the tasks follow from. */
   readonly settings: string;
   /** How many tasks went in, and how many are left. */
   readonly read: number;

@@ -26,7 +26,7 @@ export interface FollowOptions {
   readonly onTaken: (version: number) => void;
   /** Called while nothing is published. True: samples without. @default waits for a trainer */
   readonly withoutTrainer?: () => Promise<boolean>;
-  /** Of the two programs' log-probabilities, in nats. @default that of one engine on two machines */
+  /** Largest difference of the two programs' log-probabilities, in nats. @default that of one engine on two machines */
   readonly tolerance?: number;
   /** The sampler reads the files again when one of its servers comes back. @default false */
   readonly keepsFiles?: boolean;

@@ -6,7 +6,7 @@ import type { Membership, RunStore } from '@trinity-rft/core/store';
 export interface ForwardOptions {
   readonly store: Pick<RunStore, 'rewardsOf' | 'awaitedRuns' | 'giveUpRewards'>;
   readonly member: Membership;
-  /** Of the late rewards. */
+  /** File of the late rewards. */
   readonly file: string;
   /** The last explore step whose experiences are stored, or wait. */
   readonly exploreStep: () => number;

@@ -20,7 +20,7 @@ export interface PublishOptions {
   readonly store: RunStore;
   readonly member: Membership;
   readonly engine: Pick<Engine, 'capabilities' | 'trainer'>;
-  /** Of the model: the text that is scored may not be longer. */
+  /** Max model len of the model: the text that is scored may not be longer. */
   readonly maxModelLen: number;
   readonly format: ChatFormat;
   /** Called with the version that explorers have to use from here on. */

@@ -36,7 +36,7 @@ export interface RemoteTasks {
 export interface Collected {
   readonly uid: string;
   readonly run: string;
-  /** Of the model call in its run. */
+  /** Call of the model call in its run. */
   readonly call: number;
   /** Why it is left out, if it is. */
   readonly reason: string;

@@ -49,7 +49,7 @@ export interface Expected {
   readonly digest: string;
 }
 
-/** What is wrong with a folder of weights; undefined if it is as published. */
+/** Problems of a folder of weights; undefined if it is as published. */
 export async function problemOfWeights(
   directory: string,
   expected: Expected,

@@ -1,4 +1,4 @@
-/** Which settings differ from those that a run was last started with. */
+/** Settings that differ from those that a run was last started with. */
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../../assembly/settings.js';

@@ -142,7 +142,7 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** Of a change of `key`. */
+/** Effect of a change of `key`. */
 export function effectOf(key: string, mode: Mode): Effect {
   const plain = key.replaceAll(/\[\d+\]/g, '');
   const fitting = rules

@@ -22,7 +22,7 @@ const everyMs = 250;
 /** A thread that is not inside of JavaScript answers only when it is back. */
 const pauseTimeoutMs = 1500;
 
-/** What {@link WatchdogTask.releaseExpression} returns. */
+/** Result of {@link WatchdogTask.releaseExpression}. */
 export interface Place {
   readonly run: string | undefined;
   /** `function (file:line:column)` */

@@ -20,7 +20,7 @@ type TextItem = Exclude<OutputItem, CallItem>;
 
 /** What is known of a response before its first token. */
 export interface ResponseHead {
-  /** Without output. */
+  /** Excludes output. */
   readonly response: ResponseBody;
   /** Reasoning items get `encrypted_content`. */
   readonly sealReasoning: boolean;

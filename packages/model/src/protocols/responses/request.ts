@@ -48,7 +48,7 @@ export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
    */
   readonly topLogprobs?: number;
   readonly stream: boolean;
-  /** Whether later requests can refer to the response. */
+  /** True if later requests can refer to the response. */
   readonly store: boolean;
   /** Reasoning items get `encrypted_content`. */
   readonly sealReasoning: boolean;

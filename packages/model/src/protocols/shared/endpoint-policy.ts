@@ -5,7 +5,7 @@ import type { BodyLimits } from './request/body.js';
 
 export interface EndpointPolicy extends BodyLimits, HeartbeatOptions {
   /**
-   * Whether clients may ask for several choices with `n`. Each choice is a separate experience,
+   * True if clients may ask for several choices with `n`. Each choice is a separate experience,
    * but the conversation can continue from only one of them.
    * @default "allow"
    */

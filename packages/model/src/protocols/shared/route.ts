@@ -1,4 +1,4 @@
-/** What the routes of every protocol share: their context, and how they answer. */
+/** Shared by the routes of every protocol: their context, and how they answer. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { Runtime } from '@trinity-rft/core';
 import type { Counters } from '../../rollout/counters.js';

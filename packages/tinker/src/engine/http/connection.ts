@@ -44,7 +44,7 @@ export interface Request {
    * @default "always"
    */
   readonly repeat?: 'always' | 'unsent';
-  /** Of one attempt. @default 60 s */
+  /** Timeout of one attempt. @default 60 s */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -66,7 +66,7 @@ export interface Connection {
   takeCounts(): { readonly requests: number; readonly retries: number };
 }
 
-/** Of the first attempt, then twice as long each time. */
+/** First pause ms of the first attempt, then twice as long each time. */
 const firstPauseMs = 250;
 const longestPauseMs = 15_000;
 const defaultTimeoutMs = 60_000;

@@ -44,7 +44,7 @@ export function answerError({
   );
 }
 
-/** Of work that was accepted, and failed. */
+/** Error of work that was accepted, and failed. */
 export function failedError(what: string, { error, category }: FailedResult): EngineError {
   const reason = `The Tinker server could not ${what}: ${error.replace(/\.$/, '')}.`;
   if (isDiskFull(error)) return new EngineError(`${reason} ${advice.full}.`, { code: codes.full });

@@ -21,7 +21,7 @@ export interface SampleRequest {
 
 export interface SampleAnswer {
   readonly sequences: readonly Required<Omit<SampledTokens, 'topLogprobs'>>[];
-  /** Of the prompt's tokens but the first; when asked for. */
+  /** Prompt logprobs of the prompt's tokens but the first; when asked for. */
   readonly promptLogprobs: Float32Array;
 }
 

@@ -11,7 +11,7 @@ import { datumOf } from './rows.js';
 export type Normalisation = 'sum' | 'mean-per-datum';
 
 interface RowGradient {
-  /** Of the targets, 0 within the prompt. [T - 1] */
+  /** Gradient of the targets, 0 within the prompt. [T - 1] */
   readonly gradient: Float32Array;
   /** Log-probabilities of the targets by the current weights, 0 within the prompt. [T - 1] */
   readonly logprobs: Float32Array;

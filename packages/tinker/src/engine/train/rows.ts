@@ -18,7 +18,7 @@ export const datumOf = (row: TokenRow, inputs: Datum['inputs']): Datum => ({
 });
 
 /**
- * What is wrong with a row, as the rest of a sentence that begins with it. A server may answer ids
+ * Problems of a row, as the rest of a sentence that begins with it. A server may answer ids
  * beyond its vocabulary with NaN.
  */
 export function faultOf(row: TokenRow, { vocabSize, maxModelLen }: RowLimits): string | undefined {

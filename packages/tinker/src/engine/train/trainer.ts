@@ -121,7 +121,7 @@ const scoreResponses = async (
     ),
   );
 
-/** Without the targets within prompts. */
+/** Excludes the targets within prompts. */
 const responsesOf = (
   rows: readonly TokenRow[],
   scored: readonly Float32Array[],

@@ -20,7 +20,7 @@ export interface LossFunction {
   readonly token: (logprob: number, inputs: Numbers, settings: Numbers) => TokenLoss;
 }
 
-/** By name, a number for every target. [T] each */
+/** Keyed by name, a number for every target. [T] each */
 type Columns = Readonly<Record<string, Float32Array>>;
 
 type Numbers = Readonly<Record<string, number>>;

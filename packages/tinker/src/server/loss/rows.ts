@@ -8,7 +8,7 @@ import { lossFunctions, type LossFunction } from './losses.js';
 export interface LossRow {
   /** All but the first token are targets. */
   readonly row: TokenRow;
-  /** By name. [T] each */
+  /** Keyed by name. [T] each */
   readonly inputs: Readonly<Record<string, Float32Array>>;
 }
 

@@ -47,7 +47,7 @@ export interface Checkpoints {
   ): Promise<Checkpoint>;
   /** @throws Refusal 422 for what is no such address, 404 when nothing is there */
   find(uri: string): Promise<Checkpoint>;
-  /** Of one run, or of all; oldest first. */
+  /** List of one run, or of all; oldest first. */
   list(runId?: string): Promise<readonly Checkpoint[]>;
   delete(uri: string): Promise<void>;
 }

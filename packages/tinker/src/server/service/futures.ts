@@ -69,7 +69,7 @@ const failure = (error: unknown): FutureResult => ({
   body: { error: describeError(error), category: isOfClient(error) ? 'user' : 'server' },
 });
 
-/** Whether the request was at fault. */
+/** True if the request was at fault. */
 const isOfClient = (error: unknown): boolean =>
   error instanceof Refusal || (TrinityError.is(error) && !lost.has(error.code));
 

@@ -14,7 +14,7 @@ export interface SampleWork {
   readonly prompt: Int32Array;
   /** `maxTokens` undefined: as many as there is room for. */
   readonly options: Omit<SamplingOptions, 'maxTokens'> & { readonly maxTokens: number | undefined };
-  /** Whether the prompt is scored, too. */
+  /** True if the prompt is scored, too. */
   readonly promptLogprobs: boolean;
   /** How many of the likeliest tokens to tell at each position of the prompt. */
   readonly topPromptLogprobs: number;
@@ -22,7 +22,7 @@ export interface SampleWork {
 
 export interface Samples {
   readonly sequences: readonly SampledSequence[];
-  /** Of each prompt token; NaN for the first. */
+  /** Prompt logprobs of each prompt token; NaN for the first. */
   readonly promptLogprobs: Float32Array | undefined;
   /** For each prompt token; undefined for the first. */
   readonly topPromptLogprobs: readonly (TopTokens | undefined)[] | undefined;

@@ -7,7 +7,7 @@ import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { auxiliaryName, count, positive } from '../task-args.js';
 import { askJudge, type Verdict } from './ask-judge.js';
 
-/** Of the calls of a judge: how many at most, and how long one may take, in seconds. */
+/** Limits of the calls of a judge: how many at most, and how long one may take, in seconds. */
 export const judgeLimits = {
   judge_attempts: count().default(2),
   judge_timeout: positive().default(60),
@@ -16,7 +16,7 @@ export const judgeLimits = {
 /** `judge`: an auxiliary model; `judge_attempts`: calls; `judge_timeout`: of one call, in seconds. */
 export const judgeArgs = z.strictObject({ judge: auxiliaryName().default(0), ...judgeLimits });
 
-/** Of a judge that is no auxiliary model. */
+/** Own judge args of a judge that is no auxiliary model. */
 export const ownJudgeArgs = z.strictObject(judgeLimits);
 
 const ofAnyJudge = z.looseObject(judgeLimits);

@@ -27,7 +27,7 @@ export function checkMathAnswer(response: string, truth: string, limit = maxAnsw
   return answer !== undefined && sameMath(answer, extractTruth(truth), limit);
 }
 
-/** As {@link checkMathAnswer}, but only a box counts. */
+/** Like {@link checkMathAnswer}, but only a box counts. */
 export function checkBoxedAnswer(
   response: string,
   truth: string,

@@ -6,7 +6,7 @@ import { hasLooseLayout, hasStrictLayout } from './shared/layout.js';
 import { formatScoreCoef, signed } from './shared/arguments.js';
 
 /**
- * By {@link hasStrictLayout} or {@link hasLooseLayout}. Needs no truth. Trinity-RFT 0.5.2,
+ * Uses {@link hasStrictLayout} or {@link hasLooseLayout}. Needs no truth. Trinity-RFT 0.5.2,
  * `format_reward`.
  */
 export const formatReward = rewardKind('format_reward', {

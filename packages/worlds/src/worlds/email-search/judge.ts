@@ -1,4 +1,4 @@
-/** Whether an answer about a mailbox is right, asked of a judge. */
+/** Decides whether an answer about a mailbox is right, asked of a judge. */
 import type { JudgeQuestion } from '@trinity-rft/environment';
 import { judgeQuestion, lastOf } from '../shared/judge-question.js';
 

@@ -21,7 +21,7 @@ const argsSchema = z.strictObject({
   task_types: z.array(z.int().min(1).max(6)).min(1).optional(),
   /** The reward of an episode that does not reach its goal. */
   unfinished_reward: z.number().default(0),
-  /** Of whom demonstrations are: who knows where everything is, or who looks place by place. */
+  /** Solver that writes the demonstrations: oracle or search. */
   expert: z.enum(experts).default('planner'),
 });
 type Args = z.infer<typeof argsSchema>;

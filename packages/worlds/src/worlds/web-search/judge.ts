@@ -1,4 +1,4 @@
-/** Whether an answer found by searching is right, asked of a judge. */
+/** Decides whether an answer found by searching is right, asked of a judge. */
 import type { JudgeQuestion } from '@trinity-rft/environment';
 import { judgeQuestion, lastOf } from '../shared/judge-question.js';
 

@@ -18,7 +18,7 @@ export interface ShopOptions {
 }
 
 export interface OpenShop extends Shop {
-  /** Of the files, by session number. */
+  /** Goals of the files, by session number. */
   readonly goals: readonly Goal[];
 }
 

@@ -31,7 +31,7 @@ export interface WebShop {
 
 export interface WebShopStep {
   readonly observation: string;
-  /** Of the purchase, from 0 to 1; 0 before. */
+  /** Reward of the purchase, from 0 to 1; 0 before. */
   readonly reward: number;
   readonly done: boolean;
 }

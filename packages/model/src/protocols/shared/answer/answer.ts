@@ -1,4 +1,4 @@
-/** What a handler returns: a Response, or a complete answer that does not need one. */
+/** Result of a handler: a Response, or a complete answer that does not need one. */
 import type { RequestBody } from '../request/body.js';
 import { allPieces, bodyStream, type DeliveryListener } from './body-stream.js';
 
@@ -15,7 +15,7 @@ export interface WholeAnswer extends DeliveryListener {
 
 export type Answer = Response | WholeAnswer;
 
-/** Never rejects. @param body of the request, where it has been read already */
+/** Does not reject. @param body of the request, where it has been read already */
 export type AnswerHandler = (request: Request, body?: RequestBody) => Promise<Answer>;
 
 export const isWhole = (answer: Answer): answer is WholeAnswer => typeof answer.text === 'string';

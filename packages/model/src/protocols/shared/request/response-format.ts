@@ -58,7 +58,7 @@ export function formatInstruction(format: ResponseFormat, tools: boolean): strin
   return `${opening} one JSON value that follows the JSON Schema${title}${purpose} below ${only}\n${JSON.stringify(schema)}`;
 }
 
-/** Without the tools, which the request has anyway. */
+/** Excludes the tools, which the request has anyway. */
 type RequestedConstraint = Omit<ResponseConstraint, 'tools'>;
 
 /** What a request demands of the response, and the names of the fields that demand it. */

@@ -23,7 +23,7 @@ export function toolSources(body: unknown, text: string): readonly ToolSource[] 
   );
 }
 
-/** Of a tool of chat completions (inside `function`), of Responses, or of Messages. */
+/** Schemas of a tool of chat completions (inside `function`), of Responses, or of Messages. */
 function schemasOf(text: string, at: number, tool: ToolSource['at']): readonly ToolSource[] {
   const outer = memberSpans(text, at);
   const inner = outer.get('function');

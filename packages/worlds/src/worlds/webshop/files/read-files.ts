@@ -160,7 +160,7 @@ function optionsOf({ customization_options: given }: RawProduct): Product['optio
   );
 }
 
-/** Of a range, a price within it that depends on the product alone. */
+/** Price of a range, a price within it that depends on the product alone. */
 function priceOf({ asin, pricing }: RawProduct): Pick<Product, 'price' | 'priceTag'> {
   const [least = 100, most] = (pricing ?? '')
     .split('$')
