@@ -5,17 +5,18 @@
 import { createHash } from 'node:crypto';
 import type { Experience } from '../../packages/core/src/index.ts';
 import type { Engine } from '../../packages/core/src/engine-seam.ts';
-import { fakeEngine, type FakeEngine } from '../../packages/testing/src/index.ts';
+import { fakeEngine } from '../../packages/testing/src/index.ts';
 import type { Process } from './kernel.ts';
 
 const vocabSize = 6;
 
-export const openModel = (): FakeEngine => fakeEngine({ vocabSize, seed: 7, maxModelLen: 64 });
+export const openModel = (): ReturnType<typeof fakeEngine> =>
+  fakeEngine({ vocabSize, seed: 7, maxModelLen: 64 });
 
 /** The weights that each version has, as the trainer made them. */
 export interface Truth {
   /** An engine whose train steps are remembered. */
-  watch(process: Process): Engine & Pick<FakeEngine, 'weights'>;
+  watch(process: Process): Engine & Pick<ReturnType<typeof fakeEngine>, 'weights'>;
   /** The step that this process made last as `version` counts: it is recorded in the store. */
   settle(caller: string, version: number): string | undefined;
   /** Why these weights cannot have sampled it; undefined if they can. */

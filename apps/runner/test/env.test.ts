@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openWorld } from '@trinity-rft/launcher';
+import { openWorld } from '@trinity-rft/launcher/parts';
 import { afterAll, expect, it } from 'vitest';
 import { unknownKeys } from '../src/commands/env/play.js';
 import { playByHand } from '../src/commands/env/play-by-hand.js';

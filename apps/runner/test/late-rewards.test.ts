@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { scoreRun, waitingRuns } from '@trinity-rft/buffer';
+import { scoreRun, waitingRuns } from '@trinity-rft/buffer/late-rewards';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { metricLines, usedRows } from './support/run-record.js';

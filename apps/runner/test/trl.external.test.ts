@@ -1,7 +1,8 @@
 /** TRL trains in a world that `trinity env serve` serves. */
 import path from 'node:path';
 import { createRuntime } from '@trinity-rft/core';
-import { createModel, listEnvironments } from '@trinity-rft/launcher';
+import { createModel } from '@trinity-rft/launcher';
+import { listEnvironments } from '@trinity-rft/launcher/parts';
 import { findPython, runPython } from '@trinity-rft/test-support';
 import { describe, expect, it } from 'vitest';
 import { startTrinity, type Trinity } from './support/trinity.js';

@@ -1,4 +1,3 @@
-/** Shared by our own packages; no promise of stability. */
 export { experienceJson } from './experience-json.js';
 export { isTaskOperator } from './pipeline/definition/operator.js';
 export { scoreColumns } from './pipeline/priority.js';
@@ -25,3 +24,7 @@ export {
   type HubModelOptions,
 } from './hub/hub-model.js';
 export { memoryRunStore, type SharedRunStore } from './run-store/open-run-store.js';
+export { sqliteLateRewards } from './late/late-rewards.js';
+export { epochs, priorityReplay, type Reuse } from './store/reuse.js';
+export { hasHadWriter, type ExperienceWriter, type FollowOptions } from './store/sqlite.js';
+export type { StoreOwner } from './store/owner.js';

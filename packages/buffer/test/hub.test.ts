@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { readTaskRows, type TaskRowsOptions } from '../src/index.js';
+import { readTaskRows } from '../src/index.js';
 import { hubRevision, startHub } from './hub-server.js';
 
 const id = 'owner/sums';
@@ -37,7 +37,7 @@ async function openHub(...args: Parameters<typeof startHub> | []) {
   return hub;
 }
 
-const read = async (url: string, options: Partial<TaskRowsOptions> = {}) => {
+const read = async (url: string, options: Partial<Parameters<typeof readTaskRows>[0]> = {}) => {
   const rows = await readTaskRows({
     name: 'sums',
     path: id,

@@ -1,12 +1,5 @@
-export { createModel, type CreateModelOptions, type NewTokenizer } from './create-model.js';
-export type {
-  EngineTable,
-  EvaluatedCheckpoint,
-  EvaluationOptions,
-  Extensions,
-  ServeAddress,
-  ServeOptions,
-} from './context/stage-context.js';
+export { createModel, type NewTokenizer } from './create-model.js';
+export type { ServeAddress, ServeOptions } from './context/stage-context.js';
 export {
   readConfiguration,
   type Configuration,
@@ -14,16 +7,8 @@ export {
   type ExtensionOptions,
 } from './run/configuration.js';
 export { planDownloads, type ModelDownloads } from './assembly/models/hub-models.js';
-export { checkFiles, type CheckedFiles, type CheckOptions } from './run/check-files.js';
+export { checkFiles, type CheckedFiles } from './run/check-files.js';
 export { isUnfinished } from './run/progress.js';
 export { run, type RunOptions, type RunSummary } from './run/run.js';
 export { standardTerminal } from './terminal.js';
 export type { Terminal } from '@trinity-rft/monitor';
-export { solveTasks, type DemonstrationOptions } from './worlds/demonstrations.js';
-export {
-  findEnvironment,
-  listEnvironments,
-  openWorld,
-  type OpenWorld,
-  type WorldOptions,
-} from './worlds/open-world.js';

@@ -1,4 +1,3 @@
-/** The parts of a run one by one, for tools that need some of them: engine, model, tasks, rewards. */
 export { readTasks, readTaskset } from './assembly/data/tasks.js';
 export { setEnvironment } from './assembly/environment.js';
 export { openAuxiliaryModels, type AuxiliaryModels } from './assembly/models/auxiliary-models.js';
@@ -18,7 +17,15 @@ export { modelFactory, type RecordedAttempt } from './assembly/models/rollout-mo
 export { assertNeeds } from './assembly/needs.js';
 export { rewardFnFinder } from './assembly/reward-functions.js';
 export { openTogether } from './context/disposable.js';
-export type { StageContext } from './context/stage-context.js';
+export type { StageContext, EvaluatedCheckpoint, Extensions } from './context/stage-context.js';
 export { openStageStore } from './modes/apart/open-store.js';
 export { loadExtensions, timestamp } from './run/configuration.js';
 export { catchStrayErrors } from './run/failure.js';
+export { solveTasks } from './worlds/demonstrations.js';
+export {
+  findEnvironment,
+  listEnvironments,
+  openWorld,
+  type OpenWorld,
+  type WorldOptions,
+} from './worlds/open-world.js';

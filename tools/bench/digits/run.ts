@@ -1,7 +1,7 @@
 /** The small run that benchmarks of faults disturb: a tiny model, sums to answer, and a reward for digits. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { createModel, type CreateModelOptions } from '../../../packages/launcher/src/index.ts';
+import { createModel } from '../../../packages/launcher/src/index.ts';
 
 export interface DigitsRun {
   /** Data of model and tasks, from the configuration's folder. */
@@ -52,7 +52,7 @@ export const digitsRun = ({ data, totalSteps, learningRate, reward }: DigitsRun)
 /** Model and tasks, which all runs of `root` share. */
 export async function writeDigitsData(
   root: string,
-  model: Partial<CreateModelOptions> = {},
+  model: Partial<Parameters<typeof createModel>[0]> = {},
 ): Promise<void> {
   const tokenizer = { characters: '0123456789+= \nabcdefgh' };
   await createModel({ directory: path.join(root, 'model'), tokenizer, seed: 1, ...model });

@@ -3,7 +3,8 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from '
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { loadTokenizer } from '../../../packages/chat/src/index.ts';
-import { scoreRun, sqliteLateRewards, waitingRuns } from '../../../packages/buffer/src/index.ts';
+import { sqliteLateRewards } from '../../../packages/buffer/src/internal.ts';
+import { scoreRun, waitingRuns } from '../../../packages/buffer/src/late-rewards.ts';
 import { createExperience, describeError, TrinityError } from '../../../packages/core/src/index.ts';
 import { encodeExperience } from '../../../packages/core/src/store-seam.ts';
 import { convertModel } from '../../../packages/engine-onnx/src/index.ts';

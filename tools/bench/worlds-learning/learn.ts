@@ -2,7 +2,8 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { chatTemplates } from '../../../packages/chat/src/index.ts';
-import { createModel, run, solveTasks } from '../../../packages/launcher/src/index.ts';
+import { createModel, run } from '../../../packages/launcher/src/index.ts';
+import { solveTasks } from '../../../packages/launcher/src/parts.ts';
 import { readCurve } from '../../../packages/monitor/src/index.ts';
 import type { Ground } from './grounds.ts';
 

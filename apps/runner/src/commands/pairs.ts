@@ -51,8 +51,8 @@ async function writePairs(
   database: string,
   { tasks, promptKey, labelStudio, output, table }: PairsArguments & { readonly tasks: string },
 ): Promise<number> {
-  const { answerPairs, isDatabase, readExperiences, readTaskRows, writePairTable } =
-    await import('@trinity-rft/buffer');
+  const { readExperiences, readTaskRows } = await import('@trinity-rft/buffer');
+  const { answerPairs, isDatabase, writePairTable } = await import('@trinity-rft/buffer/pairs');
   const rows = await readTaskRows({ name: 'tasks', path: tasks });
   const reader = readExperiences(database);
   try {
@@ -73,7 +73,7 @@ async function writePairs(
 }
 
 async function writeChosen(from: string, { output, table }: PairsArguments): Promise<number> {
-  const { chosenRows, isDatabase, readPairTable } = await import('@trinity-rft/buffer');
+  const { chosenRows, isDatabase, readPairTable } = await import('@trinity-rft/buffer/pairs');
   const items = isDatabase(from) ? await readPairTable({ url: from, table }) : await readFrom(from);
   const rows = chosenRows(items);
   await writeOutput('--output', output, lines(rows));

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeRunStore, type RunStoreUnderTest } from '@trinity-rft/testing';
+import { describeRunStore } from '@trinity-rft/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunDatabase } from './database/run-database.js';
 import { memoryDatabase, sqliteDatabase } from './database/sqlite.js';
@@ -9,7 +9,7 @@ import { memoryRunStore } from './open-run-store.js';
 import { runStore } from './run/run-store.js';
 import { withCopies } from '../../test/run-store/with-copies.js';
 
-type OnWrite = Parameters<RunStoreUnderTest['open']>[0];
+type OnWrite = Parameters<Awaited<ReturnType<Parameters<typeof describeRunStore>[1]>>['open']>[0];
 
 const leaseMs = 1000;
 

@@ -18,7 +18,7 @@ export interface ExperienceHead extends Pick<
   readonly advantage?: number;
 }
 
-export interface IdOrder {
+interface IdOrder {
   readonly newestFirst: boolean;
   /** Rows with a larger id count as not there. @default all are */
   readonly upTo?: number;

@@ -38,7 +38,7 @@ export interface PriorityReplayOptions extends Pick<
 
 type PriorityFn = 'linear_decay' | 'decay_limit_randomization';
 
-export interface PriorityArgs {
+interface PriorityArgs {
   /** What a use takes from the priority. @default 2 */
   readonly decay?: number;
   /** decay_limit_randomization: uses of an experience; 0 = any number. @default 3 */

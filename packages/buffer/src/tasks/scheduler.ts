@@ -4,7 +4,7 @@ import type { TaskSource, JsonState, TaskRow } from '@trinity-rft/core/store';
 import { epochByEpoch } from './row-order.js';
 import { checkedCursor } from './task-source.js';
 
-export interface ScheduledRow extends TaskRow {
+interface ScheduledRow extends TaskRow {
   /** Name of the task set that the row is from. */
   readonly taskset: string;
 }

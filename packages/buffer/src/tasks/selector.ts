@@ -5,7 +5,7 @@ import { difficultySelector, type DifficultyArgs } from './difficulty.js';
 import { rowFeatures } from './row-features.js';
 import { rowOrder, type PlainSelectorType } from './row-order.js';
 
-export type SelectorType = PlainSelectorType | 'offline_easy2hard' | 'difficulty_based';
+type SelectorType = PlainSelectorType | 'offline_easy2hard' | 'difficulty_based';
 
 export interface SelectorOptions {
   /** @default "sequential" */

@@ -7,7 +7,7 @@ import {
   type Logger,
   systemClock,
 } from '@trinity-rft/core';
-import type { Extensions } from '@trinity-rft/launcher';
+import type { Extensions } from '@trinity-rft/launcher/parts';
 import type { StageContext } from '@trinity-rft/launcher/parts';
 
 interface FrozenContextOptions {

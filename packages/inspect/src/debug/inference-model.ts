@@ -10,12 +10,12 @@ import {
 import { openDebugContext, type DebugOptions } from './open.js';
 import { samplerHandler, writeServedModel } from './served-model.js';
 
-export interface DebugModelOptions extends DebugOptions {
+interface DebugModelOptions extends DebugOptions {
   /** On the loopback interface; 0 = any free port. @default 0 */
   readonly port?: number;
 }
 
-export interface ServedDebugModel {
+interface ServedDebugModel {
   /** OpenAI routes; ends in `/v1`. */
   readonly baseURL: string;
   readonly apiKey: string;

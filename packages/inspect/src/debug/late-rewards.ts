@@ -1,10 +1,10 @@
 /** Rewards that arrive after their runs, from outside the process of the run. */
-import { scoreRun, waitingRuns } from '@trinity-rft/buffer';
+import { scoreRun, waitingRuns } from '@trinity-rft/buffer/late-rewards';
 import { lateRewardsBeside } from '@trinity-rft/launcher/files';
 import type { TargetOptions } from '../verify/targets.js';
 import { findRecords } from './find-records.js';
 
-export interface WaitingRun {
+interface WaitingRun {
   /** `explore step/task/run` */
   readonly run: string;
   /** Milliseconds since the epoch. */

@@ -6,7 +6,7 @@ import type { RecordedFork } from '@trinity-rft/model';
 import type { WorkflowDebugReport } from './report.js';
 import type { Turn } from './turns.js';
 
-export interface RenderOptions {
+interface RenderOptions {
   /**
    * True: escape codes show context in grey and sampled tokens from green (likely) to red
    * (unlikely). False: context is put into ⟦ ⟧.

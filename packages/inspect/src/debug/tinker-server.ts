@@ -11,7 +11,7 @@ import {
 } from '@trinity-rft/launcher/parts';
 import { openDebugContext, type DebugOptions } from './open.js';
 
-export interface ServeTinkerOptions extends Omit<DebugOptions, 'outputDirectory' | 'checkNames'> {
+interface ServeTinkerOptions extends Omit<DebugOptions, 'outputDirectory' | 'checkNames'> {
   /** @default "127.0.0.1" */
   readonly host?: string;
   /** 0 = any free port. @default 0 */
@@ -20,7 +20,7 @@ export interface ServeTinkerOptions extends Omit<DebugOptions, 'outputDirectory'
   readonly apiKey?: string;
 }
 
-export interface ServedTinker extends TinkerServer {
+interface ServedTinker extends TinkerServer {
   readonly apiKey: string;
   /** What clients name as `base_model`. */
   readonly model: string;

@@ -17,7 +17,7 @@ import { isExploreStep } from '@trinity-rft/monitor';
 import type { ConfigurationOptions } from '@trinity-rft/launcher';
 import { reportRun, type RunReport, type StageReport } from './run-report.js';
 
-export interface StageDiagnosis {
+interface StageDiagnosis {
   /** Folder of the stage. */
   readonly directory: string;
   readonly exploreSteps: number;

@@ -7,9 +7,10 @@ import {
   type Interval,
   type PairedDifference,
 } from '@trinity-rft/explorer';
-import { run, type EvaluatedCheckpoint, type RunOptions } from '@trinity-rft/launcher';
+import { run, type RunOptions } from '@trinity-rft/launcher';
+import { type EvaluatedCheckpoint } from '@trinity-rft/launcher/parts';
 
-export interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'> {
+interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'> {
   /** `base`, `last`, `best`, or numbers of train steps. @default base and last */
   readonly checkpoints?: readonly string[];
 }
@@ -23,7 +24,7 @@ export interface Evaluation {
   readonly best?: number;
 }
 
-export interface SetEvaluation {
+interface SetEvaluation {
   readonly set: string;
   /** Compared metric: `reward`, or what the workflow reports instead, such as `accuracy`. */
   readonly key: string;
@@ -33,7 +34,7 @@ export interface SetEvaluation {
   readonly tasks: readonly { readonly row: number; readonly values: readonly number[] }[];
 }
 
-export interface CheckpointScore {
+interface CheckpointScore {
   /** Train step; 0: the weights before training. */
   readonly step: number;
   /** `base`, `last`. */

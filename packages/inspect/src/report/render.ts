@@ -7,7 +7,7 @@ import { curveOf, metricNames, type MetricLine } from '@trinity-rft/monitor';
 import { verdictOfRun } from './diagnose-run.js';
 import type { RunReport, StageReport } from './run-report.js';
 
-export interface RenderReportOptions {
+interface RenderReportOptions {
   /** Last lines of the log to show. @default 10 */
   readonly lines?: number;
   /** Show only warnings and errors of the log. @default false */

@@ -24,11 +24,11 @@ import {
 import { findRecords } from '../debug/find-records.js';
 
 /** Names as in YAML; what is missing stays as the run has it. */
-export interface RunChange extends Change {
+interface RunChange extends Change {
   readonly rewardFn?: string | undefined;
 }
 
-export interface WhatIfRunOptions extends Omit<ConfigurationOptions, 'configPath'> {
+interface WhatIfRunOptions extends Omit<ConfigurationOptions, 'configPath'> {
   readonly change: RunChange;
   /** Newest explore steps that are looked at. @default 5 */
   readonly steps?: number | undefined;

@@ -12,7 +12,7 @@ export interface CauseLink {
   readonly state: 'waits' | 'silent' | 'works' | 'missing' | 'outside' | 'circle';
 }
 
-export interface WaitChain {
+interface WaitChain {
   /** From the one that waits to the first cause. */
   readonly links: readonly CauseLink[];
 }

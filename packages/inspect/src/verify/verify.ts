@@ -13,7 +13,7 @@ import { createComparison, type Recorded } from './compare.js';
 import type { Verification, VerifiedStore, VerifiedVersion } from './report.js';
 import { findTargets, type TargetOptions, type VerifyTarget } from './targets.js';
 
-export interface VerifyOptions extends TargetOptions {
+interface VerifyOptions extends TargetOptions {
   /**
    * A configuration, or the folder of a run. Version 0 needs the configuration, which says what
    * model a stage starts from.

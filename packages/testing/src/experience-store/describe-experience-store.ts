@@ -6,7 +6,7 @@ import { leaseCases } from './lease-cases.js';
 import { orderCases } from './order-cases.js';
 import { waitingCases } from './waiting-cases.js';
 
-export interface ExperienceStoreContract {
+interface ExperienceStoreContract {
   /** True if the store survives its process and has one owner at a time. @default false */
   readonly durable?: boolean;
 }

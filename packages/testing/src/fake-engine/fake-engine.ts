@@ -28,7 +28,7 @@ export interface FakeEngineOptions {
   readonly clock?: Clock;
 }
 
-export type FakeEngineVerb = Exclude<keyof TrainEngine, 'stats'> | 'sample' | 'adopt' | 'score';
+type FakeEngineVerb = Exclude<keyof TrainEngine, 'stats'> | 'sample' | 'adopt' | 'score';
 
 export interface FakeEngine extends Engine {
   /** A copy of the current weights. [V, V] */

@@ -17,7 +17,7 @@ export interface FakeValueEngineOptions {
   readonly scale?: number;
 }
 
-export type FakeValueVerb = Exclude<keyof ValueEngine, 'stats' | 'close'>;
+type FakeValueVerb = Exclude<keyof ValueEngine, 'stats' | 'close'>;
 
 export interface FakeValueEngine extends ValueEngine {
   /** A copy of the current values, one per last token of a state. [V] */

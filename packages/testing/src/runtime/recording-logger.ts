@@ -1,7 +1,7 @@
 /** A logger that keeps its lines for a test. */
 import type { Logger, LogLevel } from '@trinity-rft/core';
 
-export interface LogLine {
+interface LogLine {
   readonly level: LogLevel;
   readonly message: string;
   /** Fields of the call and of all parent loggers. */

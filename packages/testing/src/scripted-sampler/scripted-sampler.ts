@@ -14,7 +14,7 @@ export type ScriptedReply =
   | Error;
 
 /** `call` counts the calls of `sample` from 0; `choice` goes from 0 to `n - 1`. */
-export type SamplerScript = (
+type SamplerScript = (
   prompt: Int32Array,
   options: SamplingOptions,
   at: { readonly call: number; readonly choice: number },
@@ -31,7 +31,7 @@ export interface ScriptedSamplerOptions {
   readonly clock?: Clock;
 }
 
-export interface SamplerCall {
+interface SamplerCall {
   readonly prompt: Int32Array;
   readonly options: SamplingOptions;
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Engine } from '@trinity-rft/core/engine';
-import { fakeEngine, testRuntime, type FakeEngineOptions } from '@trinity-rft/testing';
+import { fakeEngine, testRuntime } from '@trinity-rft/testing';
 import {
   decodeForwardBackwardResult,
   decodeSampleResult,
@@ -29,7 +29,9 @@ export interface ServerUnderTest {
 
 /** Serves `fakeEngine`, whose weights are trained as a whole. */
 export async function startServer(
-  options: Partial<TinkerServerOptions> & { readonly engine?: FakeEngineOptions } = {},
+  options: Partial<TinkerServerOptions> & {
+    readonly engine?: Parameters<typeof fakeEngine>[0];
+  } = {},
 ): Promise<ServerUnderTest> {
   const directory = options.directory ?? mkdtempSync(path.join(tmpdir(), 'trinity-tinker-test-'));
   const engines: ReturnType<typeof fakeEngine>[] = [];

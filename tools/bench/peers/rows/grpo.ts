@@ -6,11 +6,7 @@ import { existsSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { prepare as writeProblems } from '../../../../examples/quickstart/src/prepare.ts';
-import {
-  createModel,
-  run,
-  type CreateModelOptions,
-} from '../../../../packages/launcher/src/index.ts';
+import { createModel, run } from '../../../../packages/launcher/src/index.ts';
 import { readCurve } from '../../../../packages/monitor/src/index.ts';
 import { pythonScript, trinity } from '../programs.ts';
 import type { Place, Row, Side } from '../row.ts';
@@ -18,7 +14,7 @@ import type { Place, Row, Side } from '../row.ts';
 interface Size {
   readonly name: string;
   /** @default the quickstart's */
-  readonly config?: CreateModelOptions['config'];
+  readonly config?: Parameters<typeof createModel>[0]['config'];
   readonly initializerRange: number;
   readonly steps: number;
   readonly learningRate: number;

@@ -12,7 +12,7 @@ export const addList: AddCommand = (env, { exitWith, write }) =>
     .description('the environments that workflow_args.environment can name')
     .action(
       exitWith(async (given: PluginOptions) => {
-        const { listEnvironments } = await import('@trinity-rft/launcher');
+        const { listEnvironments } = await import('@trinity-rft/launcher/parts');
         const all = await listEnvironments(pluginsOf(given));
         const width = Math.max(...all.map(({ name }) => name.length));
         for (const each of all)
@@ -35,7 +35,7 @@ export const addInfo: AddCommand = (env, { exitWith, write }) =>
     .description('what an environment takes, how it is played, and how its first task begins')
     .action(
       exitWith(async (name: string, given: WorldArguments) => {
-        const { findEnvironment, openWorld } = await import('@trinity-rft/launcher');
+        const { findEnvironment, openWorld } = await import('@trinity-rft/launcher/parts');
         const options = worldOf(name, given);
         const definition = await findEnvironment(options);
         const missing = given.args === undefined ? definition.checkArgs({}) : [];

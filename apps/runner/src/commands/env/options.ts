@@ -1,7 +1,7 @@
 /** Options that the commands about one environment share. */
 import type { SplitName } from '@trinity-rft/environment';
 import { ConfigError } from '@trinity-rft/core';
-import type { WorldOptions } from '@trinity-rft/launcher';
+import type { WorldOptions } from '@trinity-rft/launcher/parts';
 import type { Command } from 'commander';
 import { pluginsOf, withPlugins, type PluginOptions } from '../../shared/options.js';
 

@@ -1,6 +1,6 @@
 /** `trinity env play`: a person plays an environment in the terminal. */
 import { createInterface } from 'node:readline';
-import type { OpenWorld } from '@trinity-rft/launcher';
+import type { OpenWorld } from '@trinity-rft/launcher/parts';
 import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { playByHand } from './play-by-hand.js';
@@ -16,7 +16,7 @@ export const addPlay: AddCommand = (env, { exitWith, write }) =>
     .option('--row <json>', 'a task of your own; by default the first that it generates')
     .action(
       exitWith(async (name: string, given: PlayArguments) => {
-        const { openWorld } = await import('@trinity-rft/launcher');
+        const { openWorld } = await import('@trinity-rft/launcher/parts');
         const world = await openWorld(worldOf(name, given));
         try {
           const row =

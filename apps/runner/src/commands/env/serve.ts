@@ -50,7 +50,7 @@ export const addServe: AddCommand = (env, { exitWith, write }) =>
     );
 
 async function definitionOf(name: string, given: ServeArguments) {
-  const { listEnvironments } = await import('@trinity-rft/launcher');
+  const { listEnvironments } = await import('@trinity-rft/launcher/parts');
   const all = await listEnvironments(pluginsOf(given));
   const found = all.find((each) => each.name === name);
   if (found !== undefined) return found;

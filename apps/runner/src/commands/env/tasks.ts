@@ -16,7 +16,7 @@ export const addTasks: AddCommand = (env, { exitWith, write }) =>
     .option('-o, --out <file>', 'where; by default on the terminal')
     .action(
       exitWith(async (name: string, given: CountArguments) => {
-        const { openWorld } = await import('@trinity-rft/launcher');
+        const { openWorld } = await import('@trinity-rft/launcher/parts');
         const world = await openWorld(worldOf(name, given));
         try {
           const rows = world.tasks(splitOf(given), countOf('--count', given.count), seedOf(given));
@@ -35,7 +35,7 @@ export const addSolve: AddCommand = (env, { exitWith, write }) =>
     .option('-o, --out <file>', 'where; by default only the result is shown')
     .action(
       exitWith(async (name: string, given: CountArguments) => {
-        const { solveTasks } = await import('@trinity-rft/launcher');
+        const { solveTasks } = await import('@trinity-rft/launcher/parts');
         const lines: { readonly messages: unknown; readonly tools: unknown }[] = [];
         let [reward, steps] = [0, 0];
         const tasks = {

@@ -14,7 +14,7 @@ export const addTest: AddCommand = (env, { exitWith, write }) =>
     .option('--at-once <number>', 'episodes open at once; fewer where each is a process', '100')
     .action(
       exitWith(async (name: string, given: TestArguments) => {
-        const { findEnvironment } = await import('@trinity-rft/launcher');
+        const { findEnvironment } = await import('@trinity-rft/launcher/parts');
         const { checkEnvironment } = await import('@trinity-rft/environment');
         const world = worldOf(name, given);
         const definition = await findEnvironment(world);

@@ -16,7 +16,7 @@ export type TaskVerdict =
     }
   | undefined;
 
-export interface TaskOperatorContext {
+interface TaskOperatorContext {
   /** Columns with the texts of a task: `target_fields`, else prompt and response of its format. */
   readonly fields: readonly string[];
   /**
@@ -36,7 +36,7 @@ export type TaskFunction = (
 ) => TaskVerdict | Promise<TaskVerdict>;
 
 /** A function of one task, or the order of all. */
-export type TaskOperator =
+type TaskOperator =
   | TaskFunction
   | {
       /** Below 0: `a` comes first. Tasks that compare as 0 stay in their order. */

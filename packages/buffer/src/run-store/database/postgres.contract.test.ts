@@ -1,4 +1,4 @@
-import { describeRunStore, type RunStoreUnderTest } from '@trinity-rft/testing';
+import { describeRunStore } from '@trinity-rft/testing';
 import { findPostgres, startPostgres, type TestPostgres } from '@trinity-rft/test-support';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe } from 'vitest';
@@ -22,7 +22,10 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
     const name = `contract_${databases++}`;
     await createDatabase(server, name);
     let behind = 0;
-    const open = async (run: string, onWrite?: Parameters<RunStoreUnderTest['open']>[0]) => {
+    const open = async (
+      run: string,
+      onWrite?: Parameters<Awaited<ReturnType<Parameters<typeof describeRunStore>[1]>>['open']>[0],
+    ) => {
       const database = await postgresDatabase({ url: server.url(name), maxConnections: 3 });
       const aged: RunDatabase = {
         ...database,

@@ -4,10 +4,12 @@ import {
   memoryExperienceStore,
   sqliteExperienceStore,
   sqliteExperienceWriter,
+} from '@trinity-rft/buffer';
+import {
   type ExperienceWriter,
   type FollowOptions,
   type StoreOwner,
-} from '@trinity-rft/buffer';
+} from '@trinity-rft/buffer/internal';
 import { InvariantError } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { StageContext } from '../../context/stage-context.js';

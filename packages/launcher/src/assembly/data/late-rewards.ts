@@ -1,6 +1,6 @@
 /** Where runs wait for their rewards. */
 import path from 'node:path';
-import { scoreRun } from '@trinity-rft/buffer';
+import { scoreRun } from '@trinity-rft/buffer/late-rewards';
 import type { StageConfig } from '@trinity-rft/config';
 import { ModelError, TrinityError, isUsableReward } from '@trinity-rft/core';
 import type { RunStore } from '@trinity-rft/core/store';

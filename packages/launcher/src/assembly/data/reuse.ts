@@ -1,5 +1,5 @@
 /** How often the trainer of a stage uses an experience. */
-import { epochs, priorityReplay, type Reuse } from '@trinity-rft/buffer';
+import { epochs, priorityReplay, type Reuse } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import type { Runtime } from '@trinity-rft/core';
 

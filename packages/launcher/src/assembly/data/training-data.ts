@@ -1,5 +1,6 @@
 /** The data of mode `train`: rows of a file, or experiences that are already stored. */
-import { fileExperienceSource, hasHadWriter } from '@trinity-rft/buffer';
+import { fileExperienceSource } from '@trinity-rft/buffer';
+import { hasHadWriter } from '@trinity-rft/buffer/internal';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, type RawTask } from '@trinity-rft/core';

@@ -1,5 +1,5 @@
 /** Rewards that explorers were told, on their way to the runs that wait for them at the trainer. */
-import { scoreRun, waitingRuns } from '@trinity-rft/buffer';
+import { scoreRun, waitingRuns } from '@trinity-rft/buffer/late-rewards';
 import { type Clock, type Logger, describeError } from '@trinity-rft/core';
 import type { Membership, RunStore } from '@trinity-rft/core/store';
 

@@ -1,5 +1,5 @@
 /** Everything that exploring and training need, opened. */
-import { sqliteLateRewards } from '@trinity-rft/buffer';
+import { sqliteLateRewards } from '@trinity-rft/buffer/internal';
 import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
 import type { Algorithm } from '@trinity-rft/core/internal';
 import type { ExperienceStore, LateRewards } from '@trinity-rft/core/store';
