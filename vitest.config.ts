@@ -12,6 +12,7 @@ const tests = [
   'integrations/*/{src,test}/**/*.test.ts',
   'apps/*/{src,test}/**/*.test.ts',
   'examples/*/**/*.test.ts',
+  'tests/**/*.test.ts',
   'tools/**/*.test.ts',
 ];
 /** They change or need to find untouched what a process has once, such as OpenTelemetry's SDK. */

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { faultsOf } from './bench/faults/damage.ts';
-import { judge, resultOf, type Result } from './bench/faults/judge.ts';
-import { writeDigitsData } from './bench/digits/run.ts';
-import { jobOf, train } from './bench/faults/workspace.ts';
+import { faultsOf } from '../bench/faults/damage.ts';
+import { judge, resultOf, type Result } from '../bench/faults/judge.ts';
+import { writeDigitsData } from '../bench/digits/run.ts';
+import { jobOf, train } from '../bench/faults/workspace.ts';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-faults-'));
 const stopped = path.join(root, 'stopped');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { modelFamilies } from '../packages/engine-onnx/src/model/config.ts';
 import { ggufArchitectures, tensorTypes } from '../packages/chat/src/gguf/index.ts';
-import { sizes } from './bench/sizes/shapes.ts';
+import { sizes } from '../bench/sizes/shapes.ts';
 
 const root = join(import.meta.dirname, '..');
 const page = readFileSync(join(root, 'docs/reference/models.md'), 'utf8');

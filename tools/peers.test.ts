@@ -1,9 +1,9 @@
 /** `pnpm bench peers`: how it measures, chooses and compares. */
 import { expect, it } from 'vitest';
-import { measureProcess } from './bench/peers/measure-process.ts';
-import { table } from './bench/peers/print.ts';
-import type { Row, Side } from './bench/peers/row.ts';
-import { runRow } from './bench/peers/run-row.ts';
+import { measureProcess } from '../bench/peers/measure-process.ts';
+import { table } from '../bench/peers/print.ts';
+import type { Row, Side } from '../bench/peers/row.ts';
+import { runRow } from '../bench/peers/run-row.ts';
 
 const around = { cache: '', repeats: 2, python: { missing: 'none' } };
 const node = (code: string): readonly string[] => [process.execPath, '-e', code];

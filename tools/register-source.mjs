@@ -1,5 +1,5 @@
 // Lets plain Node run the workspace's TypeScript sources, also in the worker threads and child processes that they start:
-//   node --conditions=@trinity-rft/source --import ./tools/register-source.mjs tools/bench.ts
+//   node --conditions=@trinity-rft/source --import ./tools/register-source.mjs bench/bench.ts
 // Node strips the types itself; what it lacks is that `./x.js` in a TypeScript file means `./x.ts` (as tsc, tsup and vitest read it).
 import { existsSync } from 'node:fs';
 import { enableCompileCache, registerHooks } from 'node:module';

@@ -11,8 +11,8 @@ import { z as z3 } from 'zod-3';
 import { zodToJsonSchema } from 'zod-to-json-schema';
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../packages/core/src/index.ts';
-import { documents } from './bench/schemas/arbitrary.ts';
-import { enforce, judge, type Document } from './bench/schemas/check.ts';
+import { documents } from '../bench/schemas/arbitrary.ts';
+import { enforce, judge, type Document } from '../bench/schemas/check.ts';
 
 const read = (...path: string[]): string =>
   readFileSync(join(import.meta.dirname, ...path), 'utf8');

@@ -1,6 +1,6 @@
 /** 200,000 hard characters through every text function: the time must not grow with their square. */
 import { expect, it } from 'vitest';
-import { adversarial, slowest, textFunctions } from './bench/texts/functions.ts';
+import { adversarial, slowest, textFunctions } from '../bench/texts/functions.ts';
 
 const length = 200_000;
 const few = adversarial(length, true);

@@ -1,0 +1,22 @@
+/** Rewards of the runs that benchmarks disturb. An untrained model gets a share, so that groups differ and weights move. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { defineReward } from '../../../packages/workflow/src/index.ts';
+
+const shareOfDigits = (response: string): number =>
+  [...response].filter((c) => c >= '0' && c <= '9').length / 4;
+
+export const digits = defineReward({
+  name: 'digits',
+  score: ({ response }) => shareOfDigits(response),
+});
+
+const longestPauseMs = 800;
+
+/** Takes as long as an agent with tools, so that processes are disturbed in the middle of tasks. */
+export const slowDigits = defineReward({
+  name: 'slow_digits',
+  score: async ({ response }) => {
+    await pause(Math.random() * longestPauseMs);
+    return shareOfDigits(response);
+  },
+});

@@ -1,0 +1,63 @@
+/** The small run that benchmarks of faults disturb: a tiny model, sums to answer, and a reward for digits. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { createModel } from '../../packages/launcher/src/index.ts';
+
+export interface DigitsRun {
+  /** Data of model and tasks, from the configuration's folder. */
+  readonly data: string;
+  readonly totalSteps: number;
+  readonly learningRate: number;
+  /** Reward of `plugins/digits.ts`. */
+  readonly reward: 'digits' | 'slow_digits';
+}
+
+/** Sections of the configuration that all these runs have. */
+export const digitsRun = ({ data, totalSteps, learningRate, reward }: DigitsRun) => ({
+  plugins: [path.join(import.meta.dirname, 'plugins')],
+  checkpoint_root_dir: 'runs',
+  seed: 7,
+  model: {
+    model_path: path.posix.join(data, 'model'),
+    max_prompt_tokens: 16,
+    max_response_tokens: 4,
+    threads: 1,
+  },
+  algorithm: {
+    algorithm_type: 'grpo',
+    repeat_times: 4,
+    optimizer: { lr: learningRate, weight_decay: 0 },
+    kl_loss_fn: 'none',
+  },
+  buffer: {
+    batch_size: 4,
+    total_steps: totalSteps,
+    explorer_input: {
+      tasksets: [
+        {
+          name: 'sums',
+          path: path.posix.join(data, 'tasks.jsonl'),
+          format: { prompt_key: 'question', response_key: 'answer' },
+          data_selector: { selector_type: 'shuffle' },
+        },
+      ],
+      default_workflow_type: 'simple_workflow',
+      default_reward_fn_type: reward,
+    },
+  },
+  synchronizer: { sync_method: 'memory', sync_style: 'fixed', sync_interval: 1 },
+  monitor: { monitor_type: [] },
+});
+
+/** Model and tasks, which all runs of `root` share. */
+export async function writeDigitsData(
+  root: string,
+  model: Partial<Parameters<typeof createModel>[0]> = {},
+): Promise<void> {
+  const tokenizer = { characters: '0123456789+= \nabcdefgh' };
+  await createModel({ directory: path.join(root, 'model'), tokenizer, seed: 1, ...model });
+  const sums = Array.from({ length: 60 }, (_, i) => [Math.floor(i / 10), i % 10] as const);
+  const rows = sums.map(([a, b]) => ({ question: `${a}+${b}=`, answer: String((a + b) % 10) }));
+  const lines = rows.map((row) => `${JSON.stringify(row)}\n`);
+  writeFileSync(path.join(root, 'tasks.jsonl'), lines.join(''));
+}

@@ -1,0 +1,139 @@
+/**
+ * `pnpm bench engines-apart`: a trainer on a real SkyRL server and two explorers on a real vLLM server,
+ * processes of their own over PostgreSQL, whose adapters travel through the database. The trainer and
+ * then an explorer are killed (SIGKILL) and started again. Ends with 1 where anything was lost or done
+ * twice. Installs SkyRL and vLLM for this machine's processor into the cache.
+ */
+import { globSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { findSkyrl, startSkyrl } from '../packages/launcher/test/support/skyrl.ts';
+import { findVllm, startVllm } from '../packages/launcher/test/support/vllm.ts';
+import { readCurve } from '../packages/monitor/src/index.ts';
+import { startPostgres } from '../tests/support/src/postgres/start-postgres.ts';
+import { writeDigitsData } from './digits/run.ts';
+import { acknowledged, countsOf } from './kills/facts.ts';
+import { startAll } from './kills/processes.ts';
+import { jobOf, type Role, type RunPlace, type Sections } from './kills/workspace.ts';
+
+const totalSteps = 20;
+/** Who is killed once the run has come so far; not where a checkpoint was just saved. */
+const kills: readonly { readonly role: Role; readonly step: number }[] = [
+  { role: 'trainer', step: 7 },
+  { role: 'e1', step: 13 },
+];
+const rank = 4;
+const root = mkdtempSync(path.join(tmpdir(), 'trinity-engines-apart-'));
+const begun = performance.now();
+const say = (text: string): void => {
+  const seconds = ((performance.now() - begun) / 1000).toFixed(0);
+  process.stdout.write(`${seconds.padStart(4)} s: ${text}\n`);
+};
+
+interface Servers {
+  readonly skyrl: string;
+  readonly vllm: string;
+}
+
+const onServers =
+  ({ skyrl, vllm }: Servers) =>
+  ({ buffer, model, explorer, trainer, ...rest }: Sections): object => ({
+    ...rest,
+    model: { ...model, tinker: { base_url: skyrl, rank, seed: 3 } },
+    buffer: { ...buffer, total_steps: totalSteps },
+    explorer: {
+      ...explorer,
+      rollout_model: { engine_type: 'vllm', base_url: vllm, dtype: 'float32' },
+    },
+    trainer: { ...trainer, trainer_type: 'tinker', grad_clip: 0 },
+  });
+
+/** @returns what was wrong */
+async function disturb(place: RunPlace): Promise<readonly string[]> {
+  const processes = startAll(place);
+  let isOver = false;
+  void processes.ended.finally(() => {
+    isOver = true;
+  });
+  const before = [];
+  for (const { role, step } of kills) {
+    while (!isOver && (await acknowledged(place)).trainStep < step) await pause(200);
+    const now = await acknowledged(place);
+    before.push(now);
+    processes
+      .running()
+      .find((post) => post.role === role)
+      ?.child.kill('SIGKILL');
+    say(`${role} killed after train step ${now.trainStep}, with ${now.results.size} results`);
+  }
+  const problems = await processes.ended;
+  const end = await acknowledged(place);
+  say(`ended with train step ${end.trainStep}`);
+  const lost = before.flatMap(({ results }) =>
+    [...results].filter(([task, result]) => end.results.get(task) !== result),
+  );
+  return [
+    ...problems,
+    ...(lost.length > 0 ? [`${lost.length} results are lost or others`] : []),
+    ...(end.trainStep === totalSteps ? [] : [`the run has ${end.trainStep} train steps`]),
+  ];
+}
+
+async function judge(place: RunPlace): Promise<readonly string[]> {
+  const { counts, late } = await countsOf(place);
+  say(
+    `${Object.entries(counts)
+      .map(([what, count]) => `${what} ${count}`)
+      .join(', ')}, late ${late}`,
+  );
+  const file = path.join(jobOf(place, 1), 'monitor', 'metrics.jsonl');
+  const rewards = await readCurve(file, { role: 'explorer', metric: 'rollout/reward/mean' });
+  const metric = 'training/rollout_logprobs_diff_max';
+  const differences = await readCurve(file, { role: 'trainer', metric });
+  say(`rewards ${rewards.map((value) => value.toFixed(2)).join(' ')}`);
+  say(`log-probabilities of sampler and trainer differ by at most ${Math.max(...differences)}`);
+  say(`the newest weights that an explorer has read: ${newestWeights(place)}`);
+  const { withoutResult, otherExperiences, trainedTwice, unused } = counts;
+  return Object.entries({ withoutResult, otherExperiences, trainedTwice, unused }).flatMap(
+    ([what, count]) => (count === 0 ? [] : [`${what} ${count}`]),
+  );
+}
+
+function newestWeights(place: RunPlace): string {
+  const folder = path.join(jobOf(place, 1), 'explorers', 'e2', 'weights');
+  const files = globSync('**/*.*', { cwd: folder }).toSorted();
+  return files.map((file) => `${file} ${statSync(path.join(folder, file)).size} B`).join(', ');
+}
+
+/** Heads of 32 and an output of its own, because vLLM needs both on a processor. */
+const config = {
+  ...{ hiddenSize: 64, layers: 2, heads: 2, kvHeads: 1, headDim: 32 },
+  ...{ maxPositions: 64, tieEmbeddings: false },
+} as const;
+
+async function measure(): Promise<readonly string[]> {
+  const found = [await findSkyrl(), await findVllm()] as const;
+  const [skyrlProgram, vllmProgram] = found;
+  if ('missing' in skyrlProgram) return [skyrlProgram.missing];
+  if ('missing' in vllmProgram) return [vllmProgram.missing];
+  await writeDigitsData(root, { initializerRange: 0.2, config });
+  const modelPath = path.join(root, 'model');
+  mkdirSync(path.join(root, 'skyrl'));
+  await using stack = new AsyncDisposableStack();
+  const own = { modelPath, directory: path.join(root, 'skyrl') };
+  const skyrl = stack.adopt(await startSkyrl({ ...skyrlProgram, ...own }), (one) => one.stop());
+  const start = { ...vllmProgram, modelPath, folder: root, maxModelLen: 64, lora: { rank } };
+  const vllm = stack.adopt(await startVllm({ ...start, tokenizer: false }), (one) => one.stop());
+  const postgres = stack.adopt(await startPostgres(), (one) => one.stop());
+  say('SkyRL, vLLM and PostgreSQL have started');
+  const change = onServers({ skyrl: skyrl.url, vllm: vllm.url });
+  const place = { root, name: 'engines', postgresUrl: postgres.url(), change };
+  return [...(await disturb(place)), ...(await judge(place))];
+}
+
+const problems = await measure();
+for (const problem of problems) say(`VIOLATION: ${problem}`);
+if (problems.length === 0) rmSync(root, { recursive: true, force: true });
+else say(`The folders and logs of the run are in ${root}.`);
+process.exitCode = problems.length === 0 ? 0 : 1;

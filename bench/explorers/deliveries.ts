@@ -1,0 +1,30 @@
+/** How long after the trainer has published weights an explorer samples with them. */
+import { openRunStore } from '../../packages/buffer/src/run-store/index.ts';
+
+/** Looks on at a run until `signal` aborts. @returns milliseconds, of each delivery to an explorer */
+export async function watchDeliveries(
+  url: string,
+  run: string,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  const store = await openRunStore({ url, run });
+  const published = new Map<number, number>();
+  const used = new Map<string, number>();
+  const delays: number[] = [];
+  while (!signal.aborted) {
+    await store.changed(1000, signal).catch(() => undefined);
+    const view = await store.view();
+    const now = performance.now();
+    const newest = view.published?.version;
+    if (newest !== undefined && !published.has(newest)) published.set(newest, now);
+    for (const { name, delivery } of view.members) {
+      if (!delivery || used.get(name) === delivery.version) continue;
+      used.set(name, delivery.version);
+      const since = published.get(delivery.version);
+      // The first weights wait for an explorer to start.
+      if (since !== undefined && delivery.version > 0) delays.push(now - since);
+    }
+  }
+  await store.close();
+  return delays;
+}

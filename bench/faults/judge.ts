@@ -1,0 +1,70 @@
+/** Does a fault to a copy of a stopped run, resumes it, and judges how that ended. */
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { metricLines, usedRows, weightsDigest } from '../../apps/runner/test/support/run-record.ts';
+import { describeError, TrinityError } from '../../packages/core/src/index.ts';
+import type { Fault } from './damage.ts';
+import { jobOf, train, type Ended } from './workspace.ts';
+
+/**
+ * `refused`: an error of ours names it. `equal`: the run ends as if nothing had happened. `record
+ * only`: so it does but for the file of the fault, which is for people. The other two are failures.
+ */
+export type Verdict = 'refused' | 'equal' | 'record only' | 'NO NAMED ERROR' | 'SILENTLY DIFFERENT';
+
+export interface Judgement {
+  readonly verdict: Verdict;
+  /** The error, or what differs. */
+  readonly detail: string;
+}
+
+const recordFiles = ['rollouts', 'samples'];
+
+/** What must not depend on a fault. */
+export function resultOf(folder: string) {
+  const job = jobOf(folder);
+  const lines = metricLines(job);
+  const previewOf = (name: string): string => {
+    const file = path.join(job, 'monitor', `${name}.jsonl`);
+    return existsSync(file) ? readFileSync(file, 'utf8') : '';
+  };
+  return {
+    weights: weightsDigest(job),
+    experiences: usedRows(path.join(job, 'buffer/experience_buffer.db')),
+    metrics: Object.groupBy(lines, ({ role }) => role),
+    previews: recordFiles.map(previewOf),
+  };
+}
+
+export type Result = ReturnType<typeof resultOf>;
+
+/** @param stopped folder of the stopped run, which stays as it is */
+export async function judge(stopped: string, fault: Fault, expected: Result): Promise<Judgement> {
+  const folder = `${stopped}-copy`;
+  rmSync(folder, { recursive: true, force: true });
+  cpSync(stopped, folder, { recursive: true });
+  fault.apply(jobOf(folder));
+  const ended = await train(folder);
+  try {
+    return ended.error === undefined ? compare(folder, fault, expected) : named(ended);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function named({ error }: Ended): Judgement {
+  const detail = describeError(error);
+  return { verdict: TrinityError.is(error) ? 'refused' : 'NO NAMED ERROR', detail };
+}
+
+function compare(folder: string, { recordOnly }: Fault, expected: Result): Judgement {
+  const found = resultOf(folder);
+  const different = (Object.keys(expected) as (keyof Result)[]).filter(
+    (part) => !isDeepStrictEqual(found[part], expected[part]),
+  );
+  const detail = different.join(', ');
+  if (different.length === 0) return { verdict: 'equal', detail };
+  const isRecord = different.every((part) => part === 'metrics' || part === 'previews');
+  return { verdict: recordOnly && isRecord ? 'record only' : 'SILENTLY DIFFERENT', detail };
+}

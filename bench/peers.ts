@@ -1,0 +1,89 @@
+/**
+ * `pnpm bench peers [--rows NAME,...] [--repeats N] [--out FILE]`: the engine beside PyTorch, TRL,
+ * transformers and PEFT on the same machine, in turns, each in a process of its own: minimum and
+ * median of seconds, processor time and memory, and how many times as much the peer needs. A name
+ * stands for all rows that begin with it. The peers are installed into the user's cache, or are
+ * those of `TRINITY_TEST_PYTHON`; rows whose peer is missing say so. Models of public sizes have
+ * random weights.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus, homedir, totalmem } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { findPython } from '../tests/support/src/python/python.ts';
+import { table } from './peers/print.ts';
+import { repository } from './peers/programs.ts';
+import type { RowResult } from './peers/row.ts';
+import { rows } from './peers/rows.ts';
+import { runRow } from './peers/run-row.ts';
+
+const pythonPackages = [
+  'torch==2.15.0',
+  'transformers==5.23.0',
+  'trl==1.16.0',
+  'peft==0.21.2',
+] as const;
+
+const { values } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '' },
+    repeats: { type: 'string', default: '3' },
+    out: { type: 'string', default: 'peers.json' },
+  },
+});
+const wanted = values.rows.split(',').filter(Boolean);
+const chosen = rows.filter(
+  ({ name }) => wanted.length === 0 || wanted.some((part) => name.startsWith(part)),
+);
+if (chosen.length === 0) {
+  console.error(`--rows ${values.rows}: expected ${rows.map(({ name }) => name).join(', ')}`);
+  process.exit(2);
+}
+const repeats = Number(values.repeats);
+if (!Number.isInteger(repeats) || repeats < 1) {
+  console.error(`--repeats ${values.repeats}: expected an integer from 1`);
+  process.exit(2);
+}
+
+console.log('Building, and looking for the peers (their first installation takes minutes)');
+build();
+const python = await findPython(pythonPackages);
+if ('missing' in python) console.log(python.missing);
+const cache = path.join(
+  process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'),
+  'trinity-rft/peers',
+);
+await mkdir(cache, { recursive: true });
+
+const results: RowResult[] = [];
+for (const row of chosen) {
+  console.log(`${row.name}: ${row.job}`);
+  const result = await runRow(row, { cache, python, repeats }, (run) =>
+    console.log(`  ${run.side} ${run.seconds.toFixed(2)} s, ${run.memoryGib?.toFixed(2)} GiB`),
+  );
+  for (const each of result.missing) console.log(`  missing: ${each}`);
+  results.push(result);
+  await writeFile(values.out, `${JSON.stringify({ machine: machine(), results }, null, 2)}\n`);
+}
+if (results.some(({ missing }) => missing.length > 0)) process.exitCode = 1;
+console.log(`\n${table(results)}\n\nwritten to ${path.resolve(values.out)}`);
+
+function build(): void {
+  const script = path.join(repository, 'tools/build.ts');
+  const { status } = spawnSync(process.execPath, [script], {
+    cwd: repository,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  if (status !== 0) process.exit(1);
+}
+
+function machine(): Readonly<Record<string, unknown>> {
+  return {
+    processors: `${cpus().length} × ${cpus()[0]?.model.trim()}`,
+    memoryGib: Math.round(totalmem() / 2 ** 30),
+    node: process.version,
+    python: pythonPackages,
+    at: new Date().toISOString(),
+  };
+}

@@ -1,7 +1,0 @@
-/** Writes the folder of a size with random weights: `make-folder.ts NAME DIRECTORY`. */
-import { createModelFolder } from '../../../packages/engine-onnx/src/index.ts';
-import { sizes } from './shapes.ts';
-
-const [name, directory = 'model'] = process.argv.slice(2);
-const config = sizes.find((size) => size.name === name)?.config;
-if (config) await createModelFolder({ directory, seed: 1, config });
