@@ -121,7 +121,9 @@ async function startSecondTrainer(run: Run, isSameFolder: boolean): Promise<bool
     second.child.kill('SIGKILL');
     return false;
   }
-  const isRefused = /takes part already|is in use by process/.test(printedBy(second));
+  const isRefused = /takes part already|is in use by process|does not hold that run/.test(
+    printedBy(second),
+  );
   if (exitCode === 0 || !isRefused)
     run.problems.push(`a second trainer was not refused, see ${path.basename(second.log)}`);
   return true;
