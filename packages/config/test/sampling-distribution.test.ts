@@ -114,7 +114,7 @@ describe('importance ratios', () => {
     expect(warned({ algorithm: algorithm(lines), model: model('top_p: 0.9') })).toEqual(keys);
   });
 
-  it('are found in the losses of plugins', () => {
+  it('are those that the losses of plugins declare', () => {
     const advantageFn = defineAdvantage({
       name: 'flat',
       create: () => ({ advantage: (experiences) => ({ experiences, metrics: {} }) }),
@@ -127,6 +127,7 @@ describe('importance ratios', () => {
         policyLossFn: definePolicyLoss({
           name: `loss_of_${name}`,
           lossMetric: 'pg_loss',
+          ratios: () => ratio,
           token: (token, out) => {
             out.gradient = ratio ? token.ratio : 1;
           },

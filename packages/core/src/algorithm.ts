@@ -206,8 +206,12 @@ export interface AlgorithmNeeds {
   readonly necs: boolean;
   /** A critic: `ValueLossFn` trains it, `AdvantageInput.values` come from it. */
   readonly valueHead: boolean;
-  /** The loss reads advantages and sampling log-probabilities. */
+  /** There are rollouts, with advantages and sampling log-probabilities. */
   readonly rollouts: boolean;
+  /** The gradient depends on advantages. */
+  readonly advantages: boolean;
+  /** The gradient depends on the sampling log-probabilities: importance ratios. */
+  readonly ratios: boolean;
   /** Experiences must carry `teacherLogprobs`. */
   readonly teacherLogprobs: boolean;
   /** Rows come in pairs: an even row is the chosen answer, the row after it the rejected one. */
@@ -223,6 +227,8 @@ export const noNeeds: AlgorithmNeeds = {
   necs: false,
   valueHead: false,
   rollouts: false,
+  advantages: false,
+  ratios: false,
   teacherLogprobs: false,
   pairs: false,
   expertMask: false,

@@ -11,7 +11,7 @@ const estimators = {
 
 const overRow = { sum, mean, max: largest } as const;
 
-/** As verl names them: `token` rejects tokens, the others rows by a number of theirs. */
+/** Names of verl: `token` rejects tokens, the others rows by a number of theirs. */
 export const rejectionNames = [
   'token_k1',
   'token_k2',

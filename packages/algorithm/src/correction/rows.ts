@@ -27,7 +27,7 @@ export function sampledRows(batch: Batch): readonly Row[] {
     .filter(({ tokens }) => tokens.length > 0);
 }
 
-/** As verl bounds them, so that no ratio is infinite. */
+/** Bounds of verl, so that no ratio is infinite. */
 export const bounded = (logRatio: number): number => Math.max(-20, Math.min(20, logRatio));
 
 export const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);

@@ -24,7 +24,12 @@ export interface DescribedLoss<S extends ArgSpec> {
   readonly args?: S;
   readonly doc?: PartDoc;
   /** What the loss reads in addition to `logprob`. @default advantages and sampling log-probabilities */
-  readonly needs?: Partial<AlgorithmNeeds>;
+  readonly needs?: Partial<Omit<AlgorithmNeeds, 'advantages' | 'ratios'>>;
+  /**
+   * True if the gradient depends on the sampling log-probabilities, where the loss reads them.
+   * @default true
+   */
+  readonly ratios?: (args: ArgValues<S>) => boolean;
 }
 
 /** A loss as a formula over tokens: value, derivative and metrics, from named quantities. */
@@ -129,11 +134,12 @@ export function definePolicyLoss<S extends ArgSpec>(
 
 /** A policy loss that is a sum of terms. `open` gets the aggregation that the arguments ask for. */
 export function composePolicyLoss<S extends ArgSpec>(
-  { args: own, doc = noDoc, needs = { rollouts: true } }: DescribedLoss<S>,
+  { args: own, doc = noDoc, needs = { rollouts: true }, ratios }: DescribedLoss<S>,
   open: (args: ArgValues<S>) => LossPart['open'],
   knownOf: (args: ArgValues<S>) => LossPart['known'] = () => undefined,
 ): PolicyLossPart {
   const args = { ...(own ?? ({} as S)), lossAggMode: lossAggModeArg };
+  const readsRollouts = needs.rollouts === true;
   return {
     args,
     doc,
@@ -143,7 +149,11 @@ export function composePolicyLoss<S extends ArgSpec>(
       const own = options.lossAggMode && { mode: options.lossAggMode };
       const known = knownOf(options as ArgValues<S>);
       return {
-        needs,
+        needs: {
+          ...needs,
+          advantages: readsRollouts,
+          ratios: readsRollouts && (ratios?.(options as ArgValues<S>) ?? true),
+        },
         known: known && { ...known, aggregation: known.aggregation ?? own },
         open: own ? (input) => aggregatedBy(own, opened(input, own)) : opened,
       };

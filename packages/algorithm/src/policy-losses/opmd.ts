@@ -22,6 +22,7 @@ export const opmd = definePolicyLoss({
       url: 'https://arxiv.org/abs/2505.17826',
     },
   },
+  ratios: () => false,
   lossMetric: 'opmd_loss',
   known: ({ tau }) => ({ name: 'linear', advantage: (A) => A / (1 + tau) }),
   token: ({ logprob: x, advantage: A }, out, { tau }) => {

@@ -55,6 +55,7 @@ export const ppo = definePolicyLoss({
       url: 'https://arxiv.org/abs/1707.06347',
     },
   },
+  ratios: ({ fallbackToPolicyGradient }) => !fallbackToPolicyGradient,
   lossMetric: 'pg_loss',
   tokenMeans: ['pg_clipfrac', 'pg_clipfrac_lower', 'ppo_kl'],
   constants: ({ clipRange, clipRangeLow, clipRangeHigh, clipRatioC, ...options }) => ({

@@ -71,6 +71,11 @@ export const rec = definePolicyLoss({
       url: 'https://arxiv.org/abs/2509.24203',
     },
   },
+  ratios: ({ clipMode, weight, regularizer, regularizerCoef, fixOpdAdvantage }) =>
+    clipMode !== 'none' ||
+    !['none', 'advantage'].includes(weight) ||
+    (regularizer === 'k2' && regularizerCoef > 0) ||
+    fixOpdAdvantage,
   lossMetric: 'pg_loss',
   tokenMeans: ['pg_clipfrac'],
   constants: ({ clipMode, weight, regularizer, regularizerCoef, ...options }) => {

@@ -74,12 +74,16 @@ export function createAlgorithm(
   if (klPenalty && !advantage) throw noRewards(penalty.name);
   const parts = [policy, kl, entropy].filter((part) => part !== undefined);
 
+  const { rolloutCorrection } = options;
   const needs = mergeNeeds([
-    { rollouts, referenceLogprobs: klPenalty !== undefined },
+    {
+      rollouts,
+      referenceLogprobs: klPenalty !== undefined,
+      ratios: rolloutCorrection !== undefined,
+    },
     advantage?.needs ?? {},
     ...parts.map((part) => part.needs),
   ]);
-  const { rolloutCorrection } = options;
   if (rolloutCorrection && !advantage) throw noSampler();
   // Of the policy, before its loss is known.
   const needsPass = rolloutCorrection !== undefined || needs.entropy !== 'none' || needs.necs;

@@ -62,7 +62,7 @@ function checkUse(context: StageContext, enable: KeyPath, algorithm: AlgorithmCo
       'asks for a model behind an API, but mode serve serves the model that learns. Remove it, or use mode: bench.',
       [['mode']],
     );
-  if (imitates(context, algorithm)) return;
+  if (imitates(algorithm)) return;
   const { algorithmType, policyLossFn, klPenaltyFn } = algorithm;
   const part =
     klPenaltyFn.name === 'none'

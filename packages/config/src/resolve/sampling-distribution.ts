@@ -2,8 +2,6 @@
  * Warns when the sampler draws from another distribution than the trainer computes, and the policy
  * loss compares the two.
  */
-import { createAlgorithm } from '@trinity-rft/algorithm';
-import { ConfigError, type LossInput } from '@trinity-rft/core';
 import type { AlgorithmConfig, BufferConfig, RolloutModelConfig } from './base/resolved.js';
 import { showValue } from '../source/secrets.js';
 import { nodeAt, toPlain, type KeyPath } from '../source/node.js';
@@ -27,7 +25,7 @@ export function checkDistribution(
   }: { readonly buffer: BufferConfig; readonly rolloutModel: RolloutModelConfig },
 ): void {
   const cuts = cutsOf(context, buffer, rolloutModel);
-  if (cuts.length === 0 || !readsRatios(context, algorithm)) return;
+  if (!algorithm.needs.ratios) return;
   for (const { path, when = '', fix } of cuts) {
     const node = nodeAt(context.tree, path);
     const got = node === undefined ? '' : `got ${showValue(toPlain(node), path)}, so ${when}`;
@@ -90,60 +88,9 @@ function answerCuts(context: StageContext, model: RolloutModelConfig): readonly 
   return cuts;
 }
 
-/** Two rows of two tokens, one good and one bad. */
-const probe: LossInput = {
-  offsets: Int32Array.of(0, 2, 4),
-  actionMask: Uint8Array.of(1, 1, 1, 1),
-  currentLogprobs: Float32Array.of(-1, -2, -1, -2),
-  oldLogprobs: Float32Array.of(-1, -2, -1, -2),
-  advantages: Float32Array.of(1, 1, -1, -1),
-  refLogprobs: Float32Array.of(-1, -2, -1, -2),
-  entropy: Float32Array.of(1, 1, 1, 1),
-  expertMask: Uint8Array.of(0, 0),
-  step: 1,
-};
-/** Log-probabilities whose ratios are on both sides of 1, inside and outside of every clip range. */
-const offPolicyLogprobs = [
-  [-1.01, -1.99, -1.02, -2.01],
-  [-2, -3, -2, -3],
-  [-0.5, -1.5, -0.5, -1.5],
-].map((logprobs) => Float32Array.from(logprobs));
-
-/** Does the gradient depend on the log-probabilities at sampling? An argument can turn ratios off. */
-const readsRatios = (context: StageContext, algorithm: AlgorithmConfig): boolean =>
-  algorithm.needs.rollouts &&
-  dependsOn(
-    context,
-    algorithm,
-    offPolicyLogprobs.map((oldLogprobs) => ({ oldLogprobs })),
-  );
-
 /**
- * Is a text learned whoever wrote it, and how probable it was? Which texts are learned may follow
- * from rewards.
+ * True if the loss is imitation: it depends neither on rewards nor on the behaviour policy's
+ * log-probabilities. Which texts are learned may follow from rewards.
  */
-export const imitates = (context: StageContext, algorithm: AlgorithmConfig): boolean =>
-  algorithm.klPenaltyFn.name === 'none' &&
-  !dependsOn(context, algorithm, [
-    { advantages: Float32Array.of(-1, 0.5, 2, 0) },
-    ...offPolicyLogprobs.map((oldLogprobs) => ({ oldLogprobs })),
-  ]);
-
-/** Losses do not declare what they read, so the loss is evaluated on a small batch. */
-function dependsOn(
-  { tables }: StageContext,
-  algorithm: AlgorithmConfig,
-  changes: readonly Partial<LossInput>[],
-): boolean {
-  try {
-    const { loss } = createAlgorithm(algorithm, { tables });
-    const before = loss(probe).gradLogprobs;
-    return changes.some((change) =>
-      loss({ ...probe, ...change }).gradLogprobs.some((value, index) => value !== before[index]),
-    );
-  } catch (error) {
-    // Parts that do not fit together are reported already. A loss that fails on so little data may
-    // well read them.
-    return !(error instanceof ConfigError);
-  }
-}
+export const imitates = ({ klPenaltyFn, needs }: AlgorithmConfig): boolean =>
+  klPenaltyFn.name === 'none' && !needs.advantages && !needs.ratios;

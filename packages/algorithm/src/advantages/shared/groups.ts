@@ -78,7 +78,7 @@ export function groupStats(rewards: readonly number[]): GroupStats {
 export const batchStd = (rewards: readonly number[]): number =>
   rewards.length <= 1 ? 1 : groupStats(rewards).std;
 
-/** Which standard deviation divides a score: that of the group, of the batch, or none (1). */
+/** Standard deviation that divides a score: that of the group, of the batch, or none (1). */
 export const stdCalLevels = ['group', 'batch', 'none'] as const;
 export type StdCalLevel = (typeof stdCalLevels)[number];
 

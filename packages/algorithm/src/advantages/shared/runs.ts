@@ -15,7 +15,7 @@ export const byRun = (experiences: Experiences): readonly Experiences[] => [
 export const inOrderOfSteps = (run: Experiences): Experiences =>
   run.toSorted((a, b) => a.eid.step - b.eid.step);
 
-/** What the members of a group are. */
+/** Members of a group. */
 export const compareArg = choiceArg(
   ['runs', 'calls'],
   'runs',
