@@ -53,6 +53,10 @@ describe('measure', () => {
       String('run(): number {\n    return b!;\n  }'.length),
     ],
     ['functions over 60 lines', '0'],
+    ['packages in `packages`', '2'],
+    // 14 of `a.ts`, 2 and 2 of the entries.
+    ['lines outside tests, product', '18'],
+    ['lines outside tests, tools and benches', '0'],
     ['lines over 100 columns', '4.8 %'],
     ['`!` per 1,000 code lines', '62.5'],
     ['`...(x && { x })`', '1'],

@@ -47,12 +47,29 @@ export function measure(files: readonly TextFile[]): readonly Figure[] {
     ['words of Markdown, without generated ones', String(words.written)],
     ['files under 25 lines', `${sources.filter(isShort).length} of ${sources.length}`],
     ['code lines', String(codeLines)],
+    ['packages in `packages`', String(files.filter(({ path }) => isManifest(path)).length)],
+    [
+      'lines outside tests, product',
+      String(filledLines(files, /^(?:packages|integrations|apps)\//)),
+    ],
+    ['lines outside tests, tools and benches', String(filledLines(files, /^(?:tools|bench)\//))],
   ];
 }
 
 const isSource = (path: string): boolean =>
   /^(?:packages|integrations|apps)\/[^/]+\/src\/.*\.ts$/.test(path) && !isTest(path);
 const isTest = (path: string): boolean => /\.test\.ts$|\/fixtures\//.test(path);
+
+const isManifest = (path: string): boolean => /^packages\/[^/]+\/package\.json$/.test(path);
+
+/** Lines that are not blank, comments included, of the TypeScript in some folders. */
+const filledLines = (files: readonly TextFile[], folders: RegExp): number =>
+  sum(
+    files
+      .filter(({ path }) => folders.test(path) && /\.tsx?$/.test(path))
+      .filter(({ path }) => !isTest(path) && !/\/(?:test|templates)\//.test(path))
+      .map(({ text }) => linesOf(text).filter((line) => line.trim() !== '').length),
+  );
 
 const parse = ({ path, text }: TextFile): ts.SourceFile =>
   ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
@@ -259,7 +276,7 @@ const perThousand = (part: number, whole: number): string => ((1000 * part) / wh
 
 /** The text files that git tracks in a folder, as they are on the disk. */
 function readCheckout(root: string): readonly TextFile[] {
-  const paths = execFileSync('git', ['ls-files', '*.ts', '*.md', '*package.json'], {
+  const paths = execFileSync('git', ['ls-files', '*.ts', '*.tsx', '*.md', '*package.json'], {
     cwd: root,
     encoding: 'utf8',
   });
