@@ -104,7 +104,7 @@ export interface AdvantageInput {
 export interface AdvantageOutput {
   /** [N] */
   readonly advantages: Float32Array;
-  /** What a critic learns to predict. [N] */
+  /** Targets of the critic. [N] */
   readonly returns: Float32Array;
   /**
    * Tokens that are still trained, if the function masks some. [N]
@@ -187,14 +187,14 @@ export interface Algorithm {
   /** The sum of policy loss, KL loss and entropy loss. */
   readonly loss: PolicyLossFn;
   /**
-   * What `loss` is before the log-probabilities are known, for engines that can compute it.
+   * Form of `loss` before the log-probabilities are known, for engines that can compute it.
    * @default unknown
    */
   readonly expectedLoss?: (input: Omit<LossInput, 'currentLogprobs'>) => ExpectedLoss;
   readonly needs: AlgorithmNeeds;
 }
 
-/** What a strategy needs besides the log-probabilities of the policy. */
+/** Inputs that a strategy needs besides the log-probabilities of the policy. */
 export interface AlgorithmNeeds {
   readonly referenceLogprobs: boolean;
   /**

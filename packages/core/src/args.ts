@@ -11,7 +11,7 @@ export interface Arg<T> {
   readonly accepts: (value: unknown) => boolean;
   /** Its effect, in one sentence, for the generated documentation. */
   readonly help: string;
-  /** What `accepts` accepts, as data for JSON Schema and the generated documentation. */
+  /** Range that `accepts` checks, as data for JSON Schema and the generated documentation. */
   readonly form?: ArgForm;
 }
 

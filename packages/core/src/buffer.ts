@@ -36,7 +36,7 @@ export interface TaskSource {
   close(): Promise<void>;
 }
 
-/** What a batch is counted in. A run or task is never split between two batches. */
+/** Unit in which a batch is counted. A run or task is never split between two batches. */
 export type BatchUnit = 'experiences' | 'runs' | 'tasks';
 
 export interface TakeFilter {

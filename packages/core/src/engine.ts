@@ -135,7 +135,7 @@ interface SaveOptions {
   /** With the moments, to continue from. */
   readonly optimizer: boolean;
   /**
-   * Of adapters: also the whole model with them merged in. Without it, the folder is read with the
+   * For adapters: also saves the whole model with them merged in. Without it, the folder is read with the
    * model that they belong to; without moments as well, by samplers alone.
    * @default true
    */
@@ -168,7 +168,7 @@ export interface SamplingOptions {
 }
 
 /**
- * What an answer may be, as plain data: a context-free grammar over bytes (UTF-8). Rule 0 is the
+ * Grammar of an answer, as plain data: a context-free grammar over bytes (UTF-8). Rule 0 is the
  * whole text; a rule is a list of alternatives, an alternative a list of symbols, a symbol the
  * number of a rule or the ranges of one byte: `[from, to, from, to ...]`. Above bytes, 256 + i is the
  * control token i.
@@ -252,7 +252,7 @@ export type WeightSource =
       readonly probe?: DeliveryProbe;
     };
 
-/** What an engine can do. A configuration whose algorithm needs more is rejected when it is read. */
+/** Capabilities of an engine. A configuration whose algorithm needs more is rejected when it is read. */
 export interface EngineCapabilities {
   readonly entropyGradient: 'exact' | 'none';
   /** `ForwardPass.entropy`. */
@@ -275,7 +275,7 @@ export interface EngineCapabilities {
   readonly score?: boolean;
 }
 
-/** What {@link ValueEngine.forward} says of a batch. */
+/** Result of {@link ValueEngine.forward} for a batch. */
 export interface ValuePass {
   readonly batch: TokenBatch;
   /** [B + 1] */
@@ -313,7 +313,7 @@ export interface Engine {
 
 /** What is known about an engine before it is opened. Reading it loads no native code. */
 export interface EngineFacts {
-  /** As `trainer_type` and `engine_type` name it in a configuration. */
+  /** Name in `trainer_type` and `engine_type` of a configuration. */
   readonly name: string;
   readonly capabilities: EngineCapabilities;
 }
@@ -325,7 +325,7 @@ export interface ServerAddress {
   readonly apiKey?: string;
 }
 
-/** What a tokenizer makes of a few texts and ids, by which other programs are compared with it. */
+/** Results of a tokenizer for a few texts and ids, to compare other programs with it. */
 export interface VocabularySample {
   /** Excludes tokens that are added around every text. */
   readonly texts: readonly { readonly text: string; readonly ids: readonly number[] }[];
@@ -345,7 +345,7 @@ export interface SamplerOptions {
   readonly maxModelLen?: number;
   /** A server whose tokenizer differs is refused. @default tokenizers are not compared */
   readonly vocabulary?: VocabularySample;
-  /** What happens to sequences in flight when weights are adopted. @default "finish" */
+  /** Fate of sequences in flight when weights are adopted. @default "finish" */
   readonly inFlight?: 'finish' | 'continue';
   /** Largest difference, in nats, between log-probabilities of one text by two programs. */
   readonly tolerance: number;
@@ -367,7 +367,7 @@ export interface RemoteSampler extends Sampler {
 
 /** A sampler that a configuration can choose by its name, beside the engine that trains. */
 export interface SamplerFactory {
-  /** As `engine_type` names it in a configuration. */
+  /** Name in `engine_type` of a configuration. */
   readonly name: string;
   readonly capabilities: SamplerCapabilities;
   /**
@@ -416,7 +416,7 @@ export interface EngineOptions extends CriticEngineOptions {
   readonly interactive?: boolean;
   /** Seed of everything that the engine initializes at random, such as new adapters. @default 0 */
   readonly seed?: number;
-  /** What only this engine knows, such as the address of its server. @default none */
+  /** Settings of this engine alone, such as the address of its server. @default none */
   readonly settings?: object;
   /** @default silent */
   readonly logger?: Logger;

@@ -107,7 +107,7 @@ export class CancelledError extends TrinityError {
 const errorFields = ['name', 'message', 'stack', 'code', 'status', 'statusCode', 'errors'];
 
 /**
- * What was thrown, or in its place an error that says that it cannot be read: a Proxy or a getter
+ * Returns what was thrown, or in its place an error that says that it cannot be read: a Proxy or a getter
  * may throw wherever it is looked at. Call it where values arrive that foreign code has thrown.
  */
 export function readableThrown(thrown: unknown): unknown {
@@ -158,7 +158,7 @@ export function describeError(thrown: unknown): string {
 }
 
 /**
- * By shape, not by class: errors come from other realms, other copies of a package, and from code
+ * Reads the shape, not the class: errors come from other realms, other copies of a package, and from code
  * that throws strings.
  */
 function messageOf(thrown: unknown): string {

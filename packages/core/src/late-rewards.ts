@@ -27,7 +27,7 @@ export interface DueGroup extends Omit<PendingGroup, 'runs'> {
 }
 
 export interface LateRewards {
-  /** Nobody can score them before they are committed. */
+  /** Adds groups; they cannot be scored before they are committed. */
   add(groups: readonly PendingGroup[]): void;
   /** Groups whose runs all have a reward, or have waited until their deadlines, in order. */
   due(now: number): readonly DueGroup[];

@@ -57,7 +57,7 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls';
 
 /** One choice. Spread it into `createExperience({ ...response, reward })` to train on it. */
 export interface ChatResponse {
-  /** What the model said, without tool calls and reasoning. */
+  /** Text of the answer, without tool calls and reasoning. */
   readonly responseText: string;
   readonly reasoningText?: string;
   readonly toolCalls: readonly ToolCall[];
@@ -78,7 +78,7 @@ export interface ChatResponse {
 export interface Vocabulary {
   /** Largest id + 1. */
   readonly size: number;
-  /** As the tokenizer writes it; undefined for an id without a token. */
+  /** Spelling in the tokenizer's files; undefined for an id without a token. */
   token(id: number): string | undefined;
 }
 
@@ -92,7 +92,7 @@ export interface ScoreOptions {
 }
 
 /**
- * What workflows see of the model being trained, or of an auxiliary model. One per run; not shared
+ * View of the model being trained, or of an auxiliary model, for workflows. One per run; not shared
  * between runs.
  */
 export interface RolloutModel<Client = unknown> {

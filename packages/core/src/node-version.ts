@@ -1,6 +1,6 @@
 /** The Node that every package of ours needs. */
 
-/** As `engines.node` of the packages says. */
+/** Same as `engines.node` of the packages. */
 const needed = [22, 13] as const;
 
 /** Problems of this version of Node; undefined when nothing is. */

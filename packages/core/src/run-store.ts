@@ -14,24 +14,24 @@ export interface MemberInfo {
   readonly name: string;
   readonly host: string;
   readonly pid: number;
-  /** What all members must agree on. @default nothing */
+  /** Settings on which all members must agree. @default nothing */
   readonly agreement?: Agreement;
 }
 
 /** Texts by the key of a setting. */
 export type Agreement = Readonly<Record<string, string>>;
 
-/** What a member waits for, and since when. */
+/** Wait of a member: for what, and since when. */
 export interface Wait {
   /** Completes the sentence "waits for ...": `the weights for explore step 5`. */
   readonly what: string;
-  /** Who can end the wait: a role, or the name of a member. Undefined: something outside the run. */
+  /** Role or member that can end the wait. Undefined: something outside the run. */
   readonly on: string | undefined;
   /** Milliseconds, on the member's clock, since the wait began. */
   readonly forMs: number;
 }
 
-/** What a member says of itself with each beat. */
+/** State that a member reports with each heartbeat. */
 export interface MemberState {
   /** Empty while it works. */
   readonly waits: readonly Wait[];
@@ -96,7 +96,7 @@ export interface LeasedTask extends PlannedTask {
 export interface TaskResult {
   /** In run order; empty if every run failed, and for evaluation. */
   readonly experiences: readonly Experience[];
-  /** What the metrics of the explore step need, as plain JSON. */
+  /** Input of the metrics of the explore step, as plain JSON. */
   readonly outcome: JsonState;
   /** Run keys of the runs whose reward is to come; the batch does not wait for it. @default none */
   readonly awaits?: readonly string[];
@@ -130,13 +130,13 @@ export type RewardReceipt = 'stored' | 'late' | 'unknown';
 
 /** A run whose reward is to come. */
 export interface AwaitedRun {
-  /** As `runKey` of core writes it: `batch/task/run`. */
+  /** Result of `runKey` of core: `batch/task/run`. */
   readonly runKey: string;
   /** Milliseconds since it was stored, by the calendar's clock. */
   readonly forMs: number;
 }
 
-/** What one optimizer step used up. */
+/** Record of what one optimizer step used up. */
 export interface TrainRecord {
   readonly trainStep: number;
   /** Uids, in the order of the batch. */
@@ -286,7 +286,7 @@ export interface RunStore {
   giveUpRewards(member: Membership, runKeys: readonly string[]): Promise<void>;
   /** Records an optimizer step and what it used up, in one transaction. Repeating it changes nothing. */
   acknowledge(member: Membership, record: TrainRecord): Promise<void>;
-  /** What steps after `trainStep` used up, which a trainer that resumes there makes again. */
+  /** Records of the steps after `trainStep`, which a trainer that resumes there repeats. */
   recordsAfter(trainStep: number): Promise<readonly TrainRecord[]>;
   /** Deletes the experiences of complete batches that steps up to `trainStep` have used up wholly. */
   prune(member: Membership, trainStep: number): Promise<void>;

@@ -1,4 +1,4 @@
-/** What the users of `node:sqlite` share. */
+/** Helpers for `node:sqlite`. */
 
 /** A `DatabaseSync`, or its like. */
 interface Database {

@@ -14,7 +14,7 @@ export interface StoppableClock extends Pick<Clock, 'now' | 'after'> {
 }
 
 interface Timer {
-  /** By this clock. */
+  /** Time on this clock. */
   readonly due: number;
   readonly callback: () => void;
   cancel: () => void;

@@ -89,7 +89,7 @@ function textOf(value: unknown): string | undefined {
 
 export type SplitName = 'train' | 'eval';
 
-/** Which generated tasks are wanted. */
+/** Range of generated tasks. */
 export interface TaskRange {
   readonly split: SplitName;
   readonly count: number;

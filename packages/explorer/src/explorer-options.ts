@@ -131,7 +131,7 @@ export interface EvalSet {
   tasks(step: number): Promise<readonly Task[]>;
 }
 
-/** What the explorer needs of the synchronizer. */
+/** Methods of the synchronizer that the explorer needs. */
 export interface ExploreSync {
   /** True when weights may move between explore step `step` and the next one. */
   isBoundary(step: number): boolean;
@@ -180,7 +180,7 @@ export interface DynamicSampling {
   readonly batchSize: number;
   /** Runs of a task. */
   readonly repeatTimes: number;
-  /** What the trainer counts; a group that lost some of its runs is a whole task. */
+  /** Unit that the trainer counts; a group that lost some of its runs is a whole task. */
   readonly unit: BatchUnit;
   /** An explore step draws at most as many tasks as this many batches have. */
   readonly maxBatches: number;

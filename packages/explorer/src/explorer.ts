@@ -364,7 +364,7 @@ function stateAt(parts: ExplorerParts, step: number): ExplorerState {
   };
 }
 
-/** What follows from the steps that are finished. */
+/** State that follows from the finished steps. */
 function ownState({
   timeLimits,
   filler,

@@ -31,13 +31,13 @@ export interface PipelineResult {
 /** Result of an explore step. */
 export interface Explored extends PipelineResult {
   readonly outcomes: readonly UsableOutcome[];
-  /** Of all runs that succeeded, before the pipeline. */
+  /** Experiences of all runs that succeeded, before the pipeline. */
   readonly collected: readonly Experience[];
 }
 
 export interface ExploredOptions extends Omit<PipelineOptions, 'experienceShape'> {
   readonly settings: Pick<PipelineOptions, 'experienceShape'>;
-  /** Of earlier steps, whose rewards have come since. @default none */
+  /** Experiences of earlier steps, whose rewards have arrived since. @default none */
   readonly late?: readonly Experience[];
 }
 

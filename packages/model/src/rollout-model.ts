@@ -117,7 +117,7 @@ const anySignal = (
   b: AbortSignal | undefined,
 ): AbortSignal | undefined => (a && b && a !== b ? AbortSignal.any([a, b]) : (a ?? b));
 
-/** Never looked up in DNS: requests go to the endpoint's own `fetch`. */
+/** Address that is not looked up in DNS: requests go to the endpoint's own `fetch`. */
 const unmounted = { baseURL: 'http://rollout.invalid/v1', apiKey: 'rollout' };
 
 /** A handler in place of the global `fetch`. As there, an aborted request has no response. */

@@ -78,7 +78,7 @@ export interface DrivenParts extends SyncParts {
   readonly settings: SynchronizerSettings & DrivenRules;
 }
 
-/** What the two sides do when they meet. */
+/** Actions of the two sides when they meet. */
 export interface Style {
   start(): void;
   /** True when weights move between explore step `step` and the next one. */

@@ -39,7 +39,7 @@ export function learningRateAt(
   return lr * Math.max(minLrRatio, minLrRatio + (1 - minLrRatio) * cosine);
 }
 
-/** What the engine needs for the update of train step `step`. */
+/** Optimizer options for the update of train step `step`. */
 export function optimizerAt(
   step: number,
   settings: OptimizerSettings,

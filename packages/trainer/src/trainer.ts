@@ -16,7 +16,7 @@ import type { TrainerState } from './step/targets.js';
 import { trainStep, type TrainStepOptions } from './step/train-step.js';
 import { takeBatch } from './take-batch.js';
 
-/** What the trainer needs of the synchronizer. */
+/** Methods of the synchronizer that the trainer needs. */
 export interface TrainSync {
   trainStepDone(step: number, signal?: AbortSignal): Promise<void>;
   setTrainerWaiting(waiting: boolean): void;
@@ -52,7 +52,7 @@ export interface TrainerOptions {
   readonly settings: TrainerSettings;
   /** Optimizer of the policy. */
   readonly optimizer: OptimizerSettings;
-  /** What a train step takes, in the unit of `filter`; Infinity: whole explore steps. */
+  /** Size of a train step, in the unit of `filter`; Infinity: whole explore steps. */
   readonly trainBatchSize: number;
   /** Runs per task, to count groups that a batch splits. @default 1 */
   readonly repeatTimes?: number;

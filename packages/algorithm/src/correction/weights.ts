@@ -48,7 +48,7 @@ const applied = (ratio: number, { upper, lower }: WeightOptions): number => {
 
 type PerToken = readonly (readonly number[])[];
 
-/** As verl counts: extremes and shares of rows where these have one ratio. */
+/** Metrics in verl's way: extremes and shares of rows where these have one ratio. */
 function weightMetrics(ratios: PerToken, used: PerToken, options: WeightOptions): Metrics {
   const { level, upper, lower } = options;
   const isToken = level === 'token';

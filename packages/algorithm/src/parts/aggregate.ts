@@ -30,7 +30,7 @@ export interface Aggregation {
   readonly norm?: number | undefined;
 }
 
-/** What the weights of a batch depend on. */
+/** Input of the weights of a batch. */
 export type AggregationInput = Pick<LossInput, 'offsets' | 'actionMask' | 'runs'>;
 
 export interface AggregationOptions {

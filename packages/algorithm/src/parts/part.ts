@@ -2,7 +2,7 @@
 import type { ArgSpec, ArgValues, ExperienceOperator } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/support';
 
-/** What the documentation says about a part. */
+/** Documentation of a part. */
 export interface PartDoc {
   /** Its meaning, in one sentence. */
   readonly summary: string;

@@ -23,7 +23,7 @@ export interface DescribedLoss<S extends ArgSpec> {
   /** Names, defaults and ranges; `lossAggMode` is added. @default none */
   readonly args?: S;
   readonly doc?: PartDoc;
-  /** What the loss reads in addition to `logprob`. @default advantages and sampling log-probabilities */
+  /** Inputs of the loss in addition to `logprob`. @default advantages and sampling log-probabilities */
   readonly needs?: Partial<Omit<AlgorithmNeeds, 'advantages' | 'ratios'>>;
   /**
    * True if the gradient depends on the sampling log-probabilities, where the loss reads them.
@@ -47,7 +47,7 @@ export interface TokenLossDefinition<
   /** Metrics that are means over rows: `row` adds to `out.sums`. */
   readonly rowMeans?: readonly RowMean[];
   /**
-   * What formulas read of the arguments. @default the arguments
+   * Constants that formulas derive from the arguments. @default the arguments
    * @throws ConfigError for arguments that contradict each other
    */
   readonly constants?: (args: ArgValues<S>) => Constants;

@@ -4,7 +4,7 @@ import type { LossAggMode } from './aggregate.js';
 import type { PartDoc } from './part.js';
 
 /**
- * What an algorithm is trained on: rollouts, answers to imitate, or pairs of a better and a worse
+ * Training data of an algorithm: rollouts, answers to imitate, or pairs of a better and a worse
  * answer.
  */
 export type DataSchema = 'experience' | 'sft' | 'dpo' | 'cpt';
@@ -27,7 +27,7 @@ export interface AlgorithmPreset {
   readonly sampleStrategy: PartRef;
   readonly lossAggMode: LossAggMode;
   /**
-   * What the sums of `seq-mean-token-sum` and `seq-mean-token-sum-norm` are divided by.
+   * Divisor of the sums of `seq-mean-token-sum` and `seq-mean-token-sum-norm`.
    * @default 1, or the longest row
    */
   readonly lossAggNorm?: number | 'max_response_tokens';

@@ -109,7 +109,7 @@ export interface OpenLoss {
 
 /** A loss as engines may compute it themselves. */
 export interface KnownLoss extends Pick<ExpectedLoss, 'name' | 'low' | 'high'> {
-  /** What stands for A. @default A */
+  /** Replacement for A. @default A */
   readonly advantage?: (advantage: number) => number;
 }
 

@@ -29,7 +29,7 @@ const args = {
   ...mixtureArgs,
 };
 
-/** What {@link muAt} reads. Steps; shares from 0 to 1. */
+/** Input of {@link muAt}. Steps; shares from 0 to 1. */
 export interface MuSchedule {
   readonly muWarmupSteps: number;
   readonly muDecaySteps: number;

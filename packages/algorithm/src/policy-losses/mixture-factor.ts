@@ -34,7 +34,7 @@ interface BatchSizes extends ArgValues<typeof batchSizeArgs> {
 /** Sampled by the policy, or demonstrated by an expert. */
 export type RowKind = 'usual' | 'expert';
 
-/** What the loss of a kind of rows is multiplied by; `rows` is 1 for rows of that kind. [B] */
+/** Factor of the loss of a kind of rows; `rows` is 1 for rows of that kind. [B] */
 export type Factor = (kind: RowKind, rows: Uint8Array) => number;
 
 /**

@@ -19,7 +19,7 @@ const isInside: RangeTest = (r, _, { low, high }) => r >= low && r <= high;
 const isNotPushedOut: RangeTest = (r, A, { low, high }) =>
   (A >= 0 && r <= high) || (A <= 0 && r >= low);
 
-/** By `clipMode`. An advantage of 0 belongs to both signs. */
+/** Range tests by `clipMode`. An advantage of 0 belongs to both signs. */
 export const rangeTests = {
   none: () => true,
   'two-side': isInside,
@@ -29,7 +29,7 @@ export const rangeTests = {
     isInside(r, A, bounds) || (A >= 0 && r <= bounds.outerLow) || (A <= 0 && r >= bounds.outerHigh),
 } satisfies Readonly<Record<string, RangeTest>>;
 
-/** By `weight`: what the advantage of a token is multiplied by. */
+/** Factors of a token's advantage, by `weight`. */
 export const tokenWeights = {
   none: () => 1,
   importance_sampling: ({ ratio }) => ratio,

@@ -65,9 +65,9 @@ export function isAlgorithmPlugin(value: unknown): value is Definition {
   );
 }
 
-/** What every definition has. */
+/** Fields of every definition. */
 interface Named {
-  /** As YAML will say it. */
+  /** Name in YAML. */
   readonly name: string;
   /** @default the name */
   readonly doc?: PartDoc;

@@ -24,7 +24,7 @@ export interface AlgorithmTables {
   readonly operators: Readonly<Record<string, OperatorPart>>;
 }
 
-/** What Trinity-RFT for TypeScript comes with. */
+/** Tables that Trinity-RFT for TypeScript comes with. */
 export const builtInTables: AlgorithmTables = {
   presets: algorithmPresets,
   advantageFns,

@@ -84,7 +84,7 @@ function fromCard(
 }
 
 /**
- * Without a README: a folder is a subset, and no subset means all of them together, as `datasets`
+ * Files of a subset without a README: a folder is a subset, and no subset means all of them together, as `datasets`
  * does it.
  */
 function inSubset(data: readonly string[], request: DataFilesRequest): readonly string[] {

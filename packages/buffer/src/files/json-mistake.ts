@@ -8,7 +8,7 @@ export interface JsonMistake {
   readonly problem: string;
 }
 
-/** By the names of the parser's error codes. */
+/** Expectations by the parser's error codes. */
 const expectedBy: Readonly<Record<string, string>> = {
   InvalidSymbol: 'a JSON value or a key in double quotes',
   InvalidNumberFormat: 'a number',

@@ -19,7 +19,7 @@ export interface CacheOptions {
   readonly environment: Environment;
 }
 
-/** What every call of the hub's client takes. */
+/** Options of every call of the hub's client. */
 export function hubAccess(environment: Environment, guard: StallGuard) {
   return {
     hubUrl: endpointOf(environment),

@@ -1,4 +1,4 @@
-/** Which files of a repository make a model. No I/O. */
+/** Files of a repository that make a model. No I/O. */
 import { ConfigError } from '@trinity-rft/core';
 import type { ModelId } from '@trinity-rft/core/internal';
 
@@ -42,7 +42,7 @@ const unusable = (id: string, reason: string): ConfigError =>
     { code: 'HUB_MODEL_FILES' },
   );
 
-/** What to open of a folder that holds the model: itself (empty), or its GGUF file. */
+/** Part of a folder to open as the model: itself (empty), or its GGUF file. */
 export function completeModel(
   paths: readonly string[],
   readIndex: (name: string) => string,

@@ -6,7 +6,7 @@
 /** "TRXL" in the file header: distinguishes our files from other databases. */
 export const applicationId = 0x5452584c;
 
-/** What a score that is not stored is told, by the reason. */
+/** Texts for a score that is not stored, by the reason. */
 export const refusals = {
   scored: 'the run has another reward already',
   unusable: 'the reward is not a number from -1e9 to 1e9',

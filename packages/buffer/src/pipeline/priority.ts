@@ -1,7 +1,7 @@
 /** The order of tasks by weighted scores. */
 import type { RawTask } from '@trinity-rft/core';
 
-/** By column; `quality` and `difficulty` are the scores of the operators that ask a model. */
+/** Weights by column; `quality` and `difficulty` are the scores of the operators that ask a model. */
 export type PriorityWeights = Readonly<Record<string, number>>;
 
 /** Columns that weights name in another way. */
@@ -49,7 +49,7 @@ export function byPriority<T extends { readonly rawTask: RawTask }>(
   };
 }
 
-/** What has no priority comes last. */
+/** Rank; rows without a priority come last. */
 const rank = (priority: number | undefined): number =>
   priority === undefined || Number.isNaN(priority) ? -Number.MAX_VALUE : priority;
 

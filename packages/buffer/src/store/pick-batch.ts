@@ -1,4 +1,4 @@
-/** Which waiting rows make a batch: so many experiences, runs or tasks, within explore steps. */
+/** Choice of the waiting rows that make a batch: so many experiences, runs or tasks, within explore steps. */
 import type { TakeFilter } from '@trinity-rft/core/store';
 import type { StoredRow } from './row-driver.js';
 import { exploreStepOf, runOf, taskOf } from './row-names.js';

@@ -1,4 +1,4 @@
-/** What lists need of very many stored experiences: ids in order, and a few fields of each. */
+/** Heads of very many stored experiences, for lists: ids in order, and a few fields of each. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Eid, Experience, CallSpan } from '@trinity-rft/core';
 import { decodeFields } from '@trinity-rft/core/store';

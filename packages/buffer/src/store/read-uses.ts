@@ -1,4 +1,4 @@
-/** What train steps have done with experiences: read from a store that another process may own. */
+/** Uses of experiences by train steps: read from a store that another process may own. */
 import type { DatabaseSync } from 'node:sqlite';
 import { hasAdvantages } from './schema.js';
 import { readTokenAdvantages } from './stored-advantage.js';

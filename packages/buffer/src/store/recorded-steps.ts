@@ -1,4 +1,4 @@
-/** What train steps have used, from the records of single rows. */
+/** Steps and the rows that they used, from the records of single rows. */
 import type { RecordedStep } from './row-driver.js';
 
 interface UsedRow {

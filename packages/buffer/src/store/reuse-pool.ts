@@ -135,7 +135,7 @@ function available(
   return { items: kept.sort((a, b) => b.priority - a.priority || waited(a, b)), evicted };
 }
 
-/** What was used last long ago, or never, comes first; then what was stored first. */
+/** Order of waiting: the least recently used first, then the first stored. */
 const waited = ({ rows: [a] }: Item, { rows: [b] }: Item): number =>
   (a.lastUse ?? 0) - (b.lastUse ?? 0) || a.id - b.id;
 

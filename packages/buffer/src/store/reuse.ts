@@ -39,7 +39,7 @@ export interface PriorityReplayOptions extends Pick<
 type PriorityFn = 'linear_decay' | 'decay_limit_randomization';
 
 interface PriorityArgs {
-  /** What a use takes from the priority. @default 2 */
+  /** Amount by which a use lowers the priority. @default 2 */
   readonly decay?: number;
   /** decay_limit_randomization: uses of an experience; 0 = any number. @default 3 */
   readonly useCountLimit?: number;
@@ -80,7 +80,7 @@ export interface EpochsOptions {
   readonly clock: Reuse['clock'];
 }
 
-/** As stored in the first pass; in each further one the tasks come in an order of its own. */
+/** Rows in stored order in the first pass; in each further one the tasks come in an order of its own. */
 export function epochs({ totalEpochs, seed, clock }: EpochsOptions): Reuse {
   const place = (row: StoredRow, epoch: number): number =>
     epoch === 0 ? 0 : createRandom(deriveSeed(seed, 'epoch', epoch, taskOf(row))).next();

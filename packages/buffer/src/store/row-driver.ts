@@ -5,7 +5,7 @@
 import type { Experience } from '@trinity-rft/core';
 import type { JsonState } from '@trinity-rft/core/store';
 
-/** What the queue needs of a stored experience. */
+/** Fields of a stored experience that the queue needs. */
 export interface StoredRow {
   /** Place in insertion order, from 1. */
   readonly id: number;
@@ -63,7 +63,7 @@ export interface RowDriver {
    * @param trainStep what later steps have done does not count. @default all count
    */
   reusable(trainStep?: number): StoredRow[];
-  /** What each step after `trainStep` has used, in order. */
+  /** Rows that each step after `trainStep` has used, in order. */
   recordsAfter(trainStep: number): readonly RecordedStep[];
   explorerState(): JsonState | undefined;
   /** First train step of rows of an explore step after `exploreStep` (the first part of the uid). */
@@ -72,7 +72,7 @@ export interface RowDriver {
   close(): void;
 }
 
-/** What a taker gets. Both parts are used up together. */
+/** Rows for one taker. Both parts are used up together. */
 export interface Grant {
   /** Rows to train on. */
   readonly used: readonly StoredRow[];
@@ -90,7 +90,7 @@ export interface Use {
   readonly advantages?: readonly Float32Array[];
 }
 
-/** What a train step used up, in the order of its batch. */
+/** Rows that a train step used up, in the order of its batch. */
 export interface RecordedStep {
   readonly trainStep: number;
   readonly used: readonly number[];

@@ -88,7 +88,7 @@ const useSeveralTimes = `
 `;
 
 /**
- * What a step computed the advantage of an experience to be: the mean over the tokens that it
+ * Advantage of an experience in a step: the mean over the tokens that it
  * trained, and a number for each token only where they differ. They go with the record of the use.
  */
 const keepAdvantages = `

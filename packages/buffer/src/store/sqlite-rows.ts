@@ -204,7 +204,7 @@ function insertRows(
 /** Bytes that are kept in memory after they have been stored. */
 const keptBytes = 64 * 2 ** 20;
 
-/** What was stored last, which a trainer that keeps up reads next: half the work of reading is the database's. */
+/** Last stored bytes, which a trainer that keeps up reads next: half the work of reading is the database's. */
 function newestBytes() {
   let byId: ReadonlyMap<number, Uint8Array> = new Map();
   return {

@@ -1,4 +1,4 @@
-/** Which rows of a task set come next: by position alone, by columns of the rows, or by results. */
+/** Order of the rows of a task set: by position alone, by columns of the rows, or by results. */
 import type { RawTask } from '@trinity-rft/core';
 import type { JsonState, RowFeedback } from '@trinity-rft/core/store';
 import { difficultySelector, type DifficultyArgs } from './difficulty.js';
@@ -20,7 +20,7 @@ export interface SelectorOptions {
   readonly selectorArgs?: Partial<DifficultyArgs>;
 }
 
-/** What has no `state` depends on the position alone. */
+/** Order of rows; a selector without `state` depends on the position alone. */
 export interface RowSelector {
   select(cursor: number, count: number): readonly number[];
   feedback?(feedback: readonly RowFeedback[]): void;

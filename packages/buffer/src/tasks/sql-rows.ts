@@ -6,7 +6,7 @@ import { parseJsonExactly, redactText } from '@trinity-rft/core/support';
 import { plainValue } from '../files/plain-value.js';
 
 export interface SqlRowsOptions {
-  /** Of the task set; for messages, and the table if there is neither `table` nor `query`. */
+  /** Name of the task set; for messages, and the table if there is neither `table` nor `query`. */
   readonly name: string;
   /** A file of SQLite, also as `sqlite:///file.db`, or `postgresql://user:password@host/database`. */
   readonly path: string;

@@ -2,7 +2,7 @@
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import type { CallerMessages, CallMessage, MethodTable, Reply, ResultOf } from './protocol.js';
 
-/** What a method learns about the call that it answers. */
+/** Context of a call, for the method that answers it. */
 export interface CallContext {
   /** Calls `listener` when the caller no longer waits, at most once. */
   onCancel(listener: () => void): void;

@@ -1,4 +1,4 @@
-/** What two threads offer each other, and the messages that carry it. */
+/** Methods that two threads offer each other, and the messages that carry the calls. */
 
 /**
  * The functions that a thread offers, by name. Each takes at most one argument; arguments and
@@ -8,7 +8,7 @@ export type MethodTable<Names extends PropertyKey = string> = Readonly<
   Record<Names, (input: never) => unknown>
 >;
 
-/** What the method `K` of `M` resolves with. */
+/** Result of the method `K` of `M`. */
 export type ResultOf<M extends MethodTable<keyof M>, K extends keyof M> = Awaited<ReturnType<M[K]>>;
 
 export interface CallMessage {

@@ -7,7 +7,7 @@ import { threadFlags } from './thread-flags.js';
 export interface ThreadOptions<Data> extends Omit<LinkOptions, 'worker' | 'terminate'> {
   /** Shown by debuggers and in crash reports. */
   readonly name: string;
-  /** What the thread gets as `data` of its {@link ThreadTask}. */
+  /** Value that the thread gets as `data` of its {@link ThreadTask}. */
   readonly data: Data;
   /** A thread that needs more ends, and the process does not. */
   readonly resourceLimits?: ResourceLimits;
@@ -25,7 +25,7 @@ export interface ThreadOptions<Data> extends Omit<LinkOptions, 'worker' | 'termi
 export interface ThreadExit {
   /** `undefined` when the thread could not be started. */
   readonly exitCode: number | undefined;
-  /** What the thread threw; `undefined` when it ended without an error. */
+  /** Error that the thread threw; `undefined` when it ended without an error. */
   readonly cause: unknown;
 }
 

@@ -25,7 +25,7 @@ import type {
 import { shorten, within } from '../waiting/within.js';
 
 export interface GuardOptions {
-  /** As messages name it. */
+  /** Name in messages. */
   readonly name: string;
   /** How long it may take to answer, each time. */
   readonly timeoutMs: number;

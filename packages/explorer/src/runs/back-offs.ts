@@ -35,7 +35,7 @@ export function createBackOffs(onPause: OnPause, clock: Pick<Clock, 'now'>): Bac
   };
 }
 
-/** As clocks on the wall show it here: `15:40:24`. */
+/** Local time: `15:40:24`. */
 const timeOfDay = (at: number): string =>
   [new Date(at).getHours(), new Date(at).getMinutes(), new Date(at).getSeconds()]
     .map((part) => String(part).padStart(2, '0'))

@@ -223,7 +223,7 @@ function checkTokens(
   );
 }
 
-/** What algorithms that compare steps read; of another form it would count as if it were not there. */
+/** Checks the fields that algorithms that compare steps read; a field of another form would count as missing. */
 function checkSteps(
   task: Task,
   { step_reward: reward, env_state_hash: state }: Experience['info'],

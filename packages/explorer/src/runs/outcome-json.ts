@@ -63,7 +63,7 @@ export function toTaskResult({ task, runs, ...counts }: TaskOutcome): TaskResult
 }
 
 /**
- * What {@link toTaskResult} was given; of errors, the message and the code. An empty outcome is of a
+ * Inverse of {@link toTaskResult}; of errors, the message and the code. An empty outcome is of a
  * task that was cut off before anybody had a result of it.
  */
 export function fromTaskResult(task: Task, { experiences, outcome }: TaskResult): TaskOutcome {

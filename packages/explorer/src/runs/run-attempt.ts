@@ -353,7 +353,7 @@ export function assertNotStopped(signal: AbortSignal): void {
 
 interface FailureReport {
   readonly error: Error;
-  /** What follows from the failure. @default nothing: the run has failed */
+  /** Consequence of the failure. @default the run has failed */
   readonly consequence?: string;
   /** Attempts up to now. */
   readonly tries: number;

@@ -34,7 +34,7 @@ export interface TimeLimitOptions {
 const quantile = 0.9;
 /** Attempts of a workflow from which on its quantile means something. */
 const leastAttempts = 10;
-/** As many of the last attempts of a workflow are looked at: the policy and its answers change. */
+/** Number of a workflow's last attempts that count: the policy and its answers change. */
 const window = 256;
 
 /**

@@ -45,7 +45,7 @@ export async function waitForEnough(
   }
 }
 
-/** What of an outcome is trained on. */
+/** Part of an outcome that is trained on. */
 export interface UsableOutcome extends TaskOutcome {
   /** Runs that had ended well when the task was cut off, and are not used. */
   readonly unusedRuns: number;

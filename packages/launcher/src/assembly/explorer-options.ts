@@ -31,7 +31,7 @@ export const runsHere = (context: StageContext, parts: RunParts): RunSide => ({
   policyVersion: () => parts.sampler.policyVersion,
 });
 
-/** What making runs needs, wherever their tasks come from. */
+/** Options for making runs, wherever their tasks come from. */
 export function taskRunnerOptions(
   { stage, runtime, workflows, rewardFns, onPause }: StageContext,
   { createModel }: Pick<RunSide, 'createModel'>,

@@ -1,4 +1,4 @@
-/** What every mode gets: the stage to run, and what all stages share. */
+/** Input of every mode: the stage to run, and what all stages share. */
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import type { StageConfig } from '@trinity-rft/config';
 import type { TaskOperatorTable } from '@trinity-rft/buffer/internal';
@@ -16,7 +16,7 @@ import type { Environments } from '../outer/outer.js';
 /** Engines by name; the first one is the default. */
 export type EngineTable = Readonly<Record<string, EngineFactory>>;
 
-/** What a configuration may name: the built-in parts, those of plugins and those of programs. */
+/** Parts that a configuration may name: the built-in parts, those of plugins and those of programs. */
 export interface Extensions {
   /** Opened by the workflows that play them, closed at the end of the run. */
   readonly environments: Environments;
@@ -85,7 +85,7 @@ export interface EvaluatedCheckpoint {
   readonly sets: readonly EvaluatedSet[];
 }
 
-/** What mode `serve` takes from its caller. */
+/** Options of mode `serve` from its caller. */
 export interface ServeOptions {
   /** @default `explorer.listen_address` */
   readonly host?: string;

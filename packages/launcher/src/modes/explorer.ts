@@ -89,7 +89,7 @@ function openSide(context: StageContext, store: RunStore): Promise<Side> {
   });
 }
 
-/** As many tasks as an explore step has count as one, for the warm-up of the time limit. */
+/** Counts as many tasks as an explore step has as one, for the warm-up of the time limit. */
 function inBatches(limits: TimeLimits, batchSize: number): (outcome: TaskOutcome) => TaskOutcome {
   let batch: TaskOutcome[] = [];
   return (outcome) => {

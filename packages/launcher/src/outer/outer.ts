@@ -1,5 +1,5 @@
 /**
- * What the composition root takes from the outer ring. No other file of the core ring imports it
+ * Parts of the outer ring that the composition root uses. No other file of the core ring imports it
  * (`pnpm structure`): a part of the outer ring can change, or go, without a change to how training
  * works.
  */

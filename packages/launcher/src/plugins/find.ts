@@ -8,7 +8,7 @@ import type { Jiti } from 'jiti';
 
 /** A plugin and the modules whose exports it consists of. */
 export interface FoundPlugin {
-  /** As messages name it. */
+  /** Name in messages. */
   readonly title: string;
   readonly files: readonly string[];
   /** Modules of a directory that are not loaded by themselves. @default none */

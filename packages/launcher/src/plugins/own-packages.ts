@@ -10,7 +10,7 @@ import { environment } from '../outer/outer.js';
 
 type Exports = Readonly<Record<string, unknown>>;
 
-/** What plugins are written with. */
+/** Packages with which plugins are written. */
 const loaded: Readonly<Record<string, Exports>> = {
   '@trinity-rft/algorithm': algorithm,
   '@trinity-rft/core': core,
@@ -77,7 +77,7 @@ function explained(name: string, exports: Exports): Exports {
   );
 }
 
-/** What loaders read of every module. */
+/** Keys that loaders read of every module. */
 const asksWhatItIs = new Set([
   'default',
   'then',

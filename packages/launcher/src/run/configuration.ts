@@ -24,7 +24,7 @@ import { engineTable } from '../assembly/models/engines.js';
 import type { Extensions } from '../context/stage-context.js';
 import { loadPlugins, type PluginOptions } from '../plugins/load.js';
 
-/** What a program adds to the names that a configuration may use. */
+/** Names that a program adds to those that a configuration may use. */
 export interface ExtensionOptions extends PluginOptions {
   /** More workflows and reward functions. */
   readonly workflows?: readonly WorkflowDefinition[];

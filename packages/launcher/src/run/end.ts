@@ -9,7 +9,7 @@ const endFile = 'end.json';
 
 export interface RunEnd {
   readonly how: 'finished' | 'interrupted' | 'failed';
-  /** What interrupted it: `SIGTERM`. */
+  /** Cause of the interruption: `SIGTERM`. */
   readonly by?: string;
   readonly trainStep?: number;
   /** Milliseconds since the epoch. */
@@ -37,7 +37,7 @@ export async function readEnd(directory: string): Promise<RunEnd | undefined> {
   }
 }
 
-/** What aborted a signal: the name of the process's own signal, or why a program stopped the run. */
+/** Cause of an abort: the name of the process's own signal, or why a program stopped the run. */
 export const interruptOf = ({ aborted, reason }: AbortSignal): string | undefined => {
   if (!aborted) return undefined;
   const text = describeError(reason);
@@ -52,7 +52,7 @@ export function describeEnd({ how, by, trainStep, at }: RunEnd): string {
   return `${verb}${cause}${step}, on ${timeOf(at)}`;
 }
 
-/** As clocks on the wall show it here. */
+/** Local time. */
 const timeOf = (at: number): string => {
   const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, 19).replace('T', ' at ');

@@ -1,4 +1,4 @@
-/** What a failed run leaves behind, and errors that no code handles. */
+/** Files of a failed run, and errors that no code handles. */
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError, CancelledError } from '@trinity-rft/core';

@@ -1,4 +1,4 @@
-/** Which stages of a run are done: `stage_meta.json` in the run's directory. */
+/** Stages of a run that are done: `stage_meta.json` in the run's directory. */
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';

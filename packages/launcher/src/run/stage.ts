@@ -41,7 +41,7 @@ interface StageOptions extends StageSurroundings {
   readonly stage: StageConfig;
   readonly endedBefore: boolean;
   readonly hasBegun: boolean;
-  /** What a changed configuration means for the run, one line each. */
+  /** Consequences of a changed configuration for the run, one line each. */
   readonly changes: readonly string[];
   /** Called when the stage has been opened, and its first step comes next. */
   readonly onStart: () => void;

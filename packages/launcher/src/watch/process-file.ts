@@ -25,7 +25,7 @@ export interface ProcessProgress {
   readonly version: number;
 }
 
-/** What the file holds. */
+/** Content of the file. */
 export interface ProcessBeat {
   readonly pid: number;
   readonly host: string;

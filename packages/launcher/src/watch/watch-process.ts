@@ -1,4 +1,4 @@
-/** What the synchronizer of a process knows, for its `status.json`. */
+/** State of a process's synchronizer, for its `status.json`. */
 import type { OnPause } from '@trinity-rft/explorer/internal';
 import type { Synchronizer } from '@trinity-rft/synchronizer';
 import { openProcessFile } from './process-file.js';

@@ -16,7 +16,7 @@ import {
 } from '../outer/outer.js';
 import { loadExtensions, type ExtensionOptions } from '../run/configuration.js';
 
-/** Which environment, and where it may come from. */
+/** Environment to open, and where it may come from. */
 export interface WorldOptions extends Pick<
   ExtensionOptions,
   'plugins' | 'pluginDirs' | 'environments' | 'cwd'

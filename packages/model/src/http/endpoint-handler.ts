@@ -18,7 +18,7 @@ export interface EndpointHandlerOptions extends Omit<ResponsesContext, 'deduplic
 }
 
 /**
- * By method and end of the path, `*` for any one segment. What precedes it (`/r/<rollout>`) depends
+ * Routes by method and end of the path, `*` for any one segment. What precedes it (`/r/<rollout>`) depends
  * on where the handler is mounted.
  */
 const routes: readonly {

@@ -44,7 +44,7 @@ const keyInPath = (url: string): string | undefined => keySegment.exec(url)?.[1]
 export const withKey = (baseURL: string, apiKey: string): string =>
   baseURL.replace(/(?=\/v1$)/, `/${apiKey}`);
 
-/** As other addresses of the rollout are, and as messages may show it. */
+/** Address without its key, as messages may show it. */
 export const withoutKey = (path: string): string => path.replace(keySegment, '');
 
 /** Keys that carry text which only their signer can have put there. */

@@ -1,4 +1,4 @@
-/** What callers are told who have no access: the servers of runs and of products differ in it. */
+/** Refusals for callers without access, which differ between the servers of runs and of products. */
 import { ModelError } from '@trinity-rft/core';
 
 export interface Refusals {

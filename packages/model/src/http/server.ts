@@ -21,7 +21,7 @@ export interface EndpointServerOptions {
   readonly limits?: Partial<EndpointLimits>;
   /** Origins of web pages that may call from a browser; `*` for all. @default none */
   readonly corsOrigins?: readonly string[];
-  /** What callers without access are told. @default about rollouts of a run */
+  /** Texts for callers without access. @default about rollouts of a run */
   readonly refusals?: Refusals;
   /** Opens `POST /r/<rollout>/v1/rewards`, see `MountOptions.runs`. @default 404 */
   readonly score?: ScoreRun;

@@ -10,7 +10,7 @@ import {
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 import type { AgentModel } from '@trinity-rft/workflow';
 
-/** What answers in place of a sampler. */
+/** Model that answers in place of a sampler. */
 export type ExternalModel = Pick<AgentModel, 'chat'>;
 
 /** One answer, as the tokens and the text of a turn. */
@@ -64,7 +64,7 @@ const turnOf = ({ responseText, reasoningText, toolCalls }: ChatResponse): Parse
   malformedToolCalls: 0,
 });
 
-/** As the chat template writes the turn, up to its stop token, which a cut turn does not have. */
+/** Tokens of the turn in the chat template's form, up to its stop token, which a cut turn does not have. */
 function tokensOf(format: ChatFormat, question: Question, response: ChatResponse): Int32Array {
   const { stopTokenIds } = format;
   const written = writtenIds(format, question, response);

@@ -71,7 +71,7 @@ export interface GenerateOptions {
 /** What is certain of a turn that is being sampled: later ones of a choice only add to it. */
 export type TurnSoFar = Pick<ChatResponse, 'responseText' | 'reasoningText' | 'toolCalls'>;
 
-/** What a prompt is made from. */
+/** Input of a prompt. */
 interface PromptRequest {
   /** The messages as the client sent them. */
   readonly messages: readonly unknown[];
@@ -94,13 +94,13 @@ export interface GenerateRequest extends PromptRequest {
   readonly signal?: AbortSignal;
 }
 
-/** What the sampler generated for one call: the result of {@link Generate}, already recorded. */
+/** Generation for one call: the result of {@link Generate}, already recorded. */
 export interface Generation {
   /** Counts the calls of the rollout from 0, including failed ones. */
   readonly callIndex: number;
   readonly promptIds: Int32Array;
   readonly choices: readonly Choice[];
-  /** As they were added to the history. */
+  /** Choices as they were added to the history. */
   readonly recorded: readonly RecordedChoice[];
 }
 

@@ -72,7 +72,7 @@ export function resolveSampling(
   };
 }
 
-/** What the limits leave for the response; at least 1. */
+/** Tokens that the limits leave for the response; at least 1. */
 function maxResponseTokens({ limits, promptLength, maxModelLen }: SamplingContext): number {
   const { maxPromptTokens = Infinity, maxResponseTokens: maximum = Infinity } = limits;
   const maxTotal = Math.min(limits.maxModelLen ?? Infinity, maxModelLen);

@@ -5,7 +5,7 @@ import { boundaryBefore, type SyncRules, type SyncStyle, type Weights } from './
 type DrivenStyle = Exclude<SyncStyle, 'fixed'>;
 export type DrivenRules = SyncRules & { readonly syncStyle: DrivenStyle };
 
-/** What an explorer knows when it is about to begin an explore step. */
+/** Facts known to an explorer that is about to begin an explore step. */
 export interface ExploreFacts {
   /** Weights that its sampler has. */
   readonly inUse: Weights;

@@ -1,8 +1,8 @@
-/** What the trainer may take, and when it publishes its weights. */
+/** Rules of the trainer: which experiences it may take, and when it publishes its weights. */
 import type { DrivenRules } from './explore.js';
 import type { Weights } from './settings.js';
 
-/** What the trainer knows between two train steps. */
+/** Facts known to the trainer between two train steps. */
 export interface TrainFacts {
   /** Train steps done. */
   readonly trainStep: number;
@@ -36,7 +36,7 @@ export const settledUpTo = ({ completeUpTo, usedUpTo, starved }: ProgressFacts):
   starved ? completeUpTo : usedUpTo;
 
 /**
- * What the trainer publishes now; undefined: nothing. It may be a version that is published already,
+ * Weights to publish now; undefined: none. It may be a version that is published already,
  * which has used up more: nothing that was explored since made a train step.
  */
 export function publication(rules: DrivenRules, facts: TrainFacts): Weights | undefined {

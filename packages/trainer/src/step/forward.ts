@@ -22,7 +22,7 @@ export interface ModelOutputs extends OtherOutputs {
   readonly necs?: Float32Array;
 }
 
-/** What the models beside the policy say. */
+/** Outputs of the models beside the policy. */
 interface OtherOutputs {
   readonly refLogprobs?: Float32Array;
   readonly critic?: { readonly pass: ValuePass; readonly values: Float32Array };

@@ -1,4 +1,4 @@
-/** What the sampler recorded, in place of a forward pass that would compute the same again. */
+/** Log-probabilities that the sampler recorded, in place of a forward pass that would compute the same again. */
 import {
   type AlgorithmNeeds,
   type Experience,

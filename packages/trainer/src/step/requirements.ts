@@ -1,4 +1,4 @@
-/** What an algorithm requires of the experiences of a batch, checked before anything is computed. */
+/** Requirements of an algorithm on the experiences of a batch, checked before anything is computed. */
 import { type Experience, BufferError, taskKey, uid, isExpert } from '@trinity-rft/core';
 import type { Algorithm } from '@trinity-rft/core/internal';
 

@@ -38,7 +38,7 @@ export interface Targets {
   readonly metrics: Metrics;
 }
 
-/** What targets are computed from: not the log-probabilities of the policy. */
+/** Inputs of the targets: not the log-probabilities of the policy. */
 type TargetOutputs = Pick<ModelOutputs, 'entropy' | 'necs' | 'refLogprobs' | 'critic'>;
 
 /**

@@ -2,12 +2,12 @@
 import type { ArgSpec, ArgValues, ChatMessage, ChatOptions, RawTask } from '@trinity-rft/core';
 import { checkName } from '@trinity-rft/core/support';
 
-/** What an operator says of a task; undefined: it stays as it is. */
+/** Verdict of an operator on a task; undefined: unchanged. */
 export type TaskVerdict =
   | {
       /** Why it is left out: the same words for all tasks of one kind, which are counted by them. */
       readonly drop: string;
-      /** What else there is to say of this task. */
+      /** More about this task. */
       readonly details?: string;
     }
   | {
@@ -60,7 +60,7 @@ export interface TaskOperatorDefinition extends TaskOperatorFacts {
 }
 
 export interface TaskOperatorOptions<S extends ArgSpec> extends TaskOperatorFacts {
-  /** As `data_processor.task_pipeline.operators` names it. */
+  /** Name in `data_processor.task_pipeline.operators`. */
   readonly name: string;
   /** @default none */
   readonly args?: S;

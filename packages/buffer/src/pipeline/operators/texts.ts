@@ -1,4 +1,4 @@
-/** What text operators look at. */
+/** Texts that text operators read. */
 import type { RawTask } from '@trinity-rft/core';
 
 /** The texts under the given columns, joined by line breaks; what is no text counts as its JSON. */

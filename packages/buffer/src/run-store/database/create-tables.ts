@@ -163,5 +163,5 @@ async function createIndices(database: Kysely<Tables>): Promise<void> {
   await index('use_uid').on('use').columns(['run', 'uid']).execute();
 }
 
-/** Which database it is: types differ between them. */
+/** Kind of database: types differ between them. */
 export type Kind = 'sqlite' | 'postgres';

@@ -35,7 +35,7 @@ interface Listening {
   readonly ended: AbortSignal;
 }
 
-/** Whoever waits looks now and then, so that an outage delays it, no more. */
+/** Keeps listening; waiters also poll, so that an outage only delays them. */
 async function keepListening(connect: () => Promise<Client>, listening: Listening): Promise<void> {
   const { clock, ended } = listening;
   for (let pause = 50; !ended.aborted; pause = Math.min(2 * pause, longestPauseMs)) {

@@ -1,4 +1,4 @@
-/** What PostgreSQL and its client report, as errors that say what to do. */
+/** Errors of PostgreSQL and its client, with what to do. */
 import { describeError, BufferError } from '@trinity-rft/core';
 
 /** For messages: everything but the password. */
@@ -76,7 +76,7 @@ const noPassword: Refusal = ({ server, database, user }) =>
 const noRights: Refusal = ({ server, database, user }) =>
   `In PostgreSQL at ${server}, user ${user} may not create or use the schema trinity of database ${database}. Run there once: GRANT CREATE ON DATABASE ${database} TO ${user}.`;
 
-/** By SQLSTATE: trying again would not help. */
+/** Refusals by SQLSTATE, for which a retry would not help. */
 const refusals: Readonly<Record<string, Refusal>> = {
   '28P01': wrongPassword,
   '28000': wrongPassword,

@@ -17,7 +17,7 @@ interface Job {
 
 /** Transactions that share a commit at most. */
 const largestGroup = 64;
-/** Whoever keeps the database for longer is told of: others write for milliseconds. */
+/** Lock time after which a warning is logged: other processes write for milliseconds. */
 const noticeMs = 5000;
 
 export interface TransactionOptions {

@@ -54,7 +54,7 @@ export interface MemberRow {
   beat_at: number;
   state: string;
   delivery: string | null;
-  /** As JSON; null: it agrees with everybody. */
+  /** Agreement as JSON; null: none. */
   agreement: string | null;
   /** How many of its calls have leased something. */
   lease_calls: number;
@@ -88,7 +88,7 @@ export interface TaskTableRow {
   state: Generated<number>;
   /** Epoch of the member that works on it or has done it. */
   owner: number | null;
-  /** Which call of that member leased it, from 0, not counting those that leased nothing. */
+  /** Index of that member's call that leased it, from 0, not counting those that leased nothing. */
   lease_call: number | null;
   explorer: string | null;
   outcome: string | null;

@@ -1,4 +1,4 @@
-/** Who works on which task. */
+/** Leases: which worker has which task. */
 import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/store';
 import { sql } from 'kysely';
 import { taskState, type TaskTableRow } from '../database/tables.js';

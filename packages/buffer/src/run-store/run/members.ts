@@ -1,4 +1,4 @@
-/** Who takes part in a run: joining, heartbeats, leaving. */
+/** Membership in a run: joining, heartbeats, leaving. */
 import { randomUUID } from 'node:crypto';
 import { BufferError } from '@trinity-rft/core';
 import type {

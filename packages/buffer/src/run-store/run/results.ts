@@ -13,7 +13,7 @@ import { countDown, type BatchCounts } from './completion.js';
 import { assertMember, chunksOf, type Connection, type RunContext } from './context.js';
 import { together } from './together.js';
 
-/** What an explorer has to store of a task. */
+/** Result of a task that an explorer has to store. */
 interface Done {
   readonly member: Membership;
   readonly task: LeasedTask;

@@ -1,4 +1,4 @@
-/** What train steps used up: recorded once, repeated after a crash, deleted when nobody needs it. */
+/** Records of train steps: written once, repeated after a crash, deleted when no longer needed. */
 import { BufferError } from '@trinity-rft/core';
 import type { RunStore, TrainRecord } from '@trinity-rft/core/store';
 import type { UseRow } from '../database/tables.js';

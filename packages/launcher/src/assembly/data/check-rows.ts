@@ -13,9 +13,9 @@ interface RowProblem {
 }
 
 export interface RowFindings {
-  /** What every run of the task set would fail on. */
+  /** Problems on which every run of the task set would fail. */
   readonly problems: readonly RowProblem[];
-  /** What some of them fail on. */
+  /** Problems on which some of them fail. */
   readonly warnings: readonly RowProblem[];
 }
 

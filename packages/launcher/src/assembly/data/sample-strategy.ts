@@ -32,7 +32,7 @@ const plain: OpenStrategy = ({ context, experiences }) => ({
   close: () => Promise.resolve(),
 });
 
-/** By their names in `algorithm.sample_strategy`. */
+/** Strategies by their names in `algorithm.sample_strategy`. */
 const strategies: Readonly<Record<string, OpenStrategy>> = {
   default: plain,
   warmup: plain,

@@ -1,4 +1,4 @@
-/** What the configuration and the environment say to one engine only. */
+/** Settings of the configuration and the environment for one engine only. */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Environment } from '@trinity-rft/buffer/internal';
 import { tinkerEngine, type TinkerSettings } from '../../outer/outer.js';

@@ -129,7 +129,7 @@ export interface ModelDownloads {
 }
 
 /**
- * What a run would fetch first. Asks the hub, and fetches the `config.json` of each model; a hub that
+ * Models that a run would fetch first. Asks the hub, and fetches the `config.json` of each model; a hub that
  * cannot be asked is said in its line.
  */
 export async function planDownloads(

@@ -72,7 +72,7 @@ export function checkColumns(
   }
 }
 
-/** What can be told without asking a model: tasks that a model would be asked about are kept. */
+/** Result of the pipeline without asking a model: tasks that a model would be asked about are kept. */
 export async function tryPipeline(
   pipeline: TaskPipelineConfig,
   taskset: TasksetConfig,

@@ -29,7 +29,7 @@ export const tasksFile = (folder: string, name: string): string =>
 
 const listFile = (folder: string, name: string): string => path.join(folder, `${name}.json`);
 
-/** What tells whether tasks were made with today's settings. */
+/** Digest of the settings from which tasks were made. */
 export function settingsDigest(stage: StageConfig, taskset: TasksetConfig): string {
   const { path: file, split, subsetName, table, query, format } = taskset;
   const { operators, inputs, targetFields, priorityWeights, topK } =

@@ -1,4 +1,4 @@
-/** What an explorer sees of the others: how many share the tasks, whom it waits for, and the end. */
+/** An explorer's view of the other workers: how many share the tasks, whom it waits for, and the end. */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Clock } from '@trinity-rft/core';
 import type { RunStore, RunView, Wait } from '@trinity-rft/core/store';

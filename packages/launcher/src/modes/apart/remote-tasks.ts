@@ -216,7 +216,7 @@ function notWaitingForAll(
   };
 }
 
-/** What an explorer waits for outside of the run is an environment. */
+/** True if a wait on something outside of the run is a wait for an environment. */
 async function waitsForEnvironment(store: Pick<RunStore, 'view'>): Promise<boolean> {
   const { members } = await store.view();
   return members.some(

@@ -84,7 +84,7 @@ async function put(
   onStored(step);
 }
 
-/** What explorers have made and the pipeline has not stored under its uid, and why. */
+/** Experiences that explorers have made and the pipeline has not stored under their uids, and why. */
 function leftOut(
   collected: readonly Collected[],
   batch: readonly Experience[],

@@ -17,7 +17,7 @@ export interface ResumeInput {
 }
 
 export interface ResumePoint {
-  /** What the trainer loads; undefined = the model that the stage starts from. */
+  /** Checkpoint that the trainer loads; undefined = the model that the stage starts from. */
   readonly checkpoint: Checkpoint | undefined;
   readonly trainStep: number;
   /** Version the explorer last used, for the synchronizer. */

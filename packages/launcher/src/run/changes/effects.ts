@@ -1,4 +1,4 @@
-/** What it means for a run that has begun when a setting changes. */
+/** Meaning of a changed setting for a run that has begun. */
 import type { Mode } from '@trinity-rft/config';
 
 export interface Effect {

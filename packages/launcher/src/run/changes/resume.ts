@@ -1,4 +1,4 @@
-/** What a changed configuration means for a run that it resumes. */
+/** Meaning of a changed configuration for the run that it resumes. */
 import type { ConfigProblem, ProblemAt, ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { configError, showValue } from '@trinity-rft/config/internal';
 import { changesBetween, type Change } from './compare.js';

@@ -60,7 +60,7 @@ export function toCompletion(generation: Generation, context: ResponseContext): 
   };
 }
 
-/** What a client has of one choice. */
+/** Part of one choice that a client has received. */
 interface Sent {
   opened: boolean;
   text: string;

@@ -7,7 +7,7 @@ import { openReasoning } from '../shared/sealed-reasoning.js';
 
 /** An item with references resolved. */
 export interface Item {
-  /** As sent or received. */
+  /** Body that was sent or received. */
   readonly wire: JsonObject;
   readonly message: NormalMessage;
   /** Index of the recorded call that wrote it. */

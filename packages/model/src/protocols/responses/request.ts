@@ -54,7 +54,7 @@ export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
   readonly sealReasoning: boolean;
   /** `text.format`, if it asks for JSON. */
   readonly format?: ResponseFormat;
-  /** As the client sent it. */
+  /** Request as the client sent it. */
   readonly body: JsonObject;
 }
 

@@ -1,4 +1,4 @@
-/** What the Responses API of one rollout stores: its responses, and every item in them by id. */
+/** State of the Responses API for one rollout: its responses, and every item in them by id. */
 import type { RouteContext } from '../shared/route.js';
 import type { Item } from './items.js';
 import type { ResponseBody } from './response.js';

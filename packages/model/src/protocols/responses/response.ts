@@ -9,7 +9,7 @@ import { isPresent } from '../shared/request/fields.js';
 import type { ResponsesRequest } from './request.js';
 import { sealReasoning } from '../shared/sealed-reasoning.js';
 
-/** Without `output_text`, which client libraries add. */
+/** Response without `output_text`, which client libraries add. */
 export type ResponseBody = Omit<OpenAI.Responses.Response, 'output_text' | 'output'> & {
   readonly output: readonly OutputItem[];
   readonly store: boolean;

@@ -1,4 +1,4 @@
-/** What chat completions and text completions have in common: how a call is written. */
+/** Shared by chat completions and text completions: how a call is written. */
 import type { Generation } from '../../rollout/generate.js';
 import {
   done,

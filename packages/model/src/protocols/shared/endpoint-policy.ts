@@ -1,4 +1,4 @@
-/** What the owner of an endpoint decides about its clients. */
+/** Policy of an endpoint's owner for its clients. */
 import { invalidRequest } from '@trinity-rft/chat/internal';
 import type { HeartbeatOptions } from './answer/delivery.js';
 import type { BodyLimits } from './request/body.js';

@@ -22,7 +22,7 @@ export interface AnswerEncoding<T, Head = never> {
 export type Turns = readonly (TurnSoFar | undefined)[];
 
 export interface LiveWriter<T> {
-  /** What the turns have gained; may be empty. */
+  /** Text that the turns have gained; may be empty. */
   update(turns: Turns): string;
   /** The rest, as `AnswerEncoding.pieces`. */
   end(answer: T): readonly string[];

@@ -5,7 +5,7 @@ import type { TurnSoFar } from '../../../rollout/generate.js';
 export interface LiveAnswer<Head> {
   /** Undefined before the generation has begun. */
   readonly head: Head | undefined;
-  /** By choice, as far as they are certain; later ones only add to earlier ones. */
+  /** Turns by choice, as far as they are certain; later ones only add to earlier ones. */
   readonly turns: readonly (TurnSoFar | undefined)[];
   /** How often the turns have changed. */
   readonly changes: number;
@@ -49,6 +49,6 @@ function isSame(before: TurnSoFar | undefined, turn: TurnSoFar): boolean {
   );
 }
 
-/** What a text has gained; nothing where it does not continue what was there before. */
+/** Returns what a text has gained; empty where it does not continue what was there before. */
 export const gained = (before: string, now: string): string =>
   now.startsWith(before) ? now.slice(before.length) : '';

@@ -1,4 +1,4 @@
-/** What answers report about tokens: usage and log-probabilities. */
+/** Token fields of answers: usage and log-probabilities. */
 import { type Tokenizer } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat';
 import type { ChatResponse } from '@trinity-rft/core';

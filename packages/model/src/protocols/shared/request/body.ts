@@ -22,7 +22,7 @@ export interface BodyLimits {
 export interface BodyText {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly contentType: string | null;
-  /** What the body should contain. */
+  /** Expected content of the body. */
   readonly expected: string;
 }
 

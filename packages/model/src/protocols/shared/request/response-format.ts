@@ -61,7 +61,7 @@ export function formatInstruction(format: ResponseFormat, tools: boolean): strin
 /** Excludes the tools, which the request has anyway. */
 type RequestedConstraint = Omit<ResponseConstraint, 'tools'>;
 
-/** What a request demands of the response, and the names of the fields that demand it. */
+/** Form that a request demands of the response, and the fields that demand it. */
 export interface ConstraintRequest {
   readonly constraintFields: readonly string[];
   /** Absent when any response is allowed. */

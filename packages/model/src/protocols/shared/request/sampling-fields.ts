@@ -4,7 +4,7 @@ import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { integer, isPresent, number, type JsonObject } from './fields.js';
 
 export interface RequestedSampling {
-  /** What the client asks for, under our names. */
+  /** Sampling options of the request, under our names. */
   readonly sampling: Pick<CallSampling, 'temperature' | 'topP' | 'topK' | 'seed'>;
   /** Names of all sampling settings in the request. */
   readonly samplingFields: readonly string[];

@@ -2,7 +2,7 @@
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isPresent, object, type JsonObject } from './fields.js';
 
-/** What the endpoint itself gives the template. */
+/** Variables that the endpoint itself gives the template. */
 const reserved = ['messages', 'tools', 'add_generation_prompt'];
 
 /**
