@@ -44,7 +44,9 @@ describe.skipIf(chromium === undefined)(`what is wrong, and what if, in a browse
     );
     expect(await look.text('main')).toContain(`${evaluation} was 0.95 at step 1 and is 0.4`);
     expect(await look.violations()).toEqual([]);
-    await look.page.locator('[aria-labelledby=reward-follows-length] a[href*="page=rollouts"]').click();
+    await look.page
+      .locator('[aria-labelledby=reward-follows-length] a[href*="page=rollouts"]')
+      .click();
     await look.says('main', 'of 64 rollouts');
     await look.page.goBack();
     await look.says('main [role=status]', '2 findings.');

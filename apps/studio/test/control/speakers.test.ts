@@ -9,10 +9,7 @@ import { findCheckpoints, type FoundCheckpoint } from '../../src/control/playgro
 import type { CallToScore } from '../../src/control/playground/protocol.js';
 import { createSpeakers, type Speakers } from '../../src/control/playground/speakers.js';
 
-const practice = path.join(
-  import.meta.dirname,
-  '../../../../apps/create/templates/practice/model',
-);
+const practice = path.join(import.meta.dirname, '../../../../apps/create/templates/practice/model');
 let folder: string;
 let found: readonly FoundCheckpoint[];
 let speakers: Speakers | undefined;
