@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultClientConditions, defineConfig } from 'vite';
 
-/** What metrics mean. */
+/** Document of the meanings of metrics. */
 const metrics = join(import.meta.dirname, '../../docs/reference/metrics.md');
 
 export default defineConfig({

@@ -12,7 +12,7 @@ export interface CreateProjectOptions {
   readonly template?: string;
   /** Is created, or must be empty. Its last part becomes the name of the package. */
   readonly folder: string;
-  /** What `folder` is relative to. @default the working directory */
+  /** Base of `folder`. @default the working directory */
   readonly cwd?: string;
   /** Tells the package manager that `next` names. @default process.env */
   readonly env?: Environment;
@@ -26,7 +26,7 @@ export interface CreatedProject {
   readonly name: string;
   /** Paths from the folder, sorted. */
   readonly files: readonly string[];
-  /** What to do next, one line for each command. */
+  /** Next commands, one line each. */
   readonly next: readonly string[];
 }
 

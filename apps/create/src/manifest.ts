@@ -11,7 +11,7 @@ export interface Manifest {
   readonly [field: string]: unknown;
 }
 
-/** What a part of a template adds to the package.json. A package.json of its own would make it a package within this one. */
+/** Additions of a template's part to the package.json. A package.json of its own would make it a package within this one. */
 export const partFile = 'manifest.json';
 
 /** Merged additions of parts of a template, with our packages in the version of this one. */

@@ -1,4 +1,4 @@
-/** What a new project can begin with. */
+/** Templates of new projects. */
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 
@@ -8,7 +8,7 @@ export interface Template {
   readonly description: string;
   /** Folders in `templates/`, whose files are copied in this order. */
   readonly parts: readonly string[];
-  /** What has to be done before the project can be installed. */
+  /** Step before the project can be installed. */
   readonly before?: string;
 }
 

@@ -78,7 +78,7 @@ export function saveBlob(blob: Blob, name: string): void {
   URL.revokeObjectURL(address);
 }
 
-/** What a run or metric is called, as the name of a file. */
+/** File name of a run or metric. */
 export const fileName = (...parts: readonly string[]): string =>
   parts.join('-').replaceAll(/[^\w.-]+/g, '_');
 

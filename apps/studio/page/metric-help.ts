@@ -1,4 +1,4 @@
-/** What metrics mean, from the tables of docs/reference/metrics.md, which is bundled with the page. */
+/** Meanings of metrics, from the tables of docs/reference/metrics.md, which is bundled with the page. */
 
 /** Text of the document: see vite.config.ts. */
 declare const metricsDocument: string;

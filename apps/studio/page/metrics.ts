@@ -13,7 +13,7 @@ export type Axis = Curve['axis'];
 export const axisOf = (text: string | undefined): Axis =>
   text !== undefined && text in texts.axes ? (text as Axis) : 'step';
 
-/** As it is named in addresses. */
+/** Name in addresses. */
 export const keyOf = ({ role, name }: Pick<MetricInfo, 'role' | 'name'>): string =>
   `${role} ${name}`;
 
@@ -28,7 +28,7 @@ const togetherMs = 60;
 let shows: (() => void)[] = [];
 
 /**
- * What comes for the same change of a run is drawn together: each drawing takes computing time from
+ * Draws everything of one change of a run together: each drawing takes computing time from
  * the training on this machine.
  */
 function showTogether(show: () => void): void {

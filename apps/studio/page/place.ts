@@ -1,4 +1,4 @@
-/** Which page is shown, of which runs: the part of the address after `#`. */
+/** Page and runs that are shown: the part of the address after `#`. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 
@@ -6,11 +6,11 @@ export interface Place {
   readonly page: string;
   /** The first one is the run that pages of one run show. */
   readonly runs: readonly string[];
-  /** What the page itself keeps in its address. */
+  /** Query that the page itself keeps in its address. */
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** What every page gets. */
+/** Props of every page. */
 export interface PageProps {
   readonly place: Place;
   /** All; undefined until the server has told them. */

@@ -7,7 +7,7 @@ import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
  */
 export type ModelFault = 'max_turns' | 'model_behavior';
 
-/** By class name, because several copies of the framework may be installed. */
+/** Faults by class name, because several copies of the framework may be installed. */
 const faults: Readonly<Record<string, ModelFault>> = {
   GraphRecursionError: 'max_turns',
   ModelCallLimitMiddlewareError: 'max_turns',

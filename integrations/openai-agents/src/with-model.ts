@@ -7,7 +7,7 @@ export type AgentToolMaker = (redirect: <A extends AnyAgent>(agent: A) => A) => 
 
 export interface WithModelOptions {
   /**
-   * By tool name, for tools made with `asTool`, because the SDK does not expose their agents.
+   * Agents by tool name, for tools made with `asTool`, because the SDK does not expose their agents.
    * `keep` is for agents without a `Model` instance, which use the model of the runner.
    */
   readonly agentTools?: Readonly<Record<string, AgentToolMaker | 'keep'>>;

@@ -121,7 +121,7 @@ function turnText(
   return { prompt, answer: ends.length > 0 ? rendered.slice(0, Math.max(...ends)) : rendered };
 }
 
-/** What follows `before` in `whole`. */
+/** Text that follows `before` in `whole`. */
 function added(before: string, whole: string): string {
   if (whole.startsWith(before)) return whole.slice(before.length);
   throw new TaskError(

@@ -47,9 +47,9 @@ import {
 export interface ParseConfigOptions extends NameTables {
   /** Name shown in messages. @default "config.yaml" */
   readonly file?: string;
-  /** What `${oc.env:...}` sees. @default the environment of the process */
+  /** Environment that `${oc.env:...}` reads. @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** What relative paths start from. @default the working directory of the process */
+  /** Base of relative paths. @default the working directory of the process */
   readonly cwd?: string;
   /**
    * Suffix of the run name when the run directory is in use and must not be continued:
@@ -88,7 +88,7 @@ export interface LoadedConfig {
 export type ProblemAt = (stageIndex: number, path: KeyPath, message: string) => ConfigProblem;
 
 export interface LoadConfigOptions extends Omit<ParseConfigOptions, 'file'> {
-  /** What an editor has, instead of what the file holds. */
+  /** Text in an editor, instead of the file's. */
   readonly text?: string;
 }
 

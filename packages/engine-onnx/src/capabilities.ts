@@ -1,4 +1,4 @@
-/** What the embedded engine can do. */
+/** Capabilities of the embedded engine. */
 import type { EngineCapabilities } from '@trinity-rft/core/engine';
 
 /** Known before an engine is opened; an opened engine also reports whether it has a reference. */

@@ -1,4 +1,4 @@
-/** What the sampler needs to know of a model: how many tokens it has. */
+/** Facts about a model that the sampler needs: how many tokens it has. */
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored } from '@trinity-rft/core/engine';

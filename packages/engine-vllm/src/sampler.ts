@@ -34,7 +34,7 @@ const startPatienceMs = 120_000;
 const startPauseMs = 1000;
 const textLength = 24;
 
-/** As no weights were delivered yet. */
+/** State before any weights were delivered. */
 const started: Weights = { version: -1, label: 'default', folder: undefined };
 
 /** Samples on the vLLM servers of `options`; all of them must answer. */

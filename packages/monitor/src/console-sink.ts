@@ -193,7 +193,7 @@ function widthOf(terminal: Terminal): number {
   return (terminal.columns() || 80) - 1;
 }
 
-/** As many figures as fit in `width` characters, from the left. */
+/** Line with as many figures as fit in `width` characters, from the left. */
 function renderLine(screen: Screen, width: number): string {
   const { label, progress, paint, activity, clock, heardAt } = screen;
   const seconds = (clock.now() - heardAt) / 1000;

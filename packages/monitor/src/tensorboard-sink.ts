@@ -7,7 +7,7 @@ import { MonitorError } from './lines/monitor-error.js';
 import type { ResumePoint } from './resume-point.js';
 
 export interface TensorBoardSinkOptions {
-  /** What `tensorboard --logdir` is given; each role gets a folder in it with its first record. */
+  /** Folder for `tensorboard --logdir`; each role gets a folder in it with its first record. */
   readonly directory: string;
   /** Wall time of the events and in the file names. */
   readonly clock: Pick<Clock, 'now'>;

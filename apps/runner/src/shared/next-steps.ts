@@ -1,4 +1,4 @@
-/** What a user may want to do after a run. */
+/** Next steps for a user after a run. */
 import path from 'node:path';
 import type { RunSummary } from '@trinity-rft/launcher';
 import type { PluginOptions } from './options.js';

@@ -61,7 +61,7 @@ export function fileOf(command: string, file: string | undefined, { config }: Fi
   );
 }
 
-/** What configurations may name. @throws ConfigError for plugins that cannot be loaded */
+/** Vocabulary of configurations. @throws ConfigError for plugins that cannot be loaded */
 export async function readVocabulary(given: PluginOptions): Promise<Vocabulary> {
   const { loadExtensions } = await import('@trinity-rft/launcher/parts');
   const { algorithms, engines } = await loadExtensions(pluginsOf(given));

@@ -10,7 +10,7 @@ export interface ChildOptions {
   /** Its output is that of this process. @default only kept, for when it fails */
   readonly isShown: boolean;
   readonly onRestart: (message: string) => void;
-  /** Whoever interrupts it ends the run. @default it starts again */
+  /** True if an interrupt ends the run. @default it starts again */
   readonly mayBeInterrupted?: boolean;
 }
 

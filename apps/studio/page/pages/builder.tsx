@@ -24,7 +24,7 @@ const { builder: words } = texts;
 interface Draft {
   readonly file: string;
   readonly text: string;
-  /** As it is on disk; undefined: it is not. */
+  /** File as it is on disk; undefined: it is not saved. */
   readonly kept: (SavedFile & { readonly text: string }) | undefined;
 }
 

@@ -235,7 +235,7 @@ function SaveButtons({ metric: { role, name }, ids, plot }: SaveProps) {
   );
 }
 
-/** What the chart shows, for those who do not see it. */
+/** Table of the chart, for screen readers. */
 function CurveTable({ curves }: { readonly curves: readonly RunCurve[] }) {
   const rows = useMemo(() => curves.map(summaryRow), [curves]);
   const head = [

@@ -112,7 +112,7 @@ function Found({ run, finding }: FoundProps) {
 const isFilter = (filter: NonNullable<Finding['rollouts']>): boolean =>
   filter.ids === undefined || Object.keys(filter).length > 1;
 
-/** As the page of rollouts keeps its filter in the address. */
+/** Filter in the form that the page of rollouts keeps in its address. */
 const filterOf = (filter: NonNullable<Finding['rollouts']>) =>
   Object.fromEntries(
     Object.entries(filter)

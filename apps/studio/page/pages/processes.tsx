@@ -1,4 +1,4 @@
-/** Who waits for whom in a run: as a picture, as chains of causes, as a table. */
+/** Waits between the processes of a run: as a picture, as chains of causes, as a table. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import type { Processes as Status } from '../../src/control/interface/index.js';
 import { useEffect, useState } from 'preact/hooks';
@@ -11,7 +11,7 @@ const { processes: words } = texts;
 type Member = Status['members'][number];
 type Link = Status['chains'][number][number];
 
-/** As often as processes say how they are. */
+/** Interval of the heartbeats. */
 const everyMs = 1000;
 const answerMs = 8000;
 

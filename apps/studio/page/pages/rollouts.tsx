@@ -9,7 +9,7 @@ import './rollouts.css';
 
 const { rollouts: words } = texts;
 
-/** What the address holds beside the filter. */
+/** Parameters of the address beside the filter. */
 const open = new Set(['rollout', 'view']);
 
 export function Rollouts({ run, place }: PageProps) {

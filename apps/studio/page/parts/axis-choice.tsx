@@ -1,4 +1,4 @@
-/** What curves are over; kept in the address. */
+/** Axis of curves; kept in the address. */
 import { axisOf } from '../metrics.js';
 import { addressOf, type Place } from '../place.js';
 import { texts } from '../texts.js';

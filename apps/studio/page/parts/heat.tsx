@@ -14,7 +14,7 @@ export const heatOfSign = (share: number): string | undefined =>
 
 const chances = [1, 0.99, 0.9, 0.5, 0.1] as const;
 
-/** Which colour is which probability. */
+/** Scale of colours and probabilities. */
 export const ChanceScale = () => (
   <small>
     {chances.map((chance) => (

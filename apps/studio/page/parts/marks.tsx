@@ -1,4 +1,4 @@
-/** What happened in the runs: which kinds are drawn, and all of them as a table. */
+/** Events of the runs: which kinds are drawn, and all of them as a table. */
 import type { Mark } from '@trinity-rft/inspect/studio/interface';
 import { useState } from 'preact/hooks';
 import type { RunMarks } from '../metrics.js';
@@ -66,7 +66,7 @@ export function MarkChoice({ marks, chosen, onChange }: MarkChoiceProps) {
 interface MarkTableProps {
   readonly marks: readonly RunMarks[];
   readonly chosen: readonly Kind[];
-  /** What the numbers of the axis are. */
+  /** Unit of the axis. */
   readonly axis: string;
 }
 

@@ -1,4 +1,4 @@
-/** What tokens are coloured by, and how. */
+/** Colourings of tokens. */
 import { texts } from '../texts.js';
 import { heatOfChance, heatOfSign } from './heat.js';
 import type { ScoredCall, ScoredSegment } from './rollout-view-scores.js';
@@ -35,7 +35,7 @@ export const numbersAt = (segment: ScoredSegment, i: number): TokenNumbers => ({
   ratio: segment.ratios?.[i],
 });
 
-/** What there are numbers for. */
+/** Colours for which there are numbers. */
 export function possibleColours(calls: readonly ScoredCall[]): ReadonlySet<string> {
   const segments = calls.flatMap((call) => call.segments).filter(({ sampled }) => sampled);
   const has = (read: (segment: ScoredSegment) => unknown): boolean =>

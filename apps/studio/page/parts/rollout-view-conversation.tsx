@@ -283,7 +283,7 @@ function Beginning({ call, earlier }: Omit<CallViewProps, 'paint'>) {
   );
 }
 
-/** Who says it, where the template tells; else whether the model wrote it. */
+/** Speaker, where the template names one; else whether the model wrote it. */
 function speakerOf(piece: Piece | undefined): string | undefined {
   if (!piece) return undefined;
   const known: Readonly<Record<string, string>> = words.roles;

@@ -5,7 +5,7 @@ import type { ScoredCall, ScoredSegment } from './rollout-view-scores.js';
 /** Tokens of one segment that lie within one block. */
 export interface Stretch {
   readonly segment: ScoredSegment;
-  /** Of its first token within the segment. */
+  /** Index of its first token within the segment. */
   readonly from: number;
   /** One past its last. */
   readonly to: number;
@@ -13,7 +13,7 @@ export interface Stretch {
 
 export interface Piece {
   readonly kind: BlockKind;
-  /** As the template writes it. */
+  /** Role as the template writes it. */
   readonly role: string | undefined;
   /** True if the model wrote some of it. */
   readonly sampled: boolean;
@@ -21,7 +21,7 @@ export interface Piece {
   readonly stretches: readonly Stretch[];
 }
 
-/** Without a tokenizer, ids take the place of texts. */
+/** Text of a token; without a tokenizer, its ID. */
 export const tokenText = (segment: ScoredSegment, i: number): string =>
   segment.texts === undefined ? `${segment.ids[i]} ` : (segment.texts[i] ?? '');
 

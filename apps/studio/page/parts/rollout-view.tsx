@@ -102,7 +102,7 @@ interface AskedProps<T> {
 
 const againMs = 500;
 
-/** What the server answers, again until it is complete. */
+/** Answer of the server, asked again until it is complete. */
 function Asked<T>({ path, view }: AskedProps<T>) {
   const [answer, setAnswer] = useState<T>();
   const [problem, setProblem] = useState<string>();

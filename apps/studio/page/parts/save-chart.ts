@@ -2,7 +2,7 @@
 import type uPlot from 'uplot';
 import { saveBlob } from '../api.js';
 
-/** As it is on the screen, on its background. */
+/** Picture of the screen, on its background. */
 export async function savePng(plot: uPlot, title: string, name: string): Promise<void> {
   const { canvas } = plot.ctx;
   const [copy, head] = [document.createElement('canvas'), 24 * devicePixelRatio];
@@ -23,7 +23,7 @@ export async function savePng(plot: uPlot, title: string, name: string): Promise
 
 const space = 'http://www.w3.org/2000/svg';
 
-/** What the plot draws, as shapes: axes with their numbers, curves, legend. */
+/** Shapes of the plot: axes with their numbers, curves, legend. */
 export function saveSvg(plot: uPlot, title: string, name: string): void {
   const text = new XMLSerializer().serializeToString(svgOf(plot, title));
   saveBlob(new Blob([text], { type: 'image/svg+xml' }), `${name}.svg`);

@@ -1,4 +1,4 @@
-/** Which rows of a long list are in view, by TanStack Virtual. */
+/** Rows of a long list that are in view, by TanStack Virtual. */
 import {
   elementScroll,
   observeElementOffset,

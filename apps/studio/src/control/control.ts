@@ -1,4 +1,4 @@
-/** What the studio does beside reading, as a part of its interface. */
+/** Actions of the studio, as a part of its interface. */
 import path from 'node:path';
 import type { StudioPart } from '@trinity-rft/inspect/studio';
 import { addBuilder } from './builder/routes.js';

@@ -17,7 +17,7 @@ import type { JsonSchema } from './schema/types.js';
 import { anyObject, anyValue, space } from './grammar/json-value.js';
 import type { CallSyntax } from '../tool-call-parser/types.js';
 
-/** What a request demands of the response: a JSON text, tool calls, or either. */
+/** Constraint of a request on its response: a JSON text, tool calls, or either. */
 export interface ResponseConstraint {
   /** JSON that the text must be. @default no constraint on text: only calls are forced */
   readonly json?: {

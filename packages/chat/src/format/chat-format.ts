@@ -55,7 +55,7 @@ export interface ReadTurnOptions {
    * syntax `qwen3_coder`.
    */
   readonly tools: boolean | readonly ToolDefinition[];
-  /** What the turn answers: reasoning may have begun there. */
+  /** Prompt that the turn answers: reasoning may have begun there. */
   readonly promptIds?: Int32Array;
   /** The text ends before the last occurrence of this string. */
   readonly stopString?: string;

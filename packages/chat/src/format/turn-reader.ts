@@ -46,7 +46,7 @@ export function createTurnReader(options: TurnReaderOptions): TurnReader {
   };
 }
 
-/** Without a stop string, and without an ending that may become one. */
+/** Text up to a stop string, without an ending that may become one. */
 function upToStop(text: string, stops: readonly string[]): string {
   const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
   return found.length > 0 ? text.slice(0, Math.min(...found)) : withoutBeginningOf(text, stops);

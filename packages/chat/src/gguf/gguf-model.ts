@@ -24,7 +24,7 @@ export interface GgufModel {
    * @throws CheckpointError when what the file holds is not supported
    */
   text(name: string): string | undefined;
-  /** By Hugging Face's names. */
+  /** Tensors by Hugging Face's names. */
   readonly tensors: ReadonlyMap<string, WeightTensor>;
   close(): void;
 }

@@ -11,7 +11,7 @@ import type { Value } from './values.js';
 export type Render = (variables: ReadonlyMap<string, Value>) => string;
 
 export interface JinjaOptions {
-  /** What `strftime_now` prints: the same in every rendering. */
+  /** Time that `strftime_now` prints: the same in every rendering. */
   readonly now: Date;
 }
 

@@ -45,7 +45,7 @@ export function lookUp(scope: Scope, name: string): Value {
   return undefined;
 }
 
-/** What ends a pass through a loop early. */
+/** Reason for ending a pass through a loop early. */
 type Jump = 'break' | 'continue' | undefined;
 
 /** A statement: writes text and sets variables. */

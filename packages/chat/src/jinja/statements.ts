@@ -79,7 +79,7 @@ function compileStatement(node: Statement): Execute {
   }
 }
 
-/** What a block writes, with a scope of its own. */
+/** Text of a block, with a scope of its own. */
 function text(body: Body): (scope: Scope) => string {
   const execute = compileBody(body);
   return (scope) => {

@@ -101,7 +101,7 @@ export function compare(a: Value, b: Value): number {
   throw new Error(`${typeName(a)} and ${typeName(b)} have no order`);
 }
 
-/** By code points, where UTF-16 units would sort U+FFFF after U+10000. */
+/** Compares by code points, where UTF-16 units would sort U+FFFF after U+10000. */
 function compareText(a: string, b: string): number {
   if (a === b) return 0;
   const [left, right] = [Array.from(a), Array.from(b)];
@@ -129,7 +129,7 @@ export function checkLength(length: number): void {
   if (length > mostItems) throw new Error(`a list of ${length} items is longer than ${mostItems}`);
 }
 
-/** What a loop over the value visits. @throws for values that cannot be looped over */
+/** Items that a loop over the value visits. @throws for values that cannot be looped over */
 export function iterate(value: Value): readonly Value[] {
   if (value === undefined) return [];
   if (isList(value)) return value;

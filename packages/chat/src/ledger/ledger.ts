@@ -48,7 +48,7 @@ export interface Ledger {
 
 export interface LedgerOptions {
   /**
-   * What happens when an agent leaves reasoning out of its history. `as-sent`: the conversation is
+   * Behaviour when an agent leaves reasoning out of its history. `as-sent`: the conversation is
    * rendered again without it, so training sees the prompts that any other server would see.
    * `restore`: the recorded reasoning is inserted, so that conversations continue; use it when the
    * server in production does the same.

@@ -5,7 +5,7 @@ import { callIds, messageSteps } from './message-key.js';
 
 /** A conversation up to some message; equal conversations of a rollout share one place. */
 export interface Place {
-  /** By the {@link messageSteps} of the next message; undefined as long as there is none. */
+  /** Places by the {@link messageSteps} of the next message; undefined as long as there is none. */
   next: Map<string, Place> | undefined;
   /** Turns that were sampled from exactly the messages before this place. */
   readonly turns: Turn[];

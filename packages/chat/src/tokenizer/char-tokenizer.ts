@@ -163,7 +163,7 @@ function checkTemplate(
   }
 }
 
-/** What the template prints around messages; of the user alone where it rejects other orders. */
+/** Text that the template prints around messages; of the user alone where it rejects other orders. */
 function ownText(template: ChatTemplate): string {
   const orders = [['system', 'user', 'assistant', 'tool'], ['user']] as const;
   for (const order of orders) {

@@ -1,4 +1,4 @@
-/** What a tokenizer is. */
+/** Interface of a tokenizer. */
 import type { TokenizerFiles } from './files.js';
 
 export interface DecodeOptions {

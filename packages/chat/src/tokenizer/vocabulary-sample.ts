@@ -1,4 +1,4 @@
-/** What tells one tokenizer from another: its ids of texts of many kinds, and its texts of some ids. */
+/** Sample that tells one tokenizer from another: its ids of texts of many kinds, and its texts of some ids. */
 import type { VocabularySample } from '@trinity-rft/core/engine';
 import type { Tokenizer } from './types.js';
 

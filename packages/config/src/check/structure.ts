@@ -84,7 +84,7 @@ function dropEmpty(node: Node, schema: z.ZodType | undefined): Node {
 
 interface FoundProblem {
   readonly problem: LocatedProblem;
-  /** What to remove. */
+  /** Key to remove. */
   readonly path: KeyPath;
 }
 
@@ -118,7 +118,7 @@ function missingKey(
   return { problem: { at: place.at, key: path, message }, path: path.slice(0, -1) };
 }
 
-/** What to do about a value of the wrong kind. */
+/** Advice for a value of the wrong kind. */
 function hint(node: Node, schema: z.ZodType | undefined): string {
   const choices = choicesOf(schema);
   if (node.kind === 'scalar' && typeof node.value === 'string' && choices.length > 0)

@@ -1,4 +1,4 @@
-/** What a stage costs at most on a server that charges by the token. */
+/** Upper bound of a stage's price on a server that charges by the token. */
 import type { StageConfig } from '../resolve/base/resolved.js';
 import type { StepPlan } from './steps.js';
 

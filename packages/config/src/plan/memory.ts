@@ -34,11 +34,11 @@ export interface MemoryPlan {
 
 const float = 4;
 const mebibyte = 2 ** 20;
-/** What the embedded engine uses for activations, and again for keys and values, by default, in MiB. */
+/** Default memory of the embedded engine for activations, and again for keys and values, in MiB. */
 const engineBudget = 384;
-/** Without a budget: share of the machine's memory for a graph of the whole model with its gradients. */
+/** Share, without a budget, of the machine's memory for a graph of the whole model with its gradients. */
 const machineShare = 1 / 8;
-/** What it uses for logits at once, in MiB. */
+/** Memory for logits at once, in MiB. */
 const logitsBudget = 256;
 
 export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefined {
@@ -209,7 +209,7 @@ function microBatch({ model, buffer }: StageConfig, { shape, budget }: Sizes) {
   return { row, all, within: Math.min(all, Math.max(budget, row)) };
 }
 
-/** Without a budget, larger models take as much as lets the trainer use one graph, or go layer by layer. */
+/** Memory for activations. Without a budget, larger models take as much as lets the trainer use one graph, or go layer by layer. */
 function activations(stage: StageConfig, sizes: Sizes): number {
   const { row, all, within } = microBatch(stage, sizes);
   if (stage.model.memoryBudgetMb !== undefined || all <= sizes.budget) return within;

@@ -1,5 +1,5 @@
 /**
- * What a configuration would do, as plain data: stages, steps, batch arithmetic, memory and files.
+ * Plan of a configuration as plain data: stages, steps, batch arithmetic, memory and files.
  */
 import { diskAt } from '../resolve/base/disk.js';
 import type {
@@ -34,7 +34,7 @@ export interface PlanOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a task pipeline makes of a task set. */
+/** Effect of a task pipeline on a task set. */
 export interface PipelinePlan {
   readonly taskset: string;
   /** Tasks that go in. */
@@ -46,7 +46,7 @@ export interface PipelinePlan {
   readonly isBound: boolean;
 }
 
-/** Who grades the answers of a task set, in words. */
+/** Grader of a task set's answers, in words. */
 export interface GraderPlan {
   readonly taskset: string;
   readonly grader: string;
@@ -60,7 +60,7 @@ export interface StagePlan {
   readonly algorithmType: string;
   readonly parts: readonly PlannedPart[];
   readonly lossAggMode: string;
-  /** What the rows of a train batch are. */
+  /** Unit of the rows of a train batch. */
   readonly rowWord: TrainBatchConfig['unit'] | 'answers' | 'texts' | 'pairs';
   readonly model: string;
   /** The server that trains; undefined: the process trains by itself, or does not train. */

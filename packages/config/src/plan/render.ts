@@ -42,7 +42,7 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
   ];
 }
 
-/** What must run before, with these options at least. */
+/** Servers that must run before, with these options at least. */
 const serverRows = (stage: StagePlan): readonly Row[] => [
   ...tinkerRows(stage),
   ...(stage.external === undefined ? [] : [['answers', stage.external] as const]),
@@ -82,7 +82,7 @@ function processRows({ processes: { commands, database } }: StagePlan): readonly
   ];
 }
 
-/** What a model decides is not known before the run. */
+/** Rows of pipelines; a model's decisions are not known before the run. */
 const pipelineRows = ({ pipelines }: StagePlan): readonly Row[] =>
   pipelines.map(({ taskset, kept, read, dropped, isBound }) => [
     'tasks',
@@ -175,7 +175,7 @@ function costRows({ cost }: StagePlan): readonly Row[] {
   ];
 }
 
-/** What the trainer does, defaults included. */
+/** Rows of the algorithm, defaults included. */
 function algorithmRows({ mode, parts, lossAggMode }: StagePlan): readonly Row[] {
   if (mode === 'bench') return [];
   const shown = parts.map(({ key, name, args }): Row => {

@@ -37,7 +37,7 @@ interface Sampling {
 
 type Planner = (sampling: Sampling) => Program;
 
-/** What lets a server begin that allows more tokens than the model has positions for. */
+/** Setting that lets a server allow more tokens than the model has positions for. */
 const longer = (variable: string, length: number, { model }: StageConfig, disk: Disk) =>
   length > positionsOf(model, disk) ? [`${variable}=1`] : [];
 
@@ -109,7 +109,7 @@ function startOptions({ start }: SamplerConfig): readonly string[] {
   ];
 }
 
-/** What vLLM takes by itself. */
+/** Share of memory that vLLM takes by default. */
 const vllmMemory = 0.9;
 
 /** The ranks that vLLM takes. */

@@ -59,7 +59,7 @@ function explainOverRollout({ input, mode, warn }: StageContext): void {
   );
 }
 
-/** As the file says, else as the algorithm does; only where a batch is explored. */
+/** Setting of the file, else of the algorithm; only where a batch is explored. */
 function deriveDynamicSampling(context: StageContext, operators: readonly PartConfig[]): boolean {
   const { enable } = context.input.explorer.dynamic_sampling;
   const byDefault = presetOf(context).dynamicSampling ?? false;

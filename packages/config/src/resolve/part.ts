@@ -1,4 +1,4 @@
-/** Which side of the loop a process is, and what it shares with the others. */
+/** Side of the loop on which a process is, and what it shares with the others. */
 import { join } from 'node:path';
 import type { KeyPath } from '../source/node.js';
 import type { StageContext } from './base/context.js';

@@ -1,4 +1,4 @@
-/** What the file asks of sampling and the engine cannot do. */
+/** Sampling settings of the file that the engine cannot follow. */
 import type { EngineCapabilities } from '@trinity-rft/core/engine';
 import type { KeyPath } from '../source/node.js';
 import type { StageContext } from './base/context.js';

@@ -5,7 +5,7 @@ import { derived, field, ignored, notSupported } from './fields.js';
 import { cast, oneOf } from './scalars.js';
 
 /**
- * What each engine can do, by its name in YAML; the first one is the default. A table of
+ * Capabilities of each engine, by its name in YAML; the first one is the default. A table of
  * `EngineFactory` fits too.
  */
 export type EngineFactsTable = Readonly<Record<string, EngineFacts>>;

@@ -59,7 +59,7 @@ export function keysOf(schema: z.ZodType | undefined): readonly string[] {
   return Object.keys(defOf(coreOf(schema)).shape ?? {});
 }
 
-/** What a value must be, in words. */
+/** Expected form of a value, in words. */
 export function expectedText(schema: z.ZodType | undefined): string {
   if (schema === undefined) return 'nothing here';
   for (const layer of layers(schema)) {

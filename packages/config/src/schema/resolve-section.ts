@@ -59,7 +59,7 @@ type ValueOf<S> = [Conversion<EffectsIn<S>>] extends [never]
     ? Out
     : never;
 
-/** What a section is in the resolved configuration. */
+/** Type of a section in the resolved configuration. */
 export type Resolved<S> = {
   readonly [K in keyof ShapeOf<S> as NameOf<K, EffectsIn<ShapeOf<S>[K]>>]: ValueOf<ShapeOf<S>[K]>;
 };

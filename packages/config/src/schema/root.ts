@@ -19,7 +19,7 @@ import {
 import { flag, int, oneOf, text, word } from './scalars.js';
 import { trainerSection } from './trainer.js';
 
-/** What the names in a file can refer to. */
+/** Vocabulary that the names in a file can refer to. */
 export interface Vocabulary {
   readonly algorithms: AlgorithmTables;
   readonly engines: EngineFactsTable;

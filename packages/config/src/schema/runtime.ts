@@ -198,7 +198,7 @@ const taskOperator = z.strictObject({
   args: field(dict(), {}, 'Arguments of the operator.'),
 });
 
-/** As an object of its own, so that its values can be read where it is set. */
+/** Keys as an object of their own, so that its values can be read where it is set. */
 export const taskPipelineKeys = z.strictObject({
   operators: listOf(taskOperator, 'Operators in their order.', derived),
   num_process: field(

@@ -25,7 +25,7 @@ export interface ParsedTree {
   readonly problems: readonly LocatedProblem[];
 }
 
-/** What to do about mistakes, by the codes of the YAML library. */
+/** Fixes of mistakes, by the codes of the YAML library. */
 const fixes: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'A tab indents this line; YAML allows only spaces. Replace the tab by two spaces.',
   BAD_INDENT:

@@ -17,7 +17,7 @@ export interface LocatedProblem {
 
 /** One thing that is wrong, for people and for editors. */
 export interface ConfigProblem extends SourcePosition {
-  /** As given by the caller. */
+  /** Path as given by the caller. */
   readonly file: string;
   /** `buffer.batch_size`; empty when the problem is not about a key. */
   readonly key: string;

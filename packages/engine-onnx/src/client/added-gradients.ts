@@ -7,7 +7,7 @@ export function knownGradients({ name, advantages }: ExpectedLoss): Float32Array
   return isKnown ? advantages.map((A) => -A) : undefined;
 }
 
-/** What the trainer has added already, by pass. */
+/** Gradients that the trainer has added already, by pass. */
 export class AddedGradients {
   readonly #added = new WeakMap<ForwardPass, Float32Array>();
 
@@ -15,7 +15,7 @@ export class AddedGradients {
     this.#added.set(pass, gradients);
   }
 
-  /** What of `gradients` is still to be added, asked once for a pass; undefined: nothing. A copy. */
+  /** Part of `gradients` that is still to be added, asked once for a pass; undefined: none. A copy. */
   missing(pass: ForwardPass, gradients: Float32Array): Float32Array | undefined {
     const added = this.#added.get(pass);
     this.#added.delete(pass);

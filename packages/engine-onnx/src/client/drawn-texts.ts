@@ -1,4 +1,4 @@
-/** What the sampler drew with the weights that are being trained. */
+/** Sequences that the sampler drew with the weights that are being trained. */
 import { hash } from 'node:crypto';
 
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
@@ -7,7 +7,7 @@ import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine'
 export class DrawnTexts {
   /** The training weights are those that were published last. */
   #arePublished = false;
-  /** As which the sampler has the training weights. */
+  /** Version under which the sampler has the training weights. */
   #version: number | undefined;
   readonly #digests = new Set<string>();
 

@@ -71,7 +71,7 @@ function peftConfig(
 }
 
 /**
- * What changes the meaning of the matrices, with the only value that is understood. Whatever else a
+ * Keys that change the meaning of the matrices, with the only value that is understood. Whatever else a
  * config says concerns how they were trained.
  */
 const understood = {

@@ -1,5 +1,5 @@
 /**
- * Which columns of a linear layer the trainer computes separately, so that its sums have the same
+ * Columns of a linear layer that the trainer computes separately, so that its sums have the same
  * blocks as the sampler's.
  */
 import { blockLength, threadColumns, type LinearShape } from '../runtime/gemm-blocks.js';
@@ -7,7 +7,7 @@ import { rowWindow } from './row-window.js';
 import type { ModelConfig } from './config.js';
 import { linearShapes } from './parameters.js';
 
-/** What makes scores equal to sampled log-probabilities, bit for bit. */
+/** Conditions for scores equal to sampled log-probabilities, bit for bit. */
 export interface Agreement {
   /**
    * Sizes of the parts in which a layer's columns are computed; one part where the whole layer can

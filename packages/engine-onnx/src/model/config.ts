@@ -1,6 +1,6 @@
 /** The shape of a model: a `config.json` of Hugging Face, checked and in one format for all families. */
 
-/** As `model_type` of config.json names them. */
+/** Families by `model_type` of config.json. */
 export const modelFamilies = [
   'qwen3',
   'qwen2',
@@ -45,7 +45,7 @@ export interface LocalRope {
   readonly scaling?: RopeScaling;
 }
 
-/** What distinguishes one layer from a layer that sees all positions before it. */
+/** Traits that distinguish one layer from a layer that sees all positions before it. */
 export interface LayerTraits {
   /** Positions that a query sees, its own among them. @default all up to its own */
   readonly window?: number;

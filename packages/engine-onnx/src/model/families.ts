@@ -1,4 +1,4 @@
-/** What the families have in common with each other and what not, as data. */
+/** Common and different traits of the families, as data. */
 import type { ModelConfig, ModelFamily } from './config.js';
 
 /** Layers that have the window of `sliding_window`, where `layer_types` does not say. */
@@ -15,9 +15,9 @@ export type WindowPattern =
 export interface Family {
   /** Begins the names of its classes in transformers. */
   readonly className: string;
-  /** What transformers assumes for keys that config.json lacks; null is nothing. */
+  /** Values that transformers assumes for keys that config.json lacks; null is nothing. */
   readonly defaults: Readonly<Record<string, unknown>>;
-  /** What every model of the family has. */
+  /** Traits of every model of the family. */
   readonly traits?: Pick<
     ModelConfig,
     'norms' | 'normOffset' | 'qkNormScope' | 'fusedProjections'
@@ -35,7 +35,7 @@ export interface Family {
     /** Layers with a window have rotary embeddings of their own. */
     readonly localRope?: true;
   };
-  /** What a `rope_type` means where it is not what its name says. */
+  /** Meaning of a `rope_type` where it is not what its name says. */
   readonly ropeTypes?: Readonly<Record<string, string>>;
   /** Reads `no_rope_layers`. */
   readonly unrotatedLayers?: true;

@@ -20,7 +20,7 @@ export interface Scores {
   readonly necs?: Value;
 }
 
-/** What a head is computed from. */
+/** Input of a head. */
 export interface ScoredStates {
   /** [R, d] */
   readonly states: Value;

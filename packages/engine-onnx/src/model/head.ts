@@ -22,7 +22,7 @@ export function headStates(
   return trunk.config.logitCap === undefined ? multiply(normed, inverseTemperature) : normed;
 }
 
-/** What the head makes of hidden states. */
+/** Output of the head for hidden states. */
 export interface Distribution {
   /** log softmax(logits) [R, V] */
   readonly logprobs: Value;

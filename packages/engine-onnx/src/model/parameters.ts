@@ -74,7 +74,7 @@ export interface BranchNorms {
   readonly after?: string;
 }
 
-/** What Hugging Face calls the norms of a layer. */
+/** Names that Hugging Face gives the norms of a layer. */
 export const normNames: Readonly<
   Record<NormPlacement, { readonly attention: BranchNorms; readonly feedForward: BranchNorms }>
 > = {

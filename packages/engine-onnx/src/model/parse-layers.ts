@@ -1,4 +1,4 @@
-/** Which layers of a model differ from the others: windows, positions, experts. */
+/** Layers of a model that differ from the others: windows, positions, experts. */
 import type { Experts, LayerTraits } from './config.js';
 import { invalid, type ConfigKeys } from './config-keys.js';
 import { families, type WindowPattern } from './families.js';
@@ -29,7 +29,7 @@ export function parseLayers(
   return traits.some(differs) ? traits : undefined;
 }
 
-/** By layer. */
+/** Values by layer. */
 const each = <T>(
   { num_hidden_layers: count }: ConfigKeys,
   of: (layer: number) => T,

@@ -59,7 +59,7 @@ interface Scaling {
   readonly need: (key: 'factor' | 'low_freq_factor' | 'high_freq_factor') => number;
 }
 
-/** By `rope_type`. */
+/** Scalings by `rope_type`. */
 const scalings: Readonly<
   Record<string, (rope: RopeKeys, scaling: Scaling) => RopeScaling | undefined>
 > = {

@@ -11,7 +11,7 @@ export interface RopeTables {
   readonly sin: Float32Array;
 }
 
-/** What angles depend on. */
+/** Parameters on which angles depend. */
 export interface RopeShape {
   /** Even. */
   readonly headDim: number;

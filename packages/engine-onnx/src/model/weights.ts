@@ -53,7 +53,7 @@ export class WeightBuffers {
   #rewriting: Promise<void> | undefined;
   /** Writes the training weights once somebody needs them. */
   #due: Rewrite | undefined;
-  /** Who gets a lease on the training weights that are due. */
+  /** Queue of the borrowers of the training weights that are due. */
   #waiting: PromiseWithResolvers<WeightLease>[] = [];
 
   /**

@@ -1,11 +1,11 @@
-/** What the thread of a critic is started with, and the calls that it answers. */
+/** Options of a critic's thread, and the calls that it answers. */
 import type { TrainingMemory } from '../train/memory.js';
 import type { Metrics } from '@trinity-rft/core';
 import type { OptimizerOptions, StepStats } from '@trinity-rft/core/engine';
 
 import type { PackedBatch } from './packing.js';
 
-/** What the thread of a critic is started with. */
+/** Options of a critic's thread. */
 export interface CriticOptions {
   readonly modelPath: string;
   readonly threads: number;

@@ -1,4 +1,4 @@
-/** What the threads of an engine are started with, and the calls that they answer. */
+/** Options of an engine's threads, and the calls that they answer. */
 import type { MessagePort } from 'node:worker_threads';
 
 import type { Metrics } from '@trinity-rft/core';
@@ -17,7 +17,7 @@ import type { TrainingMemory } from '../train/memory.js';
 import type { TokenBytes } from '../model/token-bytes.js';
 import type { PackedBatch, PackedSequences } from './packing.js';
 
-/** What a thread of the engine is started with. */
+/** Options of a thread of the engine. */
 export interface WorkerOptions {
   readonly modelPath: string;
   readonly threads: number;
@@ -37,7 +37,7 @@ export interface WorkerOptions {
   readonly samplerOf?: ModelConfig;
 }
 
-/** What a thread reports when it is ready for calls. */
+/** Report of a thread that is ready for calls. */
 export interface EngineFacts {
   readonly maxModelLen: number;
   readonly parameters: number;

@@ -50,7 +50,7 @@ export interface Choice extends KvOwner {
   finished: boolean;
 }
 
-/** What the engine knows about the text of its tokens. */
+/** Texts of the engine's tokens. */
 export interface TokenTexts {
   readonly tokenBytes: TokenBytes;
   readonly constraints: ConstraintFactory;

@@ -36,7 +36,7 @@ export interface StopString {
   readonly bytes: Uint8Array;
 }
 
-/** What a request must fit into. */
+/** Limits that a request must fit into. */
 export interface SampleLimits {
   readonly vocabSize: number;
   readonly maxModelLen: number;

@@ -23,7 +23,7 @@ export interface ScorerOptions {
   readonly maxRows: number;
 }
 
-/** What a scorer needs of {@link SamplingWeights}. */
+/** Part of {@link SamplingWeights} that a scorer needs. */
 export type ScoringWeights = Pick<SamplingWeights, 'feeds' | 'version' | 'release'>;
 
 export interface ScoreTicket {

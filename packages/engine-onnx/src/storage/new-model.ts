@@ -14,7 +14,7 @@ export const newModelFamilies = [
   'llama',
 ] as const satisfies readonly ModelFamily[];
 
-/** What only models of other families have. */
+/** Traits that only models of other families have. */
 type OtherTraits =
   | 'norms'
   | 'normOffset'

@@ -14,7 +14,7 @@ export interface LookupTable {
 /** Outputs of the backward graph by name. */
 export type GradientOutputs = Readonly<Record<string, { readonly data: unknown }>>;
 
-/** What an update reads. */
+/** Input of an update. */
 export type SummedGradient = Pick<GradientSum, 'flat' | 'take'>;
 
 export class GradientSum {

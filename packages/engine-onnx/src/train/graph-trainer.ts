@@ -346,7 +346,7 @@ function gradientFeeds(micro: MicroBatch, gradients: TokenNumbers, padded: numbe
   );
 }
 
-/** What one micro-batch of gradients is computed from. */
+/** Input of one micro-batch of gradients. */
 interface GradientRun {
   readonly micro: MicroBatch;
   readonly arrays: MicroBatchArrays;

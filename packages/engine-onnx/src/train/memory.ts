@@ -25,7 +25,7 @@ export interface TrainingMemory {
   readonly wholeModel?: number;
 }
 
-/** What `budget` allows; without one, what the machine does. */
+/** Memory that `budget` allows; without one, that the machine allows. */
 export function trainingMemory(budget: number | undefined): TrainingMemory {
   if (budget !== undefined) return { budget };
   return { budget: defaultMemoryBudget, wholeModel: machineMemory() * machineShare };

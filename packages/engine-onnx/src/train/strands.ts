@@ -1,4 +1,4 @@
-/** What one row of a gradient graph reads: a row of the batch, or rows of one prompt, which is read once. */
+/** Input of one row of a gradient graph: a row of the batch, or rows of one prompt, which is read once. */
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
 import { keptPerLayer, transientPerLayer } from './memory.js';
@@ -67,7 +67,7 @@ const operationsPerValue = 60;
 /** Arrays of attention scores that a layer and its gradient write. */
 const scoreArrays = 10;
 
-/** What the gradients of one layer take: for a position, and for each position that it sees. */
+/** Operations for the gradients of one layer: for a position, and for each position that it sees. */
 function operationsOf(config: ModelConfig) {
   const { layers, heads, headDim, hiddenSize, vocabSize } = config;
   const weights = (parameterCount(config) - vocabSize * hiddenSize) / layers;

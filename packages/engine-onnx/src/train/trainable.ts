@@ -1,4 +1,4 @@
-/** What a trainer changes: all parameters of the model, or adapters added to them. */
+/** Weights that a trainer changes: all parameters of the model, or adapters added to them. */
 import type { ModelConfig } from '../model/config.js';
 import type { LayerAdapters } from '../model/layer-graphs.js';
 import {

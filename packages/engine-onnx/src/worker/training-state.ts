@@ -1,5 +1,5 @@
 /**
- * Which part of an engine is trained, and how it is stored in checkpoints: all weights, or adapters
+ * Part of an engine that is trained, and how it is stored in checkpoints: all weights, or adapters
  * on top of frozen ones.
  */
 import { saveCheckpoint } from '../storage/checkpoint.js';
@@ -31,7 +31,7 @@ export interface TrainingState {
 
 interface SavedContents {
   readonly optimizer: OptimizerState | undefined;
-  /** Of adapters: the whole model too. */
+  /** For adapters: saves the whole model too. */
   readonly merged: boolean;
 }
 

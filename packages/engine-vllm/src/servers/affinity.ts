@@ -1,4 +1,4 @@
-/** Which server has seen the beginning of a prompt, and so has it in its cache. */
+/** Servers that have seen the beginning of a prompt, and so have it in their cache. */
 
 const blockTokens = 32;
 const mostBlocks = 16_384;

@@ -12,7 +12,7 @@ import {
 import { serverCalls } from '../wire/http.js';
 import { readAnswer } from '../wire/read.js';
 
-/** What differs between programs that serve models. */
+/** Differences between programs that serve models. */
 export interface Dialect {
   readonly name: string;
   /** Its option for the longest text. */
@@ -23,9 +23,9 @@ export interface Dialect {
   readonly renormalises: boolean;
   /** Texts in progress can go on with other weights, and say which token is of which. */
   readonly continues: boolean;
-  /** What a server needs that does not take weights. */
+  /** Requirements of a server that does not take weights. */
   readonly takesWeights: string;
-  /** What to do about a refusal at the start, by its status. */
+  /** Cures of a refusal at the start, by its status. */
   readonly cures: (vocabSize: number) => Readonly<Record<number, string>>;
 }
 

@@ -17,7 +17,7 @@ import type { InUse, Weights } from './weights.js';
 export interface PoolOptions {
   readonly members: readonly Member[];
   readonly started: Weights;
-  /** What all servers score after they have taken weights that come without a probe. [at least 2] */
+  /** Text that all servers score after they have taken weights that come without a probe. [at least 2] */
   readonly text: Int32Array;
   readonly tolerance: number;
   /** For one call, its waits included. */

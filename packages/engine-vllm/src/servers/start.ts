@@ -1,4 +1,4 @@
-/** What a server must be able to do, asked before the first call. */
+/** Abilities that a server must have, asked before the first call. */
 import { ConfigError } from '@trinity-rft/core';
 import type { VocabularySample } from '@trinity-rft/core/engine';
 import { ServerFault } from '../wire/fault.js';
@@ -56,7 +56,7 @@ export async function startedRight(
   return { ...model, hasTokenizer, otherTokens };
 }
 
-/** What to do about an answer, by its status. */
+/** Cures by the status of an answer. */
 type Cures = ReturnType<Dialect['cures']>;
 
 async function explain<T>(server: SamplingServer, cures: Cures, ask: () => Promise<T>): Promise<T> {

@@ -17,13 +17,13 @@ export interface Weights {
 
 /** Ends the use that {@link WeightsOnServer.begin} began; to be called when it has ended. */
 export interface InUse {
-  /** By which requests name the weights. */
+  /** Name of the weights in requests. */
   readonly model: string;
   readonly weights: Weights;
   readonly end: () => void;
 }
 
-/** What one server has. */
+/** Weights that one server has. */
 export interface WeightsOnServer {
   readonly current: Weights;
   /** @throws ServerFault when the server does not take them */

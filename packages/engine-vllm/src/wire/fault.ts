@@ -17,7 +17,7 @@ interface FaultOptions {
   readonly cause?: unknown;
 }
 
-/** Never leaves the package: callers of the sampler get the errors of core. */
+/** Error inside the package: callers of the sampler get the errors of core. */
 export class ServerFault extends Error {
   readonly kind: FaultKind;
   readonly status: number | undefined;

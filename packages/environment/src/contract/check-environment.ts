@@ -1,11 +1,11 @@
-/** What every environment has to keep to, as checks that can be run on one that a stranger wrote. */
+/** Contract of every environment, as checks that can be run on one that a stranger wrote. */
 import { silentLogger, type RawTask } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../seam/define.js';
 import { checks } from './checks.js';
 import { failureOf, inTime, type Subject } from './transcript.js';
 
 export interface EnvironmentCheck {
-  /** As a sentence: `equal starts give equal episodes`. */
+  /** Name as a sentence: `equal starts give equal episodes`. */
   readonly name: string;
   /** `skipped`: there was nothing to check. */
   readonly outcome: 'passed' | 'failed' | 'skipped';

@@ -96,7 +96,7 @@ const nonsenseEarnsLess: Check = async (subject) => {
   return {};
 };
 
-/** As it is, without what the play loop makes of its faults. */
+/** Resets directly, without the play loop's handling of faults. */
 const resetRaw = (subject: Subject, { signal }: Pick<Subject, 'signal'> = subject) => {
   const { environment, rows } = subject;
   return inTime(subject, () => environment.reset({ row: rows[0] ?? {}, seed: 0 }, signal));
@@ -172,7 +172,7 @@ const splitsAreApart: Check = async ({ definition: { tasks }, args }) => {
 
 const keyOf = (row: RawTask): string => JSON.stringify(row);
 
-/** By the sentence that each has to make true. Every answer that they get is also checked for its form. */
+/** Checks by the sentence that each has to make true. Every answer that they get is also checked for its form. */
 export const checks: Readonly<Record<string, Check>> = {
   'equal starts give equal episodes': equalEpisodes,
   'a refused action changes nothing, and says why': refusalsChangeNothing,

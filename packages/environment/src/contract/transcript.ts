@@ -31,7 +31,7 @@ export interface Subject {
 export interface Transcript {
   readonly start: Pick<GuardedEpisode, 'observation' | 'instructions' | 'tools'>;
   readonly steps: readonly (StepResult & { readonly stateKey: string | undefined })[];
-  /** As the environment's defaults combine the rewards. */
+  /** Reward as the environment's defaults combine those of the steps. */
   readonly reward: number;
   readonly isDone: boolean;
 }
@@ -80,7 +80,7 @@ export async function transcriptOf(
   }
 }
 
-/** What the environment's solver does; without one, three answers that mean nothing. */
+/** Actions of the environment's solver; without one, three answers that mean nothing. */
 export const solverOf = ({ definition, args }: Subject, start: EpisodeStart): Solver =>
   definition.solver?.(start, args) ?? says('', '?', '1');
 

@@ -8,7 +8,7 @@ export interface World {
   readonly observation: string;
   readonly instructions?: string;
   readonly tools?: readonly ToolDefinition[];
-  /** What the policy may not do comes back as `refused`. A promise only where it asks a judge. */
+  /** Takes a step; a forbidden action comes back as `refused`. A promise only where it asks a judge. */
   step(action: Action): StepResult | Promise<StepResult>;
   /** See `Episode.grade`. */
   grade?(): number;

@@ -8,7 +8,7 @@ import { asMessage, asObservation, opening } from './messages.js';
 
 /** An episode of the solver. */
 export interface Demonstration {
-  /** As a model would have had it, with the system prompt first. */
+  /** Conversation as a model would have had it, with the system prompt first. */
   readonly messages: readonly ChatMessage[];
   /** Tools of the episode; undefined when it has none. */
   readonly tools: readonly ToolDefinition[] | undefined;

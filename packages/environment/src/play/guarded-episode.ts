@@ -36,7 +36,7 @@ export interface GuardOptions {
   readonly signal: AbortSignal;
 }
 
-/** What the play loop uses of an episode. */
+/** Part of an episode that the play loop uses. */
 export interface GuardedEpisode extends Pick<Episode, 'observation' | 'instructions' | 'tools'> {
   step(action: Action): Promise<StepResult>;
   /** Undefined where the episode has no grade. */

@@ -1,4 +1,4 @@
-/** What the model and the environment say, as messages of the conversation. */
+/** Messages of the model and the environment in the conversation. */
 import type { ChatMessage, ChatResponse, ToolCall } from '@trinity-rft/core';
 import type { Episode } from '../seam/types.js';
 
@@ -23,7 +23,7 @@ export const asMessage = ({
   tool_calls: toolCalls.length > 0 ? toolCalls : undefined,
 });
 
-/** What the environment said, as the model is told. */
+/** Words of the environment for the model. */
 export const asObservation = (observation: string, call: ToolCall | undefined): ChatMessage =>
   call === undefined
     ? { role: 'user', content: observation }

@@ -32,7 +32,7 @@ export interface PlayOptions {
   readonly time?: OwnTime;
 }
 
-/** What an episode may take, without the time that is needed to grade it. */
+/** Time that an episode may take, without the time that is needed to grade it. */
 interface OwnTime {
   /** Aborts when it is over. */
   readonly over: AbortSignal;

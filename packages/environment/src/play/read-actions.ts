@@ -1,4 +1,4 @@
-/** What the model did, as actions of an episode. */
+/** Actions of an episode from what the model did. */
 import type { ChatResponse, ToolCall, ToolDefinition } from '@trinity-rft/core';
 import type { Action } from '../seam/types.js';
 

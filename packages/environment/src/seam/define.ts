@@ -30,9 +30,9 @@ export interface EnvironmentContext {
   readonly signal: AbortSignal;
 }
 
-/** What {@link defineEnvironment} takes. */
+/** Options of {@link defineEnvironment}. */
 export interface EnvironmentOptions<Args> {
-  /** As `workflow_args.environment` names it. */
+  /** Name in `workflow_args.environment`. */
   readonly name: string;
   /** One sentence for `trinity env list`. */
   readonly description: string;

@@ -1,7 +1,7 @@
 /** The seam between a policy and the world that it acts in. */
 import type { ChatMessage, Metrics, RawTask, ToolDefinition } from '@trinity-rft/core';
 
-/** What the policy does in one step. */
+/** Action of the policy in one step. */
 export type Action = TextAction | ToolAction;
 
 export interface TextAction {
@@ -17,7 +17,7 @@ export interface ToolAction {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** What the world answers to an action. */
+/** Answer of the world to an action. */
 export interface StepResult {
   /** For the policy. Never shown when `done`: the last one may hold the answer. */
   readonly observation: string;
@@ -67,7 +67,7 @@ export interface JudgeQuestion<T> {
 
 /** One attempt at a task, from a reset to its end. Steps are taken one after the other. */
 export interface Episode {
-  /** What the policy is told first: the task, and what it sees. */
+  /** First text for the policy: the task, and what it sees. */
   readonly observation: string;
   /** How to act here, as a system prompt. @default none */
   readonly instructions?: string;

@@ -9,7 +9,7 @@ export interface Patience {
 }
 
 /**
- * What `work` resolves to, or the error of `late` when it takes longer than `ms`. Its own signal
+ * Result of `work`, or the error of `late` when it takes longer than `ms`. Its own signal
  * aborts then, and when `signal` does.
  * @throws CancelledError when `signal` aborts; what `late` returns; what `work` throws
  */

@@ -73,7 +73,7 @@ const factsOf = (
   metrics,
 });
 
-/** What helps a person find the reason: the error with its causes, and the conversation. */
+/** Report that helps a person find the reason: the error with its causes, and the conversation. */
 function failureOf(
   { task, turns, forks, spans }: Omit<WorkflowDebugReport, 'files'>,
   error: Error,

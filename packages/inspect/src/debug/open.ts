@@ -1,4 +1,4 @@
-/** What all debug commands start with: a configuration, and the stage and weights to debug with. */
+/** Start of all debug commands: a configuration, and the stage and weights to debug with. */
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { type Clock, type Logger, systemClock } from '@trinity-rft/core';

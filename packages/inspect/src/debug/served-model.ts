@@ -72,7 +72,7 @@ interface SampleRequest {
   readonly options: SamplingOptions;
 }
 
-/** As JSON. Doubles hold a float32 exactly. */
+/** JSON form. Doubles hold a float32 exactly. */
 type PlainSequence = Omit<SampledSequence, 'tokens' | 'logprobs'> & {
   readonly tokens: readonly number[];
   readonly logprobs: readonly number[];

@@ -22,7 +22,7 @@ interface ServeTinkerOptions extends Omit<DebugOptions, 'outputDirectory' | 'che
 
 interface ServedTinker extends TinkerServer {
   readonly apiKey: string;
-  /** What clients name as `base_model`. */
+  /** Name for clients, `base_model`. */
   readonly model: string;
   /** Where weights are saved. */
   readonly directory: string;

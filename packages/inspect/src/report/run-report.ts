@@ -1,4 +1,4 @@
-/** What happened in a run, read from its folder: state, rewards, evaluations, log. */
+/** Report of a run, read from its folder: state, rewards, evaluations, log. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';

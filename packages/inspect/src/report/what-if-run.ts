@@ -1,4 +1,4 @@
-/** What another reward, advantage or loss would have made of the rollouts of a run. */
+/** Effect of another reward, advantage or loss on the rollouts of a run. */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';

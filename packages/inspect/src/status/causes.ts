@@ -7,7 +7,7 @@ export interface CauseLink {
   /** Undefined: nobody of that role is there. */
   readonly member: MemberStatus | undefined;
   readonly role: string;
-  /** What the link before waits for from it. */
+  /** Wait of the link before on it. */
   readonly asked: Wait | undefined;
   readonly state: 'waits' | 'silent' | 'works' | 'missing' | 'outside' | 'circle';
 }
@@ -23,7 +23,7 @@ export interface RunCauses {
   readonly chains: readonly WaitChain[];
 }
 
-/** What each process of a run waits for, followed to the first cause. */
+/** Waits of each process of a run, followed to the first cause. */
 export function causesOf(status: RunStatus): RunCauses {
   const there = status.members.filter(({ health }) => health !== 'left');
   const waiting = there

@@ -1,4 +1,4 @@
-/** What the operating system says of a process of this machine. */
+/** State of a process of this machine, from the operating system. */
 import { readFileSync } from 'node:fs';
 import { isProcessAlive } from '@trinity-rft/core/support';
 

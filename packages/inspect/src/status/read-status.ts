@@ -46,7 +46,7 @@ interface Place {
   readonly url: string;
   /** Name of the run in it. */
   readonly names: readonly string[];
-  /** What to do when it cannot be opened. */
+  /** Advice for when it cannot be opened. */
   readonly advice?: string;
 }
 

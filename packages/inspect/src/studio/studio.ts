@@ -14,7 +14,7 @@ export interface StudioOptions {
   readonly page?: string;
   /** On 127.0.0.1; 0 = any free port. @default 0 */
   readonly port?: number;
-  /** What requests must show. @default a random one */
+  /** Key that requests must show. @default a random one */
   readonly key?: string;
   /** Parts of other packages. @default none: the interface only reads, except notes */
   readonly parts?: readonly StudioPart[];

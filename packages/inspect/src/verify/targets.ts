@@ -1,4 +1,4 @@
-/** What can be verified: experience stores, and the versions whose weights still exist. */
+/** Objects that can be verified: experience stores, and the versions whose weights still exist. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';

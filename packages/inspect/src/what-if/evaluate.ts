@@ -11,7 +11,7 @@ import {
 } from '@trinity-rft/core';
 import type { VariantParts } from './variant.js';
 
-/** What a variant makes of one run. */
+/** Signal of a variant for one run. */
 export interface RunSignal {
   readonly reward: number | undefined;
   /** Mean over its trained tokens; 0 where the advantage function dropped the run. */
@@ -21,7 +21,7 @@ export interface RunSignal {
 }
 
 export interface BatchSignal {
-  /** By `runKey`. */
+  /** Runs by `runKey`. */
   readonly runs: ReadonlyMap<string, RunSignal>;
   /** Derivatives by experience, one per response token. */
   readonly gradients: ReadonlyMap<string, Float32Array>;

@@ -1,4 +1,4 @@
-/** What a run has recorded: its newest rollouts, and the algorithm that it was started with. */
+/** Recorded run: its newest rollouts, and the algorithm that it was started with. */
 import type { Experience } from '@trinity-rft/core';
 import type { ExperienceRows } from '@trinity-rft/core/store';
 import type { Variant } from './variant.js';

@@ -70,6 +70,6 @@ function rewarded(experience: Experience, reward: number): Experience {
   return spans ? { ...own, spans: spans.map((span) => ({ ...span, reward })) } : own;
 }
 
-/** As they were before an algorithm looked at them. */
+/** Experiences as they were before an algorithm processed them. */
 export const withoutAdvantages = (experience: Experience): Experience =>
   withFields(experience, { advantages: undefined, returns: undefined });

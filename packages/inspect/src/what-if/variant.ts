@@ -18,7 +18,7 @@ import {
 } from '@trinity-rft/core';
 import { pickRow } from '@trinity-rft/core/support';
 
-/** What a reward function reads of a recorded run: its last answer. */
+/** Input of a reward function for a recorded run: its last answer. */
 export interface RecordedAnswer extends RewardInput {
   readonly experience: Experience;
 }
@@ -86,7 +86,7 @@ export interface Usable {
   readonly policyLossFns: readonly string[];
 }
 
-/** What can be tried without a model. */
+/** Parts that can be tried without a model. */
 export function usableParts(tables: AlgorithmTables = builtInTables): Usable {
   const { presets, advantageFns, policyLossFns } = tables;
   const those = (table: object, variant: (name: string) => Variant): readonly string[] =>

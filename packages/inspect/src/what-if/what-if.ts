@@ -30,7 +30,7 @@ export interface WhatIfOptions extends PartsContext {
 }
 
 export interface RankedRun extends RunSignal {
-  /** By advantage, from 1; equal advantages have equal ranks. */
+  /** Rank by advantage, from 1; equal advantages have equal ranks. */
   readonly rank: number;
 }
 

@@ -1,4 +1,4 @@
-/** Which records of `metrics.jsonl` a service has, in a file beside it. */
+/** Cursor of a service in `metrics.jsonl`, in a file beside it. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { MetricRole } from '@trinity-rft/core';

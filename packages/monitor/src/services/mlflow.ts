@@ -152,7 +152,7 @@ const metricsOf = ({ metrics, step, time }: ServiceRecord) =>
     timestamp: time,
   }));
 
-/** What MLflow takes as a name; `@` as in Trinity-RFT. */
+/** Name that MLflow accepts; `@` as in Trinity-RFT. */
 const keyOf = (key: string): string =>
   key
     .replaceAll('@', '_at_')

@@ -15,7 +15,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ServiceSinkOptions {
   readonly service: ServiceName;
-  /** As `monitor.monitor_args` has them: `base_url`, `uri`, `workspace` and so on. */
+  /** Arguments of `monitor.monitor_args`: `base_url`, `uri`, `workspace` and so on. */
   readonly args: Arguments;
   /** Holds the keys of the services, and their addresses under the names that they define. */
   readonly env: Environment;
@@ -42,7 +42,7 @@ export interface ServiceSink extends MetricSink {
    * @throws ServiceError when a key is missing or refused
    */
   open(stop?: AbortSignal): Promise<void>;
-  /** What `close` tells the service. @default finished */
+  /** Outcome that `close` reports to the service. @default finished */
   setOutcome(outcome: RunOutcome): void;
 }
 

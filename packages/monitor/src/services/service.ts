@@ -1,4 +1,4 @@
-/** What a tracking service does for a run: the seam between the sender and Weights & Biases, MLflow, SwanLab. */
+/** Interface of a tracking service for a run: the seam between the sender and Weights & Biases, MLflow, SwanLab. */
 import { type MetricRecord, TrinityError } from '@trinity-rft/core';
 
 export const serviceNames = ['wandb', 'mlflow', 'swanlab'] as const;
@@ -56,7 +56,7 @@ export type ServiceProblem = 'refused' | 'rejected' | 'unavailable';
 
 export class ServiceError extends TrinityError {
   readonly problem: ServiceProblem;
-  /** What the service asked to wait, in ms. */
+  /** Wait that the service asked for, in ms. */
   readonly retryAfterMs: number | undefined;
 
   constructor(

@@ -18,7 +18,7 @@ export interface ModelCall {
   readonly seed?: number | undefined;
   /** Choices that are asked for. */
   readonly n?: number | undefined;
-  /** As the client sent them. */
+  /** Messages as the client sent them. */
   readonly messages: readonly unknown[];
 }
 

@@ -22,7 +22,7 @@ export interface SpanOptions<T> {
   readonly kind?: SpanKind;
   /** Known from the start. */
   readonly attributes: () => Attributes;
-  /** What the result adds. @default nothing */
+  /** Attributes that the result adds. @default nothing */
   readonly ended?: (result: T) => Attributes;
   /** @default the active context */
   readonly parent?: Context | undefined;

@@ -4,7 +4,7 @@ import { inSpan } from './spans.js';
 
 export interface ToolCall {
   readonly name: string;
-  /** As the model wrote them. */
+  /** Arguments as the model wrote them. */
   readonly rawArguments: string;
 }
 

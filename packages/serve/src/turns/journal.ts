@@ -37,7 +37,7 @@ export interface Journal {
   close(): void;
 }
 
-/** What could not be read, of which {@link Journal.clear} leaves the copies alone. */
+/** Rows that could not be read, of which {@link Journal.clear} leaves the copies alone. */
 export interface Damage {
   readonly bytes: number;
   /** Calls whose numbers are missing; there may be more before the first and after the last. */

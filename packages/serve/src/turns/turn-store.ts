@@ -1,4 +1,4 @@
-/** What the server stores of every call, from its answer until its reward is committed. */
+/** Record of every call, from its answer until its reward is committed. */
 import type { Experience } from '@trinity-rft/core';
 
 /** A finished call, before its client gets the answer. */
@@ -38,7 +38,7 @@ export interface RewardedCall {
   readonly reward: number;
   readonly task: string;
   readonly run: number;
-  /** As it was recorded. */
+  /** Experience as it was recorded. */
   readonly experience: Experience;
 }
 
@@ -52,7 +52,7 @@ export interface Batch {
 /** Counts of choices. `total` = `open` + `ready` + `committed`. */
 export interface TurnCounts {
   readonly total: number;
-  /** Without a reward. */
+  /** Turns without a reward. */
   readonly open: number;
   /** Rewarded but not committed, including a commit in progress. */
   readonly ready: number;

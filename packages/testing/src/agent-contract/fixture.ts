@@ -39,7 +39,7 @@ export interface AgentRollout<Endpoint> {
   readonly close: () => Promise<void>;
 }
 
-/** What an integration provides to the contract. */
+/** Fixture that an integration provides to the contract. */
 export interface AgentContract<Endpoint> {
   /**
    * Opens the endpoint of one rollout, with the chat template `chatml`, the tool call parser

@@ -13,7 +13,7 @@ import type {
   TokenRow,
 } from '@trinity-rft/core/engine';
 
-/** What an engine provides to the contract. */
+/** Fixture that an engine provides to the contract. */
 export interface EngineContract {
   /**
    * Opens an engine. Every engine has the same initial weights, whose next-token distributions are

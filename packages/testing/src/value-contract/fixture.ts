@@ -2,7 +2,7 @@
 import type { ValueEngine, StepStats, TokenBatch } from '@trinity-rft/core/engine';
 import { contractRows } from '../engine-contract/fixture.js';
 
-/** What an engine provides to the contract. */
+/** Fixture that an engine provides to the contract. */
 export interface ValueEngineContract {
   /** Opens a critic. Every critic has the same initial weights, whose values differ by token. */
   readonly open: () => Promise<ValueEngine>;

@@ -1,4 +1,4 @@
-/** What training and sampling over the Tinker protocol can do. */
+/** Capabilities of training and sampling over the Tinker protocol. */
 import type { EngineCapabilities } from '@trinity-rft/core/engine';
 
 export const tinkerCapabilities: EngineCapabilities = {

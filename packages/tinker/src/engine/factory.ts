@@ -4,7 +4,7 @@ import { tinkerCapabilities } from './capabilities.js';
 import { readModelSizes } from './checkpoint/model-files.js';
 import { createTinkerEngine, type TinkerEngineOptions } from './engine.js';
 
-/** What `EngineOptions.settings` holds for this engine. */
+/** Content of `EngineOptions.settings` for this engine. */
 export type TinkerSettings = Pick<
   TinkerEngineOptions,
   'apiKey' | 'baseModel' | 'baseUrl' | 'rank' | 'seed' | 'trainAttn' | 'trainMlp' | 'trainUnembed'

@@ -1,4 +1,4 @@
-/** Which losses of the protocol a server has, with the meaning that the protocol gives them. */
+/** Losses of the protocol that a server has, with the meaning that the protocol gives them. */
 import { EngineError } from '@trinity-rft/core';
 import type { TokenRow } from '@trinity-rft/core/engine';
 import type { ForwardBackwardResult } from '../protocol/index.js';

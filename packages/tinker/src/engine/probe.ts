@@ -1,5 +1,5 @@
 /**
- * What the server does with losses and with saved weights, found out with an adapter that is thrown
+ * Behaviour of the server with losses and saved weights, measured with an adapter that is thrown
  * away: programs that speak the protocol differ, and none says how.
  */
 import { EngineError } from '@trinity-rft/core';

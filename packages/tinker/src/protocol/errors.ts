@@ -1,6 +1,6 @@
-/** What a status means for who made the request. */
+/** Meaning of a status for the client that made the request. */
 
-/** What a client does about an answer that is no success. */
+/** Action of a client on an answer that is no success. */
 export type ErrorAction =
   /** The future is not ready: ask again. */
   | 'poll-again'

@@ -55,7 +55,7 @@ export const requestSchemas = {
     path: z.string().nullish(),
     overwrite: z.boolean().nullish(),
   }),
-  /** By the model, or (SDK 0.38) by the session and the number of a model that it creates. */
+  /** Addressed by the model, or (SDK 0.38) by the session and the number of a model that it creates. */
   load_weights: z.object({
     model_id: id.nullish(),
     session_id: id.nullish(),
@@ -103,24 +103,24 @@ export const requestSchemas = {
 export type JsonVerb = keyof typeof requestSchemas;
 export type JsonRequest<V extends JsonVerb> = z.input<(typeof requestSchemas)[V]>;
 
-/** What a verb answers whose work goes on: its result is that of the future. */
+/** Answer of a verb whose work continues: its result is that of the future. */
 export const pendingAnswer = z.object({
   request_id: id,
   /** SDK 0.38 needs one per sample; SkyRL 0.4 sends none. */
   sample_sequence_ids: z.array(z.string()).nullish(),
 });
-/** What `create_session` answers. */
+/** Answer of `create_session`. */
 export const sessionAnswer = z.object({
   session_id: id,
   info_message: z.string().nullish(),
   warning_message: z.string().nullish(),
   error_message: z.string().nullish(),
 });
-/** What `create_model` answers at once; the model can be used once the future is there. */
+/** Immediate answer of `create_model`; the model can be used once the future is there. */
 export const modelAnswer = z.object({ model_id: id, request_id: id });
-/** What `create_sampling_session` answers. */
+/** Answer of `create_sampling_session`. */
 export const samplingSessionAnswer = z.object({ sampling_session_id: id });
-/** What `GET get_server_capabilities` answers: the base models. */
+/** Answer of `GET get_server_capabilities`: the base models. */
 export const capabilitiesAnswer = z.object({
   supported_models: z.array(
     z.object({
@@ -129,7 +129,7 @@ export const capabilitiesAnswer = z.object({
     }),
   ),
 });
-/** What `weights_info` answers. */
+/** Answer of `weights_info`. */
 export const weightsInfoAnswer = z.object({
   base_model: z.string(),
   is_lora: z.boolean(),

@@ -71,7 +71,7 @@ function sequenceMessage({
   return message;
 }
 
-/** What stands where there is no token. */
+/** Placeholders where there is no token. */
 const [noToken, noLogprob] = [0, -99_999];
 
 /** Two matrices, a row for each position. */

@@ -4,7 +4,7 @@ import { createApp, refuse } from './http/app.js';
 import { createService, type ServiceOptions } from './service/service.js';
 
 export interface TinkerServerOptions extends ServiceOptions {
-  /** What clients send as `x-api-key`. The SDK accepts keys that begin with `tml-`. */
+  /** Key that clients send as `x-api-key`. The SDK accepts keys that begin with `tml-`. */
   readonly apiKey: string;
   /** @default "127.0.0.1" */
   readonly host?: string;

@@ -37,7 +37,7 @@ export type LearnWorkflow<Row = RawTask, Model = AgentModel> = (
   input: WorkflowInput<Row, Model>,
 ) => number | Promise<number>;
 
-/** Without `adapter`, the model is an {@link AgentModel}. */
+/** Options; without `adapter`, the model is an {@link AgentModel}. */
 export interface LearnOptions<Row = RawTask, Model = AgentModel> extends RunSettings {
   readonly workflowFunc: LearnWorkflow<Row, Model>;
   readonly config: LearnConfig;

@@ -23,7 +23,7 @@ export interface RunSettings {
   readonly dryRun?: boolean;
 }
 
-/** Without `adapter`, the model is an {@link AgentModel}. */
+/** Options; without `adapter`, the model is an {@link AgentModel}. */
 export interface TuneOptions<Row = RawTask, Response = unknown, Model = AgentModel>
   extends PlanSettings, RunSettings {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;

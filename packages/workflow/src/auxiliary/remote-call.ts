@@ -103,7 +103,7 @@ export function explainRemote(
 }
 
 export interface RemoteModelOptions {
-  /** What errors call it. @default "auxiliary" */
+  /** Name in errors. @default "auxiliary" */
   readonly kind?: 'auxiliary' | 'external';
   /** The root of the API, which usually ends with `/v1`. */
   readonly baseURL: string;

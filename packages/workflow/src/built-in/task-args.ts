@@ -1,4 +1,4 @@
-/** What the built-in workflows read from a task, which comes unchecked from YAML. */
+/** Fields that the built-in workflows read from a task, which comes unchecked from YAML. */
 import { ConfigError, type ChatOptions } from '@trinity-rft/core';
 import type { RolloutArgs } from '@trinity-rft/core/internal';
 import { z } from 'zod';
@@ -32,7 +32,7 @@ export const words = () => {
   return z.string(error).min(1, error);
 };
 
-/** By which an auxiliary model is selected. */
+/** Name or position that selects an auxiliary model. */
 export const auxiliaryName = () =>
   z.union(
     [z.string(), z.int().min(0)],

@@ -21,7 +21,7 @@ export interface EndpointAddress {
 }
 
 /**
- * What an agent needs to call the model of its run. Clients do not retry failed calls, because the
+ * Address and key with which an agent calls the model of its run. Clients do not retry failed calls, because the
  * explorer retries whole runs.
  */
 export interface AgentEndpoint extends EndpointAddress {

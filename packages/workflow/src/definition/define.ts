@@ -11,7 +11,7 @@ import type {
 import { readWorkflowArgs, workflowArgProblems } from './workflow-args.js';
 import type { WorkflowClass } from './workflow-class.js';
 
-/** What `workflow_args` are without a schema. */
+/** Type of `workflow_args` without a schema. */
 export type AnyArgs = Readonly<Record<string, unknown>>;
 
 interface Declaration<Args> {

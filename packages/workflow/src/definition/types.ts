@@ -21,7 +21,7 @@ export interface AgentModel extends RolloutModel<OpenAI> {
 }
 
 /**
- * What a workflow may use in one run, or in one group of runs if its definition says `canRepeat`.
+ * Context of a workflow in one run, or in one group of runs if its definition says `canRepeat`.
  */
 export interface WorkflowContext {
   readonly task: Task;
@@ -77,7 +77,7 @@ export interface WorkflowInstance {
 
 type AnyArgs = Readonly<Record<string, unknown>>;
 
-/** What a workflow needs besides the model, so that a configuration without it is refused. */
+/** Needs of a workflow besides the model, so that a configuration without it is refused. */
 export interface WorkflowNeeds extends Needs {
   /** Needs that depend on `workflow_args`, which are valid. @default none */
   readonly byArgs?: (args: AnyArgs) => Needs;
@@ -114,7 +114,7 @@ export interface GraderContext {
 export interface Grader {
   /** For people: `the judge qwen`. */
   readonly text: string;
-  /** What to tell the user who may have meant another one. @default nothing */
+  /** Hint for a user who may have meant another one. @default nothing */
   readonly warning?: string;
 }
 
@@ -140,12 +140,12 @@ export interface WorkflowDefinition {
    */
   readonly checkRow?: (task: Task, signal: AbortSignal) => Promise<void>;
   /**
-   * What it plays in with these arguments: when that fails again and again, all runs in it wait.
+   * Environment in which it plays with these arguments: when that fails again and again, all its runs wait.
    * @default the name of the workflow
    */
   readonly environment?: (args: AnyArgs) => string;
   /**
-   * What decides whether an answer is right, where that depends on the auxiliary models of the run.
+   * Grader of answers, where that depends on the auxiliary models of the run.
    * @default it does not
    */
   readonly grader?: (args: AnyArgs, context: GraderContext) => Grader | undefined;

@@ -10,7 +10,7 @@ export interface NamedWorkflow {
   readonly name: string;
   /** Those of the original, and those of the world. */
   readonly args: z.ZodObject;
-  /** As `environment_workflow` takes them. */
+  /** Arguments as `environment_workflow` takes them. */
   readonly play: (args: Readonly<Record<string, unknown>>) => Partial<EnvironmentArgs>;
   /** The row of the world. @default that of the task set @throws TaskError */
   readonly rowOf?: (task: Task) => RawTask;
@@ -153,7 +153,7 @@ const jsonOf = <T extends z.ZodType>(schema: T) =>
 
 const sciworldSchema = z.object({ task_name: z.string(), var_num: z.coerce.number().int().min(0) });
 
-/** As Trinity-RFT writes it: JSON in the column of the prompt. */
+/** Task as Trinity-RFT writes it: JSON in the column of the prompt. */
 function sciworldTask(text: unknown): z.infer<typeof sciworldSchema> {
   const read = jsonOf(sciworldSchema).safeParse(text);
   if (read.success) return read.data;

@@ -1,2 +1,2 @@
-/** What a run finds when it loads this package: an environment, by its name. */
+/** Exports for a run that loads this package: an environment, by its name. */
 export { guess } from './guess.ts';

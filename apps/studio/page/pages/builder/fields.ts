@@ -21,7 +21,7 @@ type FieldKind = 'choice' | 'number' | 'text' | 'yaml';
 export interface Field {
   readonly name: string;
   readonly path: KeyPath;
-  /** As messages of checks name it. */
+  /** Name in messages of checks. */
   readonly key: string;
   readonly about: string;
   readonly kind: FieldKind;
@@ -97,7 +97,7 @@ function fieldOf(name: string, path: KeyPath, raw: Schema, inner: readonly Schem
   };
 }
 
-/** As an input shows it. */
+/** Text in an input. */
 export const shown = (value: unknown): string =>
   value === undefined || value === null
     ? ''

@@ -33,7 +33,7 @@ export function useStarted(): readonly StartedRun[] {
   return started;
 }
 
-/** What was started here, with the end of its output. */
+/** Processes started here, with the end of their output. */
 export function Started({ started }: { readonly started: readonly StartedRun[] }) {
   if (started.length === 0) return null;
   return (

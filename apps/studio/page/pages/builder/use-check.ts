@@ -1,4 +1,4 @@
-/** What the checks say of the text that is edited, a moment after it was typed. */
+/** Findings of the checks on the edited text, a moment after it was typed. */
 import type { Checked } from '../../../src/control/interface/index.js';
 import { useEffect, useState } from 'preact/hooks';
 import { act } from '../../api.js';

@@ -6,7 +6,7 @@ import { texts } from '../../texts.js';
 import type { Product } from './sources.js';
 
 const { playground: words } = texts;
-/** As long as the server waits for the product. */
+/** Timeout of the server for the product. */
 const answerMs = 70_000;
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

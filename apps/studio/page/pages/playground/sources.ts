@@ -1,4 +1,4 @@
-/** What can answer: checkpoints of runs, and a product that learns. */
+/** Sources of answers: checkpoints of runs, and a product that learns. */
 import type {
   Checkpoint,
   ProductAnswer,

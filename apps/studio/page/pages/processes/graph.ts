@@ -44,7 +44,7 @@ interface Edge {
   readonly label: string;
 }
 
-/** What the picture says in words. */
+/** Texts of the picture. */
 export interface Words {
   readonly box: (member: Processes['members'][number]) => readonly string[];
   readonly missing: (role: string) => readonly string[];

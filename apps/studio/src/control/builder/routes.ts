@@ -72,7 +72,7 @@ export function addBuilder(api: Api, { root, trinity, runs }: BuilderOptions): v
   });
 }
 
-/** What an editor offers; conditions between keys are left to the check. */
+/** Schema for an editor; conditions between keys are left to the check. */
 async function readSchema(): Promise<Record<string, unknown>> {
   const { definitions: _, ...schema } = configJsonSchema(await loadExtensions({}));
   return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>

@@ -12,7 +12,7 @@ import type {
 import type { processes } from './processes.js';
 import type { scored } from './scoring.js';
 
-/** Who waits for whom in a run. */
+/** Waits between the processes of a run. */
 export type Processes = z.infer<typeof processes>;
 
 /** Problems of a configuration, and what it would run. */
@@ -30,7 +30,7 @@ export type ConfigTemplate = z.infer<typeof template>;
 
 /** A model of a run. */
 export type Checkpoint = z.infer<typeof checkpoint>;
-/** What a model is asked to answer. */
+/** Request for an answer of a model. */
 export type SayRequest = z.infer<typeof sayBody>;
 /** A turn of a conversation. */
 export type Message = z.infer<typeof message>;
@@ -38,10 +38,10 @@ export type Message = z.infer<typeof message>;
 export type Spoken = z.infer<typeof spoken>;
 /** A question to a product. */
 export type AskProduct = z.infer<typeof askProductBody>;
-/** What a product says. */
+/** Answer of a product. */
 export type ProductAnswer = z.infer<typeof productAnswer>;
-/** What became training data. */
+/** Result of a commit to training data. */
 export type CommitAnswer = z.infer<typeof commitAnswer>;
 
-/** What a checkpoint makes of a recorded attempt. */
+/** Scores of a checkpoint for a recorded attempt. */
 export type Scored = z.infer<typeof scored>;

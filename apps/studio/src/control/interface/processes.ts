@@ -1,4 +1,4 @@
-/** Who waits for whom. */
+/** Waits between processes. */
 import type { Routes } from '@trinity-rft/inspect/studio';
 import { z } from 'zod';
 

@@ -1,4 +1,4 @@
-/** What a checkpoint makes of what was recorded. */
+/** Scores of a checkpoint for recorded attempts. */
 import { count, numberOrNull, type Actions } from '@trinity-rft/inspect/studio';
 import { z } from 'zod';
 

@@ -39,7 +39,7 @@ async function weightBytes(folder: string): Promise<number> {
   return sizes.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** As the run has recorded it. */
+/** Start model as the run has recorded it. */
 async function startModel(folder: string, job: string): Promise<string | undefined> {
   const text = await readFile(path.join(job, 'settings.json'), 'utf8').catch(() => '{}');
   try {

@@ -1,4 +1,4 @@
-/** What the studio and the process of a model say to each other. */
+/** Messages between the studio and the process of a model. */
 import type { SayRequest, Scored, Spoken } from '../interface/index.js';
 
 export interface SpeakerStart {

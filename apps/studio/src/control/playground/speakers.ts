@@ -20,7 +20,7 @@ export interface Speakers {
     signal: AbortSignal,
     tell: (part: Spoken) => void,
   ): Promise<void>;
-  /** What the model makes of these texts, call by call. Ends as {@link say} does. */
+  /** Scores of the model for these texts, call by call. Ends as {@link say} does. */
   score(
     checkpoint: FoundCheckpoint,
     calls: readonly CallToScore[],
@@ -34,7 +34,7 @@ export interface Speakers {
 const bytesPerStoredByte = 3;
 const ownBytes = 400 * 2 ** 20;
 const openMs = 180_000;
-/** Without a token of an answer, or a call that is scored: one pass over all of its tokens. */
+/** Timeouts without a token of an answer, or a scored call: one pass over all of its tokens. */
 const silenceMs = { say: 60_000, score: 300_000 } as const;
 const roomMs = 60_000;
 const lookForRoomMs = 100;

@@ -27,7 +27,7 @@ export interface AskOptions {
 
 const largestOutput = 1 << 24;
 
-/** What the command writes. @throws ConfigError when it takes too long */
+/** Output of the command. @throws ConfigError when it takes too long */
 export async function askTrinity(
   { command: [program = '', ...first], env }: TrinityCommand,
   { args, cwd, input, signal, what, deadlineMs }: AskOptions,

@@ -25,7 +25,7 @@ export const q4k: TensorType = {
   },
 };
 
-/** As Q4_K, with a fifth bit: byte i of 32 holds that of the numbers i, i + 32, i + 64 ... */
+/** Like Q4_K, with a fifth bit: byte i of 32 holds that of the numbers i, i + 32, i + 64 ... */
 export const q5k: TensorType = {
   name: 'Q5_K',
   blockLength,

@@ -6,7 +6,7 @@ import type { TensorType } from './types.js';
 
 export type { TensorType } from './types.js';
 
-/** By the number in ggml: how the blocks of a tensor are read. */
+/** Types by their number in ggml: how the blocks of a tensor are read. */
 export const tensorTypes: ReadonlyMap<number, TensorType> = new Map([
   [0, f32],
   [1, f16],

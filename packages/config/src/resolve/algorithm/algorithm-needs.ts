@@ -1,4 +1,4 @@
-/** What an algorithm needs of the rest of the file: pairs, experts, a teacher. */
+/** Requirements of an algorithm on the rest of the file: pairs, experts, a teacher. */
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { AlgorithmConfig, AuxiliaryModelConfig } from '../base/resolved.js';

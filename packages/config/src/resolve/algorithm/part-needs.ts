@@ -1,4 +1,4 @@
-/** What the parts of an algorithm need together, which is known once they are built. */
+/** Needs of the parts of an algorithm together, which is known once they are built. */
 import { createAlgorithm, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { type AlgorithmNeeds, noNeeds } from '@trinity-rft/core';
 import type { PartKey } from '../../schema/algorithm.js';

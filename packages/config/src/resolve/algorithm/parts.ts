@@ -17,7 +17,7 @@ export interface PartPlace {
   /** The key of the name. */
   readonly name: KeyPath;
   readonly args: KeyPath;
-  /** What the part is called in messages: `policy loss`. */
+  /** Name of the kind in messages: `policy loss`. */
   readonly kind: string;
 }
 

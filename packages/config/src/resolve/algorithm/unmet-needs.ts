@@ -13,7 +13,7 @@ export interface UnmetNeed {
 interface Requirement {
   readonly isNeeded: (needs: AlgorithmNeeds) => boolean;
   readonly isMet: (capabilities: EngineCapabilities) => boolean;
-  /** What the algorithm does, and what is wrong with the engine for that. */
+  /** Action of the algorithm, and why the engine cannot do it. */
   readonly reason: readonly [algorithm: string, engine: string];
   readonly fix: string;
   readonly keys: readonly string[];

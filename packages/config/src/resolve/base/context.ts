@@ -1,4 +1,4 @@
-/** What resolving a stage needs: its values, where they are in the file, and a way to report. */
+/** Input for resolving a stage: its values, where they are in the file, and a way to report. */
 import type { EngineFactsTable } from '../../schema/engines.js';
 import type { RunInput, RunSchema } from '../../schema/root.js';
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
@@ -10,7 +10,7 @@ import type { LoopPart, Mode } from './resolved.js';
 import type { StageTree } from './stages.js';
 
 export interface StageContext extends StageTree, NameTables {
-  /** As the file sets it, with defaults. */
+  /** Values of the file, with defaults. */
   readonly input: RunInput;
   readonly mode: Mode;
   /** The side of mode both that this process is. */

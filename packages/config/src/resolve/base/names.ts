@@ -46,7 +46,7 @@ export interface TaskOperatorFacts {
   create(args: Args): unknown;
 }
 
-/** What a file may name. Without a table, names and arguments are not checked. */
+/** Names that a file may use. Without a table, names and arguments are not checked. */
 export interface NameTables {
   readonly workflows?: NameTable<WorkflowFacts>;
   readonly rewardFns?: NameTable<RewardFacts>;

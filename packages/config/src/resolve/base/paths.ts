@@ -29,7 +29,7 @@ export function locate(context: StageContext, path: KeyPath, value: string): Loc
 }
 
 /**
- * As `locate`, for a model: the id of one on the hub is `owner/name`, or `owner/name/file.gguf`, both
+ * Same as `locate`, for a model: the id of one on the hub is `owner/name`, or `owner/name/file.gguf`, both
  * also with `@revision`.
  */
 export function locateModel(

@@ -1,5 +1,5 @@
 /**
- * What a configuration means once everything is filled in: plain data, camelCase, grouped as the
+ * Resolved configuration: plain data, camelCase, grouped as the
  * YAML is. Most values of a group follow from the schema of its section, which also describes them;
  * this file adds those that are derived from several keys, other sections or the disk.
  */
@@ -217,7 +217,7 @@ export interface StoredAdapter {
 }
 
 export interface BufferConfig extends Resolved<typeof buffer> {
-  /** What a train step takes, experts included. */
+  /** Rows of a train step, experts included. */
   readonly trainBatchSize: number;
   readonly trainBatch: TrainBatchConfig;
   readonly explorerInput: {
@@ -390,11 +390,11 @@ export interface CriticConfig extends Resolved<typeof critic> {
   readonly warmupSteps: number;
 }
 
-/** What happens to experiences on their way to the buffer. */
+/** Processing of experiences on their way to the buffer. */
 export interface DataProcessorConfig {
   /** Run in order, before advantages. */
   readonly experiencePipeline: { readonly operators: readonly PartConfig[] };
-  /** What makes the tasks, before the run. Undefined: they are as they were read. */
+  /** Pipeline that makes the tasks before the run. Undefined: they are as they were read. */
   readonly taskPipeline: TaskPipelineConfig | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a sample strategy needs of the rest of the file: an expert buffer, and room in the batch for
+ * Requirements of a sample strategy on the rest of the file: an expert buffer, and room in the batch for
  * other experiences; or weights that are updated often enough.
  */
 import { expertCount } from '@trinity-rft/algorithm/internal';

@@ -36,7 +36,7 @@ export function deriveTaskPipeline(
   return { ...resolveSection(taskPipelineKeys, input), operators, inputs };
 }
 
-/** What the top level sets is meant for the stages that explore. */
+/** Warns where no stage explores, for which the top level is meant. */
 function warnOfNoTasks(context: StageContext): void {
   const { stageName, mode } = context;
   const isMeant =

@@ -1,4 +1,4 @@
-/** What a train step takes: as the file sets it, else what one explore step makes. */
+/** Size of a train step: as the file sets it, else that of one explore step. */
 import { expertCount } from '@trinity-rft/algorithm/internal';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';

@@ -71,7 +71,7 @@ function readShape(context: StageContext, folder: string): ModelShape | undefine
   return undefined;
 }
 
-/** What a critic must be able to read. */
+/** Input that a critic must be able to read. */
 interface CriticInput extends Pick<ModelConfig, 'maxModelLen'> {
   /** Shape of the policy. */
   readonly shape: ModelShape | undefined;

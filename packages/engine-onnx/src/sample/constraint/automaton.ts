@@ -111,7 +111,7 @@ class LazyAutomaton implements GrammarAutomaton {
   /** All places that are reached from `starts` without a byte. */
   #reach(starts: readonly number[]): Set<number> {
     const found = new Set<number>();
-    /** By entered rule: the places where the text continues after it. */
+    /** Continuations by entered rule: the places where the text continues after it. */
     const entered = new Map<number, Set<number>>();
     const arrive = (number: number): void => {
       if (found.has(number)) return;

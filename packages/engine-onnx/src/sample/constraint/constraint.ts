@@ -34,7 +34,7 @@ export function createConstraintFactory(
 ): ConstraintFactory {
   let trie: TokenTrie | undefined;
   const byContent = new Map<string, Machine>();
-  /** By object: the choices of a request share their grammar. */
+  /** Machines by object: the choices of a request share their grammar. */
   const byObject = new WeakMap<TextGrammar, Machine>();
   const machineOf = (grammar: TextGrammar): Machine => {
     const machine =

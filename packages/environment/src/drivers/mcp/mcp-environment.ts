@@ -40,7 +40,7 @@ export interface McpStart {
   readonly folder: string;
 }
 
-/** What an episode ended with. */
+/** End of an episode. */
 export interface McpEnd extends McpStart {
   /** In order. */
   readonly calls: readonly McpCall[];

@@ -23,7 +23,7 @@ export interface NumberedTree {
   readonly elements: readonly number[];
 }
 
-/** Without a meaning of their own. */
+/** Roles without a meaning of their own. */
 const silentRoles: ReadonlySet<unknown> = new Set([
   'none',
   'generic',

@@ -1,4 +1,4 @@
-/** What the policy writes to act on a page. */
+/** Command that the policy writes to act on a page. */
 
 export type Command =
   | { readonly type: 'click'; readonly element: number }

@@ -71,7 +71,7 @@ async function readTree({ session }: OpenPage): Promise<NumberedTree> {
   return numberTree(treeSchema.parse(await session.send('Accessibility.getFullAXTree')).nodes);
 }
 
-/** What the policy is told where it is none. */
+/** Reads a command; where it is none, the policy gets the reason. */
 function toCommand(action: Action, { elements }: NumberedTree): Command | string {
   const command = action.type === 'text' ? readCommand(action.text) : undefined;
   if (command === undefined)
@@ -81,7 +81,7 @@ function toCommand(action: Action, { elements }: NumberedTree): Command | string
   return command;
 }
 
-/** What the policy is told where the page does not take it. */
+/** Acts on the page; where the page refuses, the policy gets the reason. */
 async function act(
   open: OpenPage,
   command: Command,
@@ -135,7 +135,7 @@ const choose = `function (text) {
   return true;
 }`;
 
-/** What a function gives, with the element as \`this\`. */
+/** Result of a function, with the element as \`this\`. */
 async function callOn(
   { session }: OpenPage,
   backendNodeId: number,

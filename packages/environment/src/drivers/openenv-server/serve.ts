@@ -28,7 +28,7 @@ export interface EnvironmentServerOptions {
   readonly host?: string;
   /** 0 = any free port. @default 0 */
   readonly port?: number;
-  /** What clients send as `Authorization: Bearer`. @default none; needed when others can reach the host */
+  /** Key that clients send as `Authorization: Bearer`. @default none; needed when others can reach the host */
   readonly apiKey?: string;
   /** Connections, each with an episode; a further one is told CAPACITY_REACHED. @default 256 */
   readonly maxConcurrentEnvs?: number;

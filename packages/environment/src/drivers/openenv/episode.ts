@@ -103,7 +103,7 @@ function resultOf(data: ObservationData, args: OpenenvArgs, form: ActionForm): S
   return { observation: text, reward, done, refused, truncated };
 }
 
-/** As our own server marks them. */
+/** Flags as our own server marks them. */
 function flagsOf({ metadata }: ObservationData['observation']) {
   const { refused, truncated } = (metadata ?? {}) as Readonly<Record<string, unknown>>;
   return { refused: refused === true, truncated: truncated === true };

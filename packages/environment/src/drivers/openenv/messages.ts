@@ -1,4 +1,4 @@
-/** What an OpenEnv server answers. */
+/** Answers of an OpenEnv server. */
 import { z } from 'zod';
 
 const observation = z.object({

@@ -94,7 +94,7 @@ function promptOf(row: RawTask, observation: string): string {
   return [prompt, observation].filter((text) => text !== undefined && text !== '').join('\n\n');
 }
 
-/** As our own server sends them. */
+/** Instructions as our own server sends them. */
 function instructionsOf({ metadata }: ObservationData['observation']): string | undefined {
   const { instructions } = (metadata ?? {}) as Readonly<Record<string, unknown>>;
   return typeof instructions === 'string' ? instructions : undefined;

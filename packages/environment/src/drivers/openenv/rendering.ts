@@ -1,4 +1,4 @@
-/** What the policy sees of an observation, and how its action becomes one of the server. */
+/** Text of an observation for the policy, and the server's form of its action. */
 import type { ToolDefinition } from '@trinity-rft/core';
 import type { z } from 'zod';
 import type { ObservationData, toolSchema } from './messages.js';

@@ -16,7 +16,7 @@ export interface Bridge {
   /** Undefined while it lives. */
   failure(): TrinityError | undefined;
   /**
-   * What the process answers. Whoever stops waiting does not stop it: other episodes live there.
+   * Answer of the process. Giving up the wait does not stop it: other episodes live there.
    * @throws EnvironmentError; one of a deadline or a disorder ends the process
    */
   call(method: string, params: object, timeoutMs: number): Promise<unknown>;

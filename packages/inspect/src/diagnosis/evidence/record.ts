@@ -1,4 +1,4 @@
-/** What a run leaves behind, as the rules read it. */
+/** Record of a run, as the rules read it. */
 import { hash } from 'node:crypto';
 import { type Experience, type Metrics, actionCount, taskKey } from '@trinity-rft/core';
 import type { ExperienceRows } from '@trinity-rft/core/store';
@@ -25,7 +25,7 @@ export interface RunRecord {
 
 export type Role = 'explorer' | 'trainer';
 
-/** What rules read of a recorded experience. */
+/** Fields of a recorded experience that rules read. */
 export interface RolloutFacts {
   /** Row of the store. */
   readonly id: number;
@@ -106,7 +106,7 @@ function factsOf(id: number, experience: Experience): RolloutFacts {
   };
 }
 
-/** What an answer of nothing consists of: the end, and a line break before it. */
+/** Tokens of an empty answer: the end, and a line break before it. */
 const endTokens = 2;
 
 const markers = /<[^<>\s]{1,40}>/g;

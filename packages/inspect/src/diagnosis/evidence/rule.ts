@@ -1,4 +1,4 @@
-/** What a rule is, and what it finds. */
+/** Interface of a rule, and its findings. */
 import type { RunRecord } from './record.js';
 import type { Measured } from './series.js';
 
@@ -9,7 +9,7 @@ export interface Rule {
   readonly title: string;
   /** When the rule holds, with its thresholds. */
   readonly when: string;
-  /** What to change. */
+  /** Advice on what to change. */
   readonly advice: string;
   /** Undefined where the rule does not hold, or there is too little to say. */
   readonly look: (run: RunRecord) => Evidence | undefined;

@@ -17,7 +17,7 @@ export const metricList = z.object({
   share: z.number().describe('Of the file that they are from: less than 1 while it is read.'),
 });
 
-/** What curves are over. */
+/** Axes of curves. */
 export const axes = ['step', 'time', 'tokens'] as const;
 
 export const curve = z.object({

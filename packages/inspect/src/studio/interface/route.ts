@@ -1,4 +1,4 @@
-/** What a row of the tables of routes says. */
+/** Row of the tables of routes. */
 import { z } from 'zod';
 
 /** Reads: `GET`. */

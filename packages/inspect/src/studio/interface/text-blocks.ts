@@ -4,7 +4,7 @@ export type BlockKind = 'text' | 'reasoning' | 'toolCall' | 'toolResult' | 'tool
 
 export interface TextBlock {
   readonly kind: BlockKind;
-  /** As the template writes it; undefined where nothing says who speaks. */
+  /** Role as the template writes it; undefined where the template names none. */
   readonly role?: string;
   /** Start of its first character. */
   readonly start: number;

@@ -1,11 +1,11 @@
-/** What a curve is over: where on it each line of a role is. */
+/** Axis of a curve: where on it each line of a role is. */
 import type { axes } from '../interface/metrics.js';
 import type { RoleLines } from './line-index.js';
 import type { MetricFile } from './metric-file.js';
 
 export type Axis = (typeof axes)[number];
 
-/** By line; NaN where it is not known. */
+/** Position by line; NaN where it is not known. */
 export type Position = (line: number) => number;
 
 export async function positionsOf(

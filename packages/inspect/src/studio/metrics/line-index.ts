@@ -11,7 +11,7 @@ export interface RoleLines {
 
 export type LineIndex = Map<string, RoleLines>;
 
-/** As `trinity` writes them; others are parsed as a whole. */
+/** Lines as `trinity` writes them; others are parsed as a whole. */
 const usual = /^\{"role":"(\w+)","step":(\d+),/;
 const prefixLength = 80;
 

@@ -7,7 +7,7 @@ export interface Wanted {
   readonly values: Column;
 }
 
-/** As it stands in a line. */
+/** Text of a metric's name in a line. */
 export const needleOf = (name: string): Buffer => Buffer.from(`${JSON.stringify(name)}:`);
 
 const [comma, brace, backslash] = [0x2c, 0x7d, 0x5c];

@@ -5,7 +5,7 @@
 import { open } from 'node:fs/promises';
 
 export interface RunFailure {
-  /** What the log says, without where and when. */
+  /** Message of the log, without place and time. */
   readonly message: string;
   /** Attempts that failed. */
   readonly attempts: number;
@@ -14,7 +14,7 @@ export interface RunFailure {
 }
 
 export interface Failures {
-  /** By `batch/task/run`. Reads what was added to the log since the last call. */
+  /** Failures by `batch/task/run`. Reads what was added to the log since the last call. */
   read(): Promise<ReadonlyMap<string, RunFailure>>;
 }
 

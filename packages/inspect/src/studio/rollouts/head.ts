@@ -1,4 +1,4 @@
-/** What the list and the details of an experience both show. */
+/** Fields of an experience that the list and the details both show. */
 import type { ExperienceHead } from '@trinity-rft/buffer';
 import { type Experience, uid } from '@trinity-rft/core';
 import type { RolloutRow } from '../interface/types.js';
@@ -50,7 +50,7 @@ export function summaryOf(head: ExperienceHead, toolCalls: number): RolloutRow {
   };
 }
 
-/** What went wrong, as far as the record says. */
+/** Problem of an experience, as far as the record says. */
 export function problemOf({
   info,
   truncateStatus,

@@ -63,7 +63,7 @@ function inRange(columns: RowColumns, { key, least, most }: Range): (position: n
   };
 }
 
-/** What went wrong with a row: of its record, or of the log where it got the failure reward. */
+/** Problem of a row: of its record, or of the log where it got the failure reward. */
 function problemAt(
   columns: RowColumns,
   position: number,

@@ -1,5 +1,5 @@
 /**
- * What lists filter and sort by, of every experience in a store: about 70 bytes each, so that a
+ * Index by which lists filter and sort every experience in a store: about 70 bytes each, so that a
  * million fit. It grows while a run adds more.
  */
 import type { ExperienceHead, ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';

@@ -1,4 +1,4 @@
-/** What everything about the rollouts of a run reads from. */
+/** Reader behind everything about the rollouts of a run. */
 import type { ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
 import type { Tokenizer } from '@trinity-rft/chat';
 import { type Experience, responseLength } from '@trinity-rft/core';

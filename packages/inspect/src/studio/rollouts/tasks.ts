@@ -1,4 +1,4 @@
-/** Which tasks of its task sets a run has got better at, and which not. */
+/** Tasks at which a run has improved, and at which not. */
 import type { TaskPage } from '../interface/types.js';
 import { within } from '../shared/within.js';
 import { headOf } from './head.js';

@@ -14,7 +14,7 @@ export function searchText(experience: Texts, tokenizer: Tokenizer | undefined):
 
 const previewLength = 240;
 
-/** What the model read last: the end of it. */
+/** End of what the model read last. */
 export function questionOf(
   { promptText, tokens, promptLength }: Texts,
   tokenizer: Tokenizer | undefined,
@@ -27,7 +27,7 @@ export function questionOf(
 export const answerOf = (experience: Texts, tokenizer: Tokenizer | undefined): string =>
   writtenBy(experience, tokenizer, previewLength);
 
-/** What it wrote, without the marks of a template; of calls that were merged, all after the first prompt. */
+/** Text that the model wrote, without the marks of a template; of calls that were merged, all after the first prompt. */
 export function writtenBy(
   { responseText = '', tokens, promptLength }: Texts,
   tokenizer: Tokenizer | undefined,

@@ -9,7 +9,7 @@ export type ToolCallCounter = (
 /** Marks of the syntaxes that begin a call with a mark: hermes and qwen3_coder, mistral, llama3_json. */
 const marks = ['<tool_call>', '[TOOL_CALLS]', '<|python_tag|>'] as const;
 
-/** Without a tokenizer nothing is known of tokens, and no call is counted. */
+/** Counter of tool calls. Without a tokenizer no call is counted. */
 export function toolCallCounter(tokenizer: Tokenizer | undefined): ToolCallCounter {
   if (!tokenizer) return () => 0;
   const wanted = marks.map((mark) => tokenizer.encode(mark)).filter((ids) => ids.length > 0);

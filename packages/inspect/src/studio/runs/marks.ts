@@ -1,4 +1,4 @@
-/** What happened in a run, where on the axis of a role. */
+/** Events of a run, placed on the axis of a role. */
 import { open, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Mark, Marks } from '../interface/types.js';

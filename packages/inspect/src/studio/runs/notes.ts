@@ -1,4 +1,4 @@
-/** What people note about a run: the only file that the studio writes, and only when told to. */
+/** Notes about a run: the only file that the studio writes, and only when told to. */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { runNotes } from '../interface/runs.js';

@@ -16,7 +16,7 @@ import { totalReader } from './total-steps.js';
 export interface Run {
   readonly place: RunPlace;
   readonly metrics: MetricFile;
-  /** As it is now; reads what was added since the last call. */
+  /** Current summary; reads what was added since the last call. */
   summary(): Promise<RunSummary>;
   /** Undefined when nothing was recorded. @throws BufferError when it cannot be read */
   rollouts(): Promise<Rollouts | undefined>;

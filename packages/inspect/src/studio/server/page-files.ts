@@ -18,7 +18,7 @@ const types: Readonly<Record<string, string>> = {
 /** Error of a checkout in which nothing was built. */
 const notBuilt = 'The page is not built. Run "pnpm build", and start the command again.\n';
 
-/** By path below the address: `/index.html`. */
+/** Page by path below the address: `/index.html`. */
 export async function readPage(folder: string): Promise<ReadonlyMap<string, PageFile>> {
   if (!existsSync(folder))
     return new Map([['/index.html', { bytes: Buffer.from(notBuilt), type: 'text/plain' }]]);

@@ -34,7 +34,7 @@ export interface Request {
   readonly path: string;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the request does, for errors: "save the weights". */
+  /** Purpose of the request, for errors: "save the weights". */
   readonly what: string;
   /** @default "submit" */
   readonly place?: ErrorPlace;
@@ -62,7 +62,7 @@ export interface Connection {
    * @throws EngineError when the server refuses or stays away; CancelledError on abort
    */
   send(request: Request): Promise<Answer | undefined>;
-  /** What happened since the last call. */
+  /** Counts since the last call. */
   takeCounts(): { readonly requests: number; readonly retries: number };
 }
 

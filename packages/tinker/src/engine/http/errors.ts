@@ -63,7 +63,7 @@ export const unreachable = (
     { code: 'ENGINE_WORKER_DIED', cause },
   );
 
-/** Without a user and password that the address may hold. */
+/** Address without user and password. */
 export function withoutSecrets(address: string): string {
   const url = new URL(address);
   url.username = '';

@@ -1,4 +1,4 @@
-/** Which model of the server is trained. */
+/** Model of the server that is trained. */
 import { type Logger, EngineError } from '@trinity-rft/core';
 import { capabilitiesAnswer, paths } from '../../protocol/index.js';
 import type { Calls } from './calls.js';

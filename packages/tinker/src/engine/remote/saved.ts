@@ -1,4 +1,4 @@
-/** What was saved on the server. */
+/** Weights saved on the server. */
 import { formatTinkerPath, paths, type TinkerPath } from '../../protocol/index.js';
 import { describeError, type Logger } from '@trinity-rft/core';
 import type { Connection } from '../http/connection.js';

@@ -35,7 +35,7 @@ export async function openSession(
   };
 }
 
-/** What fails is reported by the next request that needs the session. */
+/** Keeps the session alive; a failure is reported by the next request that needs it. */
 function keepAlive(
   calls: Calls,
   id: string,

@@ -11,7 +11,7 @@ import { removeSaved } from '../remote/saved.js';
 import { holdSampling, type SamplingHandle } from './handle.js';
 
 /**
- * What a sampling session samples. `snapshot`: what was saved. `live`: the weights of the model that
+ * Weights of a sampling session. `snapshot`: the saved ones. `live`: the weights of the model that
  * saved it, whatever it has learned since, and sampling an older save overwrites what is trained
  * (SkyRL on JAX); there, a copy of the model is sampled.
  */

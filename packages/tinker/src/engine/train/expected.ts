@@ -8,7 +8,7 @@ import { datumOf } from './rows.js';
 /** Losses of the protocol beside cross-entropy that mean what {@link ExpectedLoss} says. */
 export type ServerLoss = 'importance_sampling' | 'ppo' | 'cispo';
 
-/** What the server was found to do. */
+/** Measured behaviour of the server. */
 export interface LossTraits {
   readonly normalisation: Normalisation;
   readonly losses: ReadonlySet<ServerLoss>;

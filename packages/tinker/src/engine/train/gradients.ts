@@ -5,7 +5,7 @@ import type { Datum } from '../../protocol/index.js';
 import { datumOf } from './rows.js';
 
 /**
- * What a server makes of the losses of tokens. `sum`: adds them. `mean-per-datum`: divides those of
+ * Normalisation of token losses on a server. `sum`: adds them. `mean-per-datum`: divides those of
  * a datum by their number, and the gradients of an update by its number of data (SkyRL on JAX).
  */
 export type Normalisation = 'sum' | 'mean-per-datum';
@@ -21,7 +21,7 @@ type RowGradients = ReadonlyMap<TokenRow, RowGradient>;
 
 export interface Gathered {
   readonly rows: RowGradients;
-  /** What the server has of them already; where it divides, times the number of data it came with. */
+  /** Gradients that the server has already; where it divides, times the number of data it came with. */
   readonly sent: RowGradients;
   /** Number of data that the server has already. */
   readonly sentData: number;
@@ -32,7 +32,7 @@ export interface GradientSum {
   add(pass: ForwardPass, gradients: Float32Array): void;
   /** The server has these already: they are part of what {@link add} will get. */
   sent(pass: ForwardPass, gradients: Float32Array): void;
-  /** What was gathered since the last call. */
+  /** Rows gathered since the last call. */
   take(): Gathered;
 }
 

@@ -3,7 +3,7 @@ import { EngineError } from '@trinity-rft/core';
 import type { TokenRow } from '@trinity-rft/core/engine';
 import type { Datum, ForwardBackwardResult } from '../../protocol/index.js';
 
-/** What rows must be like for the server's model. */
+/** Limits on rows for the server's model. */
 export interface RowLimits {
   readonly vocabSize: number;
   readonly maxModelLen: number;

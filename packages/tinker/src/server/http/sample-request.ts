@@ -1,4 +1,4 @@
-/** What `/api/v1/asample` accepts. */
+/** Schema of `/api/v1/asample`. */
 import { randomInt } from 'node:crypto';
 import type { SamplingOptions } from '@trinity-rft/core/engine';
 import { requestSchemas } from '../../protocol/index.js';

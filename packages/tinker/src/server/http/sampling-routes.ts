@@ -14,7 +14,7 @@ import type { TrainingRun } from '../service/training-run.js';
 import { accepted, json, jsonRoute } from './routes.js';
 import { promptOf, sampleRequest, samplingOptions, type SampleRequest } from './sample-request.js';
 
-/** What this server accepts. A key that is not here is refused: it would have no effect. */
+/** Keys that this server accepts. A key that is not here is refused: it would have no effect. */
 const accepts = {
   save_weights_for_sampler: z.strictObject({
     ...requestSchemas.save_weights_for_sampler.shape,
@@ -103,7 +103,7 @@ interface SamplePlace {
   readonly signal: AbortSignal;
 }
 
-/** What a request samples from: a sampler, or weights that it names itself. */
+/** Source of a sampling request: a sampler, or weights that it names itself. */
 async function placeOf(service: Service, body: SampleRequest): Promise<SamplePlace> {
   if (!body.sampling_session_id)
     return { ...(await weightsOf(service, body)), signal: new AbortController().signal };

@@ -21,7 +21,7 @@ import type { TrainingRun } from '../service/training-run.js';
 import { accepted, json, jsonRoute } from './routes.js';
 import { metadata } from './session-routes.js';
 
-/** As SkyRL and the hosted service have it. */
+/** Value of SkyRL and the hosted service. */
 const alpha = 32;
 const attention = ['q_proj', 'k_proj', 'v_proj', 'o_proj'];
 const mlp = ['gate_proj', 'up_proj', 'down_proj'];
@@ -34,7 +34,7 @@ const maxRank = 1024;
 const adamw = z.strictObject({ type: z.literal('adamw').optional() }).nullish();
 const type = z.string().optional();
 
-/** What this server accepts. A key that is not here is refused: it would have no effect. */
+/** Keys that this server accepts. A key that is not here is refused: it would have no effect. */
 const accepts = {
   create_model: z.strictObject({
     ...requestSchemas.create_model.shape,

@@ -1,4 +1,4 @@
-/** What a client is told: at once, or when it asks for the result of its request. */
+/** Refusals for a client: at once, or when it asks for the result of its request. */
 
 /** An answer with an HTTP status; clients do not send the request again. */
 export class Refusal extends Error {

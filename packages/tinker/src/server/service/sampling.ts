@@ -40,7 +40,7 @@ export function createSampling(open: () => Promise<Engine>): Sampling {
   let current: string | undefined | null = null;
   let version = 0;
   let turn: Promise<unknown> = Promise.resolve();
-  /** What has begun goes on with its weights while the engine changes to others. */
+  /** Adopts weights; work in progress keeps its weights while the engine changes to others. */
   const adopt = async (weights: string | undefined): Promise<Engine> => {
     opened ??= open();
     const engine = await opened;

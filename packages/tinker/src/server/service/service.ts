@@ -1,4 +1,4 @@
-/** What the server holds: sessions, models in training, samplers, results and saved weights. */
+/** State of the server: sessions, models in training, samplers, results and saved weights. */
 import type { Runtime } from '@trinity-rft/core';
 import type { AdapterOptions, Engine } from '@trinity-rft/core/engine';
 import { notFound, Refusal } from '../refusals/refusal.js';
@@ -11,7 +11,7 @@ import { createTrainingRun, type RunFacts, type TrainingRun } from './training-r
 
 /** How the server opens its model. */
 export interface TinkerModel {
-  /** As clients call it. */
+  /** Name for clients. */
   readonly name: string;
   /** Loads it, to train adapters, or all weights. */
   readonly open: (options: {

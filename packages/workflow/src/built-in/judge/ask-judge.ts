@@ -28,7 +28,7 @@ export interface JudgeQuestion<T> {
   readonly signal: AbortSignal;
 }
 
-/** Without a value, `failure` says why. */
+/** Value, or else `failure` with the reason. */
 export interface Verdict<T> {
   readonly value: T | undefined;
   /** Number of calls. */

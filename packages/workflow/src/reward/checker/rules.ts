@@ -7,7 +7,7 @@ import { naiveDapoScore } from '../original/naive-dapo.js';
 /** Answers longer than `limit` are compared as texts. */
 type Rule = (response: string, truth: string, limit: number) => boolean;
 
-/** By the names that a {@link MathPair} has. */
+/** Rules by the names that a {@link MathPair} has. */
 export const rules = {
   /** {@link checkMathAnswer} */
   answer: checkMathAnswer,

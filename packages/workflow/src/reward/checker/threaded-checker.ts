@@ -35,7 +35,7 @@ export class ThreadedChecker implements MathChecker {
   /** The thread has started. */
   #ready = false;
   #timer: NodeJS.Timeout | undefined;
-  /** What the last check found in progress (nothing while the thread starts), for how many checks. */
+  /** Comparison that the last check found in progress (none while the thread starts), and for how many checks. */
   #watched: Comparison | undefined;
   #age = 0;
   #closed = false;

@@ -1,4 +1,4 @@
-/** What a math checker is, and what it says of an answer. */
+/** Interface of a math checker, and its verdicts. */
 import type { MathPair } from './rules.js';
 
 /**

@@ -41,7 +41,7 @@ interface PlainText {
 }
 
 /**
- * What an answer may mean, the likelier meaning first: `100,200` is a number, or a list of two. Never
+ * Possible meanings of an answer, the likelier one first: `100,200` is a number, or a list of two. Never
  * empty.
  * @param text at most `maxAnswerLength` characters
  */
@@ -67,7 +67,7 @@ export function isMath(answer: Answer): boolean {
   }
 }
 
-/** What binds most weakly comes first. */
+/** Readers in order of binding, the weakest first. */
 const readers: readonly ((tokens: readonly Token[]) => Answer | undefined)[] = [
   readNamedSet,
   readList,

@@ -22,7 +22,7 @@ export type Expression =
       readonly operator: Operator;
       readonly operands: readonly Expression[];
     }
-  /** What the parser could not read; it has no value. */
+  /** Text that the parser could not read; it has no value. */
   | { readonly kind: 'invalid' };
 
 /** Values of the variables. */

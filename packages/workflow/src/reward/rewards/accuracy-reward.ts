@@ -4,7 +4,7 @@ import { requireTruth } from './shared/inputs.js';
 import { accuracyCoef } from './shared/arguments.js';
 
 /**
- * By rule `answer` of the checker. Trinity-RFT 0.5.2, `accuracy_reward`; there with gold and
+ * Reward by rule `answer` of the checker. Trinity-RFT 0.5.2, `accuracy_reward`; there with gold and
  * response swapped.
  */
 export const accuracyReward = rewardKind('accuracy_reward', {

@@ -10,7 +10,7 @@ interface Puzzle {
 }
 
 /**
- * By the last `<answer>..</answer>` of the last line: `score` when its value is within 1e-5 of the
+ * Reward by the last `<answer>..</answer>` of the last line: `score` when its value is within 1e-5 of the
  * target, `format_score` when there is one but it is wrong, 0 without one. Truth: JSON
  * `{"target": 98, "numbers": [44, 19, 35]}`; each number is used exactly once. Trinity-RFT 0.5.2,
  * `countdown_reward` (after TinyZero), with our evaluator instead of Python's.

@@ -6,7 +6,7 @@ import { requireTruth, wholeResponse } from './shared/inputs.js';
 import { accuracyCoef, checkerArg, formatScoreCoef } from './shared/arguments.js';
 
 /**
- * By rule `boxed` or `trinity_boxed` of the checker, and {@link hasOneThought}. Trinity-RFT 0.5.2,
+ * Reward by rule `boxed` or `trinity_boxed` of the checker, and {@link hasOneThought}. Trinity-RFT 0.5.2,
  * `math_boxed_reward`.
  */
 export const mathBoxedReward = rewardKind('math_boxed_reward', {

@@ -4,7 +4,7 @@ import { requireTruth } from './shared/inputs.js';
 import { accuracyCoef, checkerArg } from './shared/arguments.js';
 
 /**
- * By rule `answer` of the checker, or with `checker: trinity` `trinity_eval` (after Qwen2.5-Math).
+ * Reward by rule `answer` of the checker, or with `checker: trinity` `trinity_eval` (after Qwen2.5-Math).
  */
 export const mathEvalReward = rewardKind('math_eval_reward', {
   summary:

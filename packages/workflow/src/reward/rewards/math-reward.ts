@@ -5,7 +5,7 @@ import { requireTruth, wholeResponse } from './shared/inputs.js';
 import { accuracyCoef, formatScoreCoef, signed } from './shared/arguments.js';
 
 /**
- * By rule `answer` of the checker and {@link hasLooseLayout}; from -0.1 to 1.1 by default.
+ * Reward by rule `answer` of the checker and {@link hasLooseLayout}; from -0.1 to 1.1 by default.
  * Trinity-RFT 0.5.2, `math_reward`.
  */
 export const mathReward = rewardKind('math_reward', {

@@ -1,4 +1,4 @@
-/** What an answer from the mailbox is worth. */
+/** Findings about an answer from the mailbox. */
 
 export interface Findings {
   /** `I don't know` is undefined. */
@@ -14,7 +14,7 @@ export interface Findings {
 }
 
 /**
- * As `email_search_workflow` of Trinity-RFT adds up its parts: 2 to 2.5 for a right answer, -1 to -0.7
+ * Score as `email_search_workflow` of Trinity-RFT adds up its parts: 2 to 2.5 for a right answer, -1 to -0.7
  * for a wrong one. 0 to 0.3 for none.
  */
 export function rubricScore(findings: Findings): number {

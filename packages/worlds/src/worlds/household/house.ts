@@ -3,7 +3,7 @@ import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 import { openable, type Room, rooms, type Treatment, treatments } from './rooms.js';
 
-/** As ALFWorld numbers them, from 1. */
+/** Task types as ALFWorld numbers them, from 1. */
 export const taskTypes = ['place', 'look', 'clean', 'heat', 'cool', 'two'] as const;
 type TaskType = (typeof taskTypes)[number];
 
@@ -120,7 +120,7 @@ const surfaces = (receptacles: readonly string[]): readonly string[] => {
 /** `mug` of `mug 2`. */
 export const kindOf = (name: string): string => name.replace(/ \d+$/, '');
 
-/** What the policy is asked to do. */
+/** Sentence that asks the policy to act. */
 export function sayGoal({ type, object, target }: Goal): string {
   if (type === 'place') return `put some ${object} in ${target}.`;
   if (type === 'two') return `put two ${object} in ${target}.`;

@@ -4,7 +4,7 @@ import { type House, kindOf } from './house.js';
 import { openable, type Treatment, treatments } from './rooms.js';
 
 export interface Household {
-  /** What the command leads to; undefined when nothing happens. */
+  /** Result of the command; undefined when nothing happens. */
   act(command: Command): string | undefined;
   isDone(): boolean;
   /** Equal in equal states. */

@@ -1,4 +1,4 @@
-/** What stands in rooms, what lies on it, and what can be done with it. */
+/** Furniture of rooms, what lies on it, and what can be done with it. */
 
 export interface Room {
   /** Kinds of receptacles and how many there are at most. */

@@ -1,4 +1,4 @@
-/** What customers want, and the state in which the shop should end. */
+/** Wishes of customers, and the state in which the shop should end. */
 import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 import {

@@ -21,7 +21,7 @@ export interface Customer {
   readonly address: string;
 }
 
-/** What tools change. */
+/** State that tools change. */
 export interface ShopState {
   readonly customers: readonly Customer[];
   readonly orders: readonly Order[];

@@ -1,6 +1,6 @@
 /** Does a text say what is expected? */
 
-/** By words and numbers in their order, whatever stands around them. */
+/** Compares words and numbers in their order, whatever stands around them. */
 export function saysAnswer(text: string, expected: string): boolean {
   const words = (value: string) =>
     ` ${(value.toLowerCase().match(/[\p{L}\p{N}]+(?:[.:][\p{N}]+)*/gu) ?? []).join(' ')} `;

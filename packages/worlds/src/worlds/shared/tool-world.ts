@@ -45,7 +45,7 @@ export const end = (reward: number, observation = 'Done.'): StepResult => ({
 
 export interface ToolWorldOptions extends Omit<World, 'tools' | 'step'> {
   readonly tools: readonly WorldTool[];
-  /** What the policy says without calling a tool. */
+  /** Handler of what the policy says without calling a tool. */
   readonly say: (text: string) => Result;
 }
 

@@ -8,7 +8,7 @@ interface Move {
   readonly digit: number;
 }
 
-/** What cannot be read or breaks a rule ends the episode with -1; the solution ends it with 1. */
+/** World of moves. A move that cannot be read or breaks a rule ends the episode with -1; the solution ends it with 1. */
 export function movesWorld({ puzzle, solution }: Puzzle, maxMoves: number): World {
   let board: Board = puzzle;
   const last = puzzle.length - 1;

@@ -11,13 +11,13 @@ export interface Page {
 interface Question {
   readonly question: string;
   readonly answer: string;
-  /** What to look for, one page after the other. */
+  /** Targets, one page after the other. */
   readonly hops: readonly string[];
 }
 
 export interface Corpus {
   readonly pages: readonly Page[];
-  /** By the number of pages that have to be read, from 1. */
+  /** Questions by the number of pages that have to be read, from 1. */
   readonly questions: readonly (readonly Question[])[];
 }
 

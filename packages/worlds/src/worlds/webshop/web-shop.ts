@@ -18,9 +18,9 @@ export interface WebShopOptions {
 
 /** `WebAgentTextEnv` of WebShop, by its methods. One visit at a time. */
 export interface WebShop {
-  /** What the page shows. */
+  /** Text of the page. */
   readonly observation: string;
-  /** What the customer of this session says. */
+  /** Instruction of this session's customer. */
   readonly instructionText: string;
   /** Begins the visit of a session. @throws RangeError when the files have no such session */
   reset(session: number): string;

@@ -1,4 +1,4 @@
-/** What reward functions read of their input, and what they require of it. */
+/** Fields of their input that reward functions read, and their requirements. */
 import { type RewardInput, RewardError } from '@trinity-rft/core';
 
 /**

@@ -5,7 +5,7 @@ import { sharedMathChecker } from '../../checker/checker.js';
 import { type MathChecker } from '../../checker/types.js';
 import type { MathRule } from '../../checker/rules.js';
 
-/** What reward functions are given in addition to their arguments. */
+/** Tools that reward functions get in addition to their arguments. */
 export interface RewardTools {
   /**
    * Compares answers within its deadline.
@@ -19,7 +19,7 @@ export interface RewardKind {
   /** One sentence. */
   readonly summary: string;
   /**
-   * What each part measures, and its range under the default weights. The reward is the
+   * Meaning of each part, and its range under the default weights. The reward is the
    * sum of the parts.
    */
   readonly parts: Readonly<Record<string, string>>;

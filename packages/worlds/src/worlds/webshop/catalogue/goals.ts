@@ -1,4 +1,4 @@
-/** What customers of the generated shop want: one product of it, described. */
+/** Goals of customers of the generated shop: one product of it, described. */
 import { type Random, createRandom } from '@trinity-rft/core';
 import { priceLimit } from '../shop/price-limit.js';
 import type { Goal, Product } from '../shop/product.js';

@@ -1,4 +1,4 @@
-/** What the generated shop sells. */
+/** Goods of the generated shop. */
 
 export interface Department {
   readonly query: string;

@@ -121,7 +121,7 @@ function richLine(part: Part): string {
 export const plainText = (parts: readonly Part[]): string =>
   parts.map((part) => part.text).join(' [SEP] ');
 
-/** What `click[...]` takes here, lower case. */
+/** Values that `click[...]` takes here, lower case. */
 export const clickablesOf = (parts: readonly Part[]): readonly string[] => [
   ...new Set(
     [

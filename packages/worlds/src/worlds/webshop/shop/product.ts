@@ -14,7 +14,7 @@ export interface Product {
   /** Values of each option, lower case. */
   readonly options: Readonly<Record<string, readonly string[]>>;
   readonly price: number;
-  /** As it is shown: `$12.5`. */
+  /** Price as it is shown: `$12.5`. */
   readonly priceTag: string;
   readonly rating: string;
   readonly reviews: readonly Review[];
@@ -35,6 +35,6 @@ export interface Goal {
   /** Values, or values by the name of the option. */
   readonly goalOptions: readonly string[] | Readonly<Record<string, string>>;
   readonly priceUpper: number;
-  /** What the customer says. */
+  /** Words of the customer. */
   readonly instruction: string;
 }

@@ -1,4 +1,4 @@
-/** What a purchase is worth, by the rules of WebShop. arXiv:2207.01206, section 3.3 */
+/** Value of a purchase by the rules of WebShop. arXiv:2207.01206, section 3.3 */
 import { colorOf } from './colors.js';
 import type { Goal, Product } from './product.js';
 import { tokenSetRatio } from './token-set-ratio.js';

@@ -48,7 +48,7 @@ function editDistance(a: string, b: string): number {
   return a.length + b.length - 2 * (previous[b.length] ?? 0);
 }
 
-/** As Python's `round`. */
+/** Same as Python's `round`. */
 function roundHalfEven(value: number): number {
   const floor = Math.floor(value);
   if (value - floor !== 0.5) return Math.round(value);
