@@ -37,7 +37,7 @@ export interface Scenario {
 export type Fault = { readonly at: number; readonly target: number } & (
   | { readonly kind: 'kill'; readonly restartAfterMs: number }
   | { readonly kind: 'pause'; readonly forMs: number }
-  /** Paused for so long that another process is started in its place; then it goes on. */
+  /** Paused for so long that another process is started in its place; then it continues. */
   | { readonly kind: 'replace'; readonly forMs: number }
   | { readonly kind: 'cut'; readonly forMs: number }
   | { readonly kind: 'store stops'; readonly forMs: number }

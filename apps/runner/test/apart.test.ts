@@ -56,7 +56,7 @@ export const halting = defineWorkflow({
 });
 `;
 
-/** Somebody scores every second task after its runs. */
+/** Every second task is scored after its runs. */
 const judged = `
 import { defineWorkflow } from '@trinity-rft/workflow';
 async function judge({ baseURL, apiKey }, run) {

@@ -1,4 +1,4 @@
-/** Runs whose environment stays down: they wait, say why, end, and go on from where they were. */
+/** Runs whose environment stays down: they wait, say why, end, and continue from where they were. */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { causesOf, openStatus, renderCauses, renderStatus } from '@trinity-rft/inspect';

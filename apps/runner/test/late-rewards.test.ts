@@ -1,4 +1,4 @@
-/** Runs whose rewards come from outside, while the run goes on or after it was stopped. */
+/** Runs whose rewards come from outside, while the run continues or after it was stopped. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { metricLines, usedRows } from './support/run-record.js';
 import { killedTrinity, runArgs, startTrinity } from './support/trinity.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
 
-/** Every second task is scored by somebody else. */
+/** Every second task is scored by another program. */
 const plugin = `
 import { defineWorkflow } from '@trinity-rft/workflow';
 export const asked = defineWorkflow({
@@ -22,7 +22,7 @@ export const asked = defineWorkflow({
 });
 `;
 
-/** Leaves the address and the key of its model to whoever scores. */
+/** Leaves the address and the key of its model to the scorer. */
 const outside = `
 import { appendFileSync } from 'node:fs';
 import { defineWorkflow } from '@trinity-rft/workflow';

@@ -39,7 +39,7 @@ export const runPath = (
   return `runs/${encodeURIComponent(run)}/${rest}?${new URLSearchParams(given).toString()}`;
 };
 
-/** Changes something. @returns what came of it */
+/** Changes something. @returns the result */
 export async function act<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const options = { method: 'POST', body: JSON.stringify(body), signal: signal ?? null };
   return (await request(`actions/${path}`, options)).json() as Promise<T>;

@@ -21,7 +21,7 @@ function useRuns(): Live {
     if (key === '') return setStatus(texts.noKey);
     let all: Live['runs'];
     let live: string = texts.live;
-    // A page that nobody sees takes nothing from the training.
+    // A hidden page takes nothing from the training.
     const show = (): void => {
       if (!document.hidden) setRuns(all);
     };

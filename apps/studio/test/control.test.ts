@@ -23,7 +23,7 @@ const trinity = [
 ];
 const practice = path.join(import.meta.dirname, '../../../apps/create/templates/practice');
 
-/** A run that goes on until it is stopped. */
+/** A run that continues until it is stopped. */
 const job = `# A comment that stays.
 project: p
 name: job

@@ -1,4 +1,4 @@
-/** The pages over real runs: while they go on, and when they are done. */
+/** The pages over real runs: while they continue, and when they are done. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

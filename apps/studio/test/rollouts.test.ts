@@ -20,7 +20,7 @@ const sums = Array.from({ length: 800 }, (_, i) => {
   });
 });
 
-/** Three calls of one attempt: the second goes on from the first, the third leaves its tokens. */
+/** Three calls of one attempt: the second continues from the first, the third leaves its tokens. */
 function talk(): readonly Experience[] {
   const eid = { batch: 20, task: 0, run: 0, step: 0 };
   const info = { taskset: 'talks', row: 3 };

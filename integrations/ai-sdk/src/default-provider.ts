@@ -34,7 +34,7 @@ const shared = (global[key] ??= { scopes: new AsyncLocalStorage() });
 
 /**
  * While `work` and everything it starts runs, `resolve` resolves the names of language models.
- * Concurrent scopes are told apart by the async context. A call outside of every scope, for example
+ * Concurrent scopes are distinguished by the async context. A call outside of every scope, for example
  * from a queue that runs share, fails with WorkflowError AI_SDK_NO_SCOPE, because it could belong
  * to any of them.
  */

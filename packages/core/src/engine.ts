@@ -231,7 +231,7 @@ export interface Sampler {
   /**
    * Switches to published weights, or to those of a checkpoint folder, as `version`. Later sequences
    * use them. Sequences in flight finish on the weights they began with, unless the sampler was
-   * opened to let them go on with the new ones, which `SampledSequence.versions` then says.
+   * opened to continue them with the new ones, which `SampledSequence.versions` then says.
    */
   adopt(source: WeightSource, version: number): Promise<void>;
   /** Longest prompt + response. */
@@ -412,7 +412,7 @@ export interface EngineOptions extends CriticEngineOptions {
   readonly tokenBytes?: readonly Uint8Array[];
   /** Train adapters and leave the weights alone. @default all weights are trained */
   readonly lora?: AdapterOptions;
-  /** Somebody waits for answers beside training: they matter more than the time of a step. @default false */
+  /** Low-latency sampling while training: answers matter more than the time of a step. @default false */
   readonly interactive?: boolean;
   /** Seed of everything that the engine initializes at random, such as new adapters. @default 0 */
   readonly seed?: number;

@@ -21,7 +21,7 @@ export interface PendingGroup {
   readonly runs: readonly PendingRun[];
 }
 
-/** A group that waits no longer; a run without a reward has waited in vain. */
+/** A group that waits no longer; a run without a reward timed out waiting for it. */
 export interface DueGroup extends Omit<PendingGroup, 'runs'> {
   readonly runs: readonly Pick<PendingRun, 'run' | 'reward' | 'experiences'>[];
 }

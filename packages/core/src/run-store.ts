@@ -161,7 +161,7 @@ export interface PublishedWeights {
     | { readonly kind: 'store' };
   /** SHA-256 over the files, their names and the version, in hexadecimal. */
   readonly digest: string;
-  /** How the trainer scores a fixed text with these weights; whoever serves them must agree. */
+  /** Reference log-probabilities used to verify delivered weights. */
   readonly probe: DeliveryProbe;
 }
 
@@ -199,7 +199,7 @@ export interface RunView {
   readonly lastMinute: { readonly tasks: number; readonly trainSteps: number };
   /** Tasks in progress: who has them. */
   readonly leases: readonly (LeasedTask & { readonly explorer: string })[];
-  /** Results that came too late: the task was somebody else's by then. */
+  /** Late results: the task had been leased to another worker by then. */
   readonly lateResults: number;
   readonly experiences: {
     readonly total: number;
@@ -220,7 +220,7 @@ export interface RunView {
   readonly end: RunEnd | undefined;
 }
 
-/** The trainer has finished: nobody explores any more. */
+/** The run is over; explorers exit. */
 export interface RunEnd {
   readonly trainStep: number;
 }
@@ -247,7 +247,7 @@ export interface RunStore {
   lastPlan(): Promise<Pick<ExplorePlan, 'step' | 'feed' | 'isLast'> | undefined>;
   /**
    * Up to `count` tasks of explore steps up to `maxStep`, oldest first: open ones, and those of
-   * members that are silent. A task is nobody else's until its owner has been silent for the lease time.
+   * members that are silent. A task is not leased to another worker until its owner has been silent for the lease time.
    * One call of a member at a time, all through the store with which it joined.
    */
   lease(
@@ -255,7 +255,7 @@ export interface RunStore {
     request: { readonly count: number; readonly maxStep: number },
   ): Promise<readonly LeasedTask[]>;
   /**
-   * Stores the result of a leased task. `late`: the task is somebody else's or has a result; nothing
+   * Stores the result of a leased task. `late`: the task was leased to another worker or has a result; nothing
    * was stored but that one more result came late. The same result a second time is `stored`.
    */
   complete(member: Membership, task: LeasedTask, result: TaskResult): Promise<'stored' | 'late'>;
@@ -264,7 +264,7 @@ export interface RunStore {
   /** How many tasks of a batch have a result. */
   doneTasks(batch: string): Promise<number>;
   /**
-   * The batch is not to wait for its other tasks: those that nobody works on, or whose owner is
+   * The batch is not to wait for its other tasks: those that no worker has, or whose owner is
    * silent, are done without a result. May be repeated.
    */
   cutOff(member: Membership, batch: string): Promise<void>;
@@ -305,7 +305,7 @@ export interface RunStore {
   view(): Promise<RunView>;
   /**
    * Resolves once anything may have changed since the call before, at the latest after `timeoutMs`.
-   * Never the only way to notice: whoever is woken looks.
+   * A hint: callers must re-check the state after it resolves.
    */
   changed(timeoutMs: number, signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;

@@ -34,7 +34,7 @@ export interface OnnxEngineOptions {
   /**
    * Train low-rank adapters; the weights of `modelPath` stay unchanged. The sampler uses the
    * adapters, the reference does not. Checkpoints hold in `lora_adapter` the adapters as PEFT
-   * reads them, and the merged weights unless `save` is told otherwise.
+   * reads them, and the merged weights unless `save` says otherwise.
    * @default all weights are trained
    */
   readonly lora?: LoraOptions;
@@ -48,7 +48,7 @@ export interface OnnxEngineOptions {
    */
   readonly memoryBudgetBytes?: number;
   /**
-   * Somebody waits for what is sampled beside training: runs of the trainer are short, and weights are merged before
+   * Low-latency sampling while training: runs of the trainer are short, and weights are merged before
    * they are adopted. @default false
    */
   readonly interactive?: boolean;

@@ -37,7 +37,7 @@ export interface ExploreTasksOptions {
   readonly onResult?: (leased: LeasedTask, outcome: 'stored' | 'late') => void;
   /** Longest time between two looks at the store, in ms. */
   readonly lookEveryMs: number;
-  /** Stops it: tasks in progress are given back. */
+  /** Stops it: tasks in progress are returned. */
   readonly signal: AbortSignal;
 }
 

@@ -75,7 +75,7 @@ interface TaskRunner {
   readonly takeLateResults: () => number;
 }
 
-/** Another process waits for whom it waits for, and counts what comes late. */
+/** Delegates rollouts to another process, which applies over-rollout cut-offs and counts late results. */
 function elsewhere({ runTasks, settings, signal }: ExplorerOptions): TaskRunner | undefined {
   if (!runTasks) return undefined;
   const { overRollout = { returnPartialTasks: false } } = settings;

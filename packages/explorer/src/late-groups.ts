@@ -27,7 +27,7 @@ export interface LateGroups {
 
 export interface LateGroupOptions {
   readonly rewards: LateRewards;
-  /** Failure reward of a run that has waited in vain. @default it is dropped */
+  /** Failure reward of a run that timed out waiting for its reward. @default it is dropped */
   readonly failureReward?: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -94,7 +94,7 @@ export function createLateGroups(options: LateGroupOptions | undefined): LateGro
 }
 
 /**
- * A group enters the step under an id of its own: it is compared with nobody else, and trained on with
+ * A group enters the step under an id of its own: its advantage is computed within the group only, and it is trained on with
  * the batch of that step.
  */
 function experiencesOf(

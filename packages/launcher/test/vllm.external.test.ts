@@ -168,7 +168,7 @@ describe('a real vLLM with adapters', { tags: ['external'], timeout: 600_000 }, 
 
 const contract = { vocabSize, tolerance, learningRate: 0.003, scoresAt: 'one' } as const;
 
-// What replaces the weights that adapters go on top of comes last.
+// What replaces the weights that adapters continue top of comes last.
 describe('the contract', { tags: ['external'], timeout: 600_000 }, () => {
   describeEngine('a real vLLM with adapters', {
     ...contract,

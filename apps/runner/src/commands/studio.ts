@@ -1,4 +1,4 @@
-/** `trinity studio` and `trinity view`: a local page over runs, also while they go on. */
+/** `trinity studio` and `trinity view`: a local page over runs, also while they continue. */
 import path from 'node:path';
 import { stat } from 'node:fs/promises';
 import { ConfigError } from '@trinity-rft/core';

@@ -16,7 +16,7 @@ export interface SuperviseOptions extends PluginOptions {
 const graceMs = 30_000;
 
 /**
- * Resolves with the trainer's exit code. A process that dies starts again; when one cannot go on, all
+ * Resolves with the trainer's exit code. A process that dies starts again; when one cannot continue, all
  * are ended, and the first cause is written.
  */
 export async function superviseRun(options: SuperviseOptions, terminal: Terminal): Promise<number> {
@@ -59,7 +59,7 @@ const argsOf = (
   ...pluginDir.flatMap((each) => ['--plugin-dir', each]),
 ];
 
-/** The end of the trainer, or of an explorer that cannot go on. */
+/** The end of the trainer, or of an explorer that cannot continue. */
 function firstEnd(trainer: Child, others: readonly Child[]): Promise<ChildEnd> {
   const failures = others.map(
     ({ ended }) =>

@@ -29,7 +29,7 @@ it('grpo_sciworld/sciworld.yaml trains', { tags: ['external'], timeout }, async 
     file: 'experiments.jsonl',
     args: { environment_args: { python: found.program } },
   });
-  // Long enough to end by itself, so that the conversation goes on.
+  // Long enough to end by itself, so that the conversation continues.
   const model = { ...(config['model'] as Tree), max_response_tokens: 400 };
   const { error, output } = await runHere(
     workspace,

@@ -9,7 +9,7 @@ import { texts } from '../texts.js';
 const { diagnosis: words } = texts;
 type Finding = Answer['findings'][number];
 
-/** While the run goes on; each look reads the newest rollouts. */
+/** While the run continues; each look reads the newest rollouts. */
 const againMs = 30_000;
 
 function useDiagnosis(run: string | undefined, isRunning: boolean) {

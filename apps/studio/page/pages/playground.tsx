@@ -19,7 +19,7 @@ import './playground.css';
 
 const { playground: words } = texts;
 
-/** One question and what came of it, in one of the panes. */
+/** One question and its answers, in one of the panes. */
 interface Turn {
   readonly question: string;
   readonly answer: Answer;

@@ -11,7 +11,7 @@ type Task = TaskPage['rows'][number];
 
 const pageSize = 100;
 const readingMs = 500;
-/** While the run goes on. */
+/** While the run continues. */
 const againMs = 5000;
 
 /** The first tasks of the order, up to the end of the last page that was asked for. */

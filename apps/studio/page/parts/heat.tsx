@@ -4,7 +4,7 @@ import { numberText } from '../numbers.js';
 /** From 0 (red) to 1 (green). */
 const hue = (share: number): string => `hsl(${Math.round(120 * share)} 80% 45%)`;
 
-/** Most tokens are near 1, so the colours change fastest there: 0.9 and 0.99 are told apart. */
+/** Most tokens are near 1, so the colours change fastest there: 0.9 and 0.99 are distinguishable. */
 export const heatOfChance = (probability: number): string =>
   hue(1 - Math.sqrt(Math.max(0, 1 - probability)));
 

@@ -1,4 +1,4 @@
-/** Numbers that a checkpoint computes for the tokens of a conversation, when somebody asks for them. */
+/** Numbers that a checkpoint computes for the tokens of a conversation, on request. */
 import type { RecordedCall, Segment } from '@trinity-rft/inspect/studio/interface';
 import type { Checkpoint, Scored } from '../../src/control/interface/index.js';
 import { useEffect, useRef, useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-/** Stop or Resume of one run, asked twice, and what came of it. */
+/** Stop or Resume of one run, confirmed, and its result. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import type { StartedRun } from '../../src/control/interface/index.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -29,7 +29,7 @@ export function RunControl({ run: { id, state } }: { readonly run: RunSummary })
   useEffect(() => () => work.current?.abort(), []);
   const verb = verbs[state];
   const tell = async (chosen: 'stop' | 'resume'): Promise<void> => {
-    // Nobody asks any more how an earlier start went.
+    // The outcome of an earlier start is no longer of interest.
     work.current?.abort();
     work.current = new AbortController();
     const { signal } = work.current;
@@ -75,7 +75,7 @@ export function RunControl({ run: { id, state } }: { readonly run: RunSummary })
 
 const focus = (button: HTMLButtonElement | null): void => button?.focus();
 
-/** Why a run that was started has ended at once; undefined: it goes on. */
+/** Why a run that was started has ended at once; undefined: it continues. */
 async function failureOf({ id }: StartedRun, signal: AbortSignal): Promise<string | undefined> {
   const deadline = Date.now() + watchMs;
   while (Date.now() < deadline && !signal.aborted) {

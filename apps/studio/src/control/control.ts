@@ -18,7 +18,7 @@ export interface ControlOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** For `parts` of `openStudio`. Runs that it has started go on after it is closed. */
+/** For `parts` of `openStudio`. Runs that it has started continue after it is closed. */
 export function openControl({ command, cwd = '.', env = process.env }: ControlOptions): StudioPart {
   const root = path.resolve(cwd);
   const trinity = { command, env };

@@ -26,7 +26,7 @@ beforeEach(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'trinity-control-'));
   root = path.join(folder, 'root');
   mkdirSync(root);
-  // Instead of trinity: says what it was given, and goes on until it is told to end.
+  // Instead of trinity: says what it was given, and continues until it is asked to end.
   const program = `require('fs').writeFileSync('given.json', JSON.stringify({ argv: process.argv.slice(1), env: process.env, cwd: process.cwd() }));
     console.log('begun'); setInterval(() => {}, 1000); require('fs').watch('.', () => require('fs').existsSync('end') && process.exit(3));`;
   const env = { ...process.env, TRINITY_STUDIO_KEY: 'the key of the studio' };

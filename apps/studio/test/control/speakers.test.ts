@@ -1,4 +1,4 @@
-/** Models in processes of their own: how many are loaded, and when they are given back. */
+/** Models in processes of their own: how many are loaded, and when they are unloaded. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -145,7 +145,7 @@ describe.runIf(process.platform === 'linux')('loaded models', () => {
         /^This model needs about \d+ MiB of memory, and 0 MiB are free\.$/,
       ),
     });
-    // What was there has been given back for it.
+    // What was there has been unloaded for it.
     expect(loadedCount()).toBe(0);
   });
 

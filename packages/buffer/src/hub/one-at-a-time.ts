@@ -23,7 +23,7 @@ export const lockIn = (folder: string, name: string): string =>
   join(dirname(folder), '.locks', basename(folder), `${name}.trinity-rft`);
 
 /**
- * Does `work` when nobody else does. The lock is one of the operating system, on an empty database,
+ * Does `work` under a lock. The lock is one of the operating system, on an empty database,
  * so it ends with the process that holds it.
  * @throws the reason of the signal when it aborts during the wait
  */

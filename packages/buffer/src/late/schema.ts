@@ -1,6 +1,5 @@
 /**
- * The tables of runs that wait for rewards. The rules of a score are in the database, so that they hold
- * for whoever writes: `INSERT INTO score (run, reward) VALUES ('3/1/0', 0.7)`.
+ * The tables of runs that wait for rewards. The rules of a score are in the database, so that they hold for every writer: `INSERT INTO score (run, reward) VALUES ('3/1/0', 0.7)`.
  */
 
 /** "TRXL" in the file header: distinguishes our files from other databases. */

@@ -59,7 +59,7 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
     driver,
     reuse,
     pool,
-    // What is one too many is dropped, so that nobody waits for room.
+    // Surplus rows are evicted instead of blocking the producer.
     queue: rowQueue({
       pool,
       capacity: reuse ? Infinity : (options.capacity ?? Infinity),

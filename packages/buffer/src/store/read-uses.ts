@@ -7,7 +7,7 @@ import { readTokenAdvantages } from './stored-advantage.js';
 export interface ExperienceUse {
   readonly id: number;
   readonly trainStep: number;
-  /** It was too old, or one too many, and not trained on. */
+  /** It was too old or surplus, and not trained on. */
   readonly dropped: boolean;
   /**
    * Mean over the tokens that the step trained. Absent where the step computed none: then those that

@@ -104,7 +104,7 @@ function pickAgain({ recorded, rows }: Pool, limits: RowLimits): PoolPick | unde
   return { used, stale: find(step.dropped), complete: true, recordedStep: step.trainStep };
 }
 
-/** In the order of their priorities; what is one too many is dropped. */
+/** In the order of their priorities; evicts the lowest-priority rows above capacity. */
 function pickNext(pool: Pool, request: BatchRequest, limits: RowLimits): PoolPick {
   const { reuse } = pool;
   const ends = limits.finished && reuse.endsWithoutNew;

@@ -1,6 +1,6 @@
 /**
  * When an experience is trained on more than once: in which order, how often and after which pause.
- * It knows no storage: the pool of rows asks it, and whoever keeps rows says how often each was used.
+ * It knows no storage: the pool of rows asks it, and the row driver says how often each was used.
  */
 import { type Clock, createRandom, deriveSeed } from '@trinity-rft/core';
 import type { StoredRow } from './row-driver.js';

@@ -76,7 +76,7 @@ export interface RowDriver {
 export interface Grant {
   /** Rows to train on. */
   readonly used: readonly StoredRow[];
-  /** Rows that are dropped: too old for the taker, or one too many. */
+  /** Rows that are dropped: too old for the taker, or surplus. */
   readonly stale: readonly StoredRow[];
   /** The train step that has used them already and is made again. */
   readonly recordedStep?: number;

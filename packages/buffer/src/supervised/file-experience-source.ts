@@ -73,7 +73,7 @@ interface SourceState extends Pick<
   readonly order: RowOrder;
   /** From 0. */
   nextBatch: number;
-  /** Batches that were given back, ascending; they come before `nextBatch`. */
+  /** Returned batches, ascending; they come before `nextBatch`. */
   released: number[];
   /** A rollback voids the leases from before it. */
   rollbacks: number;

@@ -11,7 +11,7 @@ export interface FaultyProxy {
 }
 
 /**
- * `swallow`: nothing arrives any more, and nobody is told. `half a request` and `half an answer`: of
+ * `swallow`: nothing arrives any more, without notice. `half a request` and `half an answer`: of
  * the next one, then the end of the connection.
  */
 export type Fault =

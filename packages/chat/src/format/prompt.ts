@@ -1,4 +1,4 @@
-/** From messages to the text of a prompt, and how prompts are told apart. */
+/** From messages to the text of a prompt, and how prompts are distinguished. */
 import { ModelError, type ToolDefinition } from '@trinity-rft/core';
 import type { NormalMessage } from '../messages/messages.js';
 import type { ChatTemplate } from '../template/template.js';

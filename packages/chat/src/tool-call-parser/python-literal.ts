@@ -15,7 +15,7 @@ export class PythonReader {
     return this.#at >= this.#text.length;
   }
 
-  /** True if the text goes on with this; then it is read. */
+  /** True if the text continues with this; then it is read. */
   take(expected: string): boolean {
     this.#skipSpace();
     const found = this.#text.startsWith(expected, this.#at);

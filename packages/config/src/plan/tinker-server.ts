@@ -5,7 +5,7 @@ import { addressOptions, quoted, servedModel } from './shell.js';
 export interface TinkerServerPlan {
   /** Undefined: hosted Tinker. */
   readonly url: string | undefined;
-  /** Undefined where nobody has to start it. */
+  /** Undefined where it need not be started. */
   readonly command: string | undefined;
 }
 

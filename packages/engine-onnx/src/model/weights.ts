@@ -30,7 +30,7 @@ export interface WeightLease extends WeightSet {
 /** The published set, which may still have to be written. */
 export interface PublishedWeights {
   readonly isWritten: boolean;
-  /** Writes it if need be, over the set before it if nobody leases that by then. To be called once. */
+  /** Materialises the weights, reusing the previous buffer if it is no longer leased. To be called once. */
   lease(): Promise<WeightLease>;
 }
 
@@ -51,7 +51,7 @@ export class WeightBuffers {
   #published: WeightLease | 'due' | undefined;
   #reference: WeightSet | undefined;
   #rewriting: Promise<void> | undefined;
-  /** Writes the training weights once somebody needs them. */
+  /** Writes the training weights on first use. */
   #due: Rewrite | undefined;
   /** Queue of the borrowers of the training weights that are due. */
   #waiting: PromiseWithResolvers<WeightLease>[] = [];
@@ -124,7 +124,7 @@ export class WeightBuffers {
     }
     const waiting = Promise.withResolvers<WeightLease>();
     this.#waiting.push(waiting);
-    // Whoever causes the failure is told, too.
+    // The caller that causes the failure gets the error, too.
     waiting.promise.catch(() => undefined);
     return {
       isWritten: false,

@@ -58,8 +58,8 @@ export interface SampleTicket {
 }
 
 /**
- * Finds the next weights. It may release the current ones, which nobody samples from by then; when it fails after
- * that, the sampler cannot go on.
+ * Finds the next weights. It may release the current ones, which no sequence uses by then; when it fails after
+ * that, the sampler cannot continue.
  */
 export type WeightSwitch = (
   releaseCurrent: () => void,
@@ -236,7 +236,7 @@ export class SampleScheduler {
     }
   }
 
-  /** There are no weights to go on with. */
+  /** Unrecoverable: the old weights are already released. */
   #endWith(cause: unknown): void {
     const error = new EngineError(
       'The weights to sample from were lost while new ones were written. Open the engine again.',

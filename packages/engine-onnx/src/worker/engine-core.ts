@@ -135,7 +135,7 @@ export class EngineCore {
     };
   }
 
-  /** Where somebody waits for answers, they do not also wait until the next version is merged. */
+  /** In interactive use, answers do not also wait until the next version is merged. */
   async #step(options: OptimizerOptions): Promise<StepStats> {
     const stats = await this.#trainer.step(options);
     if (this.#interactive) await this.#weights.settled();

@@ -6,7 +6,7 @@ import { reviveError, toErrorRecord, type ErrorRecord } from '@trinity-rft/core/
 
 type WeightMessage = { readonly weights: Float32Array } | { readonly error: ErrorRecord };
 
-/** Result of `find`. When it throws, every port is told. */
+/** Result of `find`. When it throws, every port gets the error. */
 export function orTell<T>(ports: readonly MessagePort[], find: () => T): T {
   try {
     return find();

@@ -21,7 +21,7 @@ export interface Dialect {
   readonly spareTokens: number;
   /** Log-probabilities are those after top-k and top-p, which is asked at the start. */
   readonly renormalises: boolean;
-  /** Texts in progress can go on with other weights, and say which token is of which. */
+  /** Texts in progress can continue with other weights, and say which token is of which. */
   readonly continues: boolean;
   /** Requirements of a server that does not take weights. */
   readonly takesWeights: string;
@@ -43,7 +43,7 @@ export interface SamplingServer {
   unloadAdapter(name: string, signal: AbortSignal): Promise<void>;
   /**
    * Replaces all weights by those of `folder`, as `label`. Texts in progress are finished first, or
-   * go on with the new weights.
+   * continue with the new weights.
    */
   reload(options: ReloadOptions, signal: AbortSignal): Promise<void>;
   /** True if it can find stop strings. */

@@ -36,7 +36,7 @@ export interface MemberOptions {
 const silent = (): ServerFault =>
   new ServerFault('lost', `${heartbeat.misses} times no answer to /health`);
 
-/** A connection can be open although nobody is at its other end. */
+/** A connection can be open although its other end is gone. */
 const heartbeat = { everyMs: 5000, patienceMs: 5000, misses: 3 };
 
 export function createMember(options: MemberOptions): Member {

@@ -126,7 +126,7 @@ async function load(
   try {
     await server.loadAdapter(name, folder, signal);
   } catch (error) {
-    // A load whose answer was lost: nobody else uses the name.
+    // A load whose answer was lost: the name is unique.
     const isThere = error instanceof ServerFault && /\balready\b/.test(error.message);
     if (!isThere) throw error;
   }

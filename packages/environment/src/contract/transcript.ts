@@ -103,7 +103,7 @@ export async function failureOf(work: () => Promise<unknown>): Promise<string | 
   }
 }
 
-/** Rejects when it takes longer than an answer may take. Whoever stops the checks still has it closed. */
+/** Rejects when it takes longer than an answer may take. It is closed even if the checks are stopped. */
 export const inTime = <T>(
   { timeoutMs: ms }: Pick<Subject, 'timeoutMs'>,
   work: () => Promise<T>,

@@ -148,7 +148,7 @@ function stateOf(episode: Episode, options: GuardOptions): string | undefined {
   }
 }
 
-/** An episode that comes after its deadline is closed: nobody has it. */
+/** Closes an episode that resolves after the timeout, so that it does not leak. */
 async function reset(
   environment: Environment,
   start: EpisodeStart,

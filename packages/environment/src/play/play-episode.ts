@@ -28,7 +28,7 @@ export interface PlayOptions {
   /** @default that of the episode */
   readonly systemPrompt?: string;
   readonly chat: ChatOptions;
-  /** How long the policy may take. @default as long as it likes */
+  /** How long the policy may take. @default no limit */
   readonly time?: OwnTime;
 }
 
@@ -114,7 +114,7 @@ class Play {
     return this.#rewards.reduce((sum, reward) => sum + reward, 0);
   }
 
-  /** One call of the model and its actions. Undefined: it goes on. */
+  /** One call of the model and its actions. Undefined: it continues. */
   async turn(model: Model): Promise<EpisodeEnd | undefined> {
     const response = await this.#ask(model);
     if (typeof response === 'string') return response;

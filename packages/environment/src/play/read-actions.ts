@@ -2,7 +2,7 @@
 import type { ChatResponse, ToolCall, ToolDefinition } from '@trinity-rft/core';
 import type { Action } from '../seam/types.js';
 
-/** An action, or what the model is told in its place; with the tool call that asked for it. */
+/** An action, or the text for the model in its place; with the tool call that asked for it. */
 export type ReadAction =
   | { readonly action: Action; readonly call?: ToolCall }
   | { readonly refusal: string; readonly call?: ToolCall };

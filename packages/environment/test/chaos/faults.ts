@@ -66,7 +66,7 @@ export function createLane({
   };
 }
 
-/** A control character, which is nowhere allowed in JSON; what stays valid nobody could tell. */
+/** A control character, which is nowhere allowed in JSON; a change that stays valid would go unnoticed. */
 function corrupted(message: string): string {
   const middle = Math.floor(message.length / 2);
   return `${message.slice(0, middle)}\u0001${message.slice(middle + 1)}`;

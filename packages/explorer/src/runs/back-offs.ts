@@ -5,7 +5,7 @@ import type { Clock } from '@trinity-rft/core';
 export type OnPause = (what: string) => () => void;
 
 export interface BackOffs {
-  /** A run of this environment waits for so long. @returns to be called when it goes on */
+  /** A run of this environment waits for so long. @returns to be called when it continues */
   begin(environment: string, ms: number): () => void;
 }
 

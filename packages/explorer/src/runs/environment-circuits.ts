@@ -72,7 +72,7 @@ export interface EnvironmentCircuits {
   of(environment: string): EnvironmentCircuit;
   /** For limits of tasks: it stands still while runs wait for an environment. */
   readonly clock: StoppableClock;
-  /** A run waits for so long before it is tried again. @returns to be called when it goes on */
+  /** A run waits for so long before it is tried again. @returns to be called when it continues */
   backOff(environment: string, ms: number): () => void;
 }
 

@@ -93,7 +93,7 @@ export interface AttemptOptions {
   readonly pool: InstancePool;
   /** Deadline of an attempt that begins now. @default `maxTimeoutMs` */
   readonly timeLimit?: (task: Task) => TimeLimit;
-  /** Called when a workflow returns after its attempt was over. @default nobody is told */
+  /** Called when a workflow returns after its attempt was over. @default no callback */
   readonly onLateResult?: () => void;
   /** See `FinishOptions`. @default rewards may not be pending */
   readonly rewardDeadline?: (delayMs: number | undefined) => number;

@@ -204,7 +204,7 @@ class Retries {
     if (ms === 0) return;
     const { runtime, end, signal, circuits } = this.options;
     const goOn = circuits?.backOff(environmentOf(this.task, this.options), ms);
-    // What aborts it is told by the next attempt.
+    // The next attempt reports the abort reason.
     await runtime.clock.sleep(ms, AbortSignal.any([signal, end.signal])).catch(() => undefined);
     goOn?.();
   }

@@ -33,7 +33,7 @@ export interface RunDiagnosis {
 }
 
 /**
- * Reads metrics, rollouts and failures; changes nothing, also while the run goes on.
+ * Reads metrics, rollouts and failures; changes nothing, also while the run continues.
  * @param run a configuration, or the folder of a run
  * @throws ConfigError when there is no such run
  */

@@ -1,10 +1,10 @@
-/** Why a run does not get on: who waits for whom, down to the one that waits for nobody. */
+/** Diagnoses a stalled run: follows the wait chain to its root cause. */
 import type { Wait } from '@trinity-rft/core/store';
 import type { MemberStatus, RunStatus } from './run-status.js';
 
 /** One link: a member, and what holds it up, or that nothing does. */
 export interface CauseLink {
-  /** Undefined: nobody of that role is there. */
+  /** Undefined: there is no worker of that role. */
   readonly member: MemberStatus | undefined;
   readonly role: string;
   /** Wait of the link before on it. */
@@ -79,7 +79,7 @@ function follow(
 const candidates = (on: string, members: readonly MemberStatus[]): readonly MemberStatus[] =>
   members.filter(({ name, role }) => name === on || role === on);
 
-/** Those that hold tasks first, and among them those that cannot go on. */
+/** Those that hold tasks first, and among them those that cannot continue. */
 function byBlame(a: MemberStatus, b: MemberStatus): number {
   const rank = ({ health, tasks }: MemberStatus): number =>
     (health === 'silent' ? 0 : health === 'working' ? 1 : 2) + (tasks.length > 0 ? 0 : 3);

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { isProcessAlive } from '@trinity-rft/core/support';
 
-/** `stopped`: by SIGSTOP or a debugger; it goes on with SIGCONT. */
+/** `stopped`: by SIGSTOP or a debugger; it continues with SIGCONT. */
 export type ProcessState = 'running' | 'stopped' | 'gone';
 
 export function processState(pid: number): ProcessState {

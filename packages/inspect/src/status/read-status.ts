@@ -88,7 +88,7 @@ function endings(folder: string): readonly string[] {
   return [2, 3, 4, 5].map((count) => parts.slice(-count).join('/'));
 }
 
-/** Somebody looks at a terminal. */
+/** Patience of a user at a terminal. */
 const patienceMs = 5000;
 
 /** Undefined if the run has no store. */

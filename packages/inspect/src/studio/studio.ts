@@ -31,7 +31,7 @@ export interface Studio {
 }
 
 /**
- * Opens runs for reading; they may go on at the same time.
+ * Opens runs for reading; they may continue at the same time.
  * @throws ConfigError when the port is taken
  */
 export async function openStudio({

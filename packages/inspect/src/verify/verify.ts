@@ -128,7 +128,7 @@ function* recordsOf(
 ): Iterable<Recorded> {
   yield* later.get(version) ?? [];
   for (const experience of experiences) {
-    // Nobody knows how probable a demonstration was.
+    // The probability of a demonstration is unknown.
     if (isExpert(experience)) continue;
     const spans = spansOf(experience);
     for (const other of new Set(spans.map(({ policyVersion }) => policyVersion))) {

@@ -1,4 +1,4 @@
-/** Folders of runs that nobody made, written as a run writes them. */
+/** Folders of runs that never ran, written as a run writes them. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';

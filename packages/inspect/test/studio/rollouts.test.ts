@@ -17,7 +17,7 @@ async function list(bench: Workbench, query: string) {
 const ids = async (bench: Workbench, query: string): Promise<readonly number[]> =>
   (await list(bench, query)).rows.map(({ id }) => id);
 
-/** Two attempts at one task; the first one calls a tool, and its second call goes on from there. */
+/** Two attempts at one task; the first one calls a tool, and its second call continues from there. */
 function attempts(): readonly Experience[] {
   const eid = { batch: 4, task: 1, run: 0, step: 0 };
   const info = { taskset: 'sums', row: 7, finishReason: 'tool_calls' };

@@ -11,7 +11,7 @@ import { beginEpisode } from '../outer/outer.js';
 import { readChatFormat } from '../assembly/models/chat-format.js';
 import type { Extensions } from '../context/stage-context.js';
 
-/** Somebody waits at a terminal, in ms. */
+/** Patience of a user at a terminal, in ms. */
 const patienceMs = 30_000;
 
 interface Measured {

@@ -1,4 +1,4 @@
-/** A thread that parses large request bodies, while the main thread goes on with other calls. */
+/** A thread that parses large request bodies, while the main thread continues with other calls. */
 import { lazyThread } from '../lazy-thread/lazy-thread.js';
 import type { BodyText, ParsedBody } from '../protocols/shared/request/body.js';
 

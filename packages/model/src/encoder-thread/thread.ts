@@ -1,4 +1,4 @@
-/** A thread that encodes long texts, while the main thread goes on with other calls. */
+/** A thread that encodes long texts, while the main thread continues with other calls. */
 import type { TokenizerFiles } from '@trinity-rft/chat';
 import { lazyThread } from '../lazy-thread/lazy-thread.js';
 

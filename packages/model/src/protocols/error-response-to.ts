@@ -1,4 +1,4 @@
-/** Errors in the shape that the clients of a path expect, whoever found them. */
+/** Errors in the shape that the clients of a path expect, whatever found them. */
 import { errorResponse as messagesErrorResponse } from './messages/error-body.js';
 import { errorResponse } from './shared/answer/error-response.js';
 

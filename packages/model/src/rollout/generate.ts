@@ -62,7 +62,7 @@ export interface GenerateOptions {
   /** Adds the prompt as text to experiences. @default false */
   readonly includePromptText?: boolean;
   /**
-   * Encodes long texts elsewhere, so that other calls go on meanwhile.
+   * Encodes long texts elsewhere, so that other calls continue meanwhile.
    * @default they are encoded at once
    */
   readonly encodeLongText?: EncodeText;
@@ -285,7 +285,7 @@ interface SampledCall {
   readonly callable: readonly ToolDefinition[] | false;
 }
 
-/** Turns tokens into turns; undefined where nobody listens. */
+/** Turns tokens into turns; undefined where there is no listener. */
 function listenerFor(
   { options: { format, sampler } }: Rollout,
   { onTurn, plain, sampling: { stop = [] } }: GenerateRequest,

@@ -43,7 +43,7 @@ export interface TrackedRun {
   send(batch: RecordBatch, run: RemoteRun, signal: AbortSignal): Promise<void>;
   /** Undefined: the service has no tables. */
   readonly showTable?: (table: PreviewTable, run: RemoteRun, signal: AbortSignal) => Promise<void>;
-  /** Says that the run goes on. Undefined: the service does not ask for it. */
+  /** Says that the run continues. Undefined: the service does not ask for it. */
   readonly beat?: (run: RemoteRun, signal: AbortSignal) => Promise<void>;
   end(outcome: RunOutcome, run: RemoteRun, signal: AbortSignal): Promise<void>;
 }

@@ -58,7 +58,7 @@ export function swanlabRun(options: SwanlabOptions): TrackedRun {
       return await once();
     } catch (error) {
       if (!(error instanceof ServiceError) || error.problem !== 'refused') throw error;
-      // Sessions end while a run goes on.
+      // Sessions end while a run continues.
       await login(signal);
       return once();
     }

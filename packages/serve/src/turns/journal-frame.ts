@@ -46,7 +46,7 @@ export interface FramesRead {
   readonly unreadable: number;
 }
 
-/** All complete frames: after a damaged one, reading goes on with the next. */
+/** All complete frames: after a damaged one, reading continues with the next. */
 export function readFrames(bytes: Buffer): FramesRead {
   const frames: Frame[] = [];
   let unreadable = 0;

@@ -6,7 +6,7 @@ import { TurnThread, type TurnMethods } from './thread.js';
 import type { TurnStore } from './turn-store.js';
 
 export interface OpenTurnStoreOptions extends TurnStoreOptions {
-  /** Told what was lost of the calls of an earlier process. @default nobody is told */
+  /** Told what was lost of the calls of an earlier process. @default no callback */
   readonly warn?: (message: string) => void;
 }
 

@@ -31,7 +31,7 @@ describe('meeting points', () => {
 
 const w = (version: number, exploredUpTo: number): Weights => ({ version, exploredUpTo });
 
-/** Who waits for what, as in Trinity-RFT, less what stops its runs or drains them needlessly. */
+/** Waits as in Trinity-RFT, less what stops its runs or drains them needlessly. */
 describe('an explorer at a meeting point', () => {
   const facts = { inUse: w(0, 0), metAt: 0, answered: false };
   const turn = (syncStyle: DrivenRules['syncStyle'], over: object = {}) =>
@@ -103,7 +103,7 @@ describe('a trainer between two steps', () => {
   });
 });
 
-/** The rules at work: an explorer and a trainer that go on in any order until both are done. */
+/** The rules at work: an explorer and a trainer that continue in any order until both are done. */
 interface World {
   readonly inUse: Weights;
   readonly metAt: number;

@@ -68,7 +68,7 @@ export function taskCases(create: CreateRunStore): void {
       const answers = [];
       for (const task of [...held, held[0]!])
         answers.push(await one.complete(a, task, resultOf(task)));
-      // Nobody has begun the second one since.
+      // No worker has begun the second one since.
       expect(answers).toEqual(['late', 'stored', 'late']);
       expect(await two.complete(b, taken!, resultOf(taken!))).toBe('stored');
       expect(await two.view()).toMatchObject({ lateResults: 1, tasks: { done: 2 } });

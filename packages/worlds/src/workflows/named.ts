@@ -186,7 +186,7 @@ const sciworld = named({
   },
 });
 
-/** Ra: what is asked; Rs: stop or go on. */
+/** Ra: what is asked; Rs: stop or continue. */
 const scorings: Readonly<Record<string, string>> = { Ra: 'content', Rs: 'decision' };
 
 const learnToAsk = named({

@@ -8,7 +8,7 @@ export function playRound(number: number, most: number): World {
     observation: 'guess',
     step: (action): StepResult => {
       const given = readGuess(action);
-      // What the model may not do is refused: nothing changes, and it is told why.
+      // What the model may not do is refused: nothing changes, and it gets the reason.
       if (given === undefined) return { observation: 'error', refused: true, done: false };
       nearest = Math.min(nearest, Math.abs(given - number));
       if (given === number) return { observation: 'right', reward: 1, done: true };

@@ -36,7 +36,7 @@ export async function answer(
   }
 }
 
-/** A model that is still learning writes invalid calls as well: it is told so. */
+/** A model that is still learning writes invalid calls as well: it gets the error. */
 function callTool(call: OpenAI.ChatCompletionMessageToolCall): string {
   if (call.type !== 'function' || call.function.name !== 'calculator') return 'error';
   try {

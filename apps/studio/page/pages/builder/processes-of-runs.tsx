@@ -1,4 +1,4 @@
-/** Runs that go on or can go on, and what the studio has started. */
+/** Runs that continue or can continue, and what the studio has started. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import type { StartedRun } from '../../../src/control/interface/index.js';
 import { useEffect, useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-/** Where the boxes and arrows of who waits for whom are. */
+/** Positions of the boxes and arrows of the wait graph. */
 import dagre from '@dagrejs/dagre';
 import type { Processes } from '../../../src/control/interface/index.js';
 
@@ -97,7 +97,7 @@ const padding = 12;
 const widthOf = (lines: readonly string[]): number =>
   Math.max(...lines.map((line) => line.length)) * charWidth + 2 * padding;
 
-/** From the left to the right: who waits, what it waits for. */
+/** From left to right: the waiting process, then what it waits for. */
 function layOut(
   nodes: readonly Node[],
   edges: readonly Edge[],

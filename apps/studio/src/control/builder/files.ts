@@ -100,7 +100,7 @@ export async function saveConfiguration(
   const draft = `${file}.${process.pid}.tmp`;
   await writeFile(draft, text);
   try {
-    // A file that somebody has made meanwhile is not replaced.
+    // A file that was created meanwhile is not replaced.
     if (before === undefined) await link(draft, file);
     else await rename(draft, file);
   } catch (error) {

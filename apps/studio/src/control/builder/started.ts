@@ -13,7 +13,7 @@ export interface StartedRuns {
   start(file: string, cwd: string): Promise<StartedRun>;
   /** The last one first. */
   list(): Promise<readonly StartedRun[]>;
-  /** Forgets those that have ended; the others go on. */
+  /** Forgets those that have ended; the others continue. */
   close(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ interface Entry {
 
 /** Last bytes of the output. */
 const lastBytes = 16_384;
-/** What is only of use while somebody looks. */
+/** Watchers that are only of use while a page is open. */
 const most = 20;
 /** A mistake in the file shows within that time, in ms. */
 const firstLookMs = 50;

@@ -52,7 +52,7 @@ const toScore = ({ id, experience }: AttemptRow): CallToScore => {
   };
 };
 
-/** Lines of JSON. Whoever leaves ends the work. */
+/** Lines of JSON. A client that disconnects ends the work. */
 function streamed<T>(
   work: (tell: (part: T) => void, signal: AbortSignal) => Promise<void>,
 ): Response {

@@ -15,7 +15,7 @@ export interface Speaker {
 }
 
 export function startSpeaker(folder: string, env: TrinityCommand['env']): Speaker {
-  // Training may go on beside it.
+  // Training may continue beside it.
   const threads = Math.max(1, Math.floor(availableParallelism() / 2));
   const child = fork(fileURLToPath(new URL('./speaker.js', import.meta.url)), {
     env: environmentOf(env),

@@ -128,7 +128,7 @@ async function answer(
   };
 }
 
-/** A character of several tokens is told with the last of them. */
+/** Emits a character of several tokens with the last of them. */
 function textsOf({ tokenizer }: ChatFormat, tokens: Int32Array): readonly string[] {
   let before = 0;
   return Array.from(tokens, (_, i) => {

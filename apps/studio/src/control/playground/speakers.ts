@@ -6,7 +6,7 @@ import { answer, startSpeaker, within, type Speaker } from './speaker-process.js
 
 export interface SpeakersOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** A model that nobody has asked for so long is given back. @default 5 minutes */
+  /** Idle time after which a model is unloaded. @default 5 minutes */
   readonly idleMs?: number;
   /** Bytes that a process may still take. @default what the system says */
   readonly availableMemory?: () => number;
@@ -62,7 +62,7 @@ export function createSpeakers({
     Math.min(idleMs, 10_000),
   ).unref();
 
-  /** Gives back what nobody uses, until there is room; waits for what is in use. */
+  /** Unloads idle models until there is room; waits for what is in use. */
   const makeRoom = async (
     { bytes }: FoundCheckpoint,
     signal: AbortSignal,

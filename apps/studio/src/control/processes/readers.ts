@@ -17,7 +17,7 @@ export interface ProcessReaders {
   close(): Promise<void>;
 }
 
-/** A database is not opened again for every question, nor kept open for nobody. */
+/** A database is not opened again for every question, and is closed when idle. */
 const idleMs = 10_000;
 
 interface Entry {

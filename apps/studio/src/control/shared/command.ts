@@ -9,7 +9,7 @@ export interface TrinityCommand {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The key of the studio is nobody else's. */
+/** Environment without the key of the studio. */
 const ownVariable = 'TRINITY_STUDIO_KEY';
 
 export const environmentOf = (env: TrinityCommand['env']): NodeJS.ProcessEnv =>

@@ -123,7 +123,7 @@ async function createRuns(
     .addColumn('agreement', 'text')
     .addColumn('lease_calls', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('member_key', ['run', 'name'])
-    // PostgreSQL then takes a change of the epoch for one of a key, which waits for whoever holds
+    // PostgreSQL then takes a change of the epoch for one of a key, which waits for the holder of
     // the row as the newest of its name; a heartbeat does not.
     .addUniqueConstraint('member_epoch', ['run', 'epoch'])
     .execute();

@@ -7,7 +7,7 @@ export function fileBell(path: string): Bell {
   const local = localBell();
   writeFileSync(path, '', { flag: 'a' });
   const watcher = watch(path, { persistent: false }, () => local.ring());
-  // Without a watcher (the limit of inotify, a network drive) whoever waits looks now and then.
+  // Without a watcher (the limit of inotify, a network drive) waiters also poll.
   watcher.on('error', () => watcher.close());
   return {
     ring: () => {

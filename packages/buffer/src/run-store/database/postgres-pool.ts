@@ -46,7 +46,7 @@ export async function connectPool(options: PostgresOptions): Promise<Connections
     },
     connect: async () => {
       const client = new pg.Client(config);
-      // Whoever listens to it is told as well.
+      // Its listeners are notified as well.
       client.on('error', () => undefined);
       await client.connect();
       return client;

@@ -103,7 +103,7 @@ async function rollingBack<T>(database: Kysely<Tables>, work: () => Promise<T>):
   }
 }
 
-/** "TRXR": whoever migrates holds this lock. */
+/** "TRXR": lock of migrations. */
 const migrationLock = 0x54525852;
 
 const prepareTables = (place: PostgresPlace): Work<void> =>

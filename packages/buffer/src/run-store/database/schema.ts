@@ -20,7 +20,7 @@ const migrations: readonly ((database: Kysely<Tables>, kind: Kind) => Promise<vo
 
 /**
  * Creates the tables, or brings those of an earlier version up to date, within the caller's
- * transaction, in which nobody else migrates.
+ * transaction, in which no other process migrates.
  * @param place for messages
  * @throws BufferError when the tables are from a newer version
  */
@@ -38,7 +38,7 @@ export async function migrate(database: Kysely<Tables>, kind: Kind, place: strin
 }
 
 /**
- * For those who only look: changes nothing, and waits for nobody who does.
+ * For readers: changes nothing, and waits for no writer.
  * @throws BufferError when there are no tables yet, or other ones than this program knows
  */
 export async function assertSchema(

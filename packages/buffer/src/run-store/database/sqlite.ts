@@ -41,7 +41,7 @@ export async function sqliteDatabase(options: SqliteOptions): Promise<RunDatabas
     database.exec('PRAGMA busy_timeout = 5000');
     assertOurs(database, place);
     if (!isReader) claim(database);
-    // Others keep it for milliseconds; whoever meets them tries again without blocking its process.
+    // Others keep it for milliseconds; a process that finds it locked retries without blocking its process.
     database.exec('PRAGMA busy_timeout = 5');
     const bell = fileBell(`${path}.bell`);
     const assertThere = guard(path, place);

@@ -96,7 +96,7 @@ export interface TaskTableRow {
   done_at: number | null;
 }
 
-/** A result that came when the task was somebody else's. */
+/** A result that arrived after the task was leased to another worker. */
 interface LateRow {
   run: number;
   batch: number;

@@ -126,7 +126,7 @@ async function take(
   return (await describe(context, db, taken)).map(withoutRow);
 }
 
-/** Other members that are silent and hold tasks. What they hold stays theirs until somebody takes it. */
+/** Other members that are silent and hold tasks. What they hold stays theirs until another worker takes it. */
 async function silentHolders(
   context: RunContext,
   db: Connection,

@@ -40,7 +40,7 @@ export function members(context: RunContext): Pick<RunStore, 'join' | 'beat' | '
     leave: (member) =>
       database.write('let a member leave', async (db) => {
         const before = await find(context, db, member);
-        // Nothing to give up: somebody else has its place.
+        // Nothing to give up: another worker has its place.
         if (before?.epoch === member.epoch) await end(context, db, before);
       }),
   };

@@ -1,4 +1,4 @@
-/** Deletes what nobody needs any more, and keeps the counts of it. */
+/** Deletes rows that are no longer needed, and keeps their counts. */
 import { sql } from 'kysely';
 import { chunksOf, type Connection, type RunContext } from './context.js';
 import { countGone, type Gone } from './gone.js';

@@ -97,7 +97,7 @@ async function batchIds(
 
 /**
  * Gives the tasks their outcome that are the member's, or open: those were taken from it when it was
- * silent, and nobody has begun them since.
+ * silent, and no worker has begun them since.
  * @returns their keys
  */
 async function markDone(

@@ -84,7 +84,7 @@ export interface StageConfig {
   readonly engine: string;
   /** Samples in its place; undefined: the engine does both. */
   readonly sampler: SamplerConfig | undefined;
-  /** Answers in place of the trained model; undefined: nobody does. */
+  /** Answers in place of the trained model; undefined: none. */
   readonly external: ExternalModelConfig | undefined;
   /** Absolute: the run's directory, with `/<stageName>` appended for a named stage. */
   readonly jobDirectory: string;

@@ -72,7 +72,7 @@ function readSampler(context: StageContext): SamplerConfig | undefined {
   };
 }
 
-/** Servers of the Tinker protocol adapt it unless they are told otherwise. */
+/** Servers of the Tinker protocol adapt it unless configured otherwise. */
 function checkOutputLayer(context: StageContext, name: string): void {
   const path: KeyPath = ['model', 'tinker', 'train_unembed'];
   if (context.isSet(...path) && context.input.model.tinker.train_unembed)

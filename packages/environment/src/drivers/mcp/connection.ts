@@ -15,7 +15,7 @@ export interface McpConnection {
     patience: Patience,
   ): Promise<{ readonly text: string; readonly refused: boolean }>;
   /**
-   * Resolves when every answer has come, and none that nobody waits for: a call that arrived twice has
+   * Resolves when every answer has come, and none without a waiting call: a call that arrived twice has
    * changed the server's state unseen.
    * @throws EnvironmentError, CancelledError
    */

@@ -15,7 +15,7 @@ export interface OpenPage {
   readonly task: string;
 }
 
-/** Not for the policy: the score, the clock, and the goal, which it is told in words. */
+/** Not for the policy: the score, the clock, and the goal, which it gets in words. */
 const hidden = '#reward-display, #click-canvas, #query, #sync-task-cover';
 
 /** @throws EnvironmentError */

@@ -74,7 +74,7 @@ export function createSession(environment: Environment, tasks: Tasks, patience: 
     if ('type' in read.data && read.data.type === 'list_tools') return listed(current.episode);
     const action = actionOf(read.data);
     const { episode } = current;
-    // Whatever is thrown ends the episode: nobody knows what it has done.
+    // Any error ends the episode: its effects are unknown.
     current.isOver = true;
     const result = await inTime('step', (signal) => episode.step(action, signal));
     current.isOver = result.done;

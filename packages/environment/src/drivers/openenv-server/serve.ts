@@ -30,7 +30,7 @@ export interface EnvironmentServerOptions {
   readonly port?: number;
   /** Key that clients send as `Authorization: Bearer`. @default none; needed when others can reach the host */
   readonly apiKey?: string;
-  /** Connections, each with an episode; a further one is told CAPACITY_REACHED. @default 256 */
+  /** Connections, each with an episode; a further one gets CAPACITY_REACHED. @default 256 */
   readonly maxConcurrentEnvs?: number;
   /** Tasks of each split, for environments that generate them. @default 1000 */
   readonly tasks?: number;

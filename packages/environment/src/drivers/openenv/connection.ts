@@ -1,6 +1,6 @@
 /**
  * One connection to an OpenEnv server. Answers come in order and carry no id, so there is one request
- * at a time, and an answer that nobody waits for means that they are out of step.
+ * at a time, and an answer without a waiting request means that they are out of step.
  */
 import type { EnvironmentError } from '@trinity-rft/core';
 import { broken, type Patience, shorten, within } from '../../waiting/within.js';

@@ -125,7 +125,7 @@ function toolError(
 }
 
 /**
- * A value that the policy chose was not valid: it is told. Anything else, such as a field that is not
+ * A value that the policy chose was not valid: it gets the reason. Anything else, such as a field that is not
  * there, is no fault of the policy.
  * @throws EnvironmentError
  */

@@ -1,4 +1,4 @@
-/** The rules of `trinity doctor` over a run that may be very long and may go on. */
+/** The rules of `trinity doctor` over a run that may be very long and may continue. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';

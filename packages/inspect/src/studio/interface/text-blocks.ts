@@ -61,7 +61,7 @@ export function textBlocks(text: string): readonly TextBlock[] {
   return blocks;
 }
 
-/** The last text that somebody other than the model said; all of it where nothing says who speaks. */
+/** The last text that was not the model's; all of it where nothing says who speaks. */
 export function lastSaid(text: string): string {
   const said = textBlocks(text).filter(
     ({ kind, role }) => (kind === 'text' || kind === 'toolResult') && role !== 'assistant',

@@ -1,6 +1,6 @@
 /**
  * `metrics.jsonl`. Where its lines are is known after one look at the file; values of a metric are
- * read when somebody asks for them, and then only what was appended. So the memory that a run
+ * read on request, and then only what was appended. So the memory that a run
  * takes depends on what is looked at.
  */
 import { open, stat } from 'node:fs/promises';

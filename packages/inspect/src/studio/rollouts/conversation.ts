@@ -77,7 +77,7 @@ function callOf(
   };
 }
 
-/** Sub-agents begin with the same few words; a conversation that goes on shares more than this. */
+/** Sub-agents begin with the same few words; a conversation that continues shares more than this. */
 const shareOfFork = 0.5;
 
 /**

@@ -93,7 +93,7 @@ async function ordered(
   const size = index.size();
   const now = performance.now();
   const age = now - (before?.at ?? -Infinity);
-  // A search goes on where it was: it is of rows that were there when it began.
+  // A search continues where it was: it is of rows that were there when it began.
   if (before?.size === size && (before.search !== undefined || age < freshMs)) return before;
   if (before && !isComplete && age < freshWhileReadingMs) return before;
   const failures = await store.failures.read();

@@ -40,7 +40,7 @@ export interface TaskQuery extends PageQuery {
 
 export interface RowQuery extends RowFilter, PageQuery {
   readonly sort: SortKey;
-  /** Rows with a larger id count as not there, so that pages fit together while a run goes on. */
+  /** Rows with a larger id count as not there, so that pages fit together while a run continues. */
   readonly upTo: number;
 }
 

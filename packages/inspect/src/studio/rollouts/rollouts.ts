@@ -49,7 +49,7 @@ export interface Rollouts {
 }
 
 /**
- * Opens the store for reading. The tokenizer is read when somebody first asks for rollouts.
+ * Opens the store for reading. The tokenizer is read with the first request for rollouts.
  * @throws BufferError when the database cannot be read
  */
 export function openRollouts({ database, modelFolder, logFile }: StorePlace): Rollouts {

@@ -10,7 +10,7 @@ export interface RolloutStore {
   readonly reader: ExperienceReader;
   readonly index: RowIndex;
   readonly failures: Failures;
-  /** Loaded once, when somebody first asks for it. */
+  /** Loaded once, with the first request. */
   tokenizer(): Promise<Tokenizer | undefined>;
   toolCalls(): Promise<ToolCallCounter>;
 }

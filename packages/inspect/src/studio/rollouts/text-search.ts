@@ -10,7 +10,7 @@ export interface TextSearch {
   /** Candidates that were looked at. */
   readonly done: number;
   readonly of: number;
-  /** Goes on in the background for as long as somebody asks; resolves when done or after `ms`. */
+  /** Continues in the background while requests come; resolves when done or after `ms`. */
   run(ms: number): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface TextSearchOptions {
 
 /** Between two pauses, in which other requests run. */
 const sliceMs = 8;
-/** A list that nobody asks for any more is not searched further. */
+/** A list without requests is not searched further. */
 const patienceMs = 3000;
 
 export function textSearch(options: TextSearchOptions): TextSearch {

@@ -9,7 +9,7 @@ export interface Catalogue {
   summaries(): Promise<readonly RunSummary[]>;
   /**
    * Calls back with what has changed, at once with all runs. Returns what ends it. The folders are
-   * looked at only while somebody follows.
+   * looked at only while a client follows.
    */
   follow(onChange: (event: RunEvent) => void): () => void;
   close(): void;
@@ -17,7 +17,7 @@ export interface Catalogue {
 
 /** Steps are to be on the page within a second; more often would take from the training. */
 const lookMs = 700;
-/** Runs appear and disappear more rarely than they change, and ended ones seldom go on. */
+/** Runs appear and disappear more rarely than they change, and ended ones seldom continue. */
 const allEveryLooks = 5;
 /** After so long without a change, a run that does not work is one that has ended. */
 const quietMs = 15_000;

@@ -117,7 +117,7 @@ async function evaluations({ lines, metrics, lineOfTrainStep }: Looked): Promise
 
 const logShare = 1 << 20;
 
-/** A process that goes on with a run says so in its log. */
+/** A process that continues with a run says so in its log. */
 async function restarts(
   folder: string,
   { lines, lineOfTrainStep }: Looked,

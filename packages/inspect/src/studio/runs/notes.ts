@@ -6,7 +6,7 @@ import type { RunNotes } from '../interface/types.js';
 
 const fileName = 'notes.json';
 
-/** Empty if there are none, or if somebody wrote something else into the file. */
+/** Empty if there are none, or if the file holds something else. */
 export async function readNotes(folder: string): Promise<RunNotes> {
   const text = await readFile(path.join(folder, fileName), 'utf8').catch(() => '{}');
   try {

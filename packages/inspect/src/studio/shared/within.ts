@@ -1,6 +1,6 @@
 /** Waiting with an end. */
 
-/** Resolves when the work is done, or after a time, while it goes on. @returns whether it is done */
+/** Resolves when the work is done, or after a time, while it continues. @returns whether it is done */
 export const within = (ms: number, work: Promise<void>): Promise<boolean> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => resolve(false), ms);

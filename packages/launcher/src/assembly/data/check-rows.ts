@@ -105,7 +105,7 @@ interface NamedKey {
   readonly optional: boolean;
 }
 
-/** A default that nobody needs may be missing. */
+/** An unused default may be missing. */
 function namedKeys(taskset: TasksetConfig, names: Names): readonly NamedKey[] {
   const { format } = taskset;
   const { prompt, truth } = neededBy(taskset, names);

@@ -1,4 +1,4 @@
-/** Runs the task pipeline of a stage, once; a run that goes on has the tasks that it began with. */
+/** Runs the task pipeline of a stage, once; a run that continues has the tasks that it began with. */
 import {
   runTaskPipeline,
   type PipelineProgress,

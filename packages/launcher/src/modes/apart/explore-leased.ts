@@ -16,7 +16,7 @@ export interface ExploreLeasedOptions
   readonly store: RunStore;
   readonly seat: Seat;
   readonly sampler: Sampler;
-  /** Aborts when this explorer cannot go on: its engine has failed, or its seat is lost. */
+  /** Aborts when this explorer cannot continue: its engine has failed, or its seat is lost. */
   readonly lost: AbortSignal;
   /** Every explore step was explored without a trainer. @default not known */
   readonly isDone?: () => boolean;

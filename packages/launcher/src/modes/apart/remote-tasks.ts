@@ -104,7 +104,7 @@ async function runElsewhere(
   await untilComplete(watch, batch, signal);
   const contents = await watch.store.read(batch.batch);
   const outcomes = outcomesOf(tasks, contents);
-  // The run was stopped because every run failed, and goes on now that its cause is mended.
+  // The run was stopped because every run failed, and continues now that its cause is mended.
   if (watch.before.has(batch.batch) && outcomes.every(hasFailed))
     return runElsewhere(watch, tasks, { signal, attempt: attempt + 1 });
   if (!batch.isEval) {

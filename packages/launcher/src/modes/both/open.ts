@@ -31,7 +31,7 @@ interface ExploreSide {
   readonly failed: AbortSignal;
 }
 
-/** Opens the side that explores; what has to be closed goes on the stack. */
+/** Opens the side that explores; what has to be closed continues the stack. */
 export type OpenExploreSide = (
   context: StageContext,
   parts: { readonly engine: Engine; readonly format: ChatFormat },

@@ -34,7 +34,7 @@ export interface ResumePoint {
  * trainer has once it has used up what was released to it. So the trainer starts from the newest
  * checkpoint that is not past that point, and repeats later steps from the stored experiences. In
  * the other styles it starts from the newest checkpoint, and makes the steps after it again with the
- * same batches, hence the same weights; the explorer goes on after the last explore step that was
+ * same batches, hence the same weights; the explorer continues after the last explore step that was
  * stored, with weights that may be others than without the interruption.
  */
 export function findResumePoint(input: ResumeInput): ResumePoint {

@@ -24,7 +24,7 @@ export function readRecord(jobDirectory: string): SettingsRecord | undefined {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    // Below a file: that no folder can be made there is told later.
+    // Below a file: the mkdir error is reported later.
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw damaged(file, `cannot be read: ${describeError(cause)}`, cause);
   }

@@ -13,7 +13,7 @@ export interface WatchdogTask {
   readonly reportAfterMs: number;
   /** How long it may be blocked before the process is ended, in ms. */
   readonly endAfterMs: number;
-  /** Expression for the main thread: lets signals act as if nobody handled them, returns the place. */
+  /** Expression for the main thread: lets signals act as if unhandled, returns the place. */
   readonly releaseExpression: string;
 }
 
@@ -115,6 +115,6 @@ function say(text: string): void {
   try {
     writeSync(2, `\n${text}\n`);
   } catch {
-    // Nobody reads what the process prints.
+    // The output of the process is not read.
   }
 }

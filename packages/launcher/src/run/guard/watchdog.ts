@@ -43,7 +43,7 @@ export function startWatchdog(times: {
     workerData,
   });
   thread.unref();
-  // Without it, a run goes on as it did before there was a watchdog.
+  // Without it, a run continues as it did before there was a watchdog.
   thread.on('error', () => undefined);
   return {
     stop: async () => {

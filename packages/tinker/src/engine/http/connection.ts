@@ -191,7 +191,7 @@ const cancelled = ({ what, signal }: StoppableRequest): unknown =>
         cause: signal.reason,
       });
 
-/** A poll that is held too long: the work goes on, or the connection has died silently. */
+/** A poll that is held too long: the work continues, or the connection has died silently. */
 const isTimeout = (cause: unknown): boolean =>
   (cause as { readonly name?: string } | null)?.name === 'TimeoutError';
 

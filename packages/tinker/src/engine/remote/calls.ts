@@ -28,7 +28,7 @@ export interface Calls {
     schema: ZodType<T>,
     options: CallOptions,
   ): Promise<T>;
-  /** A request whose work goes on. @returns the id of its future */
+  /** A request whose work continues. @returns the id of its future */
   submit<V extends JsonVerb>(verb: V, body: JsonRequest<V>, options: CallOptions): Promise<string>;
   /** A pass through the model. @returns the id of its future */
   submitPass(body: Uint8Array, options: CallOptions): Promise<string>;

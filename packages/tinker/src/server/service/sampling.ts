@@ -85,7 +85,7 @@ async function change(
 ): Promise<void> {
   if (weights !== undefined)
     return sampler.adopt({ kind: 'checkpoint', directory: weights }, version);
-  // Nobody trains this engine: its weights are those of the base model.
+  // This engine is not trained: its weights are those of the base model.
   await trainer.publish(version);
   await sampler.adopt({ kind: 'published' }, version);
 }

@@ -16,7 +16,7 @@ const argsSchema = z.strictObject({
   level: z.int().min(1).max(3).default(2),
   /**
    * 'strict': 0 to 1. The others as in Trinity-RFT: 'fused' (0 to 4) and 'sum' (0 to 3) of decision and
-   * question; 'content' (0 to 3): what is asked alone; 'decision' (0 to 4): stop or go on alone.
+   * question; 'content' (0 to 3): what is asked alone; 'decision' (0 to 4): stop or continue alone.
    */
   scoring: z.enum(['strict', 'fused', 'sum', 'content', 'decision']).default('strict'),
 });
@@ -82,7 +82,7 @@ const transcriptOf = ({ messages }: Pick<Row, 'messages'>): string =>
     .map(({ role, content }) => `${role === 'user' ? 'patient' : 'doctor'}: ${content}`)
     .join('\n');
 
-/** From 0 to 1 each: stop or go on, what is asked, and in which form. */
+/** From 0 to 1 each: stop or continue, what is asked, and in which form. */
 interface Parts extends QuestionScores {
   readonly decision: number;
 }

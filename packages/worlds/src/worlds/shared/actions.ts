@@ -8,7 +8,7 @@ export function playing(actions: readonly Action[]): Solver {
 
 export const textAction = (text: string): Action => ({ type: 'text', text });
 
-/** The world stays as it is, and the policy is told why. */
+/** The world stays as it is, and the policy gets the reason. */
 export const refuse = (observation: string): StepResult => ({
   observation,
   reward: 0,

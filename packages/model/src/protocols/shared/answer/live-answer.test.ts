@@ -172,7 +172,7 @@ const turn = fc
     { maxLength: 10 },
   )
   .map((parts) => parts.join(''))
-  // Text before `</think>` is reasoning, which nobody can know before.
+  // Text before `</think>` is reasoning, which is unknown before.
   .filter((text) => text.trimStart().startsWith('<think>') || !text.includes('</think>'));
 
 describe('the deltas of a stream', () => {
