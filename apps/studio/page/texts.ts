@@ -89,21 +89,21 @@ export const texts = {
     },
     resume: {
       label: 'Resume',
-      sure: 'It goes on from its last checkpoint, with its configuration as that is now.',
+      sure: 'It continues from its last checkpoint, with the current content of its configuration.',
       yes: 'Yes, resume it',
       busy: 'Looking for its configuration ...',
-      done: (pid: number) => `Goes on as process ${pid}.`,
+      done: (pid: number) => `Resumed as process ${pid}.`,
     },
     ended: (code: number | null, output: string) =>
       `It ${code === null ? 'was killed' : `ended with exit code ${code}`}: ${output}`,
   },
   curves: {
     about:
-      'Every number that the run wrote. Choose one on the left; drag over the curve to zoom, double-click to see all.',
+      'All metrics of the run. Choose one on the left; drag over the curve to zoom, double-click to see all.',
     search: 'Find a metric',
-    telling: 'Most telling',
+    telling: 'Key metrics',
     runs: 'Runs in the chart',
-    without: (run: string) => `Without ${run}`,
+    without: (run: string) => `Hide ${run}`,
     tooMany: (count: number) => `${count} runs are chosen; the first five are shown.`,
     chart: (metric: string, runs: string) => `Curve of ${metric}: ${runs}`,
     over: 'Over',
@@ -118,7 +118,7 @@ export const texts = {
       tokens: 'No train step has counted its tokens. Choose another axis.',
     },
     none: 'This run has written no metrics yet.',
-    choose: 'Choose a run on the page Runs first.',
+    choose: 'Choose a run on the Runs page first.',
     table: 'Latest values',
     unexplained:
       'Not in the list of metrics: a number that a workflow or an algorithm of yours reports.',
@@ -129,9 +129,9 @@ export const texts = {
     points: 'Points',
   },
   marks: {
-    title: 'What happened',
-    all: 'What happened, as a table',
-    kind: 'What',
+    title: 'Events',
+    all: 'Events, as a table',
+    kind: 'Event',
     text: 'Details',
     version: (version: string) => `version ${version}`,
     kinds: {
@@ -159,30 +159,30 @@ export const texts = {
   },
   tasks: {
     about:
-      'What the attempts at each task got on average when the run took it first and when it took it last; the change between them is told for tasks that came more than once. A task opens its course. Evaluations are not among them: their rewards are curves.',
-    choose: 'Choose a run on the page Runs first.',
+      'Mean reward per task: first vs. latest visit, and the change for tasks with more than one. Select a task for its history. Evaluations are not included: their rewards are curves.',
+    choose: 'Choose a run on the Runs page first.',
     looking: 'Looking ...',
-    none: 'No record says which row of a task set it is of.',
+    none: 'No rollout records the row of its task set.',
     counts: (of: Readonly<Record<'tasks' | 'better' | 'worse' | 'same', number>>) =>
       of.better + of.worse + of.same === 0
-        ? `${of.tasks} tasks, each of them taken once so far: what changes is not known yet.`
-        : `${of.tasks} tasks. Of those that came again, ${of.better} got a higher reward than at first, ${of.worse} a lower one, ${of.same} the same.`,
+        ? `${of.tasks} tasks, each visited once so far: there is no change to show yet.`
+        : `${of.tasks} tasks. Of those visited again, ${of.better} got a higher reward than at first, ${of.worse} a lower one, ${of.same} the same.`,
     reading: (done: number, of: number) => `Looked at ${done} of ${of} rollouts ...`,
     more: (shown: number, all: number) => `${shown} of ${all} tasks are shown. Show more`,
     task: (taskset: string, row: number | undefined) => `${taskset} ${row ?? ''}`,
     columns: {
       task: 'Task',
       question: 'Question',
-      times: 'Times taken',
-      first: 'Reward at first',
-      latest: 'Reward now',
+      times: 'Visits',
+      first: 'First reward',
+      latest: 'Latest reward',
       change: 'Change',
     },
   },
   rollouts: {
     about:
-      'What the model read and wrote while the run explored (not in evaluations), and what it got for it. Arrow keys move through the table, Enter opens a row; a column title sorts.',
-    choose: 'Choose a run on the page Runs first.',
+      'Rollouts of exploration (not of evaluations): prompts, answers and rewards. Arrow keys move through the table, Enter opens a row; a column title sorts.',
+    choose: 'Choose a run on the Runs page first.',
     none: 'No rollout matches. Remove a filter, or wait for the run to record some.',
     pick: 'Choose a row to see its conversation.',
     filters: {
@@ -199,7 +199,7 @@ export const texts = {
       Advantage: 'Advantage',
       Version: 'Version',
       Staleness: 'Staleness',
-      ResponseTokens: 'Tokens written',
+      ResponseTokens: 'Response tokens',
       ToolCalls: 'Tool calls',
     },
     from: 'from',
@@ -214,7 +214,7 @@ export const texts = {
       reward: 'Reward',
       advantage: 'Advantage',
       policyVersion: 'Version',
-      staleness: 'Stale',
+      staleness: 'Staleness',
       responseTokens: 'Tokens',
       toolCalls: 'Tools',
       problem: 'Problem',
@@ -224,8 +224,8 @@ export const texts = {
       advantage: 'Mean over the trained tokens, as the trainer used it.',
       policyVersion: 'Version of the weights that wrote it.',
       staleness: 'Train steps from its version to the step that used it. Empty: not used yet.',
-      responseTokens: 'Read + written.',
-      toolCalls: 'Calls of tools that it wrote.',
+      responseTokens: 'Prompt + response.',
+      toolCalls: 'Number of tool calls in the answer.',
       problem: 'Cut off, a fault of the model, or a failed attempt with the failure reward.',
     },
     of: (matching: number, total: number) => `${matching} of ${total} rollouts`,
@@ -270,13 +270,13 @@ export const texts = {
       tokenReward: 'Green: rewarded. Red: punished.',
       teacher: 'Green: the teacher finds it likelier than the model did. Red: less likely.',
       scored: 'Green: the checkpoint would be sure of the token. Red: unlikely.',
-      entropy: 'Green: the checkpoint is sure of what comes there. Red: much is possible.',
+      entropy: 'Green: low entropy, the checkpoint is sure. Red: high entropy.',
       ratio:
         'Green: likelier by the checkpoint than when it was written, twice or more at full colour. Red: less likely.',
     },
-    missing: 'What is not recorded',
+    missing: 'Not recorded',
     whyNot:
-      'Runs record neither entropy nor ratio of single tokens: the sampler tells one probability per token, and those of the trainer end with its step. A checkpoint computes them anew: press Score. Means of the run are on the page Curves.',
+      'Runs record neither entropy nor ratio of single tokens: the sampler reports one probability per token, and those of the trainer end with its step. A checkpoint can compute them: press Score. Means of the run are on the page Curves.',
     noAdvantage: 'No train step has used this rollout yet, so it has no advantage.',
     advantagesOf: {
       trainer: 'Advantages as the trainer computed them.',
@@ -303,7 +303,7 @@ export const texts = {
       new: 'A new conversation.',
       left: 'Forked: left recorded tokens that are not in the store any more.',
       spliced: (step: number, same: number) =>
-        `Spliced: goes on from call ${step}, whose ${same} tokens are reused exactly as they were recorded.`,
+        `Spliced: continues call ${step}, reusing its ${same} recorded tokens exactly.`,
       forked: (step: number, same: number) =>
         `Forked: belongs to call ${step}, but leaves its recorded tokens after ${same} of them; the rest was tokenized anew.`,
     },
@@ -339,7 +339,7 @@ export const texts = {
       tools: 'Tools that it may call',
       long: 'Context',
     },
-    characters: (count: number) => `${count} characters`,
+    characters: (count: number) => `${count} ${count === 1 ? 'character' : 'characters'}`,
     group: {
       attempt: (run: number) => `Attempt ${run}`,
       best: 'best',
@@ -350,8 +350,8 @@ export const texts = {
       open: 'Open',
     },
     history: {
-      none: 'The record does not say which row of a task set it is of.',
-      once: 'This task was given once. Tasks come again in a later epoch, or where there are fewer of them than the run takes.',
+      none: 'The rollout does not record the row of its task set.',
+      once: 'This task was visited once. Tasks come again in a later epoch.',
       reading: (done: number, of: number) => `Looked at ${done} of ${of} rollouts ...`,
       course: (first: Moment, latest: Moment) =>
         `Mean reward ${first.reward} in explore step ${first.batch}, ${latest.reward} in explore step ${latest.batch}.`,
@@ -372,7 +372,7 @@ export const texts = {
       reward: 'reward',
       advantage: 'advantage',
       version: 'version',
-      tokens: 'tokens written',
+      tokens: 'response tokens',
       toolCalls: 'tool calls',
       problem: 'problem',
       taskset: 'task set',
@@ -390,8 +390,8 @@ export const texts = {
   },
   diagnosis: {
     about:
-      'What keeps the run from learning, by the rules of "trinity doctor" over its metrics and newest rollouts.',
-    choose: 'Choose a run on the page Runs first.',
+      'Problems that keep the run from learning, found by the rules of "trinity doctor" over its metrics and newest rollouts.',
+    choose: 'Choose a run on the Runs page first.',
     looking: 'Looking ...',
     found: (count: number) =>
       count === 0 ? 'Nothing found.' : count === 1 ? 'One finding.' : `${count} findings.`,
@@ -405,8 +405,8 @@ export const texts = {
   },
   whatIf: {
     about:
-      'Other settings over the newest recorded rollouts, without a model: how the attempts at each task would be ranked, and how large the signal of the gradient would be. A field that is empty stays as the run has it.',
-    choose: 'Choose a run on the page Runs first.',
+      'Other settings over the newest recorded rollouts, without a model: the ranks of the attempts at each task, and how strong the gradient would be. An empty field keeps the setting of the run.',
+    choose: 'Choose a run on the Runs page first.',
     looking: 'Looking ...',
     asItIs: 'as it is',
     fields: {
@@ -415,7 +415,7 @@ export const texts = {
       loss: 'Loss',
       number: 'Reward: the number',
       contains: 'Reward: 1 if the answer contains',
-      lengthCost: 'Off the reward per token',
+      lengthCost: 'Length penalty per token',
       drift: 'Weights have moved by (nats)',
       steps: 'Explore steps',
     },
@@ -427,25 +427,25 @@ export const texts = {
       number: 'A number that the workflow reported with each rollout, in place of the reward.',
       contains:
         'In place of the reward: 1 if the answer has this text, in upper or lower case, else 0.',
-      lengthCost: 'Taken off the reward for each token that was written, as 0.001.',
+      lengthCost: 'Subtracted from the reward per response token, such as 0.001.',
       drift:
         'How far log-probabilities have moved since they were sampled, at random: shows what clipping does. 0 if empty.',
       steps: 'How many of the newest explore steps are looked at: 1 to 20, 3 if empty.',
     },
     try: 'Try',
-    nothing: 'Choose what is to be different, and press Try.',
+    nothing: 'Change a field, and press Try.',
     looked: (steps: number, groups: number) =>
       `The newest ${steps} explore steps with ${groups} groups.`,
     agreement: (value: string) =>
       value === ''
-        ? 'Order of the attempts: not to be compared, because one side has none.'
+        ? 'Order of the attempts: not comparable, because one side has none.'
         : `Order of the attempts: agreement ${value} (1: the same, -1: reversed).`,
-    signChanges: (share: string) => `${share} % of the runs are pushed the other way.`,
+    signChanges: (share: string) => `${share} % of the runs change the sign of their advantage.`,
     cosine: (value: string) =>
       value === ''
         ? 'One of the gradients is 0.'
         : `Direction of the gradient by the log-probabilities: cosine ${value}.`,
-    summary: 'Both beside each other',
+    summary: 'Side by side',
     quantity: 'Quantity',
     before: 'As it is',
     after: 'Changed',
@@ -471,17 +471,17 @@ export const texts = {
   },
   processes: {
     about:
-      'What the processes of the run do now, as "trinity status" and "trinity why" say it. An arrow leads from one that waits to what it waits for.',
-    choose: 'Choose a run on the page Runs first.',
-    picture: 'Who waits for whom; the text below says the same',
-    why: 'Who waits, and why',
+      'Current state of the processes of the run, as in "trinity status" and "trinity why". An arrow leads from a waiting process to what it waits for.',
+    choose: 'Choose a run on the Runs page first.',
+    picture: 'Wait graph; the text below says the same',
+    why: 'Waits and their causes',
     table: 'Processes',
     columns: ['Part', 'Process', 'State', 'Weights', 'Waits for', 'Works on'],
     exploreStep: (step: number) => `explore step ${step}`,
     trainStep: (step: number) => `train step ${step}`,
     staleness: (steps: number) => `staleness ${steps} train steps`,
-    nobody: 'Nobody waits.',
-    over: 'No process makes the run any more. What its steps took is among the curves: time/ and perf/.',
+    nobody: 'Nothing waits.',
+    over: 'No process works on the run any more. The durations of its steps are among the curves: time/ and perf/.',
     ended: (step: number) => `The run is complete: train step ${step} was its last.`,
     health: { working: 'at work', waiting: 'waits', silent: 'silent', left: 'has left' },
     weights: (version: number) => `, weights ${version}`,
@@ -497,16 +497,16 @@ export const texts = {
       waits: (who: string) => `${who} waits.`,
       works: (who: string) => `${who} is at work.`,
       silent: (who: string) => `Cause: ${who} is silent.`,
-      circle: (who: string) => `Cause: ${who}, which waits itself: they wait for one another.`,
+      circle: (who: string) => `Cause: ${who}, which waits itself: a circular wait.`,
       missing: (who: string) =>
         `Cause: there is no ${who}. Start one: trinity run FILE with mode: ${who === 'trainer' ? 'train' : 'explore'}.`,
       outside: () => 'Cause: outside the run.',
     },
     silence: {
       gone: 'its process is gone',
-      stopped: 'its process is stopped (SIGSTOP); SIGCONT lets it go on',
-      running: 'its process runs, and does not get to say anything',
-      elsewhere: 'its machine, its process or its way to the store is down',
+      stopped: 'its process is stopped (SIGSTOP); SIGCONT continues it',
+      running: 'its process runs, but sends no heartbeat',
+      elsewhere: 'its machine, its process or its connection to the store is down',
     },
   },
   builder: {
@@ -519,13 +519,13 @@ export const texts = {
     save: 'Save',
     check: 'Check again',
     start: 'Start',
-    startedNow: 'Started. It goes on when this page or the studio is closed.',
+    startedNow: 'Started. It keeps running when this page or the studio is closed.',
     checking: 'Checking ...',
     counted: (problems: number, warnings: number) =>
       `${problems === 0 ? 'No errors' : problems === 1 ? '1 error' : `${problems} errors`}, ${warnings === 1 ? '1 warning' : `${warnings} warnings`}.`,
     form: 'Settings',
     search: 'Find a setting',
-    all: 'Also those that are not set',
+    all: 'Show settings that are not set',
     noSetting: 'No setting matches.',
     notSet: 'not set',
     noTree: (why: string) => `The text is not YAML, so there is no form: ${why}`,
@@ -533,12 +533,12 @@ export const texts = {
     problems: 'Errors',
     warnings: 'Warnings',
     line: (line: number) => `Line ${line}`,
-    plan: 'What would run',
+    plan: 'Plan',
     started: 'Started here',
     startedAs: (file: string, pid: number) => `${file}, process ${pid}:`,
     exit: (code: number | null | undefined) =>
       code === undefined
-        ? 'goes on'
+        ? 'running'
         : code === 0
           ? 'done'
           : code === null
@@ -548,21 +548,21 @@ export const texts = {
   },
   playground: {
     about:
-      'Ask checkpoints of runs the same, side by side. A model is loaded when it is asked for, and given back after five minutes without a question. Those of the chosen runs come first.',
+      'Compare checkpoints on the same prompt. A model is loaded with its first question and unloaded after five minutes without one. Checkpoints of the chosen runs come first.',
     pane: (at: number) => `Model ${at}`,
-    nobody: 'nobody',
+    nobody: 'no model',
     aProduct: 'a product behind trinity serve',
     system: 'System message',
     temperature: 'Temperature',
-    maxTokens: 'Most tokens',
+    maxTokens: 'Max tokens',
     seed: 'Seed',
-    message: 'Message (Enter sends, Shift+Enter begins a line)',
+    message: 'Message (Enter sends, Shift+Enter starts a new line)',
     send: 'Send',
     stop: 'Stop',
-    clear: 'Begin anew',
+    clear: 'New conversation',
     waits: (what: string) => `Waiting for ${what} ...`,
-    cut: 'Cut: it reached the most tokens of an answer, or what the model can read.',
-    prompt: (tokens: number) => `What the model read: ${tokens} tokens`,
+    cut: 'Cut: the answer reached max tokens or the context length.',
+    prompt: (tokens: number) => `Prompt: ${tokens} ${tokens === 1 ? 'token' : 'tokens'}`,
     template: 'The chat template',
     tokens: 'The answer, token by token',
     legend:
@@ -580,6 +580,6 @@ export const texts = {
     commit: 'Train on the feedback',
     committing: 'Waiting for the product ...',
     committed: (calls: number, experiences: number) =>
-      `${experiences} experiences of ${calls} answers are training data now.`,
+      `${experiences} ${experiences === 1 ? 'experience' : 'experiences'} of ${calls} ${calls === 1 ? 'answer' : 'answers'} became training data.`,
   },
 } as const;

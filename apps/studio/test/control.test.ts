@@ -138,7 +138,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await set('3');
     await look.says('.verdict', 'No errors');
     await look.page.locator('::-p-text(Start)').click();
-    await look.says(started, 'goes on');
+    await look.says(started, 'running');
     expect(readFileSync(path.join(bench.root, 'job.yaml'), 'utf8')).toBe(
       job.replace('batch_size: 2', 'batch_size: 3'),
     );
@@ -153,7 +153,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await control('Stop');
     await look.says(started, 'ended with exit code 130');
     await control('Resume');
-    await look.says(started, 'goes on');
+    await look.says(started, 'running');
     await control('Stop');
     const ends = `[...document.querySelectorAll('section[aria-label="Started here"] strong')].map((each) => each.textContent).join()`;
     await look.page.waitForFunction(
@@ -169,7 +169,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     const row = 'tr:has(a[href$="run=run"]) .run-control';
     await look.says(`${row} button`, 'Resume run');
     await look.page.locator(`${row} button`).click();
-    await look.says(row, 'It goes on from its last checkpoint');
+    await look.says(row, 'It continues from its last checkpoint');
     expect(await look.violations()).toEqual([]);
     await look.page.locator(`${row} .sure`).click();
     await look.says(`${row} [role=status]`, 'does not record from which configuration');
@@ -281,7 +281,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await look.page.locator('::-p-text(Good answer)').click();
     await look.says('section[aria-label="Model 1"]', 'Reward 1 given.');
     await look.page.locator('::-p-text(Train on the feedback)').click();
-    await look.says('fieldset', '1 experiences of 1 answers are training data now.');
+    await look.says('fieldset', '1 experience of 1 answer became training data.');
     expect(await look.violations()).toEqual([]);
     expect(look.problems).toEqual([]);
     await look.page.close();

@@ -106,7 +106,7 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
     expect(await look.violations()).toEqual([]);
     expect(await look.intrusions()).toEqual([]);
     await page.locator('thead a').click();
-    await look.says('[aria-sort=descending]', 'Times taken');
+    await look.says('[aria-sort=descending]', 'Visits');
     await page.locator('tbody th a').click();
     await look.says('.history', 'Best answer');
     expect(await look.text('#rollout-view')).toContain('in explore step 10.');
@@ -183,7 +183,7 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
       const look = await open({ rollout: String(sums.length + 2) });
       const { page } = look;
       await look.says('.conversation', '42!');
-      expect(await look.text('.call-view:nth-child(2) .spliced')).toContain('goes on from call 0');
+      expect(await look.text('.call-view:nth-child(2) .spliced')).toContain('continues call 0');
       await look.says('.call-view:nth-child(3) .forked', 'history_edited');
       await look.says('.call-view:nth-child(3) .forked', 'Messages before an earlier answer');
       // Reasoning is folded, a tool call is not.
