@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { ServeAddress } from '@trinity-rft/launcher';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { productOf, serveKey, until } from './support/product.js';
-import { runHere } from './support/run-here.js';
+import { finishHere, runHere } from './support/run-here.js';
 import {
   checkpointSteps,
   criticDigest,
@@ -26,8 +26,7 @@ const ppo: Tree = { algorithm: actorCritic, buffer: { total_steps: 3 } };
 
 /** Metrics of the train steps. */
 async function finish(name: string, ...over: readonly Tree[]): Promise<readonly Metrics[]> {
-  const config = workspace.config(`${name.replaceAll('/', '-')}.yaml`, { name }, ...over);
-  expect((await runHere(workspace, config)).error).toBeUndefined();
+  await finishHere(workspace, name, ...over);
   return trainSteps(name);
 }
 const trainSteps = (name: string): readonly Metrics[] =>

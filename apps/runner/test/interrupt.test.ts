@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { defineWorkflow, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runHere } from './support/run-here.js';
+import { finishHere, runHere } from './support/run-here.js';
 import {
   checkpointSteps,
   metricLines,
@@ -46,9 +46,7 @@ const withoutSixth = ({ digest, lines }: Finished): Finished => ({
 });
 
 async function finished(name: string, ...over: readonly Tree[]): Promise<Finished> {
-  const { error } = await runHere(workspace, workspace.config(`${name}.yaml`, ...over, { name }));
-  expect(error).toBeUndefined();
-  const lines = metricLines(job(name));
+  const { lines } = await finishHere(workspace, name, ...over);
   return {
     digest: weightsDigest(job(name)),
     lines: ['explorer', 'trainer'].map((role) => lines.filter((line) => line.role === role)),

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { loadModelFolder } from '@trinity-rft/engine-onnx';
 import { debugWorkflow, verifyRun } from '@trinity-rft/inspect';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runHere } from './support/run-here.js';
+import { finishHere, runHere } from './support/run-here.js';
 import { checkpointSteps, metricLines, weightsDigest } from './support/run-record.js';
 import { killedTrinity, runArgs, type KillPoint } from './support/trinity.js';
 import {
@@ -79,11 +79,8 @@ function evaluations(
   });
 }
 
-async function finish(name: string, ...over: readonly Tree[]): Promise<string> {
-  const file = workspace.config(`${name}.yaml`, ...base, { name }, ...over);
-  expect((await runHere(workspace, file)).error).toBeUndefined();
-  return file;
-}
+const finish = async (name: string, ...over: readonly Tree[]): Promise<string> =>
+  (await finishHere(workspace, name, ...base, ...over)).file;
 
 beforeAll(async () => {
   workspace = await createWorkspace();

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
 import { defineWorkflow } from '@trinity-rft/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runHere } from './support/run-here.js';
+import { finishHere, runHere } from './support/run-here.js';
 import { metricLines, usedRows, weightsDigest, type MetricLine } from './support/run-record.js';
 import { killedTrinity, runArgs } from './support/trinity.js';
 import {
@@ -21,14 +21,8 @@ beforeAll(async () => {
 const job = (name: string): string => path.join(workspace.root, 'runs/tests', name);
 const database = (name: string): string => path.join(job(name), 'buffer/experience_buffer.db');
 
-async function finish(name: string, ...over: readonly Tree[]): Promise<readonly MetricLine[]> {
-  const { error } = await runHere(
-    workspace,
-    workspace.config(`${name.replaceAll('/', '-')}.yaml`, { name }, ...over),
-  );
-  expect(error).toBeUndefined();
-  return metricLines(job(name));
-}
+const finish = async (name: string, ...over: readonly Tree[]): Promise<readonly MetricLine[]> =>
+  (await finishHere(workspace, name, ...over)).lines;
 
 const evaluations = (lines: readonly MetricLine[]): readonly number[] =>
   lines

@@ -1,7 +1,7 @@
 /** Explore steps that do not wait for every task, and those that draw more of them. */
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runHere } from './support/run-here.js';
+import { finishHere, runHere } from './support/run-here.js';
 import {
   metricLines,
   usedRows,
@@ -44,14 +44,8 @@ const explored = (name: string): readonly Metrics[] =>
     role === 'explorer' && 'rollout/model_version' in metrics ? [metrics] : [],
   );
 
-async function finish(name: string, ...over: readonly Tree[]): Promise<string> {
-  const { error, output } = await runHere(
-    workspace,
-    workspace.config(`${name}.yaml`, { name }, ...over),
-  );
-  expect(error).toBeUndefined();
-  return output;
-}
+const finish = async (name: string, ...over: readonly Tree[]): Promise<string> =>
+  (await finishHere(workspace, name, ...over)).output;
 
 const workflow = (name: string): Tree => ({
   buffer: { explorer_input: { default_workflow_type: name } },

@@ -5,7 +5,7 @@ import { decodeExperience, encodeExperience } from '@trinity-rft/core/store';
 import { verifyRun } from '@trinity-rft/inspect';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../src/main.js';
-import { runHere } from './support/run-here.js';
+import { finishHere } from './support/run-here.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
@@ -21,11 +21,8 @@ const chatty: Tree = {
   trainer: { save_interval: 1 },
 };
 
-async function finish(name: string, over: Tree): Promise<string> {
-  const file = workspace.config(`${name}.yaml`, chatty, { name }, over);
-  expect((await runHere(workspace, file)).error).toBeUndefined();
-  return file;
-}
+const finish = async (name: string, over: Tree): Promise<string> =>
+  (await finishHere(workspace, name, chatty, over)).file;
 
 beforeAll(async () => {
   workspace = await createWorkspace();

@@ -1,6 +1,8 @@
 /** A run inside the process of the test: no start-up to pay for. */
+import path from 'node:path';
 import { run, type RunOptions, type RunSummary } from '@trinity-rft/launcher';
-import type { Workspace } from './workspace.js';
+import { metricLines, type MetricLine } from './run-record.js';
+import type { Tree, Workspace } from './workspace.js';
 
 export interface RunHere {
   /** Undefined when it failed. */
@@ -35,4 +37,20 @@ export async function runHere(
   } catch (error) {
     return { summary: undefined, error: error as Error, output };
   }
+}
+
+/** Runs the base configuration with changes, under a name, to its end. @throws the error that ends it */
+export async function finishHere(
+  workspace: Workspace,
+  name: string,
+  ...over: readonly Tree[]
+): Promise<{
+  readonly file: string;
+  readonly output: string;
+  readonly lines: readonly MetricLine[];
+}> {
+  const file = workspace.config(`${name.replaceAll('/', '-')}.yaml`, ...over, { name });
+  const { error, output } = await runHere(workspace, file);
+  if (error !== undefined) throw error;
+  return { file, output, lines: metricLines(path.join(workspace.root, 'runs/tests', name)) };
 }
