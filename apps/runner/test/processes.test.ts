@@ -2,6 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { readExperiences } from '@trinity-rft/buffer';
+import { runKey } from '@trinity-rft/core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { metricLines, usedRows, weightsDigest } from './support/run-record.js';
@@ -31,13 +33,27 @@ function recordOf(name: string) {
     explorer: lines.filter(({ role }) => role === 'explorer'),
     trainer: lines.filter(({ role }) => role === 'trainer'),
     rows: usedRows(path.join(job, 'buffer/experience_buffer.db')),
+    answers: answersOf(path.join(job, 'evaluations/experiences.db')),
   };
+}
+
+/** Recorded answers of evaluations, with their rewards. */
+function answersOf(file: string): readonly string[] {
+  const reader = readExperiences(file);
+  try {
+    return [...reader.experiences()]
+      .map(({ eid, reward, responseText }) => `${runKey(eid)} ${reward} ${responseText}`)
+      .toSorted();
+  } finally {
+    reader.close();
+  }
 }
 
 beforeAll(async () => {
   workspace = await createWorkspace();
   await runHere(workspace, workspace.config('both.yaml', ...base, { name: 'both' }));
   expected = recordOf('both');
+  expect(expected.answers.length).toBeGreaterThan(0);
 }, 2 * minutes);
 
 function start(name: string, ...args: readonly string[]): Trinity {

@@ -1,6 +1,8 @@
 /** Outcomes of tasks on their way between processes: experiences, and the rest as plain JSON. */
 import { WorkflowError, type Experience, type Metrics, type Task } from '@trinity-rft/core';
 import {
+  decodeExperience,
+  encodeExperience,
   reviveError,
   toErrorRecord,
   type ErrorRecord,
@@ -22,6 +24,8 @@ interface RunJson {
   readonly metrics?: Readonly<Record<string, JsonNumber>>;
   /** How many experiences of the result are its own. */
   readonly experiences?: number;
+  /** Experiences of an evaluation, encoded as base64: they are shown, and not trained on. */
+  readonly answers?: readonly string[];
   /** Its reward is pending until then. */
   readonly rewardDeadline?: number;
   /** Kind of a failed run. */
@@ -105,6 +109,7 @@ function runJson(run: RunOutcome): RunJson {
       Object.entries(run.metrics).map(([name, value]) => [name, jsonNumber(value)]),
     ),
     experiences: run.experiences.length,
+    answers: run.answers?.map((answer) => Buffer.from(encodeExperience(answer)).toString('base64')),
     rewardDeadline: run.rewardDeadline,
     error: run.failure && errorJson(run.failure),
   };
@@ -123,6 +128,7 @@ function runOutcome(json: RunJson, experiences: readonly Experience[]): RunOutco
     run,
     seconds,
     experiences,
+    answers: json.answers?.map((answer) => decodeExperience(Buffer.from(answer, 'base64'))),
     reward: Number(json.reward),
     rewardDeadline,
     metrics,
