@@ -19,7 +19,7 @@ export interface Look {
   /** Waits until the text of an element holds `wanted`. */
   says(selector: string, wanted: string): Promise<void>;
   text(selector: string): Promise<string>;
-  /** Types into an element once it is there. */
+  /** Types into an element once it is there, in place of its text; a line break at the end is Enter. */
   type(selector: string, text: string): Promise<void>;
   /** Serious ones of axe, in light and in dark. */
   violations(): Promise<readonly string[]>;
@@ -69,8 +69,12 @@ function lookAt(page: Page, problems: readonly string[]): Look {
     problems,
     says,
     type: async (selector, text) => {
-      const element = await page.waitForSelector(selector);
-      await element?.type(text);
+      const line = text.replace(/\n$/, '');
+      const value = `document.querySelector(${JSON.stringify(selector)})?.value`;
+      // On a busy machine an element may be drawn anew between two keys.
+      do await page.locator(selector).fill(line);
+      while ((await page.evaluate(value)) !== line);
+      if (line !== text) await page.keyboard.press('Enter');
     },
     text: (selector) => page.$eval(selector, (element) => element.textContent ?? ''),
     violations: async () => {

@@ -101,7 +101,7 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
   it('lists the tasks whose reward changed, each with its course', { timeout }, async () => {
     const look = await open({ page: 'tasks' });
     const { page } = look;
-    await look.says('main [role=status]', '12 tasks. Of those that came again, 10 got a higher');
+    await look.says('main [role=status]', '12 tasks. Of those visited again, 10 got a higher');
     expect(await look.text('main')).toContain(attack);
     expect(await look.violations()).toEqual([]);
     expect(await look.intrusions()).toEqual([]);
