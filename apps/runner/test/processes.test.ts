@@ -53,7 +53,6 @@ beforeAll(async () => {
   workspace = await createWorkspace();
   await runHere(workspace, workspace.config('both.yaml', ...base, { name: 'both' }));
   expected = recordOf('both');
-  expect(expected.answers.length).toBeGreaterThan(0);
 }, 2 * minutes);
 
 function start(name: string, ...args: readonly string[]): Trinity {
@@ -83,6 +82,7 @@ describe('explorers and a trainer as processes of their own', () => {
       const again = start('apart', '--mode', 'train');
       const ends = await Promise.all([again, ...others].map(({ ended }) => ended));
       expect(ends.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+      expect(expected.answers).not.toEqual([]);
       expect(recordOf('apart')).toEqual(expected);
     },
     4 * minutes,

@@ -31,10 +31,10 @@ export const moduleGames = defineEnvironment<{ readonly module?: string }>({
     })) as Game;
     return {
       reset: async ({ row, seed }) => {
-        const { observation, move } = game.start(row, seed);
+        const play = game.start(row, seed);
         return {
-          observation,
-          step: async (action) => move(action.type === 'text' ? action.text : action.name),
+          observation: play.observation,
+          step: async (action) => play.move(action.type === 'text' ? action.text : action.name),
           close: async () => undefined,
         };
       },
