@@ -65,6 +65,7 @@ export interface Experience {
   readonly info: Readonly<Record<string, unknown>>;
 }
 
+/** Policy version of an experience whose weights are unknown. */
 export const unknownPolicyVersion = -1;
 const unknownTemperature = 0;
 

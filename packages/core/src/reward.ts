@@ -33,5 +33,6 @@ const largestReward = 1e9;
 /** For messages: what {@link isUsableReward} expects. */
 export const usableReward = 'a finite number from -1e9 to 1e9';
 
+/** True for a finite number, which a reward has to be. */
 export const isUsableReward = (reward: number): boolean =>
   Number.isFinite(reward) && Math.abs(reward) <= largestReward;

@@ -38,6 +38,7 @@ export interface Runtime {
 /** The longest delay of a Node timer, 2^31 - 1 ms; a longer one fires at once. */
 const longestTimer = 2_147_483_647;
 
+/** Clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after: (ms, callback) => {
@@ -71,6 +72,7 @@ export function sleep(
   });
 }
 
+/** Logger that drops every line. */
 export const silentLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,

@@ -53,6 +53,7 @@ export interface Task {
   readonly index: { readonly taskset: string; readonly row: number };
 }
 
+/** Column names of a task set that sets none. */
 export const defaultFormatArgs: FormatArgs = {
   promptKey: 'prompt',
   responseKey: 'response',

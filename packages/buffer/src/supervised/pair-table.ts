@@ -1,7 +1,8 @@
 /** Pairs to compare in a database, where people choose for as long as they like. */
 import { TaskError } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
-import { inPostgres, readSqlRows } from '../tasks/sql-rows.js';
+import { inPostgres } from '../tasks/postgres-client.js';
+import { readSqlRows } from '../tasks/sql-rows.js';
 import type { AnswerPair } from './preference-pairs.js';
 
 export interface PairTable {

@@ -1,9 +1,9 @@
 /** Tasks in a database: a table, or what a query selects, from SQLite or PostgreSQL. */
 import { existsSync } from 'node:fs';
-import type { Client } from 'pg';
 import { type RawTask, TaskError } from '@trinity-rft/core';
 import { parseJsonExactly, redactText } from '@trinity-rft/core/support';
 import { plainValue } from '../files/plain-value.js';
+import { inPostgres } from './postgres-client.js';
 
 export interface SqlRowsOptions {
   /** Name of the task set; for messages, and the table if there is neither `table` nor `query`. */
@@ -55,41 +55,11 @@ async function readSqlite(path: string, sql: string, name: string): Promise<read
   }
 }
 
-/** Parsers of the types that `pg` returns as texts or rounds: int8, numeric, json and jsonb. */
-const exactly = (text: string): unknown =>
-  /^-?(?:NaN|Infinity)$/.test(text) ? text : parseJsonExactly(text);
-const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map(
-  [20, 1700, 114, 3802].map((type) => [type, exactly]),
-);
-const timeoutMs = 60_000;
-
 const readPostgres = (url: string, sql: string): Promise<readonly Row[]> =>
   inPostgres(url, async (client) => {
     await client.query('BEGIN TRANSACTION READ ONLY');
     return (await client.query<Record<string, unknown>>(sql)).rows;
   });
-
-/** Runs `work` over a connection that is closed afterwards, with a deadline for connecting and for each query. */
-export async function inPostgres<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const { default: pg } = await import('pg');
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: timeoutMs,
-    query_timeout: timeoutMs,
-    types: {
-      getTypeParser: (type: number, format?: 'text' | 'binary') =>
-        parsers.get(type) ?? pg.types.getTypeParser(type, format as never),
-    },
-  });
-  // A connection that breaks rejects the query; unheard, its event would end the process.
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    return await work(client);
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-}
 
 function rawTaskOf(row: Row, number: number, { name, path }: SqlRowsOptions): RawTask {
   const plain = plainValue(row) as RawTask;

@@ -50,6 +50,7 @@ export const curveOf = (
     return value === undefined ? [] : [[line.step, value] as const];
   });
 
+/** Names of all metrics and durations in the lines, sorted. */
 export const metricNames = (lines: readonly MetricLine[]): readonly string[] =>
   [
     ...new Set(lines.flatMap(({ metrics, timing }) => Object.keys({ ...metrics, ...timing }))),

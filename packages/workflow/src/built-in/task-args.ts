@@ -22,6 +22,7 @@ export const count = () => {
   return z.int(error).min(1, error);
 };
 
+/** Schema of an argument that is a number above 0. */
 export const positive = () => {
   const error = 'expected a number above 0';
   return z.number(error).positive(error);

@@ -20,10 +20,12 @@ import { choiceOf, graderOf } from './judge.js';
 import { agentscopeEmailSearch, type NamedWorkflow, namedWorkflows } from './named.js';
 import { playTask } from './play-task.js';
 
+/** Workflows of Trinity-RFT that play one of the worlds. */
 export const worldWorkflows = (environments: Environments): readonly WorkflowDefinition[] =>
   namedWorkflows.map((named) => worldWorkflow(named, environments));
 
 /** @param environments those that `workflow_args.environment` can name */
+/** The workflow that plays any environment. */
 export const environmentWorkflow = (environments: Environments): WorkflowDefinition =>
   worldWorkflow(
     { name: 'environment_workflow', args: environmentArgs, play: (args) => args },

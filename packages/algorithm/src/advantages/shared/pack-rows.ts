@@ -12,6 +12,7 @@ export interface Row {
   readonly reward: number | undefined;
 }
 
+/** Rows of a loss input that an experience becomes: one for each of its calls. */
 export function rowsOf(experience: Experience): readonly Row[] {
   const spans = spansOf(experience);
   return spans.map(({ start, end, reward }, i) => ({

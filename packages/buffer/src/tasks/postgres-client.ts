@@ -1,0 +1,33 @@
+/** A connection to a PostgreSQL that holds tasks or pairs. */
+import type { Client } from 'pg';
+import { parseJsonExactly } from '@trinity-rft/core/support';
+
+/** Parsers of the types that `pg` returns as texts or rounds: int8, numeric, json and jsonb. */
+const exactly = (text: string): unknown =>
+  /^-?(?:NaN|Infinity)$/.test(text) ? text : parseJsonExactly(text);
+const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map(
+  [20, 1700, 114, 3802].map((type) => [type, exactly]),
+);
+const timeoutMs = 60_000;
+
+/** Runs `work` over a connection that is closed afterwards, with a deadline for connecting and for each query. */
+export async function inPostgres<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
+    types: {
+      getTypeParser: (type: number, format?: 'text' | 'binary') =>
+        parsers.get(type) ?? pg.types.getTypeParser(type, format as never),
+    },
+  });
+  // A connection that breaks rejects the query; unheard, its event would end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
