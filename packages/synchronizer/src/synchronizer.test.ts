@@ -1,4 +1,5 @@
 import { testRuntime, type TestRuntime } from '@trinity-rft/testing';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SyncStyle } from './rules/settings.js';
 import { createSynchronizer, type Synchronizer } from './synchronizer.js';
@@ -83,6 +84,70 @@ const settled = async (promise: Promise<unknown>): Promise<boolean> => {
   return done;
 };
 
+const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+
+interface Race {
+  readonly interval: number;
+  readonly offset: number;
+  /** Train steps that each explore step makes. */
+  readonly makes: readonly number[];
+  /** Turns of the event loop that each side lets pass between two of its steps, in turn. */
+  readonly order: Readonly<Record<'explorer' | 'trainer', readonly number[]>>;
+}
+
+/** Version of the weights that each explore step began with, in the style `fixed`. */
+async function versionsUsed({ interval, offset, makes, order }: Race): Promise<readonly number[]> {
+  const { clock, logger } = testRuntime();
+  let [released, stored, trainStep, inUse, done] = [0, 0, 0, 0, false];
+  const ready = (): number => sum(makes.slice(0, Math.min(stored, released)));
+  const sync = createSynchronizer({
+    settings: {
+      syncStyle: 'fixed',
+      explorerSyncInterval: interval,
+      trainerSyncInterval: 1,
+      syncOffset: offset,
+      syncTimeoutMs: 1000,
+    },
+    transport: {
+      publish: () => Promise.resolve(),
+      adopt: (version) => Promise.resolve(void (inUse = version)),
+    },
+    starved: () => trainStep >= ready(),
+    oldestUnused: () => undefined,
+    releaseUpTo: (step) => (released = step),
+    clock,
+    logger,
+  });
+  await sync.start({ trainStep: 0, explorerVersion: 0, boundary: offset + interval });
+  const pause = async (side: keyof Race['order'], at: number): Promise<void> => {
+    const turns = order[side][at % order[side].length]!;
+    for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
+  };
+  const train = async (): Promise<void> => {
+    for (let at = 0; !done; at++) {
+      const waits = trainStep >= ready();
+      sync.setTrainerWaiting(waits);
+      if (waits) await new Promise(setImmediate);
+      else await sync.trainStepDone(++trainStep);
+      await pause('trainer', at);
+    }
+  };
+  const explore = async (): Promise<readonly number[]> => {
+    const used: number[] = [];
+    for (let step = 1; step <= makes.length; step++) {
+      used.push(inUse);
+      await pause('explorer', step);
+      stored = step;
+      sync.exploreStepStored(step);
+      if (sync.isBoundary(step)) await sync.exploreBoundary(step);
+    }
+    done = true;
+    return used;
+  };
+  const [used] = await Promise.all([explore(), train()]);
+  return used;
+}
+
 describe('boundaries', () => {
   it('lie every interval steps after the offset', async () => {
     const { sync } = await bench('fixed', { interval: 2, offset: 3 });
@@ -133,6 +198,25 @@ describe('fixed style', () => {
     const reached = ahead.sync.exploreBoundary(1);
     ahead.starve();
     expect(await reached).toEqual({ outcome: 'updated', version: 5 });
+  });
+
+  it('gives every explore step the weights made of all before its meeting point, less the offset, whoever is faster', async () => {
+    const pauses = fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 1, maxLength: 12 });
+    const settings = fc.record({
+      interval: fc.integer({ min: 1, max: 4 }),
+      offset: fc.integer({ min: 0, max: 3 }),
+      makes: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 10 }),
+      pauses: fc.record({ explorer: pauses, trainer: pauses }),
+    });
+    await fc.assert(
+      fc.asyncProperty(settings, async ({ interval, offset, makes, pauses: order }) => {
+        const expected = makes.map((_, done) => {
+          const meetings = Math.max(0, Math.floor((done - offset) / interval));
+          return sum(makes.slice(0, meetings * interval));
+        });
+        expect(await versionsUsed({ interval, offset, makes, order })).toEqual(expected);
+      }),
+    );
   });
 
   it('ends the wait at its deadline with a warning, and exploring continues', async () => {

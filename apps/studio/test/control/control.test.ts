@@ -56,7 +56,7 @@ const save = (file: string, digest?: string) => ask('actions/builder/save', { fi
 
 describe('configurations', () => {
   it.each([
-    ['../../out.yaml', 'not a configuration below'],
+    ['../out.yaml', 'not a configuration below'],
     ['/tmp/out.yaml', 'not a configuration below'],
     ['a/../../out.yaml', 'not a configuration below'],
     ['link/out.yaml', 'symbolic link'],
@@ -165,7 +165,7 @@ describe('to resume a run', () => {
 
   it.each([
     [undefined, 'job', 'does not record'],
-    ['../../out.yaml', 'job', 'is not a configuration below'],
+    ['../out.yaml', 'job', 'is not a configuration below'],
     ['gone.yaml', 'job', 'cannot be read'],
   ])('opens nothing where it recorded %s', async (recorded, writesTo, why) => {
     const { status, body } = await open(recorded, writesTo);

@@ -167,7 +167,7 @@ function toProposer(proposer: TunerModelFields | Proposer, signal: AbortSignal):
   if (baseUrl === undefined)
     throw new ConfigError(
       'PromptTuneConfig.proposer: a model folder is not supported. ' +
-        'Set baseURL of an OpenAI-compatible service, or pass an object with chat().',
+        'Set baseUrl of an OpenAI-compatible service, or pass an object with chat().',
       { code: 'PROPOSER_NOT_REMOTE' },
     );
   return createRemoteModel({
