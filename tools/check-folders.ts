@@ -28,19 +28,12 @@ export function checkFolders(root: string, paths = packagePaths(root)): readonly
     const folders = new Set(
       imports.flatMap(({ from, to }) => [...foldersOf(from), ...foldersOf(to)]),
     );
-    return [
-      ...[...folders].flatMap((folder) =>
-        describeKnots(corridorsIn(imports, (file) => roomOf(file, folder))).map(
-          (knot) => `${posix.join(path, 'src', folder)}: ${knot}`,
-        ),
-      ),
-      // Those of several folders are above.
-      ...[...folders].flatMap((folder) =>
-        describeKnots(corridorsIn(direct, (file) => fileIn(file, folder))).map(
-          (knot) => `${posix.join(path, 'src', folder)}: ${knot}`,
-        ),
-      ),
-    ];
+    return [...folders].flatMap((folder) =>
+      [
+        ...describeKnots(corridorsIn(imports, (file) => roomOf(file, folder))),
+        ...describeKnots(corridorsIn(direct, (file) => fileIn(file, folder))),
+      ].map((knot) => `${posix.join(path, 'src', folder)}: ${knot}`),
+    );
   });
 }
 

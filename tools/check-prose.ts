@@ -28,9 +28,9 @@ export function blemishesOf(source: string): readonly Blemish[] {
 }
 
 /** One line for each package with more blemishes than its allowance, with the first of them. */
-export function checkProse(root: string): readonly string[] {
+export function checkProse(root: string, prose = proseOf(root)): readonly string[] {
   const allowed = readAllowance(root);
-  return proseOf(root).flatMap(({ path, found }) => {
+  return prose.flatMap(({ path, found }) => {
     const most = allowed[path] ?? 0;
     if (found.length <= most) return [];
     const first = found.slice(0, 5).map(({ file, line, text }) => `${file}:${line} "${text}"`);
@@ -63,25 +63,29 @@ function proseOf(root: string) {
 }
 
 const sourcesOf = (folder: string): readonly string[] =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /(?<!\.d)\.tsx?$/.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => !/[\\/](?:node_modules|dist)[\\/]/.test(file))
-    .toSorted();
+  readdirSync(folder, { withFileTypes: true })
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory())
+        return /^(?:node_modules|dist)$/.test(entry.name) ? [] : sourcesOf(path);
+      return /(?<!\.d)\.tsx?$/.test(entry.name) ? [path] : [];
+    });
 
 if (process.argv[1] === import.meta.filename) {
   const root = join(import.meta.dirname, '..');
   const named = process.argv.slice(2);
+  const prose = proseOf(root);
   if (named.includes('--lower')) {
     const old = readAllowance(root);
-    const left = proseOf(root)
+    const left = prose
       .map(({ path, found }) => [path, Math.min(found.length, old[path] ?? Infinity)] as const)
       .filter(([, count]) => count > 0);
     writeFileSync(allowanceOf(root), `${JSON.stringify(Object.fromEntries(left), null, 2)}\n`);
   } else {
-    for (const { path, found } of proseOf(root).filter((each) => named.includes(each.path)))
-      for (const { file, line, text } of found) console.log(`${file}:${line} "${text}"`, path);
-    const problems = checkProse(root);
+    for (const { found } of prose.filter(({ path }) => named.includes(path)))
+      for (const { file, line, text } of found) console.log(`${file}:${line} "${text}"`);
+    const problems = checkProse(root, prose);
     for (const problem of problems) console.error(problem);
     process.exitCode = problems.length === 0 ? 0 : 1;
   }

@@ -10,9 +10,5 @@ for (const [path, { routes, actions }] of Object.entries({
   'apps/studio': control,
 })) {
   const file = join(import.meta.dirname, '..', path, 'openapi.json');
-  writeFileSync(
-    file,
-    `${JSON.stringify(openApi(routes, actions), null, 2)}
-`,
-  );
+  writeFileSync(file, `${JSON.stringify(openApi(routes, actions), null, 2)}\n`);
 }

@@ -38,7 +38,7 @@ export const twice = defineWorkflow({
 });
 `;
 
-/** Never ends two runs of every second task; the other tasks end after its other runs. */
+/** Two runs of every second task never end; the other tasks end after its other runs. */
 const halting = `
 import { defineWorkflow } from '@trinity-rft/workflow';
 const ended = new Map();

@@ -480,7 +480,7 @@ export const texts = {
     exploreStep: (step: number) => `explore step ${step}`,
     trainStep: (step: number) => `train step ${step}`,
     staleness: (steps: number) => `staleness ${steps} train steps`,
-    nobody: 'Nothing waits.',
+    none: 'Nothing waits.',
     over: 'No process works on the run any more. The durations of its steps are among the curves: time/ and perf/.',
     ended: (step: number) => `The run is complete: train step ${step} was its last.`,
     health: { working: 'at work', waiting: 'waits', silent: 'silent', left: 'has left' },
@@ -550,7 +550,7 @@ export const texts = {
     about:
       'Compare checkpoints on the same prompt. A model is loaded with its first question and unloaded after five minutes without one. Checkpoints of the chosen runs come first.',
     pane: (at: number) => `Model ${at}`,
-    nobody: 'no model',
+    noModel: 'no model',
     aProduct: 'a product behind trinity serve',
     system: 'System message',
     temperature: 'Temperature',

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { EnvironmentError } from '@trinity-rft/core';
 import { defineEnvironment } from '@trinity-rft/environment';
 
-/** What a module exports. */
+/** Exports of a module with a game. */
 export interface Game {
   start(
     row: Readonly<Record<string, unknown>>,

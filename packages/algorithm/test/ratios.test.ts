@@ -1,4 +1,4 @@
-/** What a loss declares of importance ratios is what its gradient does. */
+/** The importance ratios that a loss declares are those that its gradient reads. */
 import type { LossInput } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import { policyLossFns } from '../src/policy-losses/table.js';

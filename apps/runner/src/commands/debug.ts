@@ -109,9 +109,8 @@ Try workflows with it: trinity debug ${given.config} --module workflow --output-
 
 /** Exit code 1 when the workflow failed. */
 async function runWorkflow(given: DebugRequest, write: Write): Promise<number> {
-  const { debugWorkflow, renderWorkflowDebug } = await import('@trinity-rft/inspect');
+  const { debugFiles, debugWorkflow, renderWorkflowDebug } = await import('@trinity-rft/inspect');
   const { standardTerminal } = await import('@trinity-rft/launcher');
-  const { debugFiles } = await import('@trinity-rft/inspect');
   const { outputFile, disableOverwrite = false, enableProfiling = false } = given;
   const report = await debugWorkflow({
     ...debugOptions(given),

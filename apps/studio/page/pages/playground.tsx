@@ -252,7 +252,7 @@ const titleOf = (source: Source): string =>
     ? `${source.run} ${source.checkpoint}`
     : source.kind === 'product'
       ? words.aProduct
-      : words.nobody;
+      : words.noModel;
 
 /** Short, and the same for the same conversation. */
 function taskOf(system: string, turns: readonly Turn[], question: string): string {

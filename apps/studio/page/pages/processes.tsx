@@ -97,7 +97,7 @@ function Live({ status }: { readonly status: Status }) {
 
 /** Excludes times: a screen reader says it again only when the causes are others. */
 function verdict({ chains, endedAt }: Status): string {
-  if (chains.length === 0) return endedAt === undefined ? words.nobody : words.ended(endedAt);
+  if (chains.length === 0) return endedAt === undefined ? words.none : words.ended(endedAt);
   const causes = chains.flatMap((chain) => {
     const last = chain.at(-1);
     return last === undefined ? [] : [words.causes[last.state](nameOf(last))];
@@ -151,7 +151,7 @@ const versionOf = ({ version }: Member): string => (version < 0 ? '' : words.wei
 
 function Chains({ status: { chains, endedAt } }: { readonly status: Status }) {
   if (chains.length === 0)
-    return <p>{endedAt === undefined ? words.nobody : words.ended(endedAt)}</p>;
+    return <p>{endedAt === undefined ? words.none : words.ended(endedAt)}</p>;
   return (
     <>
       {chains.map((chain, i) => (

@@ -7,9 +7,7 @@ import type { RunDatabase } from './database/run-database.js';
 import { memoryDatabase, sqliteDatabase } from './database/sqlite.js';
 import { memoryRunStore } from './open-run-store.js';
 import { runStore } from './run/run-store.js';
-import { withCopies } from '../../test/run-store/with-copies.js';
-
-type OnWrite = Parameters<Awaited<ReturnType<Parameters<typeof describeRunStore>[1]>>['open']>[0];
+import { withCopies, type OnWrite } from '../../test/run-store/with-copies.js';
 
 const leaseMs = 1000;
 

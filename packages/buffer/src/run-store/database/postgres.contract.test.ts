@@ -3,7 +3,7 @@ import { findPostgres, startPostgres, type TestPostgres } from '@trinity-rft/tes
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { runStore } from '../run/run-store.js';
-import { withCopies } from '../../../test/run-store/with-copies.js';
+import { withCopies, type OnWrite } from '../../../test/run-store/with-copies.js';
 import { postgresDatabase } from './postgres.js';
 import type { RunDatabase } from './run-database.js';
 
@@ -22,10 +22,7 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
     const name = `contract_${databases++}`;
     await createDatabase(server, name);
     let behind = 0;
-    const open = async (
-      run: string,
-      onWrite?: Parameters<Awaited<ReturnType<Parameters<typeof describeRunStore>[1]>>['open']>[0],
-    ) => {
+    const open = async (run: string, onWrite?: OnWrite) => {
       const database = await postgresDatabase({ url: server.url(name), maxConnections: 3 });
       const aged: RunDatabase = {
         ...database,
