@@ -1,6 +1,11 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { planConfig, renderPlan } from '../src/index.js';
 import { countParameters } from '../src/plan/memory.js';
+import { planSteps } from '../src/plan/steps.js';
+import { planTime } from '../src/plan/time.js';
+import { diskAt } from '../src/resolve/base/disk.js';
 import { createWorkspace, engines, modelShape, parse, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
@@ -53,6 +58,48 @@ describe('a plan', () => {
     expect(shown).toMatch(/^ {2}policy_loss_fn +ppo \{ .*clip_range_high: 0\.28, .*\}\n/m);
     expect(shown).toMatch(/^ {2}loss_agg_mode +token-mean$/m);
     expect(shown).not.toContain('kl_loss_fn');
+  });
+
+  // Shapes, rows x (prompt + response) and seconds of a step of `docs/reference/models.md`, on two cores.
+  const smol = [49152, 576, 1536, 30, 9, 3];
+  const qwen = [151936, 896, 4864, 24, 14, 2];
+  it.each([
+    { shape: smol, rows: 64, prompt: 44, response: 14, lora: true, seconds: 24 },
+    { shape: smol, rows: 64, prompt: 44, response: 14, lora: false, seconds: 33 },
+    { shape: qwen, rows: 8, prompt: 128, response: 128, lora: true, seconds: 103 },
+    { shape: qwen, rows: 8, prompt: 128, response: 128, lora: false, seconds: 139 },
+  ])('estimates $seconds s at no less than half and no more than twice', (step) => {
+    const { shape, rows, prompt, response, seconds } = step;
+    const [vocabSize, hidden, intermediate, layers, heads, keyValueHeads] = shape;
+    const config = {
+      ...modelShape,
+      vocab_size: vocabSize,
+      hidden_size: hidden,
+      intermediate_size: intermediate,
+      num_hidden_layers: layers,
+      num_attention_heads: heads,
+      num_key_value_heads: keyValueHeads,
+      head_dim: 64,
+    };
+    mkdirSync(join(cwd, 'measured'), { recursive: true });
+    writeFileSync(join(cwd, 'measured/config.json'), JSON.stringify(config));
+    const lora = step.lora ? '\n  lora_configs: [{lora_rank: 16, lora_alpha: 16}]' : '';
+    const [stage] = parse(
+      cwd,
+      text
+        .replace('repeat_times: 4', 'repeat_times: 8\n  kl_loss_fn: none')
+        .replace('batch_size: 8\n  train_batch_size: 16', `batch_size: ${rows / 8}`)
+        .replace('total_epochs: 2', 'total_steps: 1')
+        .replace(
+          './tiny\n  max_model_len: 64',
+          `./measured\n  max_prompt_tokens: ${prompt}\n  max_response_tokens: ${response}${lora}`,
+        )
+        .replace(/\n {4}eval_tasksets: .*/, ''),
+    ).config.stages;
+    const time = stage && planTime(stage, planSteps(stage, {}), diskAt(cwd), 2);
+    const estimate = (time?.sampling ?? NaN) + (time?.training ?? NaN);
+    expect(estimate).toBeGreaterThan(seconds / 2);
+    expect(estimate).toBeLessThan(seconds * 2);
   });
 
   it('says what it does not know without the sizes of the task sets', () => {
@@ -202,6 +249,7 @@ describe('a plan', () => {
         train            50 steps of 16 runs, 2 per explore step
         evaluate         4 times, 60 runs each
         memory           about ...
+        time             at most about ...
         sample_strategy  default
         advantage_fn     grpo { compare: runs, epsilon: 0.000001, duplicate_experiences: false, rank_penalty_raw_numerator: false, std_cal_level: group }
         policy_loss_fn   ppo { clip_range: 0.2, clip_ratio_c: 3, enable_sequence_masking: false, delta_sequence_masking: 0.1, fallback_to_policy_gradient: false }

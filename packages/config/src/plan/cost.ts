@@ -1,6 +1,6 @@
 /** Upper bound of a stage's price on a server that charges by the token. */
 import type { StageConfig } from '../resolve/base/resolved.js';
-import type { StepPlan } from './steps.js';
+import { countWork, type StepPlan } from './steps.js';
 
 export interface CostPlan {
   /** In the order in which they are said. */
@@ -25,25 +25,22 @@ export function planCost(stage: StageConfig, steps: StepPlan): CostPlan | undefi
   const kinds = ['prefill', 'sample', 'train'] as const;
   if (stage.engine !== 'tinker' || kinds.every((kind) => prices[kind] === undefined))
     return undefined;
-  const tokens = tokensOf(stage, steps);
+  const tokens = billedTokens(stage, steps);
   if (tokens === undefined) return undefined;
   const parts = kinds.map((kind) => ({ kind, tokens: tokens[kind], price: prices[kind] }));
   const total = parts.reduce((sum, part) => sum + (part.tokens / 1e6) * (part.price ?? 0), 0);
   return { parts, total };
 }
 
-function tokensOf(
-  { mode, model, algorithm }: StageConfig,
+function billedTokens(
+  stage: StageConfig,
   steps: StepPlan,
 ): Readonly<Record<CostPart['kind'], number>> | undefined {
-  if (mode !== 'both' && mode !== 'train') return undefined;
-  const { exploreSteps, trainSteps, evaluations, evalTasks } = steps;
-  if (exploreSteps === undefined || trainSteps === undefined) return undefined;
-  if (evaluations === undefined || (evaluations > 0 && evalTasks === undefined)) return undefined;
-  const runs = exploreSteps * steps.mostTasksPerExploreStep * steps.runsPerTask;
-  const calls = runs + evaluations * (evalTasks ?? 0);
-  const rows = steps.trainBatchSize * (algorithm.schema === 'dpo' ? 2 : 1);
-  const train = trainSteps * rows * model.maxModelLen;
+  const amount = countWork(stage, steps);
+  if (amount === undefined) return undefined;
+  const { calls, trainRows } = amount;
+  const { model, algorithm } = stage;
+  const train = trainRows * model.maxModelLen;
   // Log-probabilities by the policy, and by the reference.
   const passes = algorithm.needs.referenceLogprobs ? 2 : 1;
   return {

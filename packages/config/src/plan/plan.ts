@@ -16,6 +16,7 @@ import { planMemory, type MemoryPlan } from './memory.js';
 import { planProcesses, type ProcessesPlan } from './processes.js';
 import { planSamplers, type PlannedServer } from './samplers.js';
 import { planSteps, type StepPlan } from './steps.js';
+import { planTime, type TimePlan } from './time.js';
 import { planTinkerServer, runsElsewhere, type TinkerServerPlan } from './tinker-server.js';
 
 export interface PlanOptions {
@@ -79,6 +80,8 @@ export interface StagePlan {
   readonly isElsewhere: boolean;
   /** Undefined when the model is not on this disk. */
   readonly memory: MemoryPlan | undefined;
+  /** Undefined when the model is not on this disk, or the number of steps is not known. */
+  readonly time: TimePlan | undefined;
   /** Undefined without prices, or where the number of steps is not known. */
   readonly cost: CostPlan | undefined;
   /** Relative to the stage's folder. */
@@ -128,6 +131,7 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     graders: options.graders?.[stage.stageIndex] ?? [],
     isElsewhere: runsElsewhere(stage),
     memory: planMemory(stage, diskAt('.')),
+    time: planTime(stage, steps, diskAt('.')),
     cost: planCost(stage, steps),
     files: planFiles(stage, steps),
   };

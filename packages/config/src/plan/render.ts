@@ -31,6 +31,7 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
     ...trainerRows(stage),
     ...evalRows(stage),
     ...memoryRows(stage),
+    ...timeRows(stage),
     ...costRows(stage),
     ...algorithmRows(stage),
     ['files', stage.files.join(', ')],
@@ -156,6 +157,24 @@ function memoryRows({ isElsewhere, memory }: StagePlan): readonly Row[] {
       `about ${mebibytes(memory.total)} for ${(memory.parameters / 1e6).toFixed(1)} M parameters: ${shown.join(', ')}`,
     ],
   ];
+}
+
+function timeRows({ time, mode }: StagePlan): readonly Row[] {
+  if (time === undefined) return [];
+  const { sampling, training, cores } = time;
+  const parts =
+    mode === 'train' ? '' : `: sampling ${duration(sampling)}, training ${duration(training)}`;
+  return [
+    [
+      'time',
+      `at most about ${duration(sampling + training)} on ${cores} cores, if every text is as long as it may be, at one call of the model for each run${parts}`,
+    ],
+  ];
+}
+
+function duration(seconds: number): string {
+  const [unit, name] = seconds < 90 ? [1, 's'] : seconds < 5400 ? [60, 'min'] : [3600, 'h'];
+  return `${Math.max(1, Math.round(seconds / unit))} ${name}`;
 }
 
 /** Every text as long as it may be. */

@@ -75,6 +75,22 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
   };
 }
 
+/** Calls of the model at one for each run, and rows that are trained on; undefined where a count is not known. */
+export function countWork(
+  { mode, algorithm }: StageConfig,
+  steps: StepPlan,
+): { readonly calls: number; readonly trainRows: number } | undefined {
+  if (mode !== 'both' && mode !== 'train') return undefined;
+  const { exploreSteps, trainSteps, evaluations, evalTasks } = steps;
+  if (exploreSteps === undefined || trainSteps === undefined) return undefined;
+  if (evaluations === undefined || (evaluations > 0 && evalTasks === undefined)) return undefined;
+  const runs = exploreSteps * steps.mostTasksPerExploreStep * steps.runsPerTask;
+  return {
+    calls: runs + evaluations * (evalTasks ?? 0),
+    trainRows: trainSteps * steps.trainBatchSize * (algorithm.schema === 'dpo' ? 2 : 1),
+  };
+}
+
 function rowsOf({ buffer }: StageConfig, counts: Counts): number | undefined {
   const { experienceBuffer } = buffer.trainerInput;
   if (experienceBuffer.storageType === 'file') return counts[experienceBuffer.name];

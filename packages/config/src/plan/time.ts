@@ -1,0 +1,58 @@
+/** Upper bound of the time that the embedded engine takes for a stage on the processors of this machine. */
+import { availableParallelism } from 'node:os';
+import type { Disk } from '../resolve/base/disk.js';
+import type { StageConfig } from '../resolve/base/resolved.js';
+import { readModelFolder } from '../resolve/model/model-folder.js';
+import { countParameters } from './memory.js';
+import { countWork, type StepPlan } from './steps.js';
+import { runsElsewhere } from './tinker-server.js';
+
+/** Seconds. */
+export interface TimePlan {
+  readonly sampling: number;
+  readonly training: number;
+  readonly cores: number;
+}
+
+/** Operations of a core per second in the matrix products of the engine, measured on cores with AVX2. */
+const coreSpeed = 40e9;
+/** Bytes of weights that one step of sampling reads per second, measured on the same machines. */
+const memorySpeed = 9e9;
+
+/**
+ * Every text as long as it may be, at one call of the model for each run. A token of a text of T
+ * tokens takes 2 N + 2 L H W T operations (N parameters; attention over half of the text in L layers
+ * of H heads of width W), three times as many with gradients of all weights, twice with those of an adapter. One step of sampling for B texts
+ * takes at least as long as reading the weights. Undefined where the model is elsewhere or not on
+ * this disk, or the number of steps is not known. Steps of the models in
+ * `docs/reference/models.md` take half to twice of what it says.
+ */
+export function planTime(
+  stage: StageConfig,
+  steps: StepPlan,
+  disk: Disk,
+  cores = availableParallelism(),
+): TimePlan | undefined {
+  const { model, algorithm, explorer } = stage;
+  if (!model.isLocal || runsElsewhere(stage)) return undefined;
+  const amount = countWork(stage, steps);
+  const folder = readModelFolder(disk, model.modelPath);
+  if (amount === undefined || folder.kind === 'problem') return undefined;
+  const { layers, heads, headDim } = folder.shape;
+  const parameters = countParameters(folder.shape);
+  const speed = cores * coreSpeed;
+  const perToken = (2 * parameters + 2 * layers * heads * headDim * model.maxModelLen) / speed;
+  const together = Math.min(
+    explorer.concurrency,
+    Math.max(1, steps.mostTasksPerExploreStep * steps.runsPerTask),
+  );
+  const perSampled = Math.max(perToken, (4 * parameters) / memorySpeed / together);
+  const { referenceLogprobs, valueHead } = algorithm.needs;
+  const passes = (model.lora ? 2 : 3) + (referenceLogprobs ? 1 : 0) + (valueHead ? 4 : 0);
+  return {
+    sampling:
+      amount.calls * (model.maxPromptTokens * perToken + model.maxResponseTokens * perSampled),
+    training: amount.trainRows * model.maxModelLen * passes * perToken,
+    cores,
+  };
+}
