@@ -155,7 +155,9 @@ it('refuses an identity that was changed', async () => {
   await expect(openRunStore({ url, run: 'r', claim: claimOf() })).rejects.toMatchObject({
     code: 'STORE_DAMAGED',
   });
-  database.exec('ALTER TABLE run DROP COLUMN identity; UPDATE schema_version SET version = 1');
+  database.exec(
+    'ALTER TABLE run DROP COLUMN identity; ALTER TABLE batch DROP COLUMN checksum; UPDATE schema_version SET version = 1',
+  );
   database.close();
   expect(await readRunStore({ url, run: 'r' })).toBeDefined();
   await (await openRunStore({ url, run: 'r', claim: claimOf() })).close();

@@ -124,6 +124,15 @@ describe('a run store in SQLite', () => {
     await withChange('use', `uid = '1/0/0/0/b'`, () => store.recordsAfter(0));
     await withChange('use', `is_kept = 1`, () => store.recordsAfter(0));
     await withChange('file', `bytes = X'010203FF'`, () => store.getFile(1, 'w'));
+    await withChange('task', 'row_number = 1', read);
+    await withChange('batch', 'version = 3', read);
+    await withChange('run', 'is_last = 0', () => store.lastPlan());
+    const come = async () =>
+      store.leave(await store.join({ role: 'explorer', name: 'e', host: 'h', pid: 1 }));
+    for (const change of ['batches = 2', 'completed = 0']) await withChange('run', change, come);
+    for (const change of ['completed = 2', 'completed = NULL', 'open = 1'])
+      await withChange('batch', change, come);
+    await withChange('task', 'state = 0', come);
     database.close();
   });
 
@@ -166,6 +175,6 @@ describe('a run store in SQLite', () => {
     database.exec('UPDATE schema_version SET version = 7');
     database.close();
     for (const opening of [open, look])
-      await expect(opening(path)).rejects.toThrow(/run\.db has .*version 7.*up to 2/);
+      await expect(opening(path)).rejects.toThrow(/run\.db has .*version 7.*up to 3/);
   });
 });

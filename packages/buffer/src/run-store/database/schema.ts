@@ -1,12 +1,13 @@
 /** The schema of a run store, and its versions. */
 import { BufferError } from '@trinity-rft/core';
 import { sql, type Kysely } from 'kysely';
+import { feedChecksum } from './checksums.js';
 import { createTables } from './create-tables.js';
 import type { Tables } from './tables.js';
 import type { Kind } from './create-tables.js';
 
 /** Increased when programs that know the old tables cannot use the new ones. */
-const schemaVersion = 2;
+const schemaVersion = 3;
 /** Additions of later versions are not needed to read a run. */
 const oldestReadable = 1;
 
@@ -15,6 +16,19 @@ const migrations: readonly ((database: Kysely<Tables>, kind: Kind) => Promise<vo
   createTables,
   async (database) => {
     await database.schema.alterTable('run').addColumn('identity', 'text').execute();
+  },
+  async (database) => {
+    await database.schema.alterTable('batch').addColumn('checksum', 'bigint').execute();
+    // From now on the checksum says that a plan is the last one.
+    const last = database.selectFrom('run').selectAll().where('is_last', '=', 1);
+    for (const { id, planned_step: step, feed, feed_checksum: before } of await last.execute()) {
+      if (feed === null || Number(before) !== feedChecksum(step, feed, false)) continue;
+      await database
+        .updateTable('run')
+        .set({ feed_checksum: feedChecksum(step, feed, true) })
+        .where('id', '=', id)
+        .execute();
+    }
   },
 ];
 

@@ -60,7 +60,7 @@ export interface MemberRow {
   lease_calls: number;
 }
 
-interface BatchRow {
+export interface BatchRow {
   run: number;
   /** Rises with the explore step. */
   id: number;
@@ -74,6 +74,8 @@ interface BatchRow {
   is_cut: Generated<number>;
   completed: number | null;
   is_pruned: Generated<number>;
+  /** Of its plan and tasks, which never change; null: planned by an earlier version. */
+  checksum: number | null;
 }
 
 export const taskState = { open: 0, leased: 1, done: 2 } as const;

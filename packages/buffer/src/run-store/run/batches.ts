@@ -7,7 +7,8 @@ import {
   type RunStore,
 } from '@trinity-rft/core/store';
 import type { ExperienceRow, TaskTableRow } from '../database/tables.js';
-import { assertChecksum, experienceChecksum, textChecksum } from './checksums.js';
+import { assertChecksum, experienceChecksum, textChecksum } from '../database/checksums.js';
+import { assertPlanned } from './consistent.js';
 import { chunksOf, type Connection, type RunContext } from './context.js';
 
 export function batches(
@@ -36,12 +37,12 @@ export function batches(
       database.read('read a batch', async (db) => {
         const batch = await db
           .selectFrom('batch')
-          .select('id')
+          .select(['id', 'name', 'step', 'is_eval', 'version', 'checksum'])
           .where('run', '=', run)
           .where('name', '=', name)
           .executeTakeFirst();
         if (!batch) throw unknownBatch(name);
-        return read(context, db, batch.id);
+        return read(context, db, batch);
       }),
     unusedOf: (uids) =>
       database.read('read what is not used up', async (db) => {
@@ -82,9 +83,13 @@ async function unusedIn(
 const unknownBatch = (name: string): BufferError =>
   new BufferError(`The run has no batch ${name}.`, { code: 'STORE_UNKNOWN_BATCH' });
 
-async function read(context: RunContext, db: Connection, batch: number): Promise<BatchContents> {
+async function read(
+  context: RunContext,
+  db: Connection,
+  batch: Parameters<typeof assertPlanned>[0] & { readonly id: number },
+): Promise<BatchContents> {
   const experiences = new Map<number, Experience[]>();
-  for (const row of await experiencesOf(context, db, batch)) {
+  for (const row of await experiencesOf(context, db, batch.id)) {
     const experience = decoded(row);
     const ofTask = experiences.get(row.task);
     if (ofTask) ofTask.push(experience);
@@ -92,18 +97,19 @@ async function read(context: RunContext, db: Connection, batch: number): Promise
   }
   const tasks = await db
     .selectFrom('task')
-    .select(['task', 'explorer', 'outcome', 'checksum'])
+    .select(['task', 'taskset', 'row_number', 'explorer', 'outcome', 'checksum'])
     .where('run', '=', context.run)
-    .where('batch', '=', batch)
+    .where('batch', '=', batch.id)
     .orderBy('task')
     .execute();
+  assertPlanned(batch, tasks);
   return {
     results: tasks.map((row) => ({
       experiences: experiences.get(row.task) ?? [],
       outcome: outcomeOf(row),
       explorer: row.explorer ?? '',
     })),
-    ...(await usesOf(context, db, batch)),
+    ...(await usesOf(context, db, batch.id)),
   };
 }
 

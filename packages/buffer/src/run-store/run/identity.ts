@@ -1,7 +1,7 @@
 /** Identity of a run in a store that processes share: the same in the store and in the run's folder. */
 import { ConfigError } from '@trinity-rft/core';
 import type { Agreement, MemberInfo } from '@trinity-rft/core/store';
-import { assertChecksum, textChecksum } from './checksums.js';
+import { assertChecksum, textChecksum } from '../database/checksums.js';
 import { isAlive, locked, type Connection, type RunContext } from './context.js';
 import type { RunClaim } from './context.js';
 

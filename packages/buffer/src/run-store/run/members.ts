@@ -9,6 +9,7 @@ import type {
   RunStore,
 } from '@trinity-rft/core/store';
 import { taskState, type MemberRow } from '../database/tables.js';
+import { assertConsistent } from './consistent.js';
 import { fencedError, isAlive, type Connection, type RunContext } from './context.js';
 import { confirm, differing, settingsOfRun } from './identity.js';
 
@@ -67,6 +68,7 @@ async function join(
     .where('id', '=', run)
     .returning('epoch')
     .executeTakeFirstOrThrow();
+  await assertConsistent(context, db);
   const rivals = await rivalsOf(context, db, info);
   for (const rival of rivals) {
     if (rival.token === token) return seated(info, rival);

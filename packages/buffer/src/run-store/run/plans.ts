@@ -6,7 +6,8 @@ import type {
   PlannedBatch,
   RunStore,
 } from '@trinity-rft/core/store';
-import { assertChecksum, textChecksum } from './checksums.js';
+import { assertChecksum, feedChecksum } from '../database/checksums.js';
+import { planChecksum } from './consistent.js';
 import { completeIfDone } from './completion.js';
 import { assertMember, chunksOf, locked, type Connection, type RunContext } from './context.js';
 
@@ -31,7 +32,8 @@ export function plans(context: RunContext): Pick<RunStore, 'plan' | 'lastPlan'> 
           .executeTakeFirst();
         if (row?.feed == null) return undefined;
         const { planned_step: step, feed, feed_checksum: checksum, is_last: isLast } = row;
-        assertChecksum(checksum, feedChecksum(step, feed), `The plan of explore step ${step}`);
+        const wanted = feedChecksum(step, feed, isLast === 1);
+        assertChecksum(checksum, wanted, `The plan of explore step ${step}`);
         return { step, feed: JSON.parse(feed) as JsonState, isLast: isLast === 1 };
       }),
   };
@@ -61,7 +63,7 @@ async function store(
     planned_step: plan.step,
     planner: epoch,
     feed,
-    feed_checksum: feedChecksum(plan.step, feed),
+    feed_checksum: feedChecksum(plan.step, feed, plan.isLast),
     is_last: Number(plan.isLast),
   };
   await db
@@ -91,8 +93,6 @@ async function unplanned(
   return batches.filter(({ batch }) => !known.has(batch));
 }
 
-const feedChecksum = (step: number, feed: string): number => textChecksum(step, feed);
-
 async function storeBatch(
   context: RunContext,
   db: Connection,
@@ -100,19 +100,6 @@ async function storeBatch(
 ): Promise<void> {
   const { run } = context;
   const { id, step, tasks } = batch;
-  await db
-    .insertInto('batch')
-    .values({
-      run,
-      id,
-      name: batch.batch,
-      step,
-      is_eval: Number(batch.isEval),
-      version: batch.version ?? null,
-      open: tasks.length,
-      completed: null,
-    })
-    .execute();
   const rows = tasks.map(({ task, taskset, row }) => ({
     run,
     batch: id,
@@ -121,6 +108,20 @@ async function storeBatch(
     taskset,
     row_number: row,
   }));
+  const plan = {
+    name: batch.batch,
+    step,
+    is_eval: Number(batch.isEval),
+    version: batch.version ?? null,
+  };
+  const checksum = planChecksum(
+    plan,
+    rows.toSorted((a, b) => a.task - b.task),
+  );
+  await db
+    .insertInto('batch')
+    .values({ run, id, ...plan, open: tasks.length, completed: null, checksum })
+    .execute();
   for (const chunk of chunksOf(rows)) await db.insertInto('task').values(chunk).execute();
   await completeIfDone(context, db, { id, open: tasks.length });
 }

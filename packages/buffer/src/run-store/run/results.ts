@@ -8,7 +8,7 @@ import {
 } from '@trinity-rft/core/store';
 import { sql } from 'kysely';
 import { taskState, type ExperienceRow } from '../database/tables.js';
-import { experienceChecksum, textChecksum } from './checksums.js';
+import { experienceChecksum, textChecksum } from '../database/checksums.js';
 import { countDown, type BatchCounts } from './completion.js';
 import { assertMember, chunksOf, type Connection, type RunContext } from './context.js';
 import { together } from './together.js';

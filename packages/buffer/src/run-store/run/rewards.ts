@@ -1,7 +1,7 @@
 /** Rewards that come minutes or days after their runs. */
 import { BufferError } from '@trinity-rft/core';
 import type { RewardReceipt, RunStore } from '@trinity-rft/core/store';
-import { assertChecksum, textChecksum } from './checksums.js';
+import { assertChecksum, textChecksum } from '../database/checksums.js';
 import { assertMember, chunksOf, locked, type Connection, type RunContext } from './context.js';
 
 export function rewards(

@@ -2,7 +2,7 @@
 import { BufferError } from '@trinity-rft/core';
 import type { RunStore, TrainRecord } from '@trinity-rft/core/store';
 import type { UseRow } from '../database/tables.js';
-import { assertChecksum, recordChecksum } from './checksums.js';
+import { assertChecksum, recordChecksum } from '../database/checksums.js';
 import { assertMember, chunksOf, locked, type Connection, type RunContext } from './context.js';
 import { prune } from './prune.js';
 

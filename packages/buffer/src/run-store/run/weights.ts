@@ -8,7 +8,7 @@ import type {
   WeightFile,
 } from '@trinity-rft/core/store';
 import type { WeightsRow } from '../database/tables.js';
-import { assertChecksum } from './checksums.js';
+import { assertChecksum } from '../database/checksums.js';
 import { assertMember, type Connection, type RunContext } from './context.js';
 
 /** Bytes per row: databases hold rows in memory. */

@@ -6,6 +6,10 @@ import type { TrainRecord } from '@trinity-rft/core/store';
 export const textChecksum = (...parts: readonly (string | number)[]): number =>
   crc32(parts.map((part) => `${String(part).length}:${part}`).join(' '));
 
+/** Checksum of the state of the tasks after an explore step. */
+export const feedChecksum = (step: number, feed: string, isLast: boolean): number =>
+  textChecksum(step, feed, ...(isLast ? ['last'] : []));
+
 export interface CheckedExperience {
   readonly uid: string;
   readonly place: number;

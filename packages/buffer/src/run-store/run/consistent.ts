@@ -1,0 +1,98 @@
+/** Counts and plans that follow from other rows: where they do not, something else has changed the store. */
+import { BufferError } from '@trinity-rft/core';
+import { sql } from 'kysely';
+import { taskState, type BatchRow, type TaskTableRow } from '../database/tables.js';
+import { assertChecksum, textChecksum } from '../database/checksums.js';
+import type { Connection, RunContext } from './context.js';
+
+type Plan = Pick<BatchRow, 'name' | 'step' | 'is_eval' | 'version'>;
+type PlannedTask = Pick<TaskTableRow, 'task' | 'taskset' | 'row_number'>;
+
+/** Everything about a batch that never changes. @param tasks in their order */
+export const planChecksum = (batch: Plan, tasks: readonly PlannedTask[]): number =>
+  textChecksum(
+    ...[batch.name, batch.step, batch.is_eval, String(batch.version)],
+    ...tasks.flatMap(({ task, taskset, row_number: row }) => [task, taskset, row]),
+  );
+
+/** @throws BufferError when the batch or one of its tasks is not as it was planned */
+export function assertPlanned(
+  batch: Plan & Pick<BatchRow, 'checksum'>,
+  tasks: readonly PlannedTask[],
+): void {
+  // Planned by an earlier version.
+  if (batch.checksum === null) return;
+  assertChecksum(batch.checksum, planChecksum(batch, tasks), `The plan of batch ${batch.name}`);
+}
+
+interface Counts {
+  readonly batches: number;
+  readonly last_batch: number;
+  readonly all_batches: number;
+  readonly completed: number;
+  readonly last_completed: number;
+  readonly all_completed: number;
+  /** Names of a batch whose tasks are miscounted, and of one that is complete too early or not. */
+  readonly miscounted: string | null;
+  readonly misplaced: string | null;
+}
+
+/**
+ * Compares the counters of the run with its rows, and the batches that are not complete with their
+ * plan.
+ * @throws BufferError naming what differs
+ */
+export async function assertConsistent(context: RunContext, db: Connection): Promise<void> {
+  const { run } = context;
+  const done = sql.lit(taskState.done);
+  // One statement sees one moment.
+  const { rows } = await sql<Counts>`
+    SELECT run.batches, run.completed,
+      (SELECT coalesce(max(id), 0) FROM batch WHERE batch.run = run.id) AS last_batch,
+      (SELECT count(*) FROM batch WHERE batch.run = run.id) AS all_batches,
+      (SELECT coalesce(max(completed), 0) FROM batch WHERE batch.run = run.id) AS last_completed,
+      (SELECT count(DISTINCT completed) FROM batch WHERE batch.run = run.id) AS all_completed,
+      (SELECT min(name) FROM batch WHERE batch.run = run.id AND open <> (
+        SELECT count(*) FROM task
+        WHERE task.run = run.id AND task.batch = batch.id AND task.state <> ${done}
+      )) AS miscounted,
+      (SELECT min(name) FROM batch
+        WHERE batch.run = run.id AND (completed IS NULL) <> (open > 0)) AS misplaced
+    FROM run WHERE run.id = ${run}`.execute(db);
+  const [found] = rows;
+  if (!found) return;
+  const agree = (count: number, last: number, all: number): boolean =>
+    count === last && count === Number(all);
+  if (!agree(found.batches, found.last_batch, found.all_batches))
+    throw changed('number of batches');
+  if (!agree(found.completed, found.last_completed, found.all_completed))
+    throw changed('number of complete batches');
+  const batch = found.miscounted ?? found.misplaced;
+  if (batch !== null) throw changed(`number of open tasks of batch ${batch}`);
+  await assertOpenBatches(context, db);
+}
+
+async function assertOpenBatches({ run }: RunContext, db: Connection): Promise<void> {
+  const batches = await db
+    .selectFrom('batch')
+    .select(['id', 'name', 'step', 'is_eval', 'version', 'checksum'])
+    .where('run', '=', run)
+    .where('completed', 'is', null)
+    .execute();
+  for (const batch of batches) assertPlanned(batch, await tasksOf(run, db, batch.id));
+}
+
+const tasksOf = (run: number, db: Connection, batch: number): Promise<PlannedTask[]> =>
+  db
+    .selectFrom('task')
+    .select(['task', 'taskset', 'row_number'])
+    .where('run', '=', run)
+    .where('batch', '=', batch)
+    .orderBy('task')
+    .execute();
+
+const changed = (what: string): BufferError =>
+  new BufferError(
+    `The ${what} of the run is not that of its rows: the disk or another program has changed the run store. Restore it from a copy, or start the run again with another name.`,
+    { code: 'STORE_DAMAGED' },
+  );
