@@ -6,18 +6,19 @@ import { createCheckpoints, type CheckpointOptions } from './checkpoint/checkpoi
 import { readRecord } from './checkpoint/record.js';
 import type { ServerTraits } from './probe.js';
 import type { SamplingHandle } from './sample/handle.js';
-import { createSampler, scoreRow } from './sample/sampler.js';
+import type { RemoteModel } from './remote/model.js';
+import { createSampler } from './sample/sampler.js';
 import type { WeightDelivery } from './sample/weights.js';
 import type { RowLimits } from './train/rows.js';
 import { createTrainer } from './train/trainer.js';
 
-export interface EngineParts extends CheckpointOptions {
+export interface EngineParts extends Omit<CheckpointOptions, 'forgets'> {
   readonly limits: RowLimits;
   readonly traits: ServerTraits;
   readonly delivery: WeightDelivery;
   readonly initialWeights: () => Promise<SamplingHandle>;
-  /** The initial weights, if they are kept. */
-  readonly reference: SamplingHandle | undefined;
+  /** An adapter with the initial weights, if they are kept. */
+  readonly reference: RemoteModel | undefined;
   readonly tokenBytes: readonly Uint8Array[] | undefined;
   /** Ends all requests. */
   readonly ended: AbortController;
@@ -41,15 +42,14 @@ export function assembleEngine(parts: EngineParts): Engine {
 }
 
 function trainingHalf(
-  { context, connection, traits, reference, ...parts }: EngineParts,
+  { context, connection, traits, ...parts }: EngineParts,
   publish: () => Promise<void>,
 ): TrainEngine {
-  const { calls } = context;
-  const { save, load } = createCheckpoints({ context, connection, ...parts });
+  const { forgets } = traits;
+  const { save, load } = createCheckpoints({ context, connection, forgets, ...parts });
   return createTrainer({
     ...parts,
     traits,
-    scoreReference: reference && ((row) => scoreRow(calls, reference, row)),
     publish,
     save,
     load,
@@ -104,15 +104,23 @@ function whileOpen<T extends TrainEngine | Sampler>(half: T, signal: AbortSignal
 /** A server that is gone has no places to free. */
 const goodbyeMs = 5_000;
 
-async function closeParts({ context, trained, ended }: EngineParts): Promise<void> {
+async function closeParts(parts: EngineParts): Promise<void> {
+  const { context, trained, reference, traits, ended } = parts;
   if (ended.signal.aborted) return;
   const { clock, session, logger } = context;
   const gone = new AbortController();
-  const unloaded = trained.model
-    .unload()
-    .catch((error: unknown) =>
-      logger.debug(`The adapter stays on the Tinker server: ${describeError(error)}`),
+  const unload = (model: RemoteModel): Promise<void> =>
+    model
+      .unload()
+      .catch((error: unknown) =>
+        logger.debug(`An adapter stays on the Tinker server: ${describeError(error)}`),
+      );
+  if (traits.forgets)
+    logger.info(
+      `The adapter ${trained.model.id} stays in the memory of the Tinker server until it is restarted: unloading it would delete the checkpoints of the run there.`,
     );
+  const models = [...(traits.forgets ? [] : [trained.model]), ...(reference ? [reference] : [])];
+  const unloaded = Promise.all(models.map(unload));
   await Promise.race([unloaded, clock.sleep(goodbyeMs, gone.signal).catch(() => undefined)]);
   gone.abort();
   session.close();

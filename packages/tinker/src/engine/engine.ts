@@ -3,19 +3,26 @@
  * nothing of text, rewards or algorithms.
  */
 import { type Clock, type Logger, EngineError, silentLogger, systemClock } from '@trinity-rft/core';
-import type { Engine } from '@trinity-rft/core/engine';
+import type { Engine, OptimizerOptions } from '@trinity-rft/core/engine';
 import { assembleEngine } from './assemble.js';
 import { readModelSizes, type ModelSizes } from './checkpoint/model-files.js';
+import { loadInto } from './checkpoint/checkpoints.js';
 import { findRecord, type CheckpointRecord } from './checkpoint/record.js';
 import { connect, type Connection } from './http/connection.js';
-import { probeServer } from './probe.js';
+import { probeServer, type ProbeOptions } from './probe.js';
 import { chooseBaseModel, type BaseModel } from './remote/base-model.js';
 import { createCalls } from './remote/calls.js';
-import { createModel, type ModelContext, type ModelOptions } from './remote/model.js';
+import {
+  createModel,
+  type ModelContext,
+  type ModelOptions,
+  type RemoteModel,
+} from './remote/model.js';
 import { openSession, type Session } from './remote/session.js';
 import type { SamplingHandle } from './sample/handle.js';
 import { deliverWeights } from './sample/weights.js';
 import type { RowLimits } from './train/rows.js';
+import { adamOf } from './train/trainer.js';
 
 export interface TinkerEngineOptions {
   /** The Hugging Face folder of the model that the server trains (its weights are not needed), or a checkpoint of this engine. */
@@ -37,6 +44,10 @@ export interface TinkerEngineOptions {
   readonly trainUnembed?: boolean;
   /** Keep the initial weights for scoring. @default false */
   readonly reference?: boolean;
+  /** The run samples on the server. @default true */
+  readonly samples?: boolean;
+  /** Settings with which the optimizer of the server is tried. @default those of `TrainEngine.step`, at 1e-5 */
+  readonly optimizer?: Pick<OptimizerOptions, 'learningRate' | 'betas'>;
   /** @default what config.json and the server allow */
   readonly maxModelLen?: number;
   /** The bytes of each token id; stop texts need them. @default none */
@@ -80,14 +91,16 @@ export async function createTinkerEngine(options: TinkerEngineOptions): Promise<
   let session: Session | undefined;
   try {
     const base = await chooseBaseModel(calls, initial?.base_model ?? options.baseModel, logger);
+    if (options.samples !== false && !base.samples) throw trainsOnly(base);
     session = await openSession(calls, { clock, logger });
     const context = { calls, session, clock, logger, placeMs: 7 * minute, stop };
     const limits = limitsOf(options, sizes, base);
     const model = { baseModel: base.name, lora: loraOf(options, initial) };
     const reference = options.reference ?? false;
-    const { tokenBytes } = options;
+    const { tokenBytes, optimizer = { learningRate: 1e-5 } } = options;
     const shared = { modelPath, initial, reference, tokenBytes, connection, ended };
-    return await openModel({ context, model, limits, ...shared });
+    const probe = { samples: base.samples, adam: adamOf({ ...optimizer, weightDecay: 0 }) };
+    return await openModel({ context, model, limits, probe, ...shared });
   } catch (error) {
     session?.close();
     throw error;
@@ -96,7 +109,14 @@ export async function createTinkerEngine(options: TinkerEngineOptions): Promise<
   }
 }
 
+const trainsOnly = ({ name }: BaseModel): EngineError =>
+  new EngineError(
+    `The Tinker server only trains ${name}: "sampling" is not among the capabilities that it lists. Sample on vLLM beside it (explorer.rollout_model.engine_type: vllm, with its base_url), or start it with sampling.`,
+    { code: 'TINKER_TRAINS_ONLY' },
+  );
+
 interface OpenOptions {
+  readonly probe: Pick<ProbeOptions, 'samples' | 'adam'>;
   readonly context: ModelContext;
   readonly connection: Connection;
   readonly model: ModelOptions;
@@ -109,17 +129,22 @@ interface OpenOptions {
 }
 
 async function openModel(options: OpenOptions): Promise<Engine> {
-  const { context, connection, model, limits, initial } = options;
+  const { context, connection, model, limits, initial, probe } = options;
   const { logger } = context;
-  const traits = await probeServer({ context, model, limits });
+  const traits = await probeServer({ context, connection, model, limits, ...probe });
   const losses = [...traits.losses].join(', ');
   logger.info('The Tinker server is ready', { baseModel: model.baseModel, ...traits, losses });
   const delivery = deliverWeights({ context, connection, model, sampling: traits.sampling });
-  const trained = { model: await createModel(context, model), step: 0 };
-  if (initial !== undefined) await trained.model.load(initial.weights, false);
+  const newModel = async (): Promise<RemoteModel> => {
+    const created = await createModel(context, model);
+    if (initial !== undefined)
+      await loadInto(created, initial, { directory: options.modelPath, optimizer: false });
+    return created;
+  };
+  const trained = { model: await newModel(), step: 0 };
   const initialWeights = (): Promise<SamplingHandle> =>
     initial === undefined ? delivery.ofBase() : delivery.ofCheckpoint(initial);
-  const reference = options.reference ? await initialWeights() : undefined;
+  const reference = options.reference ? await newModel() : undefined;
   return assembleEngine({ ...options, traits, delivery, trained, initialWeights, reference });
 }
 

@@ -7,7 +7,16 @@ import { createTinkerEngine, type TinkerEngineOptions } from './engine.js';
 /** Content of `EngineOptions.settings` for this engine. */
 export type TinkerSettings = Pick<
   TinkerEngineOptions,
-  'apiKey' | 'baseModel' | 'baseUrl' | 'rank' | 'seed' | 'trainAttn' | 'trainMlp' | 'trainUnembed'
+  | 'apiKey'
+  | 'baseModel'
+  | 'baseUrl'
+  | 'optimizer'
+  | 'rank'
+  | 'samples'
+  | 'seed'
+  | 'trainAttn'
+  | 'trainMlp'
+  | 'trainUnembed'
 >;
 
 /** The engine `tinker`. */

@@ -2,7 +2,9 @@
  * Behaviour of the server with losses and saved weights, measured with an adapter that is thrown
  * away: programs that speak the protocol differ, and none says how.
  */
-import { EngineError } from '@trinity-rft/core';
+import { EngineError, TrinityError } from '@trinity-rft/core';
+import type { Connection } from './http/connection.js';
+import { statusOf } from './remote/saved.js';
 import {
   createModel,
   type AdamParams,
@@ -14,6 +16,13 @@ import { holdSampling } from './sample/handle.js';
 import { scoreRow } from './sample/sampler.js';
 import type { SamplingWeights } from './sample/weights.js';
 import type { Normalisation } from './train/gradients.js';
+import {
+  gradientRatio,
+  normalisationOf,
+  precisionRemedy,
+  probePrecision,
+  type AdapterProbe,
+} from './probe-adapter.js';
 import { probeLosses } from './probe-losses.js';
 import type { LossTraits } from './train/expected.js';
 import { gradNormOf, ignoresClipping } from './train/gradient-norm.js';
@@ -24,26 +33,64 @@ export interface ServerTraits extends LossTraits {
   readonly sampling: SamplingWeights;
   /** It scales gradients down to `grad_clip_norm`. */
   readonly clips: boolean;
+  /** A model that is unloaded takes along what it has saved (TuFT). */
+  readonly forgets: boolean;
 }
 
 export interface ProbeOptions {
   readonly context: ModelContext;
+  readonly connection: Connection;
+  /** The server samples, too. */
+  readonly samples: boolean;
+  /** Optimizer settings of the run. */
+  readonly adam: AdamParams;
   readonly model: ModelOptions;
   readonly limits: RowLimits;
 }
 
 export async function probeServer(options: ProbeOptions): Promise<ServerTraits> {
-  const { context, model: modelOptions, limits } = options;
+  const { context, model: modelOptions } = options;
   const model = await createModel(context, modelOptions);
+  let traits: Omit<ServerTraits, 'forgets'>;
+  let saved: string;
   try {
-    const row = probeRow(limits);
-    await checkVocabulary(model, row, limits);
-    const { normalisation, metrics } = await probeNormalisation(options, model, row);
+    traits = await probeModel(options, model);
+    saved = await model.saveWeights('probe');
+  } catch (error) {
+    await model.unload().catch(() => undefined);
+    throw error;
+  }
+  await model.unload();
+  return { ...traits, forgets: (await statusOf(context.calls, saved)) !== undefined };
+}
+
+async function probeModel(
+  options: ProbeOptions,
+  model: RemoteModel,
+): Promise<Omit<ServerTraits, 'forgets'>> {
+  const { context, connection, limits, samples, adam } = options;
+  const { logger } = context;
+  const row = probeRow(limits);
+  await checkVocabulary(model, row, limits);
+  const take = (weight: number, params: AdamParams) => update(model, row, weight, params);
+  const probe = {
+    ...{ model, connection, logger },
+    step: async (weight: number, params: AdamParams) => void (await take(weight, params)),
+  };
+  try {
+    const { normalisation, metrics } = await probeNormalisation(probe, take, adam);
     const losses = await probeLosses(model, row);
-    const sampling = await probeSampling(options, model, row);
+    const sampling = samples ? await probeSampling(options, model, row) : 'snapshot';
+    await probePrecision(probe, adam);
+    // The weights after the last update.
+    await scoreData(model, [datumOf(row, {})]);
     return { normalisation, losses, sampling, clips: !ignoresClipping(metrics) };
-  } finally {
-    await model.unload();
+  } catch (cause) {
+    if (!TrinityError.is(cause) || cause.code !== 'TINKER_NOT_FINITE') throw cause;
+    throw new EngineError(
+      `The weights of the Tinker server are no longer finite after an update with betas ${adam.beta1} and ${adam.beta2}: ${cause.message} Half precision rounds a beta2 of 0.999 to 1. ${precisionRemedy}.`,
+      { code: 'TINKER_PRECISION', cause },
+    );
   }
 }
 
@@ -74,63 +121,52 @@ async function checkVocabulary(
   }
 }
 
-const still: AdamParams = {
-  learning_rate: 0,
-  beta1: 0.9,
-  beta2: 0.999,
-  eps: 1e-8,
-  weight_decay: 0,
-  grad_clip_norm: 0,
-};
+/** A pass of cross-entropy with `weight` on all targets, and an update by it. */
+async function update(
+  model: RemoteModel,
+  row: ProbeRow,
+  weight: number,
+  adam: AdamParams,
+): Promise<Readonly<Record<string, number>>> {
+  const weights = new Float32Array(row.tokens.length - 1).fill(weight);
+  const [, metrics] = await Promise.all([
+    runPass(model, { lossFn: 'cross_entropy', data: [datumOf(row, { weights })] }, false),
+    model.step(adam),
+  ]);
+  return metrics;
+}
 
 /** Twice the weights: twice the gradient where losses are added, the same where they are divided. */
 async function probeNormalisation(
-  { context: { logger } }: ProbeOptions,
-  model: RemoteModel,
-  row: ProbeRow,
+  probe: AdapterProbe,
+  take: (weight: number, adam: AdamParams) => ReturnType<typeof update>,
+  adam: AdamParams,
 ): Promise<{
   readonly normalisation: Normalisation;
   readonly metrics: Readonly<Record<string, number>>;
 }> {
-  const withWeight = async (weight: number): Promise<Readonly<Record<string, number>>> => {
-    const weights = new Float32Array(row.tokens.length - 1).fill(weight);
-    const [, metrics] = await Promise.all([
-      runPass(model, { lossFn: 'cross_entropy', data: [datumOf(row, { weights })] }, false),
-      model.step(still),
-    ]);
-    return metrics;
-  };
-  const one = await withWeight(1);
-  const norms = [gradNormOf(one), gradNormOf(await withWeight(2))] as const;
-  const [single, double] = norms;
-  if (single === undefined || double === undefined) {
-    logger.info(
-      'The Tinker server reports no gradient norm; its losses are taken to be sums, as the protocol says.',
-    );
-    return { normalisation: 'sum', metrics: one };
-  }
-  const ratio = double / single;
-  if (Math.abs(ratio - 2) < 0.05) return { normalisation: 'sum', metrics: one };
-  if (Math.abs(ratio - 1) < 0.05) return { normalisation: 'mean-per-datum', metrics: one };
-  throw new EngineError(
-    `The Tinker server reports the gradient norms ${single} and ${double} for weights of 1 and 2: its gradients are neither sums nor means, so no algorithm would be trained as it is written.`,
-    { code: 'TINKER_UNSUPPORTED' },
+  const still = { ...adam, learning_rate: 0 };
+  const metrics = await take(1, still);
+  const [single, double] = [gradNormOf(metrics), gradNormOf(await take(2, still))];
+  if (single !== undefined && double !== undefined)
+    return { normalisation: normalisationOf(double / single, 0.05), metrics };
+  const ratio = await gradientRatio(probe);
+  if (ratio !== undefined) return { normalisation: normalisationOf(ratio, 0.1), metrics };
+  probe.logger.info(
+    'The Tinker server reports no gradient norm and hands out no adapters; its losses are taken to be sums, as the protocol says.',
   );
+  return { normalisation: 'sum', metrics };
 }
 
 /** True if a sampling session still samples what was saved once the model has learned. */
 async function probeSampling(
-  { context: { calls, logger } }: ProbeOptions,
+  { context: { calls, logger }, adam }: ProbeOptions,
   model: RemoteModel,
   row: ProbeRow,
 ): Promise<SamplingWeights> {
   const handle = holdSampling(await model.saveForSampling(), { logger });
   const before = await scoreRow(calls, handle, row);
-  const weights = new Float32Array(row.tokens.length - 1).fill(1);
-  await Promise.all([
-    runPass(model, { lossFn: 'cross_entropy', data: [datumOf(row, { weights })] }, false),
-    model.step({ ...still, learning_rate: 0.05 }),
-  ]);
+  await update(model, row, 1, { ...adam, learning_rate: 0.05 });
   const after = await scoreRow(calls, handle, row);
   const change = Math.max(...after.map((value, i) => Math.abs(value - (before[i] ?? 0))));
   return change > 0.01 ? 'live' : 'snapshot';

@@ -126,6 +126,8 @@ export const capabilitiesAnswer = z.object({
     z.object({
       model_name: z.string().nullish(),
       max_context_length: z.number().int().positive().nullish(),
+      /** TuFT: `training`, `sampling`; absent where a server does both. */
+      capabilities: z.array(z.string()).nullish(),
     }),
   ),
 });

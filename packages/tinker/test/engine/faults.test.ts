@@ -78,7 +78,14 @@ async function modelOn(
 const isResultOf = (verb: string, { json }: Received, name: string): boolean =>
   verb === 'retrieve_future' && json?.['request_id'] === name;
 
-const adam = { learning_rate: 0 };
+const adam = {
+  learning_rate: 0,
+  beta1: 0.9,
+  beta2: 0.999,
+  eps: 1e-8,
+  weight_decay: 0,
+  grad_clip_norm: 0,
+};
 const datum = { tokens: Int32Array.of(1, 2), inputs: { target_tokens: Int32Array.of(2, 3) } };
 
 describe('a server that is busy', () => {

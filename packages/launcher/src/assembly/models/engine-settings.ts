@@ -5,15 +5,18 @@ import { tinkerEngine, type TinkerSettings } from '../../outer/outer.js';
 
 /** Undefined for engines without a section of their own. */
 export function engineSettings(
-  { engine, model, sampler }: StageConfig,
+  { engine, model, sampler, algorithm, mode, part }: StageConfig,
   env: Environment = process.env,
 ): TinkerSettings | undefined {
   if (engine !== tinkerEngine.name) return undefined;
+  const { lr, betas } = algorithm.optimizer;
   const { rank, seed, trainMlp, trainAttn, trainUnembed, baseUrl, baseModel } = model.tinker;
   return {
     apiKey: env['TINKER_API_KEY'],
     baseUrl: baseUrl ?? env['TINKER_BASE_URL'],
     baseModel: baseModel ?? model.hubId,
+    optimizer: { learningRate: lr, betas },
+    samples: sampler === undefined && mode !== 'train' && part !== 'train',
     rank,
     seed,
     trainMlp,

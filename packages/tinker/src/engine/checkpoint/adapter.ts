@@ -1,8 +1,9 @@
 /** Brings an adapter home: the folder that PEFT and vLLM read. */
-import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describeError, CheckpointError } from '@trinity-rft/core';
 import { paths } from '../../protocol/index.js';
 import { extract } from 'tar';
@@ -23,11 +24,13 @@ export async function fetchAdapter(
   source: { readonly modelId: string; readonly name: string },
   directory: string,
 ): Promise<void> {
-  const bytes = await download(connection, paths.archive(source.modelId, source.name));
+  const archive = await download(connection, paths.archive(source.modelId, source.name));
   await mkdir(directory, { recursive: true });
   try {
-    await pipeline(Readable.from([bytes]), extract({ cwd: directory, filter: isWanted }));
+    if (typeof archive === 'string') await copyAdapter(archive, directory);
+    else await pipeline(Readable.from([archive]), extract({ cwd: directory, filter: isWanted }));
   } catch (cause) {
+    if (cause instanceof CheckpointError) throw cause;
     throw new CheckpointError(
       `The adapter ${source.name} that the Tinker server sent cannot be unpacked: ${describeError(cause)}.`,
       { code: 'TINKER_ARCHIVE', cause },
@@ -40,10 +43,26 @@ export async function fetchAdapter(
       `The archive of the adapter ${source.name} holds ${names.join(', ') || 'nothing'}, but no ${missing.join(' and no ')}.`,
       { code: 'TINKER_ARCHIVE' },
     );
-  await nameModules(directory);
+  await nameModules(directory, await readTensors(directory));
 }
 
-async function download(connection: Connection, first: string): Promise<Uint8Array> {
+/** TuFT hands out no bytes, but the folder where it has saved them: `file:///.../adapter`. */
+async function copyAdapter(folder: string, directory: string): Promise<void> {
+  const from = path.join(folder, 'adapter');
+  for (const name of files) {
+    try {
+      await copyFile(path.join(from, name), path.join(directory, name));
+    } catch (cause) {
+      throw new CheckpointError(
+        `The Tinker server has saved an adapter in ${from}, and ${name} there cannot be read: ${describeError(cause)}. Run on the same machine, or let both see its checkpoint_dir under the same path.`,
+        { code: 'TINKER_ARCHIVE', cause },
+      );
+    }
+  }
+}
+
+/** The bytes of an archive, or the folder that a `file:` address names. */
+async function download(connection: Connection, first: string): Promise<Uint8Array | string> {
   let address = first;
   for (let i = 0; i <= mostRedirects; i++) {
     const answer: Answer | undefined = await connection.send({
@@ -56,6 +75,7 @@ async function download(connection: Connection, first: string): Promise<Uint8Arr
     if (answer.status < 300) return answer.bytes;
     if (answer.location === undefined) break;
     address = answer.location;
+    if (address.startsWith('file:')) return fileURLToPath(address);
   }
   throw new CheckpointError(`The Tinker server sent no adapter from ${first}.`, {
     code: 'TINKER_ARCHIVE',
@@ -65,22 +85,54 @@ async function download(connection: Connection, first: string): Promise<Uint8Arr
 const loose = z.looseObject({ target_modules: z.unknown() });
 
 /** SkyRL names no modules, which PEFT would fill in by the kind of model: the tensors say which. */
-async function nameModules(directory: string): Promise<void> {
+async function nameModules(directory: string, tensors: Tensors): Promise<void> {
   const file = path.join(directory, 'adapter_config.json');
   const config = loose.parse(JSON.parse(await readFile(file, 'utf8')));
   if (config.target_modules) return;
-  const tensors = await tensorNames(path.join(directory, 'adapter_model.safetensors'));
-  const modules = tensors.flatMap((name) => /([^.]+)\.lora_A\./.exec(name)?.[1] ?? []);
+  const modules = [...tensors.keys()].flatMap((name) => /([^.]+)\.lora_A\./.exec(name)?.[1] ?? []);
   const target_modules = [...new Set(modules)].toSorted();
   await writeFile(file, `${JSON.stringify({ ...config, target_modules }, null, 2)}\n`);
 }
 
-/** A safetensors file begins with the length of its header, which is JSON. */
-async function tensorNames(file: string): Promise<readonly string[]> {
-  const bytes = await readFile(file);
-  const length = Number(bytes.readBigUInt64LE(0));
-  const header = JSON.parse(bytes.subarray(8, 8 + length).toString()) as object;
-  return Object.keys(header);
+/** Values of an adapter by the names of their tensors. */
+export type Tensors = ReadonlyMap<string, Float32Array>;
+
+const header = z.record(
+  z.string(),
+  z.looseObject({ dtype: z.string(), data_offsets: z.tuple([z.number(), z.number()]) }),
+);
+
+/**
+ * A safetensors file begins with the length of its header, which is JSON.
+ * @throws CheckpointError when a value is not finite
+ */
+export async function readTensors(directory: string): Promise<Tensors> {
+  const bytes = await readFile(path.join(directory, 'adapter_model.safetensors'));
+  const start = 8 + Number(bytes.readBigUInt64LE(0));
+  const { __metadata__: _about, ...parts } = JSON.parse(
+    bytes.subarray(8, start).toString(),
+  ) as Record<string, unknown>;
+  const tensors = Object.entries(header.parse(parts)).map(([name, { dtype, data_offsets }]) => {
+    const [from, to] = data_offsets;
+    const values = numbersOf(bytes.subarray(start + from, start + to), dtype);
+    const bad = values.findIndex((value) => !Number.isFinite(value));
+    if (bad >= 0)
+      throw new CheckpointError(
+        `The adapter that the Tinker server sent holds ${values[bad]} in ${name}. Its weights have become NaN: restart it, and start the run again from its last checkpoint.`,
+        { code: 'TINKER_NOT_FINITE' },
+      );
+    return [name, values] as const;
+  });
+  return new Map(tensors);
+}
+
+/** Values of a tensor whose type has 2 or 4 bytes; those of other types are not looked at. */
+function numbersOf(bytes: Buffer, dtype: string): Float32Array {
+  const { length, buffer, byteOffset } = bytes;
+  if (dtype === 'F32') return new Float32Array(buffer.slice(byteOffset, byteOffset + length));
+  if (dtype !== 'BF16') return new Float32Array();
+  const halves = new Uint16Array(buffer.slice(byteOffset, byteOffset + length));
+  return new Float32Array(Uint32Array.from(halves, (half) => half << 16).buffer);
 }
 
 /** Folder of the adapter in a checkpoint, as the embedded engine names it. */

@@ -1,10 +1,14 @@
 /** Checkpoints: saved on the server, described in a folder, with the adapter brought home. */
 import { CheckpointError, EngineError } from '@trinity-rft/core';
 import type { TrainEngine } from '@trinity-rft/core/engine';
-import { weightsInfoAnswer } from '../../protocol/index.js';
 import type { Connection } from '../http/connection.js';
-import { createModel, type ModelContext, type ModelOptions } from '../remote/model.js';
-import { removeSaved } from '../remote/saved.js';
+import {
+  createModel,
+  type ModelContext,
+  type ModelOptions,
+  type RemoteModel,
+} from '../remote/model.js';
+import { removeSaved, statusOf } from '../remote/saved.js';
 import type { Trained } from '../train/trainer.js';
 import { adapterFolder, fetchAdapter } from './adapter.js';
 import { copyModelFiles } from './model-files.js';
@@ -17,6 +21,8 @@ export interface CheckpointOptions {
   readonly trained: Trained;
   /** Its description is copied into checkpoints. */
   readonly modelPath: string;
+  /** Unloading a model makes the server forget what it has saved. */
+  readonly forgets: boolean;
 }
 
 export function createCheckpoints(options: CheckpointOptions): Pick<TrainEngine, 'save' | 'load'> {
@@ -92,34 +98,51 @@ async function bringAdapterHome(
 
 /** Weights can be loaded only into a new model: the one before is given up. */
 async function load(options: CheckpointOptions, directory: string): Promise<void> {
-  const { context, model, trained } = options;
+  const { context, model, trained, forgets } = options;
   const record = await readRecord(directory);
-  await checkSaved(options, record, directory);
-  await trained.model.unload();
+  assertSameModel(model, record, directory);
+  const status = await statusOf(context.calls, record.weights);
+  // Of 500 only loading them tells.
+  if (status !== undefined && status < 500) throw lost(record, directory);
+  // A model without updates has saved nothing that would be forgotten.
+  if (!forgets || trained.step === 0) await trained.model.unload();
   trained.model = await createModel(context, model);
-  await trained.model.load(record.weights, record.optimizer);
+  await loadInto(trained.model, record, { directory, optimizer: record.optimizer });
   trained.step = record.optimizer ? record.step : 0;
 }
 
-async function checkSaved(
-  { context: { calls }, model }: CheckpointOptions,
+function assertSameModel(
+  { lora: { rank }, baseModel }: ModelOptions,
   record: CheckpointRecord,
   directory: string,
+): void {
+  if (record.base_model === baseModel && record.lora_rank === rank) return;
+  throw new CheckpointError(
+    `${directory} holds an adapter of rank ${record.lora_rank} for ${record.base_model}, and the engine trains one of rank ${rank} for ${baseModel}. Set model.tinker.rank and model.model_path as they were.`,
+    { code: 'CHECKPOINT_OTHER_MODEL' },
+  );
+}
+
+/** @throws CheckpointError when the server does not know the weights */
+export async function loadInto(
+  model: RemoteModel,
+  record: CheckpointRecord,
+  { directory, optimizer }: { readonly directory: string; readonly optimizer: boolean },
 ): Promise<void> {
-  const { rank } = model.lora;
-  if (record.base_model !== model.baseModel || record.lora_rank !== rank)
-    throw new CheckpointError(
-      `${directory} holds an adapter of rank ${record.lora_rank} for ${record.base_model}, and the engine trains one of rank ${rank} for ${model.baseModel}. Set model.tinker.rank and model.model_path as they were.`,
-      { code: 'CHECKPOINT_OTHER_MODEL' },
-    );
-  const options = { what: `find ${record.weights}` };
   try {
-    await calls.ask('weights_info', { tinker_path: record.weights }, weightsInfoAnswer, options);
+    await model.load(record.weights, optimizer);
   } catch (cause) {
-    if (!(cause instanceof EngineError) || cause.details['status'] === undefined) throw cause;
-    throw new CheckpointError(
-      `The Tinker server no longer has ${record.weights}, the weights of ${directory}. Restore its checkpoints, or start the run under another name.`,
-      { code: 'CHECKPOINT_LOST', cause },
-    );
+    if (!EngineError.is(cause) || cause.details['status'] === undefined) throw cause;
+    throw lost(record, directory, cause);
   }
 }
+
+const lost = (
+  { weights }: CheckpointRecord,
+  directory: string,
+  cause?: EngineError,
+): CheckpointError =>
+  new CheckpointError(
+    `The Tinker server no longer has ${weights}, the weights of ${directory}. Restore its checkpoints (TuFT keeps them over a restart with persistence: { mode: FILE }), or start the run under another name.`,
+    { code: 'CHECKPOINT_LOST', cause },
+  );

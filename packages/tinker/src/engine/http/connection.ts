@@ -44,6 +44,8 @@ export interface Request {
    * @default "always"
    */
   readonly repeat?: 'always' | 'unsent';
+  /** How long it is tried again. @default that of the connection */
+  readonly patienceMs?: number;
   /** Timeout of one attempt. @default 60 s */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -83,7 +85,7 @@ export function connect(options: ConnectionOptions): Connection {
     };
     const first = of();
     const again = of(stop);
-    const until = clock.now() + patienceMs;
+    const until = clock.now() + (asked.patienceMs ?? patienceMs);
     let problem: EngineError | undefined;
     const what = `the Tinker server ${withoutSecrets(options.baseUrl)} to ${asked.what}`;
     const endWait = beginWait(options, what, () => problem && describeError(problem));

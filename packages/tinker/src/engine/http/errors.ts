@@ -27,7 +27,8 @@ const advice: Readonly<Record<ErrorAction, string>> = {
   full: 'Free space on its disk, and start the run again: it continues from its last checkpoint',
   forbidden: 'Set the environment variable TINKER_API_KEY to a key that is valid there',
   unsupported: 'The server or its backend cannot do this',
-  invalid: 'The request does not suit this server: compare its version with SkyRL 0.4 or SDK 0.38',
+  invalid:
+    'The request does not suit this server: compare its version with TuFT 0.2, SkyRL 0.4 or SDK 0.38',
 };
 
 export function answerError({

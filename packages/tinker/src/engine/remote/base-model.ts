@@ -7,6 +7,8 @@ export interface BaseModel {
   readonly name: string;
   /** Infinity where the server does not say. */
   readonly maxContext: number;
+  /** It hands weights to a sampler of its own. */
+  readonly samples: boolean;
 }
 
 /**
@@ -23,8 +25,16 @@ export async function chooseBaseModel(
   const { supported_models: listed } = await calls.get(paths.capabilities, capabilitiesAnswer, {
     what,
   });
-  const models = listed.flatMap(({ model_name: name, max_context_length: length }) =>
-    name ? [{ name, maxContext: length ?? Infinity }] : [],
+  const models = listed.flatMap(({ model_name: name, max_context_length: length, capabilities }) =>
+    name
+      ? [
+          {
+            name,
+            maxContext: length ?? Infinity,
+            samples: capabilities?.includes('sampling') ?? true,
+          },
+        ]
+      : [],
   );
   const named = models.find(({ name }) => name === wanted);
   if (named !== undefined) return named;

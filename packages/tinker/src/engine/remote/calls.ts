@@ -17,6 +17,7 @@ export interface CallOptions {
   /** What is asked for, for errors: "save the weights". */
   readonly what: string;
   readonly repeat?: Request['repeat'];
+  readonly patienceMs?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -148,6 +149,6 @@ function jsonOf({ bytes }: Answer, what: string): unknown {
 
 export const unreadable = (what: string, problem: string): EngineError =>
   new EngineError(
-    `The answer of the Tinker server when asked to ${what} cannot be used: ${problem}. Compare its version with SkyRL 0.4 or SDK 0.38.`,
+    `The answer of the Tinker server when asked to ${what} cannot be used: ${problem}. Compare its version with TuFT 0.2, SkyRL 0.4 or SDK 0.38.`,
     { code: 'TINKER_ANSWER' },
   );

@@ -18,7 +18,7 @@ import { z } from 'zod';
 import { unreadable, type Calls, type CallOptions } from './calls.js';
 import type { Session } from './session.js';
 
-export type AdamParams = JsonRequest<'optim_step'>['adam_params'];
+export type AdamParams = Required<NonNullable<JsonRequest<'optim_step'>['adam_params']>>;
 export type Pass = Pick<ForwardBackwardRequest, 'data' | 'lossFn' | 'lossConfig' | 'forwardOnly'>;
 
 /** Requests reach the server in the order of the calls; results are awaited side by side. */

@@ -1,11 +1,33 @@
 /** Weights saved on the server. */
-import { formatTinkerPath, paths, type TinkerPath } from '../../protocol/index.js';
-import { describeError, type Logger } from '@trinity-rft/core';
+import {
+  formatTinkerPath,
+  paths,
+  weightsInfoAnswer,
+  type TinkerPath,
+} from '../../protocol/index.js';
+import { describeError, EngineError, type Logger } from '@trinity-rft/core';
+import type { Calls } from './calls.js';
 import type { Connection } from '../http/connection.js';
 
 export interface RemoveOptions {
   readonly connection: Connection;
   readonly logger: Logger;
+}
+
+/**
+ * Status of the refusal when a server does not know saved weights; undefined: it knows them. TuFT
+ * answers 500, so it is asked once.
+ */
+export async function statusOf(calls: Calls, address: string): Promise<number | undefined> {
+  const options = { what: `find ${address}`, patienceMs: 0 };
+  try {
+    await calls.ask('weights_info', { tinker_path: address }, weightsInfoAnswer, options);
+    return undefined;
+  } catch (error) {
+    const { status } = EngineError.is(error) ? error.details : {};
+    if (typeof status !== 'number') throw error;
+    return status;
+  }
 }
 
 /** Deletes what has served its purpose, or says that it stays. */

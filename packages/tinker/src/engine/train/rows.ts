@@ -70,13 +70,19 @@ export function logprobsOf(
       );
     const bad = values.findIndex((value) => !Number.isFinite(value));
     if (bad >= 0)
-      throw answerFault(`${values[bad]} as log-probability of token ${bad + 1} of row ${i}`);
+      throw notFinite(`${values[bad]} as log-probability of token ${bad + 1} of row ${i}`);
     return values;
   });
 }
 
 const answerFault = (found: string): EngineError =>
   new EngineError(
-    `The Tinker server answered ${found}. Its weights may have become NaN, or it runs another model than model.model_path names.`,
+    `The Tinker server answered ${found}: it runs another model than model.model_path names.`,
     { code: 'TINKER_ANSWER' },
+  );
+
+export const notFinite = (found: string): EngineError =>
+  new EngineError(
+    `The Tinker server answered ${found}. Its weights have become NaN, or it runs another model than model.model_path names. Adapters of a server may share their state: restart it, and start the run again from its last checkpoint.`,
+    { code: 'TINKER_NOT_FINITE' },
   );

@@ -16,7 +16,7 @@ import { canCompute, expectedGradient, expectedPass, type LossTraits } from './e
 import { gatherGradients, gradientPass, type GradientSum } from './gradients.js';
 import { gradNormOf } from './gradient-norm.js';
 import { runPass, scoreData } from './passes.js';
-import { checkRows, datumOf, offsetsOf, type RowLimits } from './rows.js';
+import { checkRows, datumOf, notFinite, offsetsOf, type RowLimits } from './rows.js';
 
 /** The model that is trained: another one after a checkpoint was loaded. */
 export interface Trained {
@@ -29,8 +29,8 @@ export interface TrainerOptions {
   readonly trained: Trained;
   readonly limits: RowLimits;
   readonly traits: LossTraits;
-  /** Log-probabilities of the responses by the initial weights; undefined: they were not kept. */
-  readonly scoreReference: ((row: TokenRow) => Promise<Float32Array>) | undefined;
+  /** An adapter with the initial weights, which is never trained; undefined: none was asked for. */
+  readonly reference: RemoteModel | undefined;
   readonly publish: () => Promise<void>;
   readonly save: TrainEngine['save'];
   readonly load: TrainEngine['load'];
@@ -74,18 +74,15 @@ export function createTrainer(options: TrainerOptions): TrainEngine {
 }
 
 async function forward(
-  { trained, limits, scoreReference }: TrainerOptions,
+  { trained, limits, reference }: TrainerOptions,
   batch: TokenBatch,
   { weights = 'current', entropy = false, necs = false }: ForwardOptions,
 ): Promise<ForwardPass> {
   if (entropy || necs) throw noEntropy();
   const { rows } = batch;
   checkRows(rows, limits);
-  const scored =
-    weights === 'current'
-      ? await scoreResponses(trained.model, rows)
-      : await Promise.all(rows.map(referenceOf(scoreReference)));
-  return passOf(batch, scored);
+  const model = weights === 'current' ? trained.model : (reference ?? noReference());
+  return passOf(batch, await scoreResponses(model, rows));
 }
 
 /** The server has the gradients of the expected loss once it answers. */
@@ -128,10 +125,7 @@ const responsesOf = (
 ): readonly Float32Array[] =>
   rows.map(({ promptLength }, i) => scored[i]?.subarray(promptLength - 1) ?? new Float32Array());
 
-function referenceOf(
-  score: TrainerOptions['scoreReference'],
-): (row: TokenRow) => Promise<Float32Array> {
-  if (score !== undefined) return score;
+function noReference(): never {
   throw new EngineError('The engine was opened without a reference.', {
     code: 'ENGINE_NO_REFERENCE',
   });
@@ -143,7 +137,7 @@ const noEntropy = (): EngineError =>
     { code: 'TINKER_UNSUPPORTED' },
   );
 
-function adamOf({
+export function adamOf({
   learningRate,
   betas: [beta1, beta2] = [0.9, 0.999],
   epsilon = 1e-8,
@@ -162,6 +156,8 @@ function adamOf({
 
 /** NaN: the server does not say. */
 function statsOf(step: number, metrics: Metrics, rows: number): StepStats {
-  const gradNorm = gradNormOf(metrics) ?? (rows === 0 ? 0 : Number.NaN);
+  const said = gradNormOf(metrics);
+  if (said !== undefined && !Number.isFinite(said)) throw notFinite(`${said} as gradient norm`);
+  const gradNorm = said ?? (rows === 0 ? 0 : Number.NaN);
   return { step, gradNorm, skipped: false };
 }

@@ -1,0 +1,125 @@
+/** What an optimizer step does to an adapter, read from the adapter itself. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type Logger, CheckpointError, EngineError } from '@trinity-rft/core';
+import { fetchAdapter, readTensors, type Tensors } from './checkpoint/adapter.js';
+import type { Connection } from './http/connection.js';
+import type { AdamParams, RemoteModel } from './remote/model.js';
+import type { Normalisation } from './train/gradients.js';
+
+/** One pass of cross-entropy with these weights on all targets, and an update by it. */
+export type Step = (weight: number, adam: AdamParams) => Promise<void>;
+
+export interface AdapterProbe {
+  readonly model: RemoteModel;
+  readonly connection: Connection;
+  readonly step: Step;
+  readonly logger: Logger;
+}
+
+let saves = 0;
+
+/** The matrices that begin at zero; undefined where the server keeps its adapters to itself. */
+async function readAdapter({ model, connection }: AdapterProbe): Promise<Tensors | undefined> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'trinity-tinker-'));
+  const name = `probe-${++saves}`;
+  try {
+    await model.saveAdapter(name);
+    await fetchAdapter(connection, { modelId: model.id, name }, directory);
+    const tensors = await readTensors(directory);
+    return new Map([...tensors].filter(([tensor]) => tensor.includes('lora_B')));
+  } catch (error) {
+    const isKept = error instanceof EngineError && error.details['status'] === 404;
+    const isElsewhere = error instanceof CheckpointError && error.code === 'TINKER_ARCHIVE';
+    if (isKept || isElsewhere) return undefined;
+    throw error;
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+const each = (tensors: Tensors): readonly number[] =>
+  [...tensors.values()].flatMap((values) => [...values]);
+
+/** With these, an update is the gradient divided by a million. */
+const plain: AdamParams = {
+  learning_rate: 1,
+  beta1: 0,
+  beta2: 0,
+  eps: 1e6,
+  weight_decay: 0,
+  grad_clip_norm: 0,
+};
+
+/**
+ * Ratio of the gradients of two passes with weights of 1 and 2; undefined where the adapter cannot
+ * be read. Begins with a fresh adapter.
+ */
+export async function gradientRatio(probe: AdapterProbe): Promise<number | undefined> {
+  let before: readonly number[] | undefined;
+  const norms: number[] = [];
+  for (const weight of [1, 2]) {
+    await probe.step(weight, plain);
+    const tensors = await readAdapter(probe);
+    if (tensors === undefined) return undefined;
+    const now = each(tensors);
+    norms.push(Math.hypot(...[norm(now.map((value, i) => value - (before?.[i] ?? 0)))]));
+    before = now;
+  }
+  const [single = 0, double = 0] = norms;
+  return double / single;
+}
+
+const norm = (values: readonly number[]): number =>
+  Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
+
+/** Sums double with the weights of a datum, means stay. */
+export function normalisationOf(ratio: number, tolerance: number): Normalisation {
+  if (Math.abs(ratio - 2) < tolerance) return 'sum';
+  if (Math.abs(ratio - 1) < tolerance) return 'mean-per-datum';
+  throw new EngineError(
+    `Weights of 2 instead of 1 make the gradients of the Tinker server ${ratio.toPrecision(4)} times as large: they are neither sums nor means, so no algorithm would be trained as it is written.`,
+    { code: 'TINKER_UNSUPPORTED' },
+  );
+}
+
+export const precisionRemedy =
+  'Use a server that keeps adapters and moments in float32 over such a model: TuFT with training_backend: hf, or SkyRL with a model folder whose config.json says "dtype": "float32"';
+
+const largeRate = 0.05;
+const steps = 4;
+/** Shares of the entries that a small update must move. */
+const shares = { refused: 0.5, healthy: 0.9 } as const;
+
+/**
+ * A large step makes entries of about 0.05, where half precision has a unit of 2.4e-4 (bf16); then
+ * steps of the run's size, at most 1e-5, must move those entries again: in float32 all of them do,
+ * in half precision none.
+ * @throws EngineError when most do not
+ */
+export async function probePrecision(probe: AdapterProbe, adam: AdamParams): Promise<void> {
+  const { logger, step } = probe;
+  await step(1, { ...adam, learning_rate: largeRate });
+  const before = await readAdapter(probe);
+  if (before === undefined) {
+    logger.info(
+      'The Tinker server hands out no adapters, so the precision of its optimizer is not tried.',
+    );
+    return;
+  }
+  const learning_rate = Math.min(adam.learning_rate || 1e-5, 1e-5);
+  for (let i = 0; i < steps; i++) await step(1, { ...adam, learning_rate });
+  const after = each((await readAdapter(probe)) ?? new Map());
+  const moved = each(before).flatMap((value, i) => (value === 0 ? [] : [value !== after[i]]));
+  const share = moved.filter(Boolean).length / Math.max(1, moved.length);
+  logger.debug(`Small steps move ${(100 * share).toFixed(1)} % of a Tinker adapter`);
+  if (moved.length === 0 || share >= shares.healthy) return;
+  const found = `${steps} updates at learning rate ${learning_rate} moved ${(100 * share).toFixed(1)} % of the ${moved.length} entries of an adapter that a larger one had moved`;
+  if (share >= shares.refused) logger.warn(`${found} on the Tinker server.`);
+  else
+    throw new EngineError(
+      `The Tinker server keeps adapters in half precision: ${found}. The rest would never be trained. ${precisionRemedy}.`,
+      { code: 'TINKER_PRECISION' },
+    );
+}
