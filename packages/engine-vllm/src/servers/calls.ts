@@ -111,7 +111,7 @@ export function vllmServer(address: ServerAddress): SamplingServer {
   const { url } = address;
   const call = serverCalls(address);
   const generate = (signal: AbortSignal, body: object): Promise<unknown> =>
-    call(generatePath, { signal, body });
+    call(generatePath, { signal, body, usesWeights: true });
   return {
     url,
     dialect: vllm,

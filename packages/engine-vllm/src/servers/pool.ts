@@ -62,15 +62,25 @@ export function createPool(options: PoolOptions): Pool {
     changed.resolve();
     changed = Promise.withResolvers();
   };
-  const score = (member: Member, signal: AbortSignal): Promise<Float32Array> => {
+  const score = async (member: Member, signal: AbortSignal): Promise<Float32Array> => {
     const { tokens, promptLength } = weights.probe ?? { tokens: text, promptLength: 1 };
     const row = { tokens: Int32Array.from(tokens), promptLength, temperature: 1 };
     const use = member.weights.begin();
-    return member.server.score(use.model, row, signal).finally(use.end);
+    try {
+      return await member.server.score(use.model, row, signal);
+    } catch (error) {
+      if (!isClosed(error)) throw error;
+    } finally {
+      use.end();
+    }
+    return score(member, signal);
   };
   /** Resolves when the server is known to use `weights`. */
   const bring = async (member: Member, signal: AbortSignal): Promise<void> => {
     await member.weights.deliver(weights, signal);
+    await compare(member, signal);
+  };
+  const compare = async (member: Member, signal: AbortSignal): Promise<void> => {
     const found = await score(member, signal);
     expected ??= found;
     const difference = largestDifference(found, expected);
@@ -78,8 +88,17 @@ export function createPool(options: PoolOptions): Pool {
     const other = weights.probe ? 'trainer' : 'other servers';
     throw new ServerFault(
       'lost',
-      `after it took the weights of version ${weights.version}, it scores a text differently from the ${other}, by ${difference} nats (at most ${tolerance} is allowed)`,
+      `with the weights of version ${weights.version}, it scores a text differently from the ${other}, by ${difference} nats (at most ${tolerance} is allowed)`,
     );
+  };
+  /** It closed a connection: it may have been started anew, with the weights that it began with. */
+  const checkAgain = async (member: Member, signal: AbortSignal): Promise<void> => {
+    if (weights === options.started) return;
+    try {
+      await exclusively(() => compare(member, signal));
+    } catch (error) {
+      if (!signal.aborted) leaveOut(member, error);
+    }
   };
   const leaveOut = (member: Member, error: unknown): void => {
     if (member.problem !== undefined || closing.signal.aborted) return;
@@ -149,6 +168,7 @@ export function createPool(options: PoolOptions): Pool {
         if (signal.aborted || !(error instanceof ServerFault)) throw error;
         if (error.kind === 'refused') throw refusal(error);
         if (error.kind === 'busy') member.pauseFor(error.retryAfterMs ?? busyMs);
+        if (error.kind === 'closed') await checkAgain(member, signal);
         if (error.kind === 'lost' || error.kind === 'stale') leaveOut(member, error);
         if (error.kind !== 'broken') continue;
         broken.add(member);
@@ -205,6 +225,9 @@ export function createPool(options: PoolOptions): Pool {
     },
   };
 }
+
+const isClosed = (error: unknown): boolean =>
+  error instanceof ServerFault && error.kind === 'closed';
 
 function largestDifference(a: Float32Array, b: ArrayLike<number>): number {
   return a.reduce((worst, value, i) => Math.max(worst, Math.abs(value - (b[i] ?? Infinity))), 0);

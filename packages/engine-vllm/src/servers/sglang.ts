@@ -53,7 +53,7 @@ export function sglangServer(address: ServerAddress): SamplingServer {
           top_logprobs_num: options.topLogprobs ?? 0,
           lora_path: model === baseModel ? undefined : model,
         };
-        return choiceOf(await call(sglangPath, { signal, body }), choice, url);
+        return choiceOf(await call(sglangPath, { signal, body, usesWeights: true }), choice, url);
       };
       const choices = await Promise.all(Array.from({ length: options.n ?? 1 }, ask));
       return readChoices({ choices }, { url, options, vocabSize });
@@ -66,7 +66,7 @@ export function sglangServer(address: ServerAddress): SamplingServer {
         logprob_start_len: 0,
         lora_path: model === baseModel ? undefined : model,
       };
-      const answer = scoresOf(await call(sglangPath, { signal, body }), url);
+      const answer = scoresOf(await call(sglangPath, { signal, body, usesWeights: true }), url);
       return readScores(answer, { tokens, promptLength, url });
     },
     loadAdapter: async (name, folder, signal) => {

@@ -2,6 +2,8 @@
 export type FaultKind =
   /** It does not answer, or no longer works: another server may do it, and this one is brought back. */
   | 'lost'
+  /** It closed a connection that was kept, before it answered: it is the same, or was started anew. */
+  | 'closed'
   /** It asks to be left alone for a while. */
   | 'busy'
   /** It failed at this call; it may do better the next time. */

@@ -13,6 +13,11 @@ interface CallOptions {
   readonly signal: AbortSignal;
   /** @default a GET without a body */
   readonly body?: object;
+  /**
+   * The answer depends on weights that were brought: a server that has closed a connection may have
+   * been started anew, without them. @default false: it is asked again on another connection
+   */
+  readonly usesWeights?: boolean;
 }
 
 export type Call = (path: string, options: CallOptions) => Promise<unknown>;
@@ -24,11 +29,11 @@ export type Call = (path: string, options: CallOptions) => Promise<unknown>;
 export function serverCalls({ url, apiKey }: ServerAddress): Call {
   const base = new URL(url);
   const isHttps = base.protocol === 'https:';
-  const agent = isHttps ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+  const agent = new (isHttps ? HttpsAgent : HttpAgent)({ keepAlive: true, timeout: idleMs });
   const authorization = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   const prefix = base.pathname.replace(/\/+$/, '');
 
-  return (path, { signal, body }) =>
+  const once = (path: string, { signal, body }: CallOptions): Promise<unknown> =>
     new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error);
       const payload = body === undefined ? undefined : JSON.stringify(body);
@@ -46,11 +51,32 @@ export function serverCalls({ url, apiKey }: ServerAddress): Call {
         reject(signal.aborted ? (signal.reason as Error) : asFault(error, url));
       };
       signal.addEventListener('abort', onAbort, { once: true });
-      request.on('error', fail);
+      request.on('error', (error) => {
+        const isClosed = request.reusedSocket && isReset(error);
+        fail(isClosed ? new ServerFault('closed', describeError(error)) : error);
+      });
       request.on('close', () => signal.removeEventListener('abort', onAbort));
       request.end(payload);
     });
+
+  return async (path, options) => {
+    // Each connection that is kept can have been closed; a new one has not.
+    for (;;) {
+      try {
+        return await once(path, options);
+      } catch (error) {
+        const isClosed = error instanceof ServerFault && error.kind === 'closed';
+        if (!isClosed || options.usesWeights) throw error;
+      }
+    }
+  };
 }
+
+/** Shorter than the 5 s after which uvicorn, under vLLM and SGLang, closes a connection without requests. */
+const idleMs = 4000;
+
+const isReset = (error: Error): boolean =>
+  'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
 
 const asFault = (error: unknown, url: string): ServerFault =>
   error instanceof ServerFault

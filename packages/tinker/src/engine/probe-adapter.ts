@@ -64,7 +64,7 @@ export async function gradientRatio(probe: AdapterProbe): Promise<number | undef
     const tensors = await readAdapter(probe);
     if (tensors === undefined) return undefined;
     const now = each(tensors);
-    norms.push(Math.hypot(...[norm(now.map((value, i) => value - (before?.[i] ?? 0)))]));
+    norms.push(norm(now.map((value, i) => value - (before?.[i] ?? 0))));
     before = now;
   }
   const [single = 0, double = 0] = norms;

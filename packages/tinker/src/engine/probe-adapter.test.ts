@@ -1,0 +1,128 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { EngineError, silentLogger } from '@trinity-rft/core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Connection } from './http/connection.js';
+import {
+  gradientRatio,
+  normalisationOf,
+  probePrecision,
+  type AdapterProbe,
+} from './probe-adapter.js';
+import type { AdamParams, RemoteModel } from './remote/model.js';
+
+const adam: AdamParams = {
+  learning_rate: 1e-6,
+  beta1: 0.9,
+  beta2: 0.999,
+  eps: 1e-8,
+  weight_decay: 0,
+  grad_clip_norm: 0,
+};
+
+const bits = new DataView(new ArrayBuffer(4));
+/** Half precision, to the nearest. */
+function bf16(value: number): number {
+  bits.setFloat32(0, value);
+  bits.setUint32(0, (bits.getUint32(0) + 0x8000) & 0xffff0000);
+  return bits.getFloat32(0);
+}
+
+interface Kept {
+  /** Storage of weights and moments. */
+  readonly store: (value: number) => number;
+  /** Divides by the weight of the pass, as servers do that average. */
+  readonly isMean?: boolean;
+  readonly status?: number;
+}
+
+/** An adapter of 200 entries under AdamW, which is handed out as TuFT does. */
+function adapterOn({ store, isMean = false, status = 302 }: Kept): AdapterProbe {
+  const root = mkdtempSync(path.join(tmpdir(), 'trinity-probe-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  mkdirSync(path.join(root, 'adapter'));
+  const entries = Array.from({ length: 200 }, (_, i) => ({
+    gradient: (i % 2 ? -1 : 1) * (0.01 + i / 50),
+    value: 0,
+    m: 0,
+    v: 0,
+  }));
+  let t = 0;
+  const step: AdapterProbe['step'] = async (weight, params) => {
+    t++;
+    const { beta1, beta2, eps, learning_rate: rate } = params;
+    for (const entry of entries) {
+      const g = entry.gradient * (isMean ? 1 : weight);
+      entry.m = store(beta1 * entry.m + (1 - beta1) * g);
+      entry.v = store(store(beta2) * entry.v + store(1 - store(beta2)) * g * g);
+      const [m, v] = [entry.m / (1 - beta1 ** t), entry.v / (1 - store(beta2) ** t)];
+      entry.value = store(entry.value - (rate * m) / (Math.sqrt(v) + eps));
+    }
+  };
+  const save = (): void => {
+    const values = Float32Array.from(entries, ({ value }) => value);
+    const header = JSON.stringify({
+      __metadata__: { format: 'pt' },
+      'a.q_proj.lora_B.weight': { dtype: 'F32', shape: [200, 1], data_offsets: [0, 800] },
+    });
+    const start = Buffer.alloc(8);
+    start.writeBigUInt64LE(BigInt(header.length));
+    const bytes = [start, Buffer.from(header), Buffer.from(values.buffer)];
+    writeFileSync(path.join(root, 'adapter/adapter_model.safetensors'), Buffer.concat(bytes));
+    writeFileSync(path.join(root, 'adapter/adapter_config.json'), '{"target_modules": ["q_proj"]}');
+  };
+  const model = { id: 'm', saveAdapter: async () => (save(), 'tinker://m') };
+  const connection = {
+    send: async () => {
+      if (status === 404) throw new EngineError('Not found.', { details: { status } });
+      const location = pathToFileURL(root).href;
+      return { status, contentType: '', location, bytes: new Uint8Array() };
+    },
+  };
+  return {
+    model: model as unknown as RemoteModel,
+    connection: connection as unknown as Connection,
+    step,
+    logger: silentLogger,
+  };
+}
+
+describe('the optimizer of a server', () => {
+  it('that keeps float32 is accepted, also at a small learning rate', async () => {
+    await probePrecision(adapterOn({ store: Math.fround }), adam);
+  });
+
+  it.each([0.95, 0.99])('that keeps half precision is refused with beta2 %s', async (beta2) => {
+    await expect(probePrecision(adapterOn({ store: bf16 }), { ...adam, beta2 })).rejects.toThrow(
+      /half precision: 4 updates at learning rate 0\.000001 moved 0\.0 % of the 200 entries .*training_backend: hf/,
+    );
+  });
+
+  it('that makes NaN of 0.999 is refused by the adapter that it hands out', async () => {
+    await expect(probePrecision(adapterOn({ store: bf16 }), adam)).rejects.toMatchObject({
+      code: 'TINKER_NOT_FINITE',
+      message: expect.stringContaining('holds NaN in a.q_proj.lora_B.weight'),
+    });
+  });
+
+  it('is not tried where adapters are kept on the server', async () => {
+    await probePrecision(adapterOn({ store: bf16, status: 404 }), adam);
+    expect(await gradientRatio(adapterOn({ store: bf16, status: 404 }))).toBeUndefined();
+  });
+
+  it.each([
+    ['sum', false],
+    ['mean-per-datum', true],
+  ])('shows that gradients are a %s', async (name, isMean) => {
+    for (const store of [Math.fround, bf16]) {
+      const ratio = await gradientRatio(adapterOn({ store, isMean }));
+      expect(normalisationOf(ratio ?? 0, 0.1)).toBe(name);
+    }
+  });
+
+  it('is refused where gradients are neither', () => {
+    expect(() => normalisationOf(1.41, 0.1)).toThrow('1.410 times as large');
+  });
+});
