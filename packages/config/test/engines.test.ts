@@ -197,7 +197,7 @@ describe('servers that sample beside the engine', () => {
         { url: 'http://a:8000', apiKey: 'k' },
         { url: 'http://b:8001', apiKey: 'k' },
       ],
-      tolerance: 1e-3,
+      tolerance: 5e-4,
       start: {
         dtype: 'float32',
         tensorParallelSize: 2,

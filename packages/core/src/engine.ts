@@ -347,7 +347,7 @@ export interface SamplerOptions {
   readonly vocabulary?: VocabularySample;
   /** Fate of sequences in flight when weights are adopted. @default "finish" */
   readonly inFlight?: 'finish' | 'continue';
-  /** Largest difference, in nats, between log-probabilities of one text by two programs. */
+  /** Mean difference, in nats, that is allowed between log-probabilities of one text by two programs. */
   readonly tolerance: number;
   /** For one call, its waits included. */
   readonly timeoutMs: number;

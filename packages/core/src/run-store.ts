@@ -175,7 +175,7 @@ export interface DeliveryProbe {
 /** Result of an explorer's attempt to use published weights. */
 export interface Delivery {
   readonly version: number;
-  /** Largest difference to the probe, in nats. Undefined: it was not scored. */
+  /** Mean difference to the probe, in nats. Undefined: it was not scored. */
   readonly difference: number | undefined;
   /** Why they were refused. Undefined: they are in use. */
   readonly problem: string | undefined;

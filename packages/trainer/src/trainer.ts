@@ -56,6 +56,8 @@ export interface TrainerOptions {
   readonly trainBatchSize: number;
   /** Runs per task, to count groups that a batch splits. @default 1 */
   readonly repeatTimes?: number;
+  /** See {@link TrainStepOptions}. */
+  readonly isLive?: boolean;
   /** To count responses that were cut off. @default responses are not counted */
   readonly maxResponseTokens?: number;
   /**
@@ -191,6 +193,7 @@ function stepOptions(options: TrainerOptions, step: number, state: TrainerState)
       },
     algorithm,
     repeatTimes: options.repeatTimes,
+    isLive: options.isLive,
     maxResponseTokens: options.maxResponseTokens,
     clock: options.runtime.clock,
   };

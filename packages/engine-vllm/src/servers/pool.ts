@@ -83,12 +83,12 @@ export function createPool(options: PoolOptions): Pool {
   const compare = async (member: Member, signal: AbortSignal): Promise<void> => {
     const found = await score(member, signal);
     expected ??= found;
-    const difference = largestDifference(found, expected);
+    const difference = meanDifference(found, expected);
     if (difference <= tolerance) return;
     const other = weights.probe ? 'trainer' : 'other servers';
     throw new ServerFault(
       'lost',
-      `with the weights of version ${weights.version}, it scores a text differently from the ${other}, by ${difference} nats (at most ${tolerance} is allowed)`,
+      `with the weights of version ${weights.version}, it scores a text differently from the ${other}, by ${difference} nats on average (at most ${tolerance} is allowed)`,
     );
   };
   /** It closed a connection: it may have been started anew, with the weights that it began with. */
@@ -229,9 +229,8 @@ export function createPool(options: PoolOptions): Pool {
 const isClosed = (error: unknown): boolean =>
   error instanceof ServerFault && error.kind === 'closed';
 
-function largestDifference(a: Float32Array, b: ArrayLike<number>): number {
-  return a.reduce((worst, value, i) => Math.max(worst, Math.abs(value - (b[i] ?? Infinity))), 0);
-}
+const meanDifference = (a: Float32Array, b: ArrayLike<number>): number =>
+  a.reduce((sum, value, i) => sum + Math.abs(value - (b[i] ?? Infinity)), 0) / a.length;
 
 const closed = (): EngineError =>
   new EngineError('The sampler was closed.', { code: 'ENGINE_CLOSED' });

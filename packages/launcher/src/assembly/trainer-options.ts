@@ -30,6 +30,7 @@ export function trainerOptions(
     optimizer: stage.algorithm.optimizer,
     trainBatchSize: batchCount(stage),
     repeatTimes: stage.algorithm.repeatTimes,
+    isLive: stage.mode === 'both',
     maxResponseTokens: stage.model.maxResponseTokens,
     expectedSteps: totalSteps,
     engine: engine.trainer,

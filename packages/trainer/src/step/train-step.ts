@@ -8,6 +8,7 @@ import { forwardBatch } from './forward.js';
 import { criticLoss, expectedLossOf, policyLoss } from './losses.js';
 import { packBatch } from './pack.js';
 import { requirementsOf } from './requirements.js';
+import { assertSamePolicy } from './same-policy.js';
 import { stopwatch } from './stopwatch.js';
 import { targetMetrics } from './target-metrics.js';
 import { targetsOf, usedAdvantages, type TrainerState } from './targets.js';
@@ -26,6 +27,11 @@ export interface TrainStepOptions {
   readonly maxResponseTokens?: number;
   /** Runs per task, to count groups that are only partly in the batch. @default 1 */
   readonly repeatTimes?: number;
+  /**
+   * Rollouts are sampled with the weights of this trainer: the first of a version prove it.
+   * @default false
+   */
+  readonly isLive?: boolean;
   readonly clock: Clock;
 }
 
@@ -82,6 +88,7 @@ async function learn(lease: Lease, options: TrainStepOptions): Promise<TrainStep
         ? expectedLossOf(batch, targetsOf(batch, others, algorithm, state), { ...algorithm, step })
         : undefined,
   });
+  const identity = options.isLive ? assertSamePolicy(batch, outputs, step) : {};
   const targets = targetsOf(batch, outputs, algorithm, state);
   const policy = policyLoss(batch, outputs, targets, { loss, needs, step });
   const value = valueLoss && critic && criticLoss(batch, outputs, targets, valueLoss);
@@ -99,6 +106,7 @@ async function learn(lease: Lease, options: TrainStepOptions): Promise<TrainStep
   const metrics = {
     ...counts,
     ...outputMetrics(batch, outputs, needs),
+    ...identity,
     ...targets.metrics,
     ...data,
     ...prefixMetrics('critic', value?.metrics ?? {}),

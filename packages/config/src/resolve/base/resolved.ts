@@ -116,7 +116,7 @@ export interface ExternalModelConfig {
 export interface SamplerConfig {
   readonly name: (typeof samplerNames)[number];
   readonly servers: readonly ServerAddress[];
-  /** Largest difference between its log-probabilities and those of the engine, in nats. */
+  /** Mean difference that is allowed between its log-probabilities of a text and those of the engine, in nats. */
   readonly tolerance: number;
   /** How its servers are to be started. */
   readonly start: SamplerStart;

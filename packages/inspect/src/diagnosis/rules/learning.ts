@@ -17,7 +17,9 @@ import {
 const [entropyShare, clippedShare, klNats, driftNats] = [0.1, 0.3, 0.5, 5];
 const [ratioLow, ratioHigh] = [0.5, 2];
 const [spikeFactor, leastSpike] = [20, 10];
-const [skippedShare, zeroShare, mismatchNats, criticSteps] = [0.2, 0.8, 0.02, 20];
+/** Healthy pairs of bfloat16 programs have 0.998 or more. */
+const leastShare = 0.9;
+const [skippedShare, zeroShare, mismatchNats, criticSteps] = [0.2, 0.8, 0.03, 20];
 
 const entropyCollapse: Rule = {
   name: 'entropy-collapse',
@@ -195,13 +197,20 @@ const zeroRate: Rule = {
 const mismatch: Rule = {
   name: 'sampler-mismatch',
   title: 'Trainer and sampler disagree about the same weights',
-  when: `the recent mean of training/rollout_logprobs_diff_mean is above ${mismatchNats} nats although no data is stale (sample/staleness/max is 0)`,
+  when: `the recent mean of training/rollout_logprobs_diff_mean is above ${mismatchNats} nats, or that of training/rollout_ess below ${leastShare}, although no data is stale (sample/staleness/max is 0)`,
   advice:
     'Compare number formats and temperatures of both engines, and whether the sampler has the newest weights ("trinity verify"); algorithm.rollout_correction limits the harm.',
   look: (run) => {
     const seen = recently(run, 'trainer', 'training/rollout_logprobs_diff_mean');
     const staleness = recently(run, 'trainer', 'sample/staleness/max', most);
-    if (!seen || seen.value <= mismatchNats || !staleness || staleness.value > 0) return undefined;
+    if (!seen || !staleness || staleness.value > 0) return undefined;
+    const share = recently(run, 'trainer', 'training/rollout_ess');
+    if (share && share.value < leastShare)
+      return {
+        text: `The effective sample size of fresh tokens is ${short(share.value)} on average in ${stepsOf(share)}; engines with the same weights have 0.99 or more.`,
+        numbers: [share, seen, staleness],
+      };
+    if (seen.value <= mismatchNats) return undefined;
     return {
       text: `Log-probabilities of the same tokens differ by ${short(seen.value)} nats on average in ${stepsOf(seen)}.`,
       numbers: [seen, staleness],
