@@ -1,0 +1,155 @@
+/** TuFT's real server on this machine's processor, installed once into the user's cache. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { systemClock } from '@trinity-rft/core';
+import { freePort } from '@trinity-rft/test-support';
+import { installOnce, type Installed } from './uv.js';
+
+const startMs = 240_000;
+const release = '0.2.2';
+export const tuftKey = 'tml-local';
+
+/** Five gigabytes; vLLM, with which it can sample, is left out. */
+export const findTuft = (): Promise<Installed> =>
+  installOnce({
+    name: `tuft-${release}`,
+    packages: [`tuft==${release}`],
+    overrides: ["vllm ; sys_platform == 'never'"],
+  });
+
+export interface StartedTuft {
+  readonly url: string;
+  readonly port: number;
+  /** Like `kill -9`; the Ray cluster stays. */
+  kill(): Promise<void>;
+  /** With the cluster. */
+  stop(): Promise<void>;
+}
+
+export interface TuftOptions {
+  readonly python: string;
+  /** Folders by the names under which they are trained. */
+  readonly models: Readonly<Record<string, string>>;
+  /** For its state, checkpoints and logs. */
+  readonly directory: string;
+  /** @default any that is free */
+  readonly port?: number;
+  /** Of a cluster that is there. @default one of its own */
+  readonly ray?: string;
+}
+
+/** An actor asks Ray for a GPU, and torch for its memory, which a machine without one cannot reset. */
+const sitecustomize = `
+import importlib.machinery, sys
+
+class Patch:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(Patch)
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        load = spec.loader.exec_module
+        def exec_module(module):
+            load(module)
+            if not module.cuda.is_available():
+                module.cuda.reset_peak_memory_stats = lambda *_, **__: None
+        spec.loader.exec_module = exec_module
+        return spec
+
+sys.meta_path.insert(0, Patch)
+`;
+
+/** A server that only trains: resolves when its API answers. */
+export async function startTuft(options: TuftOptions): Promise<StartedTuft> {
+  const { python, models, directory } = options;
+  mkdirSync(path.join(directory, 'site'), { recursive: true });
+  writeFileSync(path.join(directory, 'site', 'sitecustomize.py'), sitecustomize);
+  const env = {
+    ...process.env,
+    PYTHONPATH: path.join(directory, 'site'),
+    HF_HUB_OFFLINE: '1',
+    OMP_NUM_THREADS: '1',
+    RAY_USAGE_STATS_ENABLED: '0',
+  };
+  const log = createWriteStream(path.join(directory, 'tuft.log'), { flags: 'a' });
+  const start = (args: readonly string[], more: NodeJS.ProcessEnv = {}): ChildProcess => {
+    const child = spawn(python, args, {
+      env: { ...env, ...more },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    child.stdout?.pipe(log, { end: false });
+    child.stderr?.pipe(log, { end: false });
+    return child;
+  };
+  const [head, address] = await rayAt(options, start, Object.keys(models).length);
+  const port = options.port ?? (await freePort());
+  const config = path.join(directory, 'tuft.yaml');
+  writeFileSync(config, JSON.stringify(configOf(options)));
+  const serve = ['-m', 'tuft', 'launch', '--config', config];
+  const child = start([...serve, '--host', '127.0.0.1', '--port', String(port)], {
+    RAY_ADDRESS: address,
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const stop = async (): Promise<void> => {
+    await end(child);
+    if (head) await end(head);
+  };
+  const until = Date.now() + startMs;
+  while (!(await answers(url))) {
+    if (child.exitCode === null && Date.now() < until) {
+      await systemClock.sleep(500);
+      continue;
+    }
+    await stop();
+    throw new Error(`TuFT did not answer within ${startMs / 1000} s; see ${directory}/tuft.log.`);
+  }
+  return { url, port, kill: () => end(child), stop };
+}
+
+/** JSON is YAML. */
+const configOf = ({ models, directory }: TuftOptions) => ({
+  checkpoint_dir: path.join(directory, 'saved'),
+  authorized_users: { [tuftKey]: 'tests' },
+  persistence: { mode: 'FILE', file_path: path.join(directory, 'state.json') },
+  supported_models: Object.entries(models).map(([name, folder]) => ({
+    model_name: name,
+    model_path: folder,
+    max_model_len: 64,
+    capabilities: ['training'],
+    training_backend: 'hf',
+    micro_batch_size: 64,
+    max_lora_rank: 16,
+  })),
+});
+
+async function rayAt(
+  { python, ray, directory }: TuftOptions,
+  start: (args: readonly string[]) => ChildProcess,
+  gpus: number,
+): Promise<readonly [ChildProcess | undefined, string]> {
+  if (ray !== undefined) return [undefined, ray];
+  const port = await freePort();
+  const program = path.join(path.dirname(python), 'ray');
+  const args = ['start', '--head', '--block', `--num-gpus=${gpus}`, `--port=${port}`];
+  const about = ['--include-dashboard=false', `--temp-dir=${path.join(directory, 'ray')}`];
+  const head = start([program, ...args, ...about, '--node-ip-address=127.0.0.1']);
+  return [head, `127.0.0.1:${port}`];
+}
+
+const answers = async (url: string): Promise<boolean> => {
+  const headers = { 'x-api-key': tuftKey };
+  const path = `${url}/api/v1/get_server_capabilities`;
+  return (await fetch(path, { headers }).catch(() => undefined))?.ok ?? false;
+};
+
+/** With the processes that it has started. */
+async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  process.kill(-child.pid, 'SIGKILL');
+  await ended;
+}

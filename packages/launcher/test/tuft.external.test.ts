@@ -1,0 +1,213 @@
+/** A real TuFT server that trains over a bfloat16 model, and one over its float32 twin. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createRandom, silentLogger } from '@trinity-rft/core';
+import type { Engine, TokenBatch } from '@trinity-rft/core/engine';
+import { createOnnxEngine } from '@trinity-rft/engine-onnx';
+import { createTinkerEngine, type TinkerEngineOptions } from '@trinity-rft/tinker';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { taughtModel } from './support/addition.js';
+import { adapterGradient, proportionalStep } from './support/adapter-gradient.js';
+import { halfPrecision } from './support/half-precision.js';
+import { findTuft, startTuft, tuftKey, type StartedTuft } from './support/tuft.js';
+
+const root = mkdtempSync(path.join(tmpdir(), 'tuft-'));
+const at = (...names: readonly string[]): string => path.join(root, ...names);
+let models: Readonly<Record<'float32' | 'bfloat16', string>>;
+let start: (port?: number) => Promise<StartedTuft>;
+let server: StartedTuft;
+let python = '';
+let missing = '';
+
+beforeAll(async () => {
+  const found = await findTuft();
+  if ('missing' in found) {
+    ({ missing } = found);
+    return;
+  }
+  ({ python } = found);
+  const float32 = await taughtModel(root);
+  models = { float32, bfloat16: halfPrecision(float32, at('bfloat16')) };
+  mkdirSync(at('server'));
+  start = (port) => startTuft({ python, models, directory: at('server'), port });
+  server = await start();
+}, 2_400_000);
+afterAll(async () => {
+  await server?.stop();
+  rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+});
+beforeEach(({ skip }) => skip(missing !== '', missing));
+
+type Name = keyof typeof models;
+
+async function withEngine<T>(
+  name: Name,
+  work: (engine: Engine, said: readonly string[]) => Promise<T>,
+  options: Partial<TinkerEngineOptions> = {},
+): Promise<T> {
+  const said: string[] = [];
+  const engine = await createTinkerEngine({
+    modelPath: models[name],
+    baseModel: name,
+    baseUrl: server.url,
+    apiKey: tuftKey,
+    rank: 4,
+    seed: 3,
+    samples: false,
+    trainUnembed: false,
+    logger: { ...silentLogger, debug: (text) => said.push(text), info: (text) => said.push(text) },
+    ...options,
+  });
+  try {
+    return await work(engine, said);
+  } finally {
+    await engine.close();
+  }
+}
+
+const random = createRandom(9);
+const rowOf = (length: number, promptLength: number) => ({
+  tokens: Int32Array.from({ length }, () => random.integer(14)),
+  promptLength,
+  temperature: 1,
+});
+const batch: TokenBatch = { rows: [rowOf(9, 3), rowOf(5, 1), rowOf(12, 4)] };
+/** Gradients of both signs. */
+const gradients = Float32Array.from({ length: 18 }, (_, i) => ((i % 5) - 2.2) / 7);
+
+async function learn({ trainer }: Engine, steps: number): Promise<void> {
+  for (let i = 0; i < steps; i++) {
+    const pass = await trainer.forward(batch);
+    await trainer.backward(pass, { logprobs: pass.logprobs.map(() => -1 / 18) });
+    await trainer.step({ learningRate: 0.02, weightDecay: 0 });
+  }
+}
+
+const logprobsOf = async ({ trainer }: Engine): Promise<readonly number[]> => [
+  ...(await trainer.forward(batch)).logprobs,
+];
+const difference = (a: readonly number[], b: readonly number[]): number =>
+  Math.max(...a.map((value, i) => Math.abs(value - (b[i] ?? Number.NaN))));
+
+/** Of the gradients of an adapter, those of the server and those of the embedded engine. */
+async function compareGradients(name: Name): Promise<number> {
+  const folder = (part: string): string => at(name, part);
+  mkdirSync(at(name), { recursive: true });
+  const gather = async ({ trainer }: Engine): Promise<void> => {
+    const pass = await trainer.forward(batch);
+    await trainer.backward(pass, { logprobs: gradients });
+  };
+  const there = await withEngine(name, async (engine) => {
+    await learn(engine, 2);
+    await engine.trainer.save(folder('before'), { optimizer: false });
+    await gather(engine);
+    return adapterGradient(engine.trainer, folder('before'), folder('after'));
+  });
+  const lora = { path: path.join(folder('before'), 'lora_adapter') };
+  const local = await createOnnxEngine({ modelPath: models.float32, lora, threads: 1 });
+  try {
+    await gather(local);
+    const here = await adapterGradient(local.trainer, folder('before'), folder('here'));
+    return cosine(there, here);
+  } finally {
+    await local.close();
+  }
+}
+
+type Tensors = ReadonlyMap<string, Float32Array>;
+function cosine(a: Tensors, b: Tensors): number {
+  const [sums, names] = [[0, 0, 0], [...a.keys()]];
+  expect(names.toSorted()).toEqual([...b.keys()].toSorted());
+  for (const name of names)
+    for (const [i, x] of a.get(name)!.entries()) {
+      const y = b.get(name)![i]!;
+      for (const [k, value] of [x * y, x * x, y * y].entries()) sums[k]! += value;
+    }
+  return sums[0]! / Math.sqrt(sums[1]! * sums[2]!);
+}
+
+const dtypes = `
+import json, sys, torch
+from safetensors.torch import load_file
+adapter = load_file(sys.argv[1] + "/adapter/adapter_model.safetensors")
+state = torch.load(sys.argv[1] + "/optimizer/optimizer.pt", map_location="cpu")
+state = state.get("state", state)
+moments = {str(v.dtype) for one in state.values() for k, v in one.items() if k.startswith("exp_avg")}
+print(json.dumps([sorted({str(v.dtype) for v in adapter.values()}), sorted(moments)]))
+`;
+
+describe('TuFT 0.2.2', { tags: ['external'], timeout: 600_000 }, () => {
+  it('keeps adapters and moments of a bfloat16 model in float32', () =>
+    withEngine('bfloat16', async (engine, said) => {
+      expect(said.join('\n')).toMatch(/Small steps move (?:100\.0|99\.\d) % of a Tinker adapter/);
+      await learn(engine, 2);
+      await engine.trainer.save(at('checkpoint'), { optimizer: true });
+      const saved = readdirSync(at('server', 'saved'), { recursive: true })
+        .map(String)
+        .find((name) => name.includes('step-2') && name.endsWith('optimizer.pt'));
+      const folder = at('server', 'saved', path.dirname(path.dirname(saved ?? '')));
+      const found = execFileSync(python, ['-c', dtypes, folder], { encoding: 'utf8' });
+      expect(JSON.parse(found)).toEqual([['torch.float32'], ['torch.float32']]);
+    }));
+
+  it('has the gradients of the embedded engine', async () => {
+    expect(await compareGradients('float32')).toBeGreaterThan(0.9999);
+    expect(await compareGradients('bfloat16')).toBeGreaterThan(0.99);
+  });
+
+  it('keeps the reference in an adapter that is not trained', () =>
+    withEngine(
+      'float32',
+      async (engine) => {
+        const base = await createOnnxEngine({ modelPath: models.float32, threads: 1 });
+        const expected = await logprobsOf(base);
+        await base.close();
+        const reference = async () => [
+          ...(await engine.trainer.forward(batch, { weights: 'reference' })).logprobs,
+        ];
+        expect(difference(await reference(), expected)).toBeLessThan(1e-4);
+        await learn(engine, 3);
+        expect(difference(await logprobsOf(engine), expected)).toBeGreaterThan(0.1);
+        expect(difference(await reference(), expected)).toBeLessThan(1e-4);
+      },
+      { reference: true },
+    ));
+
+  it('continues from a checkpoint after it was killed, with the moments', async () => {
+    const before = await withEngine('bfloat16', async (engine) => {
+      await learn(engine, 3);
+      await engine.trainer.save(at('kept'), { optimizer: true });
+      return logprobsOf(engine);
+    });
+    await server.stop();
+    server = await start(server.port);
+    await withEngine('bfloat16', async (engine) => {
+      await engine.trainer.load(at('kept'));
+      expect(difference(await logprobsOf(engine), before)).toBeLessThan(1e-6);
+      const pass = await engine.trainer.forward(batch);
+      await engine.trainer.backward(pass, { logprobs: gradients });
+      expect((await engine.trainer.step({ ...proportionalStep, learningRate: 0 })).step).toBe(4);
+    });
+  });
+
+  it('names a checkpoint that it has lost at once', async () => {
+    await withEngine('bfloat16', (engine) => engine.trainer.save(at('lost'), { optimizer: true }));
+    await server.stop();
+    rmSync(at('server', 'state.json'), { force: true });
+    server = await start(server.port);
+    await withEngine('bfloat16', (engine) =>
+      expect(engine.trainer.load(at('lost'))).rejects.toMatchObject({
+        code: 'CHECKPOINT_LOST',
+        message: expect.stringContaining('persistence: { mode: FILE }'),
+      }),
+    );
+  });
+
+  it('is refused where the run samples on it', async () => {
+    await expect(withEngine('bfloat16', async () => undefined, { samples: true })).rejects.toThrow(
+      'only trains bfloat16',
+    );
+  });
+});
