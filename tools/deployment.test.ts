@@ -197,12 +197,13 @@ describe('the page on deployment', () => {
     const { servers, databaseImage } = plannedFor(block);
     const places = reached(readManifests(block.text));
     expect(servers.map(({ at }) => at)).toEqual([
-      'skyrl:8000',
+      'tuft:8000',
       'vllm-0.vllm:8000',
       'vllm-1.vllm:8000',
     ]);
-    for (const { at, words, env } of servers) {
+    for (const { at, words, env, files } of servers) {
       const { command = [], env: given = [] } = places.get(at) ?? {};
+      for (const line of files) expect(command.join(' ')).toContain(line);
       expect(programOf(command)).toEqual(words);
       for (const [name, value] of Object.entries(env))
         expect(given).toContainEqual({ name, value });
@@ -214,9 +215,11 @@ describe('the page on deployment', () => {
     const block = onPage('compose');
     const { services, volumes } = parse(block.text, { merge: true }) as ComposeFile;
     const { servers } = plannedFor(block);
-    expect(servers.map(({ at }) => at)).toEqual(['skyrl:8000', 'vllm:8000']);
-    for (const { at, words, env } of servers) {
+    expect(servers.map(({ at }) => at)).toEqual(['tuft:8000', 'vllm:8000']);
+    for (const { at, words, env, files } of servers) {
       const service = services[at.split(':')[0] ?? ''];
+      const shell = [service?.command ?? ''].flat().join(' ').replaceAll('$$', '$');
+      for (const line of files) expect(shell).toContain(line);
       const started = service && startedService(service);
       expect(started?.words).toEqual(words);
       expect(started?.env).toMatchObject(env);

@@ -13,6 +13,8 @@ export interface Started {
 export interface Planned extends Started {
   /** `host:port` */
   readonly at: string;
+  /** Lines of a shell that write the files it reads. */
+  readonly files: readonly string[];
 }
 
 /** The servers of the first stage of a configuration, and the image of its database. */
@@ -24,12 +26,15 @@ export function plannedOf(
   const [stage] = planConfig(config, { file: 'run.yaml' }).stages;
   if (stage === undefined) throw new Error(`${file} has no stage.`);
   const { tinker, servers, processes } = stage;
-  const all = [...(tinker === undefined ? [] : [tinker]), ...servers];
+  const all = [
+    ...(tinker === undefined ? [] : [tinker]),
+    ...servers.map((server) => ({ ...server, files: [] })),
+  ];
   return {
-    servers: all.flatMap(({ url, command }) =>
+    servers: all.flatMap(({ url, command, files }) =>
       url === undefined || command === undefined
         ? []
-        : [{ at: new URL(url).host, ...startedBy(command) }],
+        : [{ at: new URL(url).host, files, ...startedBy(command) }],
     ),
     databaseImage: processes.database?.command.split(' ').at(-1),
   };

@@ -282,7 +282,7 @@ describe('a plan', () => {
     expect(rendered.replaceAll(cwd, '<cwd>')).toContain(
       [
         '  samples on       http://127.0.0.1:8001, started with',
-        `                   VLLM_SERVER_DEV_MODE=1 vllm serve <cwd>/tiny --host 127.0.0.1 --port 8001 --max-model-len 65 --enable-scale-out --logprobs-mode processed_logprobs --dtype bfloat16 --api-key "$VLLM_API_KEY"`,
+        `                   VLLM_SERVER_DEV_MODE=1 VLLM_HTTP_TIMEOUT_KEEP_ALIVE=120 vllm serve <cwd>/tiny --host 127.0.0.1 --port 8001 --max-model-len 65 --enable-scale-out --logprobs-mode processed_logprobs --dtype bfloat16 --api-key "$VLLM_API_KEY"`,
         '  samples on       https://gpu, started with',
       ].join('\n'),
     );
@@ -345,17 +345,86 @@ describe('a plan', () => {
         ', rollout_model: {engine_type: vllm, base_url: http://gpu-1:8001}',
       ),
     );
-    const at = rows.indexOf('  trains on  http://gpu-1:8000; a SkyRL server is started with');
-    expect(rows[at + 1]).toBe(
-      `  uv run --no-project --python 3.12 --with 'skyrl[tinker,jax,gpu]==0.4.0' --with aiohttp --with psutil -m skyrl.tinker.api --base-model <cwd>/tiny --backend jax --backend-config '{"max_lora_adapters":8,"max_lora_rank":12,"train_micro_batch_size":4,"gradient_checkpointing":true}' --checkpoints-base "$PWD/skyrl-checkpoints" --database-url sqlite:///skyrl.db --host 0.0.0.0 --port 8000`,
-    );
-    expect(rows[at + 3]).toContain(' --enable-lora --max-loras 2 --max-lora-rank 16 ');
+    const at = rows.indexOf('  trains on  http://gpu-1:8000; a TuFT server is started with');
+    expect(rows.slice(at + 1, at + 4)).toEqual([
+      `  echo "vllm ; sys_platform == 'never'" > no-vllm.txt`,
+      `  echo '{"checkpoint_dir":"'"$PWD"'/tuft","authorized_users":{"'"$TINKER_API_KEY"'":"run"},"persistence":{"mode":"FILE","file_path":"'"$PWD"'/tuft/state.json"},"supported_models":[{"model_name":"<cwd>/tiny","model_path":"<cwd>/tiny","max_model_len":65,"capabilities":["training"],"training_backend":"hf","micro_batch_size":1,"max_lora_rank":12}]}' > tuft.yaml`,
+      '  uvx --python 3.12 --overrides no-vllm.txt --from tuft==0.2.2 tuft launch --config tuft.yaml --host 0.0.0.0 --port 8000',
+    ]);
+    expect(rows.join('\n')).toContain('VLLM_HTTP_TIMEOUT_KEEP_ALIVE=120 vllm serve');
+    expect(rows[at + 5]).toContain(' --enable-lora --max-loras 2 --max-lora-rank 16 ');
     expect(rows.join('\n')).not.toMatch(/memory|processes/);
+    const skyrl = rowsOf(
+      remote(
+        ', base_url: "http://gpu-1:8000", server: skyrl',
+        ', rollout_model: {engine_type: vllm, base_url: http://gpu-1:8001}',
+      ),
+    );
+    const on = skyrl.indexOf('  trains on  http://gpu-1:8000; a SkyRL server is started with');
+    expect(skyrl[on + 1]).toBe(
+      `  uv run --no-project --python 3.12 --with 'skyrl[tinker,jax,gpu]==0.4.0' --with aiohttp --with psutil -m skyrl.tinker.api --base-model <cwd>/tiny --backend jax --backend-config '{"max_lora_adapters":4,"max_lora_rank":12,"train_micro_batch_size":4,"gradient_checkpointing":true}' --checkpoints-base "$PWD/skyrl-checkpoints" --database-url sqlite:///skyrl.db --host 0.0.0.0 --port 8000`,
+    );
     const hosted =
       '  trains on  hosted Tinker, which samples as well; its key is in TINKER_API_KEY';
     expect(rowsOf(remote(''))).toContain(hosted);
     const own = { env: { TINKER_BASE_URL: 'http://127.0.0.1:9' } };
     expect(rowsOf(remote(''), own).join('\n')).toContain('--host 127.0.0.1 --port 9');
+  });
+
+  it('says which GPU holds trainer and sampler, as the arithmetic of one-gpu says', () => {
+    const shapes = {
+      // Qwen3-1.7B, 4B and 8B.
+      small: {
+        hidden_size: 2048,
+        intermediate_size: 6144,
+        num_hidden_layers: 28,
+        tie_word_embeddings: true,
+      },
+      middle: {
+        hidden_size: 2560,
+        intermediate_size: 9728,
+        num_hidden_layers: 36,
+        tie_word_embeddings: true,
+      },
+      large: {
+        hidden_size: 4096,
+        intermediate_size: 12288,
+        num_hidden_layers: 36,
+        tie_word_embeddings: false,
+      },
+    };
+    const heads = {
+      num_key_value_heads: 8,
+      head_dim: 128,
+      vocab_size: 151_936,
+      max_position_embeddings: 40_960,
+    };
+    const gpuOf = (name: keyof typeof shapes, length: number) => {
+      mkdirSync(join(cwd, name), { recursive: true });
+      const folder = {
+        ...modelShape,
+        ...heads,
+        ...shapes[name],
+        num_attention_heads: name === 'small' ? 16 : 32,
+      };
+      writeFileSync(join(cwd, name, 'config.json'), JSON.stringify(folder));
+      const file = remote(
+        ', base_url: "http://gpu-1:8000"',
+        ', rollout_model: {engine_type: vllm, base_url: http://gpu-1:8001}',
+      )
+        .replace('rank: 12', 'rank: 16')
+        .replace('./tiny', `./${name}`)
+        .replace('max_model_len: 64', `max_model_len: ${length}`);
+      const { config } = parse(cwd, file, { engines: { ...engines, tinker } });
+      const gpu = planConfig(config).stages[0]?.gpu;
+      return gpu && [gpu.trainer, gpu.sampler, gpu.fits.map(({ verdict }) => verdict).join(' ')];
+    };
+    const about = (value: number) => expect.closeTo(value, -0.3);
+    expect(gpuOf('middle', 2048)).toEqual([about(14), about(19.7), 'asleep fits fits']);
+    expect(gpuOf('middle', 4096)).toEqual([about(17), about(19.7), 'asleep fits fits']);
+    expect(gpuOf('large', 2048)).toEqual([about(23), about(28), 'no asleep fits']);
+    expect(gpuOf('large', 4096)).toEqual([about(27), about(28), 'no asleep fits']);
+    expect(gpuOf('small', 2048)?.[2]).toBe('fits fits fits');
   });
 
   it('prints the processes of a run, and how their database is started', () => {

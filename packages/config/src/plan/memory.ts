@@ -129,6 +129,14 @@ const cacheSize = (
 
 /** The rank of a stored adapter is in its folder; the default of the file is used instead. */
 function adapterParameters(lora: LoraConfig, shape: ModelShape): number {
+  const stored = lora.path !== undefined;
+  const named =
+    stored || lora.targetModules === 'all-linear' ? linearModulesOf(shape) : lora.targetModules;
+  return countAdapter(shape, stored ? 32 : lora.rank, named);
+}
+
+/** Parameters of an adapter of the modules `named`. */
+export function countAdapter(shape: ModelShape, rank: number, named: readonly string[]): number {
   const {
     hiddenSize: D,
     heads: H,
@@ -138,8 +146,6 @@ function adapterParameters(lora: LoraConfig, shape: ModelShape): number {
     layers,
     experts,
   } = shape;
-  const stored = lora.path !== undefined;
-  const rank = stored ? 32 : lora.rank;
   const ends: Readonly<Record<string, number>> = {
     q_proj: D + H * W,
     k_proj: D + K * W,
@@ -151,8 +157,6 @@ function adapterParameters(lora: LoraConfig, shape: ModelShape): number {
     qkv_proj: D + (H + 2 * K) * W,
     gate_up_proj: D + 2 * F,
   };
-  const named =
-    stored || lora.targetModules === 'all-linear' ? linearModulesOf(shape) : lora.targetModules;
   // Experts have no adapters.
   const targets = experts ? named.filter((name) => /^[qkvo]_/.test(name)) : named;
   return layers * rank * targets.reduce((sum, name) => sum + (ends[name] ?? 0), 0);

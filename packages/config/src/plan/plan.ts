@@ -11,6 +11,7 @@ import type {
 } from '../resolve/base/resolved.js';
 import { planCost, type CostPlan } from './cost.js';
 import { planFiles } from './files.js';
+import { planGpu, type GpuPlan } from './gpu.js';
 import { planParts, type PlannedPart } from './recipe.js';
 import { planMemory, type MemoryPlan } from './memory.js';
 import { planProcesses, type ProcessesPlan } from './processes.js';
@@ -80,6 +81,8 @@ export interface StagePlan {
   readonly isElsewhere: boolean;
   /** Undefined when the model is not on this disk. */
   readonly memory: MemoryPlan | undefined;
+  /** Undefined where no TuFT and vLLM share one, or the model is not on this disk. */
+  readonly gpu: GpuPlan | undefined;
   /** Undefined when the model is not on this disk, or the number of steps is not known. */
   readonly time: TimePlan | undefined;
   /** Undefined without prices, or where the number of steps is not known. */
@@ -131,6 +134,7 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     graders: options.graders?.[stage.stageIndex] ?? [],
     isElsewhere: runsElsewhere(stage),
     memory: planMemory(stage, diskAt('.')),
+    gpu: planGpu(stage, diskAt('.')),
     time: planTime(stage, steps, diskAt('.')),
     cost: planCost(stage, steps),
     files: planFiles(stage, steps),

@@ -1,4 +1,5 @@
 /** A plan as text. */
+import { cachedTokens } from './gpu.js';
 import type { RunPlan, StagePlan } from './plan.js';
 
 /** Several lines, without a newline at the end. */
@@ -31,6 +32,7 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
     ...trainerRows(stage),
     ...evalRows(stage),
     ...memoryRows(stage),
+    ...gpuRows(stage),
     ...timeRows(stage),
     ...costRows(stage),
     ...algorithmRows(stage),
@@ -59,10 +61,11 @@ function tinkerRows({ tinker, servers, mode, part }: StagePlan): readonly Row[] 
   const label = mode === 'bench' || part === 'explore' ? 'samples on' : 'trains on';
   const isBoth = mode === 'both' && part === undefined && servers.length === 0;
   const also = isBoth ? ', which samples as well' : '';
-  const { url, command } = tinker;
+  const { url, program, note, files, command } = tinker;
   if (url === undefined) return [[label, `hosted Tinker${also}; its key is in TINKER_API_KEY`]];
   return [
-    [label, `${url}${also}; a SkyRL server is started with`],
+    [label, `${url}${also}; a ${program} server is started with${note}`],
+    ...files.map((line) => ['', line] as const),
     ['', command ?? ''],
   ];
 }
@@ -155,6 +158,24 @@ function memoryRows({ isElsewhere, memory }: StagePlan): readonly Row[] {
     [
       'memory',
       `about ${mebibytes(memory.total)} for ${(memory.parameters / 1e6).toFixed(1)} M parameters: ${shown.join(', ')}`,
+    ],
+  ];
+}
+
+const verdicts = {
+  fits: 'is enough',
+  asleep: 'is enough only if vLLM sleeps while TuFT trains',
+  no: 'is not',
+} as const;
+
+function gpuRows({ gpu }: StagePlan): readonly Row[] {
+  if (gpu === undefined) return [];
+  const { trainer, sampler, fits } = gpu;
+  const said = fits.map(({ size, verdict }) => `${size} GB ${verdicts[verdict]}`).join(', ');
+  return [
+    [
+      'one GPU',
+      `about ${Math.round(trainer)} GB for TuFT and ${Math.round(sampler)} GB for vLLM with ${cachedTokens} tokens in its cache: ${said}`,
     ],
   ];
 }

@@ -58,7 +58,13 @@ const vllm: Planner = ({ stage, sampler, disk }) => {
     note: '',
     command: (url) => [
       ...longer('VLLM_ALLOW_LONG_MAX_MODEL_LEN', length, stage, disk),
-      ...[opened, 'vllm serve', quoted(servedModel(model)), ...addressOptions(url)],
+      ...[
+        opened,
+        'VLLM_HTTP_TIMEOUT_KEEP_ALIVE=120',
+        'vllm serve',
+        quoted(servedModel(model)),
+        ...addressOptions(url),
+      ],
       ...['--max-model-len', String(length), '--enable-scale-out'],
       ...['--logprobs-mode', 'processed_logprobs', ...startOptions(sampler), ...(lora ?? [])],
     ],

@@ -1,10 +1,18 @@
-/** The server of `model.tinker`, and the command that starts one of SkyRL. */
+/** The server of `model.tinker`, and the commands that start one. */
+import { join } from 'node:path';
+import { diskAt } from '../resolve/base/disk.js';
 import type { StageConfig } from '../resolve/base/resolved.js';
 import { addressOptions, quoted, servedModel } from './shell.js';
 
 export interface TinkerServerPlan {
   /** Undefined: hosted Tinker. */
   readonly url: string | undefined;
+  /** The program that is started there. */
+  readonly program: 'TuFT' | 'SkyRL';
+  /** What it needs to be aware of; may be empty. */
+  readonly note: string;
+  /** Lines of a shell that write the files of {@link command}. */
+  readonly files: readonly string[];
   /** Undefined where it need not be started. */
   readonly command: string | undefined;
 }
@@ -25,9 +33,59 @@ export function planTinkerServer(
   if (engine !== 'tinker' || (part === 'explore' && sampler !== undefined)) return undefined;
   const address = stage.model.tinker.baseUrl ?? url;
   const isHosted = address === undefined || /\bthinkingmachines\.\w+$/.test(hostOf(address));
-  return isHosted
-    ? { url: undefined, command: undefined }
-    : { url: address, command: skyrlCommand(stage, address) };
+  const hosted = {
+    url: undefined,
+    program: 'TuFT',
+    note: '',
+    files: [],
+    command: undefined,
+  } as const;
+  if (isHosted) return hosted;
+  if (serverOf(stage) === 'tuft')
+    return { url: address, program: 'TuFT', note: '', ...tuftCommands(stage, address) };
+  const note = halfPrecisionNote(stage);
+  return { url: address, program: 'SkyRL', note, files: [], command: skyrlCommand(stage, address) };
+}
+
+/** TuFT samples as well only with a vLLM of its own, which was not tried. */
+export const serverOf = ({ model, sampler }: StageConfig): 'tuft' | 'skyrl' =>
+  model.tinker.server ?? (sampler === undefined ? 'skyrl' : 'tuft');
+
+/** SkyRL's JAX backend creates adapters in the type of config.json. */
+function halfPrecisionNote({ model: { isLocal, modelPath } }: StageConfig): string {
+  const text = isLocal ? diskAt('.').readText(join(modelPath, 'config.json')) : undefined;
+  if (text !== undefined && !/"(?:torch_)?dtype": *"(?:bfloat16|float16)"/.test(text)) return '';
+  return ' (with a copy of the model folder whose config.json says "dtype": "float32": it keeps adapters in that type, and bfloat16 ends the run at its start)';
+}
+
+/** The shell puts key and folder into the configuration; JSON is YAML. */
+function tuftCommands({ model }: StageConfig, address: string) {
+  const { tinker } = model;
+  const trained = JSON.stringify({
+    model_name: tinker.baseModel ?? servedModel(model),
+    model_path: servedModel(model),
+    max_model_len: model.maxModelLen + 1,
+    capabilities: ['training'],
+    training_backend: 'hf',
+    micro_batch_size: 1,
+    max_lora_rank: tinker.rank,
+  });
+  const folder = `'"$PWD"'/tuft`;
+  const settings = [
+    `{"checkpoint_dir":"${folder}","authorized_users":{"'"$TINKER_API_KEY"'":"run"}`,
+    `"persistence":{"mode":"FILE","file_path":"${folder}/state.json"}`,
+    `"supported_models":[${trained.replaceAll("'", String.raw`'\''`)}]}`,
+  ];
+  return {
+    files: [
+      `echo "vllm ; sys_platform == 'never'" > no-vllm.txt`,
+      `echo '${settings.join(',')}' > tuft.yaml`,
+    ],
+    command: [
+      ...['uvx --python 3.12 --overrides no-vllm.txt --from tuft==0.2.2'],
+      ...['tuft launch --config tuft.yaml', ...addressOptions(address)],
+    ].join(' '),
+  };
 }
 
 const hostOf = (address: string): string => URL.parse(address)?.hostname ?? '';
@@ -37,8 +95,8 @@ const packages = ['skyrl[tinker,jax,gpu]==0.4.0', 'aiohttp', 'psutil'];
 
 function skyrlCommand({ model, sampler }: StageConfig, address: string): string {
   const backend = {
-    // SkyRL keeps one; the others are for a run, and for one that was killed less than 5 minutes ago.
-    max_lora_adapters: 8,
+    // SkyRL keeps one, and computes with all: one is trained, one is a reference, one is tried; two are sampled.
+    max_lora_adapters: sampler === undefined ? 6 : 4,
     max_lora_rank: model.tinker.rank,
     train_micro_batch_size: 4,
     ...(sampler === undefined ? { sample_max_num_sequences: 64 } : {}),

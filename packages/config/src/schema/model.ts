@@ -184,6 +184,10 @@ export const model = section(
           text(),
           'Extension. The name of the model on the server. Default: the hub id in model_path, else the only model that the server has.',
         ),
+        server: maybe(
+          oneOf(['tuft', 'skyrl']),
+          'Extension. The program whose start `trinity config plan` prints. Default: tuft, and skyrl where the server samples as well.',
+        ),
         forward_backward_chunk_bytes: maybe(
           int({ min: 1 }),
           'Largest request of a train step in Trinity-RFT.',
@@ -206,7 +210,7 @@ export const model = section(
           'Extension. What the server charges for a million tokens, in US dollars. `trinity config plan` says with them what a run costs at most.',
         ),
       },
-      'A server that speaks the Tinker protocol: hosted Tinker, SkyRL. `model_path` is the same model here, for its tokenizer; its weights are not read.',
+      'A server that speaks the Tinker protocol: hosted Tinker, TuFT, SkyRL. `model_path` is the same model here, for its tokenizer; its weights are not read.',
     ),
     external_model: externalModel(),
     threads: maybe(

@@ -54,16 +54,18 @@ export interface StartOptions {
   readonly lora?: { readonly rank: number };
   /** @default true */
   readonly tokenizer?: boolean;
+  /** @default float32 */
+  readonly dtype?: 'float32' | 'bfloat16';
 }
 
 /** Resolves when it answers. */
 export async function startVllm(options: StartOptions): Promise<StartedVllm> {
-  const { python, modelPath, folder, lora, tokenizer = true } = options;
+  const { python, modelPath, folder, lora, tokenizer = true, dtype = 'float32' } = options;
   const port = options.port ?? (await freePort());
   const args = [
     ...['-m', 'vllm.entrypoints.openai.api_server', '--model', modelPath],
     ...['--served-model-name', 'policy', '--host', '127.0.0.1', '--port', String(port)],
-    ...['--dtype', 'float32', '--max-model-len', String(options.maxModelLen)],
+    ...['--dtype', dtype, '--max-model-len', String(options.maxModelLen)],
     ...['--max-num-seqs', '64', '--enforce-eager', '--enable-scale-out'],
     ...['--logprobs-mode', 'processed_logprobs', '--max-logprobs', '64'],
     ...(lora ? adapterOptions(lora.rank) : []),

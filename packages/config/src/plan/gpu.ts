@@ -1,0 +1,59 @@
+/** Memory of one GPU that TuFT and vLLM share. */
+import type { Disk } from '../resolve/base/disk.js';
+import type { StageConfig } from '../resolve/base/resolved.js';
+import { linearModulesOf, readModelFolder } from '../resolve/model/model-folder.js';
+import { countAdapter, countParameters } from './memory.js';
+import { serverOf } from './tinker-server.js';
+
+/** Sizes in GB, 10^9 bytes. */
+export interface GpuPlan {
+  /** Peak of TuFT while it trains rows of the greatest length one by one. */
+  readonly trainer: number;
+  /** VLLM with keys and values of {@link cachedTokens}. */
+  readonly sampler: number;
+  readonly fits: readonly { readonly size: number; readonly verdict: GpuVerdict }[];
+}
+
+/** `asleep`: if vLLM frees its memory while TuFT trains. */
+export type GpuVerdict = 'fits' | 'asleep' | 'no';
+
+const sizes = [24, 48, 80] as const;
+export const cachedTokens = 65_536;
+/** Of CUDA and of fragments, each in GB. */
+const [context, vllmContext] = [1.5, 2];
+/** Share of a GPU that can be used. */
+const usable = 0.95;
+
+/**
+ * Over a bfloat16 base with an adapter in float32: weights 2 P; adapter, gradient and moments 16 A;
+ * inputs of L layers and one layer while it is computed again 2 L T D + 140 T D; logits and their
+ * gradients 8 T V. Keys and values 4 L K W bytes for a token. P parameters, A of the adapter, T
+ * tokens, D the hidden size, V the vocabulary, K heads of width W. Undefined where the plan starts
+ * no such pair, or the model is not on this disk.
+ */
+export function planGpu(stage: StageConfig, disk: Disk): GpuPlan | undefined {
+  const { model, sampler } = stage;
+  if (stage.engine !== 'tinker' || serverOf(stage) !== 'tuft' || sampler?.name !== 'vllm')
+    return undefined;
+  const folder = model.isLocal ? readModelFolder(disk, model.modelPath) : undefined;
+  if (folder?.kind !== 'shape') return undefined;
+  const { shape } = folder;
+  const { layers, hiddenSize, vocabSize, keyValueHeads, headDim } = shape;
+  const tokens = model.maxModelLen;
+  const weights = 2 * countParameters(shape);
+  const adapter = 16 * countAdapter(shape, model.tinker.rank, linearModulesOf(shape));
+  const activations = tokens * hiddenSize * (2 * layers + 140) + 8 * tokens * vocabSize;
+  const cache = cachedTokens * 4 * layers * keyValueHeads * headDim;
+  const trainer = (weights + adapter + activations) / 1e9 + context;
+  const sampling = (weights + cache) / 1e9 + vllmContext;
+  const verdictOf = (size: number): GpuVerdict => {
+    const room = size * usable;
+    if (trainer + sampling <= room) return 'fits';
+    return Math.max(trainer + context, sampling) <= room ? 'asleep' : 'no';
+  };
+  return {
+    trainer,
+    sampler: sampling,
+    fits: sizes.map((size) => ({ size, verdict: verdictOf(size) })),
+  };
+}
