@@ -3,6 +3,7 @@ import { fakeEngine, manualClock, testRuntime } from '@trinity-rft/testing';
 import { encodeForwardBackward } from '../../src/protocol/index.js';
 import { describe, expect, it, vi } from 'vitest';
 import {
+  apiKey,
   createModel,
   createSession,
   datum,
@@ -97,6 +98,51 @@ describe('a model in training', () => {
     ]);
     const info = await post(later, 'weights_info', { tinker_path: uri });
     expect(info.body).toMatchObject({ base_model: 'bigrams', is_lora: false });
+  });
+
+  it('deletes saved weights when their time is over, and says which are public', async () => {
+    let now = 0;
+    const runtime = testRuntime();
+    const clock = { ...runtime.clock, now: () => runtime.clock.now() + now };
+    const { url } = await startServer({ runtime: { ...runtime, clock } });
+    const model = await createModel(url);
+    for (const [name, seconds] of [
+      ['kept', null],
+      ['short', 60],
+      ['longer', 60],
+    ] as const)
+      await model.call('save_weights', { path: name, ttl_seconds: seconds });
+    const at = (name: string, what: string): string =>
+      `${url}/api/v1/training_runs/${model.id}/checkpoints/weights/${name}/${what}`;
+    const send = async (method: string, place: string, body?: object): Promise<number> => {
+      const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+      const request = { method, headers, body: body && JSON.stringify(body) };
+      return (await fetch(place, request)).status;
+    };
+    expect(await send('PUT', at('longer', 'ttl'), { ttl_seconds: null })).toBe(204);
+    expect(await send('POST', at('kept', 'publish'))).toBe(204);
+    expect(await send('PUT', at('none', 'ttl'), { ttl_seconds: 5 })).toBe(404);
+    expect(await send('PUT', at('kept', 'ttl'), { ttl_seconds: -1 })).toBe(422);
+    const listed = async () => {
+      const { checkpoints } = (await get(url, 'checkpoints')).body as {
+        checkpoints: { checkpoint_id: string; public: boolean; expires_at: string | null }[];
+      };
+      return checkpoints.map((one) => [one.checkpoint_id, one.public, one.expires_at !== null]);
+    };
+    const all = [
+      ['weights/kept', true, false],
+      ['weights/longer', false, false],
+      ['weights/short', false, true],
+    ];
+    expect((await listed()).toSorted()).toEqual(all);
+    now = 61_000;
+    expect((await listed()).toSorted()).toEqual(all.slice(0, 2));
+    const path = `tinker://${model.id}/weights/short`;
+    expect((await post(url, 'weights_info', { tinker_path: path })).status).toBe(404);
+    expect(await send('DELETE', at('kept', 'publish'))).toBe(204);
+    expect(await listed()).toContainEqual(['weights/kept', false, false]);
+    // The name is free again.
+    await model.call('save_weights', { path: 'short' });
   });
 
   it('is freed when its client has been silent', async () => {
@@ -202,7 +248,10 @@ describe('a failed request', () => {
     ],
     [
       'forward_backward',
-      pass([datum(text, { logprobs: weights, advantages: weights })], { lossFn: 'dro' }),
+      pass([datum(text, { logprobs: weights, advantages: weights })], {
+        lossFn: 'dro',
+        lossConfig: { beta: 'none' },
+      }),
       422,
       /loss_fn_config\.beta of dro must be a finite number/,
     ],
@@ -227,7 +276,7 @@ describe('a failed request', () => {
     ['optim_step', '{', 400, /not JSON/],
     ['optim_step', { ...body, model_id: 'other', adam_params: {} }, 404, /no model other/],
     ['save_weights', { ...body, path: '../up' }, 422, /"\.\.\/up" is no name/],
-    ['save_weights', { ...body, path: 'a', ttl_seconds: 60 }, 422, /ttl_seconds/],
+    ['save_weights', { ...body, path: 'a', ttl_seconds: 0 }, 422, /body\.ttl_seconds/],
     ['load_weights', { ...body, path: 'tinker://a/weights/b' }, 404, /no weights at/],
     ['load_weights', { ...body, path: '/etc/passwd' }, 422, /no address of weights/],
     ['retrieve_future', { request_id: 'x' }, 404, /no request x/],

@@ -2,10 +2,12 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { Refusal } from '../refusals/refusal.js';
-import { checkpointKinds, type Checkpoint } from '../service/checkpoints.js';
+import { checkpointKinds, type Checkpoint, type Standing } from '../service/checkpoints.js';
 import type { Service } from '../service/service.js';
 import type { TrainingRun } from '../service/training-run.js';
-import { jsonRoute } from './routes.js';
+import { jsonRoute, readRequest, ttlSeconds } from './routes.js';
+
+const lifetime = z.strictObject({ ttl_seconds: ttlSeconds });
 
 export function addCheckpointRoutes(app: Hono, service: Service): void {
   const { checkpoints } = service;
@@ -30,7 +32,19 @@ export function addCheckpointRoutes(app: Hono, service: Service): void {
     const { page, cursor } = pageOf(context, await checkpoints.list());
     return context.json({ checkpoints: page.map(describeCheckpoint), cursor });
   });
-  app.delete('/api/v1/training_runs/:run/checkpoints/:kind/:name', async (context) => {
+  const place = '/api/v1/training_runs/:run/checkpoints/:kind/:name';
+  const change = async (context: Context, standing: Standing): Promise<Response> => {
+    const { run, kind, name } = context.req.param();
+    await checkpoints.change(`tinker://${run}/${kind}/${name}`, standing);
+    return context.body(null, 204);
+  };
+  app.post(`${place}/publish`, (context) => change(context, { isPublic: true }));
+  app.delete(`${place}/publish`, (context) => change(context, { isPublic: false }));
+  app.put(`${place}/ttl`, async (context) => {
+    const { value } = await readRequest(context.req.raw, lifetime);
+    return change(context, { ttlSeconds: value.ttl_seconds ?? null });
+  });
+  app.delete(place, async (context) => {
     const { run, kind, name } = context.req.param();
     await checkpoints.delete(`tinker://${run}/${kind}/${name}`);
     return context.body(null, 204);
@@ -60,12 +74,20 @@ async function describeRun(
   };
 }
 
-const describeCheckpoint = ({ kind, name, uri, savedAt }: Checkpoint): object => ({
+const describeCheckpoint = ({
+  kind,
+  name,
+  uri,
+  savedAt,
+  isPublic,
+  expiresAt = null,
+}: Omit<Checkpoint, 'expiresAt'> & { readonly expiresAt?: string | null }): object => ({
   checkpoint_id: `${kind}/${name}`,
   checkpoint_type: checkpointKinds[kind],
   time: savedAt,
   tinker_path: uri,
-  public: false,
+  public: isPublic,
+  expires_at: expiresAt,
 });
 
 interface Page<T> {

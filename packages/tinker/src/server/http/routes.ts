@@ -1,13 +1,16 @@
 /** Routes of the protocol: what they accept, and how they answer. */
 import type { Context, Hono } from 'hono';
 import { paths, protobufType } from '../../protocol/index.js';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { parseJson, readBytes } from '@trinity-rft/http-server';
 import { Refusal } from '../refusals/refusal.js';
 import type { FutureResult } from '../service/futures.js';
 
 /** Bytes of a request in JSON: a prompt of a million tokens. */
 const maxBytes = 16 * 2 ** 20;
+
+/** Lifetime of saved weights; null: for ever. Ten years at most. */
+export const ttlSeconds = z.int().min(1).max(315_360_000).nullish();
 
 /** A route with a JSON body; the answer is JSON. */
 export function jsonRoute<T>(

@@ -11,7 +11,7 @@ import { saveCheckpoint } from '../service/save-and-load.js';
 import type { SamplerFacts } from '../service/samplers.js';
 import type { Service } from '../service/service.js';
 import type { TrainingRun } from '../service/training-run.js';
-import { accepted, json, jsonRoute } from './routes.js';
+import { accepted, json, jsonRoute, ttlSeconds } from './routes.js';
 import { promptOf, sampleRequest, samplingOptions, type SampleRequest } from './sample-request.js';
 
 /** Keys that this server accepts. A key that is not here is refused: it would have no effect. */
@@ -19,7 +19,7 @@ const accepts = {
   save_weights_for_sampler: z.strictObject({
     ...requestSchemas.save_weights_for_sampler.shape,
     kind: z.literal('snapshot').nullish(),
-    ttl_seconds: z.null().optional(),
+    ttl_seconds: ttlSeconds,
     user_metadata: z.null().optional(),
     type: z.string().optional(),
   }),
@@ -40,7 +40,11 @@ export function addSamplingRoutes(app: Hono, service: Service): void {
         'Name the weights with path, or a sampler with sampling_session_seq_id.',
       );
     const save = async (engine: Engine): Promise<FutureResult> => {
-      const { uri, id } = await saved(service, run, engine, { name, seqId });
+      const { uri, id } = await saved(service, run, engine, {
+        name,
+        seqId,
+        ttlSeconds: body.ttl_seconds,
+      });
       const type = 'save_weights_for_sampler';
       return json({ type, path: uri ?? null, sampling_session_id: id ?? null });
     };
@@ -75,16 +79,17 @@ interface Wanted {
   readonly name: string | undefined;
   /** Number of the sampler to create. */
   readonly seqId: number | undefined;
+  readonly ttlSeconds: number | null | undefined;
 }
 
 async function saved(
   service: Service,
   run: TrainingRun,
   engine: Engine,
-  { name, seqId }: Wanted,
+  { name, seqId, ttlSeconds: ttl }: Wanted,
 ): Promise<Partial<SamplerFacts>> {
   if (name === undefined) return service.samplers.snapshot(run, engine, seqId ?? 0);
-  const options = { kind: 'sampler_weights', name, overwrite: true } as const;
+  const options = { kind: 'sampler_weights', name, overwrite: true, ttlSeconds: ttl } as const;
   const { uri, directory } = await saveCheckpoint(service, run, engine, options);
   const weights = { sessionId: run.facts.sessionId, uri, weights: directory };
   return seqId === undefined ? weights : service.samplers.create(weights, seqId);

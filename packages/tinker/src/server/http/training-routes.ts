@@ -18,7 +18,7 @@ import type { FutureResult } from '../service/futures.js';
 import { loadCheckpoint, saveCheckpoint } from '../service/save-and-load.js';
 import type { Service } from '../service/service.js';
 import type { TrainingRun } from '../service/training-run.js';
-import { accepted, json, jsonRoute } from './routes.js';
+import { accepted, json, jsonRoute, ttlSeconds } from './routes.js';
 import { metadata } from './session-routes.js';
 
 /** Value of SkyRL and the hosted service. */
@@ -51,7 +51,7 @@ const accepts = {
   optim_step: z.strictObject({ ...requestSchemas.optim_step.shape, type }),
   save_weights: z.strictObject({
     ...requestSchemas.save_weights.shape,
-    ttl_seconds: z.null().optional(),
+    ttl_seconds: ttlSeconds,
     user_metadata: z.null().optional(),
     type,
   }),
@@ -106,13 +106,14 @@ export function addTrainingRoutes(app: Hono, service: Service): void {
   jsonRoute(app, 'save_weights', accepts.save_weights, (body, text) => {
     const run = service.run(body.model_id);
     const name = assertName(body.path ?? `step-${Date.now()}`);
-    const overwrite = body.overwrite ?? false;
+    const { overwrite, ttl_seconds: ttl } = body;
     return accepted(
       run.submit({ seqId: body.seq_id ?? undefined, body: text }, async (engine) => {
         const { uri } = await saveCheckpoint(service, run, engine, {
           kind: 'weights',
           name,
-          overwrite,
+          overwrite: overwrite ?? false,
+          ttlSeconds: ttl,
         });
         return json({ type: 'save_weights', path: uri });
       }),

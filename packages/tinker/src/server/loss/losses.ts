@@ -13,8 +13,8 @@ interface TokenLoss {
 export interface LossFunction {
   /** Tensors that come with each datum besides `target_tokens`; each has a number for every target. */
   readonly inputs: readonly string[];
-  /** Settings with their defaults; undefined: the client has to choose. */
-  readonly settings: Readonly<Record<string, number | undefined>>;
+  /** Settings with their defaults. */
+  readonly settings: Readonly<Record<string, number>>;
   /** A number that all tokens of a datum share, which `token` finds in its inputs as `sequence`. */
   readonly sequence?: (logprobs: Float32Array, inputs: Columns) => number;
   readonly token: (logprob: number, inputs: Numbers, settings: Numbers) => TokenLoss;
@@ -54,11 +54,11 @@ export const lossFunctions: Readonly<Record<string, LossFunction>> = {
   },
   /**
    * -min(s A, clip(s) A), with s = exp(mean of p - q over the marked tokens) for all of them, and the
-   * gradient of p for each: GSPO-token, arXiv:2507.18071
+   * gradient of p for each: GSPO-token and its limits, arXiv:2507.18071
    */
   gspo: {
     inputs: [...sampled, 'sequence_ratio_mask'],
-    settings: { clip_low_threshold: undefined, clip_high_threshold: undefined },
+    settings: { clip_low_threshold: 1 - 3e-4, clip_high_threshold: 1 + 4e-4 },
     sequence: meanLogRatio,
     token: (_, { sequence = 0, advantages: a = 0 }, settings) =>
       clippedLoss(Math.exp(sequence), a, settings),
@@ -75,7 +75,7 @@ export const lossFunctions: Readonly<Record<string, LossFunction>> = {
   /** -(p A - beta (p - q)^2 / 2) */
   dro: {
     inputs: sampled,
-    settings: { beta: undefined },
+    settings: { beta: 0.05 },
     token: (p, { logprobs: q = 0, advantages: a = 0 }, { beta = 0 }) => ({
       loss: -(p * a - (beta / 2) * (p - q) ** 2),
       slope: -(a - beta * (p - q)),

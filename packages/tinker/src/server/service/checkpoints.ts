@@ -1,5 +1,5 @@
 /** Saved weights: `tinker://RUN/weights/NAME` and `tinker://RUN/sampler_weights/NAME` as folders. */
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readStored, writeManifest } from '@trinity-rft/core/engine';
 import { formatTinkerPath, parseTinkerPath, type WeightsKind } from '../../protocol/index.js';
@@ -28,7 +28,18 @@ interface CheckpointInfo {
   readonly savedAt: string;
 }
 
+/** What can change after weights were saved. */
+export interface Standing {
+  /** Seconds from now; null: they are kept. @default as it was */
+  readonly ttlSeconds?: number | null;
+  /** Said in lists, and nothing else: whoever has the key of this server has its weights. @default as it was */
+  readonly isPublic?: boolean;
+}
+
 export interface Checkpoint extends CheckpointInfo {
+  readonly isPublic: boolean;
+  /** ISO 8601; undefined: they are kept. */
+  readonly expiresAt: string | undefined;
   /** `tinker://...` */
   readonly uri: string;
   /** A model folder. */
@@ -43,12 +54,13 @@ export interface Checkpoints {
   save(
     info: CheckpointInfo,
     write: (directory: string) => Promise<void>,
-    options: { readonly overwrite: boolean },
+    options: { readonly overwrite: boolean; readonly ttlSeconds?: number | null },
   ): Promise<Checkpoint>;
   /** @throws Refusal 422 for what is no such address, 404 when nothing is there */
   find(uri: string): Promise<Checkpoint>;
   /** List of one run, or of all; oldest first. */
   list(runId?: string): Promise<readonly Checkpoint[]>;
+  change(uri: string, standing: Standing): Promise<void>;
   delete(uri: string): Promise<void>;
 }
 
@@ -64,14 +76,51 @@ const infoSchema = z.object({
   savedAt: z.string(),
 });
 
-export function checkpointsIn(root: string): Checkpoints {
+/** Beside the folder, whose files do not change. */
+const standingFile = (directory: string): string => `${directory}.standing.json`;
+const standingSchema = z.object({
+  isPublic: z.boolean().default(false),
+  expiresAt: z.string().optional(),
+});
+
+const remove = async (directory: string): Promise<void> => {
+  await rm(directory, { recursive: true, force: true });
+  await rm(standingFile(directory), { force: true });
+};
+
+/**
+ * Weights whose time is over are deleted when somebody looks for them.
+ * @param now milliseconds since 1970
+ */
+export function checkpointsIn(root: string, now: () => number): Checkpoints {
   const placeOf = ({ runId, kind, name }: Place): string =>
     path.join(root, folderOf(runId), kind, name);
   const read = async (directory: string): Promise<Checkpoint | undefined> => {
     const text = await readStored(path.join(directory, infoFile));
     if (text === undefined) return undefined;
     const info = infoSchema.parse(JSON.parse(String(text)));
-    return { ...info, directory, uri: uriOf(info) };
+    const standing = await standingOf(directory);
+    if (standing.expiresAt === undefined || Date.parse(standing.expiresAt) > now())
+      return { ...info, expiresAt: undefined, ...standing, directory, uri: uriOf(info) };
+    await remove(directory);
+    return undefined;
+  };
+  const standingOf = async (directory: string): Promise<z.output<typeof standingSchema>> => {
+    const text = await readFile(standingFile(directory), 'utf8').catch(() => '{}');
+    return standingSchema.parse(JSON.parse(text));
+  };
+  const change = async (directory: string, standing: Standing): Promise<void> => {
+    const before = await standingOf(directory);
+    const { ttlSeconds, isPublic = before.isPublic } = standing;
+    const until =
+      ttlSeconds === undefined
+        ? before.expiresAt
+        : ttlSeconds === null
+          ? undefined
+          : new Date(now() + ttlSeconds * 1000).toISOString();
+    const file = standingFile(directory);
+    await writeFile(`${file}.tmp`, JSON.stringify({ isPublic, expiresAt: until }));
+    await rename(`${file}.tmp`, file);
   };
   const find = async (uri: string): Promise<Checkpoint> => {
     const found = await read(placeOf(parse(uri)));
@@ -83,9 +132,10 @@ export function checkpointsIn(root: string): Checkpoints {
   };
   return {
     find,
-    save: async (info, write, { overwrite }) => {
+    change: async (uri, standing) => change((await find(uri)).directory, standing),
+    save: async (info, write, { overwrite, ttlSeconds = null }) => {
       const directory = placeOf(info);
-      if (!overwrite && (await stat(directory).catch(() => undefined)))
+      if (!overwrite && (await read(directory)))
         throw new Refusal(
           409,
           `${uriOf(info)} exists already. Choose another name, or overwrite it.`,
@@ -96,9 +146,10 @@ export function checkpointsIn(root: string): Checkpoints {
       await write(partial);
       await writeFile(path.join(partial, infoFile), `${JSON.stringify(info, undefined, 2)}\n`);
       await writeManifest(partial, { step: 0, final: false });
-      await rm(directory, { recursive: true, force: true });
+      await remove(directory);
+      if (ttlSeconds !== null) await change(directory, { ttlSeconds });
       await rename(partial, directory);
-      return { ...info, directory, uri: uriOf(info) };
+      return find(uriOf(info));
     },
     list: async (runId) => {
       const runs = runId === undefined ? await folders(root) : [folderOf(runId)];
@@ -116,7 +167,7 @@ export function checkpointsIn(root: string): Checkpoints {
         .filter((found) => found !== undefined)
         .toSorted((a, b) => a.savedAt.localeCompare(b.savedAt));
     },
-    delete: async (uri) => rm((await find(uri)).directory, { recursive: true, force: true }),
+    delete: async (uri) => remove((await find(uri)).directory),
   };
 }
 

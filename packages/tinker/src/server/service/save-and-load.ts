@@ -14,13 +14,15 @@ export interface SaveOptions {
   readonly kind: WeightsKind;
   readonly name: string;
   readonly overwrite: boolean;
+  /** @default they are kept */
+  readonly ttlSeconds?: number | null;
 }
 
 export function saveCheckpoint(
   { checkpoints, model, runtime }: Pick<Service, 'checkpoints' | 'model' | 'runtime'>,
   { facts }: TrainingRun,
   { trainer }: Engine,
-  { kind, name, overwrite }: SaveOptions,
+  { kind, name, overwrite, ttlSeconds }: SaveOptions,
 ): Promise<Checkpoint> {
   const { id: runId, rank, alpha, targetModules } = facts;
   const savedAt = new Date(runtime.clock.now()).toISOString();
@@ -31,7 +33,7 @@ export function saveCheckpoint(
     if (kind === 'weights')
       await trainer.save(path.join(directory, resumeFolder), { optimizer: true });
   };
-  return checkpoints.save(info, write, { overwrite });
+  return checkpoints.save(info, write, { overwrite, ttlSeconds });
 }
 
 /** @param optimizer false: the moments begin at 0 */
