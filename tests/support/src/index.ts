@@ -6,6 +6,7 @@ export {
   type TestPostgres,
 } from './postgres/start-postgres.js';
 export { findPython, runPip, runPython, type FoundPython } from './python/python.js';
+export { installOnce, type Installation, type Installed } from './python/uv.js';
 export {
   trackingKey,
   trackingServices,

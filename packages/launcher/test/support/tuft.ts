@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '@trinity-rft/core';
-import { freePort } from '@trinity-rft/test-support';
-import { installOnce, type Installed } from './uv.js';
+import { freePort, installOnce, type Installed } from '@trinity-rft/test-support';
 
 const startMs = 240_000;
 const release = '0.2.2';

@@ -3,8 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '@trinity-rft/core';
-import { freePort } from '@trinity-rft/test-support';
-import { installOnce } from './uv.js';
+import { freePort, installOnce } from '@trinity-rft/test-support';
 
 const startPatienceMs = 420_000;
 const release = '0.32.0';
