@@ -16,6 +16,7 @@ import type {
   ServerAddress,
   SampledSequence,
   SamplingOptions,
+  TokenListener,
   TokenRow,
   VersionSpan,
 } from '@trinity-rft/core/engine';
@@ -152,15 +153,17 @@ function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSamp
     get policyVersion() {
       return pool.weights.version;
     },
-    sample: async (prompt, options, signal) => {
+    sample: async (prompt, options, signal, onTokens) => {
       throwIfAborted(signal);
       const { maxTokens } = options;
       const room = assertPrompt(prompt, vocabSize, maxModelLen);
       const limited = { ...options, maxTokens: Math.min(maxTokens, room) };
+      const told: number[][] = [];
       const work = async (member: Member, use: InUse, ended: AbortSignal) => {
         assertStops(member, options);
         const { model } = use;
-        const request = { model, prompt, options: limited, vocabSize };
+        const tellRest = onTokens && tellNew(told, onTokens);
+        const request = { model, prompt, options: limited, vocabSize, onTokens: tellRest };
         const choices = await generate(member, use, request, ended);
         return choices.map((choice) => sequenceOf(choice, use, versions));
       };
@@ -186,6 +189,29 @@ function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSamp
       pool.close();
       return Promise.resolve();
     },
+  };
+}
+
+/**
+ * A server that is asked again, because another failed, draws the same tokens by the same seed; only
+ * those that were not told are.
+ * @param told by all calls so far, of each choice
+ */
+function tellNew(told: number[][], onTokens: TokenListener): TokenListener {
+  const drawn: number[] = [];
+  return (choice, tokens) => {
+    const before = (told[choice] ??= []);
+    const start = drawn[choice] ?? 0;
+    drawn[choice] = start + tokens.length;
+    const known = before.slice(start, start + tokens.length);
+    if (known.some((token, i) => token !== tokens[i]))
+      throw new ModelError(
+        'The server that sampled was lost, and another draws other tokens than have been streamed already. Ask again.',
+        { code: 'STREAM_LOST', status: 502, retryable: true },
+      );
+    const fresh = tokens.slice(known.length);
+    before.push(...fresh);
+    if (fresh.length > 0) onTokens(choice, fresh);
   };
 }
 

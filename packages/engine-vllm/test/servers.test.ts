@@ -82,6 +82,23 @@ describe('several servers', () => {
     }
   });
 
+  it('report tokens while they sample, and each once when a server is lost', async () => {
+    const servers = [await startServer(), await startServer()] as const;
+    const sampler = await openSampler([...servers]);
+    const [whole, second] = await sampler.sample(prompt, { ...options, n: 2 });
+    const told: number[][] = [[], []];
+    const onTokens = (choice: number, tokens: readonly number[]): void => {
+      told[choice]!.push(...tokens);
+      // After some tokens have arrived, those of the first server no longer do.
+      if (told[0]!.length === 2) void servers[0].kill();
+    };
+    const streamed = await sampler.sample(prompt, { ...options, n: 2 }, undefined, onTokens);
+    expect(told).toEqual([[...whole!.tokens], [...second!.tokens]]);
+    expect(streamed.map(({ logprobs }) => [...logprobs])).toEqual(
+      [whole, second].map((one) => [...one!.logprobs]),
+    );
+  });
+
   it('notice that one has come back with other weights than were brought', async () => {
     const server = await startServer();
     const sampler = await openSampler([server]);

@@ -143,6 +143,24 @@ describe('a real vLLM with adapters', { tags: ['external'], timeout: 600_000 }, 
     await Promise.all([engine.close(), sampler.close()]);
   });
 
+  it('reports tokens as it draws them, which are those of the whole answer', async () => {
+    const sampler = await openSampler({});
+    const told: number[][] = [[], []];
+    let calls = 0;
+    const options = { n: 2, maxTokens: 60, seed: 7 };
+    const texts = await sampler.sample(prompt, options, undefined, (choice, tokens) => {
+      calls++;
+      told[choice]!.push(...tokens);
+    });
+    expect(told).toEqual(texts.map(({ tokens }) => [...tokens]));
+    expect(calls).toBeGreaterThan(60);
+    const again = await sampler.sample(prompt, options);
+    expect(texts.map(({ logprobs }) => [...logprobs])).toEqual(
+      again.map(({ logprobs }) => [...logprobs]),
+    );
+    await sampler.close();
+  });
+
   it('loses no text when one of two servers is killed, and brings it back with proved weights', async () => {
     const [first, second] = servers;
     const engine = await openComposite({ servers: servers.slice(0, 2), lora: true });

@@ -1,8 +1,14 @@
 /** The verbs of one server, and those of vLLM. */
-import type { ServerAddress, SamplingOptions, TokenRow } from '@trinity-rft/core/engine';
+import type {
+  ServerAddress,
+  SamplingOptions,
+  TokenListener,
+  TokenRow,
+} from '@trinity-rft/core/engine';
 import { z } from 'zod';
 import { ServerFault } from '../wire/fault.js';
 import {
+  gatherChoices,
   generatePath,
   readChoices,
   readScores,
@@ -63,6 +69,8 @@ interface GenerateRequest {
   readonly prompt: Int32Array;
   readonly options: SamplingOptions;
   readonly vocabSize: number;
+  /** Servers that cannot report tokens while they sample never call it. */
+  readonly onTokens?: TokenListener;
 }
 
 interface ReloadOptions {
@@ -110,20 +118,32 @@ const decoded = z.object({ prompt: z.string() });
 export function vllmServer(address: ServerAddress): SamplingServer {
   const { url } = address;
   const call = serverCalls(address);
+  const place = url + generatePath;
   const generate = (signal: AbortSignal, body: object): Promise<unknown> =>
     call(generatePath, { signal, body, usesWeights: true });
+  const stream = async (
+    signal: AbortSignal,
+    body: object,
+    onTokens: TokenListener,
+  ): Promise<unknown> => {
+    const { onEvent, answer } = gatherChoices(place, onTokens);
+    await call(generatePath, {
+      signal,
+      body: { ...body, stream: true },
+      usesWeights: true,
+      onEvent,
+    });
+    return answer();
+  };
   return {
     url,
     dialect: vllm,
     health: async (signal) => void (await call('/health', { signal })),
     model: async (signal) => readServedModel(url, await call('/v1/models', { signal })),
-    generate: async ({ model, prompt, options, vocabSize }, signal) => {
+    generate: async ({ model, prompt, options, vocabSize, onTokens }, signal) => {
       const body = { model, token_ids: [...prompt], sampling_params: samplingParams(options) };
-      return readChoices(await generate(signal, body), {
-        url: url + generatePath,
-        options,
-        vocabSize,
-      });
+      const answer = await (onTokens ? stream(signal, body, onTokens) : generate(signal, body));
+      return readChoices(answer, { url: place, options, vocabSize });
     },
     score: async (model, { tokens, promptLength }, signal) => {
       const sampling_params = { max_tokens: 1, prompt_logprobs: 0, temperature: 0 };
@@ -131,7 +151,7 @@ export function vllmServer(address: ServerAddress): SamplingServer {
       return readScores(await generate(signal, body), {
         tokens,
         promptLength,
-        url: url + generatePath,
+        url: place,
       });
     },
     loadAdapter: async (name, folder, signal) => {

@@ -1,6 +1,6 @@
 /** `/inference/v1/generate`: token ids in, token ids and log-probabilities out. */
 import { ModelError } from '@trinity-rft/core';
-import type { SamplingOptions, TokenLogprob } from '@trinity-rft/core/engine';
+import type { SamplingOptions, TokenListener, TokenLogprob } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 import { ServerFault } from './fault.js';
 import { readAnswer } from './read.js';
@@ -82,6 +82,38 @@ export interface Expected {
   readonly url: string;
   readonly options: SamplingOptions;
   readonly vocabSize: number;
+}
+
+const delta = z.object({
+  choices: z.array(
+    z.object({
+      index: z.number().int(),
+      finish_reason: z.string().nullish(),
+      stop_reason: z.union([z.number(), z.string()]).nullish(),
+      token_ids: z.array(z.number().int()).nullish(),
+      weight_versions: z.unknown(),
+      logprobs: z.object({ content: z.array(z.unknown()) }).nullish(),
+    }),
+  ),
+});
+
+/** Puts the events of a stream together to the answer that {@link readChoices} reads. */
+export function gatherChoices(url: string, onTokens: TokenListener) {
+  const choices = new Map<number, { token_ids: number[]; logprobs: { content: unknown[] } }>();
+  return {
+    onEvent: (event: unknown): void => {
+      for (const part of readAnswer(url, delta, event).choices) {
+        const { index, token_ids: tokens, logprobs, finish_reason: end, ...last } = part;
+        const choice = choices.get(index) ?? { token_ids: [], logprobs: { content: [] } };
+        choices.set(index, choice);
+        choice.token_ids.push(...(tokens ?? []));
+        choice.logprobs.content.push(...(logprobs?.content ?? []));
+        if (typeof end === 'string') Object.assign(choice, { ...last, index, finish_reason: end });
+        if (tokens && tokens.length > 0) onTokens(index, tokens);
+      }
+    },
+    answer: (): object => ({ choices: [...choices.values()] }),
+  };
 }
 
 /**

@@ -4,7 +4,7 @@
 import { request as requestHttp, Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { request as requestHttps, Agent as HttpsAgent } from 'node:https';
 import { text } from 'node:stream/consumers';
-import { describeError } from '@trinity-rft/core';
+import { describeError, ModelError } from '@trinity-rft/core';
 import type { ServerAddress } from '@trinity-rft/core/engine';
 import { ServerFault } from './fault.js';
 
@@ -18,6 +18,11 @@ interface CallOptions {
    * been started anew, without them. @default false: it is asked again on another connection
    */
   readonly usesWeights?: boolean;
+  /**
+   * The answer is a stream of server-sent events: called with the JSON of each. The call then
+   * resolves with nothing. What it throws ends the call.
+   */
+  readonly onEvent?: (event: unknown) => void;
 }
 
 export type Call = (path: string, options: CallOptions) => Promise<unknown>;
@@ -33,7 +38,7 @@ export function serverCalls({ url, apiKey }: ServerAddress): Call {
   const authorization = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   const prefix = base.pathname.replace(/\/+$/, '');
 
-  const once = (path: string, { signal, body }: CallOptions): Promise<unknown> =>
+  const once = (path: string, { signal, body, onEvent }: CallOptions): Promise<unknown> =>
     new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error);
       const payload = body === undefined ? undefined : JSON.stringify(body);
@@ -44,7 +49,7 @@ export function serverCalls({ url, apiKey }: ServerAddress): Call {
           method: payload === undefined ? 'GET' : 'POST',
           headers: { ...authorization, 'content-type': 'application/json' },
         },
-        (response) => void read(response, `${url}${path}`).then(resolve, fail),
+        (response) => void read(response, `${url}${path}`, onEvent).then(resolve, fail),
       );
       const onAbort = (): void => void request.destroy(signal.reason as Error);
       const fail = (error: unknown): void => {
@@ -78,18 +83,45 @@ const idleMs = 4000;
 const isReset = (error: Error): boolean =>
   'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
 
-const asFault = (error: unknown, url: string): ServerFault =>
-  error instanceof ServerFault
+const asFault = (error: unknown, url: string): ServerFault | ModelError =>
+  error instanceof ServerFault || error instanceof ModelError
     ? error
     : new ServerFault('lost', `${url}: ${describeError(error)}`, { cause: error });
 
-async function read(response: IncomingMessage, place: string): Promise<unknown> {
+async function read(
+  response: IncomingMessage,
+  place: string,
+  onEvent: CallOptions['onEvent'],
+): Promise<unknown> {
   const { statusCode: status = 0, headers } = response;
+  if (status === 200 && onEvent) return readEvents(response, place, onEvent);
   const body = await text(response);
   if (status >= 200 && status < 300) return parsed(body);
   const message = `${place} answered ${status}: ${messageOf(body)}`;
   const retryAfterMs = delayOf(headers['retry-after']);
   throw new ServerFault(kindOf(status), message, { status, retryAfterMs });
+}
+
+/** Events end with an empty line; `[DONE]` is the last. */
+async function readEvents(
+  response: IncomingMessage,
+  place: string,
+  onEvent: (event: unknown) => void,
+): Promise<void> {
+  let rest = '';
+  let isDone = false;
+  for await (const part of response.setEncoding('utf8') as AsyncIterable<string>) {
+    const events = (rest + part).split(/\r?\n\r?\n/);
+    rest = events.pop() ?? '';
+    for (const event of events) {
+      const data = event.replace(/^data: ?/, '');
+      if (data === '[DONE]') isDone = true;
+      else if (data.startsWith('{"error"'))
+        throw new ServerFault('broken', `${place} ended a stream: ${messageOf(data)}`);
+      else onEvent(parsed(data));
+    }
+  }
+  if (!isDone) throw new ServerFault('broken', `${place} ended a stream before its end`);
 }
 
 function kindOf(status: number): ServerFault['kind'] {

@@ -46,6 +46,7 @@ export interface StandInFault {
 
 export interface GeneratedAnswer {
   readonly choices: readonly {
+    readonly index: number;
     token_ids: number[];
     logprobs: { content: { token_id: number; logprob: number | null }[] };
     weight_versions: { version: string; start: number; end: number }[];
@@ -223,8 +224,14 @@ export async function vllmStandIn(options: VllmStandInOptions): Promise<VllmStan
         throw new Refusal(401, 'Unauthorized');
       const route = allRoutes[url];
       if (!route) throw new Refusal(404, 'Not Found');
-      const value = await route(body === '' ? {} : (JSON.parse(body) as Json), gone.signal);
-      if (!isFrozen) send(200, value);
+      const asked = body === '' ? {} : (JSON.parse(body) as Json);
+      const value = await route(asked, gone.signal);
+      if (isFrozen) return;
+      if (asked['stream'] !== true) return void send(200, value);
+      response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+      for (const event of eventsOf(value as GeneratedAnswer))
+        response.write(`data: ${JSON.stringify(event)}\n\n`);
+      response.end('data: [DONE]\n\n');
     } catch (error) {
       const { status = 500, headers } = error as {
         status?: number;
@@ -290,6 +297,17 @@ interface Writing {
   readonly gate: Gate;
   readonly gone: AbortSignal;
   readonly processed: boolean;
+}
+
+/** One event for each token; the last of a choice says how it ended. */
+function* eventsOf({ choices }: GeneratedAnswer): Generator<object> {
+  for (const { index, token_ids: tokens, logprobs, ...end } of choices)
+    for (const [i, token] of tokens.entries()) {
+      const isLast = i === tokens.length - 1;
+      const part = { token_ids: [token], logprobs: { content: [logprobs.content[i]] } };
+      const last = isLast ? end : { finish_reason: null, stop_reason: null, weight_versions: null };
+      yield { ...envelope, choices: [{ index, ...part, ...last }] };
+    }
 }
 
 /** Token by token, because weights may change between two of them. */
