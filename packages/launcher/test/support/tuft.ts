@@ -21,9 +21,7 @@ export const findTuft = (): Promise<Installed> =>
 export interface StartedTuft {
   readonly url: string;
   readonly port: number;
-  /** Like `kill -9`; the Ray cluster stays. */
-  kill(): Promise<void>;
-  /** With the cluster. */
+  /** Like `kill -9`, with its Ray cluster. */
   stop(): Promise<void>;
 }
 
@@ -35,8 +33,8 @@ export interface TuftOptions {
   readonly directory: string;
   /** @default any that is free */
   readonly port?: number;
-  /** Of a cluster that is there. @default one of its own */
-  readonly ray?: string;
+  /** @default 64 */
+  readonly maxModelLen?: number;
 }
 
 /** An actor asks Ray for a GPU, and torch for its memory, which a machine without one cannot reset. */
@@ -61,7 +59,7 @@ class Patch:
 sys.meta_path.insert(0, Patch)
 `;
 
-/** A server that only trains: resolves when its API answers. */
+/** A server that only trains, over a Ray cluster of its own: resolves when its API answers. */
 export async function startTuft(options: TuftOptions): Promise<StartedTuft> {
   const { python, models, directory } = options;
   mkdirSync(path.join(directory, 'site'), { recursive: true });
@@ -95,7 +93,7 @@ export async function startTuft(options: TuftOptions): Promise<StartedTuft> {
   const url = `http://127.0.0.1:${port}`;
   const stop = async (): Promise<void> => {
     await end(child);
-    if (head) await end(head);
+    await end(head);
   };
   const until = Date.now() + startMs;
   while (!(await answers(url))) {
@@ -106,31 +104,30 @@ export async function startTuft(options: TuftOptions): Promise<StartedTuft> {
     await stop();
     throw new Error(`TuFT did not answer within ${startMs / 1000} s; see ${directory}/tuft.log.`);
   }
-  return { url, port, kill: () => end(child), stop };
+  return { url, port, stop };
 }
 
 /** JSON is YAML. */
-const configOf = ({ models, directory }: TuftOptions) => ({
+const configOf = ({ models, directory, maxModelLen = 64 }: TuftOptions) => ({
   checkpoint_dir: path.join(directory, 'saved'),
   authorized_users: { [tuftKey]: 'tests' },
   persistence: { mode: 'FILE', file_path: path.join(directory, 'state.json') },
   supported_models: Object.entries(models).map(([name, folder]) => ({
     model_name: name,
     model_path: folder,
-    max_model_len: 64,
+    max_model_len: maxModelLen,
     capabilities: ['training'],
     training_backend: 'hf',
-    micro_batch_size: 64,
+    micro_batch_size: maxModelLen > 64 ? 1 : 64,
     max_lora_rank: 16,
   })),
 });
 
 async function rayAt(
-  { python, ray, directory }: TuftOptions,
+  { python, directory }: TuftOptions,
   start: (args: readonly string[]) => ChildProcess,
   gpus: number,
-): Promise<readonly [ChildProcess | undefined, string]> {
-  if (ray !== undefined) return [undefined, ray];
+): Promise<readonly [ChildProcess, string]> {
   const port = await freePort();
   const program = path.join(path.dirname(python), 'ray');
   const args = ['start', '--head', '--block', `--num-gpus=${gpus}`, `--port=${port}`];
