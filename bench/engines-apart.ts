@@ -1,14 +1,16 @@
 /**
- * `pnpm bench engines-apart`: a trainer on a real SkyRL server and two explorers on a real vLLM server,
+ * `pnpm bench engines-apart`: a trainer on a real TuFT server and two explorers on a real vLLM server, over a
+ * bfloat16 model,
  * processes of their own over PostgreSQL, whose adapters travel through the database. The trainer and
  * then an explorer are killed (SIGKILL) and started again. Ends with 1 where anything was lost or done
- * twice. Installs SkyRL and vLLM for this machine's processor into the cache.
+ * twice. Installs TuFT and vLLM for this machine's processor into the cache.
  */
-import { globSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { globSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { findSkyrl, startSkyrl } from '../packages/launcher/test/support/skyrl.ts';
+import { halfPrecision } from '../packages/launcher/test/support/half-precision.ts';
+import { findTuft, startTuft, tuftKey } from '../packages/launcher/test/support/tuft.ts';
 import { findVllm, startVllm } from '../packages/launcher/test/support/vllm.ts';
 import { readCurve } from '../packages/monitor/src/index.ts';
 import { startPostgres } from '../tests/support/src/postgres/start-postgres.ts';
@@ -32,19 +34,23 @@ const say = (text: string): void => {
 };
 
 interface Servers {
-  readonly skyrl: string;
+  readonly tuft: string;
   readonly vllm: string;
 }
 
 const onServers =
-  ({ skyrl, vllm }: Servers) =>
+  ({ tuft, vllm }: Servers) =>
   ({ buffer, model, explorer, trainer, ...rest }: Sections): object => ({
     ...rest,
-    model: { ...model, tinker: { base_url: skyrl, rank, seed: 3 } },
+    model: {
+      ...model,
+      model_path: 'half',
+      tinker: { base_url: tuft, base_model: 'half', rank, seed: 3 },
+    },
     buffer: { ...buffer, total_steps: totalSteps },
     explorer: {
       ...explorer,
-      rollout_model: { engine_type: 'vllm', base_url: vllm, dtype: 'float32' },
+      rollout_model: { engine_type: 'vllm', base_url: vllm, dtype: 'bfloat16' },
     },
     trainer: { ...trainer, trainer_type: 'tinker', grad_clip: 0 },
   });
@@ -89,10 +95,12 @@ async function judge(place: RunPlace): Promise<readonly string[]> {
   );
   const file = path.join(jobOf(place, 1), 'monitor', 'metrics.jsonl');
   const rewards = await readCurve(file, { role: 'explorer', metric: 'rollout/reward/mean' });
-  const metric = 'training/rollout_logprobs_diff_max';
+  const metric = 'training/rollout_logprobs_diff_mean';
   const differences = await readCurve(file, { role: 'trainer', metric });
   say(`rewards ${rewards.map((value) => value.toFixed(2)).join(' ')}`);
-  say(`log-probabilities of sampler and trainer differ by at most ${Math.max(...differences)}`);
+  say(
+    `log-probabilities of sampler and trainer differ by at most, on average of a step, ${Math.max(...differences)}`,
+  );
   say(`the newest weights that an explorer has read: ${newestWeights(place)}`);
   const { withoutResult, otherExperiences, trainedTwice, unused } = counts;
   return Object.entries({ withoutResult, otherExperiences, trainedTwice, unused }).flatMap(
@@ -113,21 +121,22 @@ const config = {
 } as const;
 
 async function measure(): Promise<readonly string[]> {
-  const found = [await findSkyrl(), await findVllm()] as const;
-  const [skyrlProgram, vllmProgram] = found;
-  if ('missing' in skyrlProgram) return [skyrlProgram.missing];
+  const found = [await findTuft(), await findVllm()] as const;
+  const [tuftProgram, vllmProgram] = found;
+  if ('missing' in tuftProgram) return [tuftProgram.missing];
   if ('missing' in vllmProgram) return [vllmProgram.missing];
   await writeDigitsData(root, { initializerRange: 0.2, config });
-  const modelPath = path.join(root, 'model');
-  mkdirSync(path.join(root, 'skyrl'));
+  const modelPath = halfPrecision(path.join(root, 'model'), path.join(root, 'half'));
   await using stack = new AsyncDisposableStack();
-  const own = { modelPath, directory: path.join(root, 'skyrl') };
-  const skyrl = stack.adopt(await startSkyrl({ ...skyrlProgram, ...own }), (one) => one.stop());
+  const own = { models: { half: modelPath }, directory: path.join(root, 'tuft') };
+  const tuft = stack.adopt(await startTuft({ ...tuftProgram, ...own }), (one) => one.stop());
+  process.env['TINKER_API_KEY'] = tuftKey;
   const start = { ...vllmProgram, modelPath, folder: root, maxModelLen: 64, lora: { rank } };
-  const vllm = stack.adopt(await startVllm({ ...start, tokenizer: false }), (one) => one.stop());
+  const half = { tokenizer: false, dtype: 'bfloat16' } as const;
+  const vllm = stack.adopt(await startVllm({ ...start, ...half }), (one) => one.stop());
   const postgres = stack.adopt(await startPostgres(), (one) => one.stop());
-  say('SkyRL, vLLM and PostgreSQL have started');
-  const change = onServers({ skyrl: skyrl.url, vllm: vllm.url });
+  say('TuFT, vLLM and PostgreSQL have started');
+  const change = onServers({ tuft: tuft.url, vllm: vllm.url });
   const place = { root, name: 'engines', postgresUrl: postgres.url(), change };
   return [...(await disturb(place)), ...(await judge(place))];
 }
