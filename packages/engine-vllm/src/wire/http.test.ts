@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { serverCalls } from './http.js';
 
-/** Answers as many requests of a connection as it is told, and resets the connection at the next one. */
+/** Answers `answered` requests of a connection, and resets it at the next one. */
 async function resetting(answered: number): Promise<{ url: string; requests: number[] }> {
   /** How many each connection sent. */
   const requests: number[] = [];

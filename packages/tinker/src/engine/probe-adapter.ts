@@ -1,4 +1,4 @@
-/** What an optimizer step does to an adapter, read from the adapter itself. */
+/** Effect of optimizer steps on an adapter, read from the adapter itself. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import type { AdamParams, RemoteModel } from './remote/model.js';
 import type { Normalisation } from './train/gradients.js';
 
 /** One pass of cross-entropy with these weights on all targets, and an update by it. */
-export type Step = (weight: number, adam: AdamParams) => Promise<void>;
+type Step = (weight: number, adam: AdamParams) => Promise<void>;
 
 export interface AdapterProbe {
   readonly model: RemoteModel;

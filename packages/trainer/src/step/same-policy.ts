@@ -1,4 +1,4 @@
-/** Whether sampler and trainer have the same weights, by what one drew and the other computes of it. */
+/** Proof that sampler and trainer have the same weights: log-probabilities of drawn tokens by both. */
 import { type Metrics, SyncError } from '@trinity-rft/core';
 import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';

@@ -227,7 +227,10 @@ export async function vllmStandIn(options: VllmStandInOptions): Promise<VllmStan
       const asked = body === '' ? {} : (JSON.parse(body) as Json);
       const value = await route(asked, gone.signal);
       if (isFrozen) return;
-      if (asked['stream'] !== true) return void send(200, value);
+      if (asked['stream'] !== true) {
+        send(200, value);
+        return;
+      }
       response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
       for (const event of eventsOf(value as GeneratedAnswer))
         response.write(`data: ${JSON.stringify(event)}\n\n`);

@@ -74,7 +74,7 @@ export interface BatchRow {
   is_cut: Generated<number>;
   completed: number | null;
   is_pruned: Generated<number>;
-  /** Of its plan and tasks, which never change; null: planned by an earlier version. */
+  /** Checksum of its plan and tasks, which never change; null: planned by an earlier version. */
   checksum: number | null;
 }
 

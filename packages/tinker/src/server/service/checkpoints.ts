@@ -28,11 +28,11 @@ interface CheckpointInfo {
   readonly savedAt: string;
 }
 
-/** What can change after weights were saved. */
+/** Properties of saved weights that can change. */
 export interface Standing {
   /** Seconds from now; null: they are kept. @default as it was */
   readonly ttlSeconds?: number | null;
-  /** Said in lists, and nothing else: whoever has the key of this server has its weights. @default as it was */
+  /** Shown in lists, without effect: the key of this server gives access to all weights. @default as it was */
   readonly isPublic?: boolean;
 }
 
@@ -89,7 +89,7 @@ const remove = async (directory: string): Promise<void> => {
 };
 
 /**
- * Weights whose time is over are deleted when somebody looks for them.
+ * Weights whose time is over are deleted at the next look-up.
  * @param now milliseconds since 1970
  */
 export function checkpointsIn(root: string, now: () => number): Checkpoints {
