@@ -30,7 +30,7 @@ export function trainerOptions(
     optimizer: stage.algorithm.optimizer,
     trainBatchSize: batchCount(stage),
     repeatTimes: stage.algorithm.repeatTimes,
-    isLive: stage.mode === 'both',
+    isLive: stage.mode === 'both' && (stage.sampler !== undefined || stage.engine === 'tinker'),
     maxResponseTokens: stage.model.maxResponseTokens,
     expectedSteps: totalSteps,
     engine: engine.trainer,

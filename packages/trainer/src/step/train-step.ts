@@ -28,7 +28,8 @@ export interface TrainStepOptions {
   /** Runs per task, to count groups that are only partly in the batch. @default 1 */
   readonly repeatTimes?: number;
   /**
-   * Rollouts are sampled with the weights of this trainer: the first of a version prove it.
+   * Rollouts are sampled by another program with the weights of this trainer: those of the newest
+   * weights prove it.
    * @default false
    */
   readonly isLive?: boolean;
