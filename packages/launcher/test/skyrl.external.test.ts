@@ -1,7 +1,7 @@
 /** A real SkyRL server beside the embedded engine, on the same weights. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createRandom, systemClock } from '@trinity-rft/core';
@@ -13,12 +13,15 @@ import { readCurve } from '@trinity-rft/monitor';
 import { additionTasks, lengths, runAddition, taughtModel, writeRun } from './support/addition.js';
 import { adapterGradient, normWithSharedMatrices } from './support/adapter-gradient.js';
 import { usedSteps } from './support/used-steps.js';
-import { findSkyrl, startSkyrl, type StartedSkyrl } from './support/skyrl.js';
+import { halfPrecision } from './support/half-precision.js';
+import { findSkyrl, startSkyrl, type SkyrlOptions, type StartedSkyrl } from './support/skyrl.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-skyrl-'));
 let modelPath = '';
 const checkpoint = path.join(root, 'checkpoint');
-let start: (port?: number) => Promise<StartedSkyrl> = () => Promise.reject(new Error(missing));
+type Place = Pick<SkyrlOptions, 'modelPath' | 'directory' | 'port'>;
+let startOn: (place: Place) => Promise<StartedSkyrl> = () => Promise.reject(new Error(missing));
+const start = (port?: number) => startOn({ modelPath, directory: root, port });
 let server: StartedSkyrl | undefined;
 let missing = '';
 
@@ -29,7 +32,7 @@ beforeAll(async () => {
     return;
   }
   modelPath = await taughtModel(root);
-  start = (port) => startSkyrl({ ...found, modelPath, directory: root, port });
+  startOn = (place) => startSkyrl({ ...found, ...place });
   server = await start();
 }, 2_400_000);
 afterAll(async () => {
@@ -178,6 +181,27 @@ describe('SkyRL 0.4.0', { tags: ['external'], timeout: 600_000 }, () => {
       }
     }));
 });
+
+it(
+  'SkyRL 0.4.0 over a bfloat16 model is refused before anything is trained',
+  { tags: ['external'], timeout: 600_000 },
+  async () => {
+    const directory = path.join(root, 'half-server');
+    mkdirSync(directory);
+    const half = halfPrecision(modelPath, path.join(root, 'half'));
+    const other = await startOn({ modelPath: half, directory });
+    try {
+      await expect(
+        createTinkerEngine({ modelPath: half, baseUrl: other.url, rank: 4, seed: 3 }),
+      ).rejects.toMatchObject({
+        code: 'TINKER_PRECISION',
+        message: expect.stringContaining('"dtype": "float32"'),
+      });
+    } finally {
+      await other.stop();
+    }
+  },
+);
 
 const trainOnServer = (algorithm: object, steps: number, more: object = {}) => ({
   mode: 'both',

@@ -143,8 +143,18 @@ export const modelResult = z.object({
   model_id: id,
   lora_config: z.object({ rank: z.number(), alpha: z.number().nullish() }).nullish(),
 });
-/** Result of `optim_step`. */
-export const stepResult = z.object({ metrics: z.record(z.string(), z.number()).nullish() });
+/** Result of `optim_step`. JSON has no NaN: SkyRL sends null. */
+export const stepResult = z.object({
+  metrics: z
+    .record(
+      z.string(),
+      z
+        .number()
+        .nullable()
+        .transform((value) => value ?? Number.NaN),
+    )
+    .nullish(),
+});
 /** Result of `save_weights`: a `tinker://` address. */
 export const saveResult = z.object({ path: z.string() });
 /** Result of `load_weights`. */

@@ -1,8 +1,16 @@
 /** The gradient norm among the metrics of an update. */
 
-/** SkyRL says `skyrl.ai/grad_norm`. Undefined where the server reports none. */
-export const gradNormOf = (metrics: Readonly<Record<string, number>>): number | undefined =>
-  Object.entries(metrics).find(([name]) => /(^|[/:])grad_norm$/.test(name))?.[1];
+import { notFinite } from './rows.js';
+
+/**
+ * SkyRL says `skyrl.ai/grad_norm`. Undefined where the server reports none.
+ * @throws EngineError when it is not finite
+ */
+export function gradNormOf(metrics: Readonly<Record<string, number>>): number | undefined {
+  const norm = Object.entries(metrics).find(([name]) => /(^|[/:])grad_norm$/.test(name))?.[1];
+  if (norm !== undefined && !Number.isFinite(norm)) throw notFinite(`${norm} as gradient norm`);
+  return norm;
+}
 
 /** SkyRL 0.4 has no gradient clipping, and drops the setting. */
 export const ignoresClipping = (metrics: Readonly<Record<string, number>>): boolean =>
