@@ -31,7 +31,7 @@ const [steps, rows, rank] = [10, 8, 16];
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-gpu-'));
 const report: Record<string, unknown> = { layers, hidden, tokens, rows, rank };
 
-/** What `nvidia-smi` says, in MiB of the first GPU; undefined without one. */
+/** A field of the first GPU from `nvidia-smi`, memory in MiB; undefined without a GPU. */
 function gpu(field: 'name' | 'memory.used' | 'memory.total'): string | undefined {
   try {
     const args = [`--query-gpu=${field}`, '--format=csv,noheader,nounits'];

@@ -158,12 +158,12 @@ function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSamp
       const { maxTokens } = options;
       const room = assertPrompt(prompt, vocabSize, maxModelLen);
       const limited = { ...options, maxTokens: Math.min(maxTokens, room) };
-      const told: number[][] = [];
+      const reported: number[][] = [];
       const work = async (member: Member, use: InUse, ended: AbortSignal) => {
         assertStops(member, options);
         const { model } = use;
-        const tellRest = onTokens && tellNew(told, onTokens);
-        const request = { model, prompt, options: limited, vocabSize, onTokens: tellRest };
+        const reportNew = onTokens && reportOnce(reported, onTokens);
+        const request = { model, prompt, options: limited, vocabSize, onTokens: reportNew };
         const choices = await generate(member, use, request, ended);
         return choices.map((choice) => sequenceOf(choice, use, versions));
       };
@@ -193,14 +193,14 @@ function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSamp
 }
 
 /**
- * A server that is asked again, because another failed, draws the same tokens by the same seed; only
- * those that were not told are.
- * @param told by all calls so far, of each choice
+ * After a failure another server draws the same tokens from the same seed: each token is reported
+ * once.
+ * @param reported tokens of each choice that earlier calls have reported
  */
-function tellNew(told: number[][], onTokens: TokenListener): TokenListener {
+function reportOnce(reported: number[][], onTokens: TokenListener): TokenListener {
   const drawn: number[] = [];
   return (choice, tokens) => {
-    const before = (told[choice] ??= []);
+    const before = (reported[choice] ??= []);
     const start = drawn[choice] ?? 0;
     drawn[choice] = start + tokens.length;
     const known = before.slice(start, start + tokens.length);

@@ -86,14 +86,14 @@ describe('several servers', () => {
     const servers = [await startServer(), await startServer()] as const;
     const sampler = await openSampler([...servers]);
     const [whole, second] = await sampler.sample(prompt, { ...options, n: 2 });
-    const told: number[][] = [[], []];
+    const reported: number[][] = [[], []];
     const onTokens = (choice: number, tokens: readonly number[]): void => {
-      told[choice]!.push(...tokens);
+      reported[choice]!.push(...tokens);
       // After some tokens have arrived, those of the first server no longer do.
-      if (told[0]!.length === 2) void servers[0].kill();
+      if (reported[0]!.length === 2) void servers[0].kill();
     };
     const streamed = await sampler.sample(prompt, { ...options, n: 2 }, undefined, onTokens);
-    expect(told).toEqual([[...whole!.tokens], [...second!.tokens]]);
+    expect(reported).toEqual([[...whole!.tokens], [...second!.tokens]]);
     expect(streamed.map(({ logprobs }) => [...logprobs])).toEqual(
       [whole, second].map((one) => [...one!.logprobs]),
     );

@@ -29,7 +29,7 @@ async function resetting(answered: number): Promise<{ url: string; requests: num
 
 const options = () => ({ signal: AbortSignal.timeout(20_000) });
 
-it('a request goes on a new connection where a kept one was closed meanwhile', async () => {
+it('a request is repeated on a new connection when a kept one was closed', async () => {
   const { url, requests } = await resetting(1);
   const call = serverCalls({ url });
   // Three connections are kept, and each is reset at its second request.

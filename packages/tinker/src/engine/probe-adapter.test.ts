@@ -60,6 +60,7 @@ function adapterOn({ store, isMean = false, status = 302 }: Kept): AdapterProbe 
       const [m, v] = [entry.m / (1 - beta1 ** t), entry.v / (1 - store(beta2) ** t)];
       entry.value = store(entry.value - (rate * m) / (Math.sqrt(v) + eps));
     }
+    return {};
   };
   const save = (): void => {
     const values = Float32Array.from(entries, ({ value }) => value);

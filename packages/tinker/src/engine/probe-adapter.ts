@@ -3,18 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Logger, CheckpointError, EngineError } from '@trinity-rft/core';
-import { fetchAdapter, readTensors, type Tensors } from './checkpoint/adapter.js';
+import { fetchAdapter, type Tensors } from './checkpoint/adapter.js';
 import type { Connection } from './http/connection.js';
 import type { AdamParams, RemoteModel } from './remote/model.js';
 import type { Normalisation } from './train/gradients.js';
 
-/** One pass of cross-entropy with these weights on all targets, and an update by it. */
-type Step = (weight: number, adam: AdamParams) => Promise<void>;
-
 export interface AdapterProbe {
   readonly model: RemoteModel;
   readonly connection: Connection;
-  readonly step: Step;
+  /** One pass of cross-entropy with this weight on all targets, and an update by it. @returns its metrics */
+  readonly step: (weight: number, adam: AdamParams) => Promise<Readonly<Record<string, number>>>;
   readonly logger: Logger;
 }
 
@@ -26,8 +24,7 @@ async function readAdapter({ model, connection }: AdapterProbe): Promise<Tensors
   const name = `probe-${++saves}`;
   try {
     await model.saveAdapter(name);
-    await fetchAdapter(connection, { modelId: model.id, name }, directory);
-    const tensors = await readTensors(directory);
+    const tensors = await fetchAdapter(connection, { modelId: model.id, name }, directory);
     return new Map([...tensors].filter(([tensor]) => tensor.includes('lora_B')));
   } catch (error) {
     const isKept = error instanceof EngineError && error.details['status'] === 404;
@@ -38,9 +35,6 @@ async function readAdapter({ model, connection }: AdapterProbe): Promise<Tensors
     await rm(directory, { recursive: true, force: true });
   }
 }
-
-const each = (tensors: Tensors): readonly number[] =>
-  [...tensors.values()].flatMap((values) => [...values]);
 
 /** With these, an update is the gradient divided by a million. */
 const plain: AdamParams = {
@@ -57,22 +51,28 @@ const plain: AdamParams = {
  * be read. Begins with a fresh adapter.
  */
 export async function gradientRatio(probe: AdapterProbe): Promise<number | undefined> {
-  let before: readonly number[] | undefined;
+  let before: Tensors = new Map();
   const norms: number[] = [];
   for (const weight of [1, 2]) {
     await probe.step(weight, plain);
     const tensors = await readAdapter(probe);
     if (tensors === undefined) return undefined;
-    const now = each(tensors);
-    norms.push(norm(now.map((value, i) => value - (before?.[i] ?? 0))));
-    before = now;
+    norms.push(distance(tensors, before));
+    before = tensors;
   }
   const [single = 0, double = 0] = norms;
   return double / single;
 }
 
-const norm = (values: readonly number[]): number =>
-  Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
+/** L2 norm of the change from `before`, which may be empty for zeros. */
+function distance(tensors: Tensors, before: Tensors): number {
+  let sum = 0;
+  for (const [name, values] of tensors) {
+    const old = before.get(name);
+    for (let i = 0; i < values.length; i++) sum += ((values[i] ?? 0) - (old?.[i] ?? 0)) ** 2;
+  }
+  return Math.sqrt(sum);
+}
 
 /** Sums double with the weights of a datum, means stay. */
 export function normalisationOf(ratio: number, tolerance: number): Normalisation {
@@ -110,16 +110,29 @@ export async function probePrecision(probe: AdapterProbe, adam: AdamParams): Pro
   }
   const learning_rate = Math.min(adam.learning_rate || 1e-5, 1e-5);
   for (let i = 0; i < steps; i++) await step(1, { ...adam, learning_rate });
-  const after = each((await readAdapter(probe)) ?? new Map());
-  const moved = each(before).flatMap((value, i) => (value === 0 ? [] : [value !== after[i]]));
-  const share = moved.filter(Boolean).length / Math.max(1, moved.length);
+  const { entries, moved } = countMoved(before, (await readAdapter(probe)) ?? new Map());
+  const share = moved / Math.max(1, entries);
   logger.debug(`Small steps move ${(100 * share).toFixed(1)} % of a Tinker adapter`);
-  if (moved.length === 0 || share >= shares.healthy) return;
-  const found = `${steps} updates at learning rate ${learning_rate} moved ${(100 * share).toFixed(1)} % of the ${moved.length} entries of an adapter that a larger one had moved`;
+  if (entries === 0 || share >= shares.healthy) return;
+  const found = `${steps} updates at learning rate ${learning_rate} moved ${(100 * share).toFixed(1)} % of the ${entries} entries of an adapter that a larger one had moved`;
   if (share >= shares.refused) logger.warn(`${found} on the Tinker server.`);
   else
     throw new EngineError(
       `The Tinker server keeps adapters in half precision: ${found}. The rest would never be trained. ${precisionRemedy}.`,
       { code: 'TINKER_PRECISION' },
     );
+}
+
+/** Entries that are not 0 in `before`, and those of them that differ in `after`. */
+function countMoved(before: Tensors, after: Tensors) {
+  const counts = { entries: 0, moved: 0 };
+  for (const [name, values] of before) {
+    const now = after.get(name);
+    for (let i = 0; i < values.length; i++) {
+      if (values[i] === 0) continue;
+      counts.entries++;
+      if (values[i] !== now?.[i]) counts.moved++;
+    }
+  }
+  return counts;
 }

@@ -72,13 +72,10 @@ async function probeModel(
   const { logger } = context;
   const row = probeRow(limits);
   await checkVocabulary(model, row, limits);
-  const take = (weight: number, params: AdamParams) => update(model, row, weight, params);
-  const probe = {
-    ...{ model, connection, logger },
-    step: async (weight: number, params: AdamParams) => void (await take(weight, params)),
-  };
+  const step: AdapterProbe['step'] = (weight, params) => update(model, row, weight, params);
+  const probe = { model, connection, logger, step };
   try {
-    const { normalisation, metrics } = await probeNormalisation(probe, take, adam);
+    const { normalisation, metrics } = await probeNormalisation(probe, adam);
     const losses = await probeLosses(model, row);
     const sampling = samples ? await probeSampling(options, model, row) : 'snapshot';
     await probePrecision(probe, adam);
@@ -139,15 +136,14 @@ async function update(
 /** Twice the weights: twice the gradient where losses are added, the same where they are divided. */
 async function probeNormalisation(
   probe: AdapterProbe,
-  take: (weight: number, adam: AdamParams) => ReturnType<typeof update>,
   adam: AdamParams,
 ): Promise<{
   readonly normalisation: Normalisation;
   readonly metrics: Readonly<Record<string, number>>;
 }> {
   const still = { ...adam, learning_rate: 0 };
-  const metrics = await take(1, still);
-  const [single, double] = [gradNormOf(metrics), gradNormOf(await take(2, still))];
+  const metrics = await probe.step(1, still);
+  const [single, double] = [gradNormOf(metrics), gradNormOf(await probe.step(2, still))];
   if (single !== undefined && double !== undefined)
     return { normalisation: normalisationOf(double / single, 0.05), metrics };
   const ratio = await gradientRatio(probe);

@@ -27,9 +27,12 @@ export const recordChecksum = ({ trainStep, trained, kept = [], discarded }: Tra
 
 /** @throws BufferError when they differ */
 export function assertChecksum(stored: number | null, actual: number, what: string): void {
-  if (Number(stored) === actual) return;
-  throw new BufferError(
-    `${what} has been changed since it was stored: it differs from its checksum. The disk or another program has changed the run store. Restore it from a copy, or start the run again with another name.`,
+  if (Number(stored) !== actual)
+    throw damaged(`${what} has been changed since it was stored: it differs from its checksum`);
+}
+
+export const damaged = (found: string): BufferError =>
+  new BufferError(
+    `${found}. The disk or another program has changed the run store. Restore it from a copy, or start the run again with another name.`,
     { code: 'STORE_DAMAGED' },
   );
-}

@@ -8,7 +8,7 @@ import {
 } from '@trinity-rft/core/store';
 import type { ExperienceRow, TaskTableRow } from '../database/tables.js';
 import { assertChecksum, experienceChecksum, textChecksum } from '../database/checksums.js';
-import { assertPlanned } from './consistent.js';
+import { assertPlanned, planColumns } from './consistent.js';
 import { chunksOf, type Connection, type RunContext } from './context.js';
 
 export function batches(
@@ -37,7 +37,7 @@ export function batches(
       database.read('read a batch', async (db) => {
         const batch = await db
           .selectFrom('batch')
-          .select(['id', 'name', 'step', 'is_eval', 'version', 'checksum'])
+          .select(planColumns)
           .where('run', '=', run)
           .where('name', '=', name)
           .executeTakeFirst();

@@ -1,12 +1,15 @@
 /** Counts and plans that follow from other rows: where they do not, something else has changed the store. */
-import { BufferError } from '@trinity-rft/core';
+import type { BufferError } from '@trinity-rft/core';
 import { sql } from 'kysely';
 import { taskState, type BatchRow, type TaskTableRow } from '../database/tables.js';
-import { assertChecksum, textChecksum } from '../database/checksums.js';
+import { assertChecksum, damaged, textChecksum } from '../database/checksums.js';
 import type { Connection, RunContext } from './context.js';
 
 type Plan = Pick<BatchRow, 'name' | 'step' | 'is_eval' | 'version'>;
 type PlannedTask = Pick<TaskTableRow, 'task' | 'taskset' | 'row_number'>;
+
+/** Columns of a batch that {@link assertPlanned} reads, and its id. */
+export const planColumns = ['id', 'name', 'step', 'is_eval', 'version', 'checksum'] as const;
 
 /** Everything about a batch that never changes. @param tasks in their order */
 export const planChecksum = (batch: Plan, tasks: readonly PlannedTask[]): number =>
@@ -75,7 +78,7 @@ export async function assertConsistent(context: RunContext, db: Connection): Pro
 async function assertOpenBatches({ run }: RunContext, db: Connection): Promise<void> {
   const batches = await db
     .selectFrom('batch')
-    .select(['id', 'name', 'step', 'is_eval', 'version', 'checksum'])
+    .select(planColumns)
     .where('run', '=', run)
     .where('completed', 'is', null)
     .execute();
@@ -92,7 +95,4 @@ const tasksOf = (run: number, db: Connection, batch: number): Promise<PlannedTas
     .execute();
 
 const changed = (what: string): BufferError =>
-  new BufferError(
-    `The ${what} of the run is not that of its rows: the disk or another program has changed the run store. Restore it from a copy, or start the run again with another name.`,
-    { code: 'STORE_DAMAGED' },
-  );
+  damaged(`The ${what} of the run is not that of its rows`);

@@ -18,12 +18,15 @@ const files = ['adapter_config.json', 'adapter_model.safetensors'];
 /** Archives of SkyRL begin with the folder `/`. */
 const isWanted = (entry: string): boolean => files.includes(path.posix.basename(entry));
 
-/** @throws CheckpointError when the archive is no adapter */
+/**
+ * @returns its values
+ * @throws CheckpointError when the archive is no adapter, or a value is not finite
+ */
 export async function fetchAdapter(
   connection: Connection,
   source: { readonly modelId: string; readonly name: string },
   directory: string,
-): Promise<void> {
+): Promise<Tensors> {
   const archive = await download(connection, paths.archive(source.modelId, source.name));
   await mkdir(directory, { recursive: true });
   try {
@@ -43,7 +46,9 @@ export async function fetchAdapter(
       `The archive of the adapter ${source.name} holds ${names.join(', ') || 'nothing'}, but no ${missing.join(' and no ')}.`,
       { code: 'TINKER_ARCHIVE' },
     );
-  await nameModules(directory, await readTensors(directory));
+  const tensors = await readTensors(directory);
+  await nameModules(directory, tensors);
+  return tensors;
 }
 
 /** TuFT hands out no bytes, but the folder where it has saved them: `file:///.../adapter`. */
@@ -106,7 +111,7 @@ const header = z.record(
  * A safetensors file begins with the length of its header, which is JSON.
  * @throws CheckpointError when a value is not finite
  */
-export async function readTensors(directory: string): Promise<Tensors> {
+async function readTensors(directory: string): Promise<Tensors> {
   const bytes = await readFile(path.join(directory, 'adapter_model.safetensors'));
   const start = 8 + Number(bytes.readBigUInt64LE(0));
   const { __metadata__: _about, ...parts } = JSON.parse(
