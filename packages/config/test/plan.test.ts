@@ -371,6 +371,13 @@ describe('a plan', () => {
     expect(rowsOf(remote(''), own).join('\n')).toContain('--host 127.0.0.1 --port 9');
   });
 
+  it('is refused where TuFT, which only trains, would have to sample', () => {
+    const file = remote(', base_url: "http://gpu-1:8000", server: tuft');
+    expect(() => parse(cwd, file, { engines: { ...engines, tinker } })).toThrow(
+      'model.tinker.server: got "tuft", which only trains as the plan starts it',
+    );
+  });
+
   it('says which GPU holds trainer and sampler, as the arithmetic of one-gpu says', () => {
     const shapes = {
       // Qwen3-1.7B, 4B and 8B.

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createRandom, systemClock } from '@trinity-rft/core';
-import type { Engine, TokenBatch } from '@trinity-rft/core/engine';
+import { systemClock } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { createTinkerEngine } from '@trinity-rft/tinker';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -14,6 +14,7 @@ import { additionTasks, lengths, runAddition, taughtModel, writeRun } from './su
 import { adapterGradient, normWithSharedMatrices } from './support/adapter-gradient.js';
 import { usedSteps } from './support/used-steps.js';
 import { halfPrecision } from './support/half-precision.js';
+import { batch, difference, gradients, learn, logprobsOf } from './support/server-batch.js';
 import { findSkyrl, startSkyrl, type SkyrlOptions, type StartedSkyrl } from './support/skyrl.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-skyrl-'));
@@ -50,30 +51,7 @@ const onServer = async <T>(work: (engine: Engine) => Promise<T>): Promise<T> => 
   }
 };
 
-const random = createRandom(9);
-const rowOf = (length: number, promptLength: number) => ({
-  tokens: Int32Array.from({ length }, () => random.integer(14)),
-  promptLength,
-  temperature: 1,
-});
-const batch: TokenBatch = { rows: [rowOf(9, 3), rowOf(5, 1), rowOf(12, 4)] };
-/** Gradients of both signs, so that weights of cross-entropy would add up to anything. */
-const gradients = Float32Array.from({ length: 18 }, (_, i) => ((i % 5) - 2.2) / 7);
 const still = { learningRate: 0, clipGradNorm: 0, weightDecay: 0 };
-
-async function learn(engine: Pick<Engine, 'trainer'>, steps: number): Promise<void> {
-  for (let i = 0; i < steps; i++) {
-    const pass = await engine.trainer.forward(batch);
-    await engine.trainer.backward(pass, { logprobs: pass.logprobs.map(() => -1 / 18) });
-    await engine.trainer.step({ learningRate: 0.02, weightDecay: 0 });
-  }
-}
-
-const logprobsOf = async ({ trainer }: Engine): Promise<readonly number[]> => [
-  ...(await trainer.forward(batch)).logprobs,
-];
-const difference = (a: readonly number[], b: readonly number[]): number =>
-  Math.max(...a.map((value, i) => Math.abs(value - (b[i] ?? Number.NaN))));
 
 /** In two parts, the second of which has rows without a gradient. */
 async function gatherGradients({ trainer }: Engine): Promise<void> {

@@ -3,14 +3,15 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createRandom, silentLogger } from '@trinity-rft/core';
-import type { Engine, TokenBatch } from '@trinity-rft/core/engine';
+import { silentLogger } from '@trinity-rft/core';
+import type { Engine } from '@trinity-rft/core/engine';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { createTinkerEngine, type TinkerEngineOptions } from '@trinity-rft/tinker';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { taughtModel } from './support/addition.js';
 import { adapterGradient, proportionalStep } from './support/adapter-gradient.js';
 import { halfPrecision } from './support/half-precision.js';
+import { batch, difference, gradients, learn, logprobsOf } from './support/server-batch.js';
 import { findTuft, startTuft, tuftKey, type StartedTuft } from './support/tuft.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'tuft-'));
@@ -66,30 +67,6 @@ async function withEngine<T>(
     await engine.close();
   }
 }
-
-const random = createRandom(9);
-const rowOf = (length: number, promptLength: number) => ({
-  tokens: Int32Array.from({ length }, () => random.integer(14)),
-  promptLength,
-  temperature: 1,
-});
-const batch: TokenBatch = { rows: [rowOf(9, 3), rowOf(5, 1), rowOf(12, 4)] };
-/** Gradients of both signs. */
-const gradients = Float32Array.from({ length: 18 }, (_, i) => ((i % 5) - 2.2) / 7);
-
-async function learn({ trainer }: Engine, steps: number): Promise<void> {
-  for (let i = 0; i < steps; i++) {
-    const pass = await trainer.forward(batch);
-    await trainer.backward(pass, { logprobs: pass.logprobs.map(() => -1 / 18) });
-    await trainer.step({ learningRate: 0.02, weightDecay: 0 });
-  }
-}
-
-const logprobsOf = async ({ trainer }: Engine): Promise<readonly number[]> => [
-  ...(await trainer.forward(batch)).logprobs,
-];
-const difference = (a: readonly number[], b: readonly number[]): number =>
-  Math.max(...a.map((value, i) => Math.abs(value - (b[i] ?? Number.NaN))));
 
 /** Of the gradients of an adapter, those of the server and those of the embedded engine. */
 async function compareGradients(name: Name): Promise<number> {

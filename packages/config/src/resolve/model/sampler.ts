@@ -27,8 +27,24 @@ const startDefaults = {
 /** Undefined: the engine that trains samples as well. */
 export function deriveSampler(context: StageContext): SamplerConfig | undefined {
   const sampler = readSampler(context);
-  if (sampler === undefined) warnOfStart(context);
+  if (sampler === undefined) {
+    warnOfStart(context);
+    checkTrainingServer(context);
+  }
   return sampler;
+}
+
+/** The plan starts TuFT without a sampler of its own. */
+function checkTrainingServer({ input, report }: StageContext): void {
+  const { enable, server } = input.model.tinker;
+  const types = [input.trainer.trainer_type, input.explorer.rollout_model.engine_type];
+  const isUsed = enable || types.includes('tinker');
+  if (server !== 'tuft' || !isUsed || input.mode === 'train') return;
+  report(
+    ['model', 'tinker', 'server'],
+    'got "tuft", which only trains as the plan starts it. Sample on vLLM (explorer.rollout_model.engine_type and base_url), or use skyrl.',
+    [at('base_url')],
+  );
 }
 
 function warnOfStart(context: StageContext): void {
