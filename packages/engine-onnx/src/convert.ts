@@ -12,6 +12,7 @@ import { WeightBuffers } from './model/weights.js';
 import type { StoredType } from './storage/dtype.js';
 import { writeWhole } from './storage/files.js';
 import { writeShards } from './storage/shards.js';
+import { withTemplate } from './storage/template.js';
 
 /** Names of number formats in config.json. */
 const storedTypeNames = {
@@ -59,7 +60,7 @@ export async function convertModel(options: ConvertModelOptions): Promise<Conver
     data: flat.subarray(offset, offset + size),
   }));
   const written = await writeShards(to, tensors, storedTypeNames[dtype], shardBytes);
-  for (const [name, bytes] of companions) await writeWhole(join(to, name), bytes);
+  for (const [name, bytes] of withTemplate(companions)) await writeWhole(join(to, name), bytes);
   // Last, because a folder with a config counts as a model.
   await writeWhole(join(to, 'config.json'), Buffer.from(withStoredType(configText, dtype)));
   return { weights: flat.length, ...written };

@@ -20,3 +20,8 @@ export {
 } from './storage/new-model.js';
 export type { LoraOptions, NewAdapters, StoredAdapters } from './lora/plan.js';
 export type { ModelConfig, ModelFamily, RopeScaling } from './model/config.js';
+export {
+  saveTransformersJs,
+  type SaveTransformersOptions,
+} from './transformers-js/save.js';
+export type { TransformersDtype } from './transformers-js/stored-weights.js';

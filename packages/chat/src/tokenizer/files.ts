@@ -53,11 +53,14 @@ async function readFiles(
       { code: 'TOKENIZER_MISSING' },
     );
   }
+  const chatTemplate = await text(names.chatTemplate);
+  const tokenizerConfig = (await json(names.tokenizerConfig)) ?? {};
+  const { chat_template: _copy, ...config } = tokenizerConfig;
   return {
     tokenizer,
-    tokenizerConfig: (await json(names.tokenizerConfig)) ?? {},
+    tokenizerConfig: chatTemplate === undefined ? tokenizerConfig : config,
     generationConfig: await json(names.generationConfig),
-    chatTemplate: await text(names.chatTemplate),
+    chatTemplate,
   };
 }
 
@@ -67,9 +70,12 @@ export async function writeTokenizerFiles(folder: string, files: TokenizerFiles)
   const write = (name: string, text: string): Promise<void> => writeFile(join(folder, name), text);
   const json = (value: JsonObject): string => `${JSON.stringify(value, null, 2)}\n`;
   await write(names.tokenizer, json(files.tokenizer));
-  await write(names.tokenizerConfig, json(files.tokenizerConfig));
-  if (files.generationConfig) await write(names.generationConfig, json(files.generationConfig));
-  if (files.chatTemplate !== undefined) await write(names.chatTemplate, files.chatTemplate);
+  const { tokenizerConfig, generationConfig, chatTemplate } = files;
+  // In both places: transformers.js looks for the template in the first one only.
+  const template = chatTemplate === undefined ? {} : { chat_template: chatTemplate };
+  await write(names.tokenizerConfig, json({ ...tokenizerConfig, ...template }));
+  if (generationConfig) await write(names.generationConfig, json(generationConfig));
+  if (chatTemplate !== undefined) await write(names.chatTemplate, chatTemplate);
 }
 
 async function readText(path: string): Promise<string | undefined> {

@@ -11,6 +11,7 @@ import { parseModelConfig } from '../model/parse-config.js';
 import { sharedNumbers } from '../runtime/shared-numbers.js';
 import { readIfThere, writeWhole } from './files.js';
 import { writeSafetensors } from './safetensors.js';
+import { withTemplate } from './template.js';
 import {
   openWeightFiles,
   singleWeightFile,
@@ -216,7 +217,8 @@ function mismatch(directory: string, tensor: string, what: string): CheckpointEr
 export async function saveModelFiles(directory: string, files: ModelFiles): Promise<void> {
   await mkdir(directory, { recursive: true });
   await writeWhole(join(directory, 'config.json'), Buffer.from(withStoredType(files.configText)));
-  for (const [name, bytes] of files.companions) await writeWhole(join(directory, name), bytes);
+  for (const [name, bytes] of withTemplate(files.companions))
+    await writeWhole(join(directory, name), bytes);
   await rm(join(directory, singleWeightFile), { force: true });
 }
 

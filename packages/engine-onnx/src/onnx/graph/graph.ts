@@ -52,6 +52,7 @@ export class Graph {
   readonly #outputs = new Map<string, Value>();
   readonly #constants = new Map<Value, Omit<ConstantRecord, 'name'>>();
   readonly #memo = new Map<string, Value>();
+  readonly #stored = new Map<string, Value>();
   #nextId = 0;
 
   /** A tensor the caller feeds. @throws InvariantError when the name is taken. */
@@ -88,6 +89,19 @@ export class Graph {
       });
       return value;
     });
+  }
+
+  /**
+   * A constant under a name of its own, such as a weight; its bytes may lie in a file beside the model.
+   * @throws InvariantError when the name is taken
+   */
+  stored(name: string, record: Omit<ConstantRecord, 'name'>): Value {
+    if (this.#stored.has(name))
+      throw new InvariantError(`The graph already has a constant "${name}".`);
+    const value = this.#value(record.dtype, record.shape);
+    this.#stored.set(name, value);
+    this.#constants.set(value, record);
+    return value;
   }
 
   /** float32 [] */
@@ -178,7 +192,7 @@ export class Graph {
   encode(): Uint8Array {
     const outputs = new Map<string, Value>();
     const names = new Map<Value, string>();
-    for (const [name, value] of this.#inputs) names.set(value, name);
+    for (const [name, value] of [...this.#inputs, ...this.#stored]) names.set(value, name);
     for (const [name, value] of this.#outputs) {
       // A value has one name: an input, or a value returned twice, is returned as a copy.
       const own = names.has(value) ? this.node('Identity', [value], { shape: value.shape }) : value;

@@ -13,9 +13,11 @@ message NodeProto {
   repeated string input = 1; repeated string output = 2; optional string name = 3;
   optional string op_type = 4; repeated AttributeProto attribute = 5; optional string domain = 7;
 }
+message StringStringEntryProto { optional string key = 1; optional string value = 2; }
 message TensorProto {
   repeated int64 dims = 1; optional int32 data_type = 2; optional string name = 8;
-  optional bytes raw_data = 9;
+  optional bytes raw_data = 9; repeated StringStringEntryProto external_data = 13;
+  optional int32 data_location = 14;
 }
 message Dimension { optional int64 dim_value = 1; optional string dim_param = 2; }
 message TensorShapeProto { repeated Dimension dim = 1; }
@@ -35,7 +37,7 @@ message ModelProto {
 const modelType = protobuf.parse(proto, { keepCase: true }).root.lookupType('onnx.ModelProto');
 
 /** TensorProto.DataType */
-export const dataTypes = { float32: 1, int32: 6, int64: 7, bool: 9 } as const;
+export const dataTypes = { float32: 1, uint8: 2, int32: 6, int64: 7, bool: 9, float16: 10 } as const;
 export type DataType = keyof typeof dataTypes;
 
 /**
@@ -57,7 +59,16 @@ export interface ConstantRecord {
   readonly name: string;
   readonly dtype: DataType;
   readonly shape: readonly number[];
-  readonly bytes: Uint8Array;
+  /** Little-endian numbers, or where they are in a file beside the model. */
+  readonly bytes: Uint8Array | ExternalBytes;
+}
+
+/** Place of a constant's bytes in a file in the folder of the model. */
+export interface ExternalBytes {
+  /** File name. */
+  readonly location: string;
+  readonly offset: number;
+  readonly length: number;
 }
 
 interface PortRecord {
@@ -96,7 +107,7 @@ export function encodeModel(model: ModelRecord): Uint8Array {
         name: constant.name,
         dims: constant.shape,
         data_type: dataTypes[constant.dtype],
-        raw_data: constant.bytes,
+        ...contents(constant.bytes),
       })),
       input: model.inputs.map(port),
       output: model.outputs.map(port),
@@ -104,6 +115,15 @@ export function encodeModel(model: ModelRecord): Uint8Array {
   });
   return modelType.encode(message).finish();
 }
+
+/** TensorProto.DataLocation: 1 external. */
+const contents = (bytes: ConstantRecord['bytes']): object =>
+  bytes instanceof Uint8Array
+    ? { raw_data: bytes }
+    : {
+        data_location: 1,
+        external_data: Object.entries(bytes).map(([key, value]) => ({ key, value: String(value) })),
+      };
 
 /** AttributeProto.AttributeType: 1 float, 2 int, 3 string, 7 ints. */
 function attribute(name: string, value: Attribute): object {

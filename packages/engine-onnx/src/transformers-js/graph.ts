@@ -1,0 +1,129 @@
+/**
+ * The graph that transformers.js runs: whole prompts and single tokens, with a cache that the caller
+ * keeps, and the weights inside.
+ *
+ * B rows, S new tokens, P cached ones, T = P + S, KV key heads, D head width, V vocabulary
+ *
+ * | name                          | type               |     | meaning                                             |
+ * | ----------------------------- | ------------------ | --- | --------------------------------------------------- |
+ * | `input_ids`                   | i64 [B, S]         | in  | left padded                                         |
+ * | `attention_mask`              | i64 [B, T]         | in  | 0 for padding                                       |
+ * | `position_ids`                | i64 [B, S]         | in  |                                                     |
+ * | `num_logits_to_keep`          | i64 []             | in  | last positions that get logits; 0 = all             |
+ * | `past_key_values.<l>.key`     | f32 [B, KV, P, D]  | in  | and `.value`: cache of layer l                      |
+ * | `logits`                      | f32 [B, .., V]     | out |                                                     |
+ * | `present.<l>.key`             | f32 [B, KV, T, D]  | out | and `.value`: the cache with the new tokens         |
+ */
+import { Graph, type Value } from '../onnx/graph/graph.js';
+import { softCap } from '../onnx/ops/elementwise.js';
+import { maskedScore } from '../onnx/ops/attention.js';
+import { matmul } from '../onnx/ops/matmul.js';
+import { concat, reshape, swapHeads } from '../onnx/ops/shape.js';
+import { attentionOptions } from '../model/attend.js';
+import { decoder } from '../model/block.js';
+import type { ModelConfig } from '../model/config.js';
+import { finalNorm, headLogits, headWeight } from '../model/head.js';
+import { project, type Attention, type Trunk } from '../model/trunk.js';
+
+/** What a number format makes of the weights of a model. */
+export interface StoredWeights extends Pick<Trunk, 'parameters' | 'blocks' | 'tables'> {
+  /** Rows of the embedding matrix. `ids` int64 [B, S] -> f32 [B, S, d] */
+  readonly embed: (ids: Value) => Value;
+}
+
+/** @param store puts the weights into the graph */
+export function transformersGraph(
+  config: ModelConfig,
+  store: (graph: Graph) => StoredWeights,
+): Uint8Array {
+  const graph = new Graph();
+  const ids = graph.input('input_ids', 'int64', ['B', 'S']);
+  const mask = graph.input('attention_mask', 'int64', ['B', 'T']);
+  const positions = graph.input('position_ids', 'int64', ['B', 'S']);
+  const kept = graph.input('num_logits_to_keep', 'int64', []);
+  const { embed, ...weights } = store(graph);
+  const attention: Attention = (layer, q, k, v) => {
+    const [keys, values] = [grown(graph, layer, 'key', k), grown(graph, layer, 'value', v)];
+    return attendCached(config, layer, { q, keys, values, mask });
+  };
+  const trunk: Trunk = { config, positions, attention, ...weights };
+  const x = lastRows(decoder(trunk, embed(ids)), kept);
+  const product = project(trunk, finalNorm(trunk, x), headWeight(trunk));
+  graph.output('logits', headLogits(trunk, product, graph.scalar(1)).logits);
+  return graph.encode();
+}
+
+/** The cache of a layer with the keys or values of the new tokens. `added` [B, KV, S, D] -> [B, KV, T, D] */
+function grown(graph: Graph, layer: number, name: 'key' | 'value', added: Value): Value {
+  const shape = added.shape.with(2, 'P');
+  const past = graph.input(`past_key_values.${layer}.${name}`, 'float32', shape);
+  const present = concat([past, added], 2, 'T');
+  graph.output(`present.${layer}.${name}`, present);
+  return present;
+}
+
+interface Attended {
+  /** [B, H, S, D] */
+  readonly q: Value;
+  /** [B, KV, T, D] */
+  readonly keys: Value;
+  readonly values: Value;
+  /** int64 [B, T] */
+  readonly mask: Value;
+}
+
+/** Query heads that share a key head are a dimension of their own, so keys are not repeated. -> [B, S, H, D] */
+function attendCached(
+  config: ModelConfig,
+  layer: number,
+  { q, keys, values, mask }: Attended,
+): Value {
+  const { graph } = q;
+  const { heads, kvHeads, headDim } = config;
+  const { scale, cap, window } = attentionOptions(config, layer);
+  const group = heads / kvHeads;
+  const grid = ['B', kvHeads, group, 'S', 'T'];
+  const shared = (x: Value): Value => reshape(x, ['B', kvHeads, 1, 'T', headDim]);
+  const queries = reshape(q, ['B', kvHeads, group, 'S', headDim]);
+  const alpha = scale ?? 1 / Math.sqrt(headDim);
+  const plain = matmul(queries, shared(keys), { transposeB: true, alpha });
+  const capped = cap === undefined ? plain : softCap(plain, cap);
+  const options = [visible(graph, mask, window), capped, graph.scalar(maskedScore)];
+  const masked = graph.node('Where', options, { shape: grid, dtype: 'float32' });
+  const softmax = graph.node('Softmax', [masked], { shape: grid }, { attributes: { axis: -1 } });
+  return swapHeads(reshape(matmul(softmax, shared(values)), ['B', heads, 'S', headDim]));
+}
+
+/** bool [B, 1, 1, S, T]: tokens up to the query's own place, within the window, that are no padding. */
+function visible(graph: Graph, mask: Value, window: number | undefined): Value {
+  return graph.memo(`visible ${window ?? ''}`, () => {
+    const number = (value: number): Value => graph.constant(BigInt64Array.of(BigInt(value)), []);
+    const scalar = (symbol: string): Value => reshape(graph.size(symbol), []);
+    const node = (type: string, inputs: readonly Value[], shape: Value['shape'], dtype?: 'bool'): Value =>
+      graph.node(type, inputs, { shape, dtype });
+    const [total, added] = [scalar('T'), scalar('S')];
+    const key = node('Range', [number(0), total, number(1)], ['T']);
+    const first = node('Sub', [total, added], []);
+    const query = reshape(node('Range', [first, total, number(1)], ['S']), ['S', 1]);
+    const before = node('LessOrEqual', [key, query], ['S', 'T'], 'bool');
+    const near =
+      window === undefined
+        ? before
+        : node(
+            'And',
+            [before, node('Greater', [key, node('Sub', [query, number(window)], ['S', 1])], ['S', 'T'], 'bool')],
+            ['S', 'T'],
+            'bool',
+          );
+    const real = node('Greater', [reshape(mask, ['B', 1, 1, 1, 'T']), number(0)], ['B', 1, 1, 1, 'T'], 'bool');
+    return node('And', [near, real], ['B', 1, 1, 'S', 'T'], 'bool');
+  });
+}
+
+/** The last `count` positions, all for 0. `x` [B, S, d] */
+function lastRows(x: Value, count: Value): Value {
+  const { graph } = x;
+  const start = graph.node('Neg', [reshape(count, [1])], { shape: [1] });
+  const end = graph.constant(BigInt64Array.of(2n ** 62n), [1]);
+  return graph.node('Slice', [x, start, end, graph.integers([1])], { shape: ['B', 'kept', x.shape[2] ?? 0] });
+}

@@ -1,0 +1,181 @@
+/** Plays prompts on the checkpoint and on its export, and measures how far the two are apart. */
+import type { ChatFormat } from '@trinity-rft/chat';
+import { EngineError } from '@trinity-rft/core';
+import type { PlayedPrompt, Player } from './player.js';
+
+/** `n of total`. */
+export interface Share {
+  readonly equal: number;
+  readonly of: number;
+}
+
+export interface Parity {
+  /** Prompts rendered by the runtime's own path; those that the template rejects on both sides are left out. */
+  readonly renderedPrompts: Share;
+  /** Token ids of rendered prompts. */
+  readonly tokenIds: Share;
+  /** Scored positions: prompts and the checkpoint's greedy answers. */
+  readonly positions: number;
+  /** |difference| of log-probabilities over them, in nats. */
+  readonly meanDifference: number;
+  readonly largestDifference: number;
+  /** Tokens of the checkpoint's greedy answers that are the export's best token, too. */
+  readonly bestTokens?: Share;
+  readonly greedyTexts: Share;
+  /** Tool calls parsed from greedy answers. */
+  readonly toolCalls: Share;
+  /** Tokens per second of the export while it answered, prompts included; one thread. */
+  readonly tokensPerSecond: number;
+}
+
+interface CompareOptions {
+  /** Parses the calls of both sides: the parser of training. */
+  readonly format: ChatFormat;
+  /** Tokens of a greedy answer, at most. */
+  readonly answerTokens: number;
+  /** Longest prompt and answer. */
+  readonly mostTokens: number;
+  readonly signal?: AbortSignal;
+  readonly onPrompt?: (done: number, of: number) => void;
+}
+
+interface Sums {
+  rendered: number;
+  renderedEqual: number;
+  played: number;
+  idsEqual: number;
+  positions: number;
+  difference: number;
+  largest: number;
+  answerTokens: number;
+  bestEqual: number;
+  knowsBest: boolean;
+  textsEqual: number;
+  callsEqual: number;
+  tokens: number;
+  seconds: number;
+}
+
+/**
+ * Log-probabilities are compared at the same ids, those of the checkpoint's tokenizer.
+ * @throws EngineError for a log-probability that is not finite, naming prompt and position
+ */
+export async function compare(
+  checkpoint: Player,
+  exported: Player,
+  prompts: readonly PlayedPrompt[],
+  options: CompareOptions,
+): Promise<Parity> {
+  const sums: Sums = {
+    rendered: 0,
+    renderedEqual: 0,
+    played: 0,
+    idsEqual: 0,
+    positions: 0,
+    difference: 0,
+    largest: 0,
+    answerTokens: 0,
+    bestEqual: 0,
+    knowsBest: true,
+    textsEqual: 0,
+    callsEqual: 0,
+    tokens: 0,
+    seconds: 0,
+  };
+  for (const [i, prompt] of prompts.entries()) {
+    options.signal?.throwIfAborted();
+    await playPrompt({ checkpoint, exported, prompt, place: `prompt ${i + 1}` }, options, sums);
+    options.onPrompt?.(i + 1, prompts.length);
+  }
+  const { positions, played } = sums;
+  return {
+    renderedPrompts: { equal: sums.renderedEqual, of: sums.rendered },
+    tokenIds: { equal: sums.idsEqual, of: played },
+    positions,
+    meanDifference: positions === 0 ? 0 : sums.difference / positions,
+    largestDifference: sums.largest,
+    ...(sums.knowsBest && { bestTokens: { equal: sums.bestEqual, of: sums.answerTokens } }),
+    greedyTexts: { equal: sums.textsEqual, of: played },
+    toolCalls: { equal: sums.callsEqual, of: played },
+    tokensPerSecond: sums.seconds === 0 ? 0 : sums.tokens / sums.seconds,
+  };
+}
+
+interface Play {
+  readonly checkpoint: Player;
+  readonly exported: Player;
+  readonly prompt: PlayedPrompt;
+  readonly place: string;
+}
+
+async function playPrompt(play: Play, options: CompareOptions, sums: Sums): Promise<void> {
+  const { checkpoint, exported, prompt, place } = play;
+  const { format, answerTokens, mostTokens } = options;
+  const text = await rendered(checkpoint, prompt);
+  const theirs = await rendered(exported, prompt);
+  if (text === undefined && theirs === undefined) return;
+  sums.rendered++;
+  if (text === theirs) sums.renderedEqual++;
+  if (text === undefined) return;
+  const ids = checkpoint.encode(text);
+  if (ids.length >= mostTokens) return;
+  sums.played++;
+  const same = isSame(ids, exported.encode(text));
+  if (same) sums.idsEqual++;
+  const answer = await checkpoint.greedy(ids, Math.min(answerTokens, mostTokens - ids.length));
+  const all = Int32Array.of(...ids, ...answer);
+  const before = performance.now();
+  const other = await exported.greedy(ids, Math.min(answerTokens, mostTokens - ids.length));
+  sums.seconds += (performance.now() - before) / 1000;
+  sums.tokens += other.length;
+  await addScores({ checkpoint, exported, all, answer, place }, sums);
+  if (checkpoint.decode(answer) === exported.decode(other)) sums.textsEqual++;
+  const tools = prompt.tools ?? false;
+  const calls = (tokens: Int32Array): string =>
+    JSON.stringify(
+      format.readTurn(tokens, { tools, promptIds: ids }).toolCalls.map(({ name, arguments: args }) => [name, args]),
+    );
+  if (calls(answer) === calls(other)) sums.callsEqual++;
+}
+
+async function addScores(
+  {
+    checkpoint,
+    exported,
+    all,
+    answer,
+    place,
+  }: Omit<Play, 'prompt'> & { readonly all: Int32Array; readonly answer: Int32Array },
+  sums: Sums,
+): Promise<void> {
+  if (all.length < 2) return;
+  const [ours, theirs] = [await checkpoint.score(all), await exported.score(all)];
+  const first = all.length - answer.length - 1;
+  sums.knowsBest &&= theirs.best !== undefined;
+  for (let i = 0; i < ours.logprobs.length; i++) {
+    const difference = Math.abs((ours.logprobs[i] ?? NaN) - (theirs.logprobs[i] ?? NaN));
+    if (!Number.isFinite(difference))
+      throw new EngineError(
+        `The log-probability of token ${i + 1} of ${place} is not finite: checkpoint ${ours.logprobs[i]}, export ${theirs.logprobs[i]}.`,
+        { code: 'EXPORT_SCORE' },
+      );
+    sums.positions++;
+    sums.difference += difference;
+    sums.largest = Math.max(sums.largest, difference);
+    if (i < first) continue;
+    sums.answerTokens++;
+    if (theirs.best?.[i] === all[i + 1]) sums.bestEqual++;
+  }
+}
+
+/** Undefined: the template rejects it. */
+async function rendered(player: Player, prompt: PlayedPrompt): Promise<string | undefined> {
+  try {
+    return await player.render(prompt);
+  } catch {
+    return undefined;
+  }
+}
+
+const isSame = (a: Int32Array, b: Int32Array): boolean =>
+  a.length === b.length && a.every((id, i) => id === b[i]);

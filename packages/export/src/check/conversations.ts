@@ -1,0 +1,99 @@
+/** Conversations that every check plays: plain, with a system message, several turns, tools. */
+import { readFile } from 'node:fs/promises';
+import { normalizeMessages, type NormalMessage } from '@trinity-rft/chat';
+import { describeError, TaskError, type ToolDefinition } from '@trinity-rft/core';
+import type { PlayedPrompt } from './player.js';
+
+const weather: ToolDefinition = {
+  type: 'function',
+  function: {
+    name: 'get_weather',
+    description: 'Current weather of a city.',
+    parameters: {
+      type: 'object',
+      properties: { city: { type: 'string', description: 'Name of the city' } },
+      required: ['city'],
+    },
+  },
+};
+
+const call = {
+  id: 'call12345',
+  type: 'function',
+  function: { name: 'get_weather', arguments: '{"city":"Oslo"}' },
+} as const;
+
+const user = (content: string): NormalMessage => ({ role: 'user', content });
+const assistant = (content: string): NormalMessage => ({ role: 'assistant', content });
+const system: NormalMessage = { role: 'system', content: 'Answer in one short sentence.' };
+
+/** Templates that reject one of them are compared on the others. */
+export const conversations: readonly PlayedPrompt[] = [
+  { messages: [user('What is 17 + 25?')], tools: undefined },
+  { messages: [system, user('Name a city in Norway.')], tools: undefined },
+  {
+    messages: [user('1 + 1 = ?'), assistant('2'), user('And 2 + 2?')],
+    tools: undefined,
+  },
+  {
+    messages: [system, user('Hi!\n\n  Indented, "quoted" & <tagged>.'), assistant('Hello.'), user('Größe: 1.5 µm, 東京 😀')],
+    tools: undefined,
+  },
+  { messages: [user('How is the weather in Oslo?')], tools: [weather] },
+  {
+    messages: [
+      user('How is the weather in Oslo?'),
+      { role: 'assistant', content: '', tool_calls: [call] },
+      { role: 'tool', content: '4 degrees, rain', tool_call_id: call.id },
+    ],
+    tools: [weather],
+  },
+];
+
+/**
+ * The prompts of a JSON lines file: rows with `messages` (and `tools`), or with a text under `prompt`,
+ * `question`, or the key that is named.
+ * @throws TaskError naming the line
+ */
+export async function readPrompts(file: string, promptKey?: string): Promise<readonly PlayedPrompt[]> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new TaskError(`--check ${file} cannot be read. Name a file with one JSON object per line.`, {
+      code: 'CHECK_FILE',
+      cause,
+    });
+  });
+  const prompts = text
+    .split('\n')
+    .flatMap((line, i) => (line.trim() === '' ? [] : [promptOf(line, `${file}:${i + 1}`, promptKey)]));
+  if (prompts.length > 0) return prompts;
+  throw new TaskError(`--check ${file} holds no rows.`, { code: 'CHECK_FILE' });
+}
+
+function promptOf(line: string, place: string, promptKey?: string): PlayedPrompt {
+  let row: Readonly<Record<string, unknown>> | null;
+  try {
+    row = JSON.parse(line) as Readonly<Record<string, unknown>> | null;
+  } catch (cause) {
+    throw new TaskError(`${place} is not JSON.`, { code: 'CHECK_FILE', cause });
+  }
+  const { messages, tools } = row ?? {};
+  if (messages !== undefined)
+    return {
+      messages: normalized(messages, place),
+      tools: Array.isArray(tools) ? (tools as readonly ToolDefinition[]) : undefined,
+    };
+  const content = row?.[promptKey ?? ''] ?? row?.['prompt'] ?? row?.['question'];
+  if (typeof content === 'string') return { messages: [user(content)], tools: undefined };
+  throw new TaskError(
+    `${place} has neither messages nor a text under ${promptKey === undefined ? 'prompt or question' : `"${promptKey}"`}.`,
+    { code: 'CHECK_FILE' },
+  );
+}
+
+function normalized(messages: unknown, place: string): readonly NormalMessage[] {
+  try {
+    return normalizeMessages(Array.isArray(messages) ? messages : []);
+  } catch (cause) {
+    throw new TaskError(`${place}: ${describeError(cause)}`, { code: 'CHECK_FILE', cause });
+  }
+}

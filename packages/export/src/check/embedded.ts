@@ -1,0 +1,33 @@
+/** The checkpoint as training saw it: the embedded engine, the template and the tokenizer of its folder. */
+import type { ChatFormat } from '@trinity-rft/chat';
+import { createOnnxEngine } from '@trinity-rft/engine-onnx';
+import type { Player } from './player.js';
+
+/** @throws CheckpointError when the folder cannot be used */
+export async function embeddedPlayer(folder: string, format: ChatFormat): Promise<Player> {
+  const { tokenizer } = format;
+  const engine = await createOnnxEngine({ modelPath: folder });
+  const { trainer, sampler } = engine;
+  await trainer.publish(0);
+  await sampler.adopt({ kind: 'published' }, 0);
+  return {
+    render: (prompt) => format.render(prompt),
+    encode: (text) => format.encode(text),
+    decode: (ids) => tokenizer.decode(ids, { skip: tokenizer.specialTokenIds }),
+    score: async (tokens) => {
+      const { logprobs } = await trainer.forward({
+        rows: [{ tokens, promptLength: 1, temperature: 1 }],
+      });
+      return { logprobs: Float64Array.from(logprobs) };
+    },
+    greedy: async (ids, mostTokens) => {
+      const maxTokens = Math.min(mostTokens, sampler.maxModelLen - ids.length);
+      const { stopTokenIds } = format;
+      const options = { temperature: 0, maxTokens, stopTokenIds, seed: 0 };
+      const [answer] = await sampler.sample(ids, options);
+      const tokens = answer?.tokens ?? new Int32Array();
+      return stopTokenIds.includes(tokens.at(-1) ?? -1) ? tokens.slice(0, -1) : tokens;
+    },
+    close: () => engine.close(),
+  };
+}

@@ -1,0 +1,59 @@
+/** How far an export may be from its checkpoint. */
+import type { Parity } from './compare.js';
+
+/** In nats, of |difference| of log-probabilities. Undefined: measured, without a limit. */
+export interface ParityLimits {
+  readonly largest?: number;
+  readonly mean?: number;
+  /** Greedy texts and tool calls are to be equal. */
+  readonly sameTexts: boolean;
+}
+
+/** llama.cpp reads gelu from a table of float16 numbers. */
+const tableOfGelu = 5e-3;
+
+/** Precision of an export's numbers, from exact to coarse. */
+export const limitsOf = (
+  precision: 'float32' | 'half' | 'eight-bit' | 'less',
+  { hasGeluTable = false } = {},
+): ParityLimits =>
+  ({
+    float32: { largest: hasGeluTable ? tableOfGelu : 1e-4, sameTexts: true },
+    half: { mean: 0.01, sameTexts: false },
+    'eight-bit': { mean: 0.2, sameTexts: false },
+    less: { sameTexts: false },
+  })[precision];
+
+/** One sentence per limit that is exceeded. Prompts and token ids are to be equal whatever the numbers are. */
+export function faultsOf(parity: Parity, { largest, mean, sameTexts }: ParityLimits): readonly string[] {
+  const { renderedPrompts, tokenIds, largestDifference, meanDifference } = parity;
+  const shares = {
+    'prompts are rendered': renderedPrompts,
+    'prompts have the token ids': tokenIds,
+    ...(sameTexts && {
+      'greedy answers are': parity.greedyTexts,
+      'answers have the tool calls': parity.toolCalls,
+    }),
+  };
+  return [
+    ...Object.entries(shares)
+      .filter(([, { equal, of }]) => equal < of)
+      .map(([what, { equal, of }]) => `${equal} of ${of} ${what} as the checkpoint's.`),
+    ...(largest !== undefined && largestDifference > largest
+      ? [`The largest difference of a log-probability is ${largestDifference.toPrecision(3)} nats; the limit is ${largest}.`]
+      : []),
+    ...(mean !== undefined && meanDifference > mean
+      ? [`The mean difference of log-probabilities is ${meanDifference.toPrecision(3)} nats; the limit is ${mean}.`]
+      : []),
+  ];
+}
+
+/** Below this share of equal best tokens a quantised export is another model in practice. */
+const fewBest = 0.9;
+
+export const warningsOf = ({ bestTokens }: Parity): readonly string[] =>
+  bestTokens !== undefined && bestTokens.equal < fewBest * bestTokens.of
+    ? [
+        `Only ${bestTokens.equal} of ${bestTokens.of} best tokens are the checkpoint's. Use more bits (--quantize), or compare rewards before you use it.`,
+      ]
+    : [];

@@ -1,0 +1,104 @@
+/** A GGUF file in llama.cpp, through the npm package node-llama-cpp. */
+import { CheckpointError, ConfigError, EngineError } from '@trinity-rft/core';
+import type { LlamaContextSequence, Token } from 'node-llama-cpp';
+import type { ChatFormat } from '@trinity-rft/chat';
+import type { Player, Score } from './player.js';
+
+interface LlamaPlayerOptions {
+  /** Key and value cache: float32 for files in float32, llama.cpp's default float16 for others. */
+  readonly exactCache: boolean;
+  /** Renders with the template inside the file. */
+  readonly format: ChatFormat;
+}
+
+/** No other sampler than the softmax: top-k and top-p would cut what is reported. */
+const plain = { temperature: 1, topK: 0, topP: 1, minP: 0 } as const;
+
+/**
+ * One thread: on busy cores a second one makes llama.cpp ten times slower.
+ * @throws ConfigError when node-llama-cpp is not installed, CheckpointError when llama.cpp rejects the file
+ */
+export async function llamaPlayer(
+  file: string,
+  { exactCache, format }: LlamaPlayerOptions,
+): Promise<Player> {
+  const { getLlama, LlamaLogLevel } = await import('node-llama-cpp').catch((cause: unknown) => {
+    throw new ConfigError(
+      '--check plays GGUF files in llama.cpp, and the package node-llama-cpp is not installed. Run: npm install node-llama-cpp',
+      { code: 'PEER_MISSING', cause },
+    );
+  });
+  const llama = await getLlama({
+    gpu: false,
+    build: 'never',
+    skipDownload: true,
+    logLevel: LlamaLogLevel.error,
+  });
+  const model = await llama.loadModel({ modelPath: file, gpuLayers: 0 }).catch((cause: unknown) => {
+    throw new CheckpointError(`llama.cpp does not load ${file}: ${String(cause)}`, {
+      code: 'EXPORT_UNREADABLE',
+      cause,
+    });
+  });
+  const cacheType = exactCache ? ('F32' as const) : undefined;
+  const context = await model.createContext({
+    threads: 1,
+    contextSize: { max: model.trainContextSize },
+    ...(cacheType && {
+      experimentalKvCacheKeyType: cacheType,
+      experimentalKvCacheValueType: cacheType,
+    }),
+  });
+  const sequence = context.getSequence();
+  const isEnd = (token: number): boolean =>
+    model.isEogToken(token as Token) || format.stopTokenIds.includes(token);
+  return {
+    render: (prompt) => format.render(prompt),
+    encode: (text) => Int32Array.from(model.tokenize(text, true)),
+    decode: (ids) => model.detokenize(Array.from(ids) as Token[], false),
+    score: (ids) => scoreTokens(sequence, ids),
+    greedy: async (ids, mostTokens) => {
+      await sequence.clearHistory();
+      const sampled: number[] = [];
+      const room = Math.min(mostTokens, context.contextSize - ids.length);
+      for await (const token of sequence.evaluate(Array.from(ids) as Token[], { temperature: 0 })) {
+        if (isEnd(token) || sampled.push(token) >= room) break;
+      }
+      return Int32Array.from(sampled);
+    },
+    close: async () => {
+      await context.dispose();
+      await model.dispose();
+      await llama.dispose();
+    },
+  };
+}
+
+/** logit(next) - max(logits) - ln(sum exp(logit - max)), which llama.cpp reports as a sum of weights. */
+async function scoreTokens(sequence: LlamaContextSequence, ids: Int32Array): Promise<Score> {
+  await sequence.clearHistory();
+  const input = Array.from(ids.subarray(0, -1), (token, i) => {
+    const next = ids[i + 1] as Token;
+    const filter = { tokens: [next], includeTop: 1 };
+    return [
+      token as Token,
+      { generateNext: { options: plain, totalLogitWeight: true, logits: { filter } } },
+    ] as never;
+  });
+  const results = await sequence.controlledEvaluate(input);
+  const logprobs = new Float64Array(ids.length - 1);
+  const best = new Int32Array(ids.length - 1);
+  results.forEach((result, i) => {
+    const { logits, totalLogitWeight } = (result?.next ?? {}) as {
+      readonly logits?: ReadonlyMap<Token, number>;
+      readonly totalLogitWeight?: number;
+    };
+    const next = logits?.get(ids[i + 1] as Token);
+    if (logits === undefined || next === undefined || totalLogitWeight === undefined)
+      throw new EngineError(`llama.cpp reported no logits at position ${i}.`, { code: 'EXPORT_SCORE' });
+    const [top, highest] = [...logits].reduce((a, b) => (b[1] > a[1] ? b : a));
+    best[i] = top;
+    logprobs[i] = next - highest - Math.log(totalLogitWeight);
+  });
+  return { logprobs, best };
+}

@@ -1,0 +1,77 @@
+/** Formats of an export: number formats, which of them is the default, and how exact they are. */
+import { ConfigError } from '@trinity-rft/core';
+
+export type FormatName = 'gguf' | 'ollama' | 'transformersjs' | 'hf';
+export type Precision = 'float32' | 'half' | 'eight-bit' | 'less';
+
+export interface NumberFormat {
+  readonly precision: Precision;
+  /** Bytes per weight, rounded up. */
+  readonly bytes: number;
+}
+
+const ggufNumbers = {
+  f32: { precision: 'float32', bytes: 4 },
+  f16: { precision: 'half', bytes: 2 },
+  bf16: { precision: 'half', bytes: 2 },
+  q8_0: { precision: 'eight-bit', bytes: 1.1 },
+  q6_k: { precision: 'less', bytes: 1.1 },
+  q4_k: { precision: 'less', bytes: 1.1 },
+} as const satisfies Readonly<Record<string, NumberFormat>>;
+
+export const numberFormats = {
+  gguf: ggufNumbers,
+  ollama: ggufNumbers,
+  transformersjs: {
+    fp32: { precision: 'float32', bytes: 4 },
+    fp16: { precision: 'half', bytes: 2 },
+    q8: { precision: 'eight-bit', bytes: 1.2 },
+  },
+  hf: {
+    float32: { precision: 'float32', bytes: 4 },
+    bfloat16: { precision: 'half', bytes: 2 },
+    float16: { precision: 'half', bytes: 2 },
+  },
+} as const satisfies Readonly<Record<FormatName, Readonly<Record<string, NumberFormat>>>>;
+
+/** Fewer bits cost a model of this size more than they save. */
+const small = 1e9;
+
+const defaults: Readonly<Record<FormatName, (weights: number) => string>> = {
+  gguf: (weights) => (weights < small ? 'q8_0' : 'q4_k'),
+  ollama: (weights) => (weights < small ? 'q8_0' : 'q4_k'),
+  transformersjs: () => 'q8',
+  hf: () => 'bfloat16',
+};
+
+export interface ChosenNumbers extends NumberFormat {
+  readonly name: string;
+}
+
+/**
+ * @param asked name in any case; undefined: the default for a model of this size
+ * @throws ConfigError when the format does not have it
+ */
+export function chooseNumbers(
+  format: FormatName,
+  asked: string | undefined,
+  weights: number,
+): ChosenNumbers {
+  const name = asked?.toLowerCase() ?? defaults[format](weights);
+  const table: Readonly<Record<string, NumberFormat>> = numberFormats[format];
+  const found = table[name];
+  if (found) return { name, ...found };
+  throw new ConfigError(
+    `--quantize is "${asked}". For --to ${format}, expected one of ${Object.keys(table).join(', ')}.`,
+    { code: 'ARGUMENT_INVALID' },
+  );
+}
+
+/** @throws ConfigError when there is no such format */
+export function formatNamed(name: string | undefined): FormatName {
+  if (name !== undefined && Object.hasOwn(numberFormats, name)) return name as FormatName;
+  throw new ConfigError(
+    `${name === undefined ? '--to is missing' : `--to is "${name}"`}. Expected one of ${Object.keys(numberFormats).join(', ')}.`,
+    { code: 'ARGUMENT_INVALID' },
+  );
+}

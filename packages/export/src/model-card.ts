@@ -1,0 +1,57 @@
+/** `README.md` of a Hugging Face folder: front matter, evaluation results, how it was trained. */
+import { stringify } from 'yaml';
+
+export interface CardFacts {
+  readonly name: string;
+  /** Model of the hub, or folder, from which training started. */
+  readonly base: string | undefined;
+  /** @default unknown: the card asks for it */
+  readonly license: string | undefined;
+  readonly relation: 'finetune' | 'adapter';
+  readonly algorithm: string | undefined;
+  readonly step: number | undefined;
+  readonly evaluations: readonly CardEvaluation[];
+}
+
+export interface CardEvaluation {
+  readonly set: string;
+  readonly metric: string;
+  readonly value: number;
+  /** 95 % confidence. */
+  readonly interval?: { readonly low: number; readonly high: number };
+}
+
+/** Front matter as the hub documents it (`model-index` has the results). */
+export function modelCard(facts: CardFacts): string {
+  const { name, base, license, relation, algorithm, step, evaluations } = facts;
+  const onHub = base !== undefined && /^[\w.-]+\/[\w.-]+$/.test(base) ? base : undefined;
+  const results = evaluations.map(({ set, metric, value }) => ({
+    task: { type: 'text-generation' },
+    dataset: { name: set, type: set },
+    metrics: [{ type: metric, name: metric, value }],
+  }));
+  const front = {
+    ...(license !== undefined && { license }),
+    ...(onHub !== undefined && { base_model: onHub, base_model_relation: relation }),
+    library_name: relation === 'adapter' ? 'peft' : 'transformers',
+    pipeline_tag: 'text-generation',
+    tags: ['reinforcement-learning', 'trinity-rft', ...(algorithm === undefined ? [] : [algorithm])],
+    ...(results.length > 0 && { 'model-index': [{ name, results }] }),
+  };
+  const trained = [
+    onHub === undefined ? 'Fine-tuned' : `Fine-tuned from \`${onHub}\``,
+    algorithm === undefined ? '' : ` with ${algorithm}`,
+    step === undefined ? '' : `, ${step} steps`,
+    ' by [Trinity-RFT for TypeScript](https://github.com/agentscope-ai/trinity-rft-typescript).',
+  ].join('');
+  return `---\n${stringify(front)}---\n\n# ${name}\n\n${trained}\n${evaluationTable(evaluations)}`;
+}
+
+function evaluationTable(evaluations: readonly CardEvaluation[]): string {
+  if (evaluations.length === 0) return '';
+  const rows = evaluations.map(
+    ({ set, metric, value, interval }) =>
+      `| ${set} | ${metric} | ${value.toFixed(3)} | ${interval ? `${interval.low.toFixed(3)} to ${interval.high.toFixed(3)}` : ''} |`,
+  );
+  return `\n## Evaluation\n\n| Tasks | Metric | Mean | 95 % interval |\n| --- | --- | --- | --- |\n${rows.join('\n')}\n`;
+}

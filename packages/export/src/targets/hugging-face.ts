@@ -1,0 +1,47 @@
+/** A folder for the Hugging Face hub: weights in shards, model card, licence of the base model. */
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { CheckpointError } from '@trinity-rft/core';
+import { convertModel, type StoredTypeName } from '@trinity-rft/engine-onnx';
+import { modelCard } from '../model-card.js';
+import { licenseOf } from '../run-facts.js';
+import type { TargetInput, Written } from './target.js';
+
+/** As the hub's own tools make them. */
+const shardBytes = 5e9;
+
+export async function writeHuggingFace(input: TargetInput): Promise<Written> {
+  const { from, folder, name, adapter, numbers, facts } = input;
+  if (adapter !== undefined) await copyAdapter(adapter, folder, facts?.base);
+  else
+    await convertModel({ from, to: folder, dtype: numbers.name as StoredTypeName, shardBytes });
+  const license = await licenseOf(facts?.base);
+  if (license.text !== undefined) await writeFile(path.join(folder, 'LICENSE'), license.text);
+  const algorithm = facts?.settings['algorithm.algorithm_type'];
+  const card = modelCard({
+    name,
+    base: facts?.base,
+    license: license.id,
+    relation: adapter === undefined ? 'finetune' : 'adapter',
+    algorithm: typeof algorithm === 'string' ? algorithm : undefined,
+    step: facts?.step,
+    evaluations: facts?.evaluations ?? [],
+  });
+  await writeFile(path.join(folder, 'README.md'), card);
+  const unlicensed =
+    'The licence of the base model is not known here: add it to README.md before you publish the folder.';
+  return { file: '.', notes: license.id === undefined ? [unlicensed] : [] };
+}
+
+/** The adapter as PEFT reads it, without moments; the base by the name that it has elsewhere, too. */
+async function copyAdapter(adapter: string, folder: string, base: string | undefined): Promise<void> {
+  const file = path.join(adapter, 'adapter_config.json');
+  const config = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new CheckpointError(`${file} cannot be read.`, { code: 'ADAPTER_MISSING', cause });
+  });
+  const fields = JSON.parse(config) as Readonly<Record<string, unknown>>;
+  const named = { ...fields, ...(base !== undefined && { base_model_name_or_path: path.isAbsolute(base) ? path.basename(base) : base }) };
+  await writeFile(path.join(folder, 'adapter_config.json'), `${JSON.stringify(named, null, 2)}\n`);
+  const weights = 'adapter_model.safetensors';
+  await cp(path.join(adapter, weights), path.join(folder, weights));
+}
