@@ -1,1 +1,11 @@
-export {};
+export type { ChatAnswer, ChatPart, Usage } from './answers.js';
+export {
+  loadModel,
+  type ChatMessages,
+  type ChatRequest,
+  type LoadModelOptions,
+  type LocalModel,
+} from './load-model.js';
+export type { ChatSettings } from './place/chat-settings.js';
+export { findModel, type ModelPlace } from './place/find-model.js';
+export type { EvaluationScore, RunFacts } from './place/run-facts.js';

@@ -1,0 +1,209 @@
+/** A model in this process: chat, streams, an OpenAI client, and the token ids below them. */
+import { randomInt } from 'node:crypto';
+import path from 'node:path';
+import {
+  createChatFormat,
+  loadTokenizer,
+  normalizeMessages,
+  type ChatFormat,
+} from '@trinity-rft/chat';
+import { isGguf } from '@trinity-rft/chat/gguf';
+import { ConfigError, createRuntime, type ToolDefinition } from '@trinity-rft/core';
+import { createRolloutModel, type RecordingModel } from '@trinity-rft/model';
+import type { OpenAI } from 'openai';
+import { toAnswer, toParts, type ChatAnswer, type ChatPart } from './answers.js';
+import { chatSettingsIn, type ChatSettings } from './place/chat-settings.js';
+import { findModel, type ModelPlace } from './place/find-model.js';
+import { openLlamaRuntime } from './runtimes/llama-cpp.js';
+import { openOnnxRuntime } from './runtimes/onnx.js';
+import type { Runtime } from './runtimes/runtime.js';
+
+export type ChatMessages = OpenAI.ChatCompletionCreateParams['messages'];
+
+/** Fields of a chat completion request, with OpenAI's names: `tools`, `temperature`, `max_tokens` ... */
+export type ChatRequest = Omit<
+  OpenAI.ChatCompletionCreateParamsNonStreaming,
+  'model' | 'messages' | 'stream'
+> & { readonly signal?: AbortSignal };
+
+export interface LoadModelOptions {
+  /** @default llama.cpp for GGUF files, else onnx, the embedded engine */
+  readonly runtime?: 'onnx' | 'llama.cpp';
+  /** Name of the model in answers. @default the name of its folder or file */
+  readonly name?: string;
+  /** Template and parsers, in place of those that the run or `export.json` says. */
+  readonly chat?: ChatSettings;
+  /** Model folder, or GGUF file, whose tokenizer and template are used. @default the model's own */
+  readonly tokenizer?: string;
+  /** Longest prompt and answer, in tokens. @default that of training; for llama.cpp at most 8192 */
+  readonly maxModelLen?: number;
+  /** Threads that compute. @default the runtime's choice */
+  readonly threads?: number;
+  /** llama.cpp only: a graphics card, where there is one. @default true */
+  readonly gpu?: boolean;
+  /** llama.cpp only: number format of its cache. @default float16 */
+  readonly cache?: 'float32';
+  /** llama.cpp only: conversations answered at once; more wait. @default 4 */
+  readonly sequences?: number;
+  /** Of calls without a seed. @default random */
+  readonly seed?: number;
+}
+
+export interface LocalModel {
+  /** The value for `model` in requests. */
+  readonly name: string;
+  readonly place: ModelPlace;
+  readonly runtime: 'onnx' | 'llama.cpp';
+  readonly format: ChatFormat;
+  /** Longest prompt and answer, in tokens. */
+  readonly maxModelLen: number;
+  /**
+   * @throws the openai package's errors, as over HTTP: 400 with the field that is wrong, also for prompts
+   * that are too long
+   */
+  chat(messages: ChatMessages, request?: ChatRequest): Promise<ChatAnswer>;
+  /** The same in parts, as they are sampled. */
+  stream(messages: ChatMessages, request?: ChatRequest): AsyncGenerator<ChatPart, void>;
+  /** Client of the `openai` package whose requests stay in this process. */
+  openai(): OpenAI;
+  /** In place of `fetch`, for any library that speaks OpenAI's or Anthropic's API; the host of a URL does not matter. */
+  readonly fetch: typeof globalThis.fetch;
+  /** The prompt of a conversation as the model gets it. @throws ModelError 400 when the template rejects it */
+  render(
+    messages: readonly unknown[],
+    tools?: readonly ToolDefinition[],
+  ): { readonly text: string; readonly ids: Int32Array };
+  /** Log-probability of each token after the first `promptLength`, at temperature 1. [R] */
+  score(tokens: Int32Array, promptLength?: number): Promise<Float32Array>;
+  /** Ends calls in progress and frees the memory. */
+  close(): Promise<void>;
+}
+
+/**
+ * @param model a run, a checkpoint, a model folder, a GGUF file, or the folder of an export: see {@link findModel}
+ * @throws ConfigError when there is no model or a package is missing, CheckpointError when the model cannot be used
+ */
+export async function loadModel(model: string, options: LoadModelOptions = {}): Promise<LocalModel> {
+  const place = await findModel(model);
+  const { location } = place;
+  const kind = options.runtime ?? (isGguf(location) ? 'llama.cpp' : 'onnx');
+  if (kind === 'llama.cpp' && !isGguf(location))
+    throw new ConfigError(
+      `llama.cpp reads GGUF files, and ${location} is a folder. Export it first: trinity export ${model} --to gguf -o DIR`,
+      { code: 'RUNTIME_MODEL' },
+    );
+  const chat = { ...place.chat, ...chatSettingsIn({ ...options.chat }) };
+  const tokenizer = await loadTokenizer(options.tokenizer ?? location);
+  const format = createChatFormat({
+    tokenizer,
+    chatTemplate: chat.chat_template,
+    toolCallParser: chat.tool_call_parser,
+    reasoningParser: chat.reasoning_parser,
+    toolPrompt: chat.tool_prompt,
+  });
+  const maxModelLen = options.maxModelLen ?? (kind === 'onnx' ? chat.max_model_len : undefined);
+  const { threads, gpu, cache, sequences } = options;
+  const runtime =
+    kind === 'onnx'
+      ? await openOnnxRuntime(location, { tokenizer, maxModelLen, threads })
+      : await openLlamaRuntime(location, { tokenizer, maxModelLen, threads, gpu, cache, sequences });
+  const name = options.name ?? path.basename(path.resolve(location)).replace(/\.gguf$/i, '');
+  return localModel(runtime, { kind, name, place, format, chat, seed: options.seed });
+}
+
+interface Parts {
+  readonly kind: 'onnx' | 'llama.cpp';
+  readonly name: string;
+  readonly place: ModelPlace;
+  readonly format: ChatFormat;
+  readonly chat: ChatSettings;
+  readonly seed: number | undefined;
+}
+
+/** Address that is not looked up in DNS. */
+const baseURL = 'http://model.invalid/v1';
+
+function localModel(runtime: Runtime, parts: Parts): LocalModel {
+  const { kind, name, place, format } = parts;
+  const { sampler } = runtime;
+  const closed = new AbortController();
+  const rollouts = createRollouts(runtime, parts, closed.signal);
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init);
+    const response = await rollouts.current().handler(request);
+    request.signal.throwIfAborted();
+    return response;
+  };
+  let client: OpenAI | undefined;
+  const openai = (): OpenAI => (client ??= rollouts.clientOver(fetch));
+  return {
+    name,
+    place,
+    runtime: kind,
+    format,
+    maxModelLen: sampler.maxModelLen,
+    fetch,
+    openai,
+    chat: async (messages, { signal, ...request } = {}) =>
+      toAnswer(
+        await openai().chat.completions.create({ ...request, model: name, messages }, { signal }),
+      ),
+    async *stream(messages, { signal, ...request } = {}) {
+      const chunks = await openai().chat.completions.create(
+        { ...request, model: name, messages, stream: true, stream_options: { include_usage: true } },
+        { signal },
+      );
+      yield* toParts(chunks);
+    },
+    render: (messages, tools) => {
+      const text = format.render({ messages: normalizeMessages(messages), tools });
+      return { text, ids: format.encode(text) };
+    },
+    score: async (tokens, promptLength = 1) => {
+      if (sampler.score) return sampler.score({ tokens, promptLength, temperature: 1 });
+      throw new ConfigError(`${kind} does not score texts.`, { code: 'SCORE_MISSING' });
+    },
+    close: async () => {
+      closed.abort();
+      await runtime.close();
+    },
+  };
+}
+
+/** Calls after which a new rollout model replaces the one that remembers their tokens. */
+const remembered = 500;
+
+interface Rollouts {
+  /** Continues conversations token by token, as in training. */
+  current(): RecordingModel;
+  clientOver(fetch: typeof globalThis.fetch): OpenAI;
+}
+
+function createRollouts(runtime: Runtime, parts: Parts, signal: AbortSignal): Rollouts {
+  const { name, format, chat, seed = randomInt(2 ** 31) } = parts;
+  const own = createRuntime({ seed });
+  let calls = 0;
+  const create = (): RecordingModel =>
+    createRolloutModel({
+      sampler: runtime.sampler,
+      format,
+      modelPath: name,
+      enableThinking: chat.enable_thinking,
+      clientSampling: 'respect',
+      strictFields: true,
+      streamText: 'sampled',
+      constrainedDecoding: runtime.enforcesFormats,
+      recordHistory: false,
+      seedFor: () => own.seedFor('local', calls),
+      signal,
+      runtime: own,
+    });
+  let rollout = create();
+  return {
+    current: () => {
+      if (++calls % remembered === 0) rollout = create();
+      return rollout;
+    },
+    clientOver: (fetch) => rollout.openaiClient().withOptions({ fetch, baseURL }),
+  };
+}

@@ -1,0 +1,122 @@
+/** From what a user names to one model: a run, a checkpoint, a model folder, a GGUF file or an export. */
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { ConfigError, mean } from '@trinity-rft/core';
+import { isGguf } from '@trinity-rft/chat/gguf';
+import { chatSettingsIn, type ChatSettings } from './chat-settings.js';
+import {
+  checkpointsIn,
+  evaluationsIn,
+  isRun,
+  readStages,
+  runFactsOf,
+  type EvaluationScore,
+  type RunFacts,
+} from './run-facts.js';
+
+export interface ModelPlace {
+  /** Hugging Face folder, or GGUF file. */
+  readonly location: string;
+  readonly chat: ChatSettings;
+  /** Of a checkpoint inside a run. */
+  readonly run?: RunFacts;
+  /** Why this checkpoint of a run, as a sentence. Undefined: the model itself was named. */
+  readonly choice?: string;
+}
+
+/**
+ * @param named folder of a run (its best checkpoint by recorded evaluations, else the last), a checkpoint,
+ * any Hugging Face folder, a GGUF file, or the folder of an export
+ * @throws ConfigError when there is no model
+ */
+export async function findModel(named: string): Promise<ModelPlace> {
+  const found = await stat(named).catch(() => undefined);
+  if (found === undefined)
+    throw new ConfigError(
+      `There is no ${named}. Name the folder of a run, a checkpoint, a model folder or a GGUF file.`,
+      { code: 'MODEL_MISSING' },
+    );
+  if (found.isDirectory() && isRun(named)) return chooseCheckpoint(named);
+  if (found.isDirectory() && existsSync(path.join(named, 'config.json'))) return placeOf(named);
+  const exported = found.isDirectory() ? await exportedFile(named) : undefined;
+  if (exported !== undefined) return placeOf(exported);
+  if (found.isFile() && isGguf(named)) return placeOf(named);
+  throw new ConfigError(
+    `${named} is no model: expected the folder of a run, a folder with config.json, or a GGUF file.`,
+    { code: 'MODEL_MISSING' },
+  );
+}
+
+async function placeOf(location: string, choice?: string): Promise<ModelPlace> {
+  const run = isGguf(location) ? undefined : await runFactsOf(location);
+  const chat = run ? settingsOfRun(run) : chatSettingsIn((await exportOf(location))?.chat ?? {});
+  return { location, chat, ...(run && { run }), ...(choice !== undefined && { choice }) };
+}
+
+function settingsOfRun({ settings }: RunFacts): ChatSettings {
+  const prefix = 'explorer.rollout_model.';
+  return chatSettingsIn(
+    Object.fromEntries(
+      Object.entries(settings)
+        .filter(([key]) => key.startsWith(prefix))
+        .map(([key, value]) => [key.slice(prefix.length), value]),
+    ),
+  );
+}
+
+interface ExportFile {
+  readonly file?: unknown;
+  readonly chat?: Readonly<Record<string, unknown>>;
+}
+
+/** The `export.json` beside a model. */
+async function exportOf(location: string): Promise<ExportFile | undefined> {
+  const folder = isGguf(location) ? path.dirname(location) : location;
+  const text = await readFile(path.join(folder, 'export.json'), 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as ExportFile;
+  } catch (cause) {
+    throw new ConfigError(`${path.join(folder, 'export.json')} is not JSON. Export the model again.`, {
+      code: 'EXPORT_DAMAGED',
+      cause,
+    });
+  }
+}
+
+async function exportedFile(folder: string): Promise<string | undefined> {
+  const file = (await exportOf(folder))?.file;
+  return typeof file === 'string' && isGguf(file) ? path.join(folder, file) : undefined;
+}
+
+/** Of the last stage that has checkpoints. */
+async function chooseCheckpoint(run: string): Promise<ModelPlace> {
+  const names = (await readStages(run)).map((stage) => String(stage['stage_name']));
+  for (const stage of [...names.toReversed().map((name) => path.join(run, name)), run]) {
+    const checkpoints = await checkpointsIn(stage);
+    const last = checkpoints.at(-1);
+    if (last === undefined) continue;
+    const scores = await evaluationsIn(stage);
+    const evaluated = checkpoints.flatMap((checkpoint) => {
+      const each = scores.get(checkpoint.step) ?? [];
+      return each.length > 0 ? [{ ...checkpoint, each, score: averageOf(each) }] : [];
+    });
+    const best = evaluated.toSorted((a, b) => b.score - a.score || a.step - b.step)[0];
+    return best
+      ? placeOf(best.directory, describeBest(best, evaluated.length))
+      : placeOf(last.directory, `Step ${last.step}, the last checkpoint; none was evaluated.`);
+  }
+  throw new ConfigError(`${run} has no checkpoint yet. Train until one is saved (trainer.save_interval).`, {
+    code: 'CHECKPOINT_MISSING',
+  });
+}
+
+const averageOf = (scores: readonly EvaluationScore[]): number =>
+  mean(scores.map(({ value }) => value));
+
+const describeBest = (
+  { step, each }: { readonly step: number; readonly each: readonly EvaluationScore[] },
+  of: number,
+): string =>
+  `Step ${step}, the best of ${of} evaluated ${of === 1 ? 'checkpoint' : 'checkpoints'}: ${each.map(({ set, metric, value }) => `${set} ${metric} ${value.toFixed(3)}`).join(', ')}.`;

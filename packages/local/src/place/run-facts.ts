@@ -1,0 +1,120 @@
+/** What the run of a checkpoint recorded about it: settings, base model, evaluations. */
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { CheckpointError } from '@trinity-rft/core';
+import { isCheckpointName, readManifest } from '@trinity-rft/core/engine';
+import { readMetrics } from '@trinity-rft/monitor';
+
+/** A mean over the tasks of a set. */
+export interface EvaluationScore {
+  readonly set: string;
+  /** `reward`, else `accuracy`. */
+  readonly metric: string;
+  readonly value: number;
+  /** 95 % confidence. */
+  readonly interval?: { readonly low: number; readonly high: number };
+}
+
+export interface RunFacts {
+  /** Folder of the whole run. */
+  readonly jobDirectory: string;
+  /** Folder of the stage that wrote the checkpoint. */
+  readonly stageDirectory: string;
+  /** Settings of the stage, by the paths of their keys in the YAML: `algorithm.algorithm_type`. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** `model.model_path` of the first stage. */
+  readonly base: string | undefined;
+  readonly step: number;
+  /** Of the checkpoint's own weights. */
+  readonly evaluations: readonly EvaluationScore[];
+}
+
+const settingsFile = 'settings.json';
+
+export const isRun = (folder: string): boolean => existsSync(path.join(folder, settingsFile));
+
+/** Undefined for a folder that is no checkpoint inside a run. */
+export async function runFactsOf(checkpoint: string): Promise<RunFacts | undefined> {
+  const manifest = await readManifest(checkpoint);
+  const stageDirectory = path.dirname(path.resolve(checkpoint));
+  const jobDirectory = [stageDirectory, path.dirname(stageDirectory)].find(isRun);
+  if (jobDirectory === undefined || manifest === undefined) return undefined;
+  const stages = await readStages(jobDirectory);
+  const name = path.basename(stageDirectory);
+  const settings = stages.find((stage) => stage['stage_name'] === name) ?? stages.at(-1) ?? {};
+  const base = stages[0]?.['model.model_path'];
+  const { step } = manifest;
+  return {
+    jobDirectory,
+    stageDirectory,
+    settings,
+    base: typeof base === 'string' ? base : undefined,
+    step,
+    evaluations: (await evaluationsIn(stageDirectory)).get(step) ?? [],
+  };
+}
+
+/** Settings of each stage that has begun. @throws CheckpointError when the file is damaged */
+export async function readStages(
+  jobDirectory: string,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const file = path.join(jobDirectory, settingsFile);
+  try {
+    const record = JSON.parse(await readFile(file, 'utf8')) as { readonly stages?: unknown } | null;
+    if (Array.isArray(record?.stages))
+      return record.stages as readonly Readonly<Record<string, unknown>>[];
+  } catch (cause) {
+    throw new CheckpointError(`${file} cannot be read. Name a checkpoint of the run instead.`, {
+      code: 'SETTINGS_DAMAGED',
+      cause,
+    });
+  }
+  throw new CheckpointError(`${file} is not a record of settings. Name a checkpoint of the run instead.`, {
+    code: 'SETTINGS_DAMAGED',
+  });
+}
+
+/** Complete checkpoints of a stage, by rising step. */
+export async function checkpointsIn(
+  stageDirectory: string,
+): Promise<readonly { readonly directory: string; readonly step: number }[]> {
+  const names = (await readdir(stageDirectory).catch(() => [])).filter(isCheckpointName);
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const directory = path.join(stageDirectory, name);
+      const manifest = await readManifest(directory);
+      return manifest ? [{ directory, step: manifest.step }] : [];
+    }),
+  );
+  return found.flat().toSorted((a, b) => a.step - b.step);
+}
+
+/** `eval/SET/METRIC/mean@N` of the weights after a train step. */
+const scorePattern = /^eval\/(.+)\/(reward|accuracy)\/mean@\d+$/;
+
+/** Scores of a stage by train step. */
+export async function evaluationsIn(
+  stageDirectory: string,
+): Promise<ReadonlyMap<number, readonly EvaluationScore[]>> {
+  const lines = await readMetrics(path.join(stageDirectory, 'monitor', 'metrics.jsonl'), []);
+  return new Map(
+    lines.flatMap(({ metrics }) => {
+      const step = metrics['eval/model_version'];
+      return typeof step === 'number' ? [[step, scoresIn(metrics)] as const] : [];
+    }),
+  );
+}
+
+function scoresIn(metrics: Readonly<Record<string, number | null>>): readonly EvaluationScore[] {
+  const scores = Object.entries(metrics).flatMap(([key, value]): readonly EvaluationScore[] => {
+    const [, set, metric] = scorePattern.exec(key) ?? [];
+    if (set === undefined || metric === undefined || value === null) return [];
+    const [low, high] = [metrics[`${key}/ci95_low`], metrics[`${key}/ci95_high`]];
+    const isKnown = typeof low === 'number' && typeof high === 'number';
+    return [{ set, metric, value, ...(isKnown && { interval: { low, high } }) }];
+  });
+  return [...Map.groupBy(scores, ({ set }) => set).values()].flatMap(
+    (each) => each.find(({ metric }) => metric === 'reward') ?? each.slice(0, 1),
+  );
+}

@@ -1,0 +1,282 @@
+/**
+ * GGUF files, in llama.cpp through the npm package node-llama-cpp. Token ids go in and come out: prompts
+ * are rendered by the model's template, not by node-llama-cpp's chat session, which writes tools in its own prose.
+ */
+import {
+  CancelledError,
+  CheckpointError,
+  ConfigError,
+  EngineError,
+  ModelError,
+  describeError,
+} from '@trinity-rft/core';
+import type { SampledSequence, Sampler, SamplingOptions, TokenListener } from '@trinity-rft/core/engine';
+import type { Tokenizer } from '@trinity-rft/chat';
+import type { LlamaContextSequence, LlamaModel, Token, TokenBias } from 'node-llama-cpp';
+import { createQueue } from './queue.js';
+import type { Runtime } from './runtime.js';
+
+export interface LlamaRuntimeOptions {
+  readonly tokenizer: Tokenizer;
+  /** @default the model's own limit, at most 8192 */
+  readonly maxModelLen: number | undefined;
+  /** @default llama.cpp's choice */
+  readonly threads: number | undefined;
+  /** Graphics card. @default true where node-llama-cpp finds one */
+  readonly gpu: boolean | undefined;
+  /** Number format of the key and value cache. @default llama.cpp's, float16 */
+  readonly cache: 'float32' | undefined;
+  /** Conversations answered at once; more wait. @default 4 */
+  readonly sequences: number | undefined;
+}
+
+type NodeLlamaCpp = typeof import('node-llama-cpp');
+
+/**
+ * @throws ConfigError when node-llama-cpp is not installed, CheckpointError when llama.cpp rejects the
+ * file
+ */
+export async function openLlamaRuntime(
+  file: string,
+  options: LlamaRuntimeOptions,
+): Promise<Runtime> {
+  const library = await import('node-llama-cpp').catch((cause: unknown) => {
+    throw new ConfigError(
+      `${file} is run by llama.cpp, and the package node-llama-cpp is not installed. Run: npm install node-llama-cpp`,
+      { code: 'PEER_MISSING', cause },
+    );
+  });
+  const { getLlama, LlamaLogLevel } = library;
+  const llama = await getLlama({
+    gpu: options.gpu === false ? false : 'auto',
+    build: 'never',
+    skipDownload: true,
+    logLevel: LlamaLogLevel.error,
+  });
+  const model = await llama
+    .loadModel({ modelPath: file, ...(options.gpu === false && { gpuLayers: 0 }) })
+    .catch(async (cause: unknown) => {
+      await llama.dispose();
+      throw new CheckpointError(`llama.cpp does not load ${file}: ${describeError(cause)}`, {
+        code: 'MODEL_UNUSABLE',
+        cause,
+      });
+    });
+  const { maxModelLen = Math.min(model.trainContextSize, 8192), sequences = 4 } = options;
+  const context = await model.createContext({
+    contextSize: maxModelLen,
+    sequences,
+    ...(options.threads !== undefined && { threads: options.threads }),
+    ...(options.cache === 'float32' && {
+      experimentalKvCacheKeyType: 'F32',
+      experimentalKvCacheValueType: 'F32',
+    }),
+  });
+  const free = createQueue(Array.from({ length: sequences }, () => context.getSequence()));
+  const parts = { library, model, tokenizer: options.tokenizer };
+  const sampler: Sampler = {
+    policyVersion: 0,
+    maxModelLen,
+    adopt: () => Promise.reject(new EngineError('A GGUF file has no other weights to adopt.')),
+    sample: async (prompt, sampling, signal, onTokens) => {
+      refuse(sampling);
+      const choices: SampledSequence[] = [];
+      for (let choice = 0; choice < (sampling.n ?? 1); choice++)
+        choices.push(
+          await free.use(signal, (sequence) =>
+            sampleOne(parts, { sequence, prompt, sampling, choice, signal, onTokens }),
+          ),
+        );
+      return choices;
+    },
+    score: ({ tokens, promptLength, temperature }, signal) =>
+      free.use(signal, (sequence) => scoreRow(sequence, tokens, promptLength, temperature)),
+  };
+  return {
+    sampler,
+    enforcesFormats: false,
+    close: async () => {
+      await context.dispose();
+      await model.dispose();
+      await llama.dispose();
+    },
+  };
+}
+
+/** @throws ModelError 400 for what llama.cpp is not asked to do here */
+function refuse({ grammar }: SamplingOptions): void {
+  if (grammar !== undefined)
+    throw new ModelError(
+      'Enforced formats need the embedded engine: load the model folder instead of the GGUF file.',
+      { status: 400, code: 'format_not_enforced' },
+    );
+}
+
+interface LlamaParts {
+  readonly library: NodeLlamaCpp;
+  readonly model: LlamaModel;
+  readonly tokenizer: Tokenizer;
+}
+
+interface OneSample {
+  readonly sequence: LlamaContextSequence;
+  readonly prompt: Int32Array;
+  readonly sampling: SamplingOptions;
+  readonly choice: number;
+  readonly signal: AbortSignal | undefined;
+  readonly onTokens: TokenListener | undefined;
+}
+
+/** node-llama-cpp cuts the distribution unless it is told not to. */
+const uncut = { topK: 0, topP: 1, minP: 0 } as const;
+
+async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequence> {
+  const { sequence, prompt, sampling, choice, signal, onTokens } = one;
+  const { maxTokens, minTokens = 0, stopTokenIds = [], stop = [], topLogprobs = 0 } = sampling;
+  const never = biasAgainst(parts, stopTokenIds);
+  const tokens: number[] = [];
+  const logprobs: number[] = [];
+  const alternatives: { readonly token: number; readonly logprob: number }[][] = [];
+  let stopString: string | undefined;
+  let ended = false;
+  await sequence.adaptStateToTokens([...prompt] as Token[], false);
+  let input = [...prompt.subarray(sequence.nextTokenIndex)] as Token[];
+  // A prompt that is in the cache as a whole still has to give its last logits.
+  if (input.length === 0) {
+    await sequence.eraseContextTokenRanges([{ start: prompt.length - 1, end: prompt.length }]);
+    input = [prompt[prompt.length - 1] as Token];
+  }
+  while (tokens.length < maxTokens && !ended) {
+    throwIfAborted(signal);
+    const isEarly = tokens.length < minTokens;
+    const next = await nextToken(sequence, input, {
+      ...settingsOf(sampling, choice, tokens.length),
+      ...(isEarly && { tokenBias: never }),
+    });
+    tokens.push(next.token);
+    logprobs.push(next.logprob);
+    if (topLogprobs > 0) alternatives.push(next.ranked.slice(0, topLogprobs));
+    ended = stopTokenIds.includes(next.token);
+    if (!ended && stop.length > 0) {
+      stopString = completedBy(parts.tokenizer, tokens, stop);
+      ended = stopString !== undefined;
+    }
+    onTokens?.(choice, [next.token]);
+    input = [next.token as Token];
+  }
+  return {
+    tokens: Int32Array.from(tokens),
+    logprobs: Float32Array.from(logprobs),
+    stopReason: ended ? 'stop' : 'length',
+    ...(stopString !== undefined && { stopString }),
+    ...(topLogprobs > 0 && { topLogprobs: alternatives }),
+    policyVersion: 0,
+  };
+}
+
+interface StepSettings {
+  readonly temperature: number;
+  readonly topK: number;
+  readonly topP: number;
+  readonly minP: number;
+  readonly seed: number;
+  readonly tokenBias?: TokenBias;
+}
+
+/** Each token draws from a seed of its own, so that a choice does not depend on what else is sampled. */
+function settingsOf(
+  { temperature = 1, topP = 1, topK = -1, seed }: SamplingOptions,
+  choice: number,
+  position: number,
+): StepSettings {
+  const mixed = (Math.imul(seed ^ Math.imul(choice + 1, 0x9e3779b1), 0x85ebca6b) + position) >>> 0;
+  return { ...uncut, temperature, topP, topK: topK === -1 ? 0 : topK, seed: mixed };
+}
+
+interface NextToken {
+  readonly token: number;
+  readonly logprob: number;
+  /** By falling probability. */
+  readonly ranked: { readonly token: number; readonly logprob: number }[];
+}
+
+/** Probabilities of a greedy choice are those at temperature 1. */
+async function nextToken(
+  sequence: LlamaContextSequence,
+  input: readonly Token[],
+  settings: StepSettings,
+): Promise<NextToken> {
+  const last = input.length - 1;
+  const options =
+    settings.temperature === 0 ? { ...settings, ...uncut, temperature: 1 } : settings;
+  const results = await sequence.controlledEvaluate([
+    ...input.slice(0, -1),
+    [
+      input[last]!,
+      { generateNext: { token: settings.temperature !== 0, probabilities: true, options } },
+    ],
+  ]);
+  const { token, probabilities } = results[last]?.next ?? {};
+  if (probabilities === undefined) throw noLogits();
+  const ranked = [...probabilities]
+    .slice(0, mostRanked)
+    .map(([id, probability]) => ({ token: Number(id), logprob: Math.log(probability) }));
+  const chosen = token ?? ranked[0]?.token;
+  const probability = chosen === undefined ? undefined : probabilities.get(chosen as Token);
+  if (chosen === undefined || probability === undefined) throw noLogits();
+  return { token: Number(chosen), logprob: Math.log(probability), ranked };
+}
+
+/** OpenAI's most alternatives per token. */
+const mostRanked = 20;
+
+const noLogits = (): EngineError =>
+  new EngineError('llama.cpp reported no probabilities for the next token.', {
+    code: 'LLAMA_NO_LOGITS',
+  });
+
+function biasAgainst({ library, model }: LlamaParts, ids: readonly number[]): TokenBias {
+  const bias = library.TokenBias.for(model);
+  for (const id of ids) bias.set(id as Token, { logit: -1e9 });
+  return bias;
+}
+
+/** The last tokens are enough: a stop string has at most as many tokens as bytes. */
+function completedBy(
+  tokenizer: Tokenizer,
+  tokens: readonly number[],
+  stops: readonly string[],
+): string | undefined {
+  const reach = Math.max(...stops.map((stop) => Buffer.byteLength(stop))) + 8;
+  const text = tokenizer.decode(tokens.slice(-reach));
+  return stops
+    .filter((stop) => text.includes(stop))
+    .toSorted((a, b) => text.indexOf(a) + a.length - (text.indexOf(b) + b.length))[0];
+}
+
+async function scoreRow(
+  sequence: LlamaContextSequence,
+  tokens: Int32Array,
+  promptLength: number,
+  temperature: number,
+): Promise<Float32Array> {
+  await sequence.clearHistory();
+  const options = { ...uncut, temperature };
+  const results = await sequence.controlledEvaluate(
+    Array.from(tokens.subarray(0, -1), (token, i) =>
+      i + 1 < promptLength
+        ? (token as Token)
+        : [token as Token, { generateNext: { probabilities: true, options } }],
+    ),
+  );
+  return Float32Array.from(tokens.subarray(promptLength), (token, i) => {
+    const probability = results[promptLength - 1 + i]?.next.probabilities?.get(token as Token);
+    if (probability === undefined) throw noLogits();
+    return Math.log(probability);
+  });
+}
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted)
+    throw new CancelledError('The call was cancelled.', { reason: 'aborted', cause: signal.reason });
+}

@@ -1,0 +1,40 @@
+/** Hands out a fixed number of things, in the order of the requests. */
+import { CancelledError } from '@trinity-rft/core';
+
+export interface Queue<T> {
+  /** Waits for a free one, gives it to `work`, and takes it back. @throws CancelledError on abort */
+  use<R>(signal: AbortSignal | undefined, work: (item: T) => Promise<R>): Promise<R>;
+}
+
+export function createQueue<T>(items: readonly T[]): Queue<T> {
+  const free = [...items];
+  const waiting: ((item: T) => void)[] = [];
+  const take = (signal: AbortSignal | undefined): Promise<T> => {
+    const item = free.shift();
+    if (item !== undefined) return Promise.resolve(item);
+    return new Promise((resolve, reject) => {
+      const stop = (): void => {
+        waiting.splice(waiting.indexOf(give), 1);
+        reject(new CancelledError('The call was cancelled while it waited for its turn.', { reason: 'aborted' }));
+      };
+      const give = (given: T): void => {
+        signal?.removeEventListener('abort', stop);
+        resolve(given);
+      };
+      waiting.push(give);
+      signal?.addEventListener('abort', stop, { once: true });
+    });
+  };
+  return {
+    use: async (signal, work) => {
+      const item = await take(signal);
+      try {
+        return await work(item);
+      } finally {
+        const next = waiting.shift();
+        if (next) next(item);
+        else free.push(item);
+      }
+    },
+  };
+}

@@ -1,0 +1,9 @@
+/** What runs a model in this process. */
+import type { Sampler } from '@trinity-rft/core/engine';
+
+export interface Runtime {
+  readonly sampler: Sampler;
+  /** `Sampler.sample` enforces grammars. */
+  readonly enforcesFormats: boolean;
+  close(): Promise<void>;
+}
