@@ -136,7 +136,7 @@ async function makeModel(name: string): Promise<TestModel> {
   const weights = Float32Array.from(
     specs.flatMap(({ shape, size, name: parameter }) => {
       const centre = parameter.endsWith('norm.weight') ? 1 - (config.normOffset ?? 0) : 0;
-      const scale = shape.length === 1 ? 0.3 : 0.25;
+      const scale = 0.2;
       return Array.from({ length: size }, () => centre + scale * random.normal());
     }),
   );
@@ -201,7 +201,7 @@ describe('log-probabilities of an adapter as GGUF in llama.cpp equal those of th
     const plan = planAdapters(config, { rank: 4, alpha: 6 });
     const random = createRandom(11);
     const size = adapterSpecs(adapterTargets(config, plan)).reduce((sum, spec) => sum + spec.size, 0);
-    const flat = Float32Array.from({ length: size }, () => 0.2 * random.normal());
+    const flat = Float32Array.from({ length: size }, () => 0.1 * random.normal());
     const folder = path.join(model.folder, 'adapter');
     await saveAdapters(folder, { config, plan, flat, baseModel: model.folder });
     const weights = await openWeights(path.join(folder, 'adapter_model.safetensors'));

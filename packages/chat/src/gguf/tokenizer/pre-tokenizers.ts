@@ -9,6 +9,8 @@ export interface PreTokenizer {
   readonly preTokenizer: unknown;
   /** A word that is a token is not split into smaller ones. */
   readonly ignoreMerges: boolean;
+  /** llama.cpp splits words with capitals outside ASCII in another way. @default false */
+  readonly asciiCapitals?: true;
 }
 
 const byteLevel = (useRegex: boolean) => ({
@@ -72,12 +74,14 @@ const tekken: PreTokenizer = {
   normalizer: null,
   preTokenizer: split(byCase('', String.raw`\p{N}`)),
   ignoreMerges: true,
+  asciiCapitals: true,
 };
 
 const gpt4o: PreTokenizer = {
   normalizer: null,
   preTokenizer: split(byCase("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", String.raw`\p{N}{1,3}`)),
   ignoreMerges: false,
+  asciiCapitals: true,
 };
 
 /** Of several names for one way, the first is written. */

@@ -76,6 +76,9 @@ function findPreTokenizer({ tokenizer }: TokenizerSource): FoundName {
       ...(normal === 'NFC'
         ? ['llama.cpp does not normalize texts to NFC: ids of decomposed characters differ.']
         : []),
+      ...(known.asciiCapitals
+        ? [`llama.cpp splits words with capitals outside ASCII in another way (${name}): their ids differ.`]
+        : []),
       ...(known.ignoreMerges === ignoreMerges
         ? []
         : [`llama.cpp reads ${name} with ignore_merges ${known.ignoreMerges}: ids may differ.`]),

@@ -129,16 +129,16 @@ function spacePrefix(tokenizer: TokenizerSource['tokenizer']): SpacePrefix {
   if (metaspace['split'] === true)
     throw noCounterpart('pre_tokenizer.split', true, 'false, because llama.cpp joins across spaces');
   const scheme = metaspace['prepend_scheme'] ?? 'always';
-  return {
-    added: scheme !== 'never',
-    notes:
-      scheme === 'first'
-        ? [
-            'llama.cpp puts a space before the text after every special token; tokenizer.json only before the first text (prepend_scheme "first"). Give llama.cpp token ids, or texts that begin with a space.',
-          ]
-        : [],
-  };
+  return { added: scheme !== 'never', notes: [metaspaceNotes[String(scheme)] ?? []].flat() };
 }
+
+/** Differences of a Metaspace from a space that is put before every text, by its `prepend_scheme`. */
+const metaspaceNotes: Readonly<Record<string, string>> = {
+  always:
+    'llama.cpp puts a space also before a text that begins with one; tokenizer.json does not (Metaspace): ids of such texts differ.',
+  first:
+    'llama.cpp puts a space before the text after every special token; tokenizer.json only before the first text (Metaspace, prepend_scheme "first"): ids of prompts of several parts differ.',
+};
 
 function stepsOf(step: unknown, list: string): readonly Readonly<Record<string, unknown>>[] {
   if (!isObject(step)) return [];
