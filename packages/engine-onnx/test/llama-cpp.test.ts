@@ -134,7 +134,7 @@ async function makeModel(name: string): Promise<TestModel> {
   const random = createRandom(7);
   const specs = parameterSpecs(config);
   const weights = Float32Array.from(
-    specs.flatMap(({ shape, size, name: parameter }) => {
+    specs.flatMap(({ size, name: parameter }) => {
       const centre = parameter.endsWith('norm.weight') ? 1 - (config.normOffset ?? 0) : 0;
       const scale = 0.2;
       return Array.from({ length: size }, () => centre + scale * random.normal());
@@ -154,7 +154,10 @@ async function makeModel(name: string): Promise<TestModel> {
   return { folder, json, logprobs };
 }
 
-async function save({ folder, json }: TestModel, type: GgufFileType): Promise<SavedGguf & { target: string }> {
+async function save(
+  { folder, json }: TestModel,
+  type: GgufFileType,
+): Promise<SavedGguf & { target: string }> {
   const target = path.join(folder, `${type}.gguf`);
   const weights = await openWeights(folder);
   try {
@@ -200,7 +203,10 @@ describe('log-probabilities of an adapter as GGUF in llama.cpp equal those of th
     const config = parseModelConfig(model.json, name);
     const plan = planAdapters(config, { rank: 4, alpha: 6 });
     const random = createRandom(11);
-    const size = adapterSpecs(adapterTargets(config, plan)).reduce((sum, spec) => sum + spec.size, 0);
+    const size = adapterSpecs(adapterTargets(config, plan)).reduce(
+      (sum, spec) => sum + spec.size,
+      0,
+    );
     const flat = Float32Array.from({ length: size }, () => 0.1 * random.normal());
     const folder = path.join(model.folder, 'adapter');
     await saveAdapters(folder, { config, plan, flat, baseModel: model.folder });
@@ -220,7 +226,10 @@ describe('log-probabilities of an adapter as GGUF in llama.cpp equal those of th
   });
 });
 
-async function adaptedLogprobs({ folder, json }: TestModel, adapter: string): Promise<Float32Array> {
+async function adaptedLogprobs(
+  { folder, json }: TestModel,
+  adapter: string,
+): Promise<Float32Array> {
   const config = parseModelConfig(json, folder);
   const stored = await openWeights(folder);
   const parts: Float32Array[] = [];

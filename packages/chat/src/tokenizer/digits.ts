@@ -13,6 +13,8 @@ export function withAllDigits(preTokenizer: unknown): unknown {
   const { pretokenizers: inner } = step;
   if (Array.isArray(inner)) return { ...step, pretokenizers: inner.map(withAllDigits) };
   if (step['type'] !== 'Digits') return step;
-  const pattern = { Regex: step['individual_digits'] === true ? String.raw`\p{N}` : String.raw`\p{N}+` };
+  const pattern = {
+    Regex: step['individual_digits'] === true ? String.raw`\p{N}` : String.raw`\p{N}+`,
+  };
   return { type: 'Split', pattern, behavior: 'Isolated', invert: false };
 }

@@ -32,10 +32,18 @@ const runtime = ({ skip }: TestContext): Llama =>
 interface Compared {
   readonly notes: readonly string[];
   /** Ids of each text here and in llama.cpp. */
-  readonly ids: readonly { readonly text: string; readonly ours: readonly number[]; readonly theirs: readonly number[] }[];
+  readonly ids: readonly {
+    readonly text: string;
+    readonly ours: readonly number[];
+    readonly theirs: readonly number[];
+  }[];
 }
 
-async function compare(files: TokenizerFiles, inputs: readonly string[], with_: Llama): Promise<Compared> {
+async function compare(
+  files: TokenizerFiles,
+  inputs: readonly string[],
+  with_: Llama,
+): Promise<Compared> {
   const tokenizer = createTokenizer(files);
   const config = { ...smallConfig, vocab_size: tokenizer.vocabularySize + 3 };
   const target = path.join(scratch, 'model.gguf');
@@ -54,7 +62,8 @@ async function compare(files: TokenizerFiles, inputs: readonly string[], with_: 
   }
 }
 
-const different = ({ ids }: Compared) => ids.filter(({ ours, theirs }) => ours.join() !== theirs.join());
+const different = ({ ids }: Compared) =>
+  ids.filter(({ ours, theirs }) => ours.join() !== theirs.join());
 const special = '<|im_start|>user\nHi<|im_end|>\n<tool_call>{"a": 1}';
 
 describe('ids of 200 texts in llama.cpp are those of the tokenizer:', () => {
@@ -65,30 +74,33 @@ describe('ids of 200 texts in llama.cpp are those of the tokenizer:', () => {
       ({ text }) => !pre.asciiCapitals || !/[^\p{ASCII}]/u.test(text),
     );
     expect(wrong.slice(0, 3)).toEqual([]);
-    expect(compared.notes).toEqual([
-      ...(pre.normalizer === null ? [] : [expect.stringContaining('NFC')]),
-      ...(pre.asciiCapitals ? [expect.stringContaining('capitals outside ASCII')] : []),
-    ]);
+    const notes = compared.notes.join('\n');
+    expect(notes.includes('does not normalize texts to NFC')).toBe(pre.normalizer !== null);
+    expect(notes.includes('capitals outside ASCII')).toBe(pre.asciiCapitals === true);
   });
 
   it.for(Object.keys(spacePrefixes) as (keyof typeof spacePrefixes)[])(
     'SentencePiece, %s',
     async (prefix, context) => {
-      const compared = await compare(sentencePieces(prefix), [...texts, '<s>Hi</s>'], runtime(context));
+      const compared = await compare(
+        sentencePieces(prefix),
+        [...texts, '<s>Hi</s>'],
+        runtime(context),
+      );
       const wrong = different(compared).filter(
         ({ text }) => prefix !== 'Metaspace' || !text.startsWith(' '),
       );
       expect(wrong.slice(0, 3)).toEqual([]);
-      expect(compared.notes).toEqual(
-        prefix === 'Metaspace' ? [expect.stringContaining('a text that begins with one')] : [],
-      );
+      const notes = compared.notes.join('\n');
+      expect(notes.includes('a text that begins with one')).toBe(prefix === 'Metaspace');
     },
   );
 });
 
 describe('a tokenizer of characters and words', () => {
   const files = buildCharTokenizer({
-    characters: Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('') + '\né東',
+    characters:
+      Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('') + '\né東',
     words: ['answer', 'question', 'the answer'],
     markers: ['<tool_call>'],
     specialTokens: ['<|im_start|>'],
@@ -96,7 +108,12 @@ describe('a tokenizer of characters and words', () => {
   });
 
   it('has the same ids where words do not overlap, and says that others differ', async (context) => {
-    const plain = ['17+25=42', 'the answer is é東\n', 'question: what?', '<|im_start|>a<tool_call>{}'];
+    const plain = [
+      '17+25=42',
+      'the answer is é東\n',
+      'question: what?',
+      '<|im_start|>a<tool_call>{}',
+    ];
     const compared = await compare(files, plain, runtime(context));
     expect(different(compared)).toEqual([]);
     expect(compared.notes).toEqual([expect.stringContaining('(WordLevel): ids differ')]);

@@ -44,7 +44,11 @@ export const text = (value: string): TypedValue => ({ type: 'string', value });
 /** The number of the type and the value, as they follow a key. */
 export function valueBytes(typed: TypedValue): Buffer {
   if ('type' in typed) return Buffer.concat([u32Bytes(numberOf(typed.type)), itemBytes(typed)]);
-  const head = [u32Bytes(arrayNumber), u32Bytes(numberOf(typed.list)), u64Bytes(typed.value.length)];
+  const head = [
+    u32Bytes(arrayNumber),
+    u32Bytes(numberOf(typed.list)),
+    u64Bytes(typed.value.length),
+  ];
   if (typed.list === 'string') return Buffer.concat([...head, ...typed.value.map(stringBytes)]);
   return Buffer.concat([...head, ...typed.value.map((item) => scalarBytes(typed.list, item))]);
 }

@@ -19,12 +19,7 @@ const stored = new Uint8Array(blockLength);
 /** Highest value of the 6 bits of a scale. */
 const topScale = 63;
 
-export function encodeQ4K(
-  values: Float32Array,
-  from: number,
-  bytes: Uint8Array,
-  to: number,
-): void {
+export function encodeQ4K(values: Float32Array, from: number, bytes: Uint8Array, to: number): void {
   const found = Array.from({ length: 8 }, (_, k) => scaleAndOffset(values, from + 32 * k));
   const maxScale = Math.max(0, ...found.map(({ scale }) => scale));
   const maxOffset = Math.max(0, ...found.map(({ offset }) => offset));
@@ -68,12 +63,7 @@ function packSixBits(
   bytes[at + k]! |= (offset >> 4) << 6;
 }
 
-export function encodeQ6K(
-  values: Float32Array,
-  from: number,
-  bytes: Uint8Array,
-  to: number,
-): void {
+export function encodeQ6K(values: Float32Array, from: number, bytes: Uint8Array, to: number): void {
   const found = Array.from({ length: 16 }, (_, k) => signedScale(values, from + 16 * k));
   let max = 0;
   for (const by of found) if (by && Math.abs(by.scale) > Math.abs(max)) max = by.scale;

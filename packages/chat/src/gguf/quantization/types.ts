@@ -10,5 +10,5 @@ export interface TensorType {
   /** Decodes the block at `bytes[from]` to `into[to]` and after. */
   decode(bytes: Uint8Array, from: number, into: Float32Array, to: number): void;
   /** Encodes the block at `values[from]` to `bytes[to]` and after, rounding as llama.cpp does. */
-  encode?(values: Float32Array, from: number, bytes: Uint8Array, to: number): void;
+  readonly encode?: (values: Float32Array, from: number, bytes: Uint8Array, to: number) => void;
 }

@@ -30,7 +30,12 @@ export function readSavedConfig(config: Json): SavedConfig {
       ? savedFamilies[name]
       : undefined;
   if (!family)
-    throw refuse('model_type', name, `one of ${Object.keys(savedFamilies).join(', ')}`, fixes.other);
+    throw refuse(
+      'model_type',
+      name,
+      `one of ${Object.keys(savedFamilies).join(', ')}`,
+      fixes.other,
+    );
   const json = withDefaults(family, config);
   const number = (key: string): number => positive(json, key);
   const [heads, hiddenSize] = [number('num_attention_heads'), number('hidden_size')];
@@ -113,7 +118,10 @@ const switched = new Set(['qwen2', 'qwen3', 'qwen3_moe', 'smollm3']);
 const unwindowed = new Set(['llama', 'olmo2']);
 
 function windows({ family, json, context, layers }: SavedConfig): void {
-  if (family.windows) return void assertPeriod(json, layers);
+  if (family.windows) {
+    assertPeriod(json, layers);
+    return;
+  }
   const type = String(json['model_type']);
   const window = json['sliding_window'];
   const off = unwindowed.has(type) || (switched.has(type) && json['use_sliding_window'] !== true);

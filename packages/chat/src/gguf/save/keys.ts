@@ -108,4 +108,3 @@ function gemmaKeys({ json, context }: SavedConfig): readonly Key[] {
     ...cap('final_logit_softcapping', 'final_logit_softcapping'),
   ];
 }
-

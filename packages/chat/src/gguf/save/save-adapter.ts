@@ -82,8 +82,7 @@ const refuse = (key: string, value: unknown, expected: string) =>
 
 function assertUnderstood(adapter: Json): void {
   for (const [key, values] of Object.entries(understood))
-    if (!values.includes(adapter[key]))
-      throw refuse(key, adapter[key], JSON.stringify(values[0]));
+    if (!values.includes(adapter[key])) throw refuse(key, adapter[key], JSON.stringify(values[0]));
   for (const key of exceptions) {
     const value = adapter[key];
     if (value != null && Object.keys(value).length > 0) throw refuse(key, value, 'none');
@@ -108,8 +107,7 @@ function matrix(
   type: TensorToWrite['type'],
   weights: WeightSource,
 ): TensorToWrite {
-  const [, module, letter] =
-    /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(name) ?? [];
+  const [, module, letter] = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(name) ?? [];
   const parsed = module === undefined ? undefined : parseName(`${module}.weight`);
   const part = parsed && adaptedPart(config, parsed);
   if (!parsed || part === undefined || shape.length !== 2) throw noPlace(config, name, shape);

@@ -119,4 +119,3 @@ function fallbackNotes(
       `${count} of ${chosen.length} tensors are written as ${change}, because their rows are not made of whole blocks.`,
   );
 }
-

@@ -38,7 +38,9 @@ export function planTensors(config: SavedConfig, shapes: Shapes): readonly Plann
     stacks.set(stack.name, sources);
     return [{ ...stack, shape, sources }];
   });
-  const whole = planned.map((each) => (each.sources.length > 1 ? stacked(config, each, shapes) : each));
+  const whole = planned.map((each) =>
+    each.sources.length > 1 ? stacked(config, each, shapes) : each,
+  );
   const all = [...whole, ...headCopy(config, whole)];
   assertComplete(config, all);
   return all;
@@ -88,7 +90,10 @@ const noPlace = ({ json }: SavedConfig, name: string, shape: readonly number[]) 
   });
 
 /** Part of a layer that the experts of `mlp.experts.3.gate_proj.weight` make together. */
-function expertStack(config: SavedConfig, name: string): Omit<PlannedTensor, 'shape' | 'sources'> | undefined {
+function expertStack(
+  config: SavedConfig,
+  name: string,
+): Omit<PlannedTensor, 'shape' | 'sources'> | undefined {
   if (config.family.architecture !== 'qwen3moe') return undefined;
   const [, layer, part] =
     /^model\.layers\.(\d+)\.mlp\.experts\.\d+\.(gate|up|down)_proj\.weight$/.exec(name) ?? [];
@@ -118,7 +123,10 @@ function stacked(config: SavedConfig, tensor: PlannedTensor, shapes: Shapes): Pl
 }
 
 /** Where llama.cpp asks for a head although it is tied. */
-function headCopy(config: SavedConfig, planned: readonly PlannedTensor[]): readonly PlannedTensor[] {
+function headCopy(
+  config: SavedConfig,
+  planned: readonly PlannedTensor[],
+): readonly PlannedTensor[] {
   const embeddings = planned.find(({ name }) => name === 'token_embd.weight');
   return config.tied && config.family.ownHead && embeddings
     ? [{ ...embeddings, name: 'output.weight' }]

@@ -53,7 +53,5 @@ function mixed({ name, layer = 0 }: PlannedTensor, layers: number, tied: boolean
 /** The first and the last eighth of the layers, and every third of the others. */
 function hasMoreBits(layer: number, layers: number): boolean {
   const eighth = Math.floor(layers / 8);
-  return (
-    layer < eighth || layer >= Math.floor((7 * layers) / 8) || (layer - eighth) % 3 === 2
-  );
+  return layer < eighth || layer >= Math.floor((7 * layers) / 8) || (layer - eighth) % 3 === 2;
 }

@@ -77,7 +77,9 @@ function findPreTokenizer({ tokenizer }: TokenizerSource): FoundName {
         ? ['llama.cpp does not normalize texts to NFC: ids of decomposed characters differ.']
         : []),
       ...(known.asciiCapitals
-        ? [`llama.cpp splits words with capitals outside ASCII in another way (${name}): their ids differ.`]
+        ? [
+            `llama.cpp splits words with capitals outside ASCII in another way (${name}): their ids differ.`,
+          ]
         : []),
       ...(known.ignoreMerges === ignoreMerges
         ? []

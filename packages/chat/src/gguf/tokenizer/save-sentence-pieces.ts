@@ -58,8 +58,7 @@ const listed = (token: string, unknown: string | undefined): ListedToken => ({
 
 /** Without them, llama.cpp ends its process at the first character that has no token. */
 function assertBytes(vocabulary: ReadonlyMap<string, number>): void {
-  const name = (byte: number): string =>
-    `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
+  const name = (byte: number): string => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
   const missing = Array.from({ length: 256 }, (_, byte) => name(byte)).find(
     (token) => !vocabulary.has(token),
   );
@@ -127,18 +126,23 @@ function spacePrefix(tokenizer: TokenizerSource['tokenizer']): SpacePrefix {
   if (other) throw noCounterpart('pre_tokenizer', preTokenizer, 'null, or Metaspace without split');
   if (!metaspace) return { added: steps.some(({ type }) => type === 'Prepend'), notes: [] };
   if (metaspace['split'] === true)
-    throw noCounterpart('pre_tokenizer.split', true, 'false, because llama.cpp joins across spaces');
-  const scheme = metaspace['prepend_scheme'] ?? 'always';
-  return { added: scheme !== 'never', notes: [metaspaceNotes[String(scheme)] ?? []].flat() };
+    throw noCounterpart(
+      'pre_tokenizer.split',
+      true,
+      'false, because llama.cpp joins across spaces',
+    );
+  const { prepend_scheme: scheme = 'always' } = metaspace;
+  const note = scheme === 'first' || scheme === 'always' ? [metaspaceNotes[scheme]] : [];
+  return { added: scheme !== 'never', notes: note };
 }
 
 /** Differences of a Metaspace from a space that is put before every text, by its `prepend_scheme`. */
-const metaspaceNotes: Readonly<Record<string, string>> = {
+const metaspaceNotes = {
   always:
     'llama.cpp puts a space also before a text that begins with one; tokenizer.json does not (Metaspace): ids of such texts differ.',
   first:
     'llama.cpp puts a space before the text after every special token; tokenizer.json only before the first text (Metaspace, prepend_scheme "first"): ids of prompts of several parts differ.',
-};
+} as const;
 
 function stepsOf(step: unknown, list: string): readonly Readonly<Record<string, unknown>>[] {
   if (!isObject(step)) return [];

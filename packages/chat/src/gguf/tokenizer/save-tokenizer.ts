@@ -66,7 +66,8 @@ function specialIds({ files, config, rows }: TokenizerOptions): TokenizerKeys {
   const ids = idsOf(files);
   const idOf = (role: string): number | undefined => {
     const token = named(files.tokenizerConfig, `${role}_token`);
-    const found = (token === undefined ? undefined : ids.get(token)) ?? listOf(config[`${role}_token_id`])[0];
+    const found =
+      (token === undefined ? undefined : ids.get(token)) ?? listOf(config[`${role}_token_id`])[0];
     return found !== undefined && found < rows ? found : undefined;
   };
   const keys = Object.entries(roles).flatMap(([role, name]): readonly Key[] => {
@@ -87,7 +88,9 @@ function specialIds({ files, config, rows }: TokenizerOptions): TokenizerKeys {
     ],
     notes:
       more.length > 0
-        ? [`GGUF names three tokens that end an answer; the ids ${more.join(', ')} are not among them.`]
+        ? [
+            `GGUF names three tokens that end an answer; the ids ${more.join(', ')} are not among them.`,
+          ]
         : [],
   };
 }
@@ -132,13 +135,20 @@ function templates({ chatTemplate, tokenizerConfig }: TokenizerSource): readonly
   const stored = chatTemplate ?? tokenizerConfig['chat_template'];
   if (typeof stored === 'string') return [['tokenizer.chat_template', text(stored)]];
   if (!Array.isArray(stored)) return [];
-  const all = stored.filter(isObject).map(({ name, template }) => [String(name), String(template)] as const);
+  const all = stored
+    .filter(isObject)
+    .map(({ name, template }) => [String(name), String(template)] as const);
   const others = all.filter(([name]) => name !== 'default');
   const main = all.find(([name]) => name === 'default');
   return [
     ...(main ? [['tokenizer.chat_template', text(main[1])] as const] : []),
     ...(others.length > 0
-      ? [['tokenizer.chat_templates', { list: 'string', value: others.map(([name]) => name) }] as const]
+      ? [
+          [
+            'tokenizer.chat_templates',
+            { list: 'string', value: others.map(([name]) => name) },
+          ] as const,
+        ]
       : []),
     ...others.map(([name, template]): Key => [`tokenizer.chat_template.${name}`, text(template)]),
   ];

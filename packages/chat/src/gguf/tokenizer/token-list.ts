@@ -38,7 +38,9 @@ export function listTokens({ vocabulary, added, rows, unknown }: TokenListOption
     tokens,
     notes: [
       ...(beyond > 0
-        ? [`${beyond} tokens have no row in the embeddings and are left out of the file.`]
+        ? [
+            `${beyond === 1 ? '1 token has' : `${beyond} tokens have`} no row in the embeddings and cannot be in the file.`,
+          ]
         : []),
       ...(rules.length > 0
         ? [
@@ -57,7 +59,11 @@ function assertDistinct(tokens: readonly ListedToken[]): void {
   for (const [id, { text }] of tokens.entries()) {
     const other = ids.get(text);
     if (other !== undefined)
-      throw noCounterpart('vocab', { [text]: [other, id] }, 'one id for each token in the spelling of GGUF');
+      throw noCounterpart(
+        'vocab',
+        { [text]: [other, id] },
+        'one id for each token in the spelling of GGUF',
+      );
     ids.set(text, id);
   }
 }

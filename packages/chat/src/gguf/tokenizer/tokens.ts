@@ -42,7 +42,9 @@ export function tokensOf(file: GgufFile): Tokens {
     );
   const types = keys.numbers('tokenizer.ggml.token_type') ?? [];
   const added = texts.flatMap((content, id) =>
-    types[id] === tokenKinds.control || types[id] === tokenKinds.userDefined || types[id] === tokenKinds.unknown
+    types[id] === tokenKinds.control ||
+    types[id] === tokenKinds.userDefined ||
+    types[id] === tokenKinds.unknown
       ? [addedToken(id, content, types[id] !== tokenKinds.userDefined)]
       : [],
   );

@@ -16,7 +16,9 @@ export const smallConfig = {
   tie_word_embeddings: true,
 } as const;
 
-type Sizes = Readonly<Record<keyof Omit<typeof smallConfig, 'model_type' | 'tie_word_embeddings'>, number>>;
+type Sizes = Readonly<
+  Record<keyof Omit<typeof smallConfig, 'model_type' | 'tie_word_embeddings'>, number>
+>;
 
 /** Shapes of a model of llama with a tied head. */
 export function llamaShapes(sizes: Sizes): ReadonlyMap<string, readonly number[]> {

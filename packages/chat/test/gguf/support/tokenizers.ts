@@ -7,10 +7,65 @@ import type { PreTokenizer } from '../../../src/gguf/tokenizer/pre-tokenizers.js
 /** Pieces of texts that ways of splitting treat in different ways. */
 const pieces = [
   ...['the', ' quick', ' Brown', 'fox', "I'll", " it's", "HE'S", 'camelCase', 'XMLHttp', ' ABC'],
-  ...['1', '42', '1234', '3.14159', ' 7', '2024-11-05', ' ', '  ', '   ', '\n', '\n\n', '\t', '\r\n'],
-  ...['café', 'naïve', ' Größe', 'ÉCOLE', 'Привет', ' мир', '東京', '日本語', '한국어', 'العربية', 'हिन्दी'],
-  ...['!', '...', ' -- ', '(x)', '{"a": 1}', '=>', '//', '/*', '$5', '€', '😀', '👩‍💻', '½', '²', '_', '#'],
-  ...[' don’t', 'a', ' b', '  indent', 'word\n', ' end.', '"quoted"', ' café', 'x_1', 'Hello', ', world'],
+  ...[
+    '1',
+    '42',
+    '1234',
+    '3.14159',
+    ' 7',
+    '2024-11-05',
+    ' ',
+    '  ',
+    '   ',
+    '\n',
+    '\n\n',
+    '\t',
+    '\r\n',
+  ],
+  ...[
+    'café',
+    'naïve',
+    ' Größe',
+    'ÉCOLE',
+    'Привет',
+    ' мир',
+    '東京',
+    '日本語',
+    '한국어',
+    'العربية',
+    'हिन्दी',
+  ],
+  ...[
+    '!',
+    '...',
+    ' -- ',
+    '(x)',
+    '{"a": 1}',
+    '=>',
+    '//',
+    '/*',
+    '$5',
+    '€',
+    '😀',
+    '👩‍💻',
+    '½',
+    '²',
+    '_',
+    '#',
+  ],
+  ...[
+    ' don’t',
+    'a',
+    ' b',
+    '  indent',
+    'word\n',
+    ' end.',
+    '"quoted"',
+    ' café',
+    'x_1',
+    'Hello',
+    ', world',
+  ],
 ] as const;
 
 const text = (seed: number, most: number): string => {
@@ -26,7 +81,10 @@ export const texts = Array.from({ length: 200 }, (_, i) => text(i + 1, 12));
 const lesson = Array.from({ length: 150 }, (_, i) => text(1_000 + i, 30)).join('');
 
 /** Merges the most frequent pair, `count` times, across every boundary. */
-function learnMerges(symbols: readonly string[], count: number): readonly (readonly [string, string])[] {
+function learnMerges(
+  symbols: readonly string[],
+  count: number,
+): readonly (readonly [string, string])[] {
   const merges: [string, string][] = [];
   let row = [...symbols];
   while (merges.length < count) {
@@ -93,7 +151,11 @@ function once<T>(make: () => T): () => T {
 }
 
 /** Its merges cross what the way of splitting separates, so that a wrong split shows. */
-export function bytePairs({ normalizer, preTokenizer, ignoreMerges }: PreTokenizer): TokenizerFiles {
+export function bytePairs({
+  normalizer,
+  preTokenizer,
+  ignoreMerges,
+}: PreTokenizer): TokenizerFiles {
   const learned = learnedOfBytes();
   const tokens = [...new Set([...byteAlphabet, ...learned.map((pair) => pair.join(''))])];
   return {
@@ -131,7 +193,12 @@ export const spacePrefixes = {
   'no space before a text': { normalizer: replace, pre_tokenizer: null },
   Metaspace: {
     normalizer: null,
-    pre_tokenizer: { type: 'Metaspace', replacement: space, prepend_scheme: 'always', split: false },
+    pre_tokenizer: {
+      type: 'Metaspace',
+      replacement: space,
+      prepend_scheme: 'always',
+      split: false,
+    },
   },
 } as const;
 
