@@ -1,6 +1,7 @@
 /** Text to token ids and back, by the tokenizer files of a model. */
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { ModelError, CheckpointError } from '@trinity-rft/core';
+import { withAllDigits } from './digits.js';
 import { readTokenizerFiles, type JsonObject, type TokenizerFiles } from './files.js';
 import { within } from './time-limit.js';
 import { tokenByteTable } from './token-bytes.js';
@@ -56,6 +57,9 @@ function open(files: TokenizerFiles): HuggingFaceTokenizer {
     decoder: null,
     added_tokens: [],
     ...files.tokenizer,
+    ...('pre_tokenizer' in files.tokenizer && {
+      pre_tokenizer: withAllDigits(files.tokenizer['pre_tokenizer']),
+    }),
   };
   try {
     return new HuggingFaceTokenizer(json, flatTokens(files.tokenizerConfig));

@@ -168,7 +168,7 @@ describe('a GGUF file that cannot be used is refused by name:', () => {
   });
 
   it.each([
-    ['way of splitting text', { 'tokenizer.ggml.pre': 'tekken' }, /tokenizer\.ggml\.pre is tekken/],
+    ['way of splitting text', { 'tokenizer.ggml.pre': 'viking' }, /tokenizer\.ggml\.pre is viking/],
     ['tokenizer', { 'tokenizer.ggml.model': 'rwkv' }, /tokenizer\.ggml\.model is rwkv/],
     ['missing tokenizer', { 'tokenizer.ggml.model': '' }, /it holds no tokenizer/],
   ])('a %s', (_what, change, message) => {

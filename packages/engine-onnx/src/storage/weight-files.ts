@@ -40,7 +40,7 @@ export interface WeightFiles {
 export async function openWeightFiles(directory: string): Promise<WeightFiles> {
   if (isGguf(directory)) return openGgufWeights(directory);
   const single = join(directory, singleWeightFile);
-  if (await isFile(single)) return openAll([single]);
+  if (await isFile(single)) return openSafetensorsFiles([single]);
   const index = join(directory, weightIndexFile);
   if (await isFile(index)) return openShards(directory, index);
   const adapter = (await isFile(join(directory, adapterFolder, 'adapter_config.json')))
@@ -62,7 +62,7 @@ export async function hasWeights(directory: string): Promise<boolean> {
 async function openShards(directory: string, index: string): Promise<WeightFiles> {
   const shardOf = await readIndex(index);
   const names = [...new Set(Object.values(shardOf))].toSorted();
-  const opened = await openAll(names.map((name) => join(directory, name)));
+  const opened = await openSafetensorsFiles(names.map((name) => join(directory, name)));
   const missing = Object.entries(shardOf).find(
     ([tensor, file]) => opened.tensors.get(tensor)?.file !== file,
   );
@@ -90,7 +90,8 @@ async function readIndex(index: string): Promise<Record<string, string>> {
   }
 }
 
-async function openAll(paths: readonly string[]): Promise<WeightFiles> {
+/** @throws CheckpointError when a file is damaged, or two hold one tensor */
+export async function openSafetensorsFiles(paths: readonly string[]): Promise<WeightFiles> {
   const files: SafetensorsFile[] = [];
   const close = async (): Promise<void> =>
     void (await Promise.all(files.map((file) => file.close())));

@@ -41,7 +41,8 @@ function llama3Scaling(
   if (file.tensors.get(ropeFactorsName)?.shape.join() === String(divisors.length))
     file.read(ropeFactorsName, divisors);
   const factor = Math.max(...divisors);
-  const expected = llama3Divisors(factor, context, rotary);
+  const { low_freq_factor: low, high_freq_factor: high } = llama3;
+  const expected = llama3Divisors({ ...rotary, factor, low, high, context });
   if (divisors.every((divisor, i) => Math.abs(divisor - expected[i]!) <= 1e-4 * divisor))
     return { ...llama3, factor, original_max_position_embeddings: context };
   throw unsupported(
@@ -51,13 +52,29 @@ function llama3Scaling(
   );
 }
 
-/** @see transformers, `_compute_llama3_parameters` */
-function llama3Divisors(
-  factor: number,
-  context: number,
-  { theta, headDim }: Rotary,
-): readonly number[] {
-  const { low_freq_factor: low, high_freq_factor: high } = llama3;
+/** Sizes and bounds that the divisors depend on. */
+export interface Llama3Rope extends Rotary {
+  readonly factor: number;
+  /** Turns over the context below which a frequency is divided by the factor. */
+  readonly low: number;
+  /** Turns over the context from which a frequency is kept. */
+  readonly high: number;
+  /** Positions of the model before it was scaled. */
+  readonly context: number;
+}
+
+/**
+ * Divisors of the frequencies. [headDim / 2]
+ * @see transformers, `_compute_llama3_parameters`
+ */
+export function llama3Divisors({
+  factor,
+  low,
+  high,
+  context,
+  theta,
+  headDim,
+}: Llama3Rope): readonly number[] {
   return Array.from({ length: headDim / 2 }, (_, i) => {
     const wavelength = 2 * Math.PI * theta ** ((2 * i) / headDim);
     if (wavelength < context / high) return 1;

@@ -2,6 +2,7 @@
 import type { GgufFile } from '../file/gguf-file.js';
 import { architectureOf } from './config.js';
 import { keysOf } from './keys.js';
+import { plainLayer, wholeModel } from './names.js';
 import { ropeFactorsName } from './rope.js';
 
 /** A tensor by its Hugging Face name. */
@@ -11,31 +12,16 @@ export interface WeightTensor {
   read(into: Float32Array): void;
 }
 
-const wholeModel: Readonly<Record<string, string>> = {
-  token_embd: 'model.embed_tokens',
-  output_norm: 'model.norm',
-  output: 'lm_head',
-};
-
-const ofLayer: Readonly<Record<string, string>> = {
-  attn_norm: 'input_layernorm',
-  attn_q: 'self_attn.q_proj',
-  attn_k: 'self_attn.k_proj',
-  attn_v: 'self_attn.v_proj',
-  attn_q_norm: 'self_attn.q_norm',
-  attn_k_norm: 'self_attn.k_norm',
-  attn_output: 'self_attn.o_proj',
-  ffn_norm: 'post_attention_layernorm',
-  ffn_gate: 'mlp.gate_proj',
-  ffn_up: 'mlp.up_proj',
-  ffn_down: 'mlp.down_proj',
-};
+const inverse = (names: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
+  new Map(Object.entries(names).map(([hf, gguf]) => [gguf, hf]));
+const wholeModelParts = inverse(wholeModel);
+const layerParts = inverse(plainLayer);
 
 /** The Hugging Face name; a name that is not known stays as it is. */
 function hfName(name: string): string {
   const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?(\w+)\.(weight|bias)$/.exec(name) ?? [];
   if (part === undefined) return name;
-  const known = layer === undefined ? wholeModel[part] : ofLayer[part];
+  const known = (layer === undefined ? wholeModelParts : layerParts).get(part);
   if (known === undefined) return name;
   return layer === undefined ? `${known}.${kind}` : `model.layers.${layer}.${known}.${kind}`;
 }

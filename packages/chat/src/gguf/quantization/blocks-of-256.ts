@@ -3,6 +3,7 @@
  * with one scale d: x_i = d s_k q_i - e m_k, or x_i = d s_k q_i.
  * @see ggml-quants.c, `dequantize_row_*`
  */
+import { encodeQ4K, encodeQ6K } from './encode-256.js';
 import { halfAt } from './half.js';
 import type { TensorType } from './types.js';
 
@@ -23,6 +24,7 @@ export const q4k: TensorType = {
         into[to + k * run + i] = scale * ((bytes[low + i]! >> shift) & 15) - offset;
     }
   },
+  encode: encodeQ4K,
 };
 
 /** Like Q4_K, with a fifth bit: byte i of 32 holds that of the numbers i, i + 32, i + 64 ... */
@@ -63,6 +65,7 @@ export const q6k: TensorType = {
       }
     }
   },
+  encode: encodeQ6K,
 };
 
 /**

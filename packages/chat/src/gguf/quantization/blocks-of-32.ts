@@ -1,9 +1,9 @@
 /**
  * Formats with blocks of 32 numbers q_i and one scale d: x_i = d (q_i - z), or x_i = d q_i + m. In the
  * formats of 4 and 5 bits, byte i holds the low bits of q_i and of q_(i + 16).
- * @see ggml-quants.c, `dequantize_row_*`
+ * @see ggml-quants.c, `dequantize_row_*` and `quantize_row_*_ref`
  */
-import { halfAt } from './half.js';
+import { halfAt, halfOfNumber, putHalf } from './half.js';
 import type { TensorType } from './types.js';
 
 const blockLength = 32;
@@ -17,6 +17,16 @@ export const q80: TensorType = {
   decode(bytes, from, into, to) {
     const d = halfAt(bytes, from);
     for (let i = 0; i < blockLength; i++) into[to + i] = d * ((bytes[from + 2 + i]! << 24) >> 24);
+  },
+  // In float32 throughout, so that the bytes are those of llama.cpp.
+  encode(values, from, bytes, to) {
+    let largest = 0;
+    for (let i = 0; i < blockLength; i++) largest = Math.max(largest, Math.abs(values[from + i]!));
+    const d = Math.fround(largest / 127);
+    const inverse = d === 0 ? 0 : Math.fround(1 / d);
+    putHalf(bytes, to, halfOfNumber(d));
+    for (let i = 0; i < blockLength; i++)
+      bytes[to + 2 + i] = roundAway(Math.fround(values[from + i]! * inverse));
   },
 };
 
@@ -84,3 +94,6 @@ export const q51: TensorType = {
 
 const fifthBit = (bytes: Uint8Array, at: number, i: number): number =>
   ((bytes[at + (i >> 3)]! >> (i & 7)) & 1) << 4;
+
+/** The nearest whole number; a half goes away from zero. The sum is exact in float64. */
+const roundAway = (value: number): number => Math.sign(value) * Math.floor(Math.abs(value) + 0.5);

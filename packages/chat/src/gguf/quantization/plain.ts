@@ -1,5 +1,5 @@
 /** Formats without quantisation: a block is one number. */
-import { bfloatAt, halfAt } from './half.js';
+import { bfloatAt, bfloatOfNumber, halfAt, halfOfNumber, putHalf } from './half.js';
 import type { TensorType } from './types.js';
 
 const word = new Uint8Array(4);
@@ -13,6 +13,10 @@ export const f32: TensorType = {
     for (let i = 0; i < 4; i++) word[i] = bytes[from + i]!;
     into[to] = float[0]!;
   },
+  encode(values, from, bytes, to) {
+    float[0] = values[from]!;
+    for (let i = 0; i < 4; i++) bytes[to + i] = word[i]!;
+  },
 };
 
 export const f16: TensorType = {
@@ -20,6 +24,7 @@ export const f16: TensorType = {
   blockLength: 1,
   blockBytes: 2,
   decode: (bytes, from, into, to) => void (into[to] = halfAt(bytes, from)),
+  encode: (values, from, bytes, to) => putHalf(bytes, to, halfOfNumber(values[from]!)),
 };
 
 export const bf16: TensorType = {
@@ -27,4 +32,5 @@ export const bf16: TensorType = {
   blockLength: 1,
   blockBytes: 2,
   decode: (bytes, from, into, to) => void (into[to] = bfloatAt(bytes, from)),
+  encode: (values, from, bytes, to) => putHalf(bytes, to, bfloatOfNumber(values[from]!)),
 };

@@ -9,6 +9,8 @@ export interface PreTokenizer {
   readonly preTokenizer: unknown;
   /** A word that is a token is not split into smaller ones. */
   readonly ignoreMerges: boolean;
+  /** llama.cpp splits words with capitals outside ASCII in another way. @default false */
+  readonly asciiCapitals?: true;
 }
 
 const byteLevel = (useRegex: boolean) => ({
@@ -54,8 +56,38 @@ const qwen2: PreTokenizer = {
   ignoreMerges: false,
 };
 
+/** GPT-4's split with the merges of a plain tokenizer: OLMo 2, DBRX, Phi-4. */
+const gpt4: PreTokenizer = { ...llama3, ignoreMerges: false };
+
+const olmo: PreTokenizer = { ...gpt2, normalizer: { type: 'NFC' } };
+
+/** Words by case: a capital begins a word. `end` follows a word, `digits` are those of one number. */
+const byCase = (end: string, digits: string): string =>
+  [
+    String.raw`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+${end}`,
+    String.raw`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*${end}`,
+    digits,
+    String.raw` ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
+  ].join('|');
+
+const tekken: PreTokenizer = {
+  normalizer: null,
+  preTokenizer: split(byCase('', String.raw`\p{N}`)),
+  ignoreMerges: true,
+  asciiCapitals: true,
+};
+
+const gpt4o: PreTokenizer = {
+  normalizer: null,
+  preTokenizer: split(byCase("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", String.raw`\p{N}{1,3}`)),
+  ignoreMerges: false,
+  asciiCapitals: true,
+};
+
+/** Of several names for one way, the first is written. */
 export const preTokenizers: ReadonlyMap<string, PreTokenizer> = new Map([
   ['gpt-2', gpt2],
+  ['phi-2', gpt2],
   ['smollm', singleDigits],
   ['starcoder', singleDigits],
   ['refact', singleDigits],
@@ -65,4 +97,8 @@ export const preTokenizers: ReadonlyMap<string, PreTokenizer> = new Map([
   ['llama-v3', llama3],
   ['qwen2', qwen2],
   ['deepseek-r1-qwen', qwen2],
+  ['olmo', olmo],
+  ['dbrx', gpt4],
+  ['tekken', tekken],
+  ['gpt-4o', gpt4o],
 ]);

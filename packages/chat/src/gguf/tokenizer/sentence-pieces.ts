@@ -61,7 +61,7 @@ export function sentencePieceTokenizer(file: GgufFile): Readonly<Record<string, 
 }
 
 /** Every way to make a token of two others, best score first; among equals, the smaller ids first. */
-function mergesByScore(
+export function mergesByScore(
   texts: readonly string[],
   scores: readonly number[],
 ): readonly (readonly [string, string])[] {

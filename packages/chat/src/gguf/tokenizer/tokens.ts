@@ -3,8 +3,16 @@ import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 import { keysOf } from '../model/keys.js';
 
-/** Kinds of tokens by their number in GGUF. */
-const kinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
+/** Kinds of tokens with their number in GGUF. */
+export const tokenKinds = {
+  normal: 1,
+  unknown: 2,
+  control: 3,
+  userDefined: 4,
+  unused: 5,
+  byte: 6,
+} as const;
+export type TokenKind = keyof typeof tokenKinds;
 
 export interface Tokens {
   readonly texts: readonly string[];
@@ -34,8 +42,10 @@ export function tokensOf(file: GgufFile): Tokens {
     );
   const types = keys.numbers('tokenizer.ggml.token_type') ?? [];
   const added = texts.flatMap((content, id) =>
-    types[id] === kinds.control || types[id] === kinds.userDefined || types[id] === kinds.unknown
-      ? [addedToken(id, content, types[id] !== kinds.userDefined)]
+    types[id] === tokenKinds.control ||
+    types[id] === tokenKinds.userDefined ||
+    types[id] === tokenKinds.unknown
+      ? [addedToken(id, content, types[id] !== tokenKinds.userDefined)]
       : [],
   );
   return { texts, added };

@@ -1,5 +1,15 @@
-/** Writes small GGUF files whose tensors are float32. */
+/** Writes small GGUF files that claim what the writer of the package does not write. */
 import { writeFileSync } from 'node:fs';
+import {
+  f32,
+  flag,
+  stringBytes,
+  text,
+  u32,
+  u32Bytes,
+  u64Bytes,
+  valueBytes,
+} from '../../../src/gguf/file/typed-value.js';
 
 type Value = number | boolean | string | readonly string[] | readonly number[];
 
@@ -16,19 +26,19 @@ export function writeGguf(path: string, { metadata, tensors = {}, type = 0 }: Gg
   const entries = Object.entries(tensors);
   const parts = [
     Buffer.from('GGUF'),
-    u32(3),
-    u64(entries.length),
-    u64(pairs.length),
-    ...pairs.flatMap(([key, value]) => [text(key), ...typed(value)]),
+    u32Bytes(3),
+    u64Bytes(entries.length),
+    u64Bytes(pairs.length),
+    ...pairs.flatMap(([key, value]) => [stringBytes(key), typed(value)]),
   ];
   let [offset, end] = [0, 0];
   for (const [name, shape] of entries) {
     parts.push(
-      text(name),
-      u32(shape.length),
-      ...shape.toReversed().map(u64),
-      u32(type),
-      u64(offset),
+      stringBytes(name),
+      u32Bytes(shape.length),
+      ...shape.toReversed().map(u64Bytes),
+      u32Bytes(type),
+      u64Bytes(offset),
     );
     end = offset + 4 * shape.reduce((a, b) => a * b, 1);
     offset = Math.ceil(end / 32) * 32;
@@ -39,23 +49,16 @@ export function writeGguf(path: string, { metadata, tensors = {}, type = 0 }: Gg
   return path;
 }
 
-function typed(value: Value): readonly Buffer[] {
-  if (typeof value === 'string') return [u32(8), text(value)];
-  if (typeof value === 'boolean') return [u32(7), Buffer.from([value ? 1 : 0])];
+function typed(value: Value): Buffer {
+  if (typeof value === 'string') return valueBytes(text(value));
+  if (typeof value === 'boolean') return valueBytes(flag(value));
   if (typeof value === 'number')
-    return Number.isInteger(value) ? [u32(4), u32(value)] : [u32(6), f32(value)];
-  if (value.every((item) => typeof item === 'string'))
-    return [u32(9), u32(8), u64(value.length), ...value.map(text)];
-  return [u32(9), u32(6), u64(value.length), ...(value as readonly number[]).map(f32)];
+    return valueBytes(Number.isInteger(value) ? u32(value) : f32(value));
+  const isText = (item: number | string): item is string => typeof item === 'string';
+  const items: readonly (number | string)[] = value;
+  return valueBytes(
+    items.every(isText)
+      ? { list: 'string', value: items }
+      : { list: 'f32', value: value as readonly number[] },
+  );
 }
-
-const number = (bytes: number, write: (buffer: Buffer) => void): Buffer => {
-  const buffer = Buffer.alloc(bytes);
-  write(buffer);
-  return buffer;
-};
-const u32 = (value: number): Buffer => number(4, (to) => to.writeUInt32LE(value));
-const u64 = (value: number): Buffer => number(8, (to) => to.writeBigUInt64LE(BigInt(value)));
-const f32 = (value: number): Buffer => number(4, (to) => to.writeFloatLE(value));
-const text = (value: string): Buffer =>
-  Buffer.concat([u64(Buffer.byteLength(value)), Buffer.from(value)]);

@@ -1,0 +1,75 @@
+/** Values of metadata with the number type that they have in the file, and their bytes. */
+
+/** Number types by their name here, with their number in the format and how they are written. */
+const scalars = {
+  u32: { number: 4, bytes: 4, write: (to: Buffer, value: number) => to.writeUInt32LE(value) },
+  i32: { number: 5, bytes: 4, write: (to: Buffer, value: number) => to.writeInt32LE(value) },
+  f32: { number: 6, bytes: 4, write: (to: Buffer, value: number) => to.writeFloatLE(value) },
+  bool: {
+    number: 7,
+    bytes: 1,
+    write: (to: Buffer, value: boolean) => to.writeUInt8(value ? 1 : 0),
+  },
+  u64: {
+    number: 10,
+    bytes: 8,
+    write: (to: Buffer, value: number) => to.writeBigUInt64LE(BigInt(value)),
+  },
+  f64: { number: 12, bytes: 8, write: (to: Buffer, value: number) => to.writeDoubleLE(value) },
+} as const;
+
+const stringNumber = 8;
+const arrayNumber = 9;
+
+type NumberType = Exclude<keyof typeof scalars, 'bool'>;
+
+/** A value of metadata. `list` names the type of the items of an array, which may be empty. */
+export type TypedValue =
+  | { readonly type: NumberType; readonly value: number }
+  | { readonly type: 'bool'; readonly value: boolean }
+  | { readonly type: 'string'; readonly value: string }
+  | { readonly list: NumberType; readonly value: readonly number[] }
+  | { readonly list: 'bool'; readonly value: readonly boolean[] }
+  | { readonly list: 'string'; readonly value: readonly string[] };
+
+/** Unsigned 32-bit integer. */
+export const u32 = (value: number): TypedValue => ({ type: 'u32', value });
+/** 32-bit floating point number. */
+export const f32 = (value: number): TypedValue => ({ type: 'f32', value });
+/** True or false. */
+export const flag = (value: boolean): TypedValue => ({ type: 'bool', value });
+/** UTF-8 text. */
+export const text = (value: string): TypedValue => ({ type: 'string', value });
+
+/** The number of the type and the value, as they follow a key. */
+export function valueBytes(typed: TypedValue): Buffer {
+  if ('type' in typed) return Buffer.concat([u32Bytes(numberOf(typed.type)), itemBytes(typed)]);
+  const head = [
+    u32Bytes(arrayNumber),
+    u32Bytes(numberOf(typed.list)),
+    u64Bytes(typed.value.length),
+  ];
+  if (typed.list === 'string') return Buffer.concat([...head, ...typed.value.map(stringBytes)]);
+  return Buffer.concat([...head, ...typed.value.map((item) => scalarBytes(typed.list, item))]);
+}
+
+const numberOf = (type: keyof typeof scalars | 'string'): number =>
+  type === 'string' ? stringNumber : scalars[type].number;
+
+const itemBytes = (typed: Extract<TypedValue, { type: unknown }>): Buffer =>
+  typed.type === 'string' ? stringBytes(typed.value) : scalarBytes(typed.type, typed.value);
+
+function scalarBytes(type: keyof typeof scalars, value: number | boolean): Buffer {
+  const { bytes, write } = scalars[type];
+  const buffer = Buffer.alloc(bytes);
+  (write as (to: Buffer, value: number | boolean) => void)(buffer, value);
+  return buffer;
+}
+
+export const u32Bytes = (value: number): Buffer => scalarBytes('u32', value);
+export const u64Bytes = (value: number): Buffer => scalarBytes('u64', value);
+
+/** Length in bytes (8 bytes), then UTF-8. */
+export function stringBytes(value: string): Buffer {
+  return Buffer.concat([u64Bytes(Buffer.byteLength(value)), Buffer.from(value)]);
+}

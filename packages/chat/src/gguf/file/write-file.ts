@@ -1,0 +1,173 @@
+/** Writes a GGUF file tensor by tensor, so that memory holds a part of one tensor at a time. */
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+
+import { CheckpointError, TrinityError } from '@trinity-rft/core';
+
+import { encoderOf, type EncodedType, type Encoder } from '../quantization/encoders.js';
+import { stringBytes, u32Bytes, u64Bytes, valueBytes, type TypedValue } from './typed-value.js';
+
+/** A tensor to write. */
+export interface TensorToWrite {
+  readonly name: string;
+  /** Row-major. */
+  readonly shape: readonly number[];
+  readonly type: EncodedType;
+  /** Its numbers in order, in parts of whole rows. Called once. */
+  read(): AsyncIterable<Float32Array> | Iterable<Float32Array>;
+}
+
+export interface GgufContent {
+  /** Metadata in the order of the file. */
+  readonly keys: readonly (readonly [key: string, value: TypedValue])[];
+  readonly tensors: readonly TensorToWrite[];
+}
+
+const version = 3;
+/** Default of `general.alignment`, so that the key is not written. */
+const alignment = 32;
+/** Numbers encoded at once; a multiple of every block length. */
+const chunkNumbers = 1 << 18;
+
+/**
+ * Writes version 3 of the format, little-endian, to a temporary file beside `path` that is renamed when
+ * all is on disk.
+ * @returns the size of the file in bytes
+ * @throws CheckpointError when a tensor has other numbers than its shape says, holds a number that its
+ *   type cannot store, has rows that are not made of whole blocks, or when the file cannot be written
+ * @see https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+ */
+export async function writeGguf(path: string, content: GgufContent): Promise<number> {
+  const placed = place(path, content.tensors);
+  const draft = `${path}.tmp`;
+  const handle = await open(draft, 'w').catch((cause: unknown) => {
+    throw unwritable(path, cause);
+  });
+  try {
+    const size = await writeAll(handle, path, content, placed);
+    await handle.sync();
+    await handle.close();
+    await rename(draft, path);
+    return size;
+  } catch (cause) {
+    await handle.close().catch(() => undefined);
+    await rm(draft, { force: true });
+    throw cause instanceof TrinityError ? cause : unwritable(path, cause);
+  }
+}
+
+const unwritable = (path: string, cause: unknown): CheckpointError =>
+  new CheckpointError(
+    `${path} could not be written. Check that its folder exists, is writable and has room.`,
+    { code: 'GGUF_UNWRITABLE', cause },
+  );
+
+/** A tensor with its place from the start of the data. */
+interface Placed {
+  readonly tensor: TensorToWrite;
+  readonly encoder: Encoder;
+  readonly count: number;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+function place(path: string, tensors: readonly TensorToWrite[]): readonly Placed[] {
+  let end = 0;
+  return tensors.map((tensor) => {
+    const encoder = encoderOf(tensor.type);
+    const { name, shape, type } = tensor;
+    if ((shape.at(-1) ?? 1) % encoder.blockLength !== 0)
+      throw invalid(
+        path,
+        name,
+        `has rows of ${shape.at(-1)} numbers; expected a multiple of ${encoder.blockLength}, the block of ${type}`,
+      );
+    const count = shape.reduce((product, n) => product * n, 1);
+    const offset = aligned(end);
+    const bytes = (count / encoder.blockLength) * encoder.blockBytes;
+    end = offset + bytes;
+    return { tensor, encoder, count, offset, bytes };
+  });
+}
+
+const aligned = (position: number): number => Math.ceil(position / alignment) * alignment;
+
+const invalid = (path: string, name: string, what: string): CheckpointError =>
+  new CheckpointError(`${path}: tensor ${name} ${what}. Write it as F32.`, {
+    code: 'GGUF_TENSOR_INVALID',
+    details: { tensor: name },
+  });
+
+async function writeAll(
+  handle: FileHandle,
+  path: string,
+  { keys }: GgufContent,
+  placed: readonly Placed[],
+): Promise<number> {
+  const start = header(keys, placed);
+  let position = await append(handle, start);
+  for (const each of placed) {
+    position += await append(handle, Buffer.alloc(aligned(position) - position));
+    position += await writeTensor(handle, path, each);
+  }
+  return position;
+}
+
+function header(keys: GgufContent['keys'], placed: readonly Placed[]): Buffer {
+  const head = Buffer.concat([
+    Buffer.from('GGUF'),
+    u32Bytes(version),
+    u64Bytes(placed.length),
+    u64Bytes(keys.length),
+    ...keys.flatMap(([key, value]) => [stringBytes(key), valueBytes(value)]),
+    ...placed.flatMap(({ tensor: { name, shape }, encoder, offset }) => [
+      stringBytes(name),
+      u32Bytes(shape.length),
+      ...shape.toReversed().map(u64Bytes),
+      u32Bytes(encoder.number),
+      u64Bytes(offset),
+    ]),
+  ]);
+  return Buffer.concat([head, Buffer.alloc(aligned(head.length) - head.length)]);
+}
+
+async function writeTensor(handle: FileHandle, path: string, placed: Placed): Promise<number> {
+  const { tensor, encoder, count, bytes } = placed;
+  let done = 0;
+  for await (const part of tensor.read()) {
+    assertStorable(path, tensor, part);
+    for (let at = 0; at < part.length; at += chunkNumbers)
+      await append(handle, encode(encoder, part.subarray(at, at + chunkNumbers)));
+    done += part.length;
+  }
+  if (done !== count)
+    throw invalid(
+      path,
+      tensor.name,
+      `has ${done} numbers; expected ${count}, by its shape [${tensor.shape.join(', ')}]`,
+    );
+  return bytes;
+}
+
+function encode(encoder: Encoder, values: Float32Array): Buffer {
+  const { blockLength, blockBytes } = encoder;
+  const bytes = Buffer.alloc((values.length / blockLength) * blockBytes);
+  for (let from = 0, to = 0; from < values.length; from += blockLength, to += blockBytes)
+    encoder.encode(values, from, bytes, to);
+  return bytes;
+}
+
+/** Largest number that a format rounds to a finite one; the others hold every float32. */
+const largest: Partial<Record<EncodedType, number>> = { F16: 65_519 };
+
+function assertStorable(path: string, tensor: TensorToWrite, part: Float32Array): void {
+  const limit = largest[tensor.type] ?? 3.5e38;
+  for (const value of part)
+    if (!(Math.abs(value) <= limit))
+      throw invalid(path, tensor.name, `holds ${value}, which ${tensor.type} cannot store`);
+}
+
+async function append(handle: FileHandle, bytes: Buffer): Promise<number> {
+  for (let done = 0; done < bytes.length;)
+    done += (await handle.write(bytes, done, bytes.length - done)).bytesWritten;
+  return bytes.length;
+}

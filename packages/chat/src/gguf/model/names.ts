@@ -1,0 +1,80 @@
+/** Names of tensors: GGUF's by those of Hugging Face, without the layer and the kind. */
+
+export const wholeModel: Readonly<Record<string, string>> = {
+  'model.embed_tokens': 'token_embd',
+  'model.norm': 'output_norm',
+  lm_head: 'output',
+};
+
+/** Parts of a layer by their Hugging Face name. */
+type Parts = Readonly<Record<string, string>>;
+
+const attention: Parts = {
+  'self_attn.q_proj': 'attn_q',
+  'self_attn.k_proj': 'attn_k',
+  'self_attn.v_proj': 'attn_v',
+  'self_attn.o_proj': 'attn_output',
+};
+const queryKeyNorms: Parts = {
+  'self_attn.q_norm': 'attn_q_norm',
+  'self_attn.k_norm': 'attn_k_norm',
+};
+const feedForward: Parts = {
+  'mlp.gate_proj': 'ffn_gate',
+  'mlp.up_proj': 'ffn_up',
+  'mlp.down_proj': 'ffn_down',
+};
+
+/** One matrix makes queries, keys and values, and one makes gate and up. */
+const fused: Parts = {
+  'self_attn.qkv_proj': 'attn_qkv',
+  'self_attn.o_proj': 'attn_output',
+  'mlp.gate_up_proj': 'ffn_up',
+  'mlp.down_proj': 'ffn_down',
+};
+
+/** Norms by where they are: x + f(norm(x)), x + norm(f(x)), or x + norm(f(norm(x))). */
+const before: Parts = { input_layernorm: 'attn_norm', post_attention_layernorm: 'ffn_norm' };
+const after: Parts = {
+  post_attention_layernorm: 'post_attention_norm',
+  post_feedforward_layernorm: 'post_ffw_norm',
+};
+const around: Parts = {
+  ...after,
+  input_layernorm: 'attn_norm',
+  pre_feedforward_layernorm: 'ffn_norm',
+};
+
+/** All parts of a layer whose norms come before each block, and whose projections are apart. */
+export const plainLayer: Parts = { ...before, ...attention, ...queryKeyNorms, ...feedForward };
+
+/** The parts of a layer by architecture, without the experts of `qwen3moe`. */
+export const layerParts = {
+  llama: { ...before, ...attention, ...feedForward },
+  smollm3: { ...before, ...attention, ...feedForward },
+  qwen2: { ...before, ...attention, ...feedForward },
+  qwen3: plainLayer,
+  qwen3moe: { ...before, ...attention, ...queryKeyNorms, 'mlp.gate': 'ffn_gate_inp' },
+  phi3: { ...before, ...fused },
+  olmo2: { ...after, ...attention, ...queryKeyNorms, ...feedForward },
+  gemma2: { ...around, ...attention, ...feedForward },
+  gemma3: { ...around, ...attention, ...queryKeyNorms, ...feedForward },
+} as const satisfies Readonly<Record<string, Parts>>;
+
+/** A Hugging Face name in its parts. */
+export interface ParsedName {
+  readonly layer?: number;
+  /** `self_attn.q_proj` */
+  readonly part: string;
+  readonly kind: 'weight' | 'bias';
+}
+
+export function parseName(name: string): ParsedName | undefined {
+  const [, layer, part, kind] = /^(?:model\.layers\.(\d+)\.)?(.+)\.(weight|bias)$/.exec(name) ?? [];
+  if (part === undefined) return undefined;
+  return {
+    ...(layer !== undefined && { layer: Number(layer) }),
+    part,
+    kind: kind as ParsedName['kind'],
+  };
+}

@@ -1,0 +1,201 @@
+/** What is written of a config.json, checked: sizes, and the traits that have no key in GGUF. */
+import { refused } from '../file/failure.js';
+import { savedFamilies, type SavedFamily } from './families.js';
+
+/** Place of the keys, for messages. */
+export const configFile = 'config.json';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** A config.json with the defaults of its family. */
+export interface SavedConfig {
+  readonly family: SavedFamily;
+  readonly json: Json;
+  readonly layers: number;
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly headDim: number;
+  readonly hiddenSize: number;
+  readonly vocabularySize: number;
+  /** Longest sequence. */
+  readonly context: number;
+  readonly tied: boolean;
+}
+
+/** @throws CheckpointError that names the first key that llama.cpp would not follow */
+export function readSavedConfig(config: Json): SavedConfig {
+  const name = config['model_type'];
+  const family =
+    typeof name === 'string' && Object.hasOwn(savedFamilies, name)
+      ? savedFamilies[name]
+      : undefined;
+  if (!family)
+    throw refuse(
+      'model_type',
+      name,
+      `one of ${Object.keys(savedFamilies).join(', ')}`,
+      fixes.other,
+    );
+  const json = withDefaults(family, config);
+  const number = (key: string): number => positive(json, key);
+  const [heads, hiddenSize] = [number('num_attention_heads'), number('hidden_size')];
+  const saved: SavedConfig = {
+    family,
+    json,
+    layers: number('num_hidden_layers'),
+    heads,
+    kvHeads: json['num_key_value_heads'] == null ? heads : number('num_key_value_heads'),
+    headDim: json['head_dim'] == null ? hiddenSize / heads : number('head_dim'),
+    hiddenSize,
+    vocabularySize: number('vocab_size'),
+    context: number('max_position_embeddings'),
+    tied: json['tie_word_embeddings'] === true,
+  };
+  refuseTraits(saved);
+  return saved;
+}
+
+/** A value of null counts as missing where a family has a default that is a number of the shape. */
+const withDefaults = ({ defaults }: SavedFamily, config: Json): Json => ({
+  ...defaults,
+  ...Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined)),
+});
+
+export function positive(json: Json, key: string): number {
+  const value = json[key];
+  if (typeof value === 'number' && value > 0 && Number.isFinite(value)) return value;
+  throw refuse(key, value, 'a number above 0', fixes.config);
+}
+
+const fixes = {
+  other: 'Use the Hugging Face folder of this model.',
+  config: 'Correct config.json, or use a model that has it.',
+  same: 'llama.cpp would compute something else: use the Hugging Face folder of this model.',
+} as const;
+
+const refuse = (key: string, value: unknown, expected: string, fix: string) =>
+  refused({ file: configFile, key, value, expected, fix });
+
+/** Says that llama.cpp has no key for a value, or ignores it. */
+export const notFollowed = (key: string, value: unknown, expected: string) =>
+  refuse(key, value, expected, fixes.same);
+
+function refuseTraits(config: SavedConfig): void {
+  const { family, json } = config;
+  for (const check of [activation, biases, windows, attention, rotation, experts]) check(config);
+  if (family.squareAttention && config.heads * config.headDim !== config.hiddenSize)
+    throw notFollowed(
+      'head_dim',
+      config.headDim,
+      `hidden_size / num_attention_heads (${config.hiddenSize / config.heads})`,
+    );
+  if (json['quantization_config'] != null)
+    throw refuse(
+      'quantization_config',
+      json['quantization_config'],
+      'none',
+      'Save the model in float32, bfloat16 or float16 first.',
+    );
+}
+
+function activation({ family, json }: SavedConfig): void {
+  const key = Object.hasOwn(family.defaults, 'hidden_activation')
+    ? 'hidden_activation'
+    : 'hidden_act';
+  const value = json[key] ?? (key === 'hidden_act' ? 'silu' : family.defaults[key]);
+  const known = family.activations ?? [];
+  if (!known.includes(String(value))) throw notFollowed(key, value, known.join(' or '));
+}
+
+function biases({ family, json }: SavedConfig): void {
+  if (json['attention_bias'] === true && !family.outputBias && json['model_type'] !== 'qwen2')
+    throw notFollowed('attention_bias', true, 'false');
+  if (json['mlp_bias'] === true && !family.mlpBias) throw notFollowed('mlp_bias', true, 'false');
+}
+
+/** Families whose windows are off unless `use_sliding_window` is true. */
+const switched = new Set(['qwen2', 'qwen3', 'qwen3_moe', 'smollm3']);
+const unwindowed = new Set(['llama', 'olmo2']);
+
+function windows({ family, json, context, layers }: SavedConfig): void {
+  if (family.windows) {
+    assertPeriod(json, layers);
+    return;
+  }
+  const type = String(json['model_type']);
+  const window = json['sliding_window'];
+  const off = unwindowed.has(type) || (switched.has(type) && json['use_sliding_window'] !== true);
+  if (off || typeof window !== 'number' || window >= context) return;
+  throw refuse(
+    'sliding_window',
+    window,
+    `null, or at least max_position_embeddings (${context})`,
+    `llama.cpp has no window for this family: set max_position_embeddings to ${window} and keep texts shorter, or use the Hugging Face folder of this model.`,
+  );
+}
+
+function assertPeriod(json: Json, layers: number): void {
+  const types = json['layer_types'];
+  const period = windowPeriod(json);
+  const regular = (type: unknown, layer: number): boolean =>
+    (type === 'sliding_attention') === ((layer + 1) % period !== 0);
+  if (Array.isArray(types) && (types.length !== layers || !types.every(regular)))
+    throw notFollowed('layer_types', types, 'full_attention at every n-th layer and only there');
+}
+
+/** Every n-th layer sees all positions. */
+export function windowPeriod(json: Json): number {
+  const types = json['layer_types'];
+  const first = Array.isArray(types) ? types.indexOf('full_attention') : -1;
+  if (first >= 0) return first + 1;
+  if (Array.isArray(types)) return types.length + 1;
+  return Number(json['_sliding_window_pattern'] ?? json['sliding_window_pattern']);
+}
+
+function attention({ family, json, headDim, heads, hiddenSize, layers }: SavedConfig): void {
+  if (family.layersOf27B === undefined) return;
+  const expected = layers === family.layersOf27B ? Math.floor(hiddenSize / heads) : headDim;
+  const scalar = json['query_pre_attn_scalar'];
+  if (scalar !== expected) throw notFollowed('query_pre_attn_scalar', scalar, String(expected));
+  const capped = family.architecture === 'gemma2';
+  const cap = json['attn_logit_softcapping'];
+  if (capped !== (typeof cap === 'number'))
+    throw notFollowed('attn_logit_softcapping', cap, capped ? 'a number' : 'null');
+  const last = json['final_logit_softcapping'];
+  if (capped && typeof last !== 'number')
+    throw notFollowed('final_logit_softcapping', last, 'a number');
+  if (json['use_bidirectional_attention'] === true)
+    throw notFollowed('use_bidirectional_attention', true, 'false');
+}
+
+/** Layers of SmolLM3 without rotary embeddings: every fourth, which llama.cpp takes for granted. */
+function rotation({ family, json, layers }: SavedConfig): void {
+  if (family.architecture !== 'smollm3') return;
+  const listed = json['no_rope_layers'];
+  const every = Number(json['no_rope_layer_interval']);
+  const rotated = Array.from({ length: layers }, (_, layer) => Number((layer + 1) % 4 !== 0));
+  const found = Array.isArray(listed)
+    ? listed.map(Number)
+    : rotated.map((_, layer) => Number((layer + 1) % every !== 0));
+  if (found.join() !== rotated.join())
+    throw notFollowed(
+      Array.isArray(listed) ? 'no_rope_layers' : 'no_rope_layer_interval',
+      listed ?? every,
+      'every fourth layer without rotary embeddings',
+    );
+}
+
+function experts({ family, json, layers }: SavedConfig): void {
+  if (family.architecture !== 'qwen3moe') return;
+  const listed = json['mlp_only_layers'];
+  if (Array.isArray(listed) && listed.some((layer) => Number(layer) < layers))
+    throw notFollowed('mlp_only_layers', listed, 'an empty list (experts in every layer)');
+  if (json['decoder_sparse_step'] !== 1)
+    throw notFollowed('decoder_sparse_step', json['decoder_sparse_step'], '1');
+  if (json['norm_topk_prob'] !== true)
+    throw notFollowed('norm_topk_prob', json['norm_topk_prob'] ?? false, 'true');
+}
+
+/** transformers 5 writes the second name. */
+export const expertCount = (json: Json): number =>
+  positive(json, json['num_local_experts'] == null ? 'num_experts' : 'num_local_experts');

@@ -1,0 +1,156 @@
+/** How the models of each family are written: llama.cpp's architecture, and what it takes for granted. */
+import type { layerParts } from '../model/names.js';
+
+export interface SavedFamily {
+  /** `general.architecture` */
+  readonly architecture: keyof typeof layerParts;
+  /** Values that transformers assumes for keys that config.json lacks. */
+  readonly defaults: Readonly<Record<string, unknown>>;
+  /** Activation that llama.cpp computes, by its names in config.json. @default silu */
+  readonly activations?: readonly string[];
+  /** Rows of queries and keys are reordered: llama.cpp rotates neighbours. @default false */
+  readonly reordered?: true;
+  /** Added to the weights of norms, which llama.cpp uses without it. @default 0 */
+  readonly normOffset?: number;
+  /** Values of `rope_type` that llama.cpp computes for this architecture. */
+  readonly ropeTypes: readonly RopeType[];
+  /** Biases of all four projections of attention are read; else those of q, k and v at most. */
+  readonly outputBias?: true;
+  readonly mlpBias?: true;
+  /** Windows are read; else a window must hold the whole context. */
+  readonly windows?: { readonly period: number };
+  /** The hidden size must be the width of all heads. */
+  readonly squareAttention?: true;
+  /** There must be an `output.weight`, also if the head is tied. */
+  readonly ownHead?: true;
+  /** Number of layers of the one model whose attention is scaled by hidden size / heads. */
+  readonly layersOf27B?: number;
+}
+
+export type RopeType = 'default' | 'linear' | 'llama3' | 'yarn';
+
+const silu = ['silu', 'swish'] as const;
+const tanhGelu = ['gelu_pytorch_tanh', 'gelu_new'] as const;
+const scaled = ['default', 'linear', 'yarn'] as const;
+
+/** Common to all families. */
+const assumed = { rms_norm_eps: 1e-6, rope_theta: 10_000, max_position_embeddings: 2_048 } as const;
+const qwen = { ...assumed, max_position_embeddings: 32_768, max_window_layers: 28 } as const;
+const gemma = {
+  ...assumed,
+  head_dim: 256,
+  hidden_activation: 'gelu_pytorch_tanh',
+  query_pre_attn_scalar: 256,
+  num_key_value_heads: 4,
+  sliding_window: 4096,
+  tie_word_embeddings: true,
+} as const;
+
+/** Keyed by `model_type` of config.json. */
+export const savedFamilies: Readonly<Record<string, SavedFamily>> = {
+  llama: {
+    architecture: 'llama',
+    defaults: assumed,
+    activations: silu,
+    reordered: true,
+    ropeTypes: [...scaled, 'llama3'],
+    outputBias: true,
+    mlpBias: true,
+  },
+  mistral: {
+    architecture: 'llama',
+    defaults: {
+      ...assumed,
+      num_key_value_heads: 8,
+      max_position_embeddings: 131_072,
+      sliding_window: 4096,
+    },
+    activations: silu,
+    reordered: true,
+    ropeTypes: [...scaled, 'llama3'],
+  },
+  smollm3: {
+    architecture: 'smollm3',
+    defaults: {
+      ...assumed,
+      num_key_value_heads: 4,
+      max_position_embeddings: 32_768,
+      rope_theta: 2_000_000,
+      tie_word_embeddings: true,
+      no_rope_layer_interval: 4,
+    },
+    activations: silu,
+    reordered: true,
+    ropeTypes: scaled,
+  },
+  qwen2: {
+    architecture: 'qwen2',
+    defaults: qwen,
+    activations: silu,
+    ropeTypes: scaled,
+  },
+  qwen3: {
+    architecture: 'qwen3',
+    defaults: { ...qwen, head_dim: 128 },
+    activations: silu,
+    ropeTypes: scaled,
+  },
+  qwen3_moe: {
+    architecture: 'qwen3moe',
+    defaults: {
+      ...qwen,
+      num_key_value_heads: 4,
+      num_experts: 128,
+      num_experts_per_tok: 8,
+      moe_intermediate_size: 768,
+      decoder_sparse_step: 1,
+    },
+    activations: silu,
+    ropeTypes: scaled,
+  },
+  phi3: {
+    architecture: 'phi3',
+    defaults: { ...assumed, rms_norm_eps: 1e-5, max_position_embeddings: 4_096 },
+    activations: silu,
+    ropeTypes: ['default', 'linear'],
+    squareAttention: true,
+  },
+  olmo2: {
+    architecture: 'olmo2',
+    defaults: assumed,
+    activations: silu,
+    ropeTypes: scaled,
+    squareAttention: true,
+    ownHead: true,
+  },
+  gemma2: {
+    architecture: 'gemma2',
+    defaults: {
+      ...gemma,
+      max_position_embeddings: 8_192,
+      attn_logit_softcapping: 50,
+      final_logit_softcapping: 30,
+      sliding_window_pattern: 2,
+    },
+    activations: tanhGelu,
+    normOffset: 1,
+    ropeTypes: ['default', 'linear'],
+    windows: { period: 2 },
+    layersOf27B: 46,
+  },
+  gemma3_text: {
+    architecture: 'gemma3',
+    defaults: {
+      ...gemma,
+      max_position_embeddings: 131_072,
+      rope_theta: 1_000_000,
+      rope_local_base_freq: 10_000,
+      sliding_window_pattern: 6,
+    },
+    activations: tanhGelu,
+    normOffset: 1,
+    ropeTypes: ['default', 'linear'],
+    windows: { period: 6 },
+    layersOf27B: 62,
+  },
+};

@@ -1,0 +1,110 @@
+/** Metadata of a model: what the file is, and the sizes that llama.cpp builds its graph from. */
+import { f32, text, u32, type TypedValue } from '../file/typed-value.js';
+import { expertCount, positive, windowPeriod, type SavedConfig } from './config.js';
+import type { SavedRope } from './rope.js';
+import { fileTypeNumber, type GgufFileType } from './types.js';
+
+type Key = readonly [string, TypedValue];
+
+/** The model that the weights were trained from. */
+export interface BaseModel {
+  readonly name: string;
+  readonly organization?: string;
+  /** Address of its page. */
+  readonly url?: string;
+}
+
+/** What programs show of a file. */
+export interface ModelCard {
+  readonly name?: string;
+  /** SPDX identifier: `apache-2.0`. */
+  readonly license?: string;
+  readonly baseModel?: BaseModel;
+}
+
+export function generalKeys(
+  card: ModelCard,
+  architecture: string,
+  type: 'model' | 'adapter',
+): readonly Key[] {
+  const { name, license, baseModel } = card;
+  return [
+    ['general.architecture', text(architecture)],
+    ['general.type', text(type)],
+    ...optional('general.name', name),
+    ...optional('general.license', license),
+    ...(baseModel
+      ? [
+          ['general.base_model.count', u32(1)] as const,
+          ['general.base_model.0.name', text(baseModel.name)] as const,
+          ...optional('general.base_model.0.organization', baseModel.organization),
+          ...optional('general.base_model.0.repo_url', baseModel.url),
+        ]
+      : []),
+  ];
+}
+
+const optional = (key: string, value: string | undefined): readonly Key[] =>
+  value === undefined ? [] : [[key, text(value)]];
+
+/** @param numbers of the whole model */
+export function formatKeys(type: GgufFileType, numbers: number): readonly Key[] {
+  const isPlain = type === 'F32' || type === 'F16' || type === 'BF16';
+  return [
+    ['general.size_label', text(sizeLabel(numbers))],
+    ['general.file_type', u32(fileTypeNumber(type))],
+    ...(isPlain ? [] : [['general.quantization_version', u32(2)] as const]),
+  ];
+}
+
+/** `135M`, `1.5B`: two digits at least. */
+export function sizeLabel(numbers: number): string {
+  const units = [
+    [1e12, 'T'],
+    [1e9, 'B'],
+    [1e6, 'M'],
+    [1e3, 'K'],
+  ] as const;
+  const [size, unit] = units.find(([least]) => numbers > least) ?? [1e3, 'K'];
+  const scaled = numbers / size;
+  const digits = Math.max(0, 2 - String(Math.round(scaled)).replace(/^0+/, '').length);
+  return scaled.toFixed(digits) + unit;
+}
+
+export function modelKeys(config: SavedConfig, rope: SavedRope): readonly Key[] {
+  const { json, family } = config;
+  const keys: readonly Key[] = [
+    ['block_count', u32(config.layers)],
+    ['context_length', u32(config.context)],
+    ['embedding_length', u32(config.hiddenSize)],
+    ['feed_forward_length', u32(positive(json, 'intermediate_size'))],
+    ['attention.head_count', u32(config.heads)],
+    ['attention.head_count_kv', u32(config.kvHeads)],
+    ['attention.key_length', u32(config.headDim)],
+    ['attention.value_length', u32(config.headDim)],
+    ['attention.layer_norm_rms_epsilon', f32(positive(json, 'rms_norm_eps'))],
+    ['vocab_size', u32(config.vocabularySize)],
+    ...rope.keys,
+    ...(family.architecture === 'qwen3moe' ? expertKeys(config) : []),
+    ...(family.windows ? gemmaKeys(config) : []),
+  ];
+  return keys.map(([name, value]) => [`${family.architecture}.${name}`, value]);
+}
+
+const expertKeys = ({ json }: SavedConfig): readonly Key[] => [
+  ['expert_count', u32(expertCount(json))],
+  ['expert_used_count', u32(positive(json, 'num_experts_per_tok'))],
+  ['expert_feed_forward_length', u32(positive(json, 'moe_intermediate_size'))],
+];
+
+/** A window that holds the whole context is none, but has to be written where llama.cpp assumes one. */
+function gemmaKeys({ json, context }: SavedConfig): readonly Key[] {
+  const cap = (key: string, name: string): readonly Key[] =>
+    typeof json[key] === 'number' ? [[name, f32(json[key])]] : [];
+  return [
+    ['attention.sliding_window', u32(Number(json['sliding_window'] ?? context))],
+    ['attention.sliding_window_pattern', u32(windowPeriod(json))],
+    ...cap('attn_logit_softcapping', 'attn_logit_softcapping'),
+    ...cap('final_logit_softcapping', 'final_logit_softcapping'),
+  ];
+}

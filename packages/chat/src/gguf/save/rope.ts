@@ -1,0 +1,126 @@
+/** Rotary embeddings of a config.json as keys of GGUF, and the divisors of Llama 3 as a tensor. */
+import { f32, text, u32, type TypedValue } from '../file/typed-value.js';
+import { llama3Divisors } from '../model/rope.js';
+import { notFollowed, type Json, type SavedConfig } from './config.js';
+import type { RopeType } from './families.js';
+
+export interface SavedRope {
+  /** Without the prefix of the architecture. */
+  readonly keys: readonly (readonly [string, TypedValue])[];
+  /** Divisors of the frequencies of half a head. */
+  readonly divisors?: Float32Array;
+}
+
+const key = (name: string): string => `rope_scaling/rope_parameters.${name}`;
+const object = (value: unknown): Json | undefined =>
+  typeof value === 'object' && value !== null ? (value as Json) : undefined;
+
+/** @throws CheckpointError that names a scaling that llama.cpp does not compute for the family */
+export function savedRope(config: SavedConfig): SavedRope {
+  const { json, headDim, family } = config;
+  const { full, sliding } = byLayerType(json);
+  const theta = Number(full['rope_theta'] ?? json['rope_theta']);
+  const type = ropeType(full, config);
+  const base: SavedRope['keys'] = [
+    ['rope.dimension_count', u32(headDim)],
+    ['rope.freq_base', f32(theta)],
+  ];
+  if (family.architecture === 'gemma3') return gemma3(config, base, full, sliding);
+  if (type !== 'llama3') return { keys: [...base, ...scaling(type, full, config)] };
+  const number = (name: string): number => need(full, name);
+  const divisors = llama3Divisors({
+    factor: number('factor'),
+    low: number('low_freq_factor'),
+    high: number('high_freq_factor'),
+    context: originalContext(full, config),
+    theta,
+    headDim,
+  });
+  return { keys: base, divisors: Float32Array.from(divisors) };
+}
+
+function gemma3(
+  config: SavedConfig,
+  base: SavedRope['keys'],
+  full: Json,
+  sliding: Json,
+): SavedRope {
+  const local = ropeType(sliding, config);
+  if (local !== 'default') throw notFollowed(key('sliding_attention.rope_type'), local, 'default');
+  const theta = sliding['rope_theta'] ?? config.json['rope_local_base_freq'];
+  return {
+    keys: [
+      ...base,
+      ['rope.freq_base_swa', f32(Number(theta))],
+      ...scaling(ropeType(full, config), full, config),
+    ],
+  };
+}
+
+/** In the spelling of transformers 4 or 5. */
+function byLayerType(json: Json): { readonly full: Json; readonly sliding: Json } {
+  const found = object(json['rope_parameters']);
+  if (!found || !('full_attention' in found))
+    return { full: found ?? object(json['rope_scaling']) ?? {}, sliding: {} };
+  return {
+    full: object(found['full_attention']) ?? {},
+    sliding: object(found['sliding_attention']) ?? {},
+  };
+}
+
+function ropeType(rope: Json, { family, json }: SavedConfig): RopeType {
+  const part = rope['partial_rotary_factor'] ?? json['partial_rotary_factor'] ?? 1;
+  if (part !== 1) throw notFollowed('partial_rotary_factor', part, '1 (whole heads are rotated)');
+  const named = rope['rope_type'] ?? rope['type'] ?? 'default';
+  const known = family.ropeTypes.find((type) => type === named);
+  if (known) return known;
+  throw notFollowed(key('rope_type'), named, family.ropeTypes.join(', '));
+}
+
+function need(rope: Json, name: string): number {
+  const value = rope[name];
+  if (typeof value === 'number' && value > 0) return value;
+  throw notFollowed(key(name), value, 'a number above 0');
+}
+
+const originalContext = (rope: Json, { json, context }: SavedConfig): number =>
+  Number(
+    json['original_max_position_embeddings'] ?? rope['original_max_position_embeddings'] ?? context,
+  );
+
+function scaling(type: RopeType, rope: Json, config: SavedConfig): SavedRope['keys'] {
+  // llama.cpp reads it of every phi3 model.
+  const original: SavedRope['keys'][number] = [
+    'rope.scaling.original_context_length',
+    u32(originalContext(rope, config)),
+  ];
+  if (type === 'default') return config.family.architecture === 'phi3' ? [original] : [];
+  const factor = need(rope, 'factor');
+  const common: SavedRope['keys'] = [
+    ['rope.scaling.type', text(type)],
+    ['rope.scaling.factor', f32(factor)],
+  ];
+  if (type !== 'yarn')
+    return config.family.architecture === 'phi3' ? [...common, original] : common;
+  if (rope['truncate'] === false) throw notFollowed(key('truncate'), false, 'true');
+  return [
+    ...common,
+    original,
+    ['rope.scaling.yarn_beta_fast', f32(Number(rope['beta_fast'] ?? 32))],
+    ['rope.scaling.yarn_beta_slow', f32(Number(rope['beta_slow'] ?? 1))],
+    ...attentionFactor(rope, factor),
+  ];
+}
+
+/**
+ * llama.cpp multiplies by 0.1 ln(factor) + 1; the key is what is left to multiply by.
+ * @see Peng et al., arXiv:2309.00071, equation 22; with `mscale`, as DeepSeek-V2 has it
+ */
+function attentionFactor(rope: Json, factor: number): SavedRope['keys'] {
+  const scale = (by: number): number => (factor <= 1 ? 1 : 0.1 * by * Math.log(factor) + 1);
+  const [mscale, all] = [rope['mscale'], rope['mscale_all_dim']];
+  const both = typeof mscale === 'number' && typeof all === 'number';
+  const wanted = rope['attention_factor'] ?? (both ? scale(mscale) / scale(all) : scale(1));
+  const rest = Number(wanted) / (0.1 * Math.log(factor) + 1);
+  return Math.abs(rest - 1) < 1e-9 ? [] : [['rope.scaling.attn_factor', f32(rest)]];
+}

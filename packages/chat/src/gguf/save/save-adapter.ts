@@ -1,0 +1,156 @@
+/** Writes a LoRA adapter in the layout of PEFT as GGUF, for use beside the GGUF file of its model. */
+import { refused } from '../file/failure.js';
+import { f32, text } from '../file/typed-value.js';
+import { writeGguf, type TensorToWrite } from '../file/write-file.js';
+import { parseName, type ParsedName } from '../model/names.js';
+import { readSavedConfig, type Json, type SavedConfig } from './config.js';
+import { generalKeys, type ModelCard } from './keys.js';
+import { counts, type SavedGguf, type WeightSource } from './save-model.js';
+import { fileName, neighbours, partOf } from './tensors.js';
+
+export interface SaveGgufAdapterOptions extends ModelCard {
+  /** Parsed `adapter_config.json`. */
+  readonly adapter: Json;
+  /** Parsed `config.json` of the model that the adapter belongs to. */
+  readonly config: Json;
+  /** Tensors of `adapter_model.safetensors` under their names. */
+  readonly weights: WeightSource;
+  /** Path of the file; it is replaced. */
+  readonly target: string;
+  /** @default "F32" */
+  readonly type?: 'F32' | 'F16' | 'BF16';
+}
+
+const configFile = 'adapter_config.json';
+const weightFile = 'adapter_model.safetensors';
+/** PEFT's prefix for the tensor names of a causal language model. */
+const prefix = 'base_model.model.';
+
+/**
+ * Writes the matrices and the scale of a LoRA adapter.
+ *
+ * @throws CheckpointError that names file, key and value of what a GGUF adapter has no place for: ranks
+ *   that differ by layer, DoRA, biases, whole modules, embeddings; nothing is left on disk then
+ * @see https://github.com/ggml-org/llama.cpp/blob/master/convert_lora_to_gguf.py
+ */
+export async function saveGgufAdapter(options: SaveGgufAdapterOptions): Promise<SavedGguf> {
+  const { adapter, weights, target, type = 'F32' } = options;
+  const config = readSavedConfig(options.config);
+  assertUnderstood(adapter);
+  const tensors = [...weights.tensors].map(([name, { shape }]) =>
+    matrix(config, name, shape, type, weights),
+  );
+  assertPairs(tensors);
+  const bytes = await writeGguf(target, {
+    keys: [
+      ...generalKeys(options, config.family.architecture, 'adapter'),
+      ['adapter.type', text('lora')],
+      ['adapter.lora.alpha', f32(alphaOf(adapter))],
+    ],
+    tensors,
+  });
+  return { bytes, tensors: counts(tensors), notes: [] };
+}
+
+/** Keys that change the meaning of the matrices, with the values that are understood. */
+const understood: Readonly<Record<string, readonly unknown[]>> = {
+  peft_type: ['LORA'],
+  bias: ['none', undefined],
+  fan_in_fan_out: [false, undefined],
+  use_dora: [false, undefined, null],
+  use_qalora: [false, undefined, null],
+  lora_bias: [false, undefined, null],
+};
+/** Likewise: they name layers that are different, and must name none. */
+const exceptions = [
+  'rank_pattern',
+  'alpha_pattern',
+  'modules_to_save',
+  'layer_replication',
+  'target_parameters',
+  'trainable_token_indices',
+] as const;
+
+const refuse = (key: string, value: unknown, expected: string) =>
+  refused({
+    file: configFile,
+    key,
+    value,
+    expected,
+    fix: 'A GGUF adapter has no place for it: merge the adapter into its model, and write the model.',
+  });
+
+function assertUnderstood(adapter: Json): void {
+  for (const [key, values] of Object.entries(understood))
+    if (!values.includes(adapter[key])) throw refuse(key, adapter[key], JSON.stringify(values[0]));
+  for (const key of exceptions) {
+    const value = adapter[key];
+    if (value != null && Object.keys(value).length > 0) throw refuse(key, value, 'none');
+  }
+}
+
+/** llama.cpp scales by alpha / rank; rank-stabilised adapters by alpha / sqrt(rank). */
+function alphaOf(adapter: Json): number {
+  const number = (key: string): number => {
+    const value = adapter[key];
+    if (typeof value === 'number' && value > 0) return value;
+    throw refuse(key, value, 'a number above 0');
+  };
+  const rank = number('r');
+  return number('lora_alpha') * (adapter['use_rslora'] === true ? Math.sqrt(rank) : 1);
+}
+
+function matrix(
+  config: SavedConfig,
+  name: string,
+  shape: readonly number[],
+  type: TensorToWrite['type'],
+  weights: WeightSource,
+): TensorToWrite {
+  const [, module, letter] = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(name) ?? [];
+  const parsed = module === undefined ? undefined : parseName(`${module}.weight`);
+  const part = parsed && adaptedPart(config, parsed);
+  if (!parsed || part === undefined || shape.length !== 2) throw noPlace(config, name, shape);
+  const heads = part === 'attn_q' ? config.heads : part === 'attn_k' ? config.kvHeads : undefined;
+  const reordered = letter === 'B' && config.family.reordered ? heads : undefined;
+  return {
+    name: `${fileName(parsed, part)}.lora_${letter === 'A' ? 'a' : 'b'}`,
+    shape,
+    type,
+    async *read() {
+      const data = await weights.read(name);
+      yield reordered === undefined ? data : neighbours(data, reordered, shape[0] ?? 1);
+    },
+  };
+}
+
+/** Matrices that llama.cpp multiplies by a row of activations; not embeddings, norms and routers. */
+function adaptedPart(config: SavedConfig, parsed: ParsedName): string | undefined {
+  const part = partOf(config, parsed);
+  if (part === undefined || part.endsWith('norm') || part === 'token_embd') return undefined;
+  return config.tied && part === 'output' ? undefined : part;
+}
+
+const noPlace = ({ json }: SavedConfig, name: string, shape: readonly number[]) =>
+  refused({
+    file: weightFile,
+    key: name,
+    value: `a tensor of shape [${shape.join(', ')}]`,
+    expected: `matrices lora_A and lora_B of projections of a ${String(json['model_type'])} model under ${prefix}`,
+    fix: 'A GGUF adapter has no place for it: merge the adapter into its model, and write the model.',
+  });
+
+function assertPairs(tensors: readonly TensorToWrite[]): void {
+  const names = new Set(tensors.map(({ name }) => name));
+  const other = (name: string): string =>
+    name.endsWith('_a') ? name.replace(/_a$/, '_b') : name.replace(/_b$/, '_a');
+  const single = tensors.find(({ name }) => !names.has(other(name)));
+  if (single === undefined && tensors.length > 0) return;
+  throw refused({
+    file: weightFile,
+    key: single ? other(single.name) : 'tensors',
+    value: undefined,
+    expected: 'a matrix lora_A and a matrix lora_B for each projection',
+    fix: 'Copy the folder of the adapter again.',
+  });
+}

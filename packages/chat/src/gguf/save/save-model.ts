@@ -1,0 +1,121 @@
+/** Writes a Hugging Face model as one GGUF file, which llama.cpp, Ollama and LM Studio open. */
+import { writeGguf, type TensorToWrite } from '../file/write-file.js';
+import { ropeFactorsName } from '../model/rope.js';
+import type { EncodedType } from '../quantization/encoders.js';
+import { tokenizerKeys } from '../tokenizer/save-tokenizer.js';
+import type { TokenizerSource } from '../tokenizer/source.js';
+import { readSavedConfig, type Json } from './config.js';
+import { formatKeys, generalKeys, modelKeys, type ModelCard } from './keys.js';
+import { savedRope } from './rope.js';
+import { neighbours, planTensors, type PlannedTensor, type Shapes } from './tensors.js';
+import { assertTokens } from './tokens.js';
+import { chooseType, type GgufFileType } from './types.js';
+
+/** Weights of a model or an adapter, read one tensor at a time; `openWeights` of engine-onnx is one. */
+export interface WeightSource {
+  /** Row-major shapes by Hugging Face's names. */
+  readonly tensors: Shapes;
+  /** Numbers of a tensor, row-major. */
+  read(name: string): Promise<Float32Array>;
+}
+
+export interface SaveGgufModelOptions extends ModelCard {
+  /** Parsed `config.json`. */
+  readonly config: Json;
+  /** Contents of the tokenizer files: `readTokenizerFiles` of `@trinity-rft/chat`. */
+  readonly tokenizer: TokenizerSource;
+  readonly weights: WeightSource;
+  /** Path of the file; it is replaced. */
+  readonly target: string;
+  /** Format of the matrices. @default "Q8_0" */
+  readonly type?: GgufFileType;
+}
+
+export interface SavedGguf {
+  /** Size of the file. */
+  readonly bytes: number;
+  /** Numbers of tensors by format. */
+  readonly tensors: Readonly<Partial<Record<EncodedType, number>>>;
+  /** Sentences for the user: tensors in another format, texts that may get other ids. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Writes config, tokenizer, chat template and weights. Memory holds one tensor at a time.
+ *
+ * @throws CheckpointError that names file, key and value of the first thing that llama.cpp does not
+ *   support or would compute otherwise: a window, an activation, a rotary scaling, a way of splitting
+ *   texts ...; nothing is left on disk then
+ * @see https://github.com/ggml-org/llama.cpp/blob/master/convert_hf_to_gguf.py
+ */
+export async function saveGgufModel(options: SaveGgufModelOptions): Promise<SavedGguf> {
+  const { weights, target, type = 'Q8_0' } = options;
+  const config = readSavedConfig(options.config);
+  const rope = savedRope(config);
+  assertTokens(config, options);
+  const { files, rows } = { files: options.tokenizer, rows: config.vocabularySize };
+  const tokenizer = tokenizerKeys({ files, config: options.config, rows });
+  const planned = planTensors(config, weights.tensors);
+  const chosen = planned.map((tensor) => ({ tensor, ...chooseType(tensor, type, config) }));
+  const tensors = [
+    ...(rope.divisors ? [vector(ropeFactorsName, rope.divisors)] : []),
+    ...chosen.map(({ tensor, type: format }) => toWrite(tensor, format, weights)),
+  ];
+  const numbers = planned.reduce((sum, { shape }) => sum + product(shape), 0);
+  const bytes = await writeGguf(target, {
+    keys: [
+      ...generalKeys(options, config.family.architecture, 'model'),
+      ...formatKeys(type, numbers),
+      ...modelKeys(config, rope),
+      ...tokenizer.keys,
+    ],
+    tensors,
+  });
+  return { bytes, tensors: counts(tensors), notes: [...fallbackNotes(chosen), ...tokenizer.notes] };
+}
+
+const product = (shape: readonly number[]): number => shape.reduce((all, n) => all * n, 1);
+
+export const vector = (name: string, data: Float32Array): TensorToWrite => ({
+  name,
+  shape: [data.length],
+  type: 'F32',
+  read: () => [data],
+});
+
+function toWrite(tensor: PlannedTensor, type: EncodedType, weights: WeightSource): TensorToWrite {
+  return {
+    name: tensor.name,
+    shape: tensor.shape,
+    type,
+    async *read() {
+      for (const source of tensor.sources) yield changed(tensor, await weights.read(source));
+    },
+  };
+}
+
+function changed({ heads, offset, shape }: PlannedTensor, data: Float32Array): Float32Array {
+  const ordered = heads === undefined ? data : neighbours(data, heads, shape[0] ?? 1);
+  return offset === undefined ? ordered : ordered.map((value) => value + offset);
+}
+
+export function counts(tensors: readonly TensorToWrite[]): SavedGguf['tensors'] {
+  const found: Partial<Record<EncodedType, number>> = {};
+  for (const { type } of tensors) found[type] = (found[type] ?? 0) + 1;
+  return found;
+}
+
+function fallbackNotes(
+  chosen: readonly { readonly type: EncodedType; readonly instead?: EncodedType }[],
+): readonly string[] {
+  const changes = new Map<string, number>();
+  for (const { type, instead } of chosen)
+    if (instead !== undefined) {
+      const change = `${type} instead of ${instead}`;
+      changes.set(change, (changes.get(change) ?? 0) + 1);
+    }
+  return [...changes].map(
+    ([change, count]) =>
+      `${count} of ${chosen.length} tensors are written as ${change}, because their rows are not made of whole blocks.`,
+  );
+}

@@ -1,0 +1,187 @@
+/** The tensors of a GGUF file, and which tensors of the model each is made of. */
+import { refused } from '../file/failure.js';
+import { layerParts, parseName, wholeModel, type ParsedName } from '../model/names.js';
+import { expertCount, type SavedConfig } from './config.js';
+
+/** A tensor of the file before it has a type. */
+export interface PlannedTensor {
+  readonly name: string;
+  /** Row-major. */
+  readonly shape: readonly number[];
+  /** Hugging Face names; the experts of a layer are one tensor. */
+  readonly sources: readonly string[];
+  readonly layer?: number;
+  /** Heads whose rows are reordered. @default none */
+  readonly heads?: number;
+  /** Added to every number. @default 0 */
+  readonly offset?: number;
+}
+
+export type Shapes = ReadonlyMap<string, { readonly shape: readonly number[] }>;
+
+/** Weights of a folder, for messages. */
+const weightsFile = 'the weights';
+
+/**
+ * @throws CheckpointError that names a tensor that llama.cpp has no place for, that is missing, or that
+ *   has another shape than config.json says
+ */
+export function planTensors(config: SavedConfig, shapes: Shapes): readonly PlannedTensor[] {
+  const stacks = new Map<string, string[]>();
+  const planned = [...shapes].flatMap(([name, { shape }]): readonly PlannedTensor[] => {
+    if (isSurplus(config, name)) return [];
+    const stack = expertStack(config, name);
+    if (!stack) return [planOne(config, name, shape)];
+    const others = stacks.get(stack.name);
+    if (others) return (others.push(name), []);
+    const sources = [name];
+    stacks.set(stack.name, sources);
+    return [{ ...stack, shape, sources }];
+  });
+  const whole = planned.map((each) =>
+    each.sources.length > 1 ? stacked(config, each, shapes) : each,
+  );
+  const all = [...whole, ...headCopy(config, whole)];
+  assertComplete(config, all);
+  return all;
+}
+
+/** Numbers that a checkpoint may hold although no model reads them. */
+const isSurplus = ({ tied }: SavedConfig, name: string): boolean =>
+  (tied && name === 'lm_head.weight') || name.endsWith('.rotary_emb.inv_freq');
+
+function planOne(config: SavedConfig, name: string, shape: readonly number[]): PlannedTensor {
+  const parsed = parseName(name);
+  const part = parsed && partOf(config, parsed);
+  if (!parsed || part === undefined) throw noPlace(config, name, shape);
+  const isNorm = part.endsWith('norm');
+  const { reordered, normOffset } = config.family;
+  const heads = part === 'attn_q' ? config.heads : part === 'attn_k' ? config.kvHeads : undefined;
+  return {
+    name: fileName(parsed, part),
+    shape,
+    sources: [name],
+    ...(parsed.layer !== undefined && { layer: parsed.layer }),
+    ...(reordered && heads !== undefined && { heads }),
+    ...(isNorm && normOffset !== undefined && { offset: normOffset }),
+  };
+}
+
+/** The name in the file, without the layer and the kind. */
+export function partOf({ family, layers }: SavedConfig, name: ParsedName): string | undefined {
+  if (name.layer === undefined) return own(wholeModel, name.part);
+  if (name.layer >= layers) return undefined;
+  return own(layerParts[family.architecture], name.part);
+}
+
+const own = (names: Readonly<Record<string, string>>, key: string): string | undefined =>
+  Object.hasOwn(names, key) ? names[key] : undefined;
+
+export const fileName = ({ layer, kind }: ParsedName, part: string): string =>
+  layer === undefined ? `${part}.${kind}` : `blk.${layer}.${part}.${kind}`;
+
+const noPlace = ({ json }: SavedConfig, name: string, shape: readonly number[]) =>
+  refused({
+    file: weightsFile,
+    key: name,
+    value: `a tensor of shape [${shape.join(', ')}]`,
+    expected: `only tensors of a ${String(json['model_type'])} model of this config.json`,
+    fix: 'Use config.json and weights of one model; llama.cpp has no other tensors.',
+  });
+
+/** Part of a layer that the experts of `mlp.experts.3.gate_proj.weight` make together. */
+function expertStack(
+  config: SavedConfig,
+  name: string,
+): Omit<PlannedTensor, 'shape' | 'sources'> | undefined {
+  if (config.family.architecture !== 'qwen3moe') return undefined;
+  const [, layer, part] =
+    /^model\.layers\.(\d+)\.mlp\.experts\.\d+\.(gate|up|down)_proj\.weight$/.exec(name) ?? [];
+  if (layer === undefined) return undefined;
+  return { name: `blk.${layer}.ffn_${part}_exps.weight`, layer: Number(layer) };
+}
+
+function stacked(config: SavedConfig, tensor: PlannedTensor, shapes: Shapes): PlannedTensor {
+  const count = expertCount(config.json);
+  const [first = ''] = tensor.sources;
+  const sources = Array.from({ length: count }, (_, expert) =>
+    first.replace(/experts\.\d+\./, `experts.${expert}.`),
+  );
+  const known = new Set(tensor.sources);
+  const missing = sources.find((name) => !known.has(name));
+  if (missing !== undefined || sources.length !== tensor.sources.length)
+    throw refused({
+      file: weightsFile,
+      key: tensor.name,
+      value: `${tensor.sources.length} experts`,
+      expected: `the ${count} experts of config.json`,
+      fix: 'Copy the folder of the model again.',
+    });
+  const other = sources.find((name) => shapes.get(name)?.shape.join() !== tensor.shape.join());
+  if (other !== undefined) throw noPlace(config, other, shapes.get(other)?.shape ?? []);
+  return { ...tensor, shape: [count, ...tensor.shape], sources };
+}
+
+/** Where llama.cpp asks for a head although it is tied. */
+function headCopy(
+  config: SavedConfig,
+  planned: readonly PlannedTensor[],
+): readonly PlannedTensor[] {
+  const embeddings = planned.find(({ name }) => name === 'token_embd.weight');
+  return config.tied && config.family.ownHead && embeddings
+    ? [{ ...embeddings, name: 'output.weight' }]
+    : [];
+}
+
+function assertComplete(config: SavedConfig, planned: readonly PlannedTensor[]): void {
+  const names = new Map(planned.map((tensor) => [tensor.name, tensor]));
+  const missing = expectedNames(config).find((name) => !names.has(name));
+  if (missing !== undefined)
+    throw refused({
+      file: weightsFile,
+      key: missing,
+      value: undefined,
+      expected: 'all tensors of the model of config.json',
+      fix: 'Copy the folder of the model again, or merge the adapter first (`trinity convert`).',
+    });
+  const rows = names.get('token_embd.weight')?.shape[0];
+  if (rows !== config.vocabularySize)
+    throw refused({
+      file: weightsFile,
+      key: 'model.embed_tokens.weight',
+      value: `a tensor of ${rows} rows`,
+      expected: `vocab_size of config.json (${config.vocabularySize})`,
+      fix: 'Use config.json and weights of one model.',
+    });
+}
+
+/** Weights that a model of the family always has. */
+function expectedNames({ family, layers, tied }: SavedConfig): readonly string[] {
+  const parts: readonly string[] = Object.values(layerParts[family.architecture]);
+  const experts = ['ffn_gate_exps', 'ffn_up_exps', 'ffn_down_exps'];
+  const all = family.architecture === 'qwen3moe' ? [...parts, ...experts] : parts;
+  return [
+    'token_embd.weight',
+    'output_norm.weight',
+    ...(tied ? [] : ['output.weight']),
+    ...Array.from({ length: layers }, (_, layer) =>
+      all.map((part) => `blk.${layer}.${part}.weight`),
+    ).flat(),
+  ];
+}
+
+/**
+ * llama.cpp rotates neighbouring rows of a head, (0, 1), (2, 3) ...; Hugging Face rotates row i of the
+ * first half with row i of the second.
+ */
+export function neighbours(from: Float32Array, heads: number, rows: number): Float32Array {
+  const width = from.length / rows;
+  const half = rows / heads / 2;
+  const to = new Float32Array(from.length);
+  for (let row = 0; row < rows; row++) {
+    const [head, within] = [Math.floor(row / (2 * half)), row % (2 * half)];
+    const target = head * 2 * half + 2 * (within % half) + Math.floor(within / half);
+    to.set(from.subarray(row * width, (row + 1) * width), target * width);
+  }
+  return to;
+}

@@ -1,0 +1,151 @@
+/** Keys of GGUF's tokenizer model `llama` for a tokenizer.json with byte fallback. */
+import { flag, text } from '../file/typed-value.js';
+import { mergesOf } from './save-byte-pairs.js';
+import { mergesByScore } from './sentence-pieces.js';
+import {
+  addedEntries,
+  isObject,
+  noCounterpart,
+  section,
+  vocabularyEntries,
+  type TokenizerKeys,
+  type TokenizerSource,
+} from './source.js';
+import { kindNumbers, listTokens, type ListedToken } from './token-list.js';
+
+const space = '▁';
+/** Scores that no merge gives: of single characters, bytes and added tokens. */
+const noScore = -1e9;
+
+/** @throws CheckpointError that names what llama.cpp has no counterpart for */
+export function sentencePieceKeys(files: TokenizerSource, rows: number): TokenizerKeys {
+  const model = section(files.tokenizer, 'model');
+  const vocabulary = vocabularyEntries(files);
+  assertBytes(vocabulary);
+  const unknown = typeof model['unk_token'] === 'string' ? model['unk_token'] : undefined;
+  const prefix = spacePrefix(files.tokenizer);
+  const list = listTokens({
+    vocabulary: new Map([...vocabulary].map(([token, id]) => [id, listed(token, unknown)])),
+    added: addedEntries(files).map((entry) => ({
+      ...entry,
+      // Found in the text before spaces are replaced.
+      content: entry.special ? entry.content : entry.content.replaceAll(space, ' '),
+    })),
+    rows,
+    ...(unknown !== undefined && { unknown }),
+  });
+  const merges = mergesOf(files);
+  const scores = scoresOf(list.tokens, merges);
+  return {
+    keys: [
+      ['tokenizer.ggml.model', text('llama')],
+      ['tokenizer.ggml.pre', text('default')],
+      ['tokenizer.ggml.tokens', { list: 'string', value: list.tokens.map((token) => token.text) }],
+      ['tokenizer.ggml.scores', { list: 'f32', value: scores }],
+      ['tokenizer.ggml.token_type', { list: 'i32', value: kindNumbers(list.tokens) }],
+      ['tokenizer.ggml.add_space_prefix', flag(prefix.added)],
+    ],
+    notes: [...prefix.notes, ...orderNotes(list.tokens, scores, merges), ...list.notes],
+  };
+}
+
+const byteToken = /^<0x[0-9A-F]{2}>$/;
+
+const listed = (token: string, unknown: string | undefined): ListedToken => ({
+  text: token,
+  kind: token === unknown ? 'unknown' : byteToken.test(token) ? 'byte' : 'normal',
+});
+
+/** Without them, llama.cpp ends its process at the first character that has no token. */
+function assertBytes(vocabulary: ReadonlyMap<string, number>): void {
+  const name = (byte: number): string => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
+  const missing = Array.from({ length: 256 }, (_, byte) => name(byte)).find(
+    (token) => !vocabulary.has(token),
+  );
+  if (missing !== undefined)
+    throw noCounterpart(
+      'model.vocab',
+      `without ${missing}`,
+      'a token for every byte, <0x00> to <0xFF>',
+    );
+}
+
+/** The earlier a token is merged, the higher its score. */
+function scoresOf(tokens: readonly ListedToken[], merges: readonly string[]): readonly number[] {
+  const ranks = new Map<string, number>();
+  for (const merge of merges) {
+    const made = merge.replace(' ', '');
+    if (!ranks.has(made)) ranks.set(made, ranks.size);
+  }
+  return tokens.map(({ text: token, kind }) => {
+    const rank = kind === 'normal' ? ranks.get(token) : undefined;
+    return rank === undefined ? noScore : -rank;
+  });
+}
+
+/** llama.cpp joins any two tokens that make a third, best score first. */
+function orderNotes(
+  tokens: readonly ListedToken[],
+  scores: readonly number[],
+  merges: readonly string[],
+): readonly string[] {
+  const texts = tokens.map(({ text: token, kind }) => (kind === 'normal' ? token : ''));
+  const derived = mergesByScore(texts, scores).map((pair) => pair.join(' '));
+  const known = new Set(merges);
+  const extra = derived.filter((merge) => !known.has(merge)).length;
+  const made = merges.map((merge) => merge.replace(' ', ''));
+  const runs = made.filter((token, i) => token !== made[i - 1]).length;
+  // All merges that make one token follow each other where the order is that of scores.
+  if (extra === 0 && runs === new Set(made).size) return [];
+  return [
+    `The merges of tokenizer.json do not follow from scores, by which llama.cpp joins tokens: ids of some texts differ (${extra} of ${derived.length} pairs are not merged by tokenizer.json).`,
+  ];
+}
+
+interface SpacePrefix {
+  readonly added: boolean;
+  readonly notes: readonly string[];
+}
+
+/** True if a space is put before a text. @throws CheckpointError for other changes of the text */
+function spacePrefix(tokenizer: TokenizerSource['tokenizer']): SpacePrefix {
+  const { normalizer, pre_tokenizer: preTokenizer } = tokenizer;
+  const steps = stepsOf(normalizer, 'normalizers');
+  const splits = stepsOf(preTokenizer, 'pretokenizers');
+  const isReplace = (step: unknown): boolean =>
+    section(step, 'pattern')['String'] === ' ' && isObject(step) && step['content'] === space;
+  const known = steps.every(
+    (step) => step['type'] === 'Prepend' || (step['type'] === 'Replace' && isReplace(step)),
+  );
+  if (!known) throw noCounterpart('normalizer', normalizer, 'Prepend "▁" and Replace " " by "▁"');
+  const metaspace = splits.find(({ type }) => type === 'Metaspace');
+  // After the replacement, there is no space to split at.
+  const other = splits.find(
+    (step) => step['type'] !== 'Metaspace' && section(step, 'pattern')['String'] !== ' ',
+  );
+  if (other) throw noCounterpart('pre_tokenizer', preTokenizer, 'null, or Metaspace without split');
+  if (!metaspace) return { added: steps.some(({ type }) => type === 'Prepend'), notes: [] };
+  if (metaspace['split'] === true)
+    throw noCounterpart(
+      'pre_tokenizer.split',
+      true,
+      'false, because llama.cpp joins across spaces',
+    );
+  const { prepend_scheme: scheme = 'always' } = metaspace;
+  const note = scheme === 'first' || scheme === 'always' ? [metaspaceNotes[scheme]] : [];
+  return { added: scheme !== 'never', notes: note };
+}
+
+/** Differences of a Metaspace from a space that is put before every text, by its `prepend_scheme`. */
+const metaspaceNotes = {
+  always:
+    'llama.cpp puts a space also before a text that begins with one; tokenizer.json does not (Metaspace): ids of such texts differ.',
+  first:
+    'llama.cpp puts a space before the text after every special token; tokenizer.json only before the first text (Metaspace, prepend_scheme "first"): ids of prompts of several parts differ.',
+} as const;
+
+function stepsOf(step: unknown, list: string): readonly Readonly<Record<string, unknown>>[] {
+  if (!isObject(step)) return [];
+  const inner = step[list];
+  return step['type'] === 'Sequence' && Array.isArray(inner) ? inner.filter(isObject) : [step];
+}

@@ -1,0 +1,155 @@
+/** All keys of a tokenizer: how texts are split, special tokens, chat templates. */
+import { flag, text, u32, type TypedValue } from '../file/typed-value.js';
+import { bytePairKeys } from './save-byte-pairs.js';
+import { sentencePieceKeys } from './save-sentence-pieces.js';
+import { wordKeys } from './save-words.js';
+import {
+  addedEntries,
+  isObject,
+  noCounterpart,
+  section,
+  vocabularyEntries,
+  type TokenizerKeys,
+  type TokenizerSource,
+} from './source.js';
+
+type Key = readonly [string, TypedValue];
+
+export interface TokenizerOptions {
+  readonly files: TokenizerSource;
+  /** `config.json`, which names special tokens where the tokenizer does not. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** Rows of the embeddings. */
+  readonly rows: number;
+}
+
+/** @throws CheckpointError that names the part of a file that llama.cpp has no counterpart for */
+export function tokenizerKeys(options: TokenizerOptions): TokenizerKeys {
+  const { files, rows } = options;
+  const split = splitKeys(files, rows);
+  const ends = specialIds(options);
+  return {
+    keys: [...split.keys, ...ends.keys, ...additions(files), ...templates(files)],
+    notes: [...split.notes, ...ends.notes],
+  };
+}
+
+function splitKeys(files: TokenizerSource, rows: number): TokenizerKeys {
+  const model = section(files.tokenizer, 'model');
+  if (model['type'] === 'WordLevel') return wordKeys(files, rows);
+  // Files of older versions do not name the type of the model.
+  const isPairs = model['type'] === 'BPE' || (model['type'] === undefined && 'merges' in model);
+  if (!isPairs)
+    throw noCounterpart('model.type', model['type'], 'BPE, or WordLevel of characters and words');
+  return model['byte_fallback'] === true
+    ? sentencePieceKeys(files, rows)
+    : bytePairKeys(files, rows);
+}
+
+/** Ids of tokens by their text, of the vocabulary and of added tokens. */
+function idsOf(files: TokenizerSource): ReadonlyMap<string, number> {
+  const added = addedEntries(files).map(({ content, id }) => [content, id] as const);
+  return new Map([...vocabularyEntries(files), ...added]);
+}
+
+/** Special tokens are stored as text, or as an object with `content`. */
+function named(config: TokenizerSource['tokenizerConfig'], name: string): string | undefined {
+  const value = config[name];
+  const content = isObject(value) ? value['content'] : value;
+  return typeof content === 'string' ? content : undefined;
+}
+
+/** Names in GGUF by those of the tokenizer. */
+const roles = { bos: 'bos', eos: 'eos', unk: 'unknown', pad: 'padding' } as const;
+
+function specialIds({ files, config, rows }: TokenizerOptions): TokenizerKeys {
+  const ids = idsOf(files);
+  const idOf = (role: string): number | undefined => {
+    const token = named(files.tokenizerConfig, `${role}_token`);
+    const found =
+      (token === undefined ? undefined : ids.get(token)) ?? listOf(config[`${role}_token_id`])[0];
+    return found !== undefined && found < rows ? found : undefined;
+  };
+  const keys = Object.entries(roles).flatMap(([role, name]): readonly Key[] => {
+    const id = idOf(role);
+    return id === undefined ? [] : [[`tokenizer.ggml.${name}_token_id`, u32(id)]];
+  });
+  const all = [
+    ...listOf(files.generationConfig?.['eos_token_id']),
+    ...listOf(config['eos_token_id']),
+  ];
+  const others = [...new Set(all)].filter((id) => id !== idOf('eos') && id < rows);
+  const [eot, eom, ...more] = others;
+  return {
+    keys: [
+      ...keys,
+      ...(eot === undefined ? [] : [['tokenizer.ggml.eot_token_id', u32(eot)] as const]),
+      ...(eom === undefined ? [] : [['tokenizer.ggml.eom_token_id', u32(eom)] as const]),
+    ],
+    notes:
+      more.length > 0
+        ? [
+            `GGUF names three tokens that end an answer; the ids ${more.join(', ')} are not among them.`,
+          ]
+        : [],
+  };
+}
+
+const listOf = (value: unknown): readonly number[] =>
+  [value].flat().filter((id): id is number => Number.isInteger(id) && Number(id) >= 0);
+
+/** Written also where they are false: llama.cpp has other defaults for some tokenizers. */
+function additions(files: TokenizerSource): readonly Key[] {
+  const { tokenizerConfig: config } = files;
+  const adds = (role: 'bos' | 'eos'): boolean => {
+    const configured = config[`add_${role}_token`];
+    if (typeof configured === 'boolean') return configured;
+    const token = named(config, `${role}_token`);
+    const around = templateTokens(files.tokenizer['post_processor']);
+    return token !== undefined && (role === 'bos' ? around.first : around.last) === token;
+  };
+  const isPieces = section(files.tokenizer, 'model')['byte_fallback'] === true;
+  return [
+    ['tokenizer.ggml.add_bos_token', flag(adds('bos'))],
+    ['tokenizer.ggml.add_eos_token', flag(adds('eos'))],
+    ...(isPieces ? [] : [['tokenizer.ggml.add_space_prefix', flag(false)] as const]),
+  ];
+}
+
+/** Special tokens that a post-processor puts before and after a text. */
+function templateTokens(processor: unknown): { readonly first?: unknown; readonly last?: unknown } {
+  if (!isObject(processor)) return {};
+  const { processors, single } = processor;
+  if (Array.isArray(processors))
+    return processors.map(templateTokens).reduce((all, each) => ({ ...all, ...each }), {});
+  if (!Array.isArray(single) || single.length < 2) return {};
+  const token = (step: unknown): unknown => section(step, 'SpecialToken')['id'];
+  const [first, last] = [token(single[0]), token(single.at(-1))];
+  return {
+    ...(first !== undefined && { first }),
+    ...(last !== undefined && { last }),
+  };
+}
+
+function templates({ chatTemplate, tokenizerConfig }: TokenizerSource): readonly Key[] {
+  const stored = chatTemplate ?? tokenizerConfig['chat_template'];
+  if (typeof stored === 'string') return [['tokenizer.chat_template', text(stored)]];
+  if (!Array.isArray(stored)) return [];
+  const all = stored
+    .filter(isObject)
+    .map(({ name, template }) => [String(name), String(template)] as const);
+  const others = all.filter(([name]) => name !== 'default');
+  const main = all.find(([name]) => name === 'default');
+  return [
+    ...(main ? [['tokenizer.chat_template', text(main[1])] as const] : []),
+    ...(others.length > 0
+      ? [
+          [
+            'tokenizer.chat_templates',
+            { list: 'string', value: others.map(([name]) => name) },
+          ] as const,
+        ]
+      : []),
+    ...others.map(([name, template]): Key => [`tokenizer.chat_template.${name}`, text(template)]),
+  ];
+}

@@ -1,0 +1,52 @@
+/**
+ * Keys for a tokenizer of characters and chosen words (`WordLevel`), which llama.cpp does not have: a
+ * byte-pair tokenizer without merges, whose words are found in the text before it is split.
+ */
+import { byteLevelKeys } from './save-byte-pairs.js';
+import {
+  addedEntries,
+  noCounterpart,
+  section,
+  vocabularyEntries,
+  type TokenizerKeys,
+  type TokenizerSource,
+} from './source.js';
+import { listTokens, type ListedToken } from './token-list.js';
+
+/** @throws CheckpointError for a tokenizer of words between spaces */
+export function wordKeys(files: TokenizerSource, rows: number): TokenizerKeys {
+  const preTokenizer = section(files.tokenizer, 'pre_tokenizer');
+  const pattern = section(preTokenizer, 'pattern')['Regex'];
+  if (typeof pattern !== 'string' || !pattern.endsWith(String.raw`[\s\S]`))
+    throw noCounterpart(
+      'pre_tokenizer',
+      files.tokenizer['pre_tokenizer'],
+      'one that splits into words and characters, as buildCharTokenizer makes it',
+    );
+  const vocabulary = new Map(
+    [...vocabularyEntries(files)].map(([token, id]): [number, ListedToken] => [id, listed(token)]),
+  );
+  const list = listTokens({ vocabulary, added: addedEntries(files), rows });
+  const words = list.tokens.filter(({ kind }) => kind === 'userDefined').length;
+  return {
+    keys: byteLevelKeys('gpt-2', list.tokens, []),
+    notes: [
+      `llama.cpp has no tokenizer of characters and words (WordLevel): ids differ where two of ${words} words overlap, and a character without a token, which is the unknown token here, is left out there.`,
+      ...list.notes,
+    ],
+  };
+}
+
+/** A character of one byte in the spelling of byte-level tokens; others are found as they are. */
+function listed(token: string): ListedToken {
+  const bytes = Buffer.from(token);
+  return bytes.length === 1
+    ? { text: byteSpelling(bytes[0] ?? 0), kind: 'normal' }
+    : { text: token, kind: 'userDefined' };
+}
+
+/** Bytes that GPT-2 spells as themselves are visible ASCII; the others follow from U+0100 on, in order. */
+function byteSpelling(byte: number): string {
+  if (byte > 32 && byte < 127) return String.fromCharCode(byte);
+  return String.fromCharCode(0x100 + (byte <= 32 ? byte : byte - 127 + 33));
+}

@@ -1,0 +1,20 @@
+/** The pre-tokenizer `Digits` as Python's `tokenizers` has it. */
+
+type Step = Readonly<Record<string, unknown>>;
+
+/**
+ * `Digits` isolates all numeric characters (² and ½ too), but `@huggingface/tokenizers` only 0 to 9: returns
+ * the pre-tokenizer with a `Split` in its place.
+ * @see https://doc.rust-lang.org/std/primitive.char.html#method.is_numeric
+ */
+export function withAllDigits(preTokenizer: unknown): unknown {
+  if (typeof preTokenizer !== 'object' || preTokenizer === null) return preTokenizer;
+  const step = preTokenizer as Step;
+  const { pretokenizers: inner } = step;
+  if (Array.isArray(inner)) return { ...step, pretokenizers: inner.map(withAllDigits) };
+  if (step['type'] !== 'Digits') return step;
+  const pattern = {
+    Regex: step['individual_digits'] === true ? String.raw`\p{N}` : String.raw`\p{N}+`,
+  };
+  return { type: 'Split', pattern, behavior: 'Isolated', invert: false };
+}

@@ -1,0 +1,47 @@
+/** Stored weights, read one tensor at a time, for programs that write them elsewhere. */
+import { CheckpointError } from '@trinity-rft/core';
+
+import { openSafetensorsFiles, openWeightFiles } from './weight-files.js';
+
+export interface StoredWeights {
+  /** Row-major shapes by Hugging Face's names. */
+  readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>;
+  /**
+   * Numbers of a tensor as float32, row-major; a new array.
+   * @throws CheckpointError when there is no such tensor, or its file was cut short
+   */
+  read(name: string): Promise<Float32Array>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the weights of a model: the folder of a Hugging Face model with one safetensors file or several, a
+ * GGUF file, or one safetensors file such as `adapter_model.safetensors` of an adapter. Reads the headers
+ * only; memory holds one tensor at a time.
+ * @throws CheckpointError when there are no weights, or a file is damaged
+ */
+export async function openWeights(path: string): Promise<StoredWeights> {
+  const files = path.endsWith('.safetensors')
+    ? await openSafetensorsFiles([path])
+    : await openWeightFiles(path);
+  const shapeOf = (name: string): readonly number[] | undefined =>
+    files.tensors.get(name)?.tensors.get(name)?.shape;
+  return {
+    tensors: new Map(
+      [...files.tensors.keys()].map((name) => [name, { shape: shapeOf(name) ?? [] }]),
+    ),
+    read: async (name) => {
+      const file = files.tensors.get(name);
+      if (!file)
+        throw new CheckpointError(`${path} holds no tensor ${name}.`, {
+          code: 'WEIGHTS_TENSOR_MISSING',
+          details: { tensor: name },
+        });
+      const size = (shapeOf(name) ?? []).reduce((product, n) => product * n, 1);
+      const numbers = new Float32Array(size);
+      await file.read(name, numbers);
+      return numbers;
+    },
+    close: () => files.close(),
+  };
+}

@@ -1,0 +1,246 @@
+/** GGUF files that are written here, in llama.cpp, against the embedded engine. */
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { buildCharTokenizer, chatTemplates } from '@trinity-rft/chat';
+import {
+  saveGgufAdapter,
+  saveGgufModel,
+  type GgufFileType,
+  type SavedGguf,
+} from '@trinity-rft/chat/gguf';
+import { createRandom } from '@trinity-rft/core';
+import type { Llama } from 'node-llama-cpp';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { parameterSpecs } from '../src/model/parameters.js';
+import { parseModelConfig } from '../src/model/parse-config.js';
+import { WeightBuffers } from '../src/model/weights.js';
+import { saveModelFolder } from '../src/storage/model-folder.js';
+import { openWeights } from '../src/storage/open-weights.js';
+import { OnnxTrainer } from '../src/train/trainer.js';
+import { openAdapters } from '../src/lora/open.js';
+import { saveAdapters } from '../src/lora/peft-folder.js';
+import { adapterSpecs, adapterTargets, planAdapters } from '../src/lora/plan.js';
+import { distance } from './support/fixtures.js';
+import { findLlama, llamaLogprobs } from './support/llama-cpp.js';
+
+/** The tokens that llama.cpp looks for in a model of Phi-3 are among them. */
+const tokenizer = buildCharTokenizer({
+  characters: Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('') + '\n',
+  eosToken: '</s>',
+  bosToken: '<s>',
+  specialTokens: ['<|endoftext|>', '<|im_start|>', '<|im_end|>'],
+  chatTemplate: chatTemplates.chatml,
+});
+const vocabularySize = 104;
+
+type Json = Readonly<Record<string, unknown>>;
+
+const sizes: Json = {
+  vocab_size: vocabularySize,
+  hidden_size: 32,
+  intermediate_size: 48,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  max_position_embeddings: 128,
+  rms_norm_eps: 1e-6,
+  eos_token_id: 2,
+};
+const gemma: Json = {
+  head_dim: 16,
+  query_pre_attn_scalar: 16,
+  hidden_activation: 'gelu_pytorch_tanh',
+  sliding_window: 8,
+};
+const llama3 = {
+  rope_type: 'llama3',
+  factor: 8,
+  low_freq_factor: 1,
+  high_freq_factor: 4,
+  original_max_position_embeddings: 32,
+};
+const yarn = { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 32 };
+
+/** A config.json of every family, and of each trait that is written in another way. */
+const configs: Readonly<Record<string, Json>> = {
+  llama: { model_type: 'llama', head_dim: 16 },
+  'llama, its scaling, all biases': {
+    model_type: 'llama',
+    attention_bias: true,
+    mlp_bias: true,
+    rope_scaling: llama3,
+    rope_theta: 500_000,
+    tie_word_embeddings: true,
+  },
+  'llama, linear': { model_type: 'llama', rope_scaling: { type: 'linear', factor: 2 } },
+  'llama, yarn': { model_type: 'llama', rope_scaling: { ...yarn, attention_factor: 1.3 } },
+  mistral: { model_type: 'mistral', sliding_window: null },
+  smollm3: { model_type: 'smollm3', num_hidden_layers: 5 },
+  qwen2: { model_type: 'qwen2', tie_word_embeddings: true },
+  'qwen2, yarn': {
+    model_type: 'qwen2',
+    rope_parameters: { ...yarn, rope_theta: 1e6, beta_fast: 8 },
+  },
+  qwen3: { model_type: 'qwen3', head_dim: 16, tie_word_embeddings: true },
+  qwen3_moe: {
+    model_type: 'qwen3_moe',
+    head_dim: 16,
+    num_experts: 4,
+    num_experts_per_tok: 2,
+    moe_intermediate_size: 16,
+    norm_topk_prob: true,
+  },
+  phi3: { model_type: 'phi3', sliding_window: null },
+  olmo2: { model_type: 'olmo2' },
+  'olmo2, tied': { model_type: 'olmo2', tie_word_embeddings: true },
+  gemma2: { model_type: 'gemma2', ...gemma, attn_logit_softcapping: 2, final_logit_softcapping: 3 },
+  gemma3_text: {
+    model_type: 'gemma3_text',
+    ...gemma,
+    layer_types: ['sliding_attention', 'full_attention'],
+    rope_parameters: {
+      full_attention: { rope_type: 'linear', factor: 8, rope_theta: 10_000 },
+      sliding_attention: { rope_type: 'default', rope_theta: 100 },
+    },
+  },
+};
+
+const tokens = Array.from({ length: 64 }, (_, i) => 6 + ((i * i * 7 + i * 11) % 90));
+const batch = { rows: [{ tokens: Int32Array.from(tokens), promptLength: 1, temperature: 1 }] };
+
+let scratch = '';
+let llama: Llama | undefined;
+beforeAll(async () => {
+  scratch = await mkdtemp(path.join(tmpdir(), 'trinity-llama-cpp-'));
+  llama = await findLlama();
+});
+afterAll(() => rm(scratch, { recursive: true, force: true }));
+
+const runtime = ({ skip }: TestContext): Llama =>
+  llama ?? skip('node-llama-cpp has no library for this platform');
+
+interface TestModel {
+  readonly folder: string;
+  readonly json: Json;
+  /** Log-probabilities of the engine. */
+  readonly logprobs: Float32Array;
+}
+
+/** A model folder whose weights are all random: norms and biases too. */
+async function makeModel(name: string): Promise<TestModel> {
+  const json = { ...sizes, ...configs[name] };
+  const config = parseModelConfig(json, name);
+  const random = createRandom(7);
+  const specs = parameterSpecs(config);
+  const weights = Float32Array.from(
+    specs.flatMap(({ size, name: parameter }) => {
+      const centre = parameter.endsWith('norm.weight') ? 1 - (config.normOffset ?? 0) : 0;
+      const scale = 0.2;
+      return Array.from({ length: size }, () => centre + scale * random.normal());
+    }),
+  );
+  const folder = path.join(scratch, name.replaceAll(/\W+/g, '-'));
+  await mkdir(folder, { recursive: true });
+  const configText = JSON.stringify(json);
+  await saveModelFolder(folder, { config, configText, companions: new Map() }, weights);
+  const trainer = new OnnxTrainer({
+    config,
+    weights: new WeightBuffers(config, weights),
+    threads: 1,
+  });
+  const { logprobs } = await trainer.forward(batch);
+  await trainer.close();
+  return { folder, json, logprobs };
+}
+
+async function save(
+  { folder, json }: TestModel,
+  type: GgufFileType,
+): Promise<SavedGguf & { target: string }> {
+  const target = path.join(folder, `${type}.gguf`);
+  const weights = await openWeights(folder);
+  try {
+    const saved = await saveGgufModel({ config: json, tokenizer, weights, target, type });
+    return { ...saved, target };
+  } finally {
+    await weights.close();
+  }
+}
+
+const mean = (values: Float32Array): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
+const differences = (a: Float32Array, b: Float32Array): Float32Array =>
+  a.map((value, i) => Math.abs(value - b[i]!));
+
+describe('log-probabilities of a GGUF file in llama.cpp equal those of the engine:', () => {
+  it.for(Object.keys(configs))('%s', async (name, context) => {
+    const model = await makeModel(name);
+    const { target, tensors } = await save(model, 'F32');
+    expect(Object.keys(tensors)).toEqual(['F32']);
+    const found = await llamaLogprobs(runtime(context), { model: target, tokens });
+    // llama.cpp looks GELU up in a table of float16.
+    const limit = name.startsWith('gemma') ? 2e-3 : 1e-5;
+    expect(distance(found, model.logprobs)).toBeLessThan(limit);
+  });
+
+  it.for([
+    ['F16', 0.02],
+    ['BF16', 0.1],
+    ['Q8_0', 0.1],
+  ] as const)('qwen3 as %s, on average', async ([type, limit], context) => {
+    const model = await makeModel('qwen3');
+    const { target } = await save(model, type);
+    const found = await llamaLogprobs(runtime(context), { model: target, tokens });
+    expect(mean(differences(found, model.logprobs))).toBeLessThan(limit);
+  });
+});
+
+describe('log-probabilities of an adapter as GGUF in llama.cpp equal those of the engine:', () => {
+  it.for(['llama', 'qwen3', 'phi3'])('%s', async (name, context) => {
+    const model = await makeModel(name);
+    const { target } = await save(model, 'F32');
+    const config = parseModelConfig(model.json, name);
+    const plan = planAdapters(config, { rank: 4, alpha: 6 });
+    const random = createRandom(11);
+    const size = adapterSpecs(adapterTargets(config, plan)).reduce(
+      (sum, spec) => sum + spec.size,
+      0,
+    );
+    const flat = Float32Array.from({ length: size }, () => 0.1 * random.normal());
+    const folder = path.join(model.folder, 'adapter');
+    await saveAdapters(folder, { config, plan, flat, baseModel: model.folder });
+    const weights = await openWeights(path.join(folder, 'adapter_model.safetensors'));
+    const adapter = path.join(folder, 'adapter.gguf');
+    await saveGgufAdapter({
+      adapter: JSON.parse(await readFile(path.join(folder, 'adapter_config.json'), 'utf8')) as Json,
+      config: model.json,
+      weights,
+      target: adapter,
+    });
+    await weights.close();
+    const logprobs = await adaptedLogprobs(model, folder);
+    const found = await llamaLogprobs(runtime(context), { model: target, adapter, tokens });
+    expect(distance(found, logprobs)).toBeLessThan(1e-5);
+    expect(distance(model.logprobs, logprobs)).toBeGreaterThan(0.1);
+  });
+});
+
+async function adaptedLogprobs(
+  { folder, json }: TestModel,
+  adapter: string,
+): Promise<Float32Array> {
+  const config = parseModelConfig(json, folder);
+  const stored = await openWeights(folder);
+  const parts: Float32Array[] = [];
+  for (const { name } of parameterSpecs(config)) parts.push(await stored.read(name));
+  await stored.close();
+  const flat = Float32Array.from(parts.flatMap((part) => [...part]));
+  const weights = new WeightBuffers(config, flat);
+  const trainable = await openAdapters({ config, weights, lora: { path: adapter }, threads: 1 });
+  const trainer = new OnnxTrainer({ config, weights, trainable, threads: 1 });
+  const { logprobs } = await trainer.forward(batch);
+  await trainer.close();
+  await trainable.close();
+  return logprobs;
+}
