@@ -8,6 +8,7 @@ import { addDebug } from './commands/debug.js';
 import { addDoctor } from './commands/doctor.js';
 import { addEval } from './commands/eval.js';
 import { addEnv } from './commands/env/env.js';
+import { addExport } from './commands/export.js';
 import { addInit } from './commands/init.js';
 import { addLog } from './commands/log.js';
 import { addReward } from './commands/reward.js';
@@ -31,6 +32,7 @@ const commands: readonly AddCommand[] = [
   addInit,
   addRun,
   addEval,
+  addExport,
   addServe,
   addVerify,
   addDebug,

@@ -18,6 +18,7 @@ export {
   type NewModelConfig,
   type NewModelOptions,
 } from './storage/new-model.js';
+export { readModelConfig } from './storage/model-folder.js';
 export { openWeights, type StoredWeights } from './storage/open-weights.js';
 export type { LoraOptions, NewAdapters, StoredAdapters } from './lora/plan.js';
 export type { ModelConfig, ModelFamily, RopeScaling } from './model/config.js';

@@ -1,15 +1,21 @@
 /** Exports a checkpoint: writes it in the format of another runtime, and checks what was written. */
-import { hash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createChatFormat, loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
-import { CheckpointError } from '@trinity-rft/core';
+import {
+  createChatFormat,
+  loadTokenizer,
+  readTokenizerFiles,
+  writeTokenizerFiles,
+} from '@trinity-rft/chat';
+import { CheckpointError, ConfigError } from '@trinity-rft/core';
 import { readManifest, verifyFolder } from '@trinity-rft/core/engine';
+import { openWeights, readModelConfig } from '@trinity-rft/engine-onnx';
+import type { ChatSettings, ModelPlace, RunFacts } from '@trinity-rft/local';
 import { chatProgram } from './chat-program.js';
 import { checkExport, type CheckOptions, type CheckResult } from './check/check-export.js';
-import { chooseNumbers, type ChosenNumbers, type FormatName } from './formats.js';
-import { runFactsOf, type RunFacts } from './run-facts.js';
+import { chooseNumbers, type FormatName } from './formats.js';
 import { writeGguf, writeOllama } from './targets/gguf.js';
 import { writeHuggingFace } from './targets/hugging-face.js';
 import type { TargetInput, Written } from './targets/target.js';
@@ -17,8 +23,8 @@ import { writeTransformersJs } from './targets/transformers-js.js';
 import { fillFolder } from './target-folder.js';
 
 export interface ExportOptions {
-  /** Model folder: a checkpoint, or any Hugging Face folder that the embedded engine reads. */
-  readonly from: string;
+  /** What is exported: `findModel` of `@trinity-rft/local` finds it. */
+  readonly model: ModelPlace;
   readonly format: FormatName;
   /** Number format. @default by format and size: 8 bits below a billion weights */
   readonly quantize?: string;
@@ -50,10 +56,10 @@ export interface ExportReport {
     readonly checkpoint: string;
     readonly step?: number;
     readonly base?: string;
-    readonly evaluations: RunFacts['evaluations'];
+    readonly evaluations?: RunFacts['evaluations'];
   };
   /** How the model is talked to, under the keys of `explorer.rollout_model`. */
-  readonly chat: Readonly<Record<string, unknown>>;
+  readonly chat: ChatSettings;
   readonly notes: readonly string[];
   /** Undefined: not checked. */
   readonly check?: CheckResult;
@@ -72,46 +78,149 @@ const writers: Readonly<Record<FormatName, (input: TargetInput) => Promise<Writt
  * package; CheckpointError for a damaged checkpoint, and for a model that the format cannot hold
  */
 export async function exportModel(options: ExportOptions): Promise<ExportReport> {
-  const { from, format, directory, check, signal, onProgress = () => undefined } = options;
+  const { model, format, directory, onProgress = () => undefined } = options;
+  const { location: from, chat, run: facts } = model;
   await verifySource(from);
-  const facts = await runFactsOf(from);
-  const chat = chatSettingsOf(facts);
   const adapter = options.adapterOnly === true ? adapterOf(from, format) : undefined;
-  const weights = await bytesOfWeights(from);
-  const numbers = chooseNumbers(format, options.quantize, weights / 4);
-  const name = options.name ?? nameOf(from, facts);
-  const chatFormat = await formatOf(from, chat);
-  const contextTokens = await contextOf(from, facts);
-  const base = { from, adapter, name, numbers, format: chatFormat, contextTokens, facts, signal };
-  const usesTools = chat['tool_call_parser'] !== undefined;
-  return fillFolder(directory, (weights / 4) * numbers.bytes * 1.1 + 1e6, async (folder) => {
+  const weights = await countWeights(adapter ?? from);
+  const numbers = chooseNumbers(format, options.quantize, weights);
+  const input: Omit<TargetInput, 'folder'> = {
+    from,
+    adapter,
+    name: options.name ?? nameOf(from, facts),
+    numbers,
+    format: createChatFormat({
+      tokenizer: await loadTokenizer(from),
+      chatTemplate: chat.chat_template,
+      toolCallParser: chat.tool_call_parser,
+      reasoningParser: chat.reasoning_parser,
+      toolPrompt: chat.tool_prompt,
+    }),
+    chatTemplate: chat.chat_template,
+    usesTools: chat.tool_call_parser !== undefined,
+    contextTokens: chat.max_model_len ?? (await readModelConfig(from)).maxPositions,
+    facts,
+  };
+  return fillFolder(directory, weights * numbers.bytes * 1.1 + 1e7, async (folder) => {
     onProgress(`Writes ${format} (${numbers.name}) from ${from}.`);
-    const { file, notes } = await writers[format]({ ...base, folder, usesTools });
-    const program = { file, name, dtype: numbers.name, toolCallParser: textOf(chat['tool_call_parser']) };
-    if (adapter === undefined) await writeFile(path.join(folder, 'chat.ts'), chatProgram(format, program));
+    const { file, notes } = await writers[format]({ ...input, folder });
+    await writeCompanions({ ...input, folder }, format, file, chat);
     const files = await digestsOf(folder);
     const report: ExportReport = {
       version: 1,
-      name,
+      name: input.name,
       format,
       numbers: numbers.name,
       adapterOnly: adapter !== undefined,
       file,
       bytes: files.reduce((sum, each) => sum + each.bytes, 0),
       files,
-      source: {
-        checkpoint: path.basename(path.resolve(from)),
-        step: facts?.step,
-        base: facts?.base === undefined ? undefined : path.basename(facts.base),
-        evaluations: facts?.evaluations ?? [],
-      },
+      source: sourceOf(from, facts),
       chat,
       notes,
-      check:
-        check &&
-        (await checkExport({ ...base, folder, file, target: format }, check, { signal, onProgress })),
     };
-    await writeFile(path.join(folder, 'export.json'), `${JSON.stringify(report, null, 2)}\n`);
-    return report;
+    const check = options.check && (await checked({ ...input, folder, file }, options, onProgress));
+    const complete = { ...report, ...(check && { check }) };
+    await writeFile(path.join(folder, 'export.json'), `${JSON.stringify(complete, null, 2)}\n`);
+    return complete;
   });
+}
+
+function checked(
+  input: TargetInput & { readonly file: string },
+  { format: target, check = {}, signal, model, adapterOnly }: ExportOptions,
+  onProgress: (line: string) => void,
+): Promise<CheckResult> {
+  if (adapterOnly === true)
+    throw new ConfigError('--check plays whole models. Leave --adapter-only out to check this one.', {
+      code: 'ARGUMENT_INVALID',
+    });
+  const toolCallParser = model.chat.tool_call_parser;
+  return checkExport({ ...input, target, toolCallParser }, check, { signal, onProgress });
+}
+
+/** Files beside the weights: the template of training, and a program that uses the model. */
+async function writeCompanions(
+  { folder, adapter, chatTemplate, name, numbers }: TargetInput,
+  format: FormatName,
+  file: string,
+  chat: ChatSettings,
+): Promise<void> {
+  if (adapter !== undefined) return;
+  const isFolder = format === 'hf' || format === 'transformersjs';
+  if (isFolder && chatTemplate !== undefined)
+    await writeTokenizerFiles(folder, { ...(await readTokenizerFiles(folder)), chatTemplate });
+  const toolCallParser = chat.tool_call_parser;
+  const program = chatProgram(format, { file, name, dtype: numbers.name, toolCallParser });
+  await writeFile(path.join(folder, 'chat.ts'), program);
+}
+
+/** @throws CheckpointError for a checkpoint that is not as it was written */
+async function verifySource(from: string): Promise<void> {
+  const manifest = await readManifest(from);
+  if (manifest) await verifyFolder(from, manifest);
+}
+
+/** @throws CheckpointError when the checkpoint has none, or the format has no place for one */
+function adapterOf(from: string, format: FormatName): string {
+  if (format !== 'gguf' && format !== 'hf')
+    throw new ConfigError(
+      `--adapter-only needs --to gguf or --to hf; ${format} takes whole models. Leave it out.`,
+      { code: 'ARGUMENT_INVALID' },
+    );
+  const folder = path.join(from, 'lora_adapter');
+  if (existsSync(path.join(folder, 'adapter_model.safetensors'))) return folder;
+  throw new CheckpointError(
+    `${from} has no lora_adapter: all weights were trained. Leave --adapter-only out.`,
+    { code: 'ADAPTER_MISSING' },
+  );
+}
+
+async function countWeights(folder: string): Promise<number> {
+  const adapter = path.join(folder, 'adapter_model.safetensors');
+  const weights = await openWeights(existsSync(adapter) ? adapter : folder);
+  try {
+    return [...weights.tensors.values()].reduce(
+      (sum, { shape }) => sum + shape.reduce((product, n) => product * n, 1),
+      0,
+    );
+  } finally {
+    await weights.close();
+  }
+}
+
+/** File names keep to what every file system and registry takes. */
+function nameOf(from: string, facts: RunFacts | undefined): string {
+  const folder = path.resolve(facts?.jobDirectory ?? from);
+  // The folder of a run is PROJECT/NAME.
+  const project = facts ? `${path.basename(path.dirname(folder))}-` : '';
+  return `${project}${path.basename(folder)}`.replaceAll(/[^\w.-]+/g, '-').toLowerCase();
+}
+
+const sourceOf = (from: string, facts: RunFacts | undefined): ExportReport['source'] => ({
+  checkpoint: path.basename(path.resolve(from)),
+  ...(facts && { step: facts.step, evaluations: facts.evaluations }),
+  ...(facts?.base !== undefined && { base: path.basename(facts.base) }),
+});
+
+async function digestsOf(folder: string): Promise<ExportReport['files']> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const names = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .toSorted();
+  return Promise.all(
+    names.map(async (name) => ({
+      path: path.relative(folder, name).replaceAll(path.sep, '/'),
+      bytes: (await stat(name)).size,
+      sha256: await digestOf(name),
+    })),
+  );
+}
+
+async function digestOf(file: string): Promise<string> {
+  const digest = createHash('sha256');
+  for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 }))
+    digest.update(chunk as Buffer);
+  return digest.digest('hex');
 }

@@ -2,7 +2,7 @@
 import { ConfigError } from '@trinity-rft/core';
 
 export type FormatName = 'gguf' | 'ollama' | 'transformersjs' | 'hf';
-export type Precision = 'float32' | 'half' | 'eight-bit' | 'less';
+export type Precision = 'float32' | 'float16' | 'bfloat16' | 'eight-bit' | 'less';
 
 export interface NumberFormat {
   readonly precision: Precision;
@@ -11,12 +11,12 @@ export interface NumberFormat {
 }
 
 const ggufNumbers = {
-  f32: { precision: 'float32', bytes: 4 },
-  f16: { precision: 'half', bytes: 2 },
-  bf16: { precision: 'half', bytes: 2 },
-  q8_0: { precision: 'eight-bit', bytes: 1.1 },
-  q6_k: { precision: 'less', bytes: 1.1 },
-  q4_k: { precision: 'less', bytes: 1.1 },
+  F32: { precision: 'float32', bytes: 4 },
+  F16: { precision: 'float16', bytes: 2 },
+  BF16: { precision: 'bfloat16', bytes: 2 },
+  Q8_0: { precision: 'eight-bit', bytes: 1.1 },
+  Q6_K: { precision: 'less', bytes: 1.1 },
+  Q4_K_M: { precision: 'less', bytes: 1.1 },
 } as const satisfies Readonly<Record<string, NumberFormat>>;
 
 export const numberFormats = {
@@ -24,13 +24,13 @@ export const numberFormats = {
   ollama: ggufNumbers,
   transformersjs: {
     fp32: { precision: 'float32', bytes: 4 },
-    fp16: { precision: 'half', bytes: 2 },
+    fp16: { precision: 'float16', bytes: 2 },
     q8: { precision: 'eight-bit', bytes: 1.2 },
   },
   hf: {
     float32: { precision: 'float32', bytes: 4 },
-    bfloat16: { precision: 'half', bytes: 2 },
-    float16: { precision: 'half', bytes: 2 },
+    bfloat16: { precision: 'bfloat16', bytes: 2 },
+    float16: { precision: 'float16', bytes: 2 },
   },
 } as const satisfies Readonly<Record<FormatName, Readonly<Record<string, NumberFormat>>>>;
 
@@ -38,8 +38,8 @@ export const numberFormats = {
 const small = 1e9;
 
 const defaults: Readonly<Record<FormatName, (weights: number) => string>> = {
-  gguf: (weights) => (weights < small ? 'q8_0' : 'q4_k'),
-  ollama: (weights) => (weights < small ? 'q8_0' : 'q4_k'),
+  gguf: (weights) => (weights < small ? 'Q8_0' : 'Q4_K_M'),
+  ollama: (weights) => (weights < small ? 'Q8_0' : 'Q4_K_M'),
   transformersjs: () => 'q8',
   hf: () => 'bfloat16',
 };
@@ -57,15 +57,18 @@ export function chooseNumbers(
   asked: string | undefined,
   weights: number,
 ): ChosenNumbers {
-  const name = asked?.toLowerCase() ?? defaults[format](weights);
-  const table: Readonly<Record<string, NumberFormat>> = numberFormats[format];
-  const found = table[name];
-  if (found) return { name, ...found };
+  const wanted = asked ?? defaults[format](weights);
+  const found = Object.entries(numberFormats[format]).find(([name]) => isSame(name, wanted));
+  if (found) return { name: found[0], ...found[1] };
   throw new ConfigError(
-    `--quantize is "${asked}". For --to ${format}, expected one of ${Object.keys(table).join(', ')}.`,
+    `--quantize is "${asked}". For --to ${format}, expected one of ${Object.keys(numberFormats[format]).join(', ')}.`,
     { code: 'ARGUMENT_INVALID' },
   );
 }
+
+/** `q4_k` is what people call it; the file is a mixture. */
+const isSame = (name: string, wanted: string): boolean =>
+  [name, name.replace(/_M$/, '')].some((each) => each.toLowerCase() === wanted.toLowerCase());
 
 /** @throws ConfigError when there is no such format */
 export function formatNamed(name: string | undefined): FormatName {

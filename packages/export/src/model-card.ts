@@ -1,4 +1,5 @@
 /** `README.md` of a Hugging Face folder: front matter, evaluation results, how it was trained. */
+import type { EvaluationScore } from '@trinity-rft/local';
 import { stringify } from 'yaml';
 
 export interface CardFacts {
@@ -10,15 +11,7 @@ export interface CardFacts {
   readonly relation: 'finetune' | 'adapter';
   readonly algorithm: string | undefined;
   readonly step: number | undefined;
-  readonly evaluations: readonly CardEvaluation[];
-}
-
-export interface CardEvaluation {
-  readonly set: string;
-  readonly metric: string;
-  readonly value: number;
-  /** 95 % confidence. */
-  readonly interval?: { readonly low: number; readonly high: number };
+  readonly evaluations: readonly EvaluationScore[];
 }
 
 /** Front matter as the hub documents it (`model-index` has the results). */
@@ -47,7 +40,7 @@ export function modelCard(facts: CardFacts): string {
   return `---\n${stringify(front)}---\n\n# ${name}\n\n${trained}\n${evaluationTable(evaluations)}`;
 }
 
-function evaluationTable(evaluations: readonly CardEvaluation[]): string {
+function evaluationTable(evaluations: readonly EvaluationScore[]): string {
   if (evaluations.length === 0) return '';
   const rows = evaluations.map(
     ({ set, metric, value, interval }) =>

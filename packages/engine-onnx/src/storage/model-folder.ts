@@ -73,6 +73,10 @@ export async function readModelFiles(directory: string): Promise<ModelFiles> {
   return { config: parseModelConfig(parseJson(configText, path), path), configText, companions };
 }
 
+/** Sizes and traits of the model in a folder or GGUF file. @throws CheckpointError that names file and key */
+export const readModelConfig = async (directory: string): Promise<ModelConfig> =>
+  (await readModelFiles(directory)).config;
+
 function ggufFiles(path: string): ModelFiles {
   const model = openGgufModel(path);
   try {

@@ -12,6 +12,8 @@ export interface Share {
 export interface Parity {
   /** Prompts rendered by the runtime's own path; those that the template rejects on both sides are left out. */
   readonly renderedPrompts: Share;
+  /** Prompts that are not played: they have characters for which the tokenizer has no token, or no room for an answer. */
+  readonly leftOut: number;
   /** Token ids of rendered prompts. */
   readonly tokenIds: Share;
   /** Scored positions: prompts and the checkpoint's greedy answers. */
@@ -43,6 +45,7 @@ interface Sums {
   rendered: number;
   renderedEqual: number;
   played: number;
+  leftOut: number;
   idsEqual: number;
   positions: number;
   difference: number;
@@ -70,6 +73,7 @@ export async function compare(
     rendered: 0,
     renderedEqual: 0,
     played: 0,
+    leftOut: 0,
     idsEqual: 0,
     positions: 0,
     difference: 0,
@@ -90,6 +94,7 @@ export async function compare(
   const { positions, played } = sums;
   return {
     renderedPrompts: { equal: sums.renderedEqual, of: sums.rendered },
+    leftOut: sums.leftOut,
     tokenIds: { equal: sums.idsEqual, of: played },
     positions,
     meanDifference: positions === 0 ? 0 : sums.difference / positions,
@@ -118,7 +123,10 @@ async function playPrompt(play: Play, options: CompareOptions, sums: Sums): Prom
   if (text === theirs) sums.renderedEqual++;
   if (text === undefined) return;
   const ids = checkpoint.encode(text);
-  if (ids.length >= mostTokens) return;
+  if (ids.length >= mostTokens || ids.includes(unknownId(format))) {
+    sums.leftOut++;
+    return;
+  }
   sums.played++;
   const same = isSame(ids, exported.encode(text));
   if (same) sums.idsEqual++;
@@ -166,6 +174,12 @@ async function addScores(
     sums.answerTokens++;
     if (theirs.best?.[i] === all[i + 1]) sums.bestEqual++;
   }
+}
+
+/** -1 for a tokenizer that has a token for every text. */
+function unknownId({ tokenizer }: ChatFormat): number {
+  const { unk_token: unknown } = tokenizer.specialTokens;
+  return unknown === undefined ? -1 : (tokenizer.tokenToId(unknown) ?? -1);
 }
 
 /** Undefined: the template rejects it. */

@@ -1,4 +1,5 @@
 /** How far an export may be from its checkpoint. */
+import type { Precision } from '../formats.js';
 import type { Parity } from './compare.js';
 
 /** In nats, of |difference| of log-probabilities. Undefined: measured, without a limit. */
@@ -14,12 +15,14 @@ const tableOfGelu = 5e-3;
 
 /** Precision of an export's numbers, from exact to coarse. */
 export const limitsOf = (
-  precision: 'float32' | 'half' | 'eight-bit' | 'less',
+  precision: Precision,
   { hasGeluTable = false } = {},
 ): ParityLimits =>
   ({
     float32: { largest: hasGeluTable ? tableOfGelu : 1e-4, sameTexts: true },
-    half: { mean: 0.01, sameTexts: false },
+    float16: { mean: 0.01, sameTexts: false },
+    // Eight times as coarse as float16.
+    bfloat16: { mean: 0.05, sameTexts: false },
     'eight-bit': { mean: 0.2, sameTexts: false },
     less: { sameTexts: false },
   })[precision];

@@ -44,7 +44,9 @@ export async function llamaPlayer(
   const context = await model.createContext({
     threads: 1,
     contextSize: { max: model.trainContextSize },
+    // Both round to float16 otherwise.
     ...(cacheType && {
+      flashAttention: false,
       experimentalKvCacheKeyType: cacheType,
       experimentalKvCacheValueType: cacheType,
     }),
@@ -74,31 +76,24 @@ export async function llamaPlayer(
   };
 }
 
-/** logit(next) - max(logits) - ln(sum exp(logit - max)), which llama.cpp reports as a sum of weights. */
 async function scoreTokens(sequence: LlamaContextSequence, ids: Int32Array): Promise<Score> {
   await sequence.clearHistory();
-  const input = Array.from(ids.subarray(0, -1), (token, i) => {
-    const next = ids[i + 1] as Token;
-    const filter = { tokens: [next], includeTop: 1 };
-    return [
-      token as Token,
-      { generateNext: { options: plain, totalLogitWeight: true, logits: { filter } } },
-    ] as never;
-  });
-  const results = await sequence.controlledEvaluate(input);
+  const generateNext = { probabilities: true, options: plain };
+  const results = await sequence.controlledEvaluate(
+    Array.from(ids.subarray(0, -1), (token) => [token as Token, { generateNext }]),
+  );
   const logprobs = new Float64Array(ids.length - 1);
   const best = new Int32Array(ids.length - 1);
   results.forEach((result, i) => {
-    const { logits, totalLogitWeight } = (result?.next ?? {}) as {
-      readonly logits?: ReadonlyMap<Token, number>;
-      readonly totalLogitWeight?: number;
-    };
-    const next = logits?.get(ids[i + 1] as Token);
-    if (logits === undefined || next === undefined || totalLogitWeight === undefined)
-      throw new EngineError(`llama.cpp reported no logits at position ${i}.`, { code: 'EXPORT_SCORE' });
-    const [top, highest] = [...logits].reduce((a, b) => (b[1] > a[1] ? b : a));
+    const probabilities = result?.next.probabilities;
+    const [top] = probabilities?.keys() ?? [];
+    const probability = probabilities?.get(ids[i + 1] as Token);
+    if (top === undefined || probability === undefined)
+      throw new EngineError(`llama.cpp reported no probability at position ${i}.`, {
+        code: 'EXPORT_SCORE',
+      });
     best[i] = top;
-    logprobs[i] = next - highest - Math.log(totalLogitWeight);
+    logprobs[i] = Math.log(probability);
   });
   return { logprobs, best };
 }

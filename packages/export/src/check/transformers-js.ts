@@ -61,7 +61,7 @@ export async function transformersPlayer(
       } as never);
       const all = Int32Array.from((output as { readonly data: BigInt64Array }).data, Number);
       const sampled = all.subarray(ids.length);
-      const ends = [model.generation_config?.eos_token_id ?? model.config.eos_token_id].flat();
+      const ends = [model.generation_config?.eos_token_id ?? tokenizer.eos_token_id].flat();
       return ends.includes(sampled.at(-1) as never) ? sampled.slice(0, -1) : sampled.slice();
     },
     close: async () => void (await model.dispose()),

@@ -1,19 +1,69 @@
 /** A GGUF file for llama.cpp, and the Modelfile with which Ollama takes it. */
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { saveGgufAdapter, saveGgufModel } from '@trinity-rft/chat/gguf';
+import { readTokenizerFiles } from '@trinity-rft/chat';
+import {
+  saveGgufAdapter,
+  saveGgufModel,
+  type GgufFileType,
+  type SavedGguf,
+} from '@trinity-rft/chat/gguf';
+import { openWeights } from '@trinity-rft/engine-onnx';
+import { licenseOf } from '../license.js';
 import { modelfileOf } from '../ollama/modelfile.js';
 import type { TargetInput, Written } from './target.js';
 
 export async function writeGguf(input: TargetInput): Promise<Written> {
-  const { adapter, folder, from, name, numbers } = input;
+  const { adapter, folder, name, numbers } = input;
   const file = adapter === undefined ? `${name}-${numbers.name}.gguf` : `${name}-lora.gguf`;
   const target = path.join(folder, file);
-  const { notes } =
-    adapter === undefined
-      ? await saveGgufModel({ from, target, type: numbers.name, name })
-      : await saveGgufAdapter({ adapter, base: from, target, name });
+  const { notes } = await (adapter === undefined
+    ? saveModel(input, target)
+    : saveAdapter(input, adapter, target));
   return { file, notes };
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const jsonOf = async (folder: string, name: string): Promise<Json> =>
+  JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Json;
+
+async function saveModel(input: TargetInput, target: string): Promise<SavedGguf> {
+  const { from, name, numbers, chatTemplate, facts } = input;
+  const files = await readTokenizerFiles(from);
+  const weights = await openWeights(from);
+  try {
+    return await saveGgufModel({
+      config: await jsonOf(from, 'config.json'),
+      tokenizer: { ...files, ...(chatTemplate !== undefined && { chatTemplate }) },
+      weights,
+      target,
+      type: numbers.name as GgufFileType,
+      name,
+      license: (await licenseOf(facts?.base)).id,
+    });
+  } finally {
+    await weights.close();
+  }
+}
+
+async function saveAdapter(
+  { from, name }: TargetInput,
+  adapter: string,
+  target: string,
+): Promise<SavedGguf> {
+  const weights = await openWeights(path.join(adapter, 'adapter_model.safetensors'));
+  try {
+    return await saveGgufAdapter({
+      adapter: await jsonOf(adapter, 'adapter_config.json'),
+      config: await jsonOf(from, 'config.json'),
+      weights,
+      target,
+      name,
+    });
+  } finally {
+    await weights.close();
+  }
 }
 
 export async function writeOllama(input: TargetInput): Promise<Written> {
@@ -21,10 +71,11 @@ export async function writeOllama(input: TargetInput): Promise<Written> {
   const { file, notes } = await writeGguf(input);
   const { text, template } = modelfileOf({ file, format, usesTools, contextTokens });
   await writeFile(path.join(folder, 'Modelfile'), text);
-  const raw = usesTools
-    ? 'Ollama writes tool definitions in another form than training did, so the Modelfile passes prompts as they are. Render them as chat.ts does, and send them with raw: true.'
-    : 'No Ollama template is known to render prompts as this model was trained with, so the Modelfile passes them as they are. Render them as chat.ts does, and send them with raw: true.';
-  const plain = `The Modelfile has Ollama's template "${template}", which renders plain conversations as training did. Tools are left out by it.`;
+  const why = usesTools
+    ? 'Ollama writes tool definitions in another form than training did'
+    : 'No Ollama template is known to render prompts as this model was trained with';
+  const raw = `${why}, so the Modelfile passes prompts as they are: render them as chat.ts does, and send them with raw: true.`;
+  const plain = `The Modelfile has Ollama's template "${template}", which renders plain conversations as training did; it has no place for tools.`;
   return {
     file,
     notes: [...notes, template === undefined ? raw : plain, `To use it: ollama create ${name} -f Modelfile`],

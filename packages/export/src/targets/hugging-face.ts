@@ -4,7 +4,7 @@ import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { convertModel, type StoredTypeName } from '@trinity-rft/engine-onnx';
 import { modelCard } from '../model-card.js';
-import { licenseOf } from '../run-facts.js';
+import { licenseOf } from '../license.js';
 import type { TargetInput, Written } from './target.js';
 
 /** As the hub's own tools make them. */

@@ -1,7 +1,7 @@
 /** What each target gets to write. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ChosenNumbers } from '../formats.js';
-import type { RunFacts } from '../run-facts.js';
+import type { RunFacts } from '@trinity-rft/local';
 
 export interface TargetInput {
   /** Model folder with merged weights. */
@@ -14,10 +14,11 @@ export interface TargetInput {
   readonly numbers: ChosenNumbers;
   /** The checkpoint's template and the parsers of training. */
   readonly format: ChatFormat;
+  /** The template of training, where it is not the folder's own. */
+  readonly chatTemplate: string | undefined;
   readonly usesTools: boolean;
   readonly contextTokens: number;
   readonly facts: RunFacts | undefined;
-  readonly signal: AbortSignal | undefined;
 }
 
 export interface Written {

@@ -1,0 +1,81 @@
+/** `trinity export`: a checkpoint in the format of another runtime, checked against the checkpoint. */
+import { ConfigError } from '@trinity-rft/core';
+import type { AddCommand, Write } from '../shared/command.js';
+import { exitCodes } from '../shared/exit-codes.js';
+import { interruptible } from '../shared/interrupt.js';
+
+interface ExportArguments {
+  readonly to?: string;
+  readonly output?: string;
+  readonly quantize?: string;
+  readonly name?: string;
+  readonly adapterOnly?: boolean;
+  /** True without a file. */
+  readonly check?: string | true;
+  readonly promptKey?: string;
+  readonly push?: string;
+}
+
+export const addExport: AddCommand = (program, { exitWith, write }) =>
+  void program
+    .command('export <model>')
+    .description('write a trained model for Ollama, llama.cpp, transformers.js or the Hugging Face hub')
+    .option('--to <format>', 'gguf, ollama, transformersjs or hf')
+    .option('-o, --output <folder>', 'folder to write, which does not exist or is empty')
+    .option(
+      '--quantize <numbers>',
+      'number format; gguf, ollama: F32, F16, BF16, Q8_0, Q6_K, Q4_K_M; transformersjs: fp32, fp16, q8; hf: float32, bfloat16, float16. Default: Q8_0 (Q4_K_M from a billion weights), q8, bfloat16',
+    )
+    .option('--name <name>', 'name of the model; default: that of the run')
+    .option('--adapter-only', 'the LoRA adapter without its model; gguf and hf')
+    .option(
+      '--check [file]',
+      'play prompts on both sides: those of a JSON lines file, else six conversations; exit code 1 outside the limits',
+    )
+    .option('--prompt-key <key>', 'where the rows of the --check file have their text')
+    .option('--push <repository>', 'with --to hf: upload the folder to the hub, OWNER/NAME; needs HF_TOKEN')
+    .addHelpText(
+      'after',
+      '\n<model> is the folder of a run (its best checkpoint by evaluation, else the last), a checkpoint, or a model folder.',
+    )
+    .action(exitWith((model: string, given: ExportArguments) => exportCommand(model, given, write)));
+
+async function exportCommand(model: string, given: ExportArguments, write: Write): Promise<number> {
+  const { exportModel, formatNamed, readPrompts, renderExport } = await import('@trinity-rft/export');
+  const { findModel } = await import('@trinity-rft/local');
+  const { standardTerminal } = await import('@trinity-rft/launcher');
+  const format = formatNamed(given.to);
+  const { output: directory, check } = given;
+  if (directory === undefined)
+    throw new ConfigError('-o is missing. Name the folder to write: -o DIR', {
+      code: 'ARGUMENT_INVALID',
+    });
+  if (given.push !== undefined && format !== 'hf')
+    throw new ConfigError('--push needs --to hf.', { code: 'ARGUMENT_INVALID' });
+  const prompts =
+    typeof check === 'string' ? await readPrompts(check, given.promptKey) : undefined;
+  const place = await findModel(model);
+  const terminal = standardTerminal();
+  if (place.choice !== undefined) terminal.write(`${place.choice}\n`);
+  const report = await interruptible(terminal, (signal) =>
+    exportModel({
+      model: place,
+      format,
+      directory,
+      quantize: given.quantize,
+      name: given.name,
+      adapterOnly: given.adapterOnly,
+      check: check === undefined ? undefined : { prompts },
+      signal,
+      onProgress: (line) => terminal.write(`${line}\n`),
+    }),
+  );
+  write(renderExport(report, directory));
+  if (given.push !== undefined) {
+    const { pushFolder } = await import('@trinity-rft/export');
+    write(`Uploaded: ${await pushFolder(directory, given.push, process.env)}\n`);
+  }
+  return report.check !== undefined && report.check.faults.length > 0
+    ? exitCodes.failed
+    : exitCodes.done;
+}

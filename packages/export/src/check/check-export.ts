@@ -1,0 +1,99 @@
+/** Plays prompts on the checkpoint and in the target runtime, and judges how far the two are apart. */
+import path from 'node:path';
+import { createChatFormat, loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
+import type { ChosenNumbers, FormatName } from '../formats.js';
+import { compare, type Parity } from './compare.js';
+import { conversations } from './conversations.js';
+import { embeddedPlayer } from './embedded.js';
+import { faultsOf, limitsOf, warningsOf } from './limits.js';
+import { llamaPlayer } from './llama-cpp.js';
+import type { PlayedPrompt, Player } from './player.js';
+import { transformersPlayer } from './transformers-js.js';
+
+export interface CheckOptions {
+  /** @default six conversations: plain, with a system message, several turns, with tools */
+  readonly prompts?: readonly PlayedPrompt[];
+  /** Tokens of a greedy answer, at most. @default 32 */
+  readonly answerTokens?: number;
+}
+
+export interface CheckResult extends Parity {
+  /** Runtime that played the export. */
+  readonly runtime: string;
+  /** Sentences; empty when the export is within its limits. */
+  readonly faults: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+interface CheckedExport {
+  /** Model folder of the checkpoint. */
+  readonly from: string;
+  /** Folder of the export, and its main file. */
+  readonly folder: string;
+  readonly file: string;
+  readonly target: FormatName;
+  readonly numbers: ChosenNumbers;
+  /** The checkpoint's template and the parsers of training. */
+  readonly format: ChatFormat;
+  readonly toolCallParser: string | undefined;
+  readonly contextTokens: number;
+}
+
+interface CheckControl {
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: (line: string) => void;
+}
+
+/**
+ * @throws ConfigError when the package of the runtime is not installed, CheckpointError when the runtime
+ * rejects the export
+ */
+export async function checkExport(
+  exported: CheckedExport,
+  { prompts = conversations, answerTokens = 32 }: CheckOptions,
+  { signal, onProgress }: CheckControl,
+): Promise<CheckResult> {
+  const { from, format, target, numbers, contextTokens } = exported;
+  const theirs = await openExported(exported);
+  try {
+    const ours = await embeddedPlayer(from, format);
+    try {
+      onProgress(`Plays ${prompts.length} prompts on the checkpoint and in ${runtimes[target]}.`);
+      const parity = await compare(ours, theirs, prompts, {
+        format,
+        answerTokens,
+        mostTokens: contextTokens,
+        signal,
+        onPrompt: (done, of) => {
+          if (done % 10 === 0 || done === of) onProgress(`${done} of ${of} prompts played.`);
+        },
+      });
+      const limits = limitsOf(numbers.precision, { hasGeluTable: target === 'gguf' || target === 'ollama' });
+      const [faults, warnings] = [faultsOf(parity, limits), warningsOf(parity)];
+      return { runtime: runtimes[target], ...parity, faults, warnings };
+    } finally {
+      await ours.close();
+    }
+  } finally {
+    await theirs.close();
+  }
+}
+
+const runtimes: Readonly<Record<FormatName, string>> = {
+  gguf: 'llama.cpp',
+  ollama: 'llama.cpp',
+  transformersjs: 'transformers.js',
+  hf: 'the embedded engine',
+};
+
+async function openExported(exported: CheckedExport): Promise<Player> {
+  const { folder, file, target, numbers, toolCallParser } = exported;
+  if (target === 'transformersjs')
+    return transformersPlayer(folder, numbers.name as Parameters<typeof transformersPlayer>[1]);
+  const location = path.join(folder, file);
+  // With the template and the tokenizer of what was written, not those of the checkpoint.
+  const tokenizer = await loadTokenizer(location);
+  const format = createChatFormat({ tokenizer, toolCallParser });
+  if (target === 'hf') return embeddedPlayer(location, format);
+  return llamaPlayer(location, { exactCache: numbers.precision === 'float32', format });
+}

@@ -1,0 +1,45 @@
+/** An export for a terminal. */
+import path from 'node:path';
+import type { CheckResult } from './check/check-export.js';
+import type { Share } from './check/compare.js';
+import type { ExportReport } from './export-model.js';
+import { megabytes } from './target-folder.js';
+
+export function renderExport(report: ExportReport, directory: string): string {
+  const { name, format, numbers, bytes, file, notes, check } = report;
+  return [
+    `${name} as ${format} (${numbers}), ${megabytes(bytes)}: ${path.join(directory, file)}`,
+    ...(check ? checkLines(check) : []),
+    ...notes,
+    ...(report.adapterOnly ? [] : [`Try it: node ${path.join(directory, 'chat.ts')} "..."`]),
+  ]
+    .join('\n')
+    .concat('\n');
+}
+
+const shareOf = ({ equal, of }: Share): string => `${equal} of ${of}`;
+
+function checkLines(check: CheckResult): readonly string[] {
+  const rows = [
+    ['rendered prompts equal', shareOf(check.renderedPrompts)],
+    ...(check.leftOut > 0 ? [['prompts left out', String(check.leftOut)]] : []),
+    ['token ids equal', shareOf(check.tokenIds)],
+    [
+      `log-probabilities, ${check.positions} positions`,
+      `mean difference ${check.meanDifference.toExponential(1)} nats, largest ${check.largestDifference.toExponential(1)}`,
+    ],
+    ...(check.bestTokens ? [['same best token', shareOf(check.bestTokens)]] : []),
+    ['greedy texts equal', shareOf(check.greedyTexts)],
+    ['tool calls equal', shareOf(check.toolCalls)],
+    ['speed', `${check.tokensPerSecond.toFixed(1)} tokens/s`],
+  ];
+  const width = Math.max(...rows.map(([title = '']) => title.length));
+  return [
+    '',
+    `Checkpoint beside ${check.runtime}:`,
+    ...rows.map(([title = '', value]) => `  ${title.padEnd(width)}  ${value}`),
+    ...check.warnings.map((line) => `  Warning: ${line}`),
+    ...check.faults.map((line) => `  OUTSIDE THE LIMITS: ${line}`),
+    '',
+  ];
+}
