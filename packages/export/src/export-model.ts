@@ -3,16 +3,11 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import {
-  createChatFormat,
-  loadTokenizer,
-  readTokenizerFiles,
-  writeTokenizerFiles,
-} from '@trinity-rft/chat';
+import { loadTokenizer, readTokenizerFiles, writeTokenizerFiles } from '@trinity-rft/chat';
 import { CheckpointError, ConfigError } from '@trinity-rft/core';
 import { readManifest, verifyFolder } from '@trinity-rft/core/engine';
 import { openWeights, readModelConfig } from '@trinity-rft/engine-onnx';
-import type { ChatSettings, ModelPlace, RunFacts } from '@trinity-rft/local';
+import { chatFormatOf, type ChatSettings, type ModelPlace, type RunFacts } from '@trinity-rft/local';
 import { chatProgram } from './chat-program.js';
 import { checkExport, type CheckOptions, type CheckResult } from './check/check-export.js';
 import { chooseNumbers, type FormatName } from './formats.js';
@@ -89,13 +84,7 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
     adapter,
     name: options.name ?? nameOf(from, facts),
     numbers,
-    format: createChatFormat({
-      tokenizer: await loadTokenizer(from),
-      chatTemplate: chat.chat_template,
-      toolCallParser: chat.tool_call_parser,
-      reasoningParser: chat.reasoning_parser,
-      toolPrompt: chat.tool_prompt,
-    }),
+    format: chatFormatOf(await loadTokenizer(from), chat),
     chatTemplate: chat.chat_template,
     usesTools: chat.tool_call_parser !== undefined,
     contextTokens: chat.max_model_len ?? (await readModelConfig(from)).maxPositions,

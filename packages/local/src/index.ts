@@ -1,6 +1,8 @@
 export type { ChatAnswer, ChatPart, Usage } from './answers.js';
 export {
+  chatFormatOf,
   loadModel,
+  modelOver,
   type ChatMessages,
   type ChatRequest,
   type LoadModelOptions,

@@ -6,9 +6,11 @@ import {
   loadTokenizer,
   normalizeMessages,
   type ChatFormat,
+  type Tokenizer,
 } from '@trinity-rft/chat';
 import { isGguf } from '@trinity-rft/chat/gguf';
 import { ConfigError, createRuntime, type ToolDefinition } from '@trinity-rft/core';
+import type { Sampler } from '@trinity-rft/core/engine';
 import { createRolloutModel, type RecordingModel } from '@trinity-rft/model';
 import type { OpenAI } from 'openai';
 import { toAnswer, toParts, type ChatAnswer, type ChatPart } from './answers.js';
@@ -53,7 +55,8 @@ export interface LocalModel {
   /** The value for `model` in requests. */
   readonly name: string;
   readonly place: ModelPlace;
-  readonly runtime: 'onnx' | 'llama.cpp';
+  /** `own`: the sampler of {@link modelOver}. */
+  readonly runtime: 'onnx' | 'llama.cpp' | 'own';
   readonly format: ChatFormat;
   /** Longest prompt and answer, in tokens. */
   readonly maxModelLen: number;
@@ -94,13 +97,7 @@ export async function loadModel(model: string, options: LoadModelOptions = {}): 
     );
   const chat = { ...place.chat, ...chatSettingsIn({ ...options.chat }) };
   const tokenizer = await loadTokenizer(options.tokenizer ?? location);
-  const format = createChatFormat({
-    tokenizer,
-    chatTemplate: chat.chat_template,
-    toolCallParser: chat.tool_call_parser,
-    reasoningParser: chat.reasoning_parser,
-    toolPrompt: chat.tool_prompt,
-  });
+  const format = chatFormatOf(tokenizer, chat);
   const maxModelLen = options.maxModelLen ?? (kind === 'onnx' ? chat.max_model_len : undefined);
   const { threads, gpu, cache, sequences } = options;
   const runtime =
@@ -111,8 +108,30 @@ export async function loadModel(model: string, options: LoadModelOptions = {}): 
   return localModel(runtime, { kind, name, place, format, chat, seed: options.seed });
 }
 
+/** @throws ConfigError when there is no template, or no parser of the name */
+export const chatFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatFormat =>
+  createChatFormat({
+    tokenizer,
+    chatTemplate: chat.chat_template,
+    toolCallParser: chat.tool_call_parser,
+    reasoningParser: chat.reasoning_parser,
+    toolPrompt: chat.tool_prompt,
+  });
+
+/**
+ * The same over a sampler of your own.
+ * @param place whose tokenizer, template and settings are used
+ */
+export async function modelOver(sampler: Sampler, place: ModelPlace, seed?: number): Promise<LocalModel> {
+  const { location, chat } = place;
+  const format = chatFormatOf(await loadTokenizer(location), chat);
+  const runtime = { sampler, enforcesFormats: false, close: () => Promise.resolve() };
+  const name = path.basename(path.resolve(location));
+  return localModel(runtime, { kind: 'own', name, place, format, chat, seed });
+}
+
 interface Parts {
-  readonly kind: 'onnx' | 'llama.cpp';
+  readonly kind: LocalModel['runtime'];
   readonly name: string;
   readonly place: ModelPlace;
   readonly format: ChatFormat;

@@ -1,6 +1,7 @@
 /** Plays prompts on the checkpoint and in the target runtime, and judges how far the two are apart. */
 import path from 'node:path';
 import { createChatFormat, loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
+import { readModelConfig } from '@trinity-rft/engine-onnx';
 import type { ChosenNumbers, FormatName } from '../formats.js';
 import { compare, type Parity } from './compare.js';
 import { conversations } from './conversations.js';
@@ -68,7 +69,10 @@ export async function checkExport(
           if (done % 10 === 0 || done === of) onProgress(`${done} of ${of} prompts played.`);
         },
       });
-      const limits = limitsOf(numbers.precision, { hasGeluTable: target === 'gguf' || target === 'ollama' });
+      const { activation = 'silu' } = await readModelConfig(from);
+      const limits = limitsOf(numbers.precision, {
+        hasGeluTable: runtimes[target] === 'llama.cpp' && activation !== 'silu',
+      });
       const [faults, warnings] = [faultsOf(parity, limits), warningsOf(parity)];
       return { runtime: runtimes[target], ...parity, faults, warnings };
     } finally {

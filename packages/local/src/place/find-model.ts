@@ -87,7 +87,8 @@ async function exportOf(location: string): Promise<ExportFile | undefined> {
 
 async function exportedFile(folder: string): Promise<string | undefined> {
   const file = (await exportOf(folder))?.file;
-  return typeof file === 'string' && isGguf(file) ? path.join(folder, file) : undefined;
+  const place = typeof file === 'string' ? path.join(folder, file) : folder;
+  return isGguf(place) ? place : undefined;
 }
 
 /** Of the last stage that has checkpoints. */
