@@ -7,9 +7,17 @@ import { loadTokenizer, readTokenizerFiles, writeTokenizerFiles } from '@trinity
 import { CheckpointError, ConfigError } from '@trinity-rft/core';
 import { readManifest, verifyFolder } from '@trinity-rft/core/engine';
 import { openWeights, readModelConfig } from '@trinity-rft/engine-onnx';
-import { chatFormatOf, type ChatSettings, type ModelPlace, type RunFacts } from '@trinity-rft/local';
+import {
+  chatFormatOf,
+  type ChatSettings,
+  type EvaluationScore,
+  type LocalModel,
+  type ModelPlace,
+  type RunFacts,
+} from '@trinity-rft/local';
 import { chatProgram } from './chat-program.js';
 import { checkExport, type CheckOptions, type CheckResult } from './check/check-export.js';
+import { openExported } from './check/open-exported.js';
 import { chooseNumbers, type FormatName } from './formats.js';
 import { writeGguf, writeOllama } from './targets/gguf.js';
 import { writeHuggingFace } from './targets/hugging-face.js';
@@ -31,9 +39,28 @@ export interface ExportOptions {
   readonly name?: string;
   /** Plays prompts on both sides. @default no check */
   readonly check?: CheckOptions;
+  /**
+   * Rewards of the export beside those of the checkpoint, which an exact format does not need. Called with
+   * the export as a model.
+   * @default none are compared
+   */
+  readonly compareRewards?: (exported: LocalModel) => Promise<readonly RewardComparison[]>;
   readonly signal?: AbortSignal;
   /** Progress, line by line. @default no callback */
   readonly onProgress?: (line: string) => void;
+}
+
+/** Means over the tasks of an evaluation set. */
+export interface RewardComparison {
+  readonly set: string;
+  /** `reward`, else `accuracy`. */
+  readonly metric: string;
+  readonly checkpoint: number;
+  readonly exported: number;
+  /** Runs of the exported one that failed and count as 0. */
+  readonly failedRuns: number;
+  /** Of the exported one; 95 % confidence. */
+  readonly interval?: EvaluationScore['interval'];
 }
 
 /** Plain data; `export.json` holds it. */
@@ -58,6 +85,8 @@ export interface ExportReport {
   readonly notes: readonly string[];
   /** Undefined: not checked. */
   readonly check?: CheckResult;
+  /** Undefined: not compared. */
+  readonly rewards?: readonly RewardComparison[];
 }
 
 const writers: Readonly<Record<FormatName, (input: TargetInput) => Promise<Written>>> = {
@@ -109,7 +138,8 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
       notes,
     };
     const check = options.check && (await checked({ ...input, folder, file }, options, onProgress));
-    const complete = { ...report, ...(check && { check }) };
+    const rewards = await rewardsOf({ ...input, folder, file }, options, onProgress);
+    const complete = { ...report, ...(check && { check }), ...(rewards && { rewards }) };
     await writeFile(path.join(folder, 'export.json'), `${JSON.stringify(complete, null, 2)}\n`);
     return complete;
   });
@@ -126,6 +156,21 @@ function checked(
     });
   const toolCallParser = model.chat.tool_call_parser;
   return checkExport({ ...input, target, toolCallParser }, check, { signal, onProgress });
+}
+
+async function rewardsOf(
+  input: TargetInput & { readonly file: string },
+  { format: target, model: { chat }, compareRewards }: ExportOptions,
+  onProgress: (line: string) => void,
+): Promise<readonly RewardComparison[] | undefined> {
+  if (!compareRewards || input.numbers.precision === 'float32') return undefined;
+  onProgress('Evaluates the export on the evaluation tasks of the run.');
+  const exported = await openExported({ ...input, target, dtype: input.numbers.name, chat });
+  try {
+    return await compareRewards(exported);
+  } finally {
+    await exported.close();
+  }
 }
 
 /** Files beside the weights: the template of training, and a program that uses the model. */

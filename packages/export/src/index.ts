@@ -2,7 +2,12 @@ export type { CheckOptions, CheckResult } from './check/check-export.js';
 export type { Parity, Share } from './check/compare.js';
 export { readPrompts } from './check/conversations.js';
 export type { PlayedPrompt } from './check/player.js';
-export { exportModel, type ExportOptions, type ExportReport } from './export-model.js';
+export {
+  exportModel,
+  type ExportOptions,
+  type ExportReport,
+  type RewardComparison,
+} from './export-model.js';
 export { formatNamed, numberFormats, type FormatName } from './formats.js';
 export { pushFolder } from './push.js';
 export { renderExport } from './render.js';

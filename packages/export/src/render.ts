@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { CheckResult } from './check/check-export.js';
 import type { Share } from './check/compare.js';
-import type { ExportReport } from './export-model.js';
+import type { ExportReport, RewardComparison } from './export-model.js';
 import { megabytes } from './target-folder.js';
 
 export function renderExport(report: ExportReport, directory: string): string {
@@ -10,11 +10,25 @@ export function renderExport(report: ExportReport, directory: string): string {
   return [
     `${name} as ${format} (${numbers}), ${megabytes(bytes)}: ${path.join(directory, file)}`,
     ...(check ? checkLines(check) : []),
+    ...(report.rewards ?? []).map(rewardLine),
     ...notes,
     ...(report.adapterOnly ? [] : [`Try it: node ${path.join(directory, 'chat.ts')} "..."`]),
   ]
     .join('\n')
     .concat('\n');
+}
+
+function rewardLine({
+  set,
+  metric,
+  checkpoint,
+  exported,
+  interval,
+  failedRuns,
+}: RewardComparison): string {
+  const failed = failedRuns === 0 ? '' : `; ${failedRuns} runs failed and count as 0`;
+  const range = interval ? ` (${interval.low.toFixed(3)} to ${interval.high.toFixed(3)})` : '';
+  return `${set}: ${metric} ${exported.toFixed(3)}${range}, checkpoint ${checkpoint.toFixed(3)}${failed}`;
 }
 
 const shareOf = ({ equal, of }: Share): string => `${equal} of ${of}`;

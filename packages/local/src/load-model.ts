@@ -58,6 +58,8 @@ export interface LocalModel {
   /** `own`: the sampler of {@link modelOver}. */
   readonly runtime: 'onnx' | 'llama.cpp' | 'own';
   readonly format: ChatFormat;
+  /** Token ids in, token ids out. */
+  readonly sampler: Sampler;
   /** Longest prompt and answer, in tokens. */
   readonly maxModelLen: number;
   /**
@@ -122,11 +124,14 @@ export const chatFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatForm
  * The same over a sampler of your own.
  * @param place whose tokenizer, template and settings are used
  */
-export async function modelOver(sampler: Sampler, place: ModelPlace, seed?: number): Promise<LocalModel> {
+export async function modelOver(
+  sampler: Sampler,
+  place: ModelPlace,
+  { name, seed }: Pick<LoadModelOptions, 'seed'> & { readonly name: string },
+): Promise<LocalModel> {
   const { location, chat } = place;
   const format = chatFormatOf(await loadTokenizer(location), chat);
   const runtime = { sampler, enforcesFormats: false, close: () => Promise.resolve() };
-  const name = path.basename(path.resolve(location));
   return localModel(runtime, { kind: 'own', name, place, format, chat, seed });
 }
 
@@ -148,7 +153,8 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
   const closed = new AbortController();
   const rollouts = createRollouts(runtime, parts, closed.signal);
   const fetch: typeof globalThis.fetch = async (input, init) => {
-    const request = new Request(input, init);
+    // A server's own kind of Request cannot be copied, and need not be.
+    const request = input instanceof Request && init === undefined ? input : new Request(input, init);
     const response = await rollouts.current().handler(request);
     request.signal.throwIfAborted();
     return response;
@@ -160,6 +166,7 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
     place,
     runtime: kind,
     format,
+    sampler,
     maxModelLen: sampler.maxModelLen,
     fetch,
     openai,

@@ -1,5 +1,12 @@
 /** `trinity export`: a checkpoint in the format of another runtime, checked against the checkpoint. */
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
+import type { ExportOptions } from '@trinity-rft/export';
+import type { Terminal } from '@trinity-rft/launcher';
+import type { ModelPlace } from '@trinity-rft/local';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { interruptible } from '../shared/interrupt.js';
@@ -40,6 +47,52 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
     )
     .action(exitWith((model: string, given: ExportArguments) => exportCommand(model, given, write)));
 
+interface Surroundings {
+  readonly terminal: Terminal;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Evaluates an export as the run evaluates its checkpoints. Undefined where nothing tells how: outside of a
+ * run, without evaluation sets, or when its YAML file is not where it was.
+ */
+async function rewardsOf(
+  { run }: ModelPlace,
+  { terminal, signal }: Surroundings,
+): Promise<ExportOptions['compareRewards']> {
+  if (run === undefined) return undefined;
+  const { readSource } = await import('@trinity-rft/launcher/files');
+  const configPath = await readSource(run.jobDirectory);
+  if (configPath === undefined || !existsSync(configPath)) {
+    terminal.write(`Rewards are not compared: the configuration of ${run.jobDirectory} is not there.\n`);
+    return undefined;
+  }
+  if (!Object.keys(run.settings).some((key) => key.startsWith('buffer.explorer_input.eval_tasksets')))
+    return undefined;
+  const { evaluateRun } = await import('@trinity-rft/inspect');
+  const shared = { configPath, terminal, signal, overridesName: 'trinity export' };
+  return async (exported) => {
+    const directory = await mkdtemp(path.join(tmpdir(), 'trinity-export-'));
+    try {
+      const recorded = new Map(run.evaluations.map((score) => [score.set, score]));
+      const step = String(run.step);
+      const ours = recorded.size > 0 ? [] : (await evaluateRun({ ...shared, checkpoints: [step] })).sets;
+      const other = { sampler: exported.sampler, directory };
+      const { sets } = await evaluateRun({ ...shared, checkpoints: ['base'], other });
+      return sets.flatMap(({ set, key, checkpoints }) => {
+        const found = checkpoints[0];
+        const before =
+          recorded.get(set)?.value ?? ours.find((each) => each.set === set)?.checkpoints[0]?.mean;
+        if (!found || before === undefined) return [];
+        const { mean: value, interval, failedRuns } = found;
+        return [{ set, metric: key, checkpoint: before, exported: value, interval, failedRuns }];
+      });
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  };
+}
+
 async function exportCommand(model: string, given: ExportArguments, write: Write): Promise<number> {
   const { exportModel, formatNamed, readPrompts, renderExport } = await import('@trinity-rft/export');
   const { findModel } = await import('@trinity-rft/local');
@@ -57,7 +110,7 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
   const place = await findModel(model);
   const terminal = standardTerminal();
   if (place.choice !== undefined) terminal.write(`${place.choice}\n`);
-  const report = await interruptible(terminal, (signal) =>
+  const report = await interruptible(terminal, async (signal) =>
     exportModel({
       model: place,
       format,
@@ -66,6 +119,7 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
       name: given.name,
       adapterOnly: given.adapterOnly,
       check: check === undefined ? undefined : { prompts },
+      compareRewards: check === undefined ? undefined : await rewardsOf(place, { terminal, signal }),
       signal,
       onProgress: (line) => terminal.write(`${line}\n`),
     }),

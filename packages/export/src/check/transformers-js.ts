@@ -1,24 +1,32 @@
 /** A transformers.js folder in Node, through the npm package @huggingface/transformers. */
 import path from 'node:path';
 import type { NormalMessage } from '@trinity-rft/chat';
-import { CheckpointError, ConfigError } from '@trinity-rft/core';
+import {
+  CheckpointError,
+  ConfigError,
+  createRandom,
+  deriveSeed,
+  EngineError,
+  type Random,
+} from '@trinity-rft/core';
+import type { Sampler, SamplingOptions } from '@trinity-rft/core/engine';
+import pLimit from 'p-limit';
 import type { Player } from './player.js';
+
+type Dtype = 'fp32' | 'fp16' | 'q8';
 
 /**
  * Loads nothing from the network.
  * @throws ConfigError when the package is not installed, CheckpointError when it rejects the folder
  */
-export async function transformersPlayer(
-  folder: string,
-  dtype: 'fp32' | 'fp16' | 'q8',
-): Promise<Player> {
-  const { env, AutoModelForCausalLM, AutoTokenizer, Tensor } =
-    await import('@huggingface/transformers').catch((cause: unknown) => {
-      throw new ConfigError(
-        '--check plays this export in transformers.js, and the package @huggingface/transformers is not installed. Run: npm install @huggingface/transformers',
-        { code: 'PEER_MISSING', cause },
-      );
-    });
+async function openFolder(folder: string, dtype: Dtype) {
+  const library = await import('@huggingface/transformers').catch((cause: unknown) => {
+    throw new ConfigError(
+      '--check plays this export in transformers.js, and the package @huggingface/transformers is not installed. Run: npm install @huggingface/transformers',
+      { code: 'PEER_MISSING', cause },
+    );
+  });
+  const { env, AutoModelForCausalLM, AutoTokenizer } = library;
   env.allowRemoteModels = false;
   env.useFSCache = false;
   const place = path.resolve(folder);
@@ -34,6 +42,12 @@ export async function transformersPlayer(
   const model = await AutoModelForCausalLM.from_pretrained(name, { dtype, device: 'cpu' }).catch(
     unreadable,
   );
+  return { library, tokenizer, model };
+}
+
+export async function transformersPlayer(folder: string, dtype: Dtype): Promise<Player> {
+  const { library, tokenizer, model } = await openFolder(folder, dtype);
+  const { Tensor } = library;
   const row = (ids: Int32Array): Record<string, unknown> => ({
     input_ids: new Tensor('int64', BigInt64Array.from(ids, BigInt), [1, ids.length]),
     attention_mask: new Tensor('int64', new BigInt64Array(ids.length).fill(1n), [1, ids.length]),
@@ -102,4 +116,92 @@ export function scoreLogits(
     logprobs[i] = (at[ids[i + 1] ?? 0] ?? NaN) - highest - Math.log(sum);
   }
   return { logprobs, best };
+}
+
+interface Outputs {
+  readonly logits: { readonly data: Float32Array; readonly dims: readonly number[] };
+}
+
+/** Outputs `present.0.key` are the inputs `past_key_values.0.key` of the next token. */
+const grownCache = (outputs: Outputs): unknown =>
+  Object.fromEntries(
+    Object.entries(outputs).flatMap(([name, value]) =>
+      name.startsWith('present.') ? [[name.replace('present', 'past_key_values'), value]] : [],
+    ),
+  );
+
+/** Samples with seeds, which `generate` of transformers.js cannot; log-probabilities are not reported. */
+export async function transformersSampler(
+  folder: string,
+  dtype: Dtype,
+  maxModelLen: number,
+): Promise<{ readonly sampler: Sampler; readonly close: () => Promise<void> }> {
+  const { library, model } = await openFolder(folder, dtype);
+  const { Tensor } = library;
+  const ones = (count: number) => new Tensor('int64', new BigInt64Array(count).fill(1n), [1, count]);
+  const one = async (prompt: Int32Array, options: SamplingOptions, choice: number) => {
+    const { maxTokens, stopTokenIds = [], temperature = 1, topP = 1, topK = -1, seed } = options;
+    const random = createRandom(deriveSeed(seed, choice));
+    const tokens: number[] = [];
+    let input = prompt;
+    let past: unknown = null;
+    while (tokens.length < maxTokens && !stopTokenIds.includes(tokens.at(-1) ?? -1)) {
+      const total = prompt.length + tokens.length;
+      const outputs = (await model({
+        input_ids: new Tensor('int64', BigInt64Array.from(input, BigInt), [1, input.length]),
+        attention_mask: ones(total),
+        position_ids: new Tensor(
+          'int64',
+          BigInt64Array.from(input, (_, i) => BigInt(total - input.length + i)),
+          [1, input.length],
+        ),
+        past_key_values: past,
+      })) as Outputs;
+      const { logits } = outputs;
+      const last = logits.data.subarray(-(logits.dims.at(-1) ?? 0));
+      tokens.push(drawFrom(last, { temperature, topP, topK }, random));
+      input = Int32Array.of(tokens.at(-1) ?? 0);
+      past = grownCache(outputs);
+    }
+    return {
+      tokens: Int32Array.from(tokens),
+      logprobs: new Float32Array(tokens.length),
+      stopReason: stopTokenIds.includes(tokens.at(-1) ?? -1) ? ('stop' as const) : ('length' as const),
+      policyVersion: 0,
+    };
+  };
+  const inTurn = pLimit(1);
+  return {
+    sampler: {
+      policyVersion: 0,
+      maxModelLen,
+      adopt: () => Promise.reject(new EngineError('An export has no other weights to adopt.')),
+      sample: (prompt, options) =>
+        Promise.all(
+          Array.from({ length: options.n ?? 1 }, (_, choice) =>
+            inTurn(() => one(prompt, options, choice)),
+          ),
+        ),
+    },
+    close: async () => void (await model.dispose()),
+  };
+}
+
+function drawFrom(
+  logits: Float32Array,
+  { temperature, topP, topK }: Required<Pick<SamplingOptions, 'temperature' | 'topP' | 'topK'>>,
+  random: Random,
+): number {
+  const order = Array.from(logits.keys()).toSorted((a, b) => (logits[b] ?? 0) - (logits[a] ?? 0));
+  const best = order[0] ?? 0;
+  if (temperature === 0) return best;
+  const kept = topK > 0 ? order.slice(0, topK) : order;
+  const weights = kept.map((id) => Math.exp(((logits[id] ?? 0) - (logits[best] ?? 0)) / temperature));
+  const all = weights.reduce((sum, weight) => sum + weight, 0);
+  let count = 0;
+  for (let share = 0; count < kept.length && share < topP * all; count++) share += weights[count] ?? 0;
+  const used = weights.slice(0, count);
+  let left = random.next() * used.reduce((sum, weight) => sum + weight, 0);
+  const at = used.findIndex((weight) => (left -= weight) < 0);
+  return kept[at === -1 ? 0 : at] ?? best;
 }

@@ -9,10 +9,17 @@ import {
 } from '@trinity-rft/explorer';
 import { run, type RunOptions } from '@trinity-rft/launcher';
 import { type EvaluatedCheckpoint } from '@trinity-rft/launcher/parts';
+import type { Sampler } from '@trinity-rft/core/engine';
+import { samplingEngine, samplingEngineName } from './sampling-engine.js';
 
 interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'> {
   /** `base`, `last`, `best`, or numbers of train steps. @default base and last */
   readonly checkpoints?: readonly string[];
+  /**
+   * Samples in place of the checkpoints, such as an export; what that leaves behind goes into `directory`:
+   * nothing is written into the run. @default the checkpoints are evaluated
+   */
+  readonly other?: { readonly sampler: Sampler; readonly directory: string };
 }
 
 /** Plain data. */
@@ -55,12 +62,20 @@ interface CheckpointScore {
  */
 export async function evaluateRun({
   checkpoints = ['base', 'last'],
-  ...options
+  other,
+  ...given
 }: EvaluateRunOptions): Promise<Evaluation> {
+  const options = other
+    ? { ...given, engines: [...(given.engines ?? []), samplingEngine(other.sampler)] }
+    : given;
+  const elsewhere = other && {
+    checkpoint_root_dir: other.directory,
+    trainer: { trainer_type: samplingEngineName },
+  };
   const evaluated: EvaluatedCheckpoint[] = [];
   const { jobDirectory, interrupted } = await run({
     ...options,
-    overrides: { mode: 'bench' },
+    overrides: { mode: 'bench', ...elsewhere },
     evaluation: { checkpoints, onCheckpoint: (checkpoint) => evaluated.push(checkpoint) },
   });
   const sets = (evaluated[0]?.sets ?? []).map(({ set }) => setEvaluation(set, evaluated));

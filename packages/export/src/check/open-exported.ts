@@ -1,0 +1,32 @@
+/** An export as a model of this process, to be talked to or evaluated. */
+import path from 'node:path';
+import { loadModel, modelOver, type ChatSettings, type LocalModel } from '@trinity-rft/local';
+import type { FormatName } from '../formats.js';
+import { transformersSampler } from './transformers-js.js';
+
+interface Exported {
+  readonly folder: string;
+  readonly file: string;
+  /** The value for `model` in requests. */
+  readonly name: string;
+  readonly target: FormatName;
+  /** Number format. */
+  readonly dtype: string;
+  readonly chat: ChatSettings;
+  readonly contextTokens: number;
+}
+
+/** @throws ConfigError when the package of the runtime is not installed */
+export async function openExported(exported: Exported): Promise<LocalModel> {
+  const { folder, file, name, target, dtype, chat, contextTokens } = exported;
+  const location = path.join(folder, file);
+  if (target !== 'transformersjs')
+    return loadModel(location, { name, chat, seed: 0, maxModelLen: contextTokens, gpu: false, threads: 1 });
+  const { sampler, close } = await transformersSampler(
+    location,
+    dtype as Parameters<typeof transformersSampler>[1],
+    contextTokens,
+  );
+  const model = await modelOver(sampler, { location, chat }, { name, seed: 0 });
+  return { ...model, close: async () => void (await Promise.all([model.close(), close()])) };
+}

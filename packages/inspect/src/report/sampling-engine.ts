@@ -1,0 +1,42 @@
+/** A sampler as an engine that a configuration can name: for evaluations, which train nothing. */
+import { EngineError } from '@trinity-rft/core';
+import type { EngineFactory, Sampler, TrainEngine } from '@trinity-rft/core/engine';
+
+export const samplingEngineName = 'export';
+
+/** Weights of a step are always those of the sampler. */
+export const samplingEngine = (sampler: Sampler): EngineFactory => ({
+  name: samplingEngineName,
+  // Whatever the algorithm of the run needs: it is not run.
+  capabilities: {
+    entropyGradient: 'exact',
+    entropy: true,
+    temperature: true,
+    samplingControls: true,
+    necs: true,
+    logprobConvention: 'processed',
+    valueHead: true,
+    fullParameter: true,
+    lora: true,
+    referenceModel: true,
+  },
+  open: async () => ({
+    capabilities: samplingEngine(sampler).capabilities,
+    trainer: untrained,
+    sampler: { ...sampler, adopt: () => Promise.resolve() },
+    close: () => Promise.resolve(),
+  }),
+});
+
+const refuse = (): Promise<never> =>
+  Promise.reject(new EngineError('An export is evaluated, not trained.', { code: 'EXPORT_TRAINED' }));
+
+const untrained: TrainEngine = {
+  forward: refuse,
+  backward: refuse,
+  step: refuse,
+  save: refuse,
+  load: refuse,
+  publish: () => Promise.resolve(),
+  stats: () => Promise.resolve({}),
+};
