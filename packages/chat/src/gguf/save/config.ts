@@ -3,7 +3,7 @@ import { refused } from '../file/failure.js';
 import { savedFamilies, type SavedFamily } from './families.js';
 
 /** Place of the keys, for messages. */
-export const configFile = 'config.json';
+const configFile = 'config.json';
 
 export type Json = Readonly<Record<string, unknown>>;
 

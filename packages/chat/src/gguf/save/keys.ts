@@ -14,7 +14,7 @@ export interface BaseModel {
   readonly url?: string;
 }
 
-/** What programs show of a file. */
+/** Texts that programs show about a file. */
 export interface ModelCard {
   readonly name?: string;
   /** SPDX identifier: `apache-2.0`. */
@@ -58,7 +58,7 @@ export function formatKeys(type: GgufFileType, numbers: number): readonly Key[] 
 }
 
 /** `135M`, `1.5B`: two digits at least. */
-export function sizeLabel(numbers: number): string {
+function sizeLabel(numbers: number): string {
   const units = [
     [1e12, 'T'],
     [1e9, 'B'],

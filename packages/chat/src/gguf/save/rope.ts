@@ -5,7 +5,7 @@ import { notFollowed, type Json, type SavedConfig } from './config.js';
 import type { RopeType } from './families.js';
 
 export interface SavedRope {
-  /** Without the prefix of the architecture. */
+  /** Keys without the prefix of the architecture. */
   readonly keys: readonly (readonly [string, TypedValue])[];
   /** Divisors of the frequencies of half a head. */
   readonly divisors?: Float32Array;

@@ -56,7 +56,7 @@ const listed = (token: string, unknown: string | undefined): ListedToken => ({
   kind: token === unknown ? 'unknown' : byteToken.test(token) ? 'byte' : 'normal',
 });
 
-/** Without them, llama.cpp ends its process at the first character that has no token. */
+/** llama.cpp ends its process at the first character that has neither a token nor byte tokens. */
 function assertBytes(vocabulary: ReadonlyMap<string, number>): void {
   const name = (byte: number): string => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
   const missing = Array.from({ length: 256 }, (_, byte) => name(byte)).find(
