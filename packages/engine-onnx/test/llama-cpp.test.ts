@@ -91,6 +91,13 @@ const configs: Readonly<Record<string, Json>> = {
     moe_intermediate_size: 16,
     norm_topk_prob: true,
   },
+  'qwen3, wide': {
+    model_type: 'qwen3',
+    hidden_size: 256,
+    intermediate_size: 512,
+    head_dim: 64,
+    tie_word_embeddings: true,
+  },
   phi3: { model_type: 'phi3', sliding_window: null },
   olmo2: { model_type: 'olmo2' },
   'olmo2, tied': { model_type: 'olmo2', tie_word_embeddings: true },
@@ -136,7 +143,7 @@ async function makeModel(name: string): Promise<TestModel> {
   const weights = Float32Array.from(
     specs.flatMap(({ size, name: parameter }) => {
       const centre = parameter.endsWith('norm.weight') ? 1 - (config.normOffset ?? 0) : 0;
-      const scale = 0.2;
+      const scale = 1.1 / Math.sqrt(config.hiddenSize);
       return Array.from({ length: size }, () => centre + scale * random.normal());
     }),
   );
@@ -188,8 +195,10 @@ describe('log-probabilities of a GGUF file in llama.cpp equal those of the engin
     ['F16', 0.02],
     ['BF16', 0.1],
     ['Q8_0', 0.1],
+    ['Q6_K', 0.2],
+    ['Q4_K_M', 0.5],
   ] as const)('qwen3 as %s, on average', async ([type, limit], context) => {
-    const model = await makeModel('qwen3');
+    const model = await makeModel('qwen3, wide');
     const { target } = await save(model, type);
     const found = await llamaLogprobs(runtime(context), { model: target, tokens });
     expect(mean(differences(found, model.logprobs))).toBeLessThan(limit);

@@ -49,11 +49,10 @@ const optional = (key: string, value: string | undefined): readonly Key[] =>
 
 /** @param numbers of the whole model */
 export function formatKeys(type: GgufFileType, numbers: number): readonly Key[] {
-  const isPlain = type === 'F32' || type === 'F16' || type === 'BF16';
   return [
     ['general.size_label', text(sizeLabel(numbers))],
     ['general.file_type', u32(fileTypeNumber(type))],
-    ...(isPlain ? [] : [['general.quantization_version', u32(2)] as const]),
+    ['general.quantization_version', u32(2)],
   ];
 }
 
