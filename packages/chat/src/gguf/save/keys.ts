@@ -97,12 +97,19 @@ const expertKeys = ({ json }: SavedConfig): readonly Key[] => [
 ];
 
 /** A window that holds the whole context is none, but has to be written where llama.cpp assumes one. */
-function gemmaKeys({ json, context }: SavedConfig): readonly Key[] {
+function gemmaKeys({ json, context, family }: SavedConfig): readonly Key[] {
+  const window = json['sliding_window'];
   const cap = (key: string, name: string): readonly Key[] =>
     typeof json[key] === 'number' ? [[name, f32(json[key])]] : [];
+  // Without the keys, gemma3 has neither windows nor the rotary embeddings of their layers.
+  const isWindowed = window != null || family.architecture === 'gemma2';
   return [
-    ['attention.sliding_window', u32(Number(json['sliding_window'] ?? context))],
-    ['attention.sliding_window_pattern', u32(windowPeriod(json))],
+    ...(isWindowed
+      ? [
+          ['attention.sliding_window', u32(Number(window ?? context))] as const,
+          ['attention.sliding_window_pattern', u32(windowPeriod(json))] as const,
+        ]
+      : []),
     ...cap('attn_logit_softcapping', 'attn_logit_softcapping'),
     ...cap('final_logit_softcapping', 'final_logit_softcapping'),
   ];

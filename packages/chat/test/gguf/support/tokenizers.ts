@@ -200,6 +200,15 @@ export const spacePrefixes = {
       split: false,
     },
   },
+  'Metaspace of the first text': {
+    normalizer: null,
+    pre_tokenizer: {
+      type: 'Metaspace',
+      replacement: space,
+      prepend_scheme: 'first',
+      split: false,
+    },
+  },
 } as const;
 
 const letters = [...lesson.replaceAll(' ', space)].filter((letter) => !'東日한'.includes(letter));
