@@ -60,10 +60,12 @@ const llama3 = {
   high_freq_factor: 4,
   original_max_position_embeddings: 32,
 };
+/** A window that holds the whole context. */
+const wideWindow = { sliding_window: 128 };
 const yarn = { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 32 };
 
 /** A config.json of every family, and of each trait that is written in another way. */
-const configs: Readonly<Record<string, Json>> = {
+const configs: Record<string, Json> = {
   llama: { model_type: 'llama', head_dim: 16 },
   'llama, its scaling, all biases': {
     model_type: 'llama',
@@ -91,10 +93,32 @@ const configs: Readonly<Record<string, Json>> = {
     moe_intermediate_size: 16,
     norm_topk_prob: true,
   },
+  'qwen3, wide': {
+    model_type: 'qwen3',
+    hidden_size: 256,
+    intermediate_size: 512,
+    head_dim: 64,
+    tie_word_embeddings: true,
+  },
   phi3: { model_type: 'phi3', sliding_window: null },
   olmo2: { model_type: 'olmo2' },
   'olmo2, tied': { model_type: 'olmo2', tie_word_embeddings: true },
   gemma2: { model_type: 'gemma2', ...gemma, attn_logit_softcapping: 2, final_logit_softcapping: 3 },
+  'gemma2, no window': {
+    model_type: 'gemma2',
+    ...gemma,
+    sliding_window: null,
+    attn_logit_softcapping: 50,
+    final_logit_softcapping: 30,
+  },
+  'gemma3_text, no window': { model_type: 'gemma3_text', ...gemma, sliding_window: null },
+  'gemma3_text, wide window, every sixth layer full': {
+    model_type: 'gemma3_text',
+    ...gemma,
+    ...wideWindow,
+    num_hidden_layers: 7,
+    final_logit_softcapping: 30,
+  },
   gemma3_text: {
     model_type: 'gemma3_text',
     ...gemma,
@@ -105,6 +129,20 @@ const configs: Readonly<Record<string, Json>> = {
     },
   },
 };
+
+/** Scalings of positions that a family can have beside those above. */
+const scaled = [
+  ['linear', ['qwen2', 'qwen3', 'qwen3_moe', 'smollm3', 'olmo2', 'phi3', 'gemma2', 'mistral']],
+  ['yarn', ['qwen3', 'qwen3_moe', 'smollm3', 'olmo2', 'mistral']],
+  ['llama3', ['mistral']],
+] as const;
+const scalings = { linear: { rope_type: 'linear', factor: 3 }, yarn, llama3 } as const;
+for (const [kind, families] of scaled)
+  for (const family of families)
+    configs[`${family}, scaled by ${kind}`] = {
+      ...configs[family],
+      rope_scaling: scalings[kind],
+    };
 
 const tokens = Array.from({ length: 64 }, (_, i) => 6 + ((i * i * 7 + i * 11) % 90));
 const batch = { rows: [{ tokens: Int32Array.from(tokens), promptLength: 1, temperature: 1 }] };
@@ -136,7 +174,7 @@ async function makeModel(name: string): Promise<TestModel> {
   const weights = Float32Array.from(
     specs.flatMap(({ size, name: parameter }) => {
       const centre = parameter.endsWith('norm.weight') ? 1 - (config.normOffset ?? 0) : 0;
-      const scale = 0.2;
+      const scale = 1.1 / Math.sqrt(config.hiddenSize);
       return Array.from({ length: size }, () => centre + scale * random.normal());
     }),
   );
@@ -188,8 +226,10 @@ describe('log-probabilities of a GGUF file in llama.cpp equal those of the engin
     ['F16', 0.02],
     ['BF16', 0.1],
     ['Q8_0', 0.1],
+    ['Q6_K', 0.2],
+    ['Q4_K_M', 0.5],
   ] as const)('qwen3 as %s, on average', async ([type, limit], context) => {
-    const model = await makeModel('qwen3');
+    const model = await makeModel('qwen3, wide');
     const { target } = await save(model, type);
     const found = await llamaLogprobs(runtime(context), { model: target, tokens });
     expect(mean(differences(found, model.logprobs))).toBeLessThan(limit);

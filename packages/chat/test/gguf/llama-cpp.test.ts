@@ -66,6 +66,12 @@ const different = ({ ids }: Compared) =>
   ids.filter(({ ours, theirs }) => ours.join() !== theirs.join());
 const special = '<|im_start|>user\nHi<|im_end|>\n<tool_call>{"a": 1}';
 
+/** Texts whose ids differ in llama.cpp, by the tokenizer, and the note that says so. */
+const differing: Readonly<Record<string, { readonly text: RegExp; readonly note: string }>> = {
+  Metaspace: { text: /^(<s>)? /, note: 'a text that begins with one' },
+  'Metaspace of the first text': { text: /^(?!<s>)/, note: 'those of chat prompts do not' },
+};
+
 describe('ids of 200 texts in llama.cpp are those of the tokenizer:', () => {
   it.for([...preTokenizers.keys()])('byte pairs, %s', async (name, context) => {
     const pre = preTokenizers.get(name)!;
@@ -84,15 +90,13 @@ describe('ids of 200 texts in llama.cpp are those of the tokenizer:', () => {
     async (prefix, context) => {
       const compared = await compare(
         sentencePieces(prefix),
-        [...texts, '<s>Hi</s>'],
+        [...texts, ...texts.map((text) => `<s>${text}</s>`)],
         runtime(context),
       );
-      const wrong = different(compared).filter(
-        ({ text }) => prefix !== 'Metaspace' || !text.startsWith(' '),
-      );
+      const wrong = different(compared).filter(({ text }) => !differing[prefix]?.text.test(text));
       expect(wrong.slice(0, 3)).toEqual([]);
-      const notes = compared.notes.join('\n');
-      expect(notes.includes('a text that begins with one')).toBe(prefix === 'Metaspace');
+      const note = differing[prefix]?.note ?? 'no note';
+      expect(compared.notes.some((each) => each.includes(note))).toBe(prefix in differing);
     },
   );
 });

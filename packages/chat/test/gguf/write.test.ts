@@ -19,7 +19,7 @@ const whole = (min: number, max: number) => fc.integer({ min, max });
 const u32 = whole(0, 2 ** 32 - 1);
 const i32 = whole(-(2 ** 31), 2 ** 31 - 1);
 const u64 = fc.maxSafeNat();
-/** As people write them: the reader gives the shortest decimal of a float32. */
+/** Short decimals: the reader gives the shortest one of a float32. */
 const f32 = fc.constantFrom(0, 1e-5, 1e-6, 0.5, -3.25, 10_000, 1_000_000, 1e30);
 const f64 = fc.double({ noNaN: true, noDefaultInfinity: true });
 const string = fc.string({ unit: 'binary' });

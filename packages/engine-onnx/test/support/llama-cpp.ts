@@ -19,7 +19,7 @@ export interface LlamaRun {
   readonly tokens: readonly number[];
 }
 
-/** Of the tokens after the first. The cache holds float32: its default of float16 costs 2e-3. */
+/** Log-probabilities of the tokens after the first. The cache holds float32: its default of float16 costs 2e-3. */
 export async function llamaLogprobs(
   llama: Llama,
   { model: modelPath, adapter, tokens }: LlamaRun,

@@ -3,7 +3,7 @@ import { refused } from '../file/failure.js';
 import { savedFamilies, type SavedFamily } from './families.js';
 
 /** Place of the keys, for messages. */
-export const configFile = 'config.json';
+const configFile = 'config.json';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -149,7 +149,7 @@ export function windowPeriod(json: Json): number {
   const first = Array.isArray(types) ? types.indexOf('full_attention') : -1;
   if (first >= 0) return first + 1;
   if (Array.isArray(types)) return types.length + 1;
-  return Number(json['_sliding_window_pattern'] ?? json['sliding_window_pattern']);
+  return positive(json, 'sliding_window_pattern');
 }
 
 function attention({ family, json, headDim, heads, hiddenSize, layers }: SavedConfig): void {

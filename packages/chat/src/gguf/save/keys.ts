@@ -14,7 +14,7 @@ export interface BaseModel {
   readonly url?: string;
 }
 
-/** What programs show of a file. */
+/** Texts that programs show about a file. */
 export interface ModelCard {
   readonly name?: string;
   /** SPDX identifier: `apache-2.0`. */
@@ -49,16 +49,15 @@ const optional = (key: string, value: string | undefined): readonly Key[] =>
 
 /** @param numbers of the whole model */
 export function formatKeys(type: GgufFileType, numbers: number): readonly Key[] {
-  const isPlain = type === 'F32' || type === 'F16' || type === 'BF16';
   return [
     ['general.size_label', text(sizeLabel(numbers))],
     ['general.file_type', u32(fileTypeNumber(type))],
-    ...(isPlain ? [] : [['general.quantization_version', u32(2)] as const]),
+    ['general.quantization_version', u32(2)],
   ];
 }
 
 /** `135M`, `1.5B`: two digits at least. */
-export function sizeLabel(numbers: number): string {
+function sizeLabel(numbers: number): string {
   const units = [
     [1e12, 'T'],
     [1e9, 'B'],
@@ -98,12 +97,19 @@ const expertKeys = ({ json }: SavedConfig): readonly Key[] => [
 ];
 
 /** A window that holds the whole context is none, but has to be written where llama.cpp assumes one. */
-function gemmaKeys({ json, context }: SavedConfig): readonly Key[] {
+function gemmaKeys({ json, context, family }: SavedConfig): readonly Key[] {
+  const window = json['sliding_window'];
   const cap = (key: string, name: string): readonly Key[] =>
     typeof json[key] === 'number' ? [[name, f32(json[key])]] : [];
+  // Without the keys, gemma3 has neither windows nor the rotary embeddings of their layers.
+  const isWindowed = window != null || family.architecture === 'gemma2';
   return [
-    ['attention.sliding_window', u32(Number(json['sliding_window'] ?? context))],
-    ['attention.sliding_window_pattern', u32(windowPeriod(json))],
+    ...(isWindowed
+      ? [
+          ['attention.sliding_window', u32(Number(window ?? context))] as const,
+          ['attention.sliding_window_pattern', u32(windowPeriod(json))] as const,
+        ]
+      : []),
     ...cap('attn_logit_softcapping', 'attn_logit_softcapping'),
     ...cap('final_logit_softcapping', 'final_logit_softcapping'),
   ];

@@ -5,7 +5,7 @@ import { notFollowed, type Json, type SavedConfig } from './config.js';
 import type { RopeType } from './families.js';
 
 export interface SavedRope {
-  /** Without the prefix of the architecture. */
+  /** Keys without the prefix of the architecture. */
   readonly keys: readonly (readonly [string, TypedValue])[];
   /** Divisors of the frequencies of half a head. */
   readonly divisors?: Float32Array;
@@ -19,14 +19,14 @@ const object = (value: unknown): Json | undefined =>
 export function savedRope(config: SavedConfig): SavedRope {
   const { json, headDim, family } = config;
   const { full, sliding } = byLayerType(json);
-  const theta = Number(full['rope_theta'] ?? json['rope_theta']);
+  const theta = base(full['rope_theta'] ?? json['rope_theta'], 'rope_theta');
   const type = ropeType(full, config);
-  const base: SavedRope['keys'] = [
+  const common: SavedRope['keys'] = [
     ['rope.dimension_count', u32(headDim)],
     ['rope.freq_base', f32(theta)],
   ];
-  if (family.architecture === 'gemma3') return gemma3(config, base, full, sliding);
-  if (type !== 'llama3') return { keys: [...base, ...scaling(type, full, config)] };
+  if (family.architecture === 'gemma3') return gemma3(config, common, full, sliding);
+  if (type !== 'llama3') return { keys: [...common, ...scaling(type, full, config)] };
   const number = (name: string): number => need(full, name);
   const divisors = llama3Divisors({
     factor: number('factor'),
@@ -36,12 +36,18 @@ export function savedRope(config: SavedConfig): SavedRope {
     theta,
     headDim,
   });
-  return { keys: base, divisors: Float32Array.from(divisors) };
+  return { keys: common, divisors: Float32Array.from(divisors) };
+}
+
+/** Base of the frequencies. */
+function base(value: unknown, name: string): number {
+  if (typeof value === 'number' && value > 0) return value;
+  throw notFollowed(name, value, 'a number above 0');
 }
 
 function gemma3(
   config: SavedConfig,
-  base: SavedRope['keys'],
+  common: SavedRope['keys'],
   full: Json,
   sliding: Json,
 ): SavedRope {
@@ -50,8 +56,8 @@ function gemma3(
   const theta = sliding['rope_theta'] ?? config.json['rope_local_base_freq'];
   return {
     keys: [
-      ...base,
-      ['rope.freq_base_swa', f32(Number(theta))],
+      ...common,
+      ['rope.freq_base_swa', f32(base(theta, 'rope_local_base_freq'))],
       ...scaling(ropeType(full, config), full, config),
     ],
   };

@@ -76,7 +76,7 @@ export async function saveGgufModel(options: SaveGgufModelOptions): Promise<Save
 
 const product = (shape: readonly number[]): number => shape.reduce((all, n) => all * n, 1);
 
-export const vector = (name: string, data: Float32Array): TensorToWrite => ({
+const vector = (name: string, data: Float32Array): TensorToWrite => ({
   name,
   shape: [data.length],
   type: 'F32',

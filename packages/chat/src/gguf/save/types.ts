@@ -1,4 +1,4 @@
-/** Which format each tensor gets. */
+/** The format of each tensor. */
 import { encoderOf, type EncodedType } from '../quantization/encoders.js';
 import type { PlannedTensor } from './tensors.js';
 

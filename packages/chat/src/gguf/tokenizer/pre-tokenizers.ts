@@ -84,7 +84,7 @@ const gpt4o: PreTokenizer = {
   asciiCapitals: true,
 };
 
-/** Of several names for one way, the first is written. */
+/** The first of several names for one way is the one that is written. */
 export const preTokenizers: ReadonlyMap<string, PreTokenizer> = new Map([
   ['gpt-2', gpt2],
   ['phi-2', gpt2],

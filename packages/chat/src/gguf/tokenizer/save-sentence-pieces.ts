@@ -56,7 +56,7 @@ const listed = (token: string, unknown: string | undefined): ListedToken => ({
   kind: token === unknown ? 'unknown' : byteToken.test(token) ? 'byte' : 'normal',
 });
 
-/** Without them, llama.cpp ends its process at the first character that has no token. */
+/** llama.cpp ends its process at the first character that has neither a token nor byte tokens. */
 function assertBytes(vocabulary: ReadonlyMap<string, number>): void {
   const name = (byte: number): string => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
   const missing = Array.from({ length: 256 }, (_, byte) => name(byte)).find(
@@ -133,7 +133,7 @@ function spacePrefix(tokenizer: TokenizerSource['tokenizer']): SpacePrefix {
     );
   const { prepend_scheme: scheme = 'always' } = metaspace;
   const note = scheme === 'first' || scheme === 'always' ? [metaspaceNotes[scheme]] : [];
-  return { added: scheme !== 'never', notes: note };
+  return { added: scheme === 'always', notes: note };
 }
 
 /** Differences of a Metaspace from a space that is put before every text, by its `prepend_scheme`. */
@@ -141,7 +141,7 @@ const metaspaceNotes = {
   always:
     'llama.cpp puts a space also before a text that begins with one; tokenizer.json does not (Metaspace): ids of such texts differ.',
   first:
-    'llama.cpp puts a space before the text after every special token; tokenizer.json only before the first text (Metaspace, prepend_scheme "first"): ids of prompts of several parts differ.',
+    'llama.cpp puts no space before a text; tokenizer.json does if no special token is before it (Metaspace, prepend_scheme "first"): ids of such texts differ, those of chat prompts do not.',
 } as const;
 
 function stepsOf(step: unknown, list: string): readonly Readonly<Record<string, unknown>>[] {

@@ -77,7 +77,7 @@ const text = (seed: number, most: number): string => {
 
 /** 200 texts, the same each time. */
 export const texts = Array.from({ length: 200 }, (_, i) => text(i + 1, 12));
-/** What merges are learned from. */
+/** The text that merges are learned from. */
 const lesson = Array.from({ length: 150 }, (_, i) => text(1_000 + i, 30)).join('');
 
 /** Merges the most frequent pair, `count` times, across every boundary. */
@@ -197,6 +197,15 @@ export const spacePrefixes = {
       type: 'Metaspace',
       replacement: space,
       prepend_scheme: 'always',
+      split: false,
+    },
+  },
+  'Metaspace of the first text': {
+    normalizer: null,
+    pre_tokenizer: {
+      type: 'Metaspace',
+      replacement: space,
+      prepend_scheme: 'first',
       split: false,
     },
   },
