@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildPageInto } from '../apps/studio/test/build-page.ts';
-import { findChromium } from '../apps/studio/test/chromium.ts';
+import { findChromium } from '../tests/support/src/browser/chromium.ts';
 import { launch, type Look } from '../apps/studio/test/look.ts';
 import { writeBigRun } from './studio/big-run.ts';
 import { measureCost } from './studio/cost.ts';

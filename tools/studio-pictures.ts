@@ -11,7 +11,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { pageFolder } from '../apps/studio/src/index.ts';
 import { buildPageInto } from '../apps/studio/test/build-page.ts';
-import { findChromium } from '../apps/studio/test/chromium.ts';
+import { findChromium } from '../tests/support/src/browser/chromium.ts';
 import { launch, type Look } from '../apps/studio/test/look.ts';
 
 const root = path.resolve(import.meta.dirname, '..');

@@ -3,7 +3,7 @@ import axe from 'axe-core';
 import puppeteer, { type Browser, type Page } from 'puppeteer-core';
 import { openStudio } from '@trinity-rft/inspect/studio';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findChromium } from './chromium.js';
+import { findChromium } from '@trinity-rft/test-support';
 import { buildPage, openWorkbench, saying, type Workbench } from './support.js';
 
 const chromium = await findChromium();

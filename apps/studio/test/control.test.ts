@@ -9,7 +9,7 @@ import { run, type ServeAddress, type Terminal } from '@trinity-rft/launcher';
 import { openStudio, type Studio } from '@trinity-rft/inspect/studio';
 import { openControl } from '../src/control/control.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findChromium } from './chromium.js';
+import { findChromium } from '@trinity-rft/test-support';
 import { attack, launch, timeout } from './look.js';
 import { buildPage, openWorkbench, saying, type Workbench } from './support.js';
 

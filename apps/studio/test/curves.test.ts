@@ -2,7 +2,7 @@
 import { appendFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findChromium } from './chromium.js';
+import { findChromium } from '@trinity-rft/test-support';
 import { attack, launch, timeout, type PatientPage } from './look.js';
 import { buildPage, openWorkbench, type Workbench } from './support.js';
 

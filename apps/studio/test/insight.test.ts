@@ -1,6 +1,6 @@
 /** Diagnosis and what-if in a browser, over a run that is sick and hostile. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findChromium } from './chromium.js';
+import { findChromium } from '@trinity-rft/test-support';
 import { attack, launch, timeout, type Look } from './look.js';
 import { buildPage, openWorkbench, saying, type Workbench } from './support.js';
 

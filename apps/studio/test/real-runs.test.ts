@@ -7,7 +7,7 @@ import path from 'node:path';
 import { openStudio, type Studio } from '@trinity-rft/inspect/studio';
 import { openControl } from '../src/control/control.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findChromium } from './chromium.js';
+import { findChromium } from '@trinity-rft/test-support';
 import { launch, timeout, type Look } from './look.js';
 import { buildPage } from './support.js';
 

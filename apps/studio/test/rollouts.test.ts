@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createExperience, type Experience } from '@trinity-rft/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findChromium } from './chromium.js';
+import { findChromium } from '@trinity-rft/test-support';
 import { attack, launch, timeout, type Look } from './look.js';
 import { buildPage, openWorkbench, saying, tokenizer, type Workbench } from './support.js';
 

@@ -22,8 +22,5 @@ export { readModelConfig } from './storage/model-folder.js';
 export { openWeights, type StoredWeights } from './storage/open-weights.js';
 export type { LoraOptions, NewAdapters, StoredAdapters } from './lora/plan.js';
 export type { ModelConfig, ModelFamily, RopeScaling } from './model/config.js';
-export {
-  saveTransformersJs,
-  type SaveTransformersOptions,
-} from './transformers-js/save.js';
+export { saveTransformersJs, type SaveTransformersOptions } from './transformers-js/save.js';
 export type { TransformersDtype } from './transformers-js/stored-weights.js';

@@ -4,7 +4,12 @@ import type { FormatName } from './formats.js';
 /** Ten lines that run with `node chat.ts "..."`; the packages that they import are named first. */
 export function chatProgram(
   format: FormatName,
-  { file, name, dtype, toolCallParser }: {
+  {
+    file,
+    name,
+    dtype,
+    toolCallParser,
+  }: {
     readonly file: string;
     readonly name: string;
     readonly dtype: string;

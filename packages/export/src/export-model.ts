@@ -73,7 +73,11 @@ export interface ExportReport {
   /** Main file, relative to the folder. */
   readonly file: string;
   readonly bytes: number;
-  readonly files: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];
+  readonly files: readonly {
+    readonly path: string;
+    readonly bytes: number;
+    readonly sha256: string;
+  }[];
   readonly source: {
     readonly checkpoint: string;
     readonly step?: number;
@@ -151,9 +155,12 @@ function checked(
   onProgress: (line: string) => void,
 ): Promise<CheckResult> {
   if (adapterOnly === true)
-    throw new ConfigError('--check plays whole models. Leave --adapter-only out to check this one.', {
-      code: 'ARGUMENT_INVALID',
-    });
+    throw new ConfigError(
+      '--check plays whole models. Leave --adapter-only out to check this one.',
+      {
+        code: 'ARGUMENT_INVALID',
+      },
+    );
   const toolCallParser = model.chat.tool_call_parser;
   return checkExport({ ...input, target, toolCallParser }, check, { signal, onProgress });
 }

@@ -28,7 +28,11 @@ export function modelCard(facts: CardFacts): string {
     ...(onHub !== undefined && { base_model: onHub, base_model_relation: relation }),
     library_name: relation === 'adapter' ? 'peft' : 'transformers',
     pipeline_tag: 'text-generation',
-    tags: ['reinforcement-learning', 'trinity-rft', ...(algorithm === undefined ? [] : [algorithm])],
+    tags: [
+      'reinforcement-learning',
+      'trinity-rft',
+      ...(algorithm === undefined ? [] : [algorithm]),
+    ],
     ...(results.length > 0 && { 'model-index': [{ name, results }] }),
   };
   const trained = [

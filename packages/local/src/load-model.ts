@@ -88,7 +88,10 @@ export interface LocalModel {
  * @param model a run, a checkpoint, a model folder, a GGUF file, or the folder of an export: see {@link findModel}
  * @throws ConfigError when there is no model or a package is missing, CheckpointError when the model cannot be used
  */
-export async function loadModel(model: string, options: LoadModelOptions = {}): Promise<LocalModel> {
+export async function loadModel(
+  model: string,
+  options: LoadModelOptions = {},
+): Promise<LocalModel> {
   const place = await findModel(model);
   const { location } = place;
   const kind = options.runtime ?? (isGguf(location) ? 'llama.cpp' : 'onnx');
@@ -105,7 +108,14 @@ export async function loadModel(model: string, options: LoadModelOptions = {}): 
   const runtime =
     kind === 'onnx'
       ? await openOnnxRuntime(location, { tokenizer, maxModelLen, threads })
-      : await openLlamaRuntime(location, { tokenizer, maxModelLen, threads, gpu, cache, sequences });
+      : await openLlamaRuntime(location, {
+          tokenizer,
+          maxModelLen,
+          threads,
+          gpu,
+          cache,
+          sequences,
+        });
   const name = options.name ?? path.basename(path.resolve(location)).replace(/\.gguf$/i, '');
   return localModel(runtime, { kind, name, place, format, chat, seed: options.seed });
 }
@@ -154,7 +164,8 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
   const rollouts = createRollouts(runtime, parts, closed.signal);
   const fetch: typeof globalThis.fetch = async (input, init) => {
     // A server's own kind of Request cannot be copied, and need not be.
-    const request = input instanceof Request && init === undefined ? input : new Request(input, init);
+    const request =
+      input instanceof Request && init === undefined ? input : new Request(input, init);
     const response = await rollouts.current().handler(request);
     request.signal.throwIfAborted();
     return response;
@@ -176,7 +187,13 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
       ),
     async *stream(messages, { signal, ...request } = {}) {
       const chunks = await openai().chat.completions.create(
-        { ...request, model: name, messages, stream: true, stream_options: { include_usage: true } },
+        {
+          ...request,
+          model: name,
+          messages,
+          stream: true,
+          stream_options: { include_usage: true },
+        },
         { signal },
       );
       yield* toParts(chunks);

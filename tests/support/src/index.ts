@@ -1,3 +1,4 @@
+export { findChromium } from './browser/chromium.js';
 export { freePort } from './network/free-port.js';
 export {
   findPostgres,

@@ -20,7 +20,10 @@ export const addChat: AddCommand = (program, { exitWith, write }) =>
     .command('chat <model>')
     .description('talk to a trained model in the terminal')
     .option('--compare <model>', '"base", or another model, whose answers are shown as well')
-    .option('--tools <file>', "JSON list of OpenAI's tool definitions; you give the results of calls")
+    .option(
+      '--tools <file>',
+      "JSON list of OpenAI's tool definitions; you give the results of calls",
+    )
     .option('--system <text>', 'system message')
     .option('--temperature <number>', '0 = always the most probable token; default: 1')
     .option('--max-tokens <number>', 'length of an answer; default: as the model allows')
@@ -107,7 +110,10 @@ interface Conversation {
 async function converse(models: readonly LocalModel[], talk: Conversation): Promise<void> {
   const { system, write } = talk;
   const isTerminal = process.stdin.isTTY === true;
-  const lines = createInterface({ input: process.stdin, ...(isTerminal && { output: process.stdout }) });
+  const lines = createInterface({
+    input: process.stdin,
+    ...(isTerminal && { output: process.stdout }),
+  });
   const next = lines[Symbol.asyncIterator]();
   const ask = async (prompt: string): Promise<string | undefined> => {
     if (isTerminal) write(prompt);

@@ -26,7 +26,9 @@ interface ExportArguments {
 export const addExport: AddCommand = (program, { exitWith, write }) =>
   void program
     .command('export <model>')
-    .description('write a trained model for Ollama, llama.cpp, transformers.js or the Hugging Face hub')
+    .description(
+      'write a trained model for Ollama, llama.cpp, transformers.js or the Hugging Face hub',
+    )
     .option('--to <format>', 'gguf, ollama, transformersjs or hf')
     .option('-o, --output <folder>', 'folder to write, which does not exist or is empty')
     .option(
@@ -40,12 +42,17 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
       'play prompts on both sides: those of a JSON lines file, else six conversations; exit code 1 outside the limits',
     )
     .option('--prompt-key <key>', 'where the rows of the --check file have their text')
-    .option('--push <repository>', 'with --to hf: upload the folder to the hub, OWNER/NAME; needs HF_TOKEN')
+    .option(
+      '--push <repository>',
+      'with --to hf: upload the folder to the hub, OWNER/NAME; needs HF_TOKEN',
+    )
     .addHelpText(
       'after',
       '\n<model> is the folder of a run (its best checkpoint by evaluation, else the last), a checkpoint, or a model folder.',
     )
-    .action(exitWith((model: string, given: ExportArguments) => exportCommand(model, given, write)));
+    .action(
+      exitWith((model: string, given: ExportArguments) => exportCommand(model, given, write)),
+    );
 
 interface Surroundings {
   readonly terminal: Terminal;
@@ -64,10 +71,14 @@ async function rewardsOf(
   const { readSource } = await import('@trinity-rft/launcher/files');
   const configPath = await readSource(run.jobDirectory);
   if (configPath === undefined || !existsSync(configPath)) {
-    terminal.write(`Rewards are not compared: the configuration of ${run.jobDirectory} is not there.\n`);
+    terminal.write(
+      `Rewards are not compared: the configuration of ${run.jobDirectory} is not there.\n`,
+    );
     return undefined;
   }
-  if (!Object.keys(run.settings).some((key) => key.startsWith('buffer.explorer_input.eval_tasksets')))
+  if (
+    !Object.keys(run.settings).some((key) => key.startsWith('buffer.explorer_input.eval_tasksets'))
+  )
     return undefined;
   const { evaluateRun } = await import('@trinity-rft/inspect');
   const shared = { configPath, terminal, signal, overridesName: 'trinity export' };
@@ -76,7 +87,8 @@ async function rewardsOf(
     try {
       const recorded = new Map(run.evaluations.map((score) => [score.set, score]));
       const step = String(run.step);
-      const ours = recorded.size > 0 ? [] : (await evaluateRun({ ...shared, checkpoints: [step] })).sets;
+      const ours =
+        recorded.size > 0 ? [] : (await evaluateRun({ ...shared, checkpoints: [step] })).sets;
       const other = { sampler: exported.sampler, directory };
       const { sets } = await evaluateRun({ ...shared, checkpoints: ['base'], other });
       return sets.flatMap(({ set, key, checkpoints }) => {
@@ -94,7 +106,8 @@ async function rewardsOf(
 }
 
 async function exportCommand(model: string, given: ExportArguments, write: Write): Promise<number> {
-  const { exportModel, formatNamed, readPrompts, renderExport } = await import('@trinity-rft/export');
+  const { exportModel, formatNamed, readPrompts, renderExport } =
+    await import('@trinity-rft/export');
   const { findModel } = await import('@trinity-rft/local');
   const { standardTerminal } = await import('@trinity-rft/launcher');
   const format = formatNamed(given.to);
@@ -105,8 +118,7 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
     });
   if (given.push !== undefined && format !== 'hf')
     throw new ConfigError('--push needs --to hf.', { code: 'ARGUMENT_INVALID' });
-  const prompts =
-    typeof check === 'string' ? await readPrompts(check, given.promptKey) : undefined;
+  const prompts = typeof check === 'string' ? await readPrompts(check, given.promptKey) : undefined;
   const place = await findModel(model);
   const terminal = standardTerminal();
   if (place.choice !== undefined) terminal.write(`${place.choice}\n`);
@@ -119,7 +131,8 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
       name: given.name,
       adapterOnly: given.adapterOnly,
       check: check === undefined ? undefined : { prompts },
-      compareRewards: check === undefined ? undefined : await rewardsOf(place, { terminal, signal }),
+      compareRewards:
+        check === undefined ? undefined : await rewardsOf(place, { terminal, signal }),
       signal,
       onProgress: (line) => terminal.write(`${line}\n`),
     }),

@@ -7,7 +7,9 @@ const [configFile, templateFile] = ['tokenizer_config.json', 'chat_template.jinj
  * of transformers read it only there.
  * @param files contents by name
  */
-export function withTemplate(files: ReadonlyMap<string, Uint8Array>): ReadonlyMap<string, Uint8Array> {
+export function withTemplate(
+  files: ReadonlyMap<string, Uint8Array>,
+): ReadonlyMap<string, Uint8Array> {
   const [config, template] = [files.get(configFile), files.get(templateFile)];
   if (config === undefined || template === undefined) return files;
   const text = Buffer.from(config).toString();

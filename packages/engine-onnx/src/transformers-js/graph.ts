@@ -99,8 +99,12 @@ function visible(graph: Graph, mask: Value, window: number | undefined): Value {
   return graph.memo(`visible ${window ?? ''}`, () => {
     const number = (value: number): Value => graph.constant(BigInt64Array.of(BigInt(value)), []);
     const scalar = (symbol: string): Value => reshape(graph.size(symbol), []);
-    const node = (type: string, inputs: readonly Value[], shape: Value['shape'], dtype?: 'bool'): Value =>
-      graph.node(type, inputs, { shape, dtype });
+    const node = (
+      type: string,
+      inputs: readonly Value[],
+      shape: Value['shape'],
+      dtype?: 'bool',
+    ): Value => graph.node(type, inputs, { shape, dtype });
     const [total, added] = [scalar('T'), scalar('S')];
     const key = node('Range', [number(0), total, number(1)], ['T']);
     const first = node('Sub', [total, added], []);
@@ -111,11 +115,24 @@ function visible(graph: Graph, mask: Value, window: number | undefined): Value {
         ? before
         : node(
             'And',
-            [before, node('Greater', [key, node('Sub', [query, number(window)], ['S', 1])], ['S', 'T'], 'bool')],
+            [
+              before,
+              node(
+                'Greater',
+                [key, node('Sub', [query, number(window)], ['S', 1])],
+                ['S', 'T'],
+                'bool',
+              ),
+            ],
             ['S', 'T'],
             'bool',
           );
-    const real = node('Greater', [reshape(mask, ['B', 1, 1, 1, 'T']), number(0)], ['B', 1, 1, 1, 'T'], 'bool');
+    const real = node(
+      'Greater',
+      [reshape(mask, ['B', 1, 1, 1, 'T']), number(0)],
+      ['B', 1, 1, 1, 'T'],
+      'bool',
+    );
     return node('And', [near, real], ['B', 1, 1, 'S', 'T'], 'bool');
   });
 }
@@ -125,5 +142,7 @@ function lastRows(x: Value, count: Value): Value {
   const { graph } = x;
   const start = graph.node('Neg', [reshape(count, [1])], { shape: [1] });
   const end = graph.constant(BigInt64Array.of(2n ** 62n), [1]);
-  return graph.node('Slice', [x, start, end, graph.integers([1])], { shape: ['B', 'kept', x.shape[2] ?? 0] });
+  return graph.node('Slice', [x, start, end, graph.integers([1])], {
+    shape: ['B', 'kept', x.shape[2] ?? 0],
+  });
 }

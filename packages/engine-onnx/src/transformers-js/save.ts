@@ -2,7 +2,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CheckpointError } from '@trinity-rft/core';
 import { loadModel } from '../lora/load-model.js';
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
@@ -34,15 +33,11 @@ const mostInFile = 1.9e9;
 
 /**
  * All weights are in memory meanwhile, as float32, and once more in the number format that is written.
- * @throws CheckpointError when the model cannot be read, or has no head for tokens
+ * @throws CheckpointError when the model cannot be read
  */
 export async function saveTransformersJs(options: SaveTransformersOptions): Promise<void> {
   const { from, to, dtypes, mostBytesInFile = mostInFile } = options;
   const { config, configText, companions, weights } = await loadModel(from);
-  if (config.head === 'value')
-    throw new CheckpointError(`${from} is a critic: it has no head for tokens.`, {
-      code: 'MODEL_HEAD',
-    });
   await mkdir(join(to, 'onnx'), { recursive: true });
   const external: Record<string, number> = {};
   for (const dtype of dtypes) {

@@ -62,7 +62,11 @@ function storeTables(stored: Stored): RopeInputs {
       sin: put(stored, `rope_sin${suffix}`, 'float32', dims, bytesOf(sin)),
     };
   };
-  const local = localRope && { headDim, ropeTheta: localRope.theta, ropeScaling: localRope.scaling };
+  const local = localRope && {
+    headDim,
+    ropeTheta: localRope.theta,
+    ropeScaling: localRope.scaling,
+  };
   return { global: pair(config, ''), local: local && pair(local, '_local') };
 }
 
@@ -167,7 +171,10 @@ function blockProduct({ integers, scales, shape: [out, width] }: BlockMatrix, x:
 }
 
 /** Rows in float32, all or by `ids`, from the blocks of the matrix itself: WebAssembly has no operator for it. */
-function rowsOf({ integers, scales, shape: [, width] }: BlockMatrix, ids: Value | undefined): Value {
+function rowsOf(
+  { integers, scales, shape: [, width] }: BlockMatrix,
+  ids: Value | undefined,
+): Value {
   const pick = (from: Value): Value => (ids ? gather(from, ids) : from);
   const whole = subtract(cast(pick(integers), 'float32'), integers.graph.scalar(zeroPoint));
   const factors = pick(scales);

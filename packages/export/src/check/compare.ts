@@ -141,7 +141,9 @@ async function playPrompt(play: Play, options: CompareOptions, sums: Sums): Prom
   const tools = prompt.tools ?? false;
   const calls = (tokens: Int32Array): string =>
     JSON.stringify(
-      format.readTurn(tokens, { tools, promptIds: ids }).toolCalls.map(({ name, arguments: args }) => [name, args]),
+      format
+        .readTurn(tokens, { tools, promptIds: ids })
+        .toolCalls.map(({ name, arguments: args }) => [name, args]),
     );
   if (calls(answer) === calls(other)) sums.callsEqual++;
 }

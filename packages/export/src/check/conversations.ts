@@ -36,7 +36,12 @@ export const conversations: readonly PlayedPrompt[] = [
     tools: undefined,
   },
   {
-    messages: [system, user('Hi!\n\n  Indented, "quoted" & <tagged>.'), assistant('Hello.'), user('Größe: 1.5 µm, 東京 😀')],
+    messages: [
+      system,
+      user('Hi!\n\n  Indented, "quoted" & <tagged>.'),
+      assistant('Hello.'),
+      user('Größe: 1.5 µm, 東京 😀'),
+    ],
     tools: undefined,
   },
   { messages: [user('How is the weather in Oslo?')], tools: [weather] },
@@ -55,16 +60,24 @@ export const conversations: readonly PlayedPrompt[] = [
  * `question`, or the key that is named.
  * @throws TaskError naming the line
  */
-export async function readPrompts(file: string, promptKey?: string): Promise<readonly PlayedPrompt[]> {
+export async function readPrompts(
+  file: string,
+  promptKey?: string,
+): Promise<readonly PlayedPrompt[]> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new TaskError(`--check ${file} cannot be read. Name a file with one JSON object per line.`, {
-      code: 'CHECK_FILE',
-      cause,
-    });
+    throw new TaskError(
+      `--check ${file} cannot be read. Name a file with one JSON object per line.`,
+      {
+        code: 'CHECK_FILE',
+        cause,
+      },
+    );
   });
   const prompts = text
     .split('\n')
-    .flatMap((line, i) => (line.trim() === '' ? [] : [promptOf(line, `${file}:${i + 1}`, promptKey)]));
+    .flatMap((line, i) =>
+      line.trim() === '' ? [] : [promptOf(line, `${file}:${i + 1}`, promptKey)],
+    );
   if (prompts.length > 0) return prompts;
   throw new TaskError(`--check ${file} holds no rows.`, { code: 'CHECK_FILE' });
 }

@@ -14,10 +14,7 @@ export interface ParityLimits {
 const tableOfGelu = 5e-3;
 
 /** Precision of an export's numbers, from exact to coarse. */
-export const limitsOf = (
-  precision: Precision,
-  { hasGeluTable = false } = {},
-): ParityLimits =>
+export const limitsOf = (precision: Precision, { hasGeluTable = false } = {}): ParityLimits =>
   ({
     float32: { largest: hasGeluTable ? tableOfGelu : 1e-4, sameTexts: true },
     float16: { mean: 0.01, sameTexts: false },
@@ -28,7 +25,10 @@ export const limitsOf = (
   })[precision];
 
 /** One sentence per limit that is exceeded. Prompts and token ids are to be equal whatever the numbers are. */
-export function faultsOf(parity: Parity, { largest, mean, sameTexts }: ParityLimits): readonly string[] {
+export function faultsOf(
+  parity: Parity,
+  { largest, mean, sameTexts }: ParityLimits,
+): readonly string[] {
   const { renderedPrompts, tokenIds, largestDifference, meanDifference } = parity;
   const shares = {
     'prompts are rendered': renderedPrompts,
@@ -43,10 +43,14 @@ export function faultsOf(parity: Parity, { largest, mean, sameTexts }: ParityLim
       .filter(([, { equal, of }]) => equal < of)
       .map(([what, { equal, of }]) => `${equal} of ${of} ${what} as the checkpoint's.`),
     ...(largest !== undefined && largestDifference > largest
-      ? [`The largest difference of a log-probability is ${largestDifference.toPrecision(3)} nats; the limit is ${largest}.`]
+      ? [
+          `The largest difference of a log-probability is ${largestDifference.toPrecision(3)} nats; the limit is ${largest}.`,
+        ]
       : []),
     ...(mean !== undefined && meanDifference > mean
-      ? [`The mean difference of log-probabilities is ${meanDifference.toPrecision(3)} nats; the limit is ${mean}.`]
+      ? [
+          `The mean difference of log-probabilities is ${meanDifference.toPrecision(3)} nats; the limit is ${mean}.`,
+        ]
       : []),
   ];
 }

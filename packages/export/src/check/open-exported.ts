@@ -21,7 +21,14 @@ export async function openExported(exported: Exported): Promise<LocalModel> {
   const { folder, file, name, target, dtype, chat, contextTokens } = exported;
   const location = path.join(folder, file);
   if (target !== 'transformersjs')
-    return loadModel(location, { name, chat, seed: 0, maxModelLen: contextTokens, gpu: false, threads: 1 });
+    return loadModel(location, {
+      name,
+      chat,
+      seed: 0,
+      maxModelLen: contextTokens,
+      gpu: false,
+      threads: 1,
+    });
   const { sampler, close } = await transformersSampler(
     location,
     dtype as Parameters<typeof transformersSampler>[1],

@@ -138,7 +138,8 @@ export async function transformersSampler(
 ): Promise<{ readonly sampler: Sampler; readonly close: () => Promise<void> }> {
   const { library, model } = await openFolder(folder, dtype);
   const { Tensor } = library;
-  const ones = (count: number) => new Tensor('int64', new BigInt64Array(count).fill(1n), [1, count]);
+  const ones = (count: number) =>
+    new Tensor('int64', new BigInt64Array(count).fill(1n), [1, count]);
   const one = async (prompt: Int32Array, options: SamplingOptions, choice: number) => {
     const { maxTokens, stopTokenIds = [], temperature = 1, topP = 1, topK = -1, seed } = options;
     const random = createRandom(deriveSeed(seed, choice));
@@ -166,7 +167,9 @@ export async function transformersSampler(
     return {
       tokens: Int32Array.from(tokens),
       logprobs: new Float32Array(tokens.length),
-      stopReason: stopTokenIds.includes(tokens.at(-1) ?? -1) ? ('stop' as const) : ('length' as const),
+      stopReason: stopTokenIds.includes(tokens.at(-1) ?? -1)
+        ? ('stop' as const)
+        : ('length' as const),
       policyVersion: 0,
     };
   };
@@ -196,10 +199,13 @@ function drawFrom(
   const best = order[0] ?? 0;
   if (temperature === 0) return best;
   const kept = topK > 0 ? order.slice(0, topK) : order;
-  const weights = kept.map((id) => Math.exp(((logits[id] ?? 0) - (logits[best] ?? 0)) / temperature));
+  const weights = kept.map((id) =>
+    Math.exp(((logits[id] ?? 0) - (logits[best] ?? 0)) / temperature),
+  );
   const all = weights.reduce((sum, weight) => sum + weight, 0);
   let count = 0;
-  for (let share = 0; count < kept.length && share < topP * all; count++) share += weights[count] ?? 0;
+  for (let share = 0; count < kept.length && share < topP * all; count++)
+    share += weights[count] ?? 0;
   const used = weights.slice(0, count);
   let left = random.next() * used.reduce((sum, weight) => sum + weight, 0);
   const at = used.findIndex((weight) => (left -= weight) < 0);

@@ -78,6 +78,10 @@ export async function writeOllama(input: TargetInput): Promise<Written> {
   const plain = `The Modelfile has Ollama's template "${template}", which renders plain conversations as training did; it has no place for tools.`;
   return {
     file,
-    notes: [...notes, template === undefined ? raw : plain, `To use it: ollama create ${name} -f Modelfile`],
+    notes: [
+      ...notes,
+      template === undefined ? raw : plain,
+      `To use it: ollama create ${name} -f Modelfile`,
+    ],
   };
 }

@@ -13,8 +13,7 @@ const shardBytes = 5e9;
 export async function writeHuggingFace(input: TargetInput): Promise<Written> {
   const { from, folder, name, adapter, numbers, facts } = input;
   if (adapter !== undefined) await copyAdapter(adapter, folder, facts?.base);
-  else
-    await convertModel({ from, to: folder, dtype: numbers.name as StoredTypeName, shardBytes });
+  else await convertModel({ from, to: folder, dtype: numbers.name as StoredTypeName, shardBytes });
   const license = await licenseOf(facts?.base);
   if (license.text !== undefined) await writeFile(path.join(folder, 'LICENSE'), license.text);
   const algorithm = facts?.settings['algorithm.algorithm_type'];
@@ -34,13 +33,22 @@ export async function writeHuggingFace(input: TargetInput): Promise<Written> {
 }
 
 /** The adapter as PEFT reads it, without moments; the base by the name that it has elsewhere, too. */
-async function copyAdapter(adapter: string, folder: string, base: string | undefined): Promise<void> {
+async function copyAdapter(
+  adapter: string,
+  folder: string,
+  base: string | undefined,
+): Promise<void> {
   const file = path.join(adapter, 'adapter_config.json');
   const config = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw new CheckpointError(`${file} cannot be read.`, { code: 'ADAPTER_MISSING', cause });
   });
   const fields = JSON.parse(config) as Readonly<Record<string, unknown>>;
-  const named = { ...fields, ...(base !== undefined && { base_model_name_or_path: path.isAbsolute(base) ? path.basename(base) : base }) };
+  const named = {
+    ...fields,
+    ...(base !== undefined && {
+      base_model_name_or_path: path.isAbsolute(base) ? path.basename(base) : base,
+    }),
+  };
   await writeFile(path.join(folder, 'adapter_config.json'), `${JSON.stringify(named, null, 2)}\n`);
   const weights = 'adapter_model.safetensors';
   await cp(path.join(adapter, weights), path.join(folder, weights));

@@ -2,7 +2,11 @@
 import { saveTransformersJs, type TransformersDtype } from '@trinity-rft/engine-onnx';
 import type { TargetInput, Written } from './target.js';
 
-export async function writeTransformersJs({ from, folder, numbers }: TargetInput): Promise<Written> {
+export async function writeTransformersJs({
+  from,
+  folder,
+  numbers,
+}: TargetInput): Promise<Written> {
   await saveTransformersJs({ from, to: folder, dtypes: [numbers.name as TransformersDtype] });
   return { file: '.', notes: [] };
 }

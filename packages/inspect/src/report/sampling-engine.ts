@@ -29,7 +29,9 @@ export const samplingEngine = (sampler: Sampler): EngineFactory => ({
 });
 
 const refuse = (): Promise<never> =>
-  Promise.reject(new EngineError('An export is evaluated, not trained.', { code: 'EXPORT_TRAINED' }));
+  Promise.reject(
+    new EngineError('An export is evaluated, not trained.', { code: 'EXPORT_TRAINED' }),
+  );
 
 const untrained: TrainEngine = {
   forward: refuse,

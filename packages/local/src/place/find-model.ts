@@ -78,10 +78,13 @@ async function exportOf(location: string): Promise<ExportFile | undefined> {
   try {
     return JSON.parse(text) as ExportFile;
   } catch (cause) {
-    throw new ConfigError(`${path.join(folder, 'export.json')} is not JSON. Export the model again.`, {
-      code: 'EXPORT_DAMAGED',
-      cause,
-    });
+    throw new ConfigError(
+      `${path.join(folder, 'export.json')} is not JSON. Export the model again.`,
+      {
+        code: 'EXPORT_DAMAGED',
+        cause,
+      },
+    );
   }
 }
 
@@ -108,9 +111,12 @@ async function chooseCheckpoint(run: string): Promise<ModelPlace> {
       ? placeOf(best.directory, describeBest(best, evaluated.length))
       : placeOf(last.directory, `Step ${last.step}, the last checkpoint; none was evaluated.`);
   }
-  throw new ConfigError(`${run} has no checkpoint yet. Train until one is saved (trainer.save_interval).`, {
-    code: 'CHECKPOINT_MISSING',
-  });
+  throw new ConfigError(
+    `${run} has no checkpoint yet. Train until one is saved (trainer.save_interval).`,
+    {
+      code: 'CHECKPOINT_MISSING',
+    },
+  );
 }
 
 const averageOf = (scores: readonly EvaluationScore[]): number =>

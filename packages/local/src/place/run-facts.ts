@@ -70,9 +70,12 @@ export async function readStages(
       cause,
     });
   }
-  throw new CheckpointError(`${file} is not a record of settings. Name a checkpoint of the run instead.`, {
-    code: 'SETTINGS_DAMAGED',
-  });
+  throw new CheckpointError(
+    `${file} is not a record of settings. Name a checkpoint of the run instead.`,
+    {
+      code: 'SETTINGS_DAMAGED',
+    },
+  );
 }
 
 /** Complete checkpoints of a stage, by rising step. */

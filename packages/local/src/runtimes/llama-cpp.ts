@@ -10,7 +10,12 @@ import {
   ModelError,
   describeError,
 } from '@trinity-rft/core';
-import type { SampledSequence, Sampler, SamplingOptions, TokenListener } from '@trinity-rft/core/engine';
+import type {
+  SampledSequence,
+  Sampler,
+  SamplingOptions,
+  TokenListener,
+} from '@trinity-rft/core/engine';
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { LlamaContextSequence, LlamaModel, Token, TokenBias } from 'node-llama-cpp';
 import { createQueue } from './queue.js';
@@ -207,8 +212,7 @@ async function nextToken(
   settings: StepSettings,
 ): Promise<NextToken> {
   const last = input.length - 1;
-  const options =
-    settings.temperature === 0 ? { ...settings, ...uncut, temperature: 1 } : settings;
+  const options = settings.temperature === 0 ? { ...settings, ...uncut, temperature: 1 } : settings;
   const results = await sequence.controlledEvaluate([
     ...input.slice(0, -1),
     [
@@ -278,5 +282,8 @@ async function scoreRow(
 
 function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted)
-    throw new CancelledError('The call was cancelled.', { reason: 'aborted', cause: signal.reason });
+    throw new CancelledError('The call was cancelled.', {
+      reason: 'aborted',
+      cause: signal.reason,
+    });
 }

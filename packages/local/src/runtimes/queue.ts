@@ -15,7 +15,11 @@ export function createQueue<T>(items: readonly T[]): Queue<T> {
     return new Promise((resolve, reject) => {
       const stop = (): void => {
         waiting.splice(waiting.indexOf(give), 1);
-        reject(new CancelledError('The call was cancelled while it waited for its turn.', { reason: 'aborted' }));
+        reject(
+          new CancelledError('The call was cancelled while it waited for its turn.', {
+            reason: 'aborted',
+          }),
+        );
       };
       const give = (given: T): void => {
         signal?.removeEventListener('abort', stop);

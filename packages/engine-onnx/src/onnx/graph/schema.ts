@@ -37,7 +37,14 @@ message ModelProto {
 const modelType = protobuf.parse(proto, { keepCase: true }).root.lookupType('onnx.ModelProto');
 
 /** TensorProto.DataType */
-export const dataTypes = { float32: 1, uint8: 2, int32: 6, int64: 7, bool: 9, float16: 10 } as const;
+export const dataTypes = {
+  float32: 1,
+  uint8: 2,
+  int32: 6,
+  int64: 7,
+  bool: 9,
+  float16: 10,
+} as const;
 export type DataType = keyof typeof dataTypes;
 
 /**

@@ -33,7 +33,7 @@ async function unpacked(): Promise<string> {
   );
   const manifest = await readFile(path.join(archive, '../../package.json'), 'utf8');
   const { version } = JSON.parse(manifest) as { version: string };
-  const cache = path.join(import.meta.dirname, '../node_modules/.cache/chromium');
+  const cache = path.join(import.meta.dirname, '../../node_modules/.cache/chromium');
   const browser = path.join(cache, version);
   if (existsSync(browser)) return browser;
   await mkdir(cache, { recursive: true });
