@@ -140,7 +140,9 @@ describe('plain formats', () => {
       fc.assert(
         fc.property(numbers(256), (values) => {
           const read = decode(type, encode(type, values));
-          expect(decode(type, encode(type, read))).toEqual(read);
+          // A scale that is rounded to 0 leaves zeros of either sign.
+          const again = decode(type, encode(type, read));
+          expect(again.map((value) => value + 0)).toEqual(read.map((value) => value + 0));
         }),
         { numRuns: 30 },
       );

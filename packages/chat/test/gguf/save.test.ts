@@ -474,3 +474,73 @@ describe('an adapter', () => {
     await expect(save({}, new Map(Object.entries(tensors)))).rejects.toThrow(message);
   });
 });
+
+describe('experts of a layer', () => {
+  const config = {
+    ...sizes,
+    model_type: 'qwen3_moe',
+    head_dim: 8,
+    num_experts: 2,
+    num_experts_per_tok: 1,
+    moe_intermediate_size: 16,
+    norm_topk_prob: true,
+  };
+  const shapes = (): Map<string, readonly number[]> => {
+    const plainShapes = [...llamaShapes(sizes)].filter(([name]) => !name.includes('.mlp.'));
+    const layers = [0, 1].flatMap((layer): [string, readonly number[]][] => {
+      const prefix = `model.layers.${layer}.`;
+      const units = [0, 1].flatMap((expert): [string, readonly number[]][] => [
+        [`${prefix}mlp.experts.${expert}.gate_proj.weight`, [16, 32]],
+        [`${prefix}mlp.experts.${expert}.up_proj.weight`, [16, 32]],
+        [`${prefix}mlp.experts.${expert}.down_proj.weight`, [32, 16]],
+      ]);
+      const others: [string, readonly number[]][] = [
+        [`${prefix}mlp.gate.weight`, [2, 32]],
+        [`${prefix}self_attn.q_norm.weight`, [8]],
+        [`${prefix}self_attn.k_norm.weight`, [8]],
+      ];
+      return [...units, ...others];
+    });
+    return new Map([...plainShapes, ...layers]);
+  };
+  const save = (tensors: ReadonlyMap<string, readonly number[]>) =>
+    saveTiny(config, { weights: randomWeights(tensors), type: 'Q8_0' });
+
+  it('are one tensor, and the router keeps all its bits', async () => {
+    await save(shapes());
+    const file = openGguf(target);
+    file.close();
+    expect(file.tensors.get('blk.1.ffn_up_exps.weight')).toMatchObject({
+      shape: [2, 16, 32],
+      type: 'Q8_0',
+    });
+    // Rows of 16 numbers are not made of whole blocks.
+    expect(file.tensors.get('blk.1.ffn_down_exps.weight')).toMatchObject({
+      shape: [2, 32, 16],
+      type: 'F16',
+    });
+    expect(file.tensors.get('blk.0.ffn_gate_inp.weight')).toMatchObject({ type: 'F32' });
+  });
+
+  it.each<readonly [string, (all: Map<string, readonly number[]>) => void, string]>([
+    [
+      'missing',
+      (all) => all.delete('model.layers.1.mlp.experts.1.up_proj.weight'),
+      'model.layers.1.mlp.experts.1.up_proj.weight is missing',
+    ],
+    [
+      'one too many',
+      (all) => all.set('model.layers.1.mlp.experts.2.up_proj.weight', [16, 32]),
+      'experts.2.up_proj.weight is "a tensor of shape [16, 32]"',
+    ],
+    [
+      'of another shape',
+      (all) => all.set('model.layers.1.mlp.experts.1.up_proj.weight', [8, 32]),
+      'experts.1.up_proj.weight is "a tensor of shape [8, 32]"',
+    ],
+  ])('are refused when one is %s', async (_what, edit, message) => {
+    const all = shapes();
+    edit(all);
+    await expect(save(all)).rejects.toThrow(message);
+  });
+});

@@ -55,7 +55,7 @@ export function readSavedConfig(config: Json): SavedConfig {
   return saved;
 }
 
-/** A value of null counts as missing where a family has a default that is a number of the shape. */
+/** Null is a value: no window, no cap. */
 const withDefaults = ({ defaults }: SavedFamily, config: Json): Json => ({
   ...defaults,
   ...Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined)),

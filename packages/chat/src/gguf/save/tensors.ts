@@ -27,23 +27,14 @@ const weightsFile = 'the weights';
  *   has another shape than config.json says
  */
 export function planTensors(config: SavedConfig, shapes: Shapes): readonly PlannedTensor[] {
-  const stacks = new Map<string, string[]>();
-  const planned = [...shapes].flatMap(([name, { shape }]): readonly PlannedTensor[] => {
-    if (isSurplus(config, name)) return [];
-    const stack = expertStack(config, name);
-    if (!stack) return [planOne(config, name, shape)];
-    const others = stacks.get(stack.name);
-    if (others) return (others.push(name), []);
-    const sources = [name];
-    stacks.set(stack.name, sources);
-    return [{ ...stack, shape, sources }];
-  });
-  const whole = planned.map((each) =>
-    each.sources.length > 1 ? stacked(config, each, shapes) : each,
-  );
-  const all = [...whole, ...headCopy(config, whole)];
-  assertComplete(config, all);
-  return all;
+  const stacks = expertStacks(config).map((stack) => stacked(config, stack, shapes));
+  const inStacks = new Set(stacks.flatMap(({ sources }) => sources));
+  const single = [...shapes]
+    .filter(([name]) => !isSurplus(config, name) && !inStacks.has(name))
+    .map(([name, { shape }]) => planOne(config, name, shape));
+  const planned = [...single, ...stacks, ...headCopy(config, single)];
+  assertComplete(config, planned);
+  return planned;
 }
 
 /** Numbers that a checkpoint may hold although no model reads them. */
@@ -89,38 +80,44 @@ const noPlace = ({ json }: SavedConfig, name: string, shape: readonly number[]) 
     fix: 'Use config.json and weights of one model; llama.cpp has no other tensors.',
   });
 
-/** Part of a layer that the experts of `mlp.experts.3.gate_proj.weight` make together. */
-function expertStack(
-  config: SavedConfig,
-  name: string,
-): Omit<PlannedTensor, 'shape' | 'sources'> | undefined {
-  if (config.family.architecture !== 'qwen3moe') return undefined;
-  const [, layer, part] =
-    /^model\.layers\.(\d+)\.mlp\.experts\.\d+\.(gate|up|down)_proj\.weight$/.exec(name) ?? [];
-  if (layer === undefined) return undefined;
-  return { name: `blk.${layer}.ffn_${part}_exps.weight`, layer: Number(layer) };
+type Stack = Omit<PlannedTensor, 'shape'>;
+
+/** Tensors that the experts of a layer make together. */
+function expertStacks({ family, json, layers }: SavedConfig): readonly Stack[] {
+  if (family.architecture !== 'qwen3moe') return [];
+  const count = expertCount(json);
+  const stack = (layer: number, part: string): Stack => ({
+    name: `blk.${layer}.ffn_${part}_exps.weight`,
+    layer,
+    sources: Array.from(
+      { length: count },
+      (_, expert) => `model.layers.${layer}.mlp.experts.${expert}.${part}_proj.weight`,
+    ),
+  });
+  return Array.from({ length: layers }, (_, layer) =>
+    ['gate', 'up', 'down'].map((part) => stack(layer, part)),
+  ).flat();
 }
 
-function stacked(config: SavedConfig, tensor: PlannedTensor, shapes: Shapes): PlannedTensor {
-  const count = expertCount(config.json);
-  const [first = ''] = tensor.sources;
-  const sources = Array.from({ length: count }, (_, expert) =>
-    first.replace(/experts\.\d+\./, `experts.${expert}.`),
-  );
-  const known = new Set(tensor.sources);
-  const missing = sources.find((name) => !known.has(name));
-  if (missing !== undefined || sources.length !== tensor.sources.length)
-    throw refused({
-      file: weightsFile,
-      key: tensor.name,
-      value: `${tensor.sources.length} experts`,
-      expected: `the ${count} experts of config.json`,
-      fix: 'Copy the folder of the model again.',
-    });
-  const other = sources.find((name) => shapes.get(name)?.shape.join() !== tensor.shape.join());
-  if (other !== undefined) throw noPlace(config, other, shapes.get(other)?.shape ?? []);
-  return { ...tensor, shape: [count, ...tensor.shape], sources };
+/** @throws CheckpointError when an expert is missing, or has another shape than the others */
+function stacked(config: SavedConfig, stack: Stack, shapes: Shapes): PlannedTensor {
+  const found = stack.sources.map((name) => ({ name, shape: shapes.get(name)?.shape }));
+  const missing = found.find(({ shape }) => shape === undefined);
+  if (missing) throw absent(missing.name);
+  const shape = found[0]?.shape ?? [];
+  const other = found.find((expert) => expert.shape?.join() !== shape.join());
+  if (other) throw noPlace(config, other.name, other.shape ?? []);
+  return { ...stack, shape: [stack.sources.length, ...shape] };
 }
+
+const absent = (name: string) =>
+  refused({
+    file: weightsFile,
+    key: name,
+    value: undefined,
+    expected: 'all tensors of the model of config.json',
+    fix: 'Copy the folder of the model again, or merge the adapter first (`trinity convert`).',
+  });
 
 /** Where llama.cpp asks for a head although it is tied. */
 function headCopy(
@@ -136,14 +133,7 @@ function headCopy(
 function assertComplete(config: SavedConfig, planned: readonly PlannedTensor[]): void {
   const names = new Map(planned.map((tensor) => [tensor.name, tensor]));
   const missing = expectedNames(config).find((name) => !names.has(name));
-  if (missing !== undefined)
-    throw refused({
-      file: weightsFile,
-      key: missing,
-      value: undefined,
-      expected: 'all tensors of the model of config.json',
-      fix: 'Copy the folder of the model again, or merge the adapter first (`trinity convert`).',
-    });
+  if (missing !== undefined) throw absent(missing);
   const rows = names.get('token_embd.weight')?.shape[0];
   if (rows !== config.vocabularySize)
     throw refused({
