@@ -1,0 +1,205 @@
+/** Exports of the practice model in every format, played by their runtimes. */
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createOnnxEngine } from '@trinity-rft/engine-onnx';
+import { findModel, loadModel } from '@trinity-rft/local';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exportModel, renderExport, type ExportOptions, type ExportReport } from '../src/index.js';
+
+const practice = fileURLToPath(
+  new URL('../../../apps/create/templates/practice/model', import.meta.url),
+);
+let scratch = '';
+/** The practice model with a chat template that has places for tools and system messages. */
+let model = '';
+let adapted = '';
+
+beforeAll(async () => {
+  scratch = await mkdtemp(path.join(tmpdir(), 'trinity-export-'));
+  model = path.join(scratch, 'Practice model');
+  await cp(practice, model, { recursive: true });
+  adapted = path.join(scratch, 'adapted');
+  const lora = { rank: 2, alpha: 4, seed: 1 };
+  const engine = await createOnnxEngine({ modelPath: practice, lora, threads: 1 });
+  await engine.trainer.save(adapted, { optimizer: true });
+  await engine.close();
+});
+afterAll(() => rm(scratch, { recursive: true, force: true }));
+
+const folder = (name: string): string => path.join(scratch, name);
+
+async function exported(
+  name: string,
+  options: Pick<ExportOptions, 'format'> & Partial<ExportOptions>,
+  from = model,
+): Promise<ExportReport> {
+  const place = await findModel(from);
+  const chat = { ...place.chat, tool_call_parser: 'hermes', max_model_len: 200 };
+  return exportModel({ model: { ...place, chat }, directory: folder(name), check: {}, ...options });
+}
+
+const runtimes: readonly (readonly [ExportOptions['format'], string, number])[] = [
+  ['gguf', 'F32', 1e-5],
+  ['gguf', 'F16', 0.05],
+  ['gguf', 'BF16', 0.2],
+  ['gguf', 'Q8_0', 1],
+  ['gguf', 'q6_k', 1],
+  ['gguf', 'Q4_K', 1],
+  ['transformersjs', 'fp32', 1e-5],
+  ['transformersjs', 'fp16', 0.05],
+  ['transformersjs', 'q8', 1],
+  ['hf', 'float32', 0],
+  ['hf', 'bfloat16', 0.2],
+];
+
+describe.each(runtimes)('%s in %s', (format, quantize, limit) => {
+  it('renders, tokenizes, scores and answers as the checkpoint, within its limits', async () => {
+    const report = await exported(`${format}-${quantize}`, { format, quantize });
+    const check = report.check!;
+    expect(check.faults).toEqual([]);
+    expect(check.positions).toBeGreaterThan(100);
+    expect(check.tokenIds.equal).toBe(check.tokenIds.of);
+    expect(check.largestDifference).toBeLessThanOrEqual(limit);
+    expect(renderExport(report, 'out')).toContain(`practice-model as ${format}`);
+    const written = JSON.parse(
+      await readFile(path.join(folder(`${format}-${quantize}`), 'export.json'), 'utf8'),
+    ) as ExportReport;
+    expect(written).toEqual(JSON.parse(JSON.stringify(report)));
+  });
+});
+
+describe('an export', () => {
+  it('is loaded by its folder, with the parser of training, and answers as the checkpoint', async () => {
+    const messages = [{ role: 'user' as const, content: '12*34' }];
+    const [before, after] = [
+      await loadModel(model, { seed: 3 }),
+      await loadModel(folder('gguf-F32'), { seed: 3, gpu: false, threads: 1 }),
+    ];
+    const [ours, theirs] = [
+      await before.chat(messages, { temperature: 0, max_tokens: 16 }),
+      await after.chat(messages, { temperature: 0, max_tokens: 16 }),
+    ];
+    expect(after.runtime).toBe('llama.cpp');
+    expect(after.place.chat.tool_call_parser).toBe('hermes');
+    expect(theirs.text).toBe(ours.text);
+    await before.close();
+    await after.close();
+  });
+
+  it('of an adapter alone is a GGUF file or a PEFT folder', async () => {
+    const gguf = await exported(
+      'lora-gguf',
+      { format: 'gguf', adapterOnly: true, check: undefined },
+      adapted,
+    );
+    expect(gguf.file).toBe('adapted-lora.gguf');
+    await exported('lora-hf', { format: 'hf', adapterOnly: true, check: undefined }, adapted);
+    expect((await readdir(folder('lora-hf'))).toSorted()).toEqual([
+      'README.md',
+      'adapter_config.json',
+      'adapter_model.safetensors',
+      'export.json',
+    ]);
+    const card = await readFile(path.join(folder('lora-hf'), 'README.md'), 'utf8');
+    expect(card).toContain('library_name: peft');
+  });
+
+  it('for Ollama passes prompts of unknown templates on, and says so', async () => {
+    const report = await exported('ollama', { format: 'ollama', quantize: 'F16' });
+    const modelfile = await readFile(path.join(folder('ollama'), 'Modelfile'), 'utf8');
+    expect(modelfile).toBe(`FROM ./${report.file}
+TEMPLATE """{{ .Prompt }}"""
+PARAMETER stop "<|im_end|>"
+PARAMETER num_ctx 200
+PARAMETER temperature 1
+PARAMETER top_k 0
+PARAMETER top_p 1
+PARAMETER repeat_penalty 1
+`);
+    expect(report.notes.join('\n')).toContain('send them with raw: true');
+  });
+
+  it('has the template of training where that is not the one of the folder', async () => {
+    const place = await findModel(model);
+    const template = '{% for m in messages %}{{ m.content }}={% endfor %}';
+    for (const format of ['gguf', 'transformersjs', 'hf'] as const) {
+      const chat = { chat_template: template, max_model_len: 200 };
+      const directory = folder(`template-${format}`);
+      const report = await exportModel({ model: { ...place, chat }, format, directory, check: {} });
+      expect(report.check?.faults).toEqual([]);
+      const loaded = await loadModel(format === 'gguf' ? directory : directory, {
+        chat: { chat_template: undefined },
+        gpu: false,
+      }).catch(() => undefined);
+      if (format === 'transformersjs') continue;
+      expect(loaded?.render([{ role: 'user', content: '1+1' }]).text).toBe('1+1=');
+      await loaded?.close();
+    }
+  });
+});
+
+describe('an export that cannot be made leaves nothing behind', () => {
+  it.each<[string, RegExp, Partial<ExportOptions> & Pick<ExportOptions, 'format'>]>([
+    [
+      'another number format',
+      /--quantize is "q3"\. For --to gguf, expected one of F32, F16, BF16/,
+      { format: 'gguf', quantize: 'q3' },
+    ],
+    [
+      'a folder in use',
+      /is not empty: it holds config\.json/,
+      { format: 'hf', directory: practice },
+    ],
+    [
+      'a file in place of the folder',
+      /config\.json is a file/,
+      { format: 'hf', directory: path.join(practice, 'config.json') },
+    ],
+    [
+      'an adapter that is not there',
+      /has no lora_adapter: all weights were trained/,
+      { format: 'gguf', adapterOnly: true },
+    ],
+    [
+      'an adapter for transformers.js',
+      /--adapter-only needs --to gguf or --to hf/,
+      { format: 'transformersjs', adapterOnly: true },
+    ],
+  ])('%s', async (_, message, options) => {
+    const before = await readdir(scratch);
+    await expect(exported('none', options)).rejects.toThrow(message);
+    expect(await readdir(scratch)).toEqual(before);
+  });
+
+  it('a checkpoint that was cut short', async () => {
+    const short = folder('short');
+    await cp(model, short, { recursive: true });
+    const weights = await readFile(path.join(short, 'model.safetensors'));
+    await writeFile(path.join(short, 'model.safetensors'), weights.subarray(0, 5000));
+    const before = await readdir(scratch);
+    for (const format of ['gguf', 'transformersjs', 'hf'] as const)
+      await expect(exported('none', { format }, short)).rejects.toThrow('model.safetensors');
+    expect(await readdir(scratch)).toEqual(before);
+  });
+
+  it('a family that llama.cpp computes otherwise', async () => {
+    const other = folder('gelu');
+    await cp(model, other, { recursive: true });
+    const file = path.join(other, 'config.json');
+    const config = JSON.parse(await readFile(file, 'utf8')) as object;
+    await writeFile(file, JSON.stringify({ ...config, hidden_act: 'gelu' }));
+    const before = await readdir(scratch);
+    await expect(exported('none', { format: 'gguf' }, other)).rejects.toThrow(
+      /config\.json.*hidden_act.*gelu/s,
+    );
+    expect(await readdir(scratch)).toEqual(before);
+    const report = await exported(
+      'gelu-tjs',
+      { format: 'transformersjs', quantize: 'fp32' },
+      other,
+    );
+    expect(report.check?.faults).toEqual([]);
+  });
+});
