@@ -10,7 +10,7 @@ export interface Share {
 }
 
 export interface Parity {
-  /** Prompts rendered by the runtime's own path; those that the template rejects on both sides are left out. */
+  /** Prompts rendered by the runtime's own path; those that the checkpoint's template rejects do not count. */
   readonly renderedPrompts: Share;
   /** Prompts that are not played: they have characters for which the tokenizer has no token, or no room for an answer. */
   readonly leftOut: number;
@@ -117,11 +117,9 @@ async function playPrompt(play: Play, options: CompareOptions, sums: Sums): Prom
   const { checkpoint, exported, prompt, place } = play;
   const { format, answerTokens, mostTokens } = options;
   const text = await rendered(checkpoint, prompt);
-  const theirs = await rendered(exported, prompt);
-  if (text === undefined && theirs === undefined) return;
-  sums.rendered++;
-  if (text === theirs) sums.renderedEqual++;
   if (text === undefined) return;
+  sums.rendered++;
+  if (text === (await rendered(exported, prompt))) sums.renderedEqual++;
   const ids = checkpoint.encode(text);
   if (ids.length >= mostTokens || ids.includes(unknownId(format))) {
     sums.leftOut++;

@@ -29,17 +29,16 @@ async function openFolder(folder: string, dtype: Dtype) {
   const { env, AutoModelForCausalLM, AutoTokenizer } = library;
   env.allowRemoteModels = false;
   env.useFSCache = false;
+  // An absolute path is no id of the hub: it is read as it is.
   const place = path.resolve(folder);
-  env.localModelPath = path.dirname(place);
-  const name = path.basename(place);
   const unreadable = (cause: unknown): never => {
     throw new CheckpointError(`transformers.js does not load ${folder}: ${String(cause)}`, {
       code: 'EXPORT_UNREADABLE',
       cause,
     });
   };
-  const tokenizer = await AutoTokenizer.from_pretrained(name).catch(unreadable);
-  const model = await AutoModelForCausalLM.from_pretrained(name, { dtype, device: 'cpu' }).catch(
+  const tokenizer = await AutoTokenizer.from_pretrained(place).catch(unreadable);
+  const model = await AutoModelForCausalLM.from_pretrained(place, { dtype, device: 'cpu' }).catch(
     unreadable,
   );
   return { library, tokenizer, model };
@@ -83,7 +82,7 @@ export async function transformersPlayer(folder: string, dtype: Dtype): Promise<
 }
 
 /** Templates expect the arguments of a call as an object, as transformers documents. */
-const withArguments = ({ tool_calls: calls, ...message }: NormalMessage): unknown =>
+export const withArguments = ({ tool_calls: calls, ...message }: NormalMessage): unknown =>
   calls === undefined
     ? message
     : {
