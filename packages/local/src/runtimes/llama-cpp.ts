@@ -72,7 +72,9 @@ export async function openLlamaRuntime(
     contextSize: maxModelLen,
     sequences,
     ...(options.threads !== undefined && { threads: options.threads }),
+    // Flash attention would round the cache to float16 again.
     ...(options.cache === 'float32' && {
+      flashAttention: false,
       experimentalKvCacheKeyType: 'F32',
       experimentalKvCacheValueType: 'F32',
     }),

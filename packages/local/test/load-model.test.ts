@@ -1,0 +1,294 @@
+/** The practice model in this process, by each runtime. */
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readTokenizerFiles } from '@trinity-rft/chat';
+import { saveGgufModel } from '@trinity-rft/chat/gguf';
+import { openWeights } from '@trinity-rft/engine-onnx';
+import { openEndpointServer } from '@trinity-rft/model';
+import { createRuntime } from '@trinity-rft/core';
+import { generateText, stepCountIs, streamText, tool, ToolLoopAgent } from 'ai';
+import { OpenAI } from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { languageModel } from '../src/ai-sdk.js';
+import { findModel, loadModel, type LoadModelOptions, type LocalModel } from '../src/index.js';
+
+const practice = fileURLToPath(
+  new URL('../../../apps/create/templates/practice/model', import.meta.url),
+);
+let scratch = '';
+let gguf = '';
+
+/** Words that the practice model has tokens for; its answers to them are calls of a calculator, or numbers. */
+const question = (content: string) => [{ role: 'user' as const, content }];
+const settings: LoadModelOptions = {
+  seed: 7,
+  gpu: false,
+  threads: 1,
+  chat: { tool_call_parser: 'hermes' },
+};
+
+beforeAll(async () => {
+  scratch = await mkdtemp(path.join(tmpdir(), 'trinity-local-'));
+  gguf = path.join(scratch, 'practice.gguf');
+  const weights = await openWeights(practice);
+  await saveGgufModel({
+    config: JSON.parse(await readFile(path.join(practice, 'config.json'), 'utf8')) as Record<
+      string,
+      unknown
+    >,
+    tokenizer: await readTokenizerFiles(practice),
+    weights,
+    target: gguf,
+    type: 'F32',
+  });
+  await weights.close();
+});
+afterAll(() => rm(scratch, { recursive: true, force: true }));
+
+const places = { onnx: () => practice, 'llama.cpp': () => gguf } as const;
+
+describe.each(['onnx', 'llama.cpp'] as const)('%s', (runtime) => {
+  let model: LocalModel;
+  beforeAll(async () => {
+    model = await loadModel(places[runtime](), settings);
+  });
+  afterAll(() => model?.close());
+
+  it('answers, whole and in parts, with equal texts for equal seeds', async () => {
+    const request = { seed: 5, max_tokens: 12 };
+    const whole = await model.chat(question('12*34'), request);
+    const parts = [];
+    for await (const part of model.stream(question('12*34'), request)) parts.push(part);
+    const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+    expect(text).toBe(whole.text);
+    expect(parts.at(-1)).toEqual({
+      type: 'finish',
+      finishReason: whole.finishReason,
+      usage: whole.usage,
+    });
+    expect(whole.usage.promptTokens).toBe(model.render(question('12*34')).ids.length);
+    expect(parts.length).toBeGreaterThan(2);
+  });
+
+  it('reports log-probabilities and alternatives, and stops at texts', async () => {
+    const { choices } = await model.openai().chat.completions.create({
+      model: model.name,
+      messages: question('12*34'),
+      temperature: 1,
+      seed: 3,
+      logprobs: true,
+      top_logprobs: 3,
+      max_tokens: 6,
+    });
+    const tokens = choices[0]?.logprobs?.content ?? [];
+    expect(tokens.length).toBeGreaterThan(0);
+    for (const { logprob, top_logprobs: top } of tokens) {
+      expect(logprob).toBeLessThanOrEqual(0);
+      expect(top).toHaveLength(3);
+      expect(top[0]?.logprob).toBeGreaterThanOrEqual(logprob - 1e-4);
+    }
+    const first = await model.chat(question('12*34'), { temperature: 0, max_tokens: 6 });
+    const stop = first.text.slice(1, 2);
+    const stopped = await model.chat(question('12*34'), { temperature: 0, max_tokens: 6, stop });
+    expect(stopped.text).toBe(first.text.slice(0, first.text.indexOf(stop)));
+    expect(stopped.finishReason).toBe('stop');
+  });
+
+  it('answers two conversations at once as one after the other', async () => {
+    const ask = (content: string) => model.chat(question(content), { seed: 9, max_tokens: 10 });
+    const alone = [await ask('1+1'), await ask('25*88')];
+    const together = await Promise.all([ask('1+1'), ask('25*88')]);
+    expect(together.map(({ text }) => text)).toEqual(alone.map(({ text }) => text));
+  });
+
+  it('stops when it is told to', async () => {
+    const stop = new AbortController();
+    const request = { temperature: 0, max_tokens: 200, signal: stop.signal };
+    const read = async (): Promise<number> => {
+      let parts = 0;
+      for await (const part of model.stream(question('aaaa'), request)) {
+        parts += part.type === 'text' ? 1 : 0;
+        stop.abort();
+      }
+      return parts;
+    };
+    expect(await read().catch(() => 'stopped')).not.toBeGreaterThan(2);
+    expect(
+      (await model.chat(question('1+1'), { max_tokens: 4 })).usage.completionTokens,
+    ).toBeGreaterThan(0);
+  });
+
+  it('says what is wrong with a request, as over HTTP', async () => {
+    await expect(model.chat(question('1'.repeat(300)))).rejects.toThrow(
+      /400.*prompt and response together may have 256/,
+    );
+    await expect(model.chat(question('1'), { temperature: -1 })).rejects.toThrow(
+      /400.*temperature/,
+    );
+  });
+
+  it('is a model of the AI SDK: text, streams, tools, agents', async () => {
+    const sdk = languageModel(model);
+    const { text } = await generateText({
+      model: sdk,
+      prompt: '12*34',
+      temperature: 0,
+      maxOutputTokens: 8,
+    });
+    expect(text).toBe(
+      (await model.chat(question('12*34'), { temperature: 0, max_tokens: 8 })).text,
+    );
+    const stream = streamText({ model: sdk, prompt: '12*34', temperature: 0, maxOutputTokens: 8 });
+    expect(await stream.text).toBe(text);
+    const calculator = tool({
+      description: 'Multiplies two whole numbers.',
+      inputSchema: z.object({ expression: z.string() }),
+      execute: ({ expression }) => Promise.resolve(`${expression.length}`),
+    });
+    const agent = new ToolLoopAgent({
+      model: sdk,
+      tools: { calculator },
+      stopWhen: stepCountIs(2),
+      maxOutputTokens: 8,
+    });
+    expect((await agent.generate({ prompt: '12*34' })).steps.length).toBeGreaterThan(0);
+  });
+});
+
+describe('the runtimes', () => {
+  it('have the log-probabilities of each other', async () => {
+    const [ours, theirs] = [
+      await loadModel(practice, settings),
+      await loadModel(gguf, { ...settings, cache: 'float32' }),
+    ];
+    const { ids } = ours.render(question('85*11 = 935, and 25*88 = 2200'));
+    const [a, b] = [await ours.score(ids), await theirs.score(ids)];
+    await ours.close();
+    await theirs.close();
+    expect(a).toHaveLength(ids.length - 1);
+    expect(a.reduce((most, x, i) => Math.max(most, Math.abs(x - (b[i] ?? NaN))), 0)).toBeLessThan(
+      1e-4,
+    );
+  });
+
+  it('answer as the same model over HTTP', async () => {
+    const model = await loadModel(practice, settings);
+    const server = await openEndpointServer({ runtime: createRuntime() });
+    const { baseURL, apiKey } = server.mount({ handler: (request) => model.fetch(request) });
+    const client = new OpenAI({ baseURL, apiKey });
+    const request = { temperature: 0, max_tokens: 12 };
+    const { choices } = await client.chat.completions.create({
+      model: model.name,
+      messages: question('12*34'),
+      ...request,
+    });
+    expect(choices[0]?.message.content).toBe((await model.chat(question('12*34'), request)).text);
+    await server.close();
+    await model.close();
+  });
+
+  it('enforce formats, or say that they cannot', async () => {
+    const format = {
+      type: 'json_schema' as const,
+      json_schema: { name: 'n', schema: { type: 'integer' } },
+    };
+    const request = { response_format: format, max_tokens: 20, temperature: 1 };
+    const ours = await loadModel(practice, settings);
+    expect((await ours.chat(question('12*34'), request)).text).toMatch(/^-?\d+/);
+    await ours.close();
+  });
+
+  it('take over a tool call in the words of training', async () => {
+    const model = await loadModel(practice, settings);
+    const calls = model.format.readTurn(
+      model.format.encode(
+        '<tool_call>{"name": "calculator", "arguments": {"expression":"1*2"}}</tool_call>',
+      ),
+      { tools: true },
+    ).toolCalls;
+    expect(calls).toMatchObject([{ name: 'calculator' }]);
+    await model.close();
+  });
+});
+
+describe('a model is found', () => {
+  /** A run with checkpoints of two steps, as the trainer leaves it. */
+  async function run(evaluations: Readonly<Record<number, number>>): Promise<string> {
+    const folder = await mkdtemp(path.join(scratch, 'run-'));
+    const stage = path.join(folder, 'grpo');
+    for (const step of [10, 20]) {
+      const checkpoint = path.join(stage, `global_step_${step}`);
+      await cp(practice, checkpoint, { recursive: true });
+      const { writeManifest } = await import('@trinity-rft/core/engine');
+      await writeManifest(checkpoint, { step, final: step === 20 });
+    }
+    const settingsOfStage = {
+      stage_name: 'grpo',
+      'model.model_path': 'owner/base',
+      'algorithm.algorithm_type': 'grpo',
+      'explorer.rollout_model.tool_call_parser': 'hermes',
+      'explorer.rollout_model.max_model_len': 112,
+    };
+    await writeFile(
+      path.join(folder, 'settings.json'),
+      JSON.stringify({ stages: [settingsOfStage] }),
+    );
+    await mkdir(path.join(stage, 'monitor'), { recursive: true });
+    const lines = Object.entries(evaluations).map(([step, value]) =>
+      JSON.stringify({
+        role: 'explorer',
+        step: Number(step),
+        metrics: { 'eval/held_out/reward/mean@1': value, 'eval/model_version': Number(step) },
+      }),
+    );
+    await writeFile(path.join(stage, 'monitor', 'metrics.jsonl'), `${lines.join('\n')}\n`);
+    return folder;
+  }
+
+  it('in a run: its best checkpoint, else the last, with the settings of training', async () => {
+    const best = await findModel(await run({ 0: 0.9, 10: 0.7, 20: 0.6 }));
+    expect(path.basename(best.location)).toBe('global_step_10');
+    expect(best.choice).toBe(
+      'Step 10, the best of 2 evaluated checkpoints: held_out reward 0.700.',
+    );
+    expect(best.chat).toEqual({ tool_call_parser: 'hermes', max_model_len: 112 });
+    expect(best.run?.evaluations).toEqual([{ set: 'held_out', metric: 'reward', value: 0.7 }]);
+    const last = await findModel(await run({ 0: 0.9 }));
+    expect(last.choice).toBe('Step 20, the last checkpoint; none was evaluated.');
+    const model = await loadModel(last.location, settings);
+    expect(model.maxModelLen).toBe(112);
+    await model.close();
+  });
+
+  it.each([
+    ['nothing', () => path.join(scratch, 'none'), /^There is no .*none\. Name the folder of a run/],
+    ['a folder without a model', () => scratch, /is no model: expected the folder of a run/],
+    ['another file', () => path.join(practice, 'config.json'), /is no model/],
+  ])('not in %s', async (_, place, message) => {
+    await expect(loadModel(place())).rejects.toThrow(message);
+  });
+
+  it('not in a run without checkpoints', async () => {
+    const folder = await mkdtemp(path.join(scratch, 'empty-'));
+    await writeFile(path.join(folder, 'settings.json'), '{"stages":[{"stage_name":"grpo"}]}');
+    await expect(findModel(folder)).rejects.toThrow(
+      'has no checkpoint yet. Train until one is saved',
+    );
+  });
+
+  it('not for a runtime that cannot read it', async () => {
+    await expect(loadModel(practice, { runtime: 'llama.cpp' })).rejects.toThrow(
+      'llama.cpp reads GGUF files, and',
+    );
+  });
+
+  it('not where the file was cut short', async () => {
+    const short = path.join(scratch, 'short.gguf');
+    const bytes = await readFile(gguf);
+    await writeFile(short, bytes.subarray(0, bytes.length / 2));
+    await expect(loadModel(short, settings)).rejects.toThrow(/short\.gguf/);
+  });
+});
