@@ -10,8 +10,9 @@ import type { ModelPlace } from '@trinity-rft/local';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { interruptible } from '../shared/interrupt.js';
+import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
 
-interface ExportArguments {
+interface ExportArguments extends PluginOptions {
   readonly to?: string;
   readonly output?: string;
   readonly quantize?: string;
@@ -24,8 +25,7 @@ interface ExportArguments {
 }
 
 export const addExport: AddCommand = (program, { exitWith, write }) =>
-  void program
-    .command('export <model>')
+  void withPlugins(program.command('export <model>'))
     .description(
       'write a trained model for Ollama, llama.cpp, transformers.js or the Hugging Face hub',
     )
@@ -57,6 +57,7 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
 interface Surroundings {
   readonly terminal: Terminal;
   readonly signal: AbortSignal;
+  readonly plugins: ReturnType<typeof pluginsOf>;
 }
 
 /**
@@ -65,7 +66,7 @@ interface Surroundings {
  */
 async function rewardsOf(
   { run }: ModelPlace,
-  { terminal, signal }: Surroundings,
+  { terminal, signal, plugins }: Surroundings,
 ): Promise<ExportOptions['compareRewards']> {
   if (run === undefined) return undefined;
   const { readSource } = await import('@trinity-rft/launcher/files');
@@ -81,7 +82,13 @@ async function rewardsOf(
   )
     return undefined;
   const { evaluateRun } = await import('@trinity-rft/inspect');
-  const shared = { configPath, terminal, signal, overridesName: 'trinity export' };
+  const shared = {
+    configPath,
+    ...plugins,
+    terminal,
+    signal,
+    overridesName: 'trinity export',
+  };
   return async (exported) => {
     const directory = await mkdtemp(path.join(tmpdir(), 'trinity-export-'));
     try {
@@ -132,7 +139,9 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
       adapterOnly: given.adapterOnly,
       check: check === undefined ? undefined : { prompts },
       compareRewards:
-        check === undefined ? undefined : await rewardsOf(place, { terminal, signal }),
+        check === undefined
+          ? undefined
+          : await rewardsOf(place, { terminal, signal, plugins: pluginsOf(given) }),
       signal,
       onProgress: (line) => terminal.write(`${line}\n`),
     }),

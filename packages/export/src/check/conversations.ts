@@ -95,7 +95,8 @@ function promptOf(line: string, place: string, promptKey?: string): PlayedPrompt
       messages: normalized(messages, place),
       tools: Array.isArray(tools) ? (tools as readonly ToolDefinition[]) : undefined,
     };
-  const content = row?.[promptKey ?? ''] ?? row?.['prompt'] ?? row?.['question'];
+  const content =
+    promptKey === undefined ? (row?.['prompt'] ?? row?.['question']) : row?.[promptKey];
   if (typeof content === 'string') return { messages: [user(content)], tools: undefined };
   throw new TaskError(
     `${place} has neither messages nor a text under ${promptKey === undefined ? 'prompt or question' : `"${promptKey}"`}.`,
