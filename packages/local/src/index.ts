@@ -11,3 +11,9 @@ export {
 export type { ChatSettings } from './place/chat-settings.js';
 export { findModel, type ModelPlace } from './place/find-model.js';
 export type { EvaluationScore, RunFacts } from './place/run-facts.js';
+export {
+  openModelServer,
+  type LoggedRequest,
+  type ModelServer,
+  type ModelServerOptions,
+} from './server/model-server.js';

@@ -1,5 +1,5 @@
 /** A model in this process: chat, streams, an OpenAI client, and the token ids below them. */
-import { randomInt } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import path from 'node:path';
 import {
   createChatFormat,
@@ -49,6 +49,8 @@ export interface LoadModelOptions {
   readonly sequences?: number;
   /** Of calls without a seed. @default random */
   readonly seed?: number;
+  /** Wraps the sampler, to count or measure its calls. @default the sampler itself */
+  readonly watch?: (sampler: Sampler) => Sampler;
 }
 
 export interface LocalModel {
@@ -117,7 +119,9 @@ export async function loadModel(
           sequences,
         });
   const name = options.name ?? path.basename(path.resolve(location)).replace(/\.gguf$/i, '');
-  return localModel(runtime, { kind, name, place, format, chat, seed: options.seed });
+  const { watch = (sampler) => sampler, seed } = options;
+  const watched = { ...runtime, sampler: watch(runtime.sampler) };
+  return localModel(watched, { kind, name, place, format, chat, seed });
 }
 
 /** @throws ConfigError when there is no template, or no parser of the name */
@@ -224,7 +228,10 @@ interface Rollouts {
 
 function createRollouts(runtime: Runtime, parts: Parts, signal: AbortSignal): Rollouts {
   const { name, format, chat, seed = randomInt(2 ** 31) } = parts;
-  const own = createRuntime({ seed });
+  const runtimeOfCalls = {
+    ...createRuntime({ seed }),
+    newId: (prefix: string) => `${prefix}_${randomBytes(12).toString('base64url')}`,
+  };
   let calls = 0;
   const create = (): RecordingModel =>
     createRolloutModel({
@@ -237,9 +244,9 @@ function createRollouts(runtime: Runtime, parts: Parts, signal: AbortSignal): Ro
       streamText: 'sampled',
       constrainedDecoding: runtime.enforcesFormats,
       recordHistory: false,
-      seedFor: () => own.seedFor('local', calls),
+      seedFor: () => runtimeOfCalls.seedFor('local', calls),
       signal,
-      runtime: own,
+      runtime: runtimeOfCalls,
     });
   let rollout = create();
   return {

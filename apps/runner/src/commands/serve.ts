@@ -12,7 +12,7 @@ import {
   type FileOptions,
   type PluginOptions,
 } from '../shared/options.js';
-import { serveAccess, tinkerKey } from '../shared/serve-access.js';
+import { serveAccess, serveKey, tinkerKey } from '../shared/serve-access.js';
 
 interface ServeArguments extends FileOptions, PluginOptions {
   readonly port?: string;
@@ -20,6 +20,9 @@ interface ServeArguments extends FileOptions, PluginOptions {
   /** False with `--no-train`. */
   readonly train: boolean;
   readonly tinker?: boolean;
+  readonly model: readonly string[];
+  readonly logRequests?: string;
+  readonly logTexts?: boolean;
 }
 
 export const addServe: AddCommand = (program, { exitWith }) =>
@@ -28,14 +31,36 @@ export const addServe: AddCommand = (program, { exitWith }) =>
     .option('--port <number>', 'instead of explorer.proxy_port; 0 = any free port')
     .option('--host <address>', 'instead of explorer.listen_address')
     .option('--no-train', 'another process trains, with mode: train')
+    .option(
+      '--model <name=path>',
+      'without a configuration: serve models by name, without training; a run, checkpoint, model folder, GGUF file or export; may be repeated',
+      (value: string, all: readonly string[]) => [...all, value],
+      [],
+    )
+    .option(
+      '--log-requests <file>',
+      'with --model: a JSON line for each request, without texts; up to 64 MB, twice',
+    )
+    .option('--log-texts', 'with --log-requests: requests and answers as well')
     .option('--tinker', 'serve the Tinker protocol instead: clients train the model, and sample')
     .addHelpText(
       'after',
-      '\nClients send the key in TRINITY_SERVE_KEY, or the one that is shown at the start.',
+      `
+Clients send the key in TRINITY_SERVE_KEY, or the one that is shown at the start.
+
+  trinity serve train.yaml                             trains on the product's feedback
+  trinity serve --model agent=runs/agent/train         serves a trained model, and newer checkpoints when they appear`,
     )
     .action(exitWith(serveCommand));
 
 async function serveCommand(file: string | undefined, given: ServeArguments): Promise<number> {
+  if (given.model.length > 0) return serveModelsCommand(file, given);
+  const surplus = given.logRequests !== undefined || given.logTexts === true;
+  if (surplus)
+    throw new ConfigError(
+      '--log-requests and --log-texts need --model: with a configuration, every call is recorded in the folder of the run.',
+      { code: 'ARGUMENT_INVALID' },
+    );
   const configPath = fileOf('serve', file, given);
   if (given.tinker === true) return serveTinkerCommand(configPath, given);
   const { readConfiguration, run, standardTerminal } = await import('@trinity-rft/launcher');
@@ -67,6 +92,65 @@ async function serveCommand(file: string | undefined, given: ServeArguments): Pr
   );
   terminal.write(`Stopped after train step ${trainStep}. The same command continues from there.\n`);
   return exitCodes.done;
+}
+
+async function serveModelsCommand(
+  file: string | undefined,
+  given: ServeArguments,
+): Promise<number> {
+  const config = file ?? given.config;
+  if (config !== undefined || given.tinker === true || !given.train)
+    throw new ConfigError(
+      `--model serves models without training, so ${config === undefined ? '--tinker and --no-train have' : `the configuration ${config} has`} no effect. Leave ${config === undefined ? 'them' : 'one of the two'} out.`,
+      { code: 'ARGUMENT_INVALID' },
+    );
+  if (given.logTexts === true && given.logRequests === undefined)
+    throw new ConfigError('--log-texts needs --log-requests FILE.', { code: 'ARGUMENT_INVALID' });
+  const { openModelServer } = await import('@trinity-rft/local');
+  const { fileWriter } = await import('@trinity-rft/monitor');
+  const { standardTerminal } = await import('@trinity-rft/launcher');
+  const terminal = standardTerminal();
+  const log =
+    given.logRequests === undefined
+      ? undefined
+      : fileWriter(given.logRequests, { maxFileBytes: 64e6 });
+  const chosen = serveKey();
+  const server = await openModelServer({
+    models: modelsOf(given.model),
+    host: given.host,
+    port: portOf(given.port),
+    apiKey: chosen,
+    logTexts: given.logTexts,
+    onRequest: log && ((request) => log.write(JSON.stringify(request))),
+    onEvent: (line) => terminal.write(`${line}\n`),
+  });
+  const key =
+    chosen === undefined
+      ? `${server.apiKey} (shown once; set TRINITY_SERVE_KEY to choose one)`
+      : 'that of TRINITY_SERVE_KEY';
+  terminal.write(`OpenAI base URL: ${server.url}/v1\nAPI key: ${key}\n`);
+  await untilInterrupted();
+  terminal.write('Answers the requests in progress, for up to 30 s. Ctrl-C again ends at once.\n');
+  await server.close();
+  log?.close();
+  return exitCodes.done;
+}
+
+/** @throws ConfigError for what is not NAME=PATH, and for a name that is given twice */
+function modelsOf(given: readonly string[]): Readonly<Record<string, string>> {
+  const models: Record<string, string> = {};
+  for (const text of given) {
+    const [, name = '', place = ''] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+    if (name === '' || Object.hasOwn(models, name))
+      throw new ConfigError(
+        name === ''
+          ? `--model is "${text}". Expected NAME=PATH, such as agent=runs/agent/train.`
+          : `--model names "${name}" twice.`,
+        { code: 'ARGUMENT_INVALID' },
+      );
+    models[name] = place;
+  }
+  return models;
 }
 
 async function serveTinkerCommand(configPath: string, given: ServeArguments): Promise<number> {

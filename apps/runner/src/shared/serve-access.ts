@@ -5,6 +5,9 @@ import type { ServeOptions, Terminal } from '@trinity-rft/launcher';
 /** Environment variable with the key. */
 const keyVariable = 'TRINITY_SERVE_KEY';
 
+/** The key that the environment chooses; undefined: a random one. @throws ConfigError when it is not usable */
+export const serveKey = (): string | undefined => keyOf(process.env[keyVariable]);
+
 /** @throws ConfigError when the variable holds no usable key */
 export function serveAccess(terminal: Terminal): Pick<ServeOptions, 'apiKey' | 'onOpen'> {
   const apiKey = keyOf(process.env[keyVariable]);

@@ -2,6 +2,7 @@
  * GGUF files, in llama.cpp through the npm package node-llama-cpp. Token ids go in and come out: prompts
  * are rendered by the model's template, not by node-llama-cpp's chat session, which writes tools in its own prose.
  */
+import { availableParallelism } from 'node:os';
 import {
   CancelledError,
   CheckpointError,
@@ -25,7 +26,7 @@ export interface LlamaRuntimeOptions {
   readonly tokenizer: Tokenizer;
   /** @default the model's own limit, at most 8192 */
   readonly maxModelLen: number | undefined;
-  /** @default llama.cpp's choice */
+  /** @default one core fewer than the machine has: threads that compete for a core slow llama.cpp down many times */
   readonly threads: number | undefined;
   /** Graphics card. @default true where node-llama-cpp finds one */
   readonly gpu: boolean | undefined;
@@ -71,7 +72,7 @@ export async function openLlamaRuntime(
   const context = await model.createContext({
     contextSize: maxModelLen,
     sequences,
-    ...(options.threads !== undefined && { threads: options.threads }),
+    threads: options.threads ?? Math.max(1, availableParallelism() - 1),
     // Flash attention would round the cache to float16 again.
     ...(options.cache === 'float32' && {
       flashAttention: false,

@@ -1,0 +1,270 @@
+/** Serves models over OpenAI's and Anthropic's protocols: health, readiness, metrics, request log, reload. */
+import { randomBytes } from 'node:crypto';
+import { describeError, ModelError } from '@trinity-rft/core';
+import { hasKey, openHttpServer, parseJson, readBytes } from '@trinity-rft/http-server';
+import { recordCall, type CallRecord } from './call-record.js';
+import { createMetrics, type Answered } from './metrics.js';
+import { prometheusType } from './prometheus.js';
+import { openServedModels, type ServedModels, type ServedModelsOptions } from './served-models.js';
+
+export interface ModelServerOptions extends ServedModelsOptions {
+  /** @default "127.0.0.1" */
+  readonly host?: string;
+  /** 0 = any free port. @default 0 */
+  readonly port?: number;
+  /** @default a random one */
+  readonly apiKey?: string;
+  /** Called with a record of each request, texts left out unless {@link logTexts}. @default no callback */
+  readonly onRequest?: (request: LoggedRequest) => void;
+  /** Request bodies and answers in the records. @default false */
+  readonly logTexts?: boolean;
+  /** Time between looks for newer checkpoints of runs. @default 30_000; 0 = never */
+  readonly reloadMs?: number;
+}
+
+/** Plain data, for one line of a log. */
+export interface LoggedRequest extends Answered {
+  /** ISO 8601. */
+  readonly time: string;
+  /** `x-request-id` of the request, else a random one. */
+  readonly id: string;
+  /** Checkpoint or file that answered. */
+  readonly location?: string;
+  /** `user` of the request. */
+  readonly user?: string;
+  readonly request?: unknown;
+  readonly response?: string;
+}
+
+export interface ModelServer {
+  /** `http://HOST:PORT` */
+  readonly url: string;
+  readonly apiKey: string;
+  readonly models: ServedModels;
+  /**
+   * New requests get 503 with `Retry-After`, those in progress are answered for up to `timeoutMs`, then the
+   * server ends.
+   */
+  close(timeoutMs?: number): Promise<void>;
+}
+
+const mostBytes = 32 * 1024 * 1024;
+const defaultReloadMs = 30_000;
+const defaultDrainMs = 30_000;
+
+/** @throws ConfigError when the port is taken, and what `loadModel` throws */
+export async function openModelServer(options: ModelServerOptions): Promise<ModelServer> {
+  const { apiKey = randomBytes(24).toString('base64url'), reloadMs = defaultReloadMs } = options;
+  const models = await openServedModels(options);
+  const metrics = createMetrics(models);
+  let isClosing = false;
+  const answer = answerer(models, metrics, options);
+  const fetch = async (request: Request): Promise<Response> => {
+    const { pathname } = new URL(request.url);
+    if (pathname === '/health') return Response.json({ status: 'ok' });
+    if (pathname === '/ready') return readiness(isClosing, models);
+    try {
+      if (!hasKey(request, apiKey))
+        throw new ModelError(
+          'The request has no valid key. Expected the key of this server in Authorization: Bearer or in x-api-key.',
+          { status: 401, code: 'invalid_api_key' },
+        );
+      if (pathname === '/metrics')
+        return new Response(metrics.text(), { headers: { 'content-type': prometheusType } });
+      if (isClosing) throw stopping();
+      return await answer(request, pathname);
+    } catch (error) {
+      if (!(error instanceof ModelError))
+        options.onEvent(`${request.method} ${pathname} failed: ${describeError(error)}`);
+      return refusal(error);
+    }
+  };
+  const server = await openHttpServer({
+    fetch,
+    refuse: refusal,
+    host: options.host,
+    port: options.port,
+  }).catch(async (error: unknown) => {
+    await models.close();
+    throw error;
+  });
+  const timer = reloadMs > 0 ? setInterval(() => void models.reload(), reloadMs) : undefined;
+  return {
+    url: server.url,
+    apiKey,
+    models,
+    close: async (timeoutMs = defaultDrainMs) => {
+      isClosing = true;
+      clearInterval(timer);
+      const deadline = performance.now() + timeoutMs;
+      while (models.names.some((name) => models.inFlight(name) > 0) && performance.now() < deadline)
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      await server.close(Promise.resolve());
+      await models.close();
+    },
+  };
+}
+
+function readiness(isClosing: boolean, models: ServedModels): Response {
+  if (isClosing)
+    return Response.json({ status: 'stopping' }, { status: 503, headers: { 'retry-after': '5' } });
+  const failed = [...models.failures.keys()];
+  // The old weights answer: a proxy need not look for another server.
+  return Response.json({
+    status: 'ready',
+    models: models.names,
+    ...(failed.length > 0 && { not_reloaded: failed }),
+  });
+}
+
+const stopping = (): ModelError =>
+  new ModelError('The server is stopping. Repeat the request when it is back.', {
+    status: 503,
+    code: 'stopping',
+    retryable: true,
+  });
+
+function refusal(error: unknown): Response {
+  const known = error instanceof ModelError;
+  const status = known ? error.status : 500;
+  const message = known ? error.message : 'The server failed to answer. Its log has the cause.';
+  const type = status < 500 ? 'invalid_request_error' : 'server_error';
+  const code = known ? error.code : 'server_error';
+  const headers = status === 503 ? { 'retry-after': '5' } : undefined;
+  return Response.json({ error: { message, type, code, param: null } }, { status, headers });
+}
+
+type Metrics = ReturnType<typeof createMetrics>;
+
+function answerer(
+  models: ServedModels,
+  metrics: Metrics,
+  { onRequest, logTexts = false }: ModelServerOptions,
+): (request: Request, pathname: string) => Promise<Response> {
+  return async (request, pathname) => {
+    const route = `${request.method} ${routeOf(pathname)}`;
+    if (request.method === 'GET' && /^\/v1\/models\/?$/.test(pathname))
+      return Response.json({
+        object: 'list',
+        data: models.names.map((name) => entryOf(models, name)),
+      });
+    const named = /^\/v1\/models\/(.+)$/.exec(pathname)?.[1];
+    if (request.method === 'GET' && named !== undefined)
+      return Response.json(entryOf(models, decodeURIComponent(named)));
+    if (request.method !== 'POST') return firstFound(request, models);
+    const bytes = await readBytes(request, { maxBytes: mostBytes });
+    const { value, text } = parseJson(bytes, { expected: 'a request of this API' });
+    const body = (typeof value === 'object' && value !== null ? value : {}) as Readonly<
+      Record<string, unknown>
+    >;
+    const name = modelIn(body, models);
+    const record: CallRecord = { promptTokens: 0, completionTokens: 0, firstTokenMs: undefined };
+    const started = performance.now();
+    const time = new Date().toISOString();
+    return models.use(name, async (model, ended) => {
+      const { url, method, headers, signal } = request;
+      const asked = new Request(url, { method, headers, body: text, signal });
+      const response = await recordCall(record, () => model.fetch(asked));
+      return whenSent(response, logTexts, (answered) => {
+        ended();
+        const seen: Answered = {
+          model: name,
+          route,
+          status: response.status,
+          seconds: (performance.now() - started) / 1000,
+          ...record,
+        };
+        metrics.answered(seen);
+        onRequest?.({
+          time,
+          id: headers.get('x-request-id')?.slice(0, 128) ?? randomBytes(8).toString('hex'),
+          ...seen,
+          location: model.place.location,
+          ...(typeof body['user'] === 'string' && { user: body['user'].slice(0, 256) }),
+          ...(logTexts && { request: value, response: answered }),
+        });
+      });
+    });
+  };
+}
+
+/** Paths outside of the API are one label, so that a scanner cannot fill the memory. */
+const routeOf = (pathname: string): string =>
+  /^\/v1\/(?:chat\/completions|completions|responses|messages(?:\/count_tokens)?)\/?$/.test(
+    pathname,
+  )
+    ? pathname.replace(/\/$/, '')
+    : 'other';
+
+function modelIn(body: Readonly<Record<string, unknown>>, models: ServedModels): string {
+  const { model } = body;
+  if (typeof model === 'string' && model !== '') {
+    models.current(model);
+    return model;
+  }
+  throw new ModelError(`model is missing. The models are ${models.names.join(', ')}.`, {
+    status: 400,
+    code: 'invalid_request',
+  });
+}
+
+function entryOf(models: ServedModels, name: string): object {
+  const { run } = models.current(name).place;
+  return {
+    id: name,
+    object: 'model',
+    owned_by: 'trinity-rft',
+    created: 0,
+    ...(run && { step: run.step }),
+  };
+}
+
+/** Stored responses are kept by the model that made them. */
+async function firstFound(request: Request, models: ServedModels): Promise<Response> {
+  const { url, method, headers, signal } = request;
+  let response: Response | undefined;
+  for (const name of models.names) {
+    response = await models.current(name).fetch(new Request(url, { method, headers, signal }));
+    if (response.status !== 404) return response;
+  }
+  return response ?? new Response(undefined, { status: 404 });
+}
+
+/** Calls `sent` once the client has the whole answer, or has left. @param keep pass the text on */
+function whenSent(response: Response, keep: boolean, sent: (text: string) => void): Response {
+  const { body, status, headers } = response;
+  if (!body) {
+    sent('');
+    return response;
+  }
+  const decoder = new TextDecoder();
+  let text = '';
+  let isSent = false;
+  const end = (): void => {
+    if (!isSent) sent(text);
+    isSent = true;
+  };
+  const reader = body.getReader();
+  const passed = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        const { done, value } = await reader.read().catch((error: unknown) => {
+          end();
+          throw error;
+        });
+        if (done) {
+          end();
+          return controller.close();
+        }
+        if (keep) text += decoder.decode(value, { stream: true });
+        controller.enqueue(value);
+      },
+      cancel: async (reason) => {
+        end();
+        await reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(passed, { status, headers });
+}

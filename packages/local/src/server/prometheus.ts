@@ -1,0 +1,99 @@
+/**
+ * Metrics in Prometheus' text format.
+ * @see https://prometheus.io/docs/instrumenting/exposition_formats/ (version 0.0.4)
+ */
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Counter {
+  add(labels: Labels, count?: number): void;
+}
+
+export interface Histogram {
+  observe(labels: Labels, seconds: number): void;
+}
+
+export interface Registry {
+  counter(name: string, help: string): Counter;
+  histogram(name: string, help: string): Histogram;
+  /** Read when the metrics are. */
+  gauge(name: string, help: string, read: () => readonly (readonly [Labels, number])[]): void;
+  text(): string;
+}
+
+/** Seconds; from a token of a small model to a long answer of a large one. */
+const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+
+export const prometheusType = 'text/plain; version=0.0.4; charset=utf-8';
+
+export function createRegistry(): Registry {
+  const families: (() => string)[] = [];
+  const family = (name: string, type: string, help: string, lines: () => readonly string[]): void =>
+    void families.push(() =>
+      [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines()].join('\n'),
+    );
+  return {
+    counter: (name, help) => {
+      const counts = new Map<string, number>();
+      family(name, 'counter', help, () =>
+        [...counts].map(([labels, count]) => `${name}${labels} ${count}`),
+      );
+      return {
+        add: (labels, count = 1) => {
+          const key = inBraces(labels);
+          counts.set(key, (counts.get(key) ?? 0) + count);
+        },
+      };
+    },
+    histogram: (name, help) => {
+      const series = new Map<
+        string,
+        { readonly labels: Labels; readonly counts: number[]; sum: number }
+      >();
+      family(name, 'histogram', help, () =>
+        [...series.values()].flatMap(({ labels, counts, sum }) => {
+          const total = counts.at(-1) ?? 0;
+          return [
+            ...bounds.map(
+              (bound, i) =>
+                `${name}_bucket${inBraces({ ...labels, le: String(bound) })} ${counts[i]}`,
+            ),
+            `${name}_bucket${inBraces({ ...labels, le: '+Inf' })} ${total}`,
+            `${name}_sum${inBraces(labels)} ${sum}`,
+            `${name}_count${inBraces(labels)} ${total}`,
+          ];
+        }),
+      );
+      return {
+        observe: (labels, seconds) => {
+          const key = inBraces(labels);
+          const found = series.get(key) ?? {
+            labels,
+            counts: [...bounds, Infinity].map(() => 0),
+            sum: 0,
+          };
+          series.set(key, found);
+          found.sum += seconds;
+          for (const [i, bound] of [...bounds, Infinity].entries())
+            if (seconds <= bound) found.counts[i] = (found.counts[i] ?? 0) + 1;
+        },
+      };
+    },
+    gauge: (name, help, read) =>
+      family(name, 'gauge', help, () =>
+        read().map(([labels, value]) => `${name}${inBraces(labels)} ${value}`),
+      ),
+    text: () => `${families.map((lines) => lines()).join('\n')}\n`,
+  };
+}
+
+const inBraces = (labels: Labels): string => {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+};
+
+const escaped = (value: string): string =>
+  value
+    .replaceAll('\\', String.raw`\\`)
+    .replaceAll('\n', String.raw`\n`)
+    .replaceAll('"', String.raw`\"`);

@@ -1,0 +1,237 @@
+/** Several models behind one address: names, key, readiness, metrics, log, reload, end. */
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { writeManifest } from '@trinity-rft/core/engine';
+import { OpenAI } from 'openai';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  openModelServer,
+  type LoggedRequest,
+  type ModelServer,
+  type ModelServerOptions,
+} from '../src/index.js';
+
+const practice = fileURLToPath(
+  new URL('../../../apps/create/templates/practice/model', import.meta.url),
+);
+const apiKey = '0123456789abcdef0123';
+let scratch = '';
+let run = '';
+beforeAll(async () => {
+  scratch = await mkdtemp(path.join(tmpdir(), 'trinity-server-'));
+  run = path.join(scratch, 'run');
+  await checkpoint(10);
+  await writeFile(path.join(run, 'settings.json'), '{"stages":[{"stage_name":"grpo"}]}');
+});
+afterAll(() => rm(scratch, { recursive: true, force: true }));
+
+async function checkpoint(step: number): Promise<string> {
+  const folder = path.join(run, 'grpo', `global_step_${step}`);
+  await cp(practice, folder, { recursive: true });
+  await writeManifest(folder, { step, final: false });
+  return folder;
+}
+
+const opened: ModelServer[] = [];
+afterEach(async () => {
+  for (const server of opened.splice(0)) await server.close(0);
+});
+
+async function serve(options: Partial<ModelServerOptions> = {}) {
+  const [events, requests]: [string[], LoggedRequest[]] = [[], []];
+  const server = await openModelServer({
+    models: { agent: run, plain: practice },
+    apiKey,
+    threads: 1,
+    reloadMs: 0,
+    onEvent: (line) => void events.push(line),
+    onRequest: (request) => void requests.push(request),
+    ...options,
+  });
+  opened.push(server);
+  const client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey, maxRetries: 0 });
+  const get = (place: string, key = apiKey): Promise<Response> =>
+    fetch(server.url + place, { headers: { authorization: `Bearer ${key}` } });
+  return { server, client, get, events, requests };
+}
+
+const ask = (model: string) => ({
+  model,
+  messages: [{ role: 'user' as const, content: '12*34' }],
+  temperature: 0,
+  max_tokens: 6,
+});
+
+describe('a server of models', () => {
+  it('answers by the name of a model, and names the others', async () => {
+    const { client, get } = await serve();
+    const answers = await Promise.all(
+      ['agent', 'plain'].map((name) => client.chat.completions.create(ask(name))),
+    );
+    expect(answers.map(({ model }) => model)).toEqual(['agent', 'plain']);
+    expect(new Set(answers.map(({ id }) => id)).size).toBe(2);
+    expect(answers[0]?.choices[0]?.message.content).toBe(answers[1]?.choices[0]?.message.content);
+    expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['agent', 'plain']);
+    expect(await (await get('/v1/models/agent')).json()).toMatchObject({ id: 'agent', step: 10 });
+    await expect(client.chat.completions.create(ask('other'))).rejects.toThrow(
+      '404 There is no model "other" here. The models are agent, plain.',
+    );
+    const response = await client.responses.create({
+      model: 'plain',
+      input: '12*34',
+      temperature: 0,
+      max_output_tokens: 6,
+    });
+    expect((await client.responses.retrieve(response.id)).output_text).toBe(response.output_text);
+    const anthropic = await fetch(`${(await serve()).server.url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...ask('plain') }),
+    });
+    expect(await anthropic.json()).toMatchObject({ type: 'message', role: 'assistant' });
+  });
+
+  it('tells its health to everybody, and everything else with its key', async () => {
+    const { server, get } = await serve();
+    expect(await (await fetch(`${server.url}/health`)).json()).toEqual({ status: 'ok' });
+    expect(await (await fetch(`${server.url}/ready`)).json()).toEqual({
+      status: 'ready',
+      models: ['agent', 'plain'],
+    });
+    for (const place of ['/metrics', '/v1/models', '/anything'])
+      expect((await get(place, 'wrong-key-wrong-key')).status).toBe(401);
+  });
+
+  it.each([
+    ['no JSON', '{', 400],
+    ['no model', '{"messages":[]}', 400],
+    ['a list', '[]', 400],
+    ['a wrong field', JSON.stringify({ ...ask('plain'), temperature: 'warm' }), 400],
+  ])('refuses a body that is %s, as OpenAI does', async (_, body, status) => {
+    const { server, requests } = await serve();
+    const response = await fetch(`${server.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}` },
+      body,
+    });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error' } });
+    expect(JSON.stringify(requests)).not.toContain(apiKey);
+  });
+
+  it('counts requests, tokens and times for Prometheus', async () => {
+    const { client, get } = await serve();
+    await client.chat.completions.create(ask('agent'));
+    const stream = await client.chat.completions.create({ ...ask('agent'), stream: true });
+    for await (const _ of stream) continue;
+    const response = await get('/metrics');
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    const text = await response.text();
+    const value = (name: string): number =>
+      Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+    expect(
+      value(
+        'trinity_requests_total{model="agent",route="POST /v1/chat/completions",status="200"}'.replaceAll(
+          /[{}]/g,
+          String.raw`\$&`,
+        ),
+      ),
+    ).toBe(2);
+    expect(value(String.raw`trinity_completion_tokens_total\{model="agent"\}`)).toBeGreaterThan(2);
+    expect(value(String.raw`trinity_first_token_seconds_count\{model="agent"\}`)).toBe(2);
+    expect(value(String.raw`trinity_model_step\{model="agent"\}`)).toBe(10);
+    expect(value('process_resident_memory_bytes')).toBeGreaterThan(1e6);
+    // Every line is a comment, or a name with labels and a number.
+    for (const line of text.trimEnd().split('\n'))
+      expect(line).toMatch(
+        /^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{(?:\w+="(?:[^"\\\n]|\\.)*",?)+\})? [-+\d.eInf]+)$/,
+      );
+  });
+
+  it('logs requests without texts, unless they are asked for', async () => {
+    const quiet = await serve();
+    await quiet.client.chat.completions.create({ ...ask('agent'), user: 'someone' });
+    const [record] = quiet.requests;
+    expect(record).toMatchObject({
+      model: 'agent',
+      status: 200,
+      route: 'POST /v1/chat/completions',
+      user: 'someone',
+    });
+    expect(record?.completionTokens).toBeGreaterThan(0);
+    expect(JSON.stringify(record)).not.toContain('12*34');
+    const loud = await serve({ logTexts: true });
+    const { choices } = await loud.client.chat.completions.create(ask('agent'));
+    expect(JSON.stringify(loud.requests)).toContain('12*34');
+    expect(loud.requests[0]?.response).toContain(choices[0]?.message.content ?? '');
+  });
+
+  it('takes the newest checkpoint of a run, and finishes what the old one has begun', async () => {
+    const { server, client, get, events } = await serve();
+    const stream = await client.chat.completions.create({
+      ...ask('agent'),
+      max_tokens: 100,
+      stream: true,
+    });
+    const chunks = stream[Symbol.asyncIterator]();
+    await chunks.next();
+    await checkpoint(20);
+    await server.models.reload();
+    expect(events.at(-1)).toMatch(/^agent: now .*global_step_20\. Step 20, the last checkpoint/);
+    expect(await (await get('/v1/models/agent')).json()).toMatchObject({ step: 20 });
+    let rest = 0;
+    for (;;) {
+      const { done } = await chunks.next();
+      if (done === true) break;
+      rest++;
+    }
+    expect(rest).toBeGreaterThan(0);
+    expect((await client.chat.completions.create(ask('agent'))).choices).toHaveLength(1);
+  });
+
+  it('keeps the old weights where the new ones are damaged, and says so', async () => {
+    const { server, client, get, events } = await serve();
+    const folder = await checkpoint(30);
+    await writeFile(path.join(folder, 'model.safetensors'), 'cut short');
+    await server.models.reload();
+    await server.models.reload();
+    const said = events.filter((line) => line.includes('newer weights cannot be loaded'));
+    expect(said).toEqual([expect.stringContaining('model.safetensors')]);
+    expect((await client.chat.completions.create(ask('agent'))).choices).toHaveLength(1);
+    expect(await (await get('/ready')).json()).toMatchObject({
+      status: 'ready',
+      not_reloaded: ['agent'],
+    });
+    await rm(folder, { recursive: true });
+  });
+
+  it('answers what is in progress before it ends, and nothing new', async () => {
+    const { server, client } = await serve();
+    const stream = await client.chat.completions.create({
+      ...ask('plain'),
+      max_tokens: 60,
+      stream: true,
+    });
+    const chunks = stream[Symbol.asyncIterator]();
+    await chunks.next();
+    const closed = server.close(10_000);
+    const refused = await fetch(`${server.url}/ready`).catch(() => undefined);
+    expect(refused?.status ?? 503).toBe(503);
+    let last: unknown;
+    for (;;) {
+      const { done, value } = await chunks.next();
+      if (done === true) break;
+      last = value;
+    }
+    expect(last).toMatchObject({ choices: [{ finish_reason: expect.any(String) as string }] });
+    await closed;
+    await expect(fetch(`${server.url}/health`)).rejects.toThrow();
+  });
+
+  it('does not open where a model is missing', async () => {
+    const models = { agent: run, none: path.join(scratch, 'none') };
+    await expect(serve({ models })).rejects.toThrow('There is no');
+  });
+});
