@@ -43,6 +43,8 @@ export interface LoadModelOptions {
   readonly threads?: number;
   /** llama.cpp only: a graphics card, where there is one. @default true */
   readonly gpu?: boolean;
+  /** llama.cpp only: GGUF file of a LoRA adapter over the model, whose weights are in memory once for all. @default none */
+  readonly adapter?: string;
   /** llama.cpp only: number format of its cache. @default float16 */
   readonly cache?: 'float32';
   /** llama.cpp only: conversations answered at once; more wait. @default 4 */
@@ -106,7 +108,12 @@ export async function loadModel(
   const tokenizer = await loadTokenizer(options.tokenizer ?? location);
   const format = chatFormatOf(tokenizer, chat);
   const maxModelLen = options.maxModelLen ?? (kind === 'onnx' ? chat.max_model_len : undefined);
-  const { threads, gpu, cache, sequences } = options;
+  const { threads, gpu, adapter, cache, sequences } = options;
+  if (kind === 'onnx' && adapter !== undefined)
+    throw new ConfigError(
+      `adapter is ${adapter}, but the embedded engine runs ${location}. Name its lora_adapter's checkpoint, or merge it: trinity convert ${location} OUTPUT --adapter FOLDER`,
+      { code: 'RUNTIME_MODEL' },
+    );
   const runtime =
     kind === 'onnx'
       ? await openOnnxRuntime(location, { tokenizer, maxModelLen, threads })
@@ -115,6 +122,7 @@ export async function loadModel(
           maxModelLen,
           threads,
           gpu,
+          adapter,
           cache,
           sequences,
         });

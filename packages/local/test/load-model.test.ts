@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readTokenizerFiles } from '@trinity-rft/chat';
-import { saveGgufModel } from '@trinity-rft/chat/gguf';
+import { saveGgufAdapter, saveGgufModel } from '@trinity-rft/chat/gguf';
 import { openWeights } from '@trinity-rft/engine-onnx';
 import { openEndpointServer } from '@trinity-rft/model';
 import { createRuntime } from '@trinity-rft/core';
@@ -188,6 +188,44 @@ describe('the runtimes', () => {
     expect(choices[0]?.message.content).toBe((await model.chat(question('12*34'), request)).text);
     await server.close();
     await model.close();
+  });
+
+  it('share the weights of a file between adapters', async () => {
+    const { createOnnxEngine } = await import('@trinity-rft/engine-onnx');
+    const folder = path.join(scratch, 'adapted');
+    const lora = { rank: 4, alpha: 64, seed: 5 };
+    const engine = await createOnnxEngine({ modelPath: practice, lora, threads: 1 });
+    const row = { tokens: Int32Array.of(5, 6, 7, 8, 9), promptLength: 1, temperature: 1 };
+    const pass = await engine.trainer.forward({ rows: [row] });
+    await engine.trainer.backward(pass, { logprobs: new Float32Array(4).fill(-1) });
+    await engine.trainer.step({ learningRate: 0.05 });
+    const wanted = (await engine.trainer.forward({ rows: [row] })).logprobs;
+    await engine.trainer.save(folder, { optimizer: false });
+    await engine.close();
+    const weights = await openWeights(path.join(folder, 'lora_adapter/adapter_model.safetensors'));
+    const json = async (name: string) =>
+      JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Record<string, unknown>;
+    const adapter = path.join(scratch, 'adapter.gguf');
+    await saveGgufAdapter({
+      adapter: await json('lora_adapter/adapter_config.json'),
+      config: await json('config.json'),
+      weights,
+      target: adapter,
+    });
+    await weights.close();
+    const exact = { ...settings, cache: 'float32' as const };
+    const [plain, adapted] = [
+      await loadModel(gguf, exact),
+      await loadModel(gguf, { ...exact, adapter }),
+    ];
+    const far = (a: Float32Array, b: Float32Array) =>
+      a.reduce((most, x, i) => Math.max(most, Math.abs(x - (b[i] ?? NaN))), 0);
+    const found = await adapted.score(row.tokens);
+    expect(far(found, wanted)).toBeLessThan(1e-4);
+    expect(far(await plain.score(row.tokens), wanted)).toBeGreaterThan(0.1);
+    await plain.close();
+    expect(far(await adapted.score(row.tokens), found)).toBe(0);
+    await adapted.close();
   });
 
   it('enforce formats, or say that they cannot', async () => {

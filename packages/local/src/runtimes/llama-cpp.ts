@@ -3,6 +3,7 @@
  * are rendered by the model's template, not by node-llama-cpp's chat session, which writes tools in its own prose.
  */
 import { availableParallelism } from 'node:os';
+import path from 'node:path';
 import {
   CancelledError,
   CheckpointError,
@@ -30,6 +31,8 @@ export interface LlamaRuntimeOptions {
   readonly threads: number | undefined;
   /** Graphics card. @default true where node-llama-cpp finds one */
   readonly gpu: boolean | undefined;
+  /** GGUF file of a LoRA adapter over the model. @default none */
+  readonly adapter: string | undefined;
   /** Number format of the key and value cache. @default llama.cpp's, float16 */
   readonly cache: 'float32' | undefined;
   /** Conversations answered at once; more wait. @default 4 */
@@ -52,28 +55,14 @@ export async function openLlamaRuntime(
       { code: 'PEER_MISSING', cause },
     );
   });
-  const { getLlama, LlamaLogLevel } = library;
-  const llama = await getLlama({
-    gpu: options.gpu === false ? false : 'auto',
-    build: 'never',
-    skipDownload: true,
-    logLevel: LlamaLogLevel.error,
-  });
-  const model = await llama
-    .loadModel({ modelPath: file, ...(options.gpu === false && { gpuLayers: 0 }) })
-    .catch(async (cause: unknown) => {
-      await llama.dispose();
-      throw new CheckpointError(`llama.cpp does not load ${file}: ${describeError(cause)}`, {
-        code: 'MODEL_UNUSABLE',
-        cause,
-      });
-    });
+  const { model, release } = await share(library, file, options.gpu !== false);
   const { maxModelLen = Math.min(model.trainContextSize, 8192), sequences = 4 } = options;
   const context = await model.createContext({
     contextSize: maxModelLen,
     sequences,
     threads: options.threads ?? Math.max(1, availableParallelism() - 1),
     // Flash attention would round the cache to float16 again.
+    ...(options.adapter !== undefined && { lora: options.adapter }),
     ...(options.cache === 'float32' && {
       flashAttention: false,
       experimentalKvCacheKeyType: 'F32',
@@ -105,10 +94,54 @@ export async function openLlamaRuntime(
     enforcesFormats: false,
     close: async () => {
       await context.dispose();
-      await model.dispose();
-      await llama.dispose();
+      await release();
     },
   };
+}
+
+interface SharedModel {
+  readonly model: LlamaModel;
+  /** Frees the weights with the last user. */
+  release(): Promise<void>;
+}
+
+/** Weights of a file are in memory once, however many adapters and names use them. */
+const models = new Map<string, { readonly opened: Promise<LlamaModel>; users: number }>();
+
+async function share(
+  { getLlama, LlamaLogLevel }: NodeLlamaCpp,
+  file: string,
+  gpu: boolean,
+): Promise<SharedModel> {
+  const key = `${gpu} ${path.resolve(file)}`;
+  const open = async (): Promise<LlamaModel> => {
+    const llama = await getLlama({
+      gpu: gpu ? 'auto' : false,
+      build: 'never',
+      skipDownload: true,
+      logLevel: LlamaLogLevel.error,
+    });
+    return llama.loadModel({ modelPath: file, ...(!gpu && { gpuLayers: 0 }) });
+  };
+  const entry = models.get(key) ?? { opened: open(), users: 0 };
+  models.set(key, entry);
+  entry.users++;
+  const release = async (): Promise<void> => {
+    if (--entry.users > 0) return;
+    models.delete(key);
+    const model = await entry.opened.catch(() => undefined);
+    await model?.dispose();
+    await model?.llama.dispose();
+  };
+  try {
+    return { model: await entry.opened, release };
+  } catch (cause) {
+    await release();
+    throw new CheckpointError(`llama.cpp does not load ${file}: ${describeError(cause)}`, {
+      code: 'MODEL_UNUSABLE',
+      cause,
+    });
+  }
 }
 
 /** @throws ModelError 400 for what llama.cpp is not asked to do here */

@@ -29,7 +29,7 @@ interface Loaded {
 }
 
 export interface ServedModelsOptions extends Pick<LoadModelOptions, 'threads' | 'gpu'> {
-  /** Runs, checkpoints, model folders, GGUF files or exports, by name. */
+  /** Runs, checkpoints, model folders, GGUF files or exports, by name; `MODEL.gguf+LORA.gguf` for an adapter. */
   readonly models: Readonly<Record<string, string>>;
   readonly onEvent: (line: string) => void;
 }
@@ -37,8 +37,16 @@ export interface ServedModelsOptions extends Pick<LoadModelOptions, 'threads' | 
 /** @throws what `loadModel` throws for the first model that cannot be loaded */
 export async function openServedModels(options: ServedModelsOptions): Promise<ServedModels> {
   const { models, onEvent, threads, gpu } = options;
+  const pathOf = (name: string): string => partsOf(models[name]).model;
+  const adapterOf = (name: string): string | undefined => partsOf(models[name]).adapter;
   const load = async (name: string): Promise<Loaded> => ({
-    model: await loadModel(models[name] ?? '', { name, threads, gpu, watch: counted }),
+    model: await loadModel(pathOf(name), {
+      name,
+      threads,
+      gpu,
+      adapter: adapterOf(name),
+      watch: counted,
+    }),
     users: 0,
     isOld: false,
   });
@@ -65,7 +73,7 @@ export async function openServedModels(options: ServedModelsOptions): Promise<Se
   };
   const reloadOne = async (name: string): Promise<void> => {
     const old = find(name);
-    const { location } = await findModel(models[name] ?? '');
+    const { location } = await findModel(pathOf(name));
     if (location === old.model.place.location) return;
     const next = await load(name);
     all.add(next);
@@ -111,4 +119,9 @@ export async function openServedModels(options: ServedModelsOptions): Promise<Se
       all.clear();
     },
   };
+}
+
+function partsOf(place = ''): { readonly model: string; readonly adapter?: string } {
+  const [, model, adapter] = /^(.+\.gguf)\+(.+\.gguf)$/i.exec(place) ?? [];
+  return model === undefined ? { model: place } : { model, adapter };
 }
