@@ -20,7 +20,8 @@ type Printed = (pattern: RegExp) => Promise<RegExpExecArray>;
 
 /** A terminal in a folder. `path` goes in front of PATH. */
 export function openTerminal(cwd: string, path: string, ownEnv: Environment): Terminal {
-  const { NODE_OPTIONS: _inherited, ...inherited } = process.env;
+  // The agent of the pnpm that runs this would be taken for the stranger's own package manager.
+  const { NODE_OPTIONS: _options, npm_config_user_agent: _agent, ...inherited } = process.env;
   const environment = (env: Environment): NodeJS.ProcessEnv => ({
     ...inherited,
     ...ownEnv,

@@ -29,8 +29,26 @@ export async function strangersPath(project: string, terminal: Terminal): Promis
     },
     { TRINITY_SERVE_KEY: key },
   );
+  const exported = await exportAndUse(terminal);
   await trainOwnAgent(project, terminal);
-  return `held-out accuracy ${before} before, ${after} after; served, ${right} of 3 answers are right; an own agent trains`;
+  return `held-out accuracy ${before} before, ${after} after; served, ${right} of 3 answers are right; ${exported}; an own agent trains`;
+}
+
+/** A file that llama.cpp runs, the model in Node without a server, and the terminal. */
+async function exportAndUse(terminal: Terminal): Promise<string> {
+  const question = '"37*48"';
+  const call = 'calculator';
+  const told = await terminal.run(`sh -c "echo 37*48 | npm run --silent chat -- --temperature 0"`);
+  await terminal.run('npm install --ignore-scripts --no-audit --no-fund node-llama-cpp@3.21.1');
+  const printed = await terminal.run('npm run export -- --check');
+  const [, reward] = /held_out: reward ([\d.]+)/.exec(printed) ?? [];
+  const strip = 'node --experimental-strip-types --disable-warning=ExperimentalWarning';
+  const answered = await terminal.run(`${strip} exported/chat.ts ${question}`);
+  for (const [what, text] of Object.entries({ 'npm run chat': told, 'chat.ts': answered }))
+    if (!text.includes(call)) throw new Error(`${what} makes no tool call:\n${text}`);
+  if (!(Number(reward) > 0.8))
+    throw new Error(`the exported model got a reward of ${reward}:\n${printed}`);
+  return `exported to GGUF, it gets ${reward} in llama.cpp`;
 }
 
 /** Puts the agent of the page about own agents in the place of that of the template. */
