@@ -1,5 +1,5 @@
 /** `chat.ts` of an export: asks the model one question, with the template and the parser of training. */
-import type { FormatName } from './formats.js';
+import type { FormatName } from './format/formats.js';
 
 /** Ten lines that run with `node chat.ts "..."`; the packages that they import are named first. */
 export function chatProgram(

@@ -18,7 +18,7 @@ import {
 import { chatProgram } from './chat-program.js';
 import { checkExport, type CheckOptions, type CheckResult } from './check/check-export.js';
 import { openExported } from './check/open-exported.js';
-import { chooseNumbers, type FormatName } from './formats.js';
+import { chooseNumbers, type FormatName } from './format/formats.js';
 import { writeGguf, writeOllama } from './targets/gguf.js';
 import { writeHuggingFace } from './targets/hugging-face.js';
 import type { TargetInput, Written } from './targets/target.js';
@@ -59,7 +59,7 @@ export interface RewardComparison {
   readonly exported: number;
   /** Runs of the exported one that failed and count as 0. */
   readonly failedRuns: number;
-  /** Of the exported one; 95 % confidence. */
+  /** 95 % confidence interval of `exported`. */
   readonly interval?: EvaluationScore['interval'];
 }
 

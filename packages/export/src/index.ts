@@ -8,6 +8,6 @@ export {
   type ExportReport,
   type RewardComparison,
 } from './export-model.js';
-export { formatNamed, numberFormats, type FormatName } from './formats.js';
+export { formatNamed, numberFormats, type FormatName } from './format/formats.js';
 export { pushFolder } from './push.js';
 export { renderExport } from './render.js';

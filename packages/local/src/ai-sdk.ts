@@ -1,6 +1,6 @@
 /** The model for the AI SDK: `generateText`, `streamText`, tools, agents. */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import type { LocalModel } from './load-model.js';
+import type { LocalModel } from './model/load-model.js';
 
 /**
  * Needs the packages `ai` and `@ai-sdk/openai-compatible`. Requests stay in this process.

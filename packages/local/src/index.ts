@@ -1,4 +1,4 @@
-export type { ChatAnswer, ChatPart, Usage } from './answers.js';
+export type { ChatAnswer, ChatPart, Usage } from './model/answers.js';
 export {
   chatFormatOf,
   loadModel,
@@ -7,7 +7,7 @@ export {
   type ChatRequest,
   type LoadModelOptions,
   type LocalModel,
-} from './load-model.js';
+} from './model/load-model.js';
 export type { ChatSettings } from './place/chat-settings.js';
 export { findModel, type ModelPlace } from './place/find-model.js';
 export type { EvaluationScore, RunFacts } from './place/run-facts.js';

@@ -227,7 +227,7 @@ describe('a server of models', () => {
     }
     expect(last).toMatchObject({ choices: [{ finish_reason: expect.any(String) as string }] });
     await closed;
-    await expect(fetch(`${server.url}/health`)).rejects.toThrow();
+    await expect(fetch(`${server.url}/health`)).rejects.toThrow('fetch failed');
   });
 
   it('does not open where a model is missing', async () => {

@@ -19,7 +19,7 @@ export function withTemplate(
   return new Map(files).set(configFile, Buffer.from(`${JSON.stringify(merged, null, 2)}\n`));
 }
 
-/** Undefined for what is no JSON object: whoever reads the folder reports it. */
+/** Undefined for text that is no JSON object: the next reader of the folder reports it. */
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -25,7 +25,7 @@ import type { ModelConfig } from '../model/config.js';
 import { finalNorm, headLogits, headWeight } from '../model/head.js';
 import { project, type Attention, type Trunk } from '../model/trunk.js';
 
-/** What a number format makes of the weights of a model. */
+/** Weights of a model in one number format, inside a graph. */
 export interface StoredWeights extends Pick<Trunk, 'parameters' | 'blocks' | 'tables'> {
   /** Rows of the embedding matrix. `ids` int64 [B, S] -> f32 [B, S, d] */
   readonly embed: (ids: Value) => Value;

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { createChatFormat, loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
 import { readModelConfig } from '@trinity-rft/engine-onnx';
-import type { ChosenNumbers, FormatName } from '../formats.js';
+import type { ChosenNumbers, FormatName } from '../format/formats.js';
 import { compare, type Parity } from './compare.js';
 import { conversations } from './conversations.js';
 import { embeddedPlayer } from './embedded.js';

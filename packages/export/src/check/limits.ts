@@ -1,5 +1,5 @@
 /** How far an export may be from its checkpoint. */
-import type { Precision } from '../formats.js';
+import type { Precision } from '../format/formats.js';
 import type { Parity } from './compare.js';
 
 /** In nats, of |difference| of log-probabilities. Undefined: measured, without a limit. */

@@ -1,7 +1,7 @@
 /** An export as a model of this process, to be talked to or evaluated. */
 import path from 'node:path';
 import { loadModel, modelOver, type ChatSettings, type LocalModel } from '@trinity-rft/local';
-import type { FormatName } from '../formats.js';
+import type { FormatName } from '../format/formats.js';
 import { transformersSampler } from './transformers-js.js';
 
 interface Exported {

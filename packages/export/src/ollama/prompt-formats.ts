@@ -8,7 +8,7 @@ export interface PromptFormat {
   readonly name: string;
   /** Go template over `.Messages`, of which the last is to be answered. */
   readonly template: string;
-  /** What {@link template} renders. */
+  /** The same rendering in TypeScript. */
   readonly render: (messages: readonly NormalMessage[]) => string;
 }
 
@@ -71,7 +71,7 @@ const user = (content: string): NormalMessage => ({ role: 'user', content });
 const assistant = (content: string): NormalMessage => ({ role: 'assistant', content });
 const system: NormalMessage = { role: 'system', content: 'Be brief.' };
 
-/** Without leading and trailing spaces: some templates strip them, Ollama does not. */
+/** They have no leading or trailing spaces: some templates strip them, Ollama does not. */
 const probes: readonly (readonly NormalMessage[])[] = [
   [user('Hello')],
   [user('One'), assistant('Two'), user('Three')],

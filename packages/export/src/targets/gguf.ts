@@ -9,7 +9,7 @@ import {
   type SavedGguf,
 } from '@trinity-rft/chat/gguf';
 import { openWeights } from '@trinity-rft/engine-onnx';
-import { licenseOf } from '../license.js';
+import { licenseOf } from './license.js';
 import { modelfileOf } from '../ollama/modelfile.js';
 import type { TargetInput, Written } from './target.js';
 

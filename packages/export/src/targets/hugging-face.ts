@@ -3,11 +3,11 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { convertModel, type StoredTypeName } from '@trinity-rft/engine-onnx';
-import { modelCard } from '../model-card.js';
-import { licenseOf } from '../license.js';
+import { modelCard } from './model-card.js';
+import { licenseOf } from './license.js';
 import type { TargetInput, Written } from './target.js';
 
-/** As the hub's own tools make them. */
+/** The size that the hub's own tools use. */
 const shardBytes = 5e9;
 
 export async function writeHuggingFace(input: TargetInput): Promise<Written> {

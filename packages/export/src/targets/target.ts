@@ -1,6 +1,6 @@
-/** What each target gets to write. */
+/** Input and result of a target's writer. */
 import type { ChatFormat } from '@trinity-rft/chat';
-import type { ChosenNumbers } from '../formats.js';
+import type { ChosenNumbers } from '../format/formats.js';
 import type { RunFacts } from '@trinity-rft/local';
 
 export interface TargetInput {

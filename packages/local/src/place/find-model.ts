@@ -19,7 +19,7 @@ export interface ModelPlace {
   /** Hugging Face folder, or GGUF file. */
   readonly location: string;
   readonly chat: ChatSettings;
-  /** Of a checkpoint inside a run. */
+  /** Present for a checkpoint inside a run. */
   readonly run?: RunFacts;
   /** Why this checkpoint of a run, as a sentence. Undefined: the model itself was named. */
   readonly choice?: string;
@@ -94,7 +94,7 @@ async function exportedFile(folder: string): Promise<string | undefined> {
   return isGguf(place) ? place : undefined;
 }
 
-/** Of the last stage that has checkpoints. */
+/** The checkpoint comes from the last stage that has any. */
 async function chooseCheckpoint(run: string): Promise<ModelPlace> {
   const names = (await readStages(run)).map((stage) => String(stage['stage_name']));
   for (const stage of [...names.toReversed().map((name) => path.join(run, name)), run]) {

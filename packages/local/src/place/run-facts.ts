@@ -1,4 +1,4 @@
-/** What the run of a checkpoint recorded about it: settings, base model, evaluations. */
+/** A checkpoint's record in its run: settings, base model, evaluations. */
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -26,7 +26,7 @@ export interface RunFacts {
   /** `model.model_path` of the first stage. */
   readonly base: string | undefined;
   readonly step: number;
-  /** Of the checkpoint's own weights. */
+  /** Scores of the checkpoint's own weights. */
   readonly evaluations: readonly EvaluationScore[];
 }
 

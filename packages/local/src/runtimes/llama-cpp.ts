@@ -19,6 +19,7 @@ import type {
   TokenListener,
 } from '@trinity-rft/core/engine';
 import type { Tokenizer } from '@trinity-rft/chat';
+import type * as Library from 'node-llama-cpp';
 import type { LlamaContextSequence, LlamaModel, Token, TokenBias } from 'node-llama-cpp';
 import { createQueue } from './queue.js';
 import type { Runtime } from './runtime.js';
@@ -39,8 +40,6 @@ export interface LlamaRuntimeOptions {
   readonly sequences: number | undefined;
 }
 
-type NodeLlamaCpp = typeof import('node-llama-cpp');
-
 /**
  * @throws ConfigError when node-llama-cpp is not installed, CheckpointError when llama.cpp rejects the
  * file
@@ -55,7 +54,8 @@ export async function openLlamaRuntime(
       { code: 'PEER_MISSING', cause },
     );
   });
-  const { model, release } = await share(library, file, options.gpu !== false);
+  const shared = await share(library, file, options.gpu !== false);
+  const { model } = shared;
   const { maxModelLen = Math.min(model.trainContextSize, 8192), sequences = 4 } = options;
   const context = await model.createContext({
     contextSize: maxModelLen,
@@ -94,7 +94,7 @@ export async function openLlamaRuntime(
     enforcesFormats: false,
     close: async () => {
       await context.dispose();
-      await release();
+      await shared.release();
     },
   };
 }
@@ -109,7 +109,7 @@ interface SharedModel {
 const models = new Map<string, { readonly opened: Promise<LlamaModel>; users: number }>();
 
 async function share(
-  { getLlama, LlamaLogLevel }: NodeLlamaCpp,
+  { getLlama, LlamaLogLevel }: typeof Library,
   file: string,
   gpu: boolean,
 ): Promise<SharedModel> {
@@ -154,7 +154,7 @@ function refuse({ grammar }: SamplingOptions): void {
 }
 
 interface LlamaParts {
-  readonly library: NodeLlamaCpp;
+  readonly library: typeof Library;
   readonly model: LlamaModel;
   readonly tokenizer: Tokenizer;
 }
@@ -168,7 +168,7 @@ interface OneSample {
   readonly onTokens: TokenListener | undefined;
 }
 
-/** node-llama-cpp cuts the distribution unless it is told not to. */
+/** The defaults of node-llama-cpp cut the distribution. */
 const uncut = { topK: 0, topP: 1, minP: 0 } as const;
 
 async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequence> {
@@ -237,7 +237,7 @@ function settingsOf(
 interface NextToken {
   readonly token: number;
   readonly logprob: number;
-  /** By falling probability. */
+  /** Sorted by falling probability. */
   readonly ranked: { readonly token: number; readonly logprob: number }[];
 }
 

@@ -1,4 +1,4 @@
-/** What runs a model in this process. */
+/** Interface of the programs that run a model in this process. */
 import type { Sampler } from '@trinity-rft/core/engine';
 
 export interface Runtime {

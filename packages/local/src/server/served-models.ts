@@ -1,6 +1,6 @@
 /** The models of a server by name, each replaced by the newest checkpoint of its run. */
 import { describeError, ModelError } from '@trinity-rft/core';
-import { loadModel, type LoadModelOptions, type LocalModel } from '../load-model.js';
+import { loadModel, type LoadModelOptions, type LocalModel } from '../model/load-model.js';
 import { findModel } from '../place/find-model.js';
 import { counted } from './call-record.js';
 

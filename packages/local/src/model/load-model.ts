@@ -14,11 +14,11 @@ import type { Sampler } from '@trinity-rft/core/engine';
 import { createRolloutModel, type RecordingModel } from '@trinity-rft/model';
 import type { OpenAI } from 'openai';
 import { toAnswer, toParts, type ChatAnswer, type ChatPart } from './answers.js';
-import { chatSettingsIn, type ChatSettings } from './place/chat-settings.js';
-import { findModel, type ModelPlace } from './place/find-model.js';
-import { openLlamaRuntime } from './runtimes/llama-cpp.js';
-import { openOnnxRuntime } from './runtimes/onnx.js';
-import type { Runtime } from './runtimes/runtime.js';
+import { chatSettingsIn, type ChatSettings } from '../place/chat-settings.js';
+import { findModel, type ModelPlace } from '../place/find-model.js';
+import { openLlamaRuntime } from '../runtimes/llama-cpp.js';
+import { openOnnxRuntime } from '../runtimes/onnx.js';
+import type { Runtime } from '../runtimes/runtime.js';
 
 export type ChatMessages = OpenAI.ChatCompletionCreateParams['messages'];
 
@@ -49,7 +49,7 @@ export interface LoadModelOptions {
   readonly cache?: 'float32';
   /** llama.cpp only: conversations answered at once; more wait. @default 4 */
   readonly sequences?: number;
-  /** Of calls without a seed. @default random */
+  /** Seed for calls that name none. @default random */
   readonly seed?: number;
   /** Wraps the sampler, to count or measure its calls. @default the sampler itself */
   readonly watch?: (sampler: Sampler) => Sampler;
