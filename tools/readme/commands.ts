@@ -41,8 +41,10 @@ export async function commandFault(
 ): Promise<string | undefined> {
   const words = text
     .replaceAll(/\[[^\]]*\]/g, '')
+    // Variables before the command.
+    .replace(/^(?:\w+=\S*\s+)+/, '')
     .split(/\s+/)
-    .filter((word) => word !== '' && !/^\w+=/.test(word));
+    .filter((word) => word !== '');
   return faultOf(root, { words, isWhole });
 }
 

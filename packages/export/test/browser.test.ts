@@ -17,7 +17,7 @@ import { transformersPlayer } from '../src/check/transformers-js.js';
 const practice = fileURLToPath(
   new URL('../../../apps/create/templates/practice/model', import.meta.url),
 );
-const dist = (name: string): string => path.dirname(fileURLToPath(import.meta.resolve(name)));
+const dist = (resolved: string): string => path.dirname(fileURLToPath(resolved));
 const chromium = await findChromium();
 
 const page = `<!doctype html><script type="module">
@@ -72,8 +72,8 @@ describe.skipIf(chromium === undefined)('an export in a browser (needs Chromium)
       dtypes: ['fp32', 'q8'],
     });
     const folders: Readonly<Record<string, string>> = {
-      lib: dist('@huggingface/transformers'),
-      ort: dist('onnxruntime-web'),
+      lib: dist(import.meta.resolve('@huggingface/transformers')),
+      ort: dist(import.meta.resolve('onnxruntime-web')),
       models: folder,
     };
     server = createServer((request, response) => {

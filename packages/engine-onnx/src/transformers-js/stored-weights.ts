@@ -15,8 +15,7 @@ import type { StoredWeights } from './graph.js';
  * `fp16`: stored in 16 bits, computed in float32. `q8`: matrices in blocks of 32 integers of 8 bits with
  * a scale each, multiplied as integers.
  */
-export const transformersDtypes = ['fp32', 'fp16', 'q8'] as const;
-export type TransformersDtype = (typeof transformersDtypes)[number];
+export type TransformersDtype = 'fp32' | 'fp16' | 'q8';
 
 /** Where the bytes of a constant go: into the model file, or into one beside it. */
 export type Place = (bytes: Uint8Array) => Uint8Array | ExternalBytes;

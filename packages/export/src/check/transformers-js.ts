@@ -97,7 +97,7 @@ export const withArguments = ({ tool_calls: calls, ...message }: NormalMessage):
       };
 
 /** @param logits [T, V] */
-export function scoreLogits(
+function scoreLogits(
   logits: Float32Array,
   vocabulary: number,
   ids: Int32Array,

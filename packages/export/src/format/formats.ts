@@ -4,7 +4,7 @@ import { ConfigError } from '@trinity-rft/core';
 export type FormatName = 'gguf' | 'ollama' | 'transformersjs' | 'hf';
 export type Precision = 'float32' | 'float16' | 'bfloat16' | 'eight-bit' | 'less';
 
-export interface NumberFormat {
+interface NumberFormat {
   readonly precision: Precision;
   /** Bytes per weight, rounded up. */
   readonly bytes: number;

@@ -3,13 +3,13 @@
  * @see https://prometheus.io/docs/instrumenting/exposition_formats/ (version 0.0.4)
  */
 
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
-export interface Counter {
+interface Counter {
   add(labels: Labels, count?: number): void;
 }
 
-export interface Histogram {
+interface Histogram {
   observe(labels: Labels, seconds: number): void;
 }
 
