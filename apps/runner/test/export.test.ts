@@ -70,6 +70,56 @@ describe('trinity export', () => {
     expect(existsSync(path.join(workspace.root, `out-${format}`, 'chat.ts'))).toBe(true);
   });
 
+  it('takes the last of several stages, and leaves no trace in the run', async () => {
+    const config = workspace.config('staged.yaml', {
+      name: 'staged',
+      stages: [
+        { stage_name: 'first', mode: 'both', trainer: { total_steps: 2 } },
+        {
+          stage_name: 'second',
+          mode: 'both',
+          trainer: { total_steps: 2 },
+          explorer: { eval_on_startup: true },
+        },
+      ],
+      buffer: {
+        explorer_input: {
+          eval_tasksets: [
+            {
+              name: 'fresh',
+              path: 'eval.jsonl',
+              format: { prompt_key: 'question', response_key: 'answer' },
+            },
+          ],
+        },
+      },
+    });
+    const { error } = await runHere(workspace, config);
+    expect(error).toBeUndefined();
+    const folder = path.join(workspace.root, 'runs/tests/staged');
+    const files = (): readonly string[] =>
+      readdirSync(folder, { recursive: true })
+        .map(String)
+        // SQLite makes these while it reads.
+        .filter((name) => !/-(?:shm|wal)$/.test(name))
+        .toSorted();
+    const before = files();
+    const { exitCode, stdout } = await command(
+      'export',
+      folder,
+      '--to',
+      'gguf',
+      '-o',
+      'out-staged',
+      '--check',
+    );
+    expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/^fresh: reward \d/m)]);
+    expect(files()).toEqual(before);
+    const evaluated = await command('eval', config);
+    expect(evaluated.exitCode).toBe(0);
+    expect(evaluated.stdout).toMatch(/^ {2}last step 2 /m);
+  });
+
   it('leaves the run as it was', () => {
     const folders = readdirSync(job).filter((name) => name.startsWith('global_step'));
     expect(folders.toSorted()).toEqual(['global_step_2', 'global_step_4', 'global_step_6']);

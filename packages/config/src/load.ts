@@ -200,7 +200,27 @@ function checkTree(
 function withOverrides(file: MapNode, overrides: ParseConfigOptions['overrides']): MapNode {
   if (overrides === undefined) return file;
   const over = fromPlain(overrides, [], nowhere) as MapNode;
-  return file.entries.size === 0 ? over : (merge(file, over, 'base') as MapNode);
+  if (file.entries.size === 0) return over;
+  const merged = merge(file, over, 'base') as MapNode;
+  return overrides['mode'] === 'bench' ? withLastStage(merged, over) : merged;
+}
+
+/** An evaluation is of the last stage, whatever that does in the file. */
+function withLastStage(file: MapNode, over: MapNode): MapNode {
+  const entry = file.entries.get('stages');
+  const list = entry?.node;
+  const last = list?.kind === 'list' ? list.items.at(-1) : undefined;
+  if (entry === undefined || list?.kind !== 'list' || last === undefined) return file;
+  // What stages may set: sections, and the mode.
+  const entries = [...over.entries].filter(
+    ([key, { node }]) => key === 'mode' || node.kind === 'map',
+  );
+  const own: MapNode = { ...over, entries: new Map(entries) };
+  const items = [...list.items.slice(0, -1), merge(last, own, 'base')];
+  return {
+    ...file,
+    entries: new Map(file.entries).set('stages', { ...entry, node: { ...list, items } }),
+  };
 }
 
 function stageContexts(

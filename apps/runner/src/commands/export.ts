@@ -22,6 +22,8 @@ interface ExportArguments extends PluginOptions {
   readonly check?: string | true;
   readonly promptKey?: string;
   readonly push?: string;
+  /** False with `--no-rewards`. */
+  readonly rewards: boolean;
 }
 
 export const addExport: AddCommand = (program, { exitWith, write }) =>
@@ -41,6 +43,7 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
       '--check [file]',
       'play prompts on both sides: those of a JSON lines file, else six conversations; exit code 1 outside the limits',
     )
+    .option('--no-rewards', 'with --check: do not evaluate the export on the tasks of the run')
     .option('--prompt-key <key>', 'where the rows of the --check file have their text')
     .option(
       '--push <repository>',
@@ -53,6 +56,30 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
     .action(
       exitWith((model: string, given: ExportArguments) => exportCommand(model, given, write)),
     );
+
+/** Played beside the conversations, at most. */
+const mostRecorded = 16;
+
+/** Prompts of the last evaluation that the stage of a checkpoint recorded: those of its agent. */
+async function recordedPrompts({ location, run }: ModelPlace): Promise<readonly string[]> {
+  const { answersFile } = await import('@trinity-rft/launcher/files');
+  const file = run && answersFile(run.stageDirectory);
+  if (file === undefined || !existsSync(file)) return [];
+  const { readExperiences } = await import('@trinity-rft/buffer');
+  const { loadTokenizer } = await import('@trinity-rft/chat');
+  const tokenizer = await loadTokenizer(location);
+  const reader = readExperiences(file);
+  const prompts = new Set<string>();
+  try {
+    for (const { tokens, promptLength } of reader.experiences()) {
+      prompts.add(tokenizer.decode(tokens.subarray(0, promptLength)));
+      if (prompts.size === mostRecorded) break;
+    }
+  } finally {
+    reader.close();
+  }
+  return [...prompts];
+}
 
 interface Surroundings {
   readonly terminal: Terminal;
@@ -89,6 +116,9 @@ async function rewardsOf(
     signal,
     overridesName: 'trinity export',
   };
+  // Now rather than after the export: workflow and reward may need a plugin.
+  const { readConfiguration } = await import('@trinity-rft/launcher');
+  await readConfiguration({ configPath, ...plugins });
   return async (exported) => {
     const directory = await mkdtemp(path.join(tmpdir(), 'trinity-export-'));
     try {
@@ -127,6 +157,7 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
     throw new ConfigError('--push needs --to hf.', { code: 'ARGUMENT_INVALID' });
   const prompts = typeof check === 'string' ? await readPrompts(check, given.promptKey) : undefined;
   const place = await findModel(model);
+  const recorded = check === true ? await recordedPrompts(place) : undefined;
   const terminal = standardTerminal();
   if (place.choice !== undefined) terminal.write(`${place.choice}\n`);
   const report = await interruptible(terminal, async (signal) =>
@@ -137,9 +168,9 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
       quantize: given.quantize,
       name: given.name,
       adapterOnly: given.adapterOnly,
-      check: check === undefined ? undefined : { prompts },
+      check: check === undefined ? undefined : { prompts, recorded },
       compareRewards:
-        check === undefined
+        check === undefined || !given.rewards
           ? undefined
           : await rewardsOf(place, { terminal, signal, plugins: pluginsOf(given) }),
       signal,

@@ -14,6 +14,8 @@ import { transformersPlayer } from './transformers-js.js';
 export interface CheckOptions {
   /** @default six conversations: plain, with a system message, several turns, with tools */
   readonly prompts?: readonly PlayedPrompt[];
+  /** Prompts that the run recorded, as text; they are played as well. @default none */
+  readonly recorded?: readonly string[];
   /** Tokens of a greedy answer, at most. @default 32 */
   readonly answerTokens?: number;
 }
@@ -51,10 +53,14 @@ interface CheckControl {
  */
 export async function checkExport(
   exported: CheckedExport,
-  { prompts = conversations, answerTokens = 32 }: CheckOptions,
+  { recorded = [], answerTokens = 32, ...options }: CheckOptions,
   { signal, onProgress }: CheckControl,
 ): Promise<CheckResult> {
   const { from, format, target, numbers, contextTokens } = exported;
+  const prompts = [
+    ...(options.prompts ?? conversations),
+    ...recorded.map((text) => ({ messages: [], tools: undefined, text })),
+  ];
   const theirs = await openExported(exported);
   try {
     const ours = await embeddedPlayer(from, format);

@@ -116,10 +116,12 @@ interface Play {
 async function playPrompt(play: Play, options: CompareOptions, sums: Sums): Promise<void> {
   const { checkpoint, exported, prompt, place } = play;
   const { format, answerTokens, mostTokens } = options;
-  const text = await rendered(checkpoint, prompt);
+  const text = prompt.text ?? (await rendered(checkpoint, prompt));
   if (text === undefined) return;
-  sums.rendered++;
-  if (text === (await rendered(exported, prompt))) sums.renderedEqual++;
+  if (prompt.text === undefined) {
+    sums.rendered++;
+    if (text === (await rendered(exported, prompt))) sums.renderedEqual++;
+  }
   const ids = checkpoint.encode(text);
   if (ids.length >= mostTokens || ids.includes(unknownId(format))) {
     sums.leftOut++;

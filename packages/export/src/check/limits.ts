@@ -39,6 +39,11 @@ export function faultsOf(
     }),
   };
   return [
+    ...(parity.positions === 0
+      ? [
+          'No prompt was played: each has characters that the tokenizer has no token for, or leaves no room for an answer. Name prompts of your own: --check FILE.',
+        ]
+      : []),
     ...Object.entries(shares)
       .filter(([, { equal, of }]) => equal < of)
       .map(([what, { equal, of }]) => `${equal} of ${of} ${what} as the checkpoint's.`),

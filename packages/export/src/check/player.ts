@@ -2,9 +2,12 @@
 import type { NormalMessage } from '@trinity-rft/chat';
 import type { ToolDefinition } from '@trinity-rft/core';
 
+/** A conversation to render, or a prompt that was rendered already. */
 export interface PlayedPrompt {
   readonly messages: readonly NormalMessage[];
   readonly tools: readonly ToolDefinition[] | undefined;
+  /** Prompt text of the run itself; nothing is rendered then. */
+  readonly text?: string;
 }
 
 export interface Score {

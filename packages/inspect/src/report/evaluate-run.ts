@@ -10,6 +10,7 @@ import {
 import { run, type RunOptions } from '@trinity-rft/launcher';
 import { type EvaluatedCheckpoint } from '@trinity-rft/launcher/parts';
 import type { Sampler } from '@trinity-rft/core/engine';
+import { openElsewhere } from './elsewhere.js';
 import { samplingEngine, samplingEngineName } from './sampling-engine.js';
 
 interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'> {
@@ -72,6 +73,10 @@ export async function evaluateRun({
     checkpoint_root_dir: other.directory,
     trainer: { trainer_type: samplingEngineName },
   };
+  if (elsewhere && typeof options.configPath === 'string') {
+    const { configPath } = options;
+    await openElsewhere({ ...options, configPath }, { mode: 'bench', ...elsewhere });
+  }
   const evaluated: EvaluatedCheckpoint[] = [];
   const { jobDirectory, interrupted } = await run({
     ...options,

@@ -113,7 +113,7 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   if (newRun) assertStartsOver(loaded.config);
   if (options.alone ?? false) assertExplores(loaded.config);
   for (const warning of alone(loaded.config)) terminal.write(`${warning}\n`);
-  const checked = await checkRemaining(loaded, extensions, { env, signal });
+  const checked = await checkRemaining(loaded, extensions, { env, signal, evaluation });
   for (const warning of checked.warnings) terminal.write(`${warning}\n`);
 
   const telemetry = await startTelemetry(env, { warn: (line) => terminal.write(`${line}\n`) });
@@ -174,12 +174,12 @@ async function runLocked(
   const { stages } = config;
   const maxTimeoutMs = Math.max(...stages.map(({ explorer }) => explorer.maxTimeoutMs));
   const guard = guardProcess({
-    failureFile: path.join(failureFolder(config, place), failureFile),
+    failureFile: path.join(failureFolder(config, reads.from, place), failureFile),
     maxTimeoutMs,
     signal,
   });
   // A benchmark says nothing about how the run ended.
-  const keepsEnd = role === 'run' && stages.some(({ mode }) => mode !== 'bench');
+  const keepsEnd = role === 'run' && stages.slice(reads.from).some(({ mode }) => mode !== 'bench');
   if (keepsEnd) await forgetEnd(place);
   let end: Omit<RunEnd, 'at'> = { how: 'failed' };
   try {
@@ -226,8 +226,8 @@ function assertExplores({ stages: [{ part, mode }] }: ResolvedConfig): void {
   );
 }
 
-const failureFolder = ({ stages: [stage] }: ResolvedConfig, place: string): string =>
-  stage.mode === 'bench' ? evaluationsFolder(place) : place;
+const failureFolder = ({ stages }: ResolvedConfig, from: number, place: string): string =>
+  stages[from]?.mode === 'bench' ? evaluationsFolder(place) : place;
 
 /** The folder that this process alone writes. */
 function placeOf({ jobDirectory, stages: [stage] }: ResolvedConfig): string {
@@ -271,11 +271,12 @@ async function fetchModels(
 async function checkRemaining(
   loaded: ParsedConfig,
   extensions: Extensions,
-  { env, signal }: Pick<StageSurroundings, 'env' | 'signal'>,
+  { env, signal, evaluation }: Pick<StageSurroundings, 'env' | 'signal' | 'evaluation'>,
 ): Promise<{ readonly warnings: readonly string[] } & Pick<Reads, 'from' | 'digests'>> {
   const { jobDirectory, stages } = loaded.config;
   const { latestStage } = await readStageProgress(jobDirectory);
-  const from = Math.min(latestStage, stages.length - 1);
+  // An evaluation is of the last stage.
+  const from = Math.min(evaluation ? Infinity : latestStage, stages.length - 1);
   try {
     return { ...(await checkFiles(loaded, extensions, { from, env, signal })), from };
   } catch (error) {
@@ -303,17 +304,17 @@ async function runStages(
 ): Promise<RunSummary> {
   const { jobDirectory, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
+  const remaining = stages.slice(from);
   // Benchmarks, explorers, and servers that run alongside a trainer, use the checkpoints of a run without
   // keeping its record.
   const isGuest =
-    stages.every(({ mode, part }) => mode === 'bench' || part === 'explore') ||
+    remaining.every(({ mode, part }) => mode === 'bench' || part === 'explore') ||
     surroundings.serve?.train === false;
   const save = async (stage: number): Promise<void> => {
     if (!isGuest) await writeStageProgress(jobDirectory, { latestStage: stage });
   };
   const begun = await hasBegun(jobDirectory);
   let changes = isGuest ? [] : describeChanges({ config, latestStage, hasBegun: begun, problemAt });
-  const remaining = stages.slice(Math.min(latestStage, stages.length - 1));
   let last: StageResult = {
     interrupted: false,
     doneBefore: true,

@@ -31,7 +31,7 @@ export function wordKeys(files: TokenizerSource, rows: number): TokenizerKeys {
   return {
     keys: byteLevelKeys('gpt-2', list.tokens, []),
     notes: [
-      `llama.cpp has no tokenizer of characters and words (WordLevel): ids differ where two of ${words} words overlap, and a character without a token, which is the unknown token here, is left out there.`,
+      `llama.cpp has no tokenizer of characters and words (WordLevel): ${words > 1 ? `ids differ where two of ${words} words overlap, and ` : ''}a character without a token, which is the unknown token here, is left out there.`,
       ...list.notes,
     ],
   };

@@ -1,0 +1,27 @@
+/** A place in which a run is evaluated without a trace in its own folder. */
+import { copyFile, mkdir, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
+
+/** Which of its stages a run has finished. */
+const progressFile = 'stage_meta.json';
+
+/**
+ * Makes the folder of the run below `overrides.checkpoint_root_dir`, where all stages but the last one are
+ * those of the run itself.
+ */
+export async function openElsewhere(
+  options: ConfigurationOptions,
+  overrides: NonNullable<ConfigurationOptions['overrides']>,
+): Promise<void> {
+  const { config: here } = (await readConfiguration(options)).loaded;
+  const { config: there } = (await readConfiguration({ ...options, overrides })).loaded;
+  await mkdir(there.jobDirectory, { recursive: true });
+  for (const [i, { jobDirectory }] of there.stages.slice(0, -1).entries())
+    await symlink(here.stages[i]?.jobDirectory ?? '', jobDirectory, 'junction');
+  if (there.stages.length > 1)
+    await copyFile(
+      path.join(here.jobDirectory, progressFile),
+      path.join(there.jobDirectory, progressFile),
+    );
+}
