@@ -3,7 +3,7 @@ import { copyFile, mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 
-/** Which of its stages a run has finished. */
+/** Holds the number of stages that a run has finished. */
 const progressFile = 'stage_meta.json';
 
 /**
