@@ -144,8 +144,24 @@ async function openModel(options: OpenOptions): Promise<Engine> {
   const trained = { model: await newModel(), step: 0 };
   const initialWeights = (): Promise<SamplingHandle> =>
     initial === undefined ? delivery.ofBase() : delivery.ofCheckpoint(initial);
-  const reference = options.reference ? await newModel() : undefined;
+  const reference = options.reference ? await secondAdapter(newModel) : undefined;
   return assembleEngine({ ...options, traits, delivery, trained, initialWeights, reference });
+}
+
+/**
+ * The adapter that stays untrained, for KL.
+ * @throws EngineError when the server holds one adapter at a time
+ */
+async function secondAdapter(create: () => Promise<RemoteModel>): Promise<RemoteModel> {
+  try {
+    return await create();
+  } catch (cause) {
+    if (!(cause instanceof EngineError) || cause.code === 'ENGINE_WORKER_DIED') throw cause;
+    throw new EngineError(
+      `The Tinker server makes no second adapter, which the KL term compares with: ${cause.message} Set kl_loss_fn: none and kl_penalty_fn: none, or train on a server that holds several adapters, such as TuFT.`,
+      { code: 'TINKER_ONE_ADAPTER', cause },
+    );
+  }
 }
 
 function limitsOf(

@@ -36,10 +36,12 @@ interface Kept {
   /** Divides by the weight of the pass, as servers do that average. */
   readonly isMean?: boolean;
   readonly status?: number;
+  /** Rank of the adapter that the server makes. @default 4, as asked */
+  readonly rank?: number;
 }
 
 /** An adapter of 200 entries under AdamW, which is handed out as TuFT does. */
-function adapterOn({ store, isMean = false, status = 302 }: Kept): AdapterProbe {
+function adapterOn({ store, isMean = false, status = 302, rank = 4 }: Kept): AdapterProbe {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-probe-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   mkdirSync(path.join(root, 'adapter'));
@@ -66,7 +68,7 @@ function adapterOn({ store, isMean = false, status = 302 }: Kept): AdapterProbe 
     const values = Float32Array.from(entries, ({ value }) => value);
     const header = JSON.stringify({
       __metadata__: { format: 'pt' },
-      'a.q_proj.lora_B.weight': { dtype: 'F32', shape: [200, 1], data_offsets: [0, 800] },
+      'a.q_proj.lora_B.weight': { dtype: 'F32', shape: [200 / rank, rank], data_offsets: [0, 800] },
     });
     const start = Buffer.alloc(8);
     start.writeBigUInt64LE(BigInt(header.length));
@@ -87,12 +89,22 @@ function adapterOn({ store, isMean = false, status = 302 }: Kept): AdapterProbe 
     connection: connection as unknown as Connection,
     step,
     logger: silentLogger,
+    rank: 4,
   };
 }
 
 describe('the optimizer of a server', () => {
   it('that keeps float32 is accepted, also at a small learning rate', async () => {
     await expect(probePrecision(adapterOn({ store: Math.fround }), adam)).resolves.toBeUndefined();
+  });
+
+  it('of another rank than was asked for is refused before it is used', async () => {
+    const small = adapterOn({ store: Math.fround, rank: 2 });
+    await expect(probePrecision(small, adam)).rejects.toThrow(
+      'made an adapter of rank 2, but rank 4 was asked for. Ask for rank 2',
+    );
+    const larger = adapterOn({ store: Math.fround, rank: 8 });
+    await expect(probePrecision(larger, adam)).resolves.toBeUndefined();
   });
 
   it.each([0.95, 0.99])('that keeps half precision is refused with beta2 %s', async (beta2) => {

@@ -14,17 +14,21 @@ export interface AdapterProbe {
   /** One pass of cross-entropy with this weight on all targets, and an update by it. @returns its metrics */
   readonly step: (weight: number, adam: AdamParams) => Promise<Readonly<Record<string, number>>>;
   readonly logger: Logger;
+  /** The rank that was asked for. */
+  readonly rank: number;
 }
 
 let saves = 0;
 
 /** The matrices that begin at zero; undefined where the server keeps its adapters to itself. */
-async function readAdapter({ model, connection }: AdapterProbe): Promise<Tensors | undefined> {
+async function readAdapter({ model, connection, rank }: AdapterProbe): Promise<Tensors | undefined> {
   const directory = await mkdtemp(path.join(tmpdir(), 'trinity-tinker-'));
   const name = `probe-${++saves}`;
   try {
     await model.saveAdapter(name);
-    const tensors = await fetchAdapter(connection, { modelId: model.id, name }, directory);
+    const fetched = await fetchAdapter(connection, { modelId: model.id, name }, directory);
+    assertRank(fetched.rank, rank);
+    const { tensors } = fetched;
     return new Map([...tensors].filter(([tensor]) => tensor.includes('lora_B')));
   } catch (error) {
     const isKept = error instanceof EngineError && error.details['status'] === 404;
@@ -34,6 +38,15 @@ async function readAdapter({ model, connection }: AdapterProbe): Promise<Tensors
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** @throws EngineError when the server has made a smaller adapter */
+function assertRank(found: number | undefined, asked: number): void {
+  if (found === undefined || found >= asked) return;
+  throw new EngineError(
+    `The Tinker server made an adapter of rank ${found}, but rank ${asked} was asked for. Ask for rank ${found} (lora_configs[0].lora_rank, or model.tinker.rank), or start the server with room for ${asked}.`,
+    { code: 'TINKER_RANK' },
+  );
 }
 
 /** With these, an update is the gradient divided by a million. */

@@ -73,7 +73,7 @@ async function probeModel(
   const row = probeRow(limits);
   await checkVocabulary(model, row, limits);
   const step: AdapterProbe['step'] = (weight, params) => update(model, row, weight, params);
-  const probe = { model, connection, logger, step };
+  const probe = { model, connection, logger, step, rank: options.model.lora.rank };
   try {
     const { normalisation, metrics } = await probeNormalisation(probe, adam);
     const losses = await probeLosses(model, row);

@@ -19,14 +19,14 @@ const files = ['adapter_config.json', 'adapter_model.safetensors'];
 const isWanted = (entry: string): boolean => files.includes(path.posix.basename(entry));
 
 /**
- * @returns its values
+ * @returns its values and its rank
  * @throws CheckpointError when the archive is no adapter, or a value is not finite
  */
 export async function fetchAdapter(
   connection: Connection,
   source: { readonly modelId: string; readonly name: string },
   directory: string,
-): Promise<Tensors> {
+): Promise<Adapter> {
   const archive = await download(connection, paths.archive(source.modelId, source.name));
   await mkdir(directory, { recursive: true });
   try {
@@ -46,9 +46,9 @@ export async function fetchAdapter(
       `The archive of the adapter ${source.name} holds ${names.join(', ') || 'nothing'}, but no ${missing.join(' and no ')}.`,
       { code: 'TINKER_ARCHIVE' },
     );
-  const tensors = await readTensors(directory);
-  await nameModules(directory, tensors);
-  return tensors;
+  const adapter = await readTensors(directory);
+  await nameModules(directory, adapter.tensors);
+  return adapter;
 }
 
 /** TuFT hands out no bytes, but the folder where it has saved them: `file:///.../adapter`. */
@@ -102,22 +102,33 @@ async function nameModules(directory: string, tensors: Tensors): Promise<void> {
 /** Values of an adapter by the names of their tensors. */
 export type Tensors = ReadonlyMap<string, Float32Array>;
 
+export interface Adapter {
+  readonly tensors: Tensors;
+  /** Columns of the narrowest `lora_B`; undefined for a file without any. */
+  readonly rank: number | undefined;
+}
+
 const header = z.record(
   z.string(),
-  z.looseObject({ dtype: z.string(), data_offsets: z.tuple([z.number(), z.number()]) }),
+  z.looseObject({
+    dtype: z.string(),
+    shape: z.array(z.number()),
+    data_offsets: z.tuple([z.number(), z.number()]),
+  }),
 );
 
 /**
  * A safetensors file begins with the length of its header, which is JSON.
  * @throws CheckpointError when a value is not finite
  */
-async function readTensors(directory: string): Promise<Tensors> {
+async function readTensors(directory: string): Promise<Adapter> {
   const bytes = await readFile(path.join(directory, 'adapter_model.safetensors'));
   const start = 8 + Number(bytes.readBigUInt64LE(0));
   const { __metadata__: _about, ...parts } = JSON.parse(
     bytes.subarray(8, start).toString(),
   ) as Record<string, unknown>;
-  const tensors = Object.entries(header.parse(parts)).map(([name, { dtype, data_offsets }]) => {
+  const entries = Object.entries(header.parse(parts));
+  const tensors = entries.map(([name, { dtype, data_offsets }]) => {
     const [from, to] = data_offsets;
     const values = numbersOf(bytes.subarray(start + from, start + to), dtype);
     const bad = values.findIndex((value) => !Number.isFinite(value));
@@ -128,7 +139,10 @@ async function readTensors(directory: string): Promise<Tensors> {
       );
     return [name, values] as const;
   });
-  return new Map(tensors);
+  const ranks = entries.flatMap(([name, { shape }]) =>
+    name.includes('lora_B') ? [shape.at(-1) ?? 0] : [],
+  );
+  return { tensors: new Map(tensors), rank: ranks.length > 0 ? Math.min(...ranks) : undefined };
 }
 
 /** Values of a tensor whose type has 2 or 4 bytes; those of other types are not looked at. */
