@@ -434,6 +434,12 @@ export interface ModelCheck extends Pick<EngineOptions, 'modelPath' | 'maxModelL
 }
 
 /**
+ * Key in `EngineError.details`: the server of the engine was restarted and has lost what was not saved. The run
+ * opens it again, and continues from its last checkpoint.
+ */
+export const restarted = 'restarted';
+
+/**
  * An engine that a configuration can choose by its name. When an opened engine can no longer be
  * used, its calls reject with an `EngineError` of code `ENGINE_WORKER_DIED` (it failed) or
  * `ENGINE_CLOSED` (it was closed). These end the run even if only a sampling call reports them; a

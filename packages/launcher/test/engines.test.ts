@@ -1,7 +1,9 @@
 /** Engines that a program adds: chosen by their name in YAML. */
-import { readFileSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import type { EngineFactory, EngineOptions } from '@trinity-rft/core/engine';
+import { EngineError } from '@trinity-rft/core';
+import { restarted, type EngineFactory, type EngineOptions } from '@trinity-rft/core/engine';
 import { onnxEngine } from '@trinity-rft/engine-onnx';
 import { fakeEngine, fakeValueEngine } from '@trinity-rft/testing';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -67,4 +69,49 @@ it('a name that no engine has, or that two have, is an error', async () => {
   await expect(runWith('twice', {}, twice)).rejects.toThrow(
     'There are two engines with the name "onnx".',
   );
+});
+
+/** The trainer of the first `times` engines fails at its second step, as one whose server was restarted. */
+function restartedEngine(times: number): EngineFactory {
+  let left = times;
+  return {
+    ...bigrams,
+    open: async (options) => {
+      const engine = await bigrams.open(options);
+      const fails = left-- > 0;
+      let steps = 0;
+      const step: typeof engine.trainer.step = (given) => {
+        if (!fails || ++steps < 2) return engine.trainer.step(given);
+        throw new EngineError('The server was restarted.', {
+          code: 'ENGINE_WORKER_DIED',
+          details: { [restarted]: true },
+        });
+      };
+      return { ...engine, trainer: { ...engine.trainer, step } };
+    },
+  };
+}
+
+const saving = { trainer: { trainer_type: 'bigrams', save_interval: 1 } };
+const weightsIn = (folder = ''): readonly [string, string] => {
+  const names = readdirSync(folder).filter((name) => !/manifest|config/.test(name));
+  return [names.join(), names.map((name) => hashOf(path.join(folder, name))).join()];
+};
+const hashOf = (file: string): string =>
+  statSync(file).isFile() ? hash('sha256', readFileSync(file)) : '';
+
+it('is opened again after its server was restarted, and ends with the same weights', async () => {
+  const whole = await runWith('whole', saving);
+  opened.splice(0);
+  const { trainStep, checkpoint } = await runWith('restarted', saving, {
+    engines: [restartedEngine(1)],
+  });
+  expect([trainStep, opened.length]).toEqual([2, 2]);
+  expect(weightsIn(checkpoint)).toEqual(weightsIn(whole.checkpoint));
+});
+
+it('ends the run where its server is restarted again and again', async () => {
+  const engines = [restartedEngine(Infinity)];
+  await expect(runWith('again', {}, { engines })).rejects.toThrow('The server was restarted.');
+  expect(opened).toHaveLength(4);
 });

@@ -1,7 +1,14 @@
 /** A whole run: configuration, plugins, lock, and the stages in order. */
 import path from 'node:path';
 import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
-import { ConfigError, type Clock, systemClock } from '@trinity-rft/core';
+import {
+  ConfigError,
+  describeError,
+  EngineError,
+  systemClock,
+  type Clock,
+} from '@trinity-rft/core';
+import { restarted } from '@trinity-rft/core/engine';
 import { knowSecret, knowSecretsOf } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/monitor';
 import { startTelemetry } from '@trinity-rft/monitor/telemetry';
@@ -18,7 +25,7 @@ import {
   type ConfigurationOptions,
   type ExtensionOptions,
 } from './configuration.js';
-import { catchStrayErrors, failureFile, isInterrupt } from './failure.js';
+import { catchStrayErrors, failureFile, firstCause, isInterrupt } from './failure.js';
 import { forgetEnd, interruptOf, writeEnd, type RunEnd } from './end.js';
 import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
@@ -234,6 +241,37 @@ function placeOf({ jobDirectory, stages: [stage] }: ResolvedConfig): string {
   return stage.part === 'explore' ? explorerFolder(stage) : jobDirectory;
 }
 
+/** Restarts of an engine's server within this time count as one trouble, which ends the run at the third. */
+const troubleMs = 10 * 60_000;
+const mostRestarts = 3;
+
+/**
+ * Runs a stage, again where its engine says that its server was restarted: as another start of the command
+ * would, from the last checkpoint.
+ */
+async function resuming(
+  { terminal, clock, signal }: Pick<StageSurroundings, 'terminal' | 'clock' | 'signal'>,
+  run: (isAgain: boolean) => Promise<StageResult>,
+): Promise<StageResult> {
+  let restarts: readonly number[] = [];
+  for (;;) {
+    try {
+      return await run(restarts.length > 0);
+    } catch (error) {
+      const now = clock.now();
+      restarts = [...restarts.filter((at) => now - at < troubleMs), now];
+      if (!wasRestarted(error) || restarts.length > mostRestarts || signal.aborted) throw error;
+      terminal.write(`${describeError(error)}\nThe run goes on by itself, from its last checkpoint.\n`);
+    }
+  }
+}
+
+function wasRestarted(error: unknown): boolean {
+  for (let current = firstCause(error); current instanceof Error; current = current.cause)
+    if (current instanceof EngineError && current.details[restarted] === true) return true;
+  return false;
+}
+
 async function readAll(
   options: RunOptions,
 ): Promise<Extensions & { readonly loaded: ParsedConfig }> {
@@ -336,7 +374,15 @@ async function runStages(
     };
     const hasBegun = !isGuest && isRecorded(config, stage);
     const now = { config, stage, endedBefore, hasBegun };
-    last = await runStage({ ...now, changes, onStart, ...surroundings });
+    last = await resuming(surroundings, (isAgain) =>
+      runStage({
+        ...now,
+        hasBegun: isAgain ? !isGuest && isRecorded(config, stage) : hasBegun,
+        changes: isAgain ? [] : changes,
+        onStart,
+        ...surroundings,
+      }),
+    );
     changes = [];
     if (last.interrupted) break;
     if (!endedBefore) await save(stage.stageIndex + 1);

@@ -21,7 +21,11 @@ export interface AdapterProbe {
 let saves = 0;
 
 /** The matrices that begin at zero; undefined where the server keeps its adapters to itself. */
-async function readAdapter({ model, connection, rank }: AdapterProbe): Promise<Tensors | undefined> {
+async function readAdapter({
+  model,
+  connection,
+  rank,
+}: AdapterProbe): Promise<Tensors | undefined> {
   const directory = await mkdtemp(path.join(tmpdir(), 'trinity-tinker-'));
   const name = `probe-${++saves}`;
   try {

@@ -1,5 +1,6 @@
 /** What is said about a server that refuses or stays away. The key is never part of it. */
 import { EngineError } from '@trinity-rft/core';
+import { restarted } from '@trinity-rft/core/engine';
 import { isDiskFull, type ErrorAction, type FailedResult } from '../../protocol/index.js';
 
 interface RefusedRequest {
@@ -41,7 +42,7 @@ export function answerError({
   const reason = detail === '' ? '' : `: ${detail.replace(/\.$/, '')}`;
   return new EngineError(
     `The Tinker server ${withoutSecrets(baseUrl)} answered ${status} when asked to ${what}${reason}. ${advice[action]}.`,
-    { code: codes[action], details: { status } },
+    { code: codes[action], details: { status, ...(action === 'lost' && { [restarted]: true }) } },
   );
 }
 
