@@ -128,6 +128,7 @@ describe('a mistake of the user', () => {
       cpSync(at('model'), at(name), { recursive: true });
     rmSync(at('no-tokenizer/tokenizer.json'));
     rmSync(at('no-template/chat_template.jinja'));
+    writeFileSync(at('no-template/tokenizer_config.json'), '{"eos_token": "<|im_end|>"}');
     editHeader(at('no-tensor/model.safetensors'), (json) =>
       json.replace('model.norm.weight', 'model.gone.weight'),
     );

@@ -8,6 +8,7 @@ export {
   type LoadModelOptions,
   type LocalModel,
 } from './model/load-model.js';
+export { languageModel, type ProviderSettings } from './model/language-model.js';
 export type { ChatSettings } from './place/chat-settings.js';
 export { findModel, type ModelPlace } from './place/find-model.js';
 export type { EvaluationScore, RunFacts } from './place/run-facts.js';

@@ -8,12 +8,18 @@ import { saveGgufAdapter, saveGgufModel } from '@trinity-rft/chat/gguf';
 import { openWeights } from '@trinity-rft/engine-onnx';
 import { openEndpointServer } from '@trinity-rft/model';
 import { createRuntime } from '@trinity-rft/core';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, stepCountIs, streamText, tool, ToolLoopAgent } from 'ai';
 import { OpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { languageModel } from '../src/ai-sdk.js';
-import { findModel, loadModel, type LoadModelOptions, type LocalModel } from '../src/index.js';
+import {
+  findModel,
+  languageModel,
+  loadModel,
+  type LoadModelOptions,
+  type LocalModel,
+} from '../src/index.js';
 
 const practice = fileURLToPath(
   new URL('../../../apps/create/templates/practice/model', import.meta.url),
@@ -131,7 +137,7 @@ describe.each(['onnx', 'llama.cpp'] as const)('%s', (runtime) => {
   });
 
   it('is a model of the AI SDK: text, streams, tools, agents', async () => {
-    const sdk = languageModel(model);
+    const sdk = languageModel(model, createOpenAICompatible);
     const { text } = await generateText({
       model: sdk,
       prompt: '12*34',

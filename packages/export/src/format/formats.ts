@@ -19,6 +19,7 @@ const ggufNumbers = {
   Q4_K_M: { precision: 'less', bytes: 1.1 },
 } as const satisfies Readonly<Record<string, NumberFormat>>;
 
+/** Number formats of each format, by the names that `--quantize` takes. */
 export const numberFormats = {
   gguf: ggufNumbers,
   ollama: ggufNumbers,
