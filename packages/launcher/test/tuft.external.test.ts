@@ -1,6 +1,6 @@
 /** A real TuFT server that trains over a bfloat16 model, and one over its float32 twin. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { silentLogger } from '@trinity-rft/core';
@@ -8,8 +8,9 @@ import type { Engine } from '@trinity-rft/core/engine';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { createTinkerEngine, type TinkerEngineOptions } from '@trinity-rft/tinker';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { taughtModel } from './support/addition.js';
-import { adapterGradient, proportionalStep } from './support/adapter-gradient.js';
+import { run } from '../src/run/run.js';
+import { lengths, taughtModel, writeRun } from './support/addition.js';
+import { adapterGradient, proportionalStep, readAdapter } from './support/adapter-gradient.js';
 import { halfPrecision } from './support/half-precision.js';
 import { batch, difference, gradients, learn, logprobsOf } from './support/server-batch.js';
 import { findTuft, startTuft, tuftKey, type StartedTuft } from './support/tuft.js';
@@ -115,6 +116,32 @@ moments = {str(v.dtype) for one in state.values() for k, v in one.items() if k.s
 print(json.dumps([sorted({str(v.dtype) for v in adapter.values()}), sorted(moments)]))
 `;
 
+/** One update of a fresh AdamW, by torch and PEFT over the float32 model. */
+const torchStep = `
+import json, sys, torch
+from peft import PeftModel
+from safetensors.torch import save_file
+from transformers import AutoModelForCausalLM
+folder, before, rows, out = sys.argv[1:]
+model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+model = PeftModel.from_pretrained(model, before, is_trainable=True)
+named = {name: each for name, each in model.named_parameters() if each.requires_grad}
+loss = 0
+for tokens, prompt, gradients in json.load(open(rows)):
+    logits = model(torch.tensor([tokens])).logits[0].log_softmax(-1)
+    for i, gradient in enumerate(gradients):
+        loss = loss + gradient * logits[prompt + i - 1, tokens[prompt + i]]
+loss.backward()
+torch.optim.AdamW(named.values(), lr=1e-5, betas=(0.9, 0.999), eps=1e-8, weight_decay=0).step()
+save_file({name.replace(".default", ""): each.detach() for name, each in named.items()}, out)
+`;
+
+/** Largest |a - b| of adapters with the same tensors. */
+function apart(a: Tensors, b: Tensors): number {
+  expect([...a.keys()].toSorted()).toEqual([...b.keys()].toSorted());
+  return Math.max(...[...a].map(([name, values]) => difference([...values], [...b.get(name)!])));
+}
+
 describe('TuFT 0.2.2', { tags: ['external'], timeout: 600_000 }, () => {
   it('keeps adapters and moments of a bfloat16 model in float32', () =>
     withEngine('bfloat16', async (engine, said) => {
@@ -132,6 +159,81 @@ describe('TuFT 0.2.2', { tags: ['external'], timeout: 600_000 }, () => {
   it('has the gradients of the embedded engine', async () => {
     expect(await compareGradients('float32')).toBeGreaterThan(0.9999);
     expect(await compareGradients('bfloat16')).toBeGreaterThan(0.99);
+  });
+
+  it('makes the AdamW step of torch', async () => {
+    await withEngine('float32', async ({ trainer }) => {
+      await trainer.save(at('fresh'), { optimizer: false });
+      const pass = await trainer.forward(batch);
+      await trainer.backward(pass, { logprobs: gradients });
+      await trainer.step({ learningRate: 1e-5, weightDecay: 0, clipGradNorm: 0 });
+      await trainer.save(at('stepped'), { optimizer: false });
+    });
+    let from = 0;
+    const rows = batch.rows.map(({ tokens, promptLength }) => {
+      const own = gradients.slice(from, (from += tokens.length - promptLength));
+      return [[...tokens], promptLength, [...own]];
+    });
+    writeFileSync(at('rows.json'), JSON.stringify(rows));
+    const folder = at('torch', 'lora_adapter');
+    mkdirSync(folder, { recursive: true });
+    const files = [
+      at('fresh', 'lora_adapter'),
+      at('rows.json'),
+      path.join(folder, 'adapter_model.safetensors'),
+    ];
+    execFileSync(python, ['-c', torchStep, models.float32, ...files], { stdio: 'pipe' });
+    const [before, there, here] = [at('fresh'), at('stepped'), at('torch')].map(readAdapter);
+    // A fresh AdamW moves what has a gradient by its learning rate.
+    expect(apart(before!, here!)).toBeGreaterThan(0.9e-5);
+    expect(apart(there!, here!)).toBeLessThan(1e-8);
+  });
+
+  it('may be killed and started again while a run trains on it: the run goes on by itself', async () => {
+    const tinker = { server: 'tuft', base_url: server.url, base_model: 'bfloat16', rank: 4 };
+    const experience_buffer = {
+      name: 'answers',
+      storage_type: 'file',
+      path: 'sft.jsonl',
+      format: { prompt_type: 'plaintext', prompt_key: 'question', response_key: 'answer' },
+    };
+    const said: string[] = [];
+    const configPath = writeRun({
+      root,
+      name: 'restarted',
+      changes: {
+        mode: 'train',
+        model: {
+          model_path: models.bfloat16,
+          ...lengths,
+          tinker: { ...tinker, train_unembed: false },
+        },
+        algorithm: { algorithm_type: 'sft', optimizer: { lr: 1e-3, weight_decay: 0 } },
+        buffer: { train_batch_size: 16, total_steps: 40, trainer_input: { experience_buffer } },
+        trainer: { trainer_type: 'tinker', save_interval: 5 },
+      },
+    });
+    const restarting = (async () => {
+      await expect.poll(() => said.join(''), { timeout: 120_000 }).toMatch(/step 1\d/);
+      await server.stop();
+      server = await start(server.port);
+    })();
+    const terminal = {
+      write: (text: string) => void said.push(text),
+      isTTY: false,
+      columns: () => 80,
+    };
+    const before = process.env['TINKER_API_KEY'];
+    process.env['TINKER_API_KEY'] = tuftKey;
+    try {
+      const { trainStep } = await run({ configPath, cwd: root, terminal });
+      await restarting;
+      expect(trainStep).toBe(40);
+    } finally {
+      if (before === undefined) delete process.env['TINKER_API_KEY'];
+      else process.env['TINKER_API_KEY'] = before;
+    }
+    expect(said.join('')).toContain('The run goes on by itself, from its last checkpoint.');
   });
 
   it('keeps the reference in an adapter that is not trained', () =>

@@ -261,7 +261,9 @@ async function resuming(
       const now = clock.now();
       restarts = [...restarts.filter((at) => now - at < troubleMs), now];
       if (!wasRestarted(error) || restarts.length > mostRestarts || signal.aborted) throw error;
-      terminal.write(`${describeError(error)}\nThe run goes on by itself, from its last checkpoint.\n`);
+      terminal.write(
+        `${describeError(error)}\nThe run goes on by itself, from its last checkpoint.\n`,
+      );
     }
   }
 }

@@ -33,7 +33,7 @@ export async function adapterGradient(
 }
 
 /** A safetensors file of 32-bit numbers: the length of its header, the header, the numbers. */
-function readAdapter(checkpoint: string): Tensors {
+export function readAdapter(checkpoint: string): Tensors {
   const bytes = readFileSync(path.join(checkpoint, 'lora_adapter', 'adapter_model.safetensors'));
   const start = 8 + Number(bytes.readBigUInt64LE(0));
   const header = JSON.parse(bytes.subarray(8, start).toString()) as Readonly<
