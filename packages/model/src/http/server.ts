@@ -24,7 +24,7 @@ export interface EndpointServerOptions {
   /** Texts for callers without access. @default about rollouts of a run */
   readonly refusals?: Refusals;
   /** Opens `GET /ready`: why the server takes no calls now, undefined while it does. @default 404 */
-  readonly unready?: () => string | undefined;
+  readonly unready?: (() => string | undefined) | undefined;
   /** Opens `POST /r/<rollout>/v1/rewards`, see `MountOptions.runs`. @default 404 */
   readonly score?: ScoreRun;
   /** With `score`: opens `POST /v1/rewards`, where this key scores every run by its id. */
