@@ -116,6 +116,7 @@ describe('a running product', () => {
       ).status;
     expect(await client.alive()).toBe(true);
     expect(await status('/health', 'GET')).toBe(200);
+    expect(await status('/ready', 'GET')).toBe(200);
     const others: Record<string, string>[] = [{}, { authorization: 'Bearer other' }];
     for (const headers of others) {
       expect(await status('/metrics', 'GET', headers)).toBe(401);

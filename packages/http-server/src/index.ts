@@ -1,4 +1,14 @@
 export { parseJson, readBytes, readJson, type BodyLimits, type JsonText } from './body.js';
 export { bearerKey, hasKey } from './key.js';
+export {
+  addProcess,
+  createRegistry,
+  prometheusType,
+  routeLabel,
+  type Counter,
+  type Histogram,
+  type Labels,
+  type Registry,
+} from './prometheus.js';
 export { openHttpServer, type HttpServer, type HttpServerOptions, type Upgrade } from './server.js';
 export { defaultHttpLimits, type HttpLimits } from './limits.js';

@@ -3,10 +3,12 @@
  * commits and metrics.
  */
 import type { Clock, Logger } from '@trinity-rft/core';
+import { prometheusType } from '@trinity-rft/http-server';
 import type { Commit } from './commit.js';
 import { readFeedback } from './feedback-request.js';
 import { trackInFlightRequests } from './in-flight-requests.js';
 import { errorResponse, readJson } from './json.js';
+import { createRequestMetrics } from './request-metrics.js';
 import { sessionOf } from './request-session.js';
 import {
   createSessions,
@@ -60,6 +62,7 @@ export function createServe(options: ServeOptions): Serve {
   const { turns, logger } = options;
   const inFlight = trackInFlightRequests(options.clock, logger);
   const sessions = recordedSessions(options);
+  const requests = createRequestMetrics(() => options.clock.now());
   let modelRequests = 0;
 
   const routes: Readonly<Record<string, Handler>> = {
@@ -71,8 +74,11 @@ export function createServe(options: ServeOptions): Serve {
       const { step, calls, experiences } = await options.commit();
       return Response.json({ status: 'success', explore_step_num: step, calls, experiences });
     },
-    'GET /metrics': async () =>
-      Response.json(await serveMetrics(options, sessions.size, modelRequests)),
+    'GET /metrics': async ({ headers }) => {
+      const metrics = await serveMetrics(options, sessions.size, modelRequests);
+      if (!headers.get('accept')?.includes('text/plain')) return Response.json(metrics);
+      return new Response(requests.text(metrics), { headers: { 'content-type': prometheusType } });
+    },
   };
   const askModel: Handler = async (request) => {
     modelRequests++;
@@ -87,16 +93,24 @@ export function createServe(options: ServeOptions): Serve {
     routes[`${method} ${new URL(url).pathname.replace(/\/+$/, '')}`] ?? askModel;
 
   const handler: Handler = async (request) => {
+    const end = requests.begin(new URL(request.url).pathname);
     try {
       inFlight.start();
     } catch (error) {
-      return errorResponse(error);
+      const response = errorResponse(error);
+      end(response.status);
+      return response;
     }
     try {
-      return whenRead(await routeOf(request)(request), () => inFlight.finish());
+      const response = await routeOf(request)(request);
+      return whenRead(response, () => {
+        end(response.status);
+        inFlight.finish();
+      });
     } catch (error) {
       inFlight.finish();
       const response = errorResponse(error);
+      end(response.status);
       if (response.status >= 500) logger.error(`A request failed: ${String(error)}`);
       return response;
     }

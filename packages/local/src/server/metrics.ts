@@ -1,6 +1,7 @@
 /** Metrics of a model server. */
+import { addProcess, createRegistry } from '@trinity-rft/http-server';
 import type { CallRecord } from './call-record.js';
-import { createRegistry } from './prometheus.js';
+
 import type { ServedModels } from './served-models.js';
 
 export interface Answered extends CallRecord {
@@ -33,13 +34,7 @@ export function createMetrics(models: ServedModels): {
   registry.gauge('trinity_model_reload_failed', '1: newer weights could not be loaded.', () =>
     models.names.map((model) => [{ model }, models.failures.has(model) ? 1 : 0]),
   );
-  registry.gauge('process_resident_memory_bytes', 'Memory of the process.', () => [
-    [{}, process.memoryUsage.rss()],
-  ]);
-  registry.gauge('process_cpu_seconds_total', 'Processor time of the process.', () => {
-    const { user, system } = process.cpuUsage();
-    return [[{}, (user + system) / 1e6]];
-  });
+  addProcess(registry);
   return {
     answered: ({ model, route, status, seconds, promptTokens, completionTokens, firstTokenMs }) => {
       requests.add({ model, route, status: String(status) });

@@ -1,10 +1,16 @@
 /** Serves models over OpenAI's and Anthropic's protocols: health, readiness, metrics, request log, reload. */
 import { randomBytes } from 'node:crypto';
 import { describeError, ModelError } from '@trinity-rft/core';
-import { hasKey, openHttpServer, parseJson, readBytes } from '@trinity-rft/http-server';
+import {
+  hasKey,
+  openHttpServer,
+  parseJson,
+  prometheusType,
+  readBytes,
+  routeLabel,
+} from '@trinity-rft/http-server';
 import { recordCall, type CallRecord } from './call-record.js';
 import { createMetrics, type Answered } from './metrics.js';
-import { prometheusType } from './prometheus.js';
 import { openServedModels, type ServedModels, type ServedModelsOptions } from './served-models.js';
 
 export interface ModelServerOptions extends ServedModelsOptions {
@@ -142,7 +148,7 @@ function answerer(
   { onRequest, logTexts = false }: ModelServerOptions,
 ): (request: Request, pathname: string) => Promise<Response> {
   return async (request, pathname) => {
-    const route = `${request.method} ${routeOf(pathname)}`;
+    const route = `${request.method} ${routeLabel(pathname)}`;
     if (request.method === 'GET' && /^\/v1\/models\/?$/.test(pathname))
       return Response.json({
         object: 'list',
@@ -187,14 +193,6 @@ function answerer(
     });
   };
 }
-
-/** Paths outside of the API are one label, so that a scanner cannot fill the memory. */
-const routeOf = (pathname: string): string =>
-  /^\/v1\/(?:chat\/completions|completions|responses|messages(?:\/count_tokens)?)\/?$/.test(
-    pathname,
-  )
-    ? pathname.replace(/\/$/, '')
-    : 'other';
 
 function modelIn(body: Readonly<Record<string, unknown>>, models: ServedModels): string {
   const { model } = body;

@@ -17,20 +17,28 @@ export interface AppOptions {
   readonly adminKey: string;
   readonly refusals: Refusals;
   readonly rewards?: RewardRoute | undefined;
+  /** Opens `GET /ready`: why the server takes no calls now, undefined while it does. */
+  readonly unready?: (() => string | undefined) | undefined;
 }
 
 /**
- * `GET /health` is open to everybody, `GET /metrics` with the admin key is about the server;
+ * `GET /health` and `GET /ready` are open to everybody, `GET /metrics` with the admin key is about the server;
  * everything else goes to a rollout.
  */
 export function createApp(
   table: RolloutTable,
   traffic: Traffic,
-  { adminKey, refusals, rewards }: AppOptions,
+  { adminKey, refusals, rewards, unready }: AppOptions,
 ): EndpointApp {
   const adminDigest = digestOf(adminKey);
   const app: EndpointApp = new Hono();
   app.get('/health', () => Response.json({ status: 'ok' }));
+  if (unready)
+    app.get('/ready', () => {
+      const reason = unready();
+      if (reason === undefined) return Response.json({ status: 'ready' });
+      return Response.json({ status: 'not ready', reason }, { status: 503 });
+    });
   app.get('/metrics', ({ req, env }) => {
     const [key] = keysOf(req.raw);
     if (key !== undefined && table.ownsMetrics(key))

@@ -23,6 +23,8 @@ export interface EndpointServerOptions {
   readonly corsOrigins?: readonly string[];
   /** Texts for callers without access. @default about rollouts of a run */
   readonly refusals?: Refusals;
+  /** Opens `GET /ready`: why the server takes no calls now, undefined while it does. @default 404 */
+  readonly unready?: (() => string | undefined) | undefined;
   /** Opens `POST /r/<rollout>/v1/rewards`, see `MountOptions.runs`. @default 404 */
   readonly score?: ScoreRun;
   /** With `score`: opens `POST /v1/rewards`, where this key scores every run by its id. */
@@ -96,7 +98,7 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
   const table = createRolloutTable({ clock: runtime.clock, refusals, ...limits });
   const traffic = createTraffic();
   const adminKey = newKey('ak');
-  const app = createApp(table, traffic, { adminKey, refusals, rewards });
+  const app = createApp(table, traffic, { adminKey, refusals, rewards, unready: options.unready });
   const server = await openHttpServer({
     fetch: (request, bindings) => app.fetch(request, bindings),
     refuse: errorResponse,

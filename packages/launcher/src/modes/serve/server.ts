@@ -76,12 +76,19 @@ export async function serveUntilInterrupted(
 }
 
 async function openServer(
-  { stage, runtime, serve: options = {} }: StageContext,
+  { stage, runtime, signal, serve: options = {} }: StageContext,
   handler: (request: Request) => Promise<Response>,
 ): Promise<{ readonly endpoint: EndpointServer; readonly address: Omit<ServeAddress, 'model'> }> {
   const { host = stage.explorer.serve.host, port = stage.explorer.serve.port } = options;
   const { corsOrigins } = stage.explorer.serve;
-  const endpoint = await openEndpointServer({ host, port, runtime, corsOrigins, refusals });
+  const endpoint = await openEndpointServer({
+    host,
+    port,
+    runtime,
+    corsOrigins,
+    refusals,
+    unready: () => (signal.aborted ? 'draining' : undefined),
+  });
   const { apiKey } = endpoint.mount({ handler, ownMetrics: true, apiKey: options.apiKey });
   return { endpoint, address: { url: endpoint.url, apiKey } };
 }

@@ -3,16 +3,20 @@
  * @see https://prometheus.io/docs/instrumenting/exposition_formats/ (version 0.0.4)
  */
 
-type Labels = Readonly<Record<string, string>>;
+/** Names and values of labels; values may be any text. */
+export type Labels = Readonly<Record<string, string>>;
 
-interface Counter {
+/** Only grows. */
+export interface Counter {
   add(labels: Labels, count?: number): void;
 }
 
-interface Histogram {
+/** Durations by upper bounds. */
+export interface Histogram {
   observe(labels: Labels, seconds: number): void;
 }
 
+/** Metrics of a program, in the order in which they were added. */
 export interface Registry {
   counter(name: string, help: string): Counter;
   histogram(name: string, help: string): Histogram;
@@ -24,8 +28,10 @@ export interface Registry {
 /** Seconds; from a token of a small model to a long answer of a large one. */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
+/** Value of the `content-type` header. */
 export const prometheusType = 'text/plain; version=0.0.4; charset=utf-8';
 
+/** An empty registry. */
 export function createRegistry(): Registry {
   const families: (() => string)[] = [];
   const family = (name: string, type: string, help: string, lines: () => readonly string[]): void =>
@@ -97,3 +103,20 @@ const escaped = (value: string): string =>
     .replaceAll('\\', String.raw`\\`)
     .replaceAll('\n', String.raw`\n`)
     .replaceAll('"', String.raw`\"`);
+
+/** Gauges about the process, under the names that Prometheus' own clients use. */
+export function addProcess(registry: Registry): void {
+  registry.gauge('process_resident_memory_bytes', 'Memory of the process.', () => [
+    [{}, process.memoryUsage.rss()],
+  ]);
+  registry.gauge('process_cpu_seconds_total', 'Processor time of the process.', () => {
+    const { user, system } = process.cpuUsage();
+    return [[{}, (user + system) / 1e6]];
+  });
+}
+
+const routes =
+  /^(?:\/r\/[^/]+)?(\/v1\/(?:chat\/completions|completions|responses|messages(?:\/count_tokens)?|models)|\/feedback|\/commit)\/*$/;
+
+/** A path as a label of few values: paths outside of the API are one, so that a scanner cannot fill the memory. */
+export const routeLabel = (pathname: string): string => routes.exec(pathname)?.[1] ?? 'other';

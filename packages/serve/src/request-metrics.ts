@@ -1,0 +1,40 @@
+/** Metrics of a server that learns, for Prometheus. */
+import { addProcess, createRegistry, routeLabel } from '@trinity-rft/http-server';
+
+export interface RequestMetrics {
+  /** Starts a request; the returned function ends it, once, with the status of its answer. */
+  begin(pathname: string): (status: number) => void;
+  /** @param gauges more numbers, by the names of the JSON metrics */
+  text(gauges: Readonly<Record<string, number>>): string;
+}
+
+/** @param now milliseconds */
+export function createRequestMetrics(now: () => number): RequestMetrics {
+  const registry = createRegistry();
+  const requests = registry.counter('trinity_requests_total', 'Answered requests.');
+  const duration = registry.histogram('trinity_request_seconds', 'Time until the answer was sent.');
+  let inFlight = 0;
+  registry.gauge('trinity_requests_in_flight', 'Requests in progress.', () => [[{}, inFlight]]);
+  addProcess(registry);
+  return {
+    begin: (pathname) => {
+      const route = routeLabel(pathname);
+      const start = now();
+      let ended = false;
+      inFlight++;
+      return (status) => {
+        if (ended) return;
+        ended = true;
+        inFlight--;
+        requests.add({ route, status: String(status) });
+        duration.observe({ route }, (now() - start) / 1000);
+      };
+    },
+    text: (gauges) => {
+      const own = createRegistry();
+      for (const [name, value] of Object.entries(gauges))
+        own.gauge(`trinity_${name.replaceAll(/\W/g, '_')}`, name, () => [[{}, value]]);
+      return registry.text() + own.text();
+    },
+  };
+}
