@@ -1,27 +1,17 @@
 /** A sampler as an engine that a configuration can name: for evaluations, which train nothing. */
 import { EngineError } from '@trinity-rft/core';
 import type { EngineFactory, Sampler, TrainEngine } from '@trinity-rft/core/engine';
+import { builtInEngine } from '@trinity-rft/launcher/parts';
 
 export const samplingEngineName = 'export';
 
 /** Weights of a step are always those of the sampler. */
 export const samplingEngine = (sampler: Sampler): EngineFactory => ({
   name: samplingEngineName,
-  // Whatever the algorithm of the run needs: it is not run.
-  capabilities: {
-    entropyGradient: 'exact',
-    entropy: true,
-    temperature: true,
-    samplingControls: true,
-    necs: true,
-    logprobConvention: 'processed',
-    valueHead: true,
-    fullParameter: true,
-    lora: true,
-    referenceModel: true,
-  },
+  // Those of the engine that such runs have: whatever their algorithm needs, it is not run.
+  capabilities: builtInEngine.capabilities,
   open: async () => ({
-    capabilities: samplingEngine(sampler).capabilities,
+    capabilities: builtInEngine.capabilities,
     trainer: untrained,
     sampler: { ...sampler, adopt: () => Promise.resolve() },
     close: () => Promise.resolve(),
