@@ -18,3 +18,4 @@ export {
   type ModelServer,
   type ModelServerOptions,
 } from './server/model-server.js';
+export { cutDistribution, drawFrom, type Probable } from './runtimes/draw.js';

@@ -180,6 +180,45 @@ describe('the runtimes', () => {
     );
   });
 
+  it('cut the distribution in the same order: temperature, top-k, top-p', async () => {
+    const [ours, theirs] = [
+      await loadModel(practice, settings),
+      await loadModel(gguf, { ...settings, cache: 'float32' }),
+    ];
+    const { ids } = ours.render(question('12*34'));
+    for (const options of [
+      { temperature: 0.5, topP: 0.8 },
+      { temperature: 2, topP: 0.7, topK: 5 },
+      { temperature: 0.7 },
+    ]) {
+      const found = async ({ sampler }: LocalModel): Promise<ReadonlyMap<number, number>> => {
+        const drawn = new Map<number, number>();
+        for (let seed = 0; seed < 60; seed++) {
+          const [answer] = await sampler.sample(ids, { ...options, maxTokens: 1, seed });
+          drawn.set(answer?.tokens[0] ?? -1, answer?.logprobs[0] ?? NaN);
+        }
+        return drawn;
+      };
+      const [a, b] = [await found(ours), await found(theirs)];
+      const shared = [...a.keys()].filter((token) => b.has(token));
+      expect(shared.length).toBeGreaterThan(0);
+      for (const token of shared) expect(a.get(token)).toBeCloseTo(b.get(token) ?? NaN, 4);
+    }
+    await ours.close();
+    await theirs.close();
+  });
+
+  it('score what fits, and say what does not', async () => {
+    const model = await loadModel(gguf, { ...settings, maxModelLen: 40 });
+    await expect(model.score(new Int32Array(41).fill(5))).rejects.toThrow('at most 40 together');
+    await expect(model.score(Int32Array.of(5, 6), 0)).rejects.toThrow(
+      'at least one token of prompt',
+    );
+    const text = Int32Array.from({ length: 40 }, (_, i) => 5 + (i % 7));
+    expect(await model.score(text)).toHaveLength(39);
+    await model.close();
+  });
+
   it('answer as the same model over HTTP', async () => {
     const model = await loadModel(practice, settings);
     const server = await openEndpointServer({ runtime: createRuntime() });

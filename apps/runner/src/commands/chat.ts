@@ -135,7 +135,8 @@ async function converse(models: readonly LocalModel[], talk: Conversation): Prom
       for (const [i, model] of models.entries()) {
         const history = [...(histories[i] ?? []), { role: 'user' as const, content: line }];
         if (models.length > 1) write(`[${i === 0 ? 'trained' : model.name}] `);
-        histories[i] = await answer(model, history, { ...talk, lines, ask });
+        histories[i] =
+          (await answer(model, history, { ...talk, lines, ask })) ?? histories[i] ?? [];
       }
     }
   } finally {
@@ -148,25 +149,32 @@ interface Turn extends Conversation {
   readonly ask: (prompt: string) => Promise<string | undefined>;
 }
 
-/** Streams an answer, and asks for the results of its tool calls; Ctrl-C ends the answer. */
+/**
+ * Streams an answer, and asks for the results of its tool calls; Ctrl-C ends the answer.
+ * @returns the conversation with it; undefined when there is none, so that the question is forgotten
+ */
 async function answer(
   model: LocalModel,
   messages: ChatMessages,
   turn: Turn,
-): Promise<ChatMessages> {
+): Promise<ChatMessages | undefined> {
   const { request, write, lines, ask } = turn;
   const stop = new AbortController();
   const onInterrupt = (): void => stop.abort();
   lines.once('SIGINT', onInterrupt);
   let text = '';
+  let hasReasoned = false;
   const calls = [];
   try {
     for await (const part of model.stream(messages, { ...request, signal: stop.signal })) {
       if (part.type === 'text') {
+        if (text === '' && hasReasoned) write('\n');
         text += part.text;
         write(part.text);
-      } else if (part.type === 'reasoning') write(dim(part.text));
-      else if (part.type === 'tool-call') {
+      } else if (part.type === 'reasoning') {
+        write(dim(hasReasoned ? part.text : `(thinks) ${part.text}`));
+        hasReasoned = true;
+      } else if (part.type === 'tool-call') {
         calls.push(part.toolCall);
         write(`${text === '' && calls.length === 1 ? '' : '\n'}${callLine(part.toolCall)}`);
       }
@@ -174,7 +182,7 @@ async function answer(
     write('\n');
   } catch (error) {
     write(`\n${stop.signal.aborted ? '(stopped)' : describeError(error)}\n`);
-    return messages;
+    return undefined;
   } finally {
     lines.off('SIGINT', onInterrupt);
   }
@@ -187,7 +195,10 @@ async function answer(
   if (calls.length === 0) return history;
   for (const call of calls) {
     const content = await ask(`result of ${call.function.name}: `);
-    if (content === undefined) return history;
+    if (content === undefined) {
+      write('(the input ended before the result of a tool call)\n');
+      return undefined;
+    }
     history.push({ role: 'tool', tool_call_id: call.id, content });
   }
   return answer(model, history, turn);

@@ -76,24 +76,30 @@ export async function llamaPlayer(
   };
 }
 
+/** Positions whose distributions are in memory at once: each is a list of the whole vocabulary. */
+const atOnce = 16;
+
 async function scoreTokens(sequence: LlamaContextSequence, ids: Int32Array): Promise<Score> {
   await sequence.clearHistory();
   const generateNext = { probabilities: true, options: plain };
-  const results = await sequence.controlledEvaluate(
-    Array.from(ids.subarray(0, -1), (token) => [token as Token, { generateNext }]),
-  );
   const logprobs = new Float64Array(ids.length - 1);
   const best = new Int32Array(ids.length - 1);
-  results.forEach((result, i) => {
-    const probabilities = result?.next.probabilities;
-    const [top] = probabilities?.keys() ?? [];
-    const probability = probabilities?.get(ids[i + 1] as Token);
-    if (top === undefined || probability === undefined)
-      throw new EngineError(`llama.cpp reported no probability at position ${i}.`, {
-        code: 'EXPORT_SCORE',
-      });
-    best[i] = top;
-    logprobs[i] = Math.log(probability);
-  });
+  for (let start = 0; start + 1 < ids.length; start += atOnce) {
+    const part = Array.from(ids.subarray(start, Math.min(start + atOnce, ids.length - 1)));
+    const results = await sequence.controlledEvaluate(
+      part.map((token) => [token as Token, { generateNext }]),
+    );
+    for (const [i, result] of results.entries()) {
+      const probabilities = result?.next.probabilities;
+      const [top] = probabilities?.keys() ?? [];
+      const probability = probabilities?.get(ids[start + i + 1] as Token);
+      if (top === undefined || probability === undefined)
+        throw new EngineError(`llama.cpp reported no probability at position ${start + i}.`, {
+          code: 'EXPORT_SCORE',
+        });
+      best[start + i] = top;
+      logprobs[start + i] = Math.log(probability);
+    }
+  }
   return { logprobs, best };
 }

@@ -7,9 +7,9 @@ import {
   createRandom,
   deriveSeed,
   EngineError,
-  type Random,
 } from '@trinity-rft/core';
 import type { Sampler, SamplingOptions } from '@trinity-rft/core/engine';
+import { cutDistribution, drawFrom, type Probable } from '@trinity-rft/local';
 import pLimit from 'p-limit';
 import type { Player } from './player.js';
 
@@ -159,7 +159,8 @@ export async function transformersSampler(
       })) as Outputs;
       const { logits } = outputs;
       const last = logits.data.subarray(-(logits.dims.at(-1) ?? 0));
-      tokens.push(drawFrom(last, { temperature, topP, topK }, random));
+      const cut = cutDistribution(distributionOf(last), { temperature, topP, topK });
+      tokens.push(drawFrom(cut, random.next())?.token ?? 0);
       input = Int32Array.of(tokens.at(-1) ?? 0);
       past = grownCache(outputs);
     }
@@ -189,24 +190,12 @@ export async function transformersSampler(
   };
 }
 
-function drawFrom(
-  logits: Float32Array,
-  { temperature, topP, topK }: Required<Pick<SamplingOptions, 'temperature' | 'topP' | 'topK'>>,
-  random: Random,
-): number {
-  const order = Array.from(logits.keys()).toSorted((a, b) => (logits[b] ?? 0) - (logits[a] ?? 0));
-  const best = order[0] ?? 0;
-  if (temperature === 0) return best;
-  const kept = topK > 0 ? order.slice(0, topK) : order;
-  const weights = kept.map((id) =>
-    Math.exp(((logits[id] ?? 0) - (logits[best] ?? 0)) / temperature),
-  );
-  const all = weights.reduce((sum, weight) => sum + weight, 0);
-  let count = 0;
-  for (let share = 0; count < kept.length && share < topP * all; count++)
-    share += weights[count] ?? 0;
-  const used = weights.slice(0, count);
-  let left = random.next() * used.reduce((sum, weight) => sum + weight, 0);
-  const at = used.findIndex((weight) => (left -= weight) < 0);
-  return kept[at === -1 ? 0 : at] ?? best;
+/** Log-probabilities at temperature 1, falling. */
+function distributionOf(logits: Float32Array): readonly Probable[] {
+  const highest = logits.reduce((a, b) => Math.max(a, b));
+  const total = Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - highest), 0));
+  return Array.from(logits, (logit, token) => ({
+    token,
+    logprob: logit - highest - total,
+  })).toSorted((a, b) => b.logprob - a.logprob);
 }

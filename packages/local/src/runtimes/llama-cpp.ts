@@ -10,6 +10,8 @@ import {
   ConfigError,
   EngineError,
   ModelError,
+  createRandom,
+  deriveSeed,
   describeError,
 } from '@trinity-rft/core';
 import type {
@@ -17,10 +19,12 @@ import type {
   Sampler,
   SamplingOptions,
   TokenListener,
+  TokenRow,
 } from '@trinity-rft/core/engine';
 import type { Tokenizer } from '@trinity-rft/chat';
 import type * as Library from 'node-llama-cpp';
 import type { LlamaContextSequence, LlamaModel, Token, TokenBias } from 'node-llama-cpp';
+import { cutDistribution, drawFrom, type Probable } from './draw.js';
 import { createQueue } from './queue.js';
 import type { Runtime } from './runtime.js';
 
@@ -86,8 +90,8 @@ export async function openLlamaRuntime(
         );
       return choices;
     },
-    score: ({ tokens, promptLength, temperature }, signal) =>
-      free.use(signal, (sequence) => scoreRow(sequence, tokens, promptLength, temperature)),
+    score: (row, signal) =>
+      free.use(signal, (sequence) => scoreRow({ sequence, mostTokens: maxModelLen }, row, signal)),
   };
   return {
     sampler,
@@ -121,7 +125,12 @@ async function share(
       skipDownload: true,
       logLevel: LlamaLogLevel.error,
     });
-    return llama.loadModel({ modelPath: file, ...(!gpu && { gpuLayers: 0 }) });
+    try {
+      return await llama.loadModel({ modelPath: file, ...(!gpu && { gpuLayers: 0 }) });
+    } catch (error) {
+      await llama.dispose();
+      throw error;
+    }
   };
   const entry = models.get(key) ?? { opened: open(), users: 0 };
   models.set(key, entry);
@@ -168,6 +177,9 @@ interface OneSample {
   readonly onTokens: TokenListener | undefined;
 }
 
+/** Tokens of a prompt that are read at once. */
+const piece = 256;
+
 /** The defaults of node-llama-cpp cut the distribution. */
 const uncut = { topK: 0, topP: 1, minP: 0 } as const;
 
@@ -177,7 +189,7 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
   const never = biasAgainst(parts, stopTokenIds);
   const tokens: number[] = [];
   const logprobs: number[] = [];
-  const alternatives: { readonly token: number; readonly logprob: number }[][] = [];
+  const alternatives: (readonly Probable[])[] = [];
   let stopString: string | undefined;
   let ended = false;
   await sequence.adaptStateToTokens([...prompt] as Token[], false);
@@ -187,11 +199,16 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
     await sequence.eraseContextTokenRanges([{ start: prompt.length - 1, end: prompt.length }]);
     input = [prompt[prompt.length - 1] as Token];
   }
+  // In pieces, so that the call can be cancelled in between.
+  for (; input.length > piece; input = input.slice(piece)) {
+    throwIfAborted(signal);
+    await sequence.controlledEvaluate(input.slice(0, piece));
+  }
   while (tokens.length < maxTokens && !ended) {
     throwIfAborted(signal);
     const isEarly = tokens.length < minTokens;
-    const next = await nextToken(sequence, input, {
-      ...settingsOf(sampling, choice, tokens.length),
+    const next = await nextToken(sequence, input, sampling, {
+      seed: seedOf(sampling.seed, choice, tokens.length),
       ...(isEarly && { tokenBias: never }),
     });
     tokens.push(next.token);
@@ -215,60 +232,53 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
   };
 }
 
-interface StepSettings {
-  readonly temperature: number;
-  readonly topK: number;
-  readonly topP: number;
-  readonly minP: number;
-  readonly seed: number;
-  readonly tokenBias?: TokenBias;
-}
-
 /** Each token draws from a seed of its own, so that a choice does not depend on what else is sampled. */
-function settingsOf(
-  { temperature = 1, topP = 1, topK = -1, seed }: SamplingOptions,
-  choice: number,
-  position: number,
-): StepSettings {
-  const mixed = (Math.imul(seed ^ Math.imul(choice + 1, 0x9e3779b1), 0x85ebca6b) + position) >>> 0;
-  return { ...uncut, temperature, topP, topK: topK === -1 ? 0 : topK, seed: mixed };
-}
+const seedOf = (seed: number, choice: number, position: number): number =>
+  deriveSeed(seed, choice, position);
 
-interface NextToken {
-  readonly token: number;
-  readonly logprob: number;
-  /** Sorted by falling probability. */
-  readonly ranked: { readonly token: number; readonly logprob: number }[];
-}
-
-/** Probabilities of a greedy choice are those at temperature 1. */
-async function nextToken(
-  sequence: LlamaContextSequence,
-  input: readonly Token[],
-  settings: StepSettings,
-): Promise<NextToken> {
-  const last = input.length - 1;
-  const options = settings.temperature === 0 ? { ...settings, ...uncut, temperature: 1 } : settings;
-  const results = await sequence.controlledEvaluate([
-    ...input.slice(0, -1),
-    [
-      input[last]!,
-      { generateNext: { token: settings.temperature !== 0, probabilities: true, options } },
-    ],
-  ]);
-  const { token, probabilities } = results[last]?.next ?? {};
-  if (probabilities === undefined) throw noLogits();
-  const ranked = [...probabilities]
-    .slice(0, mostRanked)
-    .map(([id, probability]) => ({ token: Number(id), logprob: Math.log(probability) }));
-  const chosen = token ?? ranked[0]?.token;
-  const probability = chosen === undefined ? undefined : probabilities.get(chosen as Token);
-  if (chosen === undefined || probability === undefined) throw noLogits();
-  return { token: Number(chosen), logprob: Math.log(probability), ranked };
+interface NextToken extends Probable {
+  /** The most probable tokens at temperature 1. */
+  readonly ranked: readonly Probable[];
 }
 
 /** OpenAI's most alternatives per token. */
 const mostRanked = 20;
+
+/**
+ * llama.cpp draws where only the temperature changes the distribution, and reports the probability of that
+ * token alone. It applies top-k and top-p before the temperature, so with these the whole distribution is fetched.
+ * The log-probability of a greedy choice is that at temperature 1.
+ */
+async function nextToken(
+  sequence: LlamaContextSequence,
+  input: readonly Token[],
+  { temperature = 1, topP = 1, topK = -1, topLogprobs = 0 }: SamplingOptions,
+  { seed, tokenBias }: { readonly seed: number; readonly tokenBias?: TokenBias },
+): Promise<NextToken> {
+  const isWhole = topLogprobs > 0 || (temperature > 0 && (topP < 1 || topK > 0));
+  const options = { ...uncut, temperature: isWhole ? 1 : temperature, seed, tokenBias };
+  const generateNext = isWhole
+    ? { probabilities: true, options }
+    : { token: true, confidence: true, options };
+  const last = input.length - 1;
+  const results = await sequence.controlledEvaluate([
+    ...input.slice(0, -1),
+    [input[last]!, { generateNext }],
+  ]);
+  const { token, confidence, probabilities } = results[last]?.next ?? {};
+  if (typeof token === 'number' && confidence !== undefined)
+    return { token, logprob: Math.log(confidence), ranked: [] };
+  if (probabilities === undefined) throw noLogits();
+  const full = Array.from(probabilities, ([id, probability]) => ({
+    token: Number(id),
+    logprob: Math.log(probability),
+  }));
+  const cut = cutDistribution(full, { temperature, topP, topK });
+  const drawn = drawFrom(cut, createRandom(seed).next());
+  if (drawn === undefined) throw noLogits();
+  const ranked = full.slice(0, mostRanked);
+  return { ...(temperature === 0 ? full[0]! : drawn), ranked };
+}
 
 const noLogits = (): EngineError =>
   new EngineError('llama.cpp reported no probabilities for the next token.', {
@@ -294,26 +304,45 @@ function completedBy(
     .toSorted((a, b) => text.indexOf(a) + a.length - (text.indexOf(b) + b.length))[0];
 }
 
+/** Positions whose distributions are in memory at once: each is a list of the whole vocabulary. */
+const scored = 16;
+
+/** @throws ModelError 400 for a row without a prompt, or one that does not fit */
 async function scoreRow(
-  sequence: LlamaContextSequence,
-  tokens: Int32Array,
-  promptLength: number,
-  temperature: number,
+  {
+    sequence,
+    mostTokens,
+  }: { readonly sequence: LlamaContextSequence; readonly mostTokens: number },
+  { tokens, promptLength, temperature }: TokenRow,
+  signal: AbortSignal | undefined,
 ): Promise<Float32Array> {
+  if (promptLength < 1 || tokens.length > mostTokens)
+    throw new ModelError(
+      `A text of ${tokens.length} tokens, ${promptLength} of them prompt, cannot be scored: expected at least one token of prompt, and at most ${mostTokens} together.`,
+      { status: 400, code: 'context_length_exceeded' },
+    );
   await sequence.clearHistory();
   const options = { ...uncut, temperature };
-  const results = await sequence.controlledEvaluate(
-    Array.from(tokens.subarray(0, -1), (token, i) =>
-      i + 1 < promptLength
-        ? (token as Token)
-        : [token as Token, { generateNext: { probabilities: true, options } }],
-    ),
-  );
-  return Float32Array.from(tokens.subarray(promptLength), (token, i) => {
-    const probability = results[promptLength - 1 + i]?.next.probabilities?.get(token as Token);
-    if (probability === undefined) throw noLogits();
-    return Math.log(probability);
-  });
+  const found = new Float32Array(tokens.length - promptLength);
+  for (let start = 0; start + 1 < tokens.length; start += scored) {
+    throwIfAborted(signal);
+    const part = Array.from(tokens.subarray(start, Math.min(start + scored, tokens.length - 1)));
+    const results = await sequence.controlledEvaluate(
+      part.map((token, i) =>
+        start + i + 1 < promptLength
+          ? (token as Token)
+          : [token as Token, { generateNext: { probabilities: true, options } }],
+      ),
+    );
+    for (const i of part.keys()) {
+      const at = start + i + 1;
+      if (at < promptLength) continue;
+      const probability = results[i]?.next.probabilities?.get(tokens[at] as Token);
+      if (probability === undefined) throw noLogits();
+      found[at - promptLength] = Math.log(probability);
+    }
+  }
+  return found;
 }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {

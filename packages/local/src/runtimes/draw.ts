@@ -1,0 +1,37 @@
+/** Draws from a distribution as the embedded engine does: temperature, then top-k, then top-p. */
+import type { SamplingOptions } from '@trinity-rft/core/engine';
+
+export interface Probable {
+  readonly token: number;
+  readonly logprob: number;
+}
+
+type Cut = Required<Pick<SamplingOptions, 'temperature' | 'topP' | 'topK'>>;
+
+/**
+ * The distribution that is left, which sums to 1.
+ * @param full log-probabilities at temperature 1, falling
+ */
+export function cutDistribution(
+  full: readonly Probable[],
+  { temperature, topP, topK }: Cut,
+): readonly Probable[] {
+  const best = full[0]?.logprob ?? 0;
+  if (temperature === 0) return full.slice(0, 1).map(({ token }) => ({ token, logprob: 0 }));
+  const kept = topK > 0 ? full.slice(0, topK) : full;
+  const weights = kept.map(({ logprob }) => Math.exp((logprob - best) / temperature));
+  const all = weights.reduce((sum, weight) => sum + weight, 0);
+  let count = 0;
+  for (let share = 0; count < kept.length && share < topP * all; count++)
+    share += weights[count] ?? 0;
+  const left = weights.slice(0, count).reduce((sum, weight) => sum + weight, 0);
+  return kept
+    .slice(0, count)
+    .map(({ token }, i) => ({ token, logprob: Math.log((weights[i] ?? 0) / left) }));
+}
+
+/** @param uniform in [0, 1) */
+export function drawFrom(distribution: readonly Probable[], uniform: number): Probable | undefined {
+  let left = uniform;
+  return distribution.find(({ logprob }) => (left -= Math.exp(logprob)) < 0) ?? distribution.at(-1);
+}
