@@ -79,6 +79,13 @@ export async function llamaPlayer(
 /** Positions whose distributions are in memory at once: each is a list of the whole vocabulary. */
 const atOnce = 16;
 
+/** llama.cpp adds the weights of a vocabulary up in float32, which is 1e-4 off for 50,000 tokens. */
+function sumOf(probabilities: ReadonlyMap<Token, number>): number {
+  let sum = 0;
+  for (const probability of probabilities.values()) sum += probability;
+  return sum;
+}
+
 async function scoreTokens(sequence: LlamaContextSequence, ids: Int32Array): Promise<Score> {
   await sequence.clearHistory();
   const generateNext = { probabilities: true, options: plain };
@@ -98,7 +105,7 @@ async function scoreTokens(sequence: LlamaContextSequence, ids: Int32Array): Pro
           code: 'EXPORT_SCORE',
         });
       best[start + i] = top;
-      logprobs[start + i] = Math.log(probability);
+      logprobs[start + i] = Math.log(probability / sumOf(probabilities ?? new Map()));
     }
   }
   return { logprobs, best };

@@ -337,9 +337,13 @@ async function scoreRow(
     for (const i of part.keys()) {
       const at = start + i + 1;
       if (at < promptLength) continue;
-      const probability = results[i]?.next.probabilities?.get(tokens[at] as Token);
-      if (probability === undefined) throw noLogits();
-      found[at - promptLength] = Math.log(probability);
+      const probabilities = results[i]?.next.probabilities;
+      const probability = probabilities?.get(tokens[at] as Token);
+      if (probabilities === undefined || probability === undefined) throw noLogits();
+      // llama.cpp adds them up in float32, which is 1e-4 off for 50,000 tokens.
+      let sum = 0;
+      for (const each of probabilities.values()) sum += each;
+      found[at - promptLength] = Math.log(probability / sum);
     }
   }
   return found;
