@@ -1,8 +1,6 @@
 /** Writes a model folder in another form: number format, shards, adapters merged in. */
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-
-import { CheckpointError } from '@trinity-rft/core';
 
 import { loadModel } from './lora/load-model.js';
 import { openAdapters } from './lora/open.js';
@@ -10,7 +8,7 @@ import type { ModelConfig } from './model/config.js';
 import { parameterSpecs } from './model/parameters.js';
 import { WeightBuffers } from './model/weights.js';
 import type { StoredType } from './storage/dtype.js';
-import { writeWhole } from './storage/files.js';
+import { assertEmptyFolder, writeWhole } from './storage/files.js';
 import { writeShards } from './storage/shards.js';
 import { withTemplate } from './storage/template.js';
 
@@ -53,7 +51,8 @@ export async function convertModel(options: ConvertModelOptions): Promise<Conver
   const { from, to, adapter, dtype = 'float32', shardBytes = Infinity } = options;
   const { config, configText, companions, weights } = await loadModel(from);
   const flat = adapter === undefined ? weights : await merged(config, weights, adapter);
-  await makeEmptyFolder(to);
+  await assertEmptyFolder(to);
+  await mkdir(to, { recursive: true });
   const tensors = parameterSpecs(config).map(({ name, shape, offset, size }) => ({
     name,
     shape,
@@ -75,16 +74,6 @@ async function merged(
   const adapters = await openAdapters({ config, weights, lora: { path: adapter }, threads: 1 });
   await adapters.close();
   return weights.training.flat;
-}
-
-async function makeEmptyFolder(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true });
-  const [found] = await readdir(directory);
-  if (found !== undefined)
-    throw new CheckpointError(
-      `${directory} is not empty (it holds ${found}). Name a folder that does not exist.`,
-      { code: 'FOLDER_IN_USE' },
-    );
 }
 
 /** Otherwise transformers would convert the weights back to the old format. */

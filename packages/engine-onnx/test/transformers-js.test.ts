@@ -1,16 +1,28 @@
 /** Folders for transformers.js, in transformers.js itself, against the embedded engine. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { AutoModelForCausalLM, env, Tensor, type PreTrainedModel } from '@huggingface/transformers';
+import {
+  AutoModelForCausalLM,
+  AutoTokenizer,
+  env,
+  Tensor,
+  type PreTrainedModel,
+} from '@huggingface/transformers';
+import { createChatFormat, loadTokenizer } from '@trinity-rft/chat';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOnnxEngine } from '../src/engine.js';
 import { modelFamilies } from '../src/model/config.js';
+import { Graph } from '../src/onnx/graph/graph.js';
+import { matmul } from '../src/onnx/ops/matmul.js';
+import { loadModelFolder, saveModelFolder } from '../src/storage/model-folder.js';
 import { saveTransformersJs, type SaveTransformersOptions } from '../src/transformers-js/save.js';
 import { toBlocks } from '../src/transformers-js/stored-weights.js';
 import { readBatch } from './support/fixtures.js';
 
 const fixture = (name: string): string => new URL(`fixtures/${name}`, import.meta.url).pathname;
+const practice = new URL('../../../apps/create/templates/practice/model', import.meta.url).pathname;
 const cases = [...modelFamilies, 'qwen2-window-yarn', 'llama-gelu-dynamic'];
 
 let scratch = '';
@@ -31,7 +43,8 @@ async function opened(
 ): Promise<PreTrainedModel> {
   const folder = `${name}-${dtype}-${mostBytesInFile ?? 'one'}`;
   const to = path.join(scratch, folder);
-  await saveTransformersJs({ from: fixture(name), to, dtypes: [dtype], mostBytesInFile });
+  if (!existsSync(to))
+    await saveTransformersJs({ from: fixture(name), to, dtypes: [dtype], mostBytesInFile });
   return AutoModelForCausalLM.from_pretrained(folder, { dtype, device: 'cpu' });
 }
 
@@ -64,8 +77,11 @@ function logprobs({ logits }: Outputs, tokens: readonly number[], at = 0): reado
 const rowsOf = async (name: string): Promise<readonly (readonly number[])[]> =>
   (await readBatch(fixture(name))).batch.rows.map(({ tokens }) => [...tokens]);
 
-async function ours(name: string, tokens: readonly number[]): Promise<readonly number[]> {
-  const engine = await createOnnxEngine({ modelPath: fixture(name), threads: 1 });
+const ours = (name: string, tokens: readonly number[]): Promise<readonly number[]> =>
+  scores(fixture(name), tokens);
+
+async function scores(modelPath: string, tokens: readonly number[]): Promise<readonly number[]> {
+  const engine = await createOnnxEngine({ modelPath, threads: 1 });
   try {
     const row = { tokens: Int32Array.from(tokens), promptLength: 1, temperature: 1 };
     return [...(await engine.trainer.forward({ rows: [row] })).logprobs];
@@ -170,22 +186,119 @@ describe('a folder for transformers.js', () => {
     expect(logits.dims[1]).toBe(1);
   });
 
-  it('is not made of a critic', async () => {
-    const saved = saveTransformersJs({
-      from: fixture('critic'),
-      to: path.join(scratch, 'critic'),
-      dtypes: ['fp32'],
+  it('names its only number format, and replaces settings of other files', async () => {
+    const from = path.join(scratch, 'downloaded');
+    await cp(fixture('qwen3'), from, { recursive: true });
+    const config = JSON.parse(await readFile(path.join(from, 'config.json'), 'utf8')) as object;
+    const others = { 'transformers.js_config': { dtype: 'q4', use_external_data_format: true } };
+    await writeFile(path.join(from, 'config.json'), JSON.stringify({ ...config, ...others }));
+    await saveTransformersJs({ from, to: path.join(scratch, 'named'), dtypes: ['q8'] });
+    const model = await AutoModelForCausalLM.from_pretrained('named');
+    const { logits } = await run(model, {
+      input_ids: ids([[1, 2]]),
+      attention_mask: ids([[1, 1]]),
     });
-    await expect(saved).rejects.toThrow('critic: tensor score.bias');
+    await model.dispose();
+    expect(logits.dims[1]).toBe(2);
+    expect(model.generation_config?.eos_token_id).toBe(
+      (config as { readonly eos_token_id?: number }).eos_token_id,
+    );
   });
 
-  it('is not made of weights that were cut short', async () => {
+  it('has the adapters of a checkpoint that holds nothing else merged in', async () => {
+    const from = path.join(scratch, 'adapters');
+    const engine = await createOnnxEngine({
+      modelPath: fixture('qwen3'),
+      lora: { path: fixture('peft-qwen3') },
+      threads: 1,
+    });
+    await engine.trainer.save(from, { optimizer: false, merged: false });
+    await engine.close();
+    await saveTransformersJs({ from, to: path.join(scratch, 'merged'), dtypes: ['fp32'] });
+    const tokens = longest(await rowsOf('qwen3'));
+    const model = await AutoModelForCausalLM.from_pretrained('merged', { device: 'cpu' });
+    const found = logprobs(
+      await run(model, { input_ids: ids([tokens]), attention_mask: ids([tokens.map(() => 1)]) }),
+      tokens,
+    );
+    await model.dispose();
+    expect(largest(found, await scores(from, tokens))).toBeLessThan(1e-5);
+    expect(largest(found, await ours('qwen3', tokens))).toBeGreaterThan(1e-3);
+  });
+
+  it('renders with the template of training, also where tokenizer_config.json has another one or is missing', async () => {
+    const messages = [{ role: 'user', content: '85*11' }];
+    const wanted = createChatFormat({ tokenizer: await loadTokenizer(practice) }).render({
+      messages: [{ role: 'user', content: '85*11' }],
+    });
+    for (const fault of ['other', 'missing']) {
+      const from = path.join(scratch, fault);
+      await cp(practice, from, { recursive: true });
+      const file = path.join(from, 'tokenizer_config.json');
+      const config = JSON.parse(await readFile(file, 'utf8')) as object;
+      if (fault === 'missing') await rm(file);
+      else await writeFile(file, JSON.stringify({ ...config, chat_template: 'another' }));
+      await saveTransformersJs({ from, to: `${from}-tjs`, dtypes: ['q8'] });
+      const tokenizer = await AutoTokenizer.from_pretrained(`${fault}-tjs`);
+      const options = { tokenize: false, add_generation_prompt: true } as const;
+      expect(tokenizer.apply_chat_template(messages, options)).toBe(wanted);
+    }
+  });
+
+  it('keeps the bytes of weights out of a second copy', () => {
+    const graph = new Graph();
+    const bytes = new Uint8Array(64);
+    const weight = graph.stored('w', { dtype: 'float32', shape: [4, 4], bytes });
+    graph.output('y', matmul(graph.input('x', 'float32', ['B', 4]), weight));
+    const parts = graph.encodeParts();
+    expect(parts).toContain(bytes);
+    expect(Buffer.concat(parts)).toEqual(Buffer.from(graph.encode()));
+  });
+});
+
+describe('a folder for transformers.js that cannot be made leaves nothing behind', () => {
+  it.each<[string, Partial<SaveTransformersOptions>, string | RegExp]>([
+    ['of a critic', { from: fixture('critic') }, 'critic: tensor score.bias'],
+    [
+      'in an unknown number format',
+      { dtypes: ['q4' as Dtype] },
+      /dtypes is \["q4"\].*fp32, fp16, q8/,
+    ],
+    ['in no number format', { dtypes: [] }, /at least one of fp32/],
+    ['in a folder in use', { to: fixture('qwen3') }, /is not empty/],
+    ['in place of a file', { to: fixture('qwen3/config.json') }, /config\.json is a file/],
+    ['that is given up', { signal: AbortSignal.abort(new Error('given up')) }, 'given up'],
+  ])('%s', async (_, options, message) => {
+    const before = await readdir(scratch);
+    const to = path.join(scratch, 'none');
+    const saved = saveTransformersJs({ from: fixture('qwen3'), to, dtypes: ['fp32'], ...options });
+    await expect(saved).rejects.toThrow(message);
+    expect(await readdir(scratch)).toEqual(before);
+  });
+
+  it('of weights that were cut short', async () => {
     const from = path.join(scratch, 'short');
-    await saveTransformersJs({ from: fixture('qwen3'), to: from, dtypes: ['fp32'] });
+    await cp(fixture('qwen3'), from, { recursive: true });
     const weights = await readFile(fixture('qwen3/model.safetensors'));
     await writeFile(path.join(from, 'model.safetensors'), weights.subarray(0, weights.length / 2));
+    const before = await readdir(scratch);
     const saved = saveTransformersJs({ from, to: path.join(scratch, 'none'), dtypes: ['fp32'] });
     await expect(saved).rejects.toThrow('model.safetensors');
+    expect(await readdir(scratch)).toEqual(before);
+  });
+
+  it('of weights that 16 bits cannot hold, while the other formats can', async () => {
+    const from = path.join(scratch, 'large');
+    const { weights, ...files } = await loadModelFolder(fixture('qwen3'));
+    weights[7] = 70_000;
+    await saveModelFolder(from, files, weights);
+    const save = (dtype: Dtype): Promise<void> =>
+      saveTransformersJs({ from, to: path.join(scratch, `large-${dtype}`), dtypes: [dtype] });
+    await expect(save('fp16')).rejects.toThrow(
+      'A weight of model.embed_tokens.weight is 70000, and F16 ends at 65519. Use fp32 or q8.',
+    );
+    await save('q8');
+    expect(await readdir(scratch)).not.toContain('large-fp16');
   });
 });
 

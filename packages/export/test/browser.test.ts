@@ -1,5 +1,5 @@
 /** An export for transformers.js in a headless browser, from this machine alone. */
-import { readFile, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -28,9 +28,9 @@ env.localModelPath = '/models/';
 env.useBrowserCache = false;
 env.backends.onnx.wasm.wasmPaths = '/ort/';
 env.backends.onnx.wasm.numThreads = 1;
-window.play = async (dtype, messages, mostTokens) => {
-  const tokenizer = await AutoTokenizer.from_pretrained('model');
-  const model = await AutoModelForCausalLM.from_pretrained('model', { dtype, device: 'wasm' });
+window.play = async (name, dtype, messages, mostTokens) => {
+  const tokenizer = await AutoTokenizer.from_pretrained(name);
+  const model = await AutoModelForCausalLM.from_pretrained(name, { dtype, device: 'wasm' });
   const text = tokenizer.apply_chat_template(messages, { tokenize: false, add_generation_prompt: true });
   const prompt = tokenizer.encode(text, { add_special_tokens: false });
   const tensor = (ids) => new Tensor('int64', BigInt64Array.from(ids, BigInt), [1, ids.length]);
@@ -71,6 +71,12 @@ describe.skipIf(chromium === undefined)('an export in a browser (needs Chromium)
       to: path.join(folder, 'model'),
       dtypes: ['fp32', 'q8'],
     });
+    await saveTransformersJs({
+      from: practice,
+      to: path.join(folder, 'beside'),
+      dtypes: ['fp16'],
+      mostBytesInFile: 100_000,
+    });
     const folders: Readonly<Record<string, string>> = {
       lib: dist(import.meta.resolve('@huggingface/transformers')),
       ort: dist(import.meta.resolve('onnxruntime-web')),
@@ -106,8 +112,10 @@ describe.skipIf(chromium === undefined)('an export in a browser (needs Chromium)
   });
 
   const messages = [{ role: 'user', content: '85*11' }] as const;
-  const play = (dtype: string): Promise<Played> =>
-    tab.evaluate(`window.play('${dtype}', ${JSON.stringify(messages)}, 16)`) as Promise<Played>;
+  const play = (dtype: string, name = 'model'): Promise<Played> =>
+    tab.evaluate(
+      `window.play('${name}', '${dtype}', ${JSON.stringify(messages)}, 16)`,
+    ) as Promise<Played>;
 
   async function beside(
     player: Player,
@@ -145,6 +153,19 @@ describe.skipIf(chromium === undefined)('an export in a browser (needs Chromium)
     expect(largest).toBeLessThan(0.1);
     expect(played.answer).toBe(answer);
   });
+
+  it(
+    'is as in Node in 16 bits, with its weights in files beside',
+    { timeout: 120_000 },
+    async () => {
+      expect(await readdir(path.join(folder, 'beside/onnx'))).toContain('model_fp16.onnx_data_1');
+      const played = await play('fp16', 'beside');
+      const player = await transformersPlayer(path.join(folder, 'beside'), 'fp16');
+      const { largest, answer } = await beside(player, played);
+      expect(largest).toBeLessThan(1e-5);
+      expect(played.answer).toBe(answer);
+    },
+  );
 
   it('asks nobody but its own server', () => {
     expect(new Set(asked).size).toBe(1);

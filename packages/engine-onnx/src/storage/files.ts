@@ -1,5 +1,6 @@
 /** Small file operations of model folders. */
-import { rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored, verifyStored } from '@trinity-rft/core/engine';
@@ -24,8 +25,11 @@ export async function readIfThere(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Atomic: readers see the old file or the new one. */
-export async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+/** Atomic: readers see the old file or the new one. @param bytes at once or in parts */
+export async function writeWhole(
+  path: string,
+  bytes: Uint8Array | readonly Uint8Array[],
+): Promise<void> {
   try {
     await writeFile(`${path}.tmp`, bytes);
     await rename(`${path}.tmp`, path);
@@ -34,5 +38,40 @@ export async function writeWhole(path: string, bytes: Uint8Array): Promise<void>
       code: 'MODEL_FILE_UNWRITABLE',
       cause,
     });
+  }
+}
+
+/** @throws CheckpointError when the folder holds files, or is a file */
+export async function assertEmptyFolder(directory: string): Promise<void> {
+  const found = await stat(directory).catch(() => undefined);
+  const [file] = found?.isDirectory() ? await readdir(directory) : [];
+  if (found === undefined || (found.isDirectory() && file === undefined)) return;
+  throw new CheckpointError(
+    found.isDirectory()
+      ? `${directory} is not empty (it holds ${file}). Name a folder that does not exist.`
+      : `${directory} is a file. Name a folder that does not exist.`,
+    { code: 'FOLDER_IN_USE' },
+  );
+}
+
+/**
+ * Calls `fill` with a folder beside `directory`, which becomes `directory` when `fill` resolves, and is
+ * removed when it fails.
+ * @throws CheckpointError when `directory` holds files
+ */
+export async function fillFolder(
+  directory: string,
+  fill: (folder: string) => Promise<void>,
+): Promise<void> {
+  const place = resolve(directory);
+  await assertEmptyFolder(place);
+  const draft = `${place}.partial-${process.pid}`;
+  try {
+    await mkdir(draft, { recursive: true });
+    await fill(draft);
+    await rmdir(place).catch(() => undefined);
+    await rename(draft, place);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
   }
 }

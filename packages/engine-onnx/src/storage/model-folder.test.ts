@@ -89,6 +89,7 @@ describe('a model folder', () => {
       'generation_config.json',
       'model.safetensors',
       'tokenizer.json',
+      'tokenizer_config.json',
     ]);
     for (const [name, content] of Object.entries(tokenizerFiles))
       expect(await readFile(join(folder, 'saved', name), 'utf8')).toBe(content);

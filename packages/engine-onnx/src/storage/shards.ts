@@ -16,7 +16,7 @@ export async function writeShards(
   type: StoredType,
   shardBytes: number,
 ): Promise<{ readonly bytes: number; readonly files: readonly string[] }> {
-  for (const tensor of tensors) assertFits(tensor, type);
+  for (const tensor of tensors) assertFits(tensor, type, 'bfloat16 or float32');
   const shards = split(tensors, ({ data }) => data.length * storedTypes[type], shardBytes);
   const files = shards.map((_, index) => fileName(index, shards.length));
   let bytes = 0;
@@ -29,12 +29,17 @@ export async function writeShards(
   return { bytes, files };
 }
 
-function assertFits({ name, data }: NamedTensor, type: StoredType): void {
+/** @param instead formats that hold larger numbers, for the message. @throws CheckpointError that names the weight */
+export function assertFits(
+  { name, data }: Pick<NamedTensor, 'name' | 'data'>,
+  type: StoredType,
+  instead: string,
+): void {
   const limit = largestOf[type];
   const large = data.find((value) => Math.abs(value) > limit && Number.isFinite(value));
   if (large === undefined) return;
   throw new CheckpointError(
-    `A weight of ${name} is ${large}, and ${type} ends at ${limit}. Use bfloat16 or float32.`,
+    `A weight of ${name} is ${large}, and ${type} ends at ${limit}. Use ${instead}.`,
     { code: 'WEIGHTS_TYPE', details: { tensor: name } },
   );
 }

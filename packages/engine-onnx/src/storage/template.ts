@@ -3,19 +3,22 @@
 const [configFile, templateFile] = ['tokenizer_config.json', 'chat_template.jinja'];
 
 /**
- * Copies a template that is a file of its own into `tokenizer_config.json`: transformers.js and earlier versions
- * of transformers read it only there.
+ * Copies a template that is a file of its own into `tokenizer_config.json`, which is made where it is missing,
+ * in place of another template there: transformers.js and earlier versions of transformers read it only there.
  * @param files contents by name
  */
 export function withTemplate(
   files: ReadonlyMap<string, Uint8Array>,
 ): ReadonlyMap<string, Uint8Array> {
-  const [config, template] = [files.get(configFile), files.get(templateFile)];
-  if (config === undefined || template === undefined) return files;
-  const text = Buffer.from(config).toString();
-  const fields = parse(text);
-  if (fields === undefined || Object.hasOwn(fields, 'chat_template')) return files;
-  const merged = { ...fields, chat_template: Buffer.from(template).toString() };
+  const textOf = (name: string): string | undefined => {
+    const bytes = files.get(name);
+    return bytes && Buffer.from(bytes).toString();
+  };
+  const template = textOf(templateFile);
+  const fields = parse(textOf(configFile) ?? '{}');
+  if (template === undefined || fields === undefined || fields['chat_template'] === template)
+    return files;
+  const merged = { ...fields, chat_template: template };
   return new Map(files).set(configFile, Buffer.from(`${JSON.stringify(merged, null, 2)}\n`));
 }
 

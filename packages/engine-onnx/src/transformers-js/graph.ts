@@ -31,17 +31,17 @@ export interface StoredWeights extends Pick<Trunk, 'parameters' | 'blocks' | 'ta
   readonly embed: (ids: Value) => Value;
 }
 
-/** @param store puts the weights into the graph */
-export function transformersGraph(
+/** An ONNX file in parts. @param store puts the weights into the graph */
+export async function transformersGraph(
   config: ModelConfig,
-  store: (graph: Graph) => StoredWeights,
-): Uint8Array {
+  store: (graph: Graph) => Promise<StoredWeights>,
+): Promise<readonly Uint8Array[]> {
   const graph = new Graph();
   const ids = graph.input('input_ids', 'int64', ['B', 'S']);
   const mask = graph.input('attention_mask', 'int64', ['B', 'T']);
   const positions = graph.input('position_ids', 'int64', ['B', 'S']);
   const kept = graph.input('num_logits_to_keep', 'int64', []);
-  const { embed, ...weights } = store(graph);
+  const { embed, ...weights } = await store(graph);
   const attention: Attention = (layer, q, k, v) => {
     const [keys, values] = [grown(graph, layer, 'key', k), grown(graph, layer, 'value', v)];
     return attendCached(config, layer, { q, keys, values, mask });
@@ -50,7 +50,7 @@ export function transformersGraph(
   const x = lastRows(decoder(trunk, embed(ids)), kept);
   const product = project(trunk, finalNorm(trunk, x), headWeight(trunk));
   graph.output('logits', headLogits(trunk, product, graph.scalar(1)).logits);
-  return graph.encode();
+  return graph.encodeParts();
 }
 
 /** The cache of a layer with the keys or values of the new tokens. `added` [B, KV, S, D] -> [B, KV, T, D] */

@@ -1,114 +1,151 @@
 /** Writes a model as a folder for transformers.js. */
-import { closeSync, openSync, writeSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
 import { loadModel } from '../lora/load-model.js';
 import type { ModelConfig } from '../model/config.js';
+import { families } from '../model/families.js';
 import { parameterCount } from '../model/parameters.js';
-import { writeWhole } from '../storage/files.js';
-import { transformersGraph } from './graph.js';
-import { storeWeights, type Place, type TransformersDtype } from './stored-weights.js';
+import { fillFolder, writeWhole } from '../storage/files.js';
+import type { ModelFolder } from '../storage/model-folder.js';
 import { withTemplate } from '../storage/template.js';
+import { weightPlace } from './external-files.js';
+import { transformersGraph } from './graph.js';
+import { storeWeights, type TransformersDtype } from './stored-weights.js';
 
 export interface SaveTransformersOptions {
-  /** Model folder, checkpoint or GGUF file. */
+  /** Model folder, checkpoint (adapters are merged in) or GGUF file. */
   readonly from: string;
-  /** Is created, or must be empty. */
+  /** Does not exist, or is empty; it appears when it is complete. */
   readonly to: string;
-  /** One model file each. */
+  /** One model file each; at least one. */
   readonly dtypes: readonly TransformersDtype[];
-  /** Bytes of weights beyond which they lie in files beside the model, each of at most this size. @default 1.9e9 */
+  /**
+   * Bytes of weights beyond which they lie in files beside the model, each of at most this size, except that a
+   * tensor is never divided. @default 1.9e9
+   */
   readonly mostBytesInFile?: number;
+  /** Stops between two tensors; nothing stays behind. */
+  readonly signal?: AbortSignal;
 }
 
-/** Names of the files that transformers.js looks for. */
-const suffixes: Readonly<Record<TransformersDtype, string>> = {
-  fp32: '',
-  fp16: '_fp16',
-  q8: '_quantized',
+/** Names of the files that transformers.js looks for, and bytes of a weight, at most. */
+const formats: Readonly<
+  Record<TransformersDtype, { readonly file: string; readonly bytes: number }>
+> = {
+  fp32: { file: 'model.onnx', bytes: 4 },
+  fp16: { file: 'model_fp16.onnx', bytes: 2 },
+  q8: { file: 'model_quantized.onnx', bytes: 1.125 },
 };
 
 /** A protobuf message holds at most 2 GB. */
 const mostInFile = 1.9e9;
 
 /**
- * All weights are in memory meanwhile, as float32, and once more in the number format that is written.
- * @throws CheckpointError when the model cannot be read
+ * All weights are in memory meanwhile, as float32, and once more in the number format that is written, unless
+ * that is float32 or they go into files beside the model.
+ * @throws ConfigError for an unknown number format, CheckpointError when the model cannot be read, `to` holds
+ * files, or a weight is too large for `fp16`; the reason of `signal`
  */
 export async function saveTransformersJs(options: SaveTransformersOptions): Promise<void> {
-  const { from, to, dtypes, mostBytesInFile = mostInFile } = options;
-  const { config, configText, companions, weights } = await loadModel(from);
-  await mkdir(join(to, 'onnx'), { recursive: true });
-  const external: Record<string, number> = {};
-  for (const dtype of dtypes) {
-    const file = `model${suffixes[dtype]}.onnx`;
-    const place = placeOf(join(to, 'onnx'), file, bytesIn(dtype, config), mostBytesInFile);
-    const bytes = transformersGraph(config, (graph) =>
-      storeWeights(dtype, { graph, config, weights, place: place.put }),
-    );
-    const count = place.close();
-    if (count > 0) external[file] = count;
-    await writeWhole(join(to, 'onnx', file), bytes);
-  }
-  for (const [name, bytes] of withTemplate(companions)) await writeWhole(join(to, name), bytes);
-  await writeWhole(
-    join(to, 'config.json'),
-    Buffer.from(`${JSON.stringify(configOf(configText, config, external), null, 2)}\n`),
+  const { from, to, dtypes, mostBytesInFile = mostInFile, signal } = options;
+  assertFormats(dtypes);
+  await fillFolder(to, async (folder) => {
+    const model = await loadModel(from);
+    await mkdir(join(folder, 'onnx'));
+    const external: Record<string, number> = {};
+    for (const dtype of dtypes) {
+      const count = await writeModel(join(folder, 'onnx'), {
+        dtype,
+        model,
+        mostBytesInFile,
+        signal,
+      });
+      if (count > 0) external[formats[dtype].file] = count;
+    }
+    const companions = withTemplate(model.companions);
+    for (const [name, bytes] of companions) await writeWhole(join(folder, name), bytes);
+    const made = Object.entries(madeFiles(model.config)).filter(([name]) => !companions.has(name));
+    for (const [name, value] of made) await writeJson(join(folder, name), value);
+    await writeJson(join(folder, 'config.json'), configOf(model, dtypes, external));
+  });
+}
+
+const writeJson = (path: string, value: object): Promise<void> =>
+  writeWhole(path, Buffer.from(`${JSON.stringify(value, null, 2)}\n`));
+
+function assertFormats(dtypes: readonly string[]): void {
+  const unknown = dtypes.find((dtype) => !Object.hasOwn(formats, dtype));
+  if (unknown === undefined && dtypes.length > 0) return;
+  throw new ConfigError(
+    `dtypes is ${JSON.stringify(dtypes)}; expected at least one of ${Object.keys(formats).join(', ')}.`,
+    { code: 'ARGUMENT_INVALID' },
   );
 }
 
-const bytesPerWeight: Readonly<Record<TransformersDtype, number>> = { fp32: 4, fp16: 2, q8: 1.125 };
-
-const bytesIn = (dtype: TransformersDtype, config: ModelConfig): number =>
-  parameterCount(config) * bytesPerWeight[dtype];
-
-interface PlaceOfBytes {
-  readonly put: Place;
-  /** Number of files beside the model. */
-  readonly close: () => number;
+interface WriteModelOptions extends Pick<SaveTransformersOptions, 'signal'> {
+  readonly dtype: TransformersDtype;
+  readonly model: ModelFolder;
+  readonly mostBytesInFile: number;
 }
 
-/** Files are named as transformers.js looks for them: `model.onnx_data`, `model.onnx_data_1` ... */
-function placeOf(folder: string, file: string, total: number, most: number): PlaceOfBytes {
-  if (total <= most) return { put: (bytes) => bytes, close: () => 0 };
-  let [files, offset] = [0, 0];
-  let handle: number | undefined;
-  const nameOf = (index: number): string => `${file}_data${index === 0 ? '' : `_${index}`}`;
-  const close = (): number => {
-    if (handle !== undefined) closeSync(handle);
-    handle = undefined;
-    return files;
-  };
-  return {
-    close,
-    put: (bytes) => {
-      if (handle === undefined || offset + bytes.length > most) {
-        close();
-        handle = openSync(join(folder, nameOf(files)), 'w');
-        files++;
-        offset = 0;
-      }
-      const at = { location: nameOf(files - 1), offset, length: bytes.length };
-      for (let done = 0; done < bytes.length;)
-        done += writeSync(handle, bytes, done, Math.min(bytes.length - done, 1 << 28));
-      offset += bytes.length;
-      return at;
-    },
-  };
+/** Number of files beside the model. */
+async function writeModel(
+  folder: string,
+  { dtype, model: { config, weights }, mostBytesInFile, signal }: WriteModelOptions,
+): Promise<number> {
+  const { file, bytes } = formats[dtype];
+  const isLarge = parameterCount(config) * bytes > mostBytesInFile;
+  const place = weightPlace({ folder, file, most: isLarge ? mostBytesInFile : undefined, signal });
+  try {
+    const parts = await transformersGraph(config, (graph) =>
+      storeWeights(dtype, { graph, config, weights, place: place.put }),
+    );
+    await writeWhole(join(folder, file), parts);
+  } finally {
+    await place.close();
+  }
+  return place.count();
 }
 
-/** The numbers from which transformers.js makes an empty cache, which some families leave out of theirs. */
+/** Files that transformers.js loads, for models that lack them: of the tokenizer, and of the tokens that end a text. */
+const madeFiles = ({
+  bosTokenId,
+  eosTokenIds,
+  padTokenId,
+}: ModelConfig): Record<string, object> => ({
+  'tokenizer_config.json': {},
+  'generation_config.json': {
+    bos_token_id: bosTokenId,
+    eos_token_id: eosTokenIds.length > 1 ? eosTokenIds : eosTokenIds[0],
+    pad_token_id: padTokenId,
+  },
+});
+
+/**
+ * With the numbers from which transformers.js makes an empty cache, which some families leave out of theirs.
+ * Its own settings are about other files where the model was downloaded with them, so ours replace them.
+ */
 function configOf(
-  text: string,
-  { headDim, kvHeads }: ModelConfig,
+  { config, configText }: Pick<ModelFolder, 'config' | 'configText'>,
+  dtypes: readonly TransformersDtype[],
   external: Readonly<Record<string, number>>,
 ): object {
+  const { headDim, kvHeads, family } = config;
+  const { 'transformers.js_config': _others, ...fields } = JSON.parse(configText) as Readonly<
+    Record<string, unknown>
+  >;
+  // Without options, Node loads fp32, and WebAssembly q8.
+  const hasDefaults = dtypes.includes('fp32') && dtypes.includes('q8');
+  const settings = {
+    ...(!hasDefaults && { dtype: dtypes[0] }),
+    ...(Object.keys(external).length > 0 && { use_external_data_format: external }),
+  };
   return {
-    ...(JSON.parse(text) as Readonly<Record<string, unknown>>),
+    architectures: [`${families[family].className}ForCausalLM`],
+    ...fields,
     num_key_value_heads: kvHeads,
     head_dim: headDim,
-    ...(Object.keys(external).length > 0 && {
-      'transformers.js_config': { use_external_data_format: external },
-    }),
+    ...(Object.keys(settings).length > 0 && { 'transformers.js_config': settings }),
   };
 }

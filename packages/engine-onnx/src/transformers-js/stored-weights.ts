@@ -9,6 +9,7 @@ import { embeddingName, parameterSpecs, type ParameterSpec } from '../model/para
 import { ropeTables, type RopeShape } from '../model/rope.js';
 import type { RopeInputs } from '../model/trunk.js';
 import { encodeFloats } from '../storage/dtype.js';
+import { assertFits } from '../storage/shards.js';
 import type { StoredWeights } from './graph.js';
 
 /**
@@ -18,7 +19,7 @@ import type { StoredWeights } from './graph.js';
 export type TransformersDtype = 'fp32' | 'fp16' | 'q8';
 
 /** Where the bytes of a constant go: into the model file, or into one beside it. */
-export type Place = (bytes: Uint8Array) => Uint8Array | ExternalBytes;
+export type Place = (bytes: Uint8Array) => Promise<Uint8Array | ExternalBytes>;
 
 interface Stored {
   readonly graph: Graph;
@@ -28,37 +29,41 @@ interface Stored {
   readonly place: Place;
 }
 
-export function storeWeights(dtype: TransformersDtype, stored: Stored): StoredWeights {
-  const tables = storeTables(stored);
+/** @throws CheckpointError when a weight is too large for the format */
+export async function storeWeights(
+  dtype: TransformersDtype,
+  stored: Stored,
+): Promise<StoredWeights> {
+  const tables = await storeTables(stored);
   return dtype === 'q8' ? inBlocks(stored, tables) : plain(dtype, stored, tables);
 }
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-function put(
+async function put(
   { graph, place }: Stored,
   name: string,
   dtype: DataType,
   shape: readonly number[],
   bytes: Uint8Array,
-): Value {
-  return graph.stored(name, { dtype, shape, bytes: place(bytes) });
+): Promise<Value> {
+  return graph.stored(name, { dtype, shape, bytes: await place(bytes) });
 }
 
 const numbersOf = ({ weights }: Stored, { offset, size }: ParameterSpec): Float32Array =>
   weights.subarray(offset, offset + size);
 
 /** For every position of the model, and one more: some families count from 1. */
-function storeTables(stored: Stored): RopeInputs {
+async function storeTables(stored: Stored): Promise<RopeInputs> {
   const { config } = stored;
   const { headDim, localRope, maxPositions } = config;
-  const pair = (shape: RopeShape, suffix: string): RopeInputs['global'] => {
+  const pair = async (shape: RopeShape, suffix: string): Promise<RopeInputs['global']> => {
     const { cos, sin, length } = ropeTables(shape, maxPositions + 1);
     const dims = [length, headDim / 2];
     return {
-      cos: put(stored, `rope_cos${suffix}`, 'float32', dims, bytesOf(cos)),
-      sin: put(stored, `rope_sin${suffix}`, 'float32', dims, bytesOf(sin)),
+      cos: await put(stored, `rope_cos${suffix}`, 'float32', dims, bytesOf(cos)),
+      sin: await put(stored, `rope_sin${suffix}`, 'float32', dims, bytesOf(sin)),
     };
   };
   const local = localRope && {
@@ -66,21 +71,27 @@ function storeTables(stored: Stored): RopeInputs {
     ropeTheta: localRope.theta,
     ropeScaling: localRope.scaling,
   };
-  return { global: pair(config, ''), local: local && pair(local, '_local') };
+  return { global: await pair(config, ''), local: local && (await pair(local, '_local')) };
 }
 
 /** Vectors stay in float32: they are few, and norms are sensitive. */
-function plain(dtype: 'fp32' | 'fp16', stored: Stored, tables: RopeInputs): StoredWeights {
-  const parameters = new Map(
-    parameterSpecs(stored.config).map((spec) => {
-      const { name, shape } = spec;
-      const numbers = numbersOf(stored, spec);
-      if (dtype === 'fp32' || shape.length < 2)
-        return [name, put(stored, name, 'float32', shape, bytesOf(numbers))];
-      const halves = put(stored, name, 'float16', shape, encodeFloats(numbers, 'F16'));
-      return [name, cast(halves, 'float32')];
-    }),
-  );
+async function plain(
+  dtype: 'fp32' | 'fp16',
+  stored: Stored,
+  tables: RopeInputs,
+): Promise<StoredWeights> {
+  const parameters = new Map<string, Value>();
+  for (const spec of parameterSpecs(stored.config)) {
+    const { name, shape } = spec;
+    const numbers = numbersOf(stored, spec);
+    if (dtype === 'fp32' || shape.length < 2) {
+      parameters.set(name, await put(stored, name, 'float32', shape, bytesOf(numbers)));
+      continue;
+    }
+    assertFits({ name, data: numbers }, 'F16', 'fp32 or q8');
+    const halves = await put(stored, name, 'float16', shape, encodeFloats(numbers, 'F16'));
+    parameters.set(name, cast(halves, 'float32'));
+  }
   const embedding = parameters.get(embeddingName);
   return { parameters, tables, embed: (ids) => gather(embedding!, ids) };
 }
@@ -91,22 +102,23 @@ const zeroPoint = 128;
 /** Routers choose experts: a rounded one would choose others. */
 const isRouter = (name: string): boolean => name.endsWith('.mlp.gate.weight');
 
-function inBlocks(stored: Stored, tables: RopeInputs): StoredWeights {
+async function inBlocks(stored: Stored, tables: RopeInputs): Promise<StoredWeights> {
   const blocks = new Map<Value, (x: Value) => Value>();
+  const parameters = new Map<string, Value>();
   let embed: StoredWeights['embed'] | undefined;
-  const parameters = new Map(
-    parameterSpecs(stored.config).map((spec) => {
-      const { name, shape } = spec;
-      const numbers = numbersOf(stored, spec);
-      if (shape.length < 2 || isRouter(name))
-        return [name, put(stored, name, 'float32', shape, bytesOf(numbers))];
-      const matrix = storeBlocks(stored, spec, numbers);
-      const whole = rowsOf(matrix, undefined);
-      blocks.set(whole, (x) => blockProduct(matrix, x));
-      if (name === embeddingName) embed = (ids) => rowsOf(matrix, ids);
-      return [name, whole];
-    }),
-  );
+  for (const spec of parameterSpecs(stored.config)) {
+    const { name, shape } = spec;
+    const numbers = numbersOf(stored, spec);
+    if (shape.length < 2 || isRouter(name)) {
+      parameters.set(name, await put(stored, name, 'float32', shape, bytesOf(numbers)));
+      continue;
+    }
+    const matrix = await storeBlocks(stored, spec, numbers);
+    const whole = rowsOf(matrix, undefined);
+    parameters.set(name, whole);
+    blocks.set(whole, (x) => blockProduct(matrix, x));
+    if (name === embeddingName) embed = (ids) => rowsOf(matrix, ids);
+  }
   return { parameters, tables, blocks, embed: embed! };
 }
 
@@ -120,14 +132,18 @@ interface BlockMatrix {
   readonly shape: readonly [number, number];
 }
 
-function storeBlocks(stored: Stored, spec: ParameterSpec, numbers: Float32Array): BlockMatrix {
+async function storeBlocks(
+  stored: Stored,
+  spec: ParameterSpec,
+  numbers: Float32Array,
+): Promise<BlockMatrix> {
   const shape = spec.shape as readonly [number, number];
   const { integers, scales } = toBlocks(numbers, shape);
   const count = Math.ceil(shape[1] / blockSize);
   const dims = [shape[0], count];
   return {
-    integers: put(stored, `${spec.name}_q8`, 'uint8', [...dims, blockSize], integers),
-    scales: put(stored, `${spec.name}_scales`, 'float32', dims, bytesOf(scales)),
+    integers: await put(stored, `${spec.name}_q8`, 'uint8', [...dims, blockSize], integers),
+    scales: await put(stored, `${spec.name}_scales`, 'float32', dims, bytesOf(scales)),
     shape,
   };
 }

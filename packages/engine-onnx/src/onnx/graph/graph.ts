@@ -190,6 +190,11 @@ export class Graph {
    * kept.
    */
   encode(): Uint8Array {
+    return Buffer.concat(this.encodeParts());
+  }
+
+  /** {@link encode} in parts to be written one after another; those of constants are not copied. */
+  encodeParts(): readonly Uint8Array[] {
     const outputs = new Map<string, Value>();
     const names = new Map<Value, string>();
     for (const [name, value] of [...this.#inputs, ...this.#stored]) names.set(value, name);

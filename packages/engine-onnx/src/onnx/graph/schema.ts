@@ -34,7 +34,16 @@ message ModelProto {
   repeated OperatorSetIdProto opset_import = 8;
 }`;
 
-const modelType = protobuf.parse(proto, { keepCase: true }).root.lookupType('onnx.ModelProto');
+const { root } = protobuf.parse(proto, { keepCase: true });
+const encoder = (name: string): ((fields: object) => Uint8Array) => {
+  const type = root.lookupType(`onnx.${name}`);
+  return (fields) => type.encode(type.fromObject(fields)).finish();
+};
+const [encodeHead, encodeGraph, encodeTensor] = [
+  encoder('ModelProto'),
+  encoder('GraphProto'),
+  encoder('TensorProto'),
+];
 
 /** TensorProto.DataType */
 export const dataTypes = {
@@ -91,46 +100,58 @@ export interface ModelRecord {
   readonly outputs: readonly PortRecord[];
 }
 
-/** Bytes of an ONNX file: IR 10, operator sets 21 and com.microsoft 1. */
-export function encodeModel(model: ModelRecord): Uint8Array {
-  const message = modelType.fromObject({
+/**
+ * Bytes of an ONNX file in parts: IR 10, operator sets 21 and com.microsoft 1. The bytes of a constant are a
+ * part of their own and not copied, because those of a model may take half of the memory.
+ */
+export function encodeModel(model: ModelRecord): readonly Uint8Array[] {
+  const head = encodeHead({
     ir_version: 10,
     producer_name: 'trinity-rft',
     opset_import: [
       { domain: '', version: 21 },
       { domain: 'com.microsoft', version: 1 },
     ],
-    graph: {
-      name: 'graph',
-      node: model.nodes.map((node) => ({
-        input: node.inputs,
-        output: node.outputs,
-        name: node.name,
-        op_type: node.type,
-        domain: node.domain,
-        attribute: Object.entries(node.attributes).map(([name, value]) => attribute(name, value)),
-      })),
-      initializer: model.constants.map((constant) => ({
-        name: constant.name,
-        dims: constant.shape,
-        data_type: dataTypes[constant.dtype],
-        ...contents(constant.bytes),
-      })),
-      input: model.inputs.map(port),
-      output: model.outputs.map(port),
-    },
   });
-  return modelType.encode(message).finish();
+  const graph = encodeGraph({
+    name: 'graph',
+    node: model.nodes.map((node) => ({
+      input: node.inputs,
+      output: node.outputs,
+      name: node.name,
+      op_type: node.type,
+      domain: node.domain,
+      attribute: Object.entries(node.attributes).map(([name, value]) => attribute(name, value)),
+    })),
+    input: model.inputs.map(port),
+    output: model.outputs.map(port),
+  });
+  const constants = model.constants.flatMap((each) => field(fields.initializer, constant(each)));
+  return [head, ...field(fields.graph, [graph, ...constants])];
+}
+
+/** Numbers of the fields that are written part by part, as in the format above. */
+const fields = { graph: 7, initializer: 5, rawData: 9 } as const;
+
+/** A field that holds bytes: its number and wire type (2), the length, the bytes. */
+function field(number: number, parts: readonly Uint8Array[]): readonly Uint8Array[] {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  return [
+    protobuf.Writer.create()
+      .uint32((number << 3) | 2)
+      .uint32(length)
+      .finish(),
+    ...parts,
+  ];
 }
 
 /** TensorProto.DataLocation: 1 external. */
-const contents = (bytes: ConstantRecord['bytes']): object =>
-  bytes instanceof Uint8Array
-    ? { raw_data: bytes }
-    : {
-        data_location: 1,
-        external_data: Object.entries(bytes).map(([key, value]) => ({ key, value: String(value) })),
-      };
+function constant({ name, dtype, shape, bytes }: ConstantRecord): readonly Uint8Array[] {
+  const tensor = { name, dims: shape, data_type: dataTypes[dtype] };
+  if (bytes instanceof Uint8Array) return [encodeTensor(tensor), ...field(fields.rawData, [bytes])];
+  const place = Object.entries(bytes).map(([key, value]) => ({ key, value: String(value) }));
+  return [encodeTensor({ ...tensor, data_location: 1, external_data: place })];
+}
 
 /** AttributeProto.AttributeType: 1 float, 2 int, 3 string, 7 ints. */
 function attribute(name: string, value: Attribute): object {

@@ -1,0 +1,54 @@
+/** Places of the bytes of weights: inside the model file, or in files beside it. */
+import { open, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Place } from './stored-weights.js';
+
+export interface WeightPlace {
+  readonly put: Place;
+  /** Number of files beside the model. */
+  count(): number;
+  close(): Promise<void>;
+}
+
+/**
+ * Files are named as transformers.js looks for them: `model.onnx_data`, `model.onnx_data_1` ...
+ * @param options.most bytes of a file beside the model; undefined: all bytes go into the model file
+ */
+export function weightPlace(options: {
+  readonly folder: string;
+  readonly file: string;
+  readonly most: number | undefined;
+  readonly signal: AbortSignal | undefined;
+}): WeightPlace {
+  const { folder, file, most, signal } = options;
+  let [files, offset] = [0, 0];
+  let handle: FileHandle | undefined;
+  const nameOf = (index: number): string => `${file}_data${index === 0 ? '' : `_${index}`}`;
+  const close = async (): Promise<void> => {
+    await handle?.close();
+    handle = undefined;
+  };
+  const outside = async (bytes: Uint8Array, limit: number) => {
+    if (handle === undefined || offset + bytes.length > limit) {
+      await close();
+      handle = await open(join(folder, nameOf(files)), 'w');
+      files++;
+      offset = 0;
+    }
+    await handle.writeFile([bytes]);
+    const at = { location: nameOf(files - 1), offset, length: bytes.length };
+    offset += bytes.length;
+    return at;
+  };
+  return {
+    put: async (bytes) => {
+      // Work on a tensor does not yield: this is where a signal gets its turn.
+      await nextTurn();
+      signal?.throwIfAborted();
+      return most === undefined ? bytes : outside(bytes, most);
+    },
+    count: () => files,
+    close,
+  };
+}
