@@ -122,6 +122,7 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
     usesTools: chat.tool_call_parser !== undefined,
     contextTokens: chat.max_model_len ?? (await readModelConfig(from)).maxPositions,
     facts,
+    signal: options.signal,
   };
   return fillFolder(directory, weights * numbers.bytes * 1.1 + 1e7, async (folder) => {
     onProgress(`Writes ${format} (${numbers.name}) from ${from}.`);

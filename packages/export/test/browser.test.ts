@@ -1,4 +1,5 @@
 /** An export for transformers.js in a headless browser, from this machine alone. */
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createChatFormat, loadTokenizer } from '@trinity-rft/chat';
-import { saveTransformersJs } from '@trinity-rft/engine-onnx';
+import { createOnnxEngine, saveTransformersJs } from '@trinity-rft/engine-onnx';
 import { findChromium } from '@trinity-rft/test-support';
 import puppeteer, { type Browser, type Page } from 'puppeteer-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,6 +18,7 @@ import { transformersPlayer } from '../src/check/transformers-js.js';
 const practice = fileURLToPath(
   new URL('../../../apps/create/templates/practice/model', import.meta.url),
 );
+const fixtures = fileURLToPath(new URL('../../engine-onnx/test/fixtures', import.meta.url));
 const dist = (resolved: string): string => path.dirname(fileURLToPath(resolved));
 const chromium = await findChromium();
 
@@ -28,22 +30,31 @@ env.localModelPath = '/models/';
 env.useBrowserCache = false;
 env.backends.onnx.wasm.wasmPaths = '/ort/';
 env.backends.onnx.wasm.numThreads = 1;
+const tensor = (ids) => new Tensor('int64', BigInt64Array.from(ids, BigInt), [1, ids.length]);
+const inputs = (ids) => ({ input_ids: tensor(ids), attention_mask: tensor(ids.map(() => 1)) });
+const score = async (model, all) => {
+  const { logits } = await model(inputs(all));
+  const width = logits.dims.at(-1);
+  return all.slice(1).map((token, i) => {
+    const row = logits.data.slice(i * width, (i + 1) * width);
+    const most = row.reduce((a, b) => Math.max(a, b));
+    return row[token] - most - Math.log(row.reduce((sum, x) => sum + Math.exp(x - most), 0));
+  });
+};
+window.score = async (name, dtype, all) => {
+  const model = await AutoModelForCausalLM.from_pretrained(name, { dtype, device: 'wasm' });
+  const logprobs = await score(model, all);
+  await model.dispose();
+  return logprobs;
+};
 window.play = async (name, dtype, messages, mostTokens) => {
   const tokenizer = await AutoTokenizer.from_pretrained(name);
   const model = await AutoModelForCausalLM.from_pretrained(name, { dtype, device: 'wasm' });
   const text = tokenizer.apply_chat_template(messages, { tokenize: false, add_generation_prompt: true });
   const prompt = tokenizer.encode(text, { add_special_tokens: false });
-  const tensor = (ids) => new Tensor('int64', BigInt64Array.from(ids, BigInt), [1, ids.length]);
-  const inputs = (ids) => ({ input_ids: tensor(ids), attention_mask: tensor(ids.map(() => 1)) });
   const output = await model.generate({ ...inputs(prompt), max_new_tokens: mostTokens, do_sample: false });
   const all = Array.from(output.data, Number);
-  const { logits } = await model(inputs(all));
-  const width = logits.dims.at(-1);
-  const logprobs = all.slice(1).map((token, i) => {
-    const row = logits.data.slice(i * width, (i + 1) * width);
-    const most = row.reduce((a, b) => Math.max(a, b));
-    return row[token] - most - Math.log(row.reduce((sum, x) => sum + Math.exp(x - most), 0));
-  });
+  const logprobs = await score(model, all);
   await model.dispose();
   return { text, all, logprobs, answer: tokenizer.decode(all.slice(prompt.length), { skip_special_tokens: true }) };
 };
@@ -166,6 +177,32 @@ describe.skipIf(chromium === undefined)('an export in a browser (needs Chromium)
       expect(played.answer).toBe(answer);
     },
   );
+
+  it('computes every family as the engine does', { timeout: 300_000 }, async () => {
+    const named = await readdir(fixtures);
+    const families = named.filter((name) => existsSync(path.join(fixtures, name, 'batch.json')));
+    const tokens = Int32Array.from({ length: 24 }, (_, i) => (i * 7 + 3) % 40);
+    const differences: [string, string, boolean][] = [];
+    for (const name of families) {
+      const from = path.join(fixtures, name);
+      await saveTransformersJs({ from, to: path.join(folder, name), dtypes: ['fp32', 'q8'] });
+      const engine = await createOnnxEngine({ modelPath: from, threads: 1 });
+      const row = { tokens, promptLength: 1, temperature: 1 };
+      const { logprobs } = await engine.trainer.forward({ rows: [row] });
+      await engine.close();
+      for (const [dtype, limit] of [
+        ['fp32', 1e-5],
+        ['q8', 0.5],
+      ] as const) {
+        const asked = `window.score('${name}', '${dtype}', ${JSON.stringify([...tokens])})`;
+        const found = (await tab.evaluate(asked)) as readonly number[];
+        const largest = found.reduce((most, x, i) => Math.max(most, Math.abs(x - logprobs[i]!)), 0);
+        differences.push([name, dtype, found.length === 23 && largest < limit]);
+      }
+    }
+    expect(families.length).toBeGreaterThanOrEqual(10);
+    expect(differences.filter(([, , isClose]) => !isClose)).toEqual([]);
+  });
 
   it('asks nobody but its own server', () => {
     expect(new Set(asked).size).toBe(1);

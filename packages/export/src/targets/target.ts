@@ -19,6 +19,7 @@ export interface TargetInput {
   readonly usesTools: boolean;
   readonly contextTokens: number;
   readonly facts: RunFacts | undefined;
+  readonly signal: AbortSignal | undefined;
 }
 
 export interface Written {

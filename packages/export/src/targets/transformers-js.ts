@@ -6,7 +6,13 @@ export async function writeTransformersJs({
   from,
   folder,
   numbers,
+  signal,
 }: TargetInput): Promise<Written> {
-  await saveTransformersJs({ from, to: folder, dtypes: [numbers.name as TransformersDtype] });
+  await saveTransformersJs({
+    from,
+    to: folder,
+    dtypes: [numbers.name as TransformersDtype],
+    signal,
+  });
   return { file: '.', notes: [] };
 }
