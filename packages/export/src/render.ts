@@ -5,7 +5,10 @@ import type { Share } from './check/compare.js';
 import type { ExportReport, RewardComparison } from './export-model.js';
 import { megabytes } from './target-folder.js';
 
-/** @param directory folder of the export, as the user named it */
+/**
+ * Renders the report as the lines that `trinity export` prints.
+ * @param directory folder of the export, as the user named it
+ */
 export function renderExport(report: ExportReport, directory: string): string {
   const { name, format, numbers, bytes, file, notes, check } = report;
   return [

@@ -30,7 +30,10 @@ export function cutDistribution(
     .map(({ token }, i) => ({ token, logprob: Math.log((weights[i] ?? 0) / left) }));
 }
 
-/** @param uniform in [0, 1) */
+/**
+ * The token at the position `uniform` of the cumulated distribution.
+ * @param uniform in [0, 1)
+ */
 export function drawFrom(distribution: readonly Probable[], uniform: number): Probable | undefined {
   let left = uniform;
   return distribution.find(({ logprob }) => (left -= Math.exp(logprob)) < 0) ?? distribution.at(-1);
