@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addAlgorithms } from './commands/algorithms.js';
-import { addChat } from './commands/chat.js';
+import { addChat } from './commands/chat/chat.js';
 import { addConfig } from './commands/config.js';
 import { addConvert } from './commands/convert.js';
 import { addDebug } from './commands/debug.js';

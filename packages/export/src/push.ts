@@ -9,7 +9,7 @@ import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 const kept = new Set(['export.json']);
 
 /**
- * Creates a private repository if there is none, and replaces its files by those of the folder. The hub is
+ * Creates a private repository if there is none, and writes the files of the folder over its own. The hub is
  * that of `HF_ENDPOINT`, if it is set.
  * @param repository `OWNER/NAME`
  * @returns address of the repository

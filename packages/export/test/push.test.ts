@@ -1,0 +1,130 @@
+/** Uploads to a server that speaks the hub's protocol: names, large files by digest, one commit. */
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { pushFolder } from '../src/index.js';
+
+const token = 'hf_secretsecretsecret';
+
+/** What the hub has: files of the one commit, and contents of large files by digest. */
+interface Hub {
+  readonly address: string;
+  readonly files: Map<string, Buffer>;
+  isThere: boolean;
+  visibility: unknown;
+}
+
+let server: Server;
+let hub: Hub;
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'trinity-push-'));
+  const large = new Map<string, Buffer>();
+  server = createServer((request, response) => {
+    void answer(request, large).then(([status, body]) => {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(body));
+    });
+  });
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done));
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  hub = { address, files: new Map(), isThere: false, visibility: undefined };
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  server.close();
+  await rm(folder, { recursive: true });
+});
+
+interface Operation {
+  readonly key: string;
+  readonly value: { readonly path: string; readonly content?: string; readonly oid?: string };
+}
+
+async function answer(
+  request: IncomingMessage,
+  large: Map<string, Buffer>,
+): Promise<[number, unknown]> {
+  const body = await buffer(request);
+  const json = (): any => JSON.parse(body.toString());
+  const where = `${request.method} ${request.url}`;
+  if (where.startsWith('PUT /large/')) {
+    large.set(createHash('sha256').update(body).digest('hex'), body);
+    return [200, {}];
+  }
+  if (request.headers.authorization !== `Bearer ${token}`) return [401, { error: 'no token' }];
+  if (where.startsWith('GET /api/models/someone/model'))
+    return hub.isThere ? [200, { id: 'someone/model' }] : [404, { error: 'not found' }];
+  if (where === 'POST /api/repos/create') {
+    const { private: isPrivate, visibility } = json();
+    Object.assign(hub, { isThere: true, visibility: visibility ?? isPrivate });
+    return [200, { url: `${hub.address}/someone/model`, id: '1' }];
+  }
+  if (where === 'POST /api/models/someone/model/preupload/main')
+    return [
+      200,
+      {
+        files: json().files.map(({ path: name }: { path: string }) => ({
+          path: name,
+          uploadMode: name.endsWith('.safetensors') ? 'lfs' : 'regular',
+          shouldIgnore: false,
+        })),
+      },
+    ];
+  if (where === 'POST /someone/model.git/info/lfs/objects/batch')
+    return [
+      200,
+      {
+        transfer: 'basic',
+        objects: json().objects.map((object: { oid: string }) => ({
+          ...object,
+          actions: { upload: { href: `${hub.address}/large/${object.oid}` } },
+        })),
+      },
+    ];
+  if (where === 'POST /api/models/someone/model/commit/main') {
+    const lines = body.toString().split('\n');
+    for (const { key, value } of lines.map((line) => JSON.parse(line) as Operation))
+      if (key === 'file') hub.files.set(value.path, Buffer.from(value.content ?? '', 'base64'));
+      else if (key === 'lfsFile') hub.files.set(value.path, large.get(value.oid ?? '')!);
+    return [200, { commitOid: 'a'.repeat(40), commitUrl: 'x', hookOutput: '' }];
+  }
+  return [500, { error: `unexpected ${where}` }];
+}
+
+it('creates a private repository, and uploads every file but the record of the export', async () => {
+  const files: Record<string, Buffer> = {
+    'README.md': Buffer.from('---\nlicense: mit\n---\n# A model – trained\n'),
+    'config.json': Buffer.from('{}'),
+    'model-00001-of-00002.safetensors': randomBytes(300_000),
+    'model-00002-of-00002.safetensors': randomBytes(20),
+    'sub/with space.txt': Buffer.from('ä'),
+  };
+  await mkdir(path.join(folder, 'sub'));
+  for (const [name, content] of Object.entries(files))
+    await writeFile(path.join(folder, name), content);
+  await writeFile(path.join(folder, 'export.json'), '{"source":"/home/somebody"}');
+  const env = { HF_TOKEN: token, HF_ENDPOINT: hub.address };
+  expect(await pushFolder(folder, 'someone/model', env)).toBe(`${hub.address}/someone/model`);
+  expect(hub.visibility).toBe('private');
+  expect(Object.fromEntries(hub.files)).toEqual(files);
+
+  await writeFile(path.join(folder, 'config.json'), '{"a":1}');
+  await pushFolder(folder, 'someone/model', env);
+  expect(hub.files.get('config.json')?.toString()).toBe('{"a":1}');
+});
+
+it('names the repository and the reason when the hub refuses, and no token', async () => {
+  await writeFile(path.join(folder, 'config.json'), '{}');
+  const env = { HF_TOKEN: 'hf_anothersecret', HF_ENDPOINT: hub.address };
+  const failed = await pushFolder(folder, 'someone/model', env).catch(String);
+  expect(failed).toMatch(/The hub did not take someone\/model: .*no token.*upload it later/);
+  expect(failed).not.toContain('hf_another');
+  await expect(pushFolder(folder, 'model', env)).rejects.toThrow('Expected OWNER/NAME');
+});
