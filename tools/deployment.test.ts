@@ -1,4 +1,8 @@
 /** Units and manifests of the documentation: what they name exists, and what they refer to is there. */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -37,27 +41,97 @@ const keys: Readonly<Record<string, readonly string[]>> = {
     'RestartPreventExitStatus',
     'SuccessExitStatus',
     'TimeoutStopSec',
+    'DynamicUser',
+    'ProtectSystem',
+    'ProtectHome',
+    'NoNewPrivileges',
   ],
   Install: ['WantedBy'],
 };
+
+const folder = join(root, 'docs/guides/deploy');
+
+/** @returns the command that the unit starts */
+function checkedUnit(text: string): string {
+  let section = '';
+  let command = '';
+  for (const line of text.split('\n').filter((each) => each !== '' && !each.startsWith('#'))) {
+    const [, heading] = /^\[(\w+)\]$/.exec(line) ?? [];
+    if (heading !== undefined) section = heading;
+    if (heading !== undefined) continue;
+    const [key = '', value] = line.split(/=(.*)/s);
+    expect(keys[section]).toContain(key);
+    expect(value).not.toBe('');
+    if (key === 'ExecStart') command = value ?? '';
+  }
+  return command;
+}
 
 describe('units of systemd', () => {
   const units = blocks.filter(({ language }) => language === 'ini');
 
   it.each(named(units))('%s', async (_name, { text }) => {
-    let section = '';
-    let command = '';
-    for (const line of text.split('\n').filter((each) => each !== '')) {
-      const [, heading] = /^\[(\w+)\]$/.exec(line) ?? [];
-      if (heading !== undefined) section = heading;
-      if (heading !== undefined) continue;
-      const [key = '', value] = line.split(/=(.*)/s);
-      expect(keys[section]).toContain(key);
-      expect(value).not.toBe('');
-      if (key === 'ExecStart') command = value ?? '';
-    }
-    expect(command.split(' ')).toSatisfy(isOurs);
-    expect(await faultOf(command.split(' '))).toBeUndefined();
+    const command = checkedUnit(text).split(' ');
+    expect(command).toSatisfy(isOurs);
+    expect(await faultOf(command)).toBeUndefined();
+  });
+
+  it('of the server of trained models', async () => {
+    const command = checkedUnit(readFileSync(join(folder, 'trinity-serve.service'), 'utf8'));
+    expect(await installedFault(command.replace(/^\/usr\/bin\//, '').split(' '))).toBeUndefined();
+  });
+});
+
+/** Problems of `node` with the installed command line, and whether the package has that file. */
+async function installedFault(words: readonly string[]): Promise<string | undefined> {
+  const { name, bin } = JSON.parse(
+    readFileSync(join(root, 'apps/runner/package.json'), 'utf8'),
+  ) as { readonly name: string; readonly bin: { readonly trinity: string } };
+  expect(words.slice(0, 2)).toEqual(['node', join('node_modules', name, bin.trinity)]);
+  const text = ['trinity', ...words.slice(2)].join(' ');
+  return commandFault(root, { text, isWhole: true });
+}
+
+describe('the Dockerfile of trained models', () => {
+  const lines = readFileSync(join(folder, 'Dockerfile'), 'utf8').split('\n');
+  const after = (instruction: string): string =>
+    lines.find((line) => line.startsWith(`${instruction} `))?.slice(instruction.length + 1) ?? '';
+
+  it('starts a command that exists, with what the guide gives it', async () => {
+    const guide = blocks.find(({ text }) => text.includes('docker run'))?.text ?? '';
+    const [, given = ''] = /docker run .* trinity-serve (.*)/.exec(guide) ?? [];
+    const words = [...(JSON.parse(after('ENTRYPOINT')) as string[]), ...given.split(' ')];
+    expect(words).toContain('--model');
+    expect(await installedFault(words)).toBeUndefined();
+    expect(words).toContain(after('EXPOSE'));
+  });
+
+  it('installs the llama.cpp that the tests use', () => {
+    const { catalog } = parse(readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8')) as {
+      readonly catalog: Readonly<Record<string, string>>;
+    };
+    expect(after('RUN')).toContain(` node-llama-cpp@${catalog['node-llama-cpp']}`);
+  });
+
+  it.each([
+    [200, 0],
+    [503, 1],
+  ])('is healthy by what /ready answers: %i', async (status, exitCode) => {
+    const asked: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      asked.push(request.url);
+      response.writeHead(status).end();
+    });
+    await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done));
+    const { port } = server.address() as AddressInfo;
+    const [, command = '[]'] = / CMD (\[.*\])/.exec(after('HEALTHCHECK')) ?? [];
+    const [program, ...args] = JSON.parse(command) as string[];
+    expect(program).toBe('node');
+    const here = args.map((arg) => arg.replace(':8010', `:${port}`));
+    const child = spawn(process.execPath, here, { stdio: 'inherit' });
+    expect(await new Promise((done) => void child.on('close', done))).toBe(exitCode);
+    expect(asked).toEqual(['/ready']);
+    server.close();
   });
 });
 
