@@ -12,10 +12,4 @@ export { languageModel, type ProviderSettings } from './model/language-model.js'
 export type { ChatSettings } from './place/chat-settings.js';
 export { findModel, type ModelPlace } from './place/find-model.js';
 export type { EvaluationScore, RunFacts } from './place/run-facts.js';
-export {
-  openModelServer,
-  type LoggedRequest,
-  type ModelServer,
-  type ModelServerOptions,
-} from './server/model-server.js';
 export { cutDistribution, drawFrom, type Probable } from './runtimes/draw.js';

@@ -11,7 +11,7 @@ import {
   type LoggedRequest,
   type ModelServer,
   type ModelServerOptions,
-} from '../src/index.js';
+} from '../src/server/index.js';
 
 const practice = fileURLToPath(
   new URL('../../../apps/create/templates/practice/model', import.meta.url),

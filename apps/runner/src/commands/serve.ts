@@ -106,7 +106,7 @@ async function serveModelsCommand(
     );
   if (given.logTexts === true && given.logRequests === undefined)
     throw new ConfigError('--log-texts needs --log-requests FILE.', { code: 'ARGUMENT_INVALID' });
-  const { openModelServer } = await import('@trinity-rft/local');
+  const { openModelServer } = await import('@trinity-rft/local/server');
   const { fileWriter } = await import('@trinity-rft/monitor');
   const { standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();

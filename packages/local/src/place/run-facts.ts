@@ -4,7 +4,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { isCheckpointName, readManifest } from '@trinity-rft/core/engine';
-import { readMetrics } from '@trinity-rft/monitor';
 
 /** A mean over the tasks of a set. */
 export interface EvaluationScore {
@@ -100,6 +99,7 @@ const scorePattern = /^eval\/(.+)\/(reward|accuracy)\/mean@\d+$/;
 export async function evaluationsIn(
   stageDirectory: string,
 ): Promise<ReadonlyMap<number, readonly EvaluationScore[]>> {
+  const { readMetrics } = await import('@trinity-rft/monitor');
   const lines = await readMetrics(path.join(stageDirectory, 'monitor', 'metrics.jsonl'), []);
   return new Map(
     lines.flatMap(({ metrics }) => {

@@ -1,0 +1,7 @@
+/** Models behind one address. */
+export {
+  openModelServer,
+  type LoggedRequest,
+  type ModelServer,
+  type ModelServerOptions,
+} from './model-server.js';
