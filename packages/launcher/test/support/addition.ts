@@ -64,9 +64,13 @@ export const additionTasks = {
 
 /**
  * Writes the tasks into `root`, and trains a model on wrong answers for a few seconds.
+ * @param config sizes of the model @default those of `createModel`
  * @returns its folder
  */
-export async function taughtModel(root: string): Promise<string> {
+export async function taughtModel(
+  root: string,
+  config?: Parameters<typeof createModel>[0]['config'],
+): Promise<string> {
   const random = createRandom(42);
   const all = problems(random);
   const write = (file: string, rows: readonly Problem[]): void =>
@@ -81,6 +85,7 @@ export async function taughtModel(root: string): Promise<string> {
     tokenizer: { characters: '0123456789+=\n' },
     initializerRange: 0.2,
     seed: 42,
+    ...(config && { config }),
   });
   const experience_buffer = {
     name: 'answers',

@@ -50,12 +50,7 @@ export async function startSkyrl(options: SkyrlOptions): Promise<StartedSkyrl> {
   const storage = ['--checkpoints-base', path.join(directory, 'saved'), '--database-url', database];
   const address = ['--host', '127.0.0.1', '--port', String(port)];
   const child = spawn(uv, [...command, ...model, ...settings, ...storage, ...address], {
-    env: {
-      ...process.env,
-      PATH: `${path.dirname(uv)}${path.delimiter}${process.env['PATH'] ?? ''}`,
-      JAX_PLATFORMS: 'cpu',
-      HF_HUB_OFFLINE: '1',
-    },
+    env: skyrlEnvironment(uv),
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
@@ -66,6 +61,14 @@ export async function startSkyrl(options: SkyrlOptions): Promise<StartedSkyrl> {
   await answers(child, url);
   return { url, port, stop: () => end(child) };
 }
+
+/** Variables of a SkyRL on a processor; its engine is started by `uv` once more. */
+export const skyrlEnvironment = (uv: string): NodeJS.ProcessEnv => ({
+  ...process.env,
+  PATH: `${path.dirname(uv)}${path.delimiter}${process.env['PATH'] ?? ''}`,
+  JAX_PLATFORMS: 'cpu',
+  HF_HUB_OFFLINE: '1',
+});
 
 async function answers(child: ChildProcess, url: string): Promise<void> {
   const until = Date.now() + startMs;

@@ -62,38 +62,21 @@ sys.meta_path.insert(0, Patch)
 /** A server that only trains, over a Ray cluster of its own: resolves when its API answers. */
 export async function startTuft(options: TuftOptions): Promise<StartedTuft> {
   const { python, models, directory } = options;
-  mkdirSync(path.join(directory, 'site'), { recursive: true });
-  writeFileSync(path.join(directory, 'site', 'sitecustomize.py'), sitecustomize);
-  const env = {
-    ...process.env,
-    PYTHONPATH: path.join(directory, 'site'),
-    HF_HUB_OFFLINE: '1',
-    OMP_NUM_THREADS: '1',
-    RAY_USAGE_STATS_ENABLED: '0',
-  };
-  const log = createWriteStream(path.join(directory, 'tuft.log'), { flags: 'a' });
-  const start = (args: readonly string[], more: NodeJS.ProcessEnv = {}): ChildProcess => {
-    const child = spawn(python, args, {
-      env: { ...env, ...more },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
-    });
-    child.stdout?.pipe(log, { end: false });
-    child.stderr?.pipe(log, { end: false });
-    return child;
-  };
-  const [head, address] = await rayAt(options, start, Object.keys(models).length);
+  const ray = await startRay({ python, directory, gpus: Object.keys(models).length });
   const port = options.port ?? (await freePort());
   const config = path.join(directory, 'tuft.yaml');
   writeFileSync(config, JSON.stringify(configOf(options)));
   const serve = ['-m', 'tuft', 'launch', '--config', config];
-  const child = start([...serve, '--host', '127.0.0.1', '--port', String(port)], {
-    RAY_ADDRESS: address,
-  });
+  const child = start(
+    python,
+    [...serve, '--host', '127.0.0.1', '--port', String(port)],
+    directory,
+    ray.env,
+  );
   const url = `http://127.0.0.1:${port}`;
   const stop = async (): Promise<void> => {
     await end(child);
-    await end(head);
+    await end(ray.child);
   };
   const until = Date.now() + startMs;
   while (!(await answers(url))) {
@@ -105,6 +88,48 @@ export async function startTuft(options: TuftOptions): Promise<StartedTuft> {
     throw new Error(`TuFT did not answer within ${startMs / 1000} s; see ${directory}/tuft.log.`);
   }
   return { url, port, stop };
+}
+
+/** A Ray cluster that believes in GPUs, and the variables with which TuFT finds it. */
+export async function startRay({
+  python,
+  directory,
+  gpus,
+}: {
+  readonly python: string;
+  readonly directory: string;
+  readonly gpus: number;
+}): Promise<{ readonly child: ChildProcess; readonly env: NodeJS.ProcessEnv }> {
+  const site = path.join(directory, 'site');
+  mkdirSync(site, { recursive: true });
+  writeFileSync(path.join(site, 'sitecustomize.py'), sitecustomize);
+  const env = {
+    ...process.env,
+    PYTHONPATH: site,
+    HF_HUB_OFFLINE: '1',
+    OMP_NUM_THREADS: '1',
+    RAY_USAGE_STATS_ENABLED: '0',
+  };
+  const port = await freePort();
+  const program = path.join(path.dirname(python), 'ray');
+  const args = ['start', '--head', '--block', `--num-gpus=${gpus}`, `--port=${port}`];
+  const about = ['--include-dashboard=false', `--temp-dir=${path.join(directory, 'ray')}`];
+  const words = [program, ...args, ...about, '--node-ip-address=127.0.0.1'];
+  const child = start(python, words, directory, env);
+  return { child, env: { ...env, RAY_ADDRESS: `127.0.0.1:${port}` } };
+}
+
+function start(
+  python: string,
+  args: readonly string[],
+  directory: string,
+  env: NodeJS.ProcessEnv,
+): ChildProcess {
+  const log = createWriteStream(path.join(directory, 'tuft.log'), { flags: 'a' });
+  const child = spawn(python, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  child.stdout.pipe(log, { end: false });
+  child.stderr.pipe(log, { end: false });
+  return child;
 }
 
 /** JSON is YAML. */
@@ -122,19 +147,6 @@ const configOf = ({ models, directory, maxModelLen = 64 }: TuftOptions) => ({
     max_lora_rank: 16,
   })),
 });
-
-async function rayAt(
-  { python, directory }: TuftOptions,
-  start: (args: readonly string[]) => ChildProcess,
-  gpus: number,
-): Promise<readonly [ChildProcess, string]> {
-  const port = await freePort();
-  const program = path.join(path.dirname(python), 'ray');
-  const args = ['start', '--head', '--block', `--num-gpus=${gpus}`, `--port=${port}`];
-  const about = ['--include-dashboard=false', `--temp-dir=${path.join(directory, 'ray')}`];
-  const head = start([program, ...args, ...about, '--node-ip-address=127.0.0.1']);
-  return [head, `127.0.0.1:${port}`];
-}
 
 const answers = async (url: string): Promise<boolean> => {
   const headers = { 'x-api-key': tuftKey };

@@ -71,7 +71,7 @@ export async function startVllm(options: StartOptions): Promise<StartedVllm> {
     ...(tokenizer ? [] : ['--skip-tokenizer-init']),
   ];
   const log = path.join(folder, `vllm-${port}.log`);
-  const child = spawn(python, args, { cwd: folder, detached: true, env: environment() });
+  const child = spawn(python, args, { cwd: folder, detached: true, env: vllmEnvironment() });
   const file = createWriteStream(log, { flags: 'a' });
   child.stdout.pipe(file, { end: false });
   child.stderr.pipe(file, { end: false });
@@ -104,7 +104,8 @@ const adapterOptions = (rank: number): readonly string[] => [
   ...['--lora-target-modules', ...linear],
 ];
 
-const environment = (): NodeJS.ProcessEnv => ({
+/** Variables of a vLLM on a processor. */
+export const vllmEnvironment = (): NodeJS.ProcessEnv => ({
   ...process.env,
   HF_HUB_OFFLINE: '1',
   VLLM_SERVER_DEV_MODE: '1',
