@@ -11,7 +11,7 @@ import { pushFolder } from '../src/index.js';
 
 const token = 'hf_secretsecretsecret';
 
-/** What the hub has: files of the one commit, and contents of large files by digest. */
+/** Contents of the hub: the files of its commits. */
 interface Hub {
   readonly address: string;
   readonly files: Map<string, Buffer>;
@@ -47,12 +47,20 @@ interface Operation {
   readonly value: { readonly path: string; readonly content?: string; readonly oid?: string };
 }
 
+/** The fields of all requests that are read here. */
+interface RequestBody {
+  readonly private?: boolean;
+  readonly visibility?: string;
+  readonly files: readonly { readonly path: string }[];
+  readonly objects: readonly { readonly oid: string }[];
+}
+
 async function answer(
   request: IncomingMessage,
   large: Map<string, Buffer>,
 ): Promise<[number, unknown]> {
   const body = await buffer(request);
-  const json = (): any => JSON.parse(body.toString());
+  const json = (): RequestBody => JSON.parse(body.toString()) as RequestBody;
   const where = `${request.method} ${request.url}`;
   if (where.startsWith('PUT /large/')) {
     large.set(createHash('sha256').update(body).digest('hex'), body);
@@ -70,7 +78,7 @@ async function answer(
     return [
       200,
       {
-        files: json().files.map(({ path: name }: { path: string }) => ({
+        files: json().files.map(({ path: name }) => ({
           path: name,
           uploadMode: name.endsWith('.safetensors') ? 'lfs' : 'regular',
           shouldIgnore: false,
@@ -82,7 +90,7 @@ async function answer(
       200,
       {
         transfer: 'basic',
-        objects: json().objects.map((object: { oid: string }) => ({
+        objects: json().objects.map((object) => ({
           ...object,
           actions: { upload: { href: `${hub.address}/large/${object.oid}` } },
         })),

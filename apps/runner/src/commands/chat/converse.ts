@@ -12,7 +12,7 @@ type ToolCall = Extract<
   { readonly type: 'tool-call' }
 >['toolCall'];
 
-/** Somebody who answers. Each has a history of its own: its answers are part of it. */
+/** One side of the comparison. Each has a history of its own: its answers are part of it. */
 export interface Talker {
   readonly label: string;
   readonly model: Pick<LocalModel, 'stream'>;
