@@ -1,10 +1,11 @@
-/** A run whose engine, environment and monitor are those of this folder. */
+/** A run whose engine, store, environment and monitor are those of this folder. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createModel, run, standardTerminal } from '@trinity-rft/launcher';
 import { bigramEngine } from './engine.ts';
 import { moduleGames } from './environment.ts';
 import { csvMonitor } from './monitor.ts';
+import { journalRows } from './store.ts';
 
 /** Trains in `folder`. @returns the metrics as CSV are in `runs/Trinity-RFT/own-parts/monitor/metrics.csv` */
 export async function train(folder: string, terminal = standardTerminal()) {
@@ -35,6 +36,9 @@ export async function train(folder: string, terminal = standardTerminal()) {
       buffer: {
         batch_size: 8,
         total_steps: 30,
+        trainer_input: {
+          experience_buffer: { storage_type: 'sql', path: path.join(folder, 'journal.jsonl') },
+        },
         explorer_input: { default_workflow_type: 'environment_workflow', taskset },
       },
       trainer: { trainer_type: 'bigram_table' },
@@ -46,6 +50,7 @@ export async function train(folder: string, terminal = standardTerminal()) {
     engines: [bigramEngine],
     environments: [moduleGames],
     monitors: [csvMonitor],
+    openRows: journalRows,
   });
 }
 

@@ -1,6 +1,7 @@
 /** Input of every mode: the stage to run, and what all stages share. */
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import type { StageConfig } from '@trinity-rft/config';
+import type { RowDriver } from '@trinity-rft/buffer/driver';
 import type { TaskOperatorTable } from '@trinity-rft/buffer/internal';
 import type { MetricSink, Monitor, Runtime } from '@trinity-rft/core';
 import type { EngineFactory } from '@trinity-rft/core/engine';
@@ -26,6 +27,8 @@ export interface Extensions {
   readonly algorithms: AlgorithmTables;
   readonly engines: EngineTable;
   readonly monitors: readonly Monitor[];
+  /** Opens the rows of the store at a path. @default SQLite does */
+  readonly openRows?: ((path: string) => RowDriver) | undefined;
   /** Modules of plugins. */
   readonly pluginFiles: readonly string[];
 }

@@ -3,6 +3,7 @@
  * configuration is checked against what they define.
  */
 import path from 'node:path';
+import type { RowDriver } from '@trinity-rft/buffer/driver';
 import { taskOperatorTable } from '@trinity-rft/buffer/internal';
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
 import { loadConfig, type LoadConfigOptions, type LoadedConfig } from '@trinity-rft/config';
@@ -37,6 +38,12 @@ export interface ExtensionOptions extends PluginOptions {
   readonly engines?: readonly EngineFactory[];
   /** Consumers of metrics, beside those of the configuration. */
   readonly monitors?: readonly Monitor[];
+  /**
+   * Keeps experiences, instead of SQLite. It is given the path of the experience buffer, throws when
+   * another process has that store open, and is closed with the run. The studio and other readers
+   * of a run know SQLite only.
+   */
+  readonly openRows?: (path: string) => RowDriver;
 }
 
 export interface ConfigurationOptions
@@ -92,6 +99,7 @@ export async function loadExtensions(
     algorithms: definitions.length === 0 ? builtInTables : extendTables(builtInTables, definitions),
     engines: engineTable(engines),
     monitors: options.monitors ?? [],
+    openRows: options.openRows,
     pluginFiles: plugins.files,
   };
 }

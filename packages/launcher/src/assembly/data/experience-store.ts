@@ -5,12 +5,13 @@ import {
   sqliteExperienceStore,
   sqliteExperienceWriter,
 } from '@trinity-rft/buffer';
+import { leaseStore } from '@trinity-rft/buffer/driver';
 import {
   type ExperienceWriter,
   type FollowOptions,
   type StoreOwner,
 } from '@trinity-rft/buffer/internal';
-import { InvariantError } from '@trinity-rft/core';
+import { ConfigError, InvariantError } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { StageContext } from '../../context/stage-context.js';
 import { isWithin, readRunId, runIdOf } from './run-id.js';
@@ -32,8 +33,10 @@ async function ownerOf(
 /** For writing only: another process trains on it. */
 export async function openExperienceWriter({
   stage,
-}: Pick<StageContext, 'stage'>): Promise<ExperienceWriter> {
+  openRows,
+}: Pick<StageContext, 'stage' | 'openRows'>): Promise<ExperienceWriter> {
   const config = stage.buffer.trainerInput.experienceBuffer;
+  if (openRows) throw ownRowsError(stage.mode);
   if (config.storageType === 'file' || config.path === undefined)
     throw new InvariantError('Only a database can be written by one process and read by another.', {
       code: 'STORE_KIND',
@@ -45,10 +48,10 @@ export async function openExperienceWriter({
 
 /** @param path of the database, instead of the one in the configuration */
 export async function openExperienceStore(
-  context: OwnerContext & Pick<StageContext, 'runtime'>,
+  context: OwnerContext & Pick<StageContext, 'runtime' | 'openRows'>,
   { path, followWriter }: { readonly path?: string; readonly followWriter?: FollowOptions } = {},
 ): Promise<ExperienceStore> {
-  const { stage, runtime } = context;
+  const { stage, runtime, openRows } = context;
   const { mode, buffer, algorithm, synchronizer } = stage;
   const config = buffer.trainerInput.experienceBuffer;
   if (config.storageType === 'file')
@@ -65,14 +68,24 @@ export async function openExperienceStore(
     : config.capacity * buffer.batchSize * algorithm.repeatTimes;
   const file = path ?? config.path;
   const reuse = reuseOf(stage, runtime);
-  return config.storage === 'memory' || file === undefined
-    ? memoryExperienceStore({ capacity, reuse })
-    : sqliteExperienceStore({
-        path: file,
-        capacity,
-        reuse,
-        followWriter,
-        owner: await ownerOf(context, file),
-        onNotice: (text) => runtime.logger.warn(text),
-      });
+  if (config.storage === 'memory' || file === undefined)
+    return memoryExperienceStore({ capacity, reuse });
+  if (openRows) {
+    if (followWriter) throw ownRowsError(mode);
+    return leaseStore(openRows(file), { capacity, reuse });
+  }
+  return sqliteExperienceStore({
+    path: file,
+    capacity,
+    reuse,
+    followWriter,
+    owner: await ownerOf(context, file),
+    onNotice: (text) => runtime.logger.warn(text),
+  });
 }
+
+const ownRowsError = (mode: string): ConfigError =>
+  new ConfigError(
+    `run({ openRows }) keeps experiences outside of SQLite, and mode: ${mode} trains on what another process adds, which only SQLite and PostgreSQL can hold. Use mode: both or serve, or leave openRows out.`,
+    { code: 'STORE_KIND' },
+  );
