@@ -161,6 +161,30 @@ describe('a real vLLM with adapters', { tags: ['external'], timeout: 600_000 }, 
     await sampler.close();
   });
 
+  // vLLM closes a socket that was idle for five seconds: pauses at that edge are the ones that fail.
+  it(
+    'leaves no server out in 60 steps with pauses of 1 to 30 s',
+    { timeout: 1_500_000 },
+    async () => {
+      const said: string[] = [];
+      const logger = { ...silentLogger, warn: (text: string) => void said.push(text) };
+      const engine = await openComposite({ servers: servers.slice(0, 2), lora: true, logger });
+      const { trainer, sampler } = engine;
+      const pauses = [1, 4.9, 4.97, 5, 5.03, 5.2, 8, 4.99, 5.01, 30];
+      for (let step = 1; step <= 60; step++) {
+        await trainer.publish(step);
+        await sampler.adopt({ kind: 'published' }, step);
+        const wanted = Array.from({ length: 8 }, (_, seed) =>
+          sampler.sample(Int32Array.of(seed, ...prompt), { maxTokens: 8, seed }),
+        );
+        expect((await Promise.all(wanted)).flat()).toHaveLength(8);
+        await systemClock.sleep(1000 * pauses[step % pauses.length]!);
+      }
+      expect(said.filter((text) => !text.includes('to start'))).toEqual([]);
+      await engine.close();
+    },
+  );
+
   it('loses no text when one of two servers is killed, and brings it back with proved weights', async () => {
     const [first, second] = servers;
     const engine = await openComposite({ servers: servers.slice(0, 2), lora: true });
