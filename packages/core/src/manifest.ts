@@ -3,8 +3,7 @@
  * they are read, wherever the folder lies by then.
  */
 import { createHash, hash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError, describeError } from './errors.js';
 
@@ -74,7 +73,7 @@ export async function verifyFolder(
   directory: string,
   { files }: Pick<CheckpointManifest, 'files'>,
 ): Promise<void> {
-  for (const entry of files) await compare(directory, entry, digestFile);
+  for (const entry of files) await compare(directory, entry, digestIfThere);
 }
 
 /**
@@ -96,7 +95,7 @@ export async function readStored(file: string): Promise<Buffer | undefined> {
  * a gigabyte.
  * @throws CheckpointError if the file is missing or differs from its digest
  */
-export async function verifyStored(file: string, digest: Digest = digestFile): Promise<void> {
+export async function verifyStored(file: string, digest: Digest = digestIfThere): Promise<void> {
   const full = path.resolve(file);
   let directory = path.dirname(full);
   for (let above = 0; above <= deepest; above++, directory = path.dirname(directory)) {
@@ -151,7 +150,8 @@ function damaged(file: string, what: string, cause?: unknown): CheckpointError {
 const digestManifest = ({ version, step, final, files }: CheckpointManifest): string =>
   hash('sha256', JSON.stringify([version, step, final, files]), 'hex');
 
-async function digestFolder(root: string): Promise<readonly CheckpointFile[]> {
+/** All files below a folder, sorted. */
+export async function digestFolder(root: string): Promise<readonly CheckpointFile[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const files = entries
     .filter((entry) => entry.isFile())
@@ -160,24 +160,31 @@ async function digestFolder(root: string): Promise<readonly CheckpointFile[]> {
     files.toSorted().map(async (file) => ({
       path: slashed(path.relative(root, file)),
       sizeBytes: (await stat(file)).size,
-      sha256: (await digestFile(file)) ?? '',
+      sha256: await digestOfFile(file),
     })),
   );
 }
 
 const slashed = (name: string): string => name.replaceAll(path.sep, '/');
 
-async function digestFile(file: string): Promise<string | undefined> {
+/** SHA-256 of a file in hexadecimal. About 0.7 s for a gigabyte. */
+export async function digestOfFile(file: string): Promise<string> {
   const digest = createHash('sha256');
-  try {
-    for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 }))
-      digest.update(chunk as Buffer);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
+  await using handle = await open(file);
+  // A stream makes a new buffer for each piece: they fill memory before they are collected.
+  const buffer = new Uint8Array(1 << 20);
+  for (let size = 1; size > 0;) {
+    ({ bytesRead: size } = await handle.read(buffer));
+    digest.update(buffer.subarray(0, size));
   }
   return digest.digest('hex');
 }
+
+const digestIfThere: Digest = (file) =>
+  digestOfFile(file).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
 
 /** ENOTDIR: a parent is a file, such as a GGUF file given as the model. */
 const isMissing = (error: unknown): boolean =>

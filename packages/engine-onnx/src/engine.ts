@@ -52,6 +52,11 @@ export interface OnnxEngineOptions {
    * they are adopted. @default false
    */
   readonly interactive?: boolean;
+  /**
+   * Samplers at most: small models have one for each thread, which answers more requests at once and
+   * costs 30 MB each. @default as many as threads
+   */
+  readonly maxSamplers?: number;
   /** Sequences sampled at once. @default 256 */
   readonly maxBatchSize?: number;
   /** @default silent */
@@ -94,6 +99,7 @@ export function completeOptions(options: OnnxEngineOptions): WorkerOptions {
       options.memoryBudgetBytes ?? (interactive ? defaultMemoryBudget : undefined),
     ),
     interactive,
+    maxSamplers: options.maxSamplers ?? Infinity,
     maxBatchSize: options.maxBatchSize ?? 256,
     maxModelLen,
     lora,

@@ -1,11 +1,15 @@
 /** Exports a checkpoint: writes it in the format of another runtime, and checks what was written. */
-import { createHash } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
-import { readdir, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { loadTokenizer, readTokenizerFiles, writeTokenizerFiles } from '@trinity-rft/chat';
 import { CheckpointError, ConfigError } from '@trinity-rft/core';
-import { readManifest, verifyFolder } from '@trinity-rft/core/engine';
+import {
+  digestFolder,
+  readManifest,
+  verifyFolder,
+  type CheckpointFile,
+} from '@trinity-rft/core/engine';
 import { openWeights, readModelConfig } from '@trinity-rft/engine-onnx';
 import {
   chatFormatOf,
@@ -73,11 +77,7 @@ export interface ExportReport {
   /** Main file, relative to the folder. */
   readonly file: string;
   readonly bytes: number;
-  readonly files: readonly {
-    readonly path: string;
-    readonly bytes: number;
-    readonly sha256: string;
-  }[];
+  readonly files: readonly CheckpointFile[];
   readonly source: {
     readonly checkpoint: string;
     readonly step?: number;
@@ -128,7 +128,7 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
     onProgress(`Writes ${format} (${numbers.name}) from ${from}.`);
     const { file, notes } = await writers[format]({ ...input, folder });
     await writeCompanions({ ...input, folder }, format, file, chat);
-    const files = await digestsOf(folder);
+    const files = await digestFolder(folder);
     const report: ExportReport = {
       version: 1,
       name: input.name,
@@ -136,7 +136,7 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
       numbers: numbers.name,
       adapterOnly: adapter !== undefined,
       file,
-      bytes: files.reduce((sum, each) => sum + each.bytes, 0),
+      bytes: files.reduce((sum, each) => sum + each.sizeBytes, 0),
       files,
       source: sourceOf(from, facts),
       chat,
@@ -244,25 +244,3 @@ const sourceOf = (from: string, facts: RunFacts | undefined): ExportReport['sour
   ...(facts && { step: facts.step, evaluations: facts.evaluations }),
   ...(facts?.base !== undefined && { base: path.basename(facts.base) }),
 });
-
-async function digestsOf(folder: string): Promise<ExportReport['files']> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const names = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.join(entry.parentPath, entry.name))
-    .toSorted();
-  return Promise.all(
-    names.map(async (name) => ({
-      path: path.relative(folder, name).replaceAll(path.sep, '/'),
-      bytes: (await stat(name)).size,
-      sha256: await digestOf(name),
-    })),
-  );
-}
-
-async function digestOf(file: string): Promise<string> {
-  const digest = createHash('sha256');
-  for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 }))
-    digest.update(chunk as Buffer);
-  return digest.digest('hex');
-}

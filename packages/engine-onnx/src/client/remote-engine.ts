@@ -51,7 +51,8 @@ function createPool(
   options: WorkerOptions,
   { config }: EngineFacts,
 ): SamplerPool {
-  const { samplers } = planSamplerThreads(config, options.threads);
+  const planned = planSamplerThreads(config, options.threads);
+  const samplers = Math.min(planned.samplers, options.maxSamplers);
   return new SamplerPool(link, {
     others: samplers - 1,
     start: () => start({ ...options, lora: undefined, reference: false, samplerOf: config }),

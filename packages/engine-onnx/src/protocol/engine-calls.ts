@@ -25,6 +25,7 @@ export interface WorkerOptions {
   readonly memory: TrainingMemory;
   /** See `OnnxEngineOptions`. */
   readonly interactive: boolean;
+  readonly maxSamplers: number;
   readonly maxBatchSize: number;
   readonly maxModelLen?: number;
   readonly tokenBytes?: TokenBytes;

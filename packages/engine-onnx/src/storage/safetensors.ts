@@ -47,6 +47,8 @@ export interface WriteOptions {
 
 /** Bytes read or converted at once, which bounds the memory besides the tensors themselves. */
 const chunkBytes = 4 << 20;
+/** Node reads less than 2 GiB at once. */
+const maxReadBytes = 1 << 30;
 /** The limit of the format. */
 const maxHeaderBytes = 100 << 20;
 
@@ -184,28 +186,33 @@ async function readTensor(
       details: { tensor: name },
     });
   const size = storedTypes[tensor.type];
-  const chunk = Buffer.from(new ArrayBuffer(Math.min(chunkBytes, tensor.end - tensor.begin)));
-  for (let at = tensor.begin; at < tensor.end;) {
-    const bytes = await readFully(
-      handle,
-      path,
-      at,
-      chunk.subarray(0, Math.min(chunk.length, tensor.end - at)),
-    );
+  if (tensor.type === 'F32') {
+    const bytes = new Uint8Array(into.buffer, into.byteOffset, tensor.end - tensor.begin);
+    await readFully(handle, path, tensor.begin, bytes);
+    return;
+  }
+  const chunk = spareChunks.pop() ?? new Uint8Array(chunkBytes);
+  for (let at = tensor.begin; at < tensor.end; at += chunk.length) {
+    const bytes = chunk.subarray(0, Math.min(chunk.length, tensor.end - at));
+    await readFully(handle, path, at, bytes);
     const start = (at - tensor.begin) / size;
     decodeFloats(bytes, tensor.type, into.subarray(start, start + bytes.length / size));
-    at += bytes.length;
   }
+  spareChunks.push(chunk);
 }
 
-async function readFully(
+/** Used again, because a new one for each tensor fills memory before it is collected. */
+const spareChunks: Uint8Array[] = [];
+
+async function readFully<Bytes extends Uint8Array>(
   handle: FileHandle,
   path: string,
   position: number,
-  into: Buffer,
-): Promise<Buffer> {
+  into: Bytes,
+): Promise<Bytes> {
   for (let done = 0; done < into.length;) {
-    const { bytesRead } = await handle.read(into, done, into.length - done, position + done);
+    const wanted = Math.min(into.length - done, maxReadBytes);
+    const { bytesRead } = await handle.read(into, done, wanted, position + done);
     if (bytesRead === 0) throw broken(path, `it ends after ${position + done} bytes`);
     done += bytesRead;
   }

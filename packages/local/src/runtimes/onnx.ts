@@ -18,6 +18,7 @@ export async function openOnnxRuntime(
     modelPath: folder,
     tokenBytes: tokenByteTable(tokenizer),
     interactive: true,
+    maxSamplers: 1,
     maxModelLen,
     threads,
   });

@@ -3,9 +3,9 @@ import { hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
+import { digestOfFile } from '@trinity-rft/core/engine';
 import type { Agreement } from '@trinity-rft/core/store';
 import { settingsOf } from '../../assembly/settings.js';
-import { digestOfFile } from './weight-files.js';
 
 const shared: readonly RegExp[] = [
   /^seed$/,

@@ -1,24 +1,17 @@
 /** The files of published weights, and how a reader knows that they are those that were published. */
-import { createHash, hash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { hash } from 'node:crypto';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { digestFolder, digestOfFile, type CheckpointFile } from '@trinity-rft/core/engine';
 
 /** In every folder of weights: what it holds. */
 export const listName = 'weights.json';
-
-interface WeightFileEntry {
-  /** Relative, with forward slashes. */
-  readonly path: string;
-  readonly sizeBytes: number;
-  readonly sha256: string;
-}
 
 export interface WeightList {
   /** The run that made them. */
   readonly run: string;
   readonly version: number;
-  readonly files: readonly WeightFileEntry[];
+  readonly files: readonly CheckpointFile[];
 }
 
 /** Writes the list of the folder's files; returns its digest, which stands for all of them. */
@@ -26,15 +19,7 @@ export async function writeWeightList(
   directory: string,
   identity: Pick<WeightList, 'run' | 'version'>,
 ): Promise<{ readonly list: WeightList; readonly digest: string }> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files: WeightFileEntry[] = [];
-  for (const entry of entries) {
-    if (!entry.isFile() || entry.name === listName) continue;
-    const file = path.join(entry.parentPath, entry.name);
-    const { size } = await stat(file);
-    const relative = path.relative(directory, file).replaceAll(path.sep, '/');
-    files.push({ path: relative, sizeBytes: size, sha256: await digestOfFile(file) });
-  }
+  const files = (await digestFolder(directory)).filter((file) => file.path !== listName);
   const list = { ...identity, files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)) };
   const text = `${JSON.stringify(list, null, 2)}\n`;
   await writeFile(path.join(directory, listName), text);
@@ -79,7 +64,7 @@ function parseList(text: string): WeightList | undefined {
   }
 }
 
-async function problemOfFile(file: string, entry: WeightFileEntry): Promise<string | undefined> {
+async function problemOfFile(file: string, entry: CheckpointFile): Promise<string | undefined> {
   const found = await stat(file).catch(() => undefined);
   if (!found) return `${file} is missing`;
   if (found.size !== entry.sizeBytes)
@@ -87,11 +72,4 @@ async function problemOfFile(file: string, entry: WeightFileEntry): Promise<stri
   return (await digestOfFile(file)) === entry.sha256
     ? undefined
     : `${file} differs from what was published`;
-}
-
-export async function digestOfFile(file: string): Promise<string> {
-  const digest = createHash('sha256');
-  for await (const chunk of createReadStream(file, { highWaterMark: 2 ** 20 }))
-    digest.update(chunk as Buffer);
-  return digest.digest('hex');
 }

@@ -3,9 +3,9 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isGguf } from '@trinity-rft/chat/gguf';
 import type { StageConfig } from '@trinity-rft/config';
+import { digestOfFile } from '@trinity-rft/core/engine';
 import { isWithin } from '../../assembly/data/run-id.js';
 import { settingsOf } from '../../assembly/settings.js';
-import { digestOfFile } from '../../modes/apart/weight-files.js';
 
 interface InputDigest {
   readonly sha256: string;
