@@ -138,7 +138,7 @@ describe('trinity convert', () => {
     expect(ended.stdout).toMatch(/half: \d+ weights as bfloat16, 0\.0 MB in model\.safetensors\n$/);
     const again = await mainHere('convert', from ?? '', to ?? '');
     expect([again.exitCode, again.stderr]).toEqual([
-      1,
+      2,
       expect.stringContaining('half is not empty'),
     ]);
   });

@@ -2,6 +2,8 @@
 export { copyOf } from './copy-of.js';
 export { boundary, boundedText, readableThrown } from './errors.js';
 export { parseJsonExactly } from './exact-json.js';
+export { assertEmptyFolder, fillFolder } from './fill-folder.js';
+export { loadPeer } from './load-peer.js';
 export { machineMemory } from './machine-memory.js';
 export { checkName } from './names.js';
 export { otherInput } from './other-input.js';

@@ -164,7 +164,7 @@ describe('convertModel', () => {
 
   it('writes nothing over files, and no weight that the format cannot hold', async () => {
     await expect(convertModel({ from: at('model'), to: at('model') })).rejects.toThrow(
-      /model is not empty \(it holds config\.json\)\. Name a folder that does not exist\.$/,
+      /model is not empty: it holds config\.json\. Name a folder that does not exist\.$/,
     );
     const huge = new Float32Array([1, 70_000]);
     const { writeShards } = await import('./storage/shards.js');

@@ -8,7 +8,8 @@ import type { ModelConfig } from './model/config.js';
 import { parameterSpecs } from './model/parameters.js';
 import { WeightBuffers } from './model/weights.js';
 import type { StoredType } from './storage/dtype.js';
-import { assertEmptyFolder, writeWhole } from './storage/files.js';
+import { assertEmptyFolder } from '@trinity-rft/core/support';
+import { writeWhole } from './storage/files.js';
 import { writeShards } from './storage/shards.js';
 import { withTemplate } from './storage/template.js';
 
@@ -44,8 +45,8 @@ export interface ConvertedModel {
 /**
  * The new folder has the config, tokenizer and chat template of the old one. All weights are in
  * memory meanwhile, as float32.
- * @throws CheckpointError when the model or the adapter cannot be read, `to` holds files, or a weight
- * is too large for the format
+ * @throws CheckpointError when the model or the adapter cannot be read, or a weight is too large for the
+ * format; ConfigError when `to` holds files
  */
 export async function convertModel(options: ConvertModelOptions): Promise<ConvertedModel> {
   const { from, to, adapter, dtype = 'float32', shardBytes = Infinity } = options;

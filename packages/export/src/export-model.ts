@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { loadTokenizer, readTokenizerFiles, writeTokenizerFiles } from '@trinity-rft/chat';
 import { CheckpointError, ConfigError } from '@trinity-rft/core';
+import { fillFolder } from '@trinity-rft/core/support';
 import {
   digestFolder,
   readManifest,
@@ -27,7 +28,7 @@ import { writeGguf, writeOllama } from './targets/gguf.js';
 import { writeHuggingFace } from './targets/hugging-face.js';
 import type { TargetInput, Written } from './targets/target.js';
 import { writeTransformersJs } from './targets/transformers-js.js';
-import { fillFolder } from './target-folder.js';
+import { assertRoom } from './room.js';
 
 export interface ExportOptions {
   /** What is exported: `findModel` of `@trinity-rft/local` finds it. */
@@ -124,7 +125,8 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
     facts,
     signal: options.signal,
   };
-  return fillFolder(directory, weights * numbers.bytes * 1.1 + 1e7, async (folder) => {
+  return fillFolder(directory, async (folder) => {
+    await assertRoom(folder, weights * numbers.bytes * 1.1 + 1e7);
     onProgress(`Writes ${format} (${numbers.name}) from ${from}.`);
     const { file, notes } = await writers[format]({ ...input, folder });
     await writeCompanions({ ...input, folder }, format, file, chat);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { CheckResult } from './check/check-export.js';
 import type { Share } from './check/compare.js';
 import type { ExportReport, RewardComparison } from './export-model.js';
-import { megabytes } from './target-folder.js';
+import { megabytes } from './room.js';
 
 /**
  * Renders the report as the lines that `trinity export` prints.

@@ -1,6 +1,5 @@
 /** Small file operations of model folders. */
-import { mkdir, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { rename, stat, writeFile } from 'node:fs/promises';
 
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored, verifyStored } from '@trinity-rft/core/engine';
@@ -38,40 +37,5 @@ export async function writeWhole(
       code: 'MODEL_FILE_UNWRITABLE',
       cause,
     });
-  }
-}
-
-/** @throws CheckpointError when the folder holds files, or is a file */
-export async function assertEmptyFolder(directory: string): Promise<void> {
-  const found = await stat(directory).catch(() => undefined);
-  const [file] = found?.isDirectory() ? await readdir(directory) : [];
-  if (found === undefined || (found.isDirectory() && file === undefined)) return;
-  throw new CheckpointError(
-    found.isDirectory()
-      ? `${directory} is not empty (it holds ${file}). Name a folder that does not exist.`
-      : `${directory} is a file. Name a folder that does not exist.`,
-    { code: 'FOLDER_IN_USE' },
-  );
-}
-
-/**
- * Calls `fill` with a folder beside `directory`, which becomes `directory` when `fill` resolves, and is
- * removed when it fails.
- * @throws CheckpointError when `directory` holds files
- */
-export async function fillFolder(
-  directory: string,
-  fill: (folder: string) => Promise<void>,
-): Promise<void> {
-  const place = resolve(directory);
-  await assertEmptyFolder(place);
-  const draft = `${place}.partial-${process.pid}`;
-  try {
-    await mkdir(draft, { recursive: true });
-    await fill(draft);
-    await rmdir(place).catch(() => undefined);
-    await rename(draft, place);
-  } finally {
-    await rm(draft, { recursive: true, force: true });
   }
 }

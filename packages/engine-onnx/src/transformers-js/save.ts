@@ -2,11 +2,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
+import { fillFolder } from '@trinity-rft/core/support';
 import { loadModel } from '../lora/load-model.js';
 import type { ModelConfig } from '../model/config.js';
 import { families } from '../model/families.js';
 import { parameterCount } from '../model/parameters.js';
-import { fillFolder, writeWhole } from '../storage/files.js';
+import { writeWhole } from '../storage/files.js';
 import type { ModelFolder } from '../storage/model-folder.js';
 import { withTemplate } from '../storage/template.js';
 import { weightPlace } from './external-files.js';
@@ -44,8 +45,8 @@ const mostInFile = 1.9e9;
 /**
  * All weights are in memory meanwhile, as float32, and once more in the number format that is written, unless
  * that is float32 or they go into files beside the model.
- * @throws ConfigError for an unknown number format, CheckpointError when the model cannot be read, `to` holds
- * files, or a weight is too large for `fp16`; the reason of `signal`
+ * @throws ConfigError for an unknown number format and when `to` holds files, CheckpointError when the
+ * model cannot be read, or a weight is too large for `fp16`; the reason of `signal`
  */
 export async function saveTransformersJs(options: SaveTransformersOptions): Promise<void> {
   const { from, to, dtypes, mostBytesInFile = mostInFile, signal } = options;

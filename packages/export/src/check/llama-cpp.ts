@@ -1,5 +1,6 @@
 /** A GGUF file in llama.cpp, through the npm package node-llama-cpp. */
-import { CheckpointError, ConfigError, EngineError } from '@trinity-rft/core';
+import { CheckpointError, EngineError } from '@trinity-rft/core';
+import { loadPeer } from '@trinity-rft/core/support';
 import type { LlamaContextSequence, Token } from 'node-llama-cpp';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Player, Score } from './player.js';
@@ -22,12 +23,11 @@ export async function llamaPlayer(
   file: string,
   { exactCache, format }: LlamaPlayerOptions,
 ): Promise<Player> {
-  const { getLlama, LlamaLogLevel } = await import('node-llama-cpp').catch((cause: unknown) => {
-    throw new ConfigError(
-      '--check plays GGUF files in llama.cpp, and the package node-llama-cpp is not installed. Run: npm install node-llama-cpp',
-      { code: 'PEER_MISSING', cause },
-    );
-  });
+  const { getLlama, LlamaLogLevel } = await loadPeer(
+    'node-llama-cpp',
+    '--check of a GGUF file',
+    () => import('node-llama-cpp'),
+  );
   const llama = await getLlama({
     gpu: false,
     build: 'never',

@@ -1,14 +1,9 @@
 /** A transformers.js folder in Node, through the npm package @huggingface/transformers. */
 import path from 'node:path';
 import type { NormalMessage } from '@trinity-rft/chat';
-import {
-  CheckpointError,
-  ConfigError,
-  createRandom,
-  deriveSeed,
-  EngineError,
-} from '@trinity-rft/core';
+import { CheckpointError, createRandom, deriveSeed, EngineError } from '@trinity-rft/core';
 import type { Sampler, SamplingOptions } from '@trinity-rft/core/engine';
+import { loadPeer } from '@trinity-rft/core/support';
 import { cutDistribution, drawFrom, type Probable } from '@trinity-rft/local';
 import pLimit from 'p-limit';
 import type { Player } from './player.js';
@@ -20,12 +15,11 @@ type Dtype = 'fp32' | 'fp16' | 'q8';
  * @throws ConfigError when the package is not installed, CheckpointError when it rejects the folder
  */
 async function openFolder(folder: string, dtype: Dtype) {
-  const library = await import('@huggingface/transformers').catch((cause: unknown) => {
-    throw new ConfigError(
-      '--check plays this export in transformers.js, and the package @huggingface/transformers is not installed. Run: npm install @huggingface/transformers',
-      { code: 'PEER_MISSING', cause },
-    );
-  });
+  const library = await loadPeer(
+    '@huggingface/transformers',
+    '--check of this export',
+    () => import('@huggingface/transformers'),
+  );
   const { env, AutoModelForCausalLM, AutoTokenizer } = library;
   env.allowRemoteModels = false;
   env.useFSCache = false;

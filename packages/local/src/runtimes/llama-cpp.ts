@@ -7,7 +7,6 @@ import path from 'node:path';
 import {
   CancelledError,
   CheckpointError,
-  ConfigError,
   EngineError,
   ModelError,
   createRandom,
@@ -21,6 +20,7 @@ import type {
   TokenListener,
   TokenRow,
 } from '@trinity-rft/core/engine';
+import { loadPeer } from '@trinity-rft/core/support';
 import type { Tokenizer } from '@trinity-rft/chat';
 import type * as Library from 'node-llama-cpp';
 import type { LlamaContextSequence, LlamaModel, Token, TokenBias } from 'node-llama-cpp';
@@ -52,12 +52,7 @@ export async function openLlamaRuntime(
   file: string,
   options: LlamaRuntimeOptions,
 ): Promise<Runtime> {
-  const library = await import('node-llama-cpp').catch((cause: unknown) => {
-    throw new ConfigError(
-      `${file} is run by llama.cpp, and the package node-llama-cpp is not installed. Run: npm install node-llama-cpp`,
-      { code: 'PEER_MISSING', cause },
-    );
-  });
+  const library = await loadPeer('node-llama-cpp', file, () => import('node-llama-cpp'));
   const shared = await share(library, file, options.gpu !== false);
   const { model } = shared;
   const { maxModelLen = Math.min(model.trainContextSize, 8192), sequences = 4 } = options;

@@ -1,0 +1,38 @@
+/** A folder that appears whole: filled beside its place, and moved there when it is complete. */
+import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { ConfigError } from './errors.js';
+
+/** @throws ConfigError when the folder holds files, or is a file */
+export async function assertEmptyFolder(directory: string): Promise<void> {
+  const found = await stat(directory).catch(() => undefined);
+  const [file] = found?.isDirectory() ? await readdir(directory) : [];
+  if (found === undefined || (found.isDirectory() && file === undefined)) return;
+  const what = file === undefined ? 'is a file' : `is not empty: it holds ${file}`;
+  throw new ConfigError(`${directory} ${what}. Name a folder that does not exist.`, {
+    code: 'FOLDER_IN_USE',
+  });
+}
+
+/**
+ * Calls `fill` with a folder beside `directory`, which becomes `directory` when `fill` resolves, and is
+ * removed when it fails.
+ * @throws ConfigError as {@link assertEmptyFolder}
+ */
+export async function fillFolder<T>(
+  directory: string,
+  fill: (folder: string) => Promise<T>,
+): Promise<T> {
+  const place = path.resolve(directory);
+  await assertEmptyFolder(place);
+  const draft = `${place}.partial-${process.pid}`;
+  try {
+    await mkdir(draft, { recursive: true });
+    const result = await fill(draft);
+    await rmdir(place).catch(() => undefined);
+    await rename(draft, place);
+    return result;
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}

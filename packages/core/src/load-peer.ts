@@ -1,0 +1,23 @@
+/** Packages that a project installs when it needs them. */
+import { ConfigError, describeError } from './errors.js';
+
+/**
+ * @param use what the package is for, as the begin of a sentence: `--check of a GGUF file`
+ * @param load imports it
+ * @throws ConfigError with the command when it is not installed, with the reason when it does not load
+ */
+export async function loadPeer<T>(name: string, use: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const isMissing = code === 'ERR_MODULE_NOT_FOUND' && describeError(cause).includes(`'${name}'`);
+    const [what, remedy] = isMissing
+      ? ['is not installed', `Run: npm install ${name}`]
+      : [`does not load: ${describeError(cause)}`, `Try: npm rebuild ${name}`];
+    throw new ConfigError(`${use} needs the package ${name}, which ${what}. ${remedy}`, {
+      code: 'PEER_MISSING',
+      cause,
+    });
+  }
+}
