@@ -5,7 +5,6 @@
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
-import { Readable } from 'node:stream';
 import { currentProcess, type Kernel } from './kernel.ts';
 
 export const diskRoot = '/simulated';
@@ -110,6 +109,19 @@ function stat(file: string) {
   return { ...kindOf(file), size: entriesOf().get(file)?.length ?? 0, mtimeMs: 0 };
 }
 
+/** For reading, from the begin to the end. */
+async function open(file: string) {
+  let rest = Buffer.from(readFile(file));
+  return {
+    read: async (into: Uint8Array) => {
+      const bytesRead = rest.copy(into);
+      rest = rest.subarray(bytesRead);
+      return { bytesRead };
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
 const kindOf = (file: string) => ({
   isFile: () => entriesOf().get(file) !== undefined,
   isDirectory: () => entriesOf().get(file) === undefined,
@@ -164,8 +176,8 @@ function install(): void {
     redirect(promises, name, deferred(name, verb));
     redirect(sync, `${name}Sync`, verb);
   }
+  redirect(promises, 'open', open);
   redirect(sync, 'existsSync', (file: string) => entriesOf().has(file));
-  redirect(sync, 'createReadStream', (file: string) => Readable.from([readFile(file)]));
   syncBuiltinESMExports();
 }
 

@@ -156,13 +156,14 @@ export async function digestFolder(root: string): Promise<readonly CheckpointFil
   const files = entries
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name));
-  return Promise.all(
-    files.toSorted().map(async (file) => ({
+  const found: CheckpointFile[] = [];
+  for (const file of files.toSorted())
+    found.push({
       path: slashed(path.relative(root, file)),
       sizeBytes: (await stat(file)).size,
       sha256: await digestOfFile(file),
-    })),
-  );
+    });
+  return found;
 }
 
 const slashed = (name: string): string => name.replaceAll(path.sep, '/');
