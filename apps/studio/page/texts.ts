@@ -385,6 +385,7 @@ export const texts = {
       dropped ? `Step ${step} dropped it` : `Step ${step} trained on it`,
     unused: 'None yet.',
     metrics: 'Numbers of this rollout',
+    reasons: 'Reasons of the reward',
     info: 'Other recorded values',
     texts: 'Recorded texts',
   },

@@ -66,7 +66,9 @@ export {
   isUsableReward,
   type RewardFn,
   type RewardInput,
+  type ReasonedReward,
   type RewardParts,
+  type RewardResult,
   usableReward,
 } from './reward.js';
 export {

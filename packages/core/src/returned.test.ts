@@ -35,7 +35,7 @@ describe('rewards', () => {
     [false, 0, {}],
     [{ a: 1, b: true }, 2, { a: 1, b: 1 }],
   ])('%j is %d', (value, reward, parts) => {
-    expect(returned.rewardParts(value)).toEqual({ reward, parts });
+    expect(returned.rewardParts(value)).toEqual({ reward, parts, reasons: {} });
   });
 
   it.each([

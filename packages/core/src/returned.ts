@@ -9,6 +9,8 @@ import { redactText } from './secrets.js';
 const mostMetrics = 500;
 const longestMetricName = 200;
 const longestShown = 200;
+/** Longer ones are cut. */
+const longestReason = 20_000;
 /** Characters and values of all of `info` together. */
 const largestInfo = 1_000_000;
 const deepestInfo = 100;
@@ -21,8 +23,12 @@ export interface Returned {
   readonly refuse: (value: unknown, expected: string, at?: string) => TrinityError;
   /** A usable number; `true` is 1 and `false` 0. */
   readonly reward: (value: unknown, at?: string) => number;
-  /** The sum of a reward and its named parts; a bare number has none. */
-  readonly rewardParts: (value: unknown) => { readonly reward: number; readonly parts: Metrics };
+  /** The sum of a reward, its named parts and their reasons; a bare number has neither. */
+  readonly rewardParts: (value: unknown) => {
+    readonly reward: number;
+    readonly parts: Metrics;
+    readonly reasons: Readonly<Record<string, string>>;
+  };
   /** Numbers by name; none for undefined and null. Truth values are 1 and 0. */
   readonly metrics: (value: unknown, at?: string) => Metrics;
   /** A copy of the fields of an object, which getters and proxies may refuse to give. */
@@ -105,6 +111,15 @@ export function returnedBy(
       at,
     );
   };
+  const reasonsOf = (value: Plain): Readonly<Record<string, string>> =>
+    Object.fromEntries(
+      entriesOf(value['reasons'] ?? {}, 'texts by the names of parts', ' as reasons').map(
+        ([name, reason]) => [
+          name,
+          boundedText(text(reason, ` as the reason for ${JSON.stringify(name)}`), longestReason),
+        ],
+      ),
+    );
   const fields: Returned['fields'] = (value, names, expected) => {
     if (!isPlain(value)) throw refuse(value, expected);
     return readable(
@@ -115,11 +130,15 @@ export function returnedBy(
   return {
     refuse,
     reward,
-    rewardParts: (value) => {
+    rewardParts: (given) => {
+      const { value, reasons } =
+        isPlain(given) && isPlain(given['parts'])
+          ? { value: given['parts'], reasons: reasonsOf(given) }
+          : { value: given, reasons: {} };
       if (!isPlain(value)) {
         const expected = `${usableReward}, true or false, or such numbers by name: { accuracy: 1 }`;
         if (typeof value !== 'number' && typeof value !== 'boolean') throw refuse(value, expected);
-        return { reward: reward(value), parts: {} };
+        return { reward: reward(value), parts: {}, reasons };
       }
       const entries = entriesOf(value, 'numbers by name');
       if (entries.length === 0)
@@ -133,7 +152,7 @@ export function returnedBy(
         ),
       );
       const sum = Object.values(parts).reduce((all, part) => all + part, 0);
-      return { reward: reward(sum, ' as the sum of its parts'), parts };
+      return { reward: reward(sum, ' as the sum of its parts'), parts, reasons };
     },
     metrics,
     fields,

@@ -22,7 +22,16 @@ export interface RewardInput {
  */
 export type RewardParts = Readonly<Record<string, number>>;
 
-export type RewardFn = (input: RewardInput) => RewardParts | number | Promise<RewardParts | number>;
+/** Parts with the reason of each, which is stored with the rollout as `info.reasons`. */
+export interface ReasonedReward {
+  readonly parts: RewardParts;
+  /** Texts by the names of parts. */
+  readonly reasons: Readonly<Record<string, string>>;
+}
+
+export type RewardResult = ReasonedReward | RewardParts | number;
+
+export type RewardFn = (input: RewardInput) => RewardResult | Promise<RewardResult>;
 
 /**
  * Single precision keeps seven digits: larger rewards lose the differences that are learned from,

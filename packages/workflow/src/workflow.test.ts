@@ -134,7 +134,21 @@ describe('scoreResponse', () => {
     expect(await scoreResponse(() => ({ accuracy: 1, format: -0.25 }), task, '2')).toEqual({
       reward: 0.75,
       parts: { accuracy: 1, format: -0.25 },
+      reasons: {},
     });
+  });
+
+  it('reads the reason of each part, and refuses one that is no text', async () => {
+    const reasons = { accuracy: 'expected 42' };
+    expect(await scoreResponse(() => ({ parts: { accuracy: 0 }, reasons }), task, '2')).toEqual({
+      reward: 0,
+      parts: { accuracy: 0 },
+      reasons,
+    });
+    const unusable = { parts: { accuracy: 0 }, reasons: { accuracy: 1 as unknown as string } };
+    await expect(scoreResponse(() => unusable, task, '2')).rejects.toThrow(
+      'returned 1 as the reason for "accuracy"',
+    );
   });
 
   it.each([Number.NaN, Infinity, 1e200, '1' as unknown as number])('rejects %s', async (value) => {

@@ -16,6 +16,7 @@ export function RecordView(detail: RolloutDetail) {
     [words.facts.taskset]: taskset,
     [words.facts.row]: row,
   };
+  const { reasons, ...info } = detail.info;
   return (
     <>
       <h2>{uid}</h2>
@@ -32,8 +33,14 @@ export function RecordView(detail: RolloutDetail) {
       </ul>
       <h3>{words.metrics}</h3>
       <FactList facts={detail.metrics} />
+      {typeof reasons === 'object' && reasons !== null && (
+        <>
+          <h3>{words.reasons}</h3>
+          <FactList facts={reasons as Readonly<Record<string, unknown>>} />
+        </>
+      )}
       <h3>{words.info}</h3>
-      <FactList facts={detail.info} />
+      <FactList facts={info} />
       <h3>{words.texts}</h3>
       {[detail.promptText, detail.responseText].map(
         (text, i) =>

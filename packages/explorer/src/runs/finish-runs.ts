@@ -15,6 +15,7 @@ import {
 import { assertAligned, readExperience } from '@trinity-rft/core/internal';
 import { returnedBy, type Returned } from '@trinity-rft/core/support';
 import type { AgentModel } from '@trinity-rft/workflow';
+import type { Reasons } from './reasons.js';
 
 export interface FinishedRun {
   readonly run: number;
@@ -46,6 +47,8 @@ export interface FinishOptions {
   readonly model: AgentModel;
   /** Info of every experience. @default nothing */
   readonly info?: Readonly<Record<string, unknown>>;
+  /** @default the reward function gave none */
+  readonly reasons?: Pick<Reasons, 'addTo'>;
   /** When a reward that is pending from now on is given up. @default it may not be pending */
   readonly rewardDeadline?: (delayMs: number | undefined) => number;
   /** The error of a run that called no recorded model. @default its result has no experiences */
@@ -76,7 +79,10 @@ export function finishRuns(result: unknown, options: FinishOptions): readonly Fi
   }
   return [...runs]
     .toSorted(([a], [b]) => a - b)
-    .map(([run, members]) => ({ ...finishRun(run, members, read.metrics, task), rewardDeadline }));
+    .map(([run, members]) => ({
+      ...finishRun(run, members, read.metrics, options),
+      rewardDeadline,
+    }));
 }
 
 const noExperiences = (task: Task): WorkflowError =>
@@ -257,15 +263,16 @@ function finishRun(
   run: number,
   members: readonly Experience[],
   metrics: Metrics,
-  task: Task,
+  { task, range, reasons }: FinishOptions,
 ): FinishedRun {
   // A stable sort: experiences of one step keep the order in which the workflow returned them.
-  const steps = members
+  const sorted = members
     .toSorted((a, b) => a.eid.step - b.eid.step)
     .map((step, index) =>
       withFields(step, { eid: { ...step.eid, suffix: step.eid.suffix || index.toString(36) } }),
     );
-  checkUnique(steps, task);
+  checkUnique(sorted, task);
+  const steps = reasons?.addTo(sorted, range.count === 1) ?? sorted;
   const reward = steps.at(-1)?.reward ?? Number.NaN;
   const own = meanMetrics(steps.map((step) => step.metrics));
   return {

@@ -29,6 +29,7 @@ import {
 import type { EnvironmentFailures } from './environment-circuits.js';
 import { inRun, watchCalls } from './current-run.js';
 import { finishRuns, type RunRange } from './finish-runs.js';
+import { listenForReasons, type Reasons } from './reasons.js';
 import type { SuccessfulRun } from './outcome.js';
 import { untilAborted } from './task-end.js';
 
@@ -160,7 +161,8 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
   const endWatch = watchCalls();
   // Its own copy: what one attempt changes in its row and arguments is not there in the next.
   const own = { ...attempt, task: copyOf(task), called };
-  const started: StartedAttempt = { ...own, model, signal, start: runtime.clock.now() };
+  const reasons = listenForReasons(options.rewardFn);
+  const started: StartedAttempt = { ...own, model, signal, reasons, start: runtime.clock.now() };
   try {
     const work = inRun(runName(attempt), called, () => runWorkflow(started, options));
     const { instance, result } = await beforeDeadline(work, started, over, options);
@@ -185,6 +187,7 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
 
 interface StartedAttempt extends Attempt {
   readonly model: AttemptModel;
+  readonly reasons: Reasons;
   /** Addresses of models that the agent has called by itself, with their names. */
   readonly called: Map<string, string | undefined>;
   /** Aborts when the attempt is over. */
@@ -194,8 +197,8 @@ interface StartedAttempt extends Attempt {
 }
 
 async function runWorkflow(
-  { task, range, model: { model, auxiliaryModels }, signal }: StartedAttempt,
-  { definition, pool, rewardFn, runtime, ...limits }: AttemptOptions,
+  { task, range, model: { model, auxiliaryModels }, reasons: { rewardFn }, signal }: StartedAttempt,
+  { definition, pool, runtime, ...limits }: AttemptOptions,
 ): Promise<{ instance: WorkflowInstance; result: WorkflowResult }> {
   const own = { task, model, auxiliaryModels, runId: runId({ task, range }) };
   const timeLimitMs = limitOf(task, limits).ms;
@@ -217,10 +220,10 @@ function finish(
   { runtime: { clock }, rewardDeadline }: Pick<AttemptOptions, 'runtime' | 'rewardDeadline'>,
   failure?: Error,
 ): readonly SuccessfulRun[] {
-  const { task, range, model, start } = started;
+  const { task, range, model, reasons, start } = started;
   const { info } = model;
   const bypassed = (): WorkflowError | undefined => bypassOf(started, 'returned');
-  const options = { task, range, model: model.model, info, rewardDeadline, bypassed };
+  const options = { task, range, model: model.model, info, reasons, rewardDeadline, bypassed };
   const runs = finishRuns(result, options);
   const callMetrics = model.metrics();
   const seconds = (clock.now() - start) / 1000;

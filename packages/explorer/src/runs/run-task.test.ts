@@ -7,6 +7,8 @@ import {
   type Task,
   EngineError,
   RewardError,
+  type RewardFn,
+  type RewardInput,
 } from '@trinity-rft/core';
 import { testRuntime, type TestRuntime, testTask } from '@trinity-rft/testing';
 import {
@@ -538,5 +540,47 @@ describe('runTask', () => {
       'rollout/finished_task_count': 1,
       'rollout/reward/mean': 0.5,
     });
+  });
+});
+
+describe('reasons of rewards', () => {
+  const told = (reason: string) => ({ parts: { right: 0 }, reasons: { right: reason } });
+  const infoOf = async (run: Run) =>
+    (await run.outcome).runs.map(
+      (one) => one.status === 'ok' && one.experiences.map(({ info }) => info['reasons']),
+    );
+
+  it('stay with the answer that they are about, in a workflow that repeats by itself', async () => {
+    class Group extends Workflow {
+      static override readonly canRepeat = true;
+      run(): Promise<readonly Experience[]> {
+        const scored = ['a', 'b', 'a'].map(async (responseText, run) => {
+          await this.rewardFn!({ response: responseText } as RewardInput);
+          return experience({ responseText, eid: { run } });
+        });
+        return Promise.all(scored);
+      }
+    }
+    const definition = defineWorkflow({ name: 'group', workflow: Group });
+    const rewardFn: RewardFn = ({ response }) => (response === 'a' ? told('no') : 1);
+    expect(await infoOf(start(definition, { rewardFn }))).toEqual([
+      [{ right: 'no' }],
+      [undefined],
+      [{ right: 'no' }],
+    ]);
+  });
+
+  it('about the end of an agent stand with its last step', async () => {
+    const definition = defineWorkflow({
+      name: 'agent',
+      run: async ({ rewardFn }: WorkflowContext) => {
+        await rewardFn!({ response: 'said in the end' } as RewardInput);
+        return [0, 1].map((step) => experience({ responseText: `${step}`, eid: { step } }));
+      },
+    });
+    const task = { ...baseTask, repeatTimes: 1 };
+    expect(await infoOf(start(definition, { rewardFn: () => told('late'), task }))).toEqual([
+      [undefined, { right: 'late' }],
+    ]);
   });
 });

@@ -14,7 +14,7 @@ import {
   type Experience,
   type PolicyLossFn,
   type RewardInput,
-  type RewardParts,
+  type RewardResult,
 } from '@trinity-rft/core';
 import { pickRow } from '@trinity-rft/core/support';
 
@@ -26,7 +26,7 @@ export interface RecordedAnswer extends RewardInput {
 /** A `RewardFn` is one. */
 export type RecordedReward = (
   answer: RecordedAnswer,
-) => RewardParts | number | Promise<RewardParts | number>;
+) => RewardResult | Promise<RewardResult>;
 
 export interface Variant {
   /** @default the recorded rewards */

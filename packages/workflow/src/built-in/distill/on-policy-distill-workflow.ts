@@ -47,7 +47,7 @@ export class OnPolicyDistillWorkflow extends SimpleWorkflow {
   protected async score(response: ChatResponse): Promise<Score> {
     return this.rewardFn
       ? scoreChoice(this.rewardFn, this.task, response)
-      : { reward: 0, parts: {} };
+      : { reward: 0, parts: {}, reasons: {} };
   }
 }
 

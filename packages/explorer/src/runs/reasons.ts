@@ -1,0 +1,44 @@
+/** Reasons that reward functions give, kept with the experiences that they are about. */
+import { withFields, type Experience, type RewardFn } from '@trinity-rft/core';
+
+export interface Reasons {
+  /** The reward function, listened to. */
+  readonly rewardFn: RewardFn | undefined;
+  /**
+   * The experiences of one run in step order, those that were scored with `info.reasons`.
+   * @param isOnly no other run was scored: what is about none of its texts is about the last step
+   */
+  readonly addTo: (run: readonly Experience[], isOnly: boolean) => readonly Experience[];
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+export function listenForReasons(rewardFn: RewardFn | undefined): Reasons {
+  const byResponse = new Map<string, Texts>();
+  let last: Texts | undefined;
+  const add = (experience: Experience, reasons: Texts | undefined): Experience =>
+    reasons ? withFields(experience, { info: { ...experience.info, reasons } }) : experience;
+  return {
+    rewardFn:
+      rewardFn &&
+      (async (input) => {
+        const result = await rewardFn(input);
+        last = textsIn(result);
+        if (last) byResponse.set(input.response, last);
+        return result;
+      }),
+    addTo: (run, isOnly) => {
+      const reasonsOf = ({ responseText = '' }: Experience) => byResponse.get(responseText);
+      if (run.some(reasonsOf) || !isOnly) return run.map((one) => add(one, reasonsOf(one)));
+      return run.map((one, i) => (i === run.length - 1 ? add(one, last) : one));
+    },
+  };
+}
+
+/** Whoever reads the reward refuses what is no text. */
+function textsIn(result: unknown): Texts | undefined {
+  const { reasons } = (result ?? {}) as { readonly reasons?: unknown };
+  if (typeof reasons !== 'object' || reasons === null) return undefined;
+  const texts = Object.entries(reasons).filter(([, text]) => typeof text === 'string');
+  return texts.length === 0 ? undefined : (Object.fromEntries(texts) as Texts);
+}
