@@ -1,5 +1,5 @@
 /** Shared by our own packages; no promise of stability. */
-export { readPluginNames } from './load.js';
+export { readModuleNames, type NamedModule } from './load.js';
 export { diskAt } from './resolve/base/disk.js';
 export { readModelFolder } from './resolve/model/model-folder.js';
 export { trainStepsOf } from './resolve/buffer/train-batch-size.js';

@@ -33,6 +33,9 @@ import {
   visit,
   type KeyPath,
   type MapNode,
+  isText,
+  textsUnder,
+  type TextNode,
 } from './source/node.js';
 import { parseTree } from './source/parse.js';
 import {
@@ -104,35 +107,45 @@ export async function loadConfig(path: string, options: LoadConfigOptions): Prom
   return parseConfig(decoded, { ...options, file: path });
 }
 
-interface NamedPlugin {
+/** A module that a file names: a plugin, or `FILE#EXPORT` for a scorer. */
+export interface NamedModule {
   readonly name: string;
   /** At its place in the file. */
   readonly problem: (message: string) => ConfigProblem;
 }
 
-/**
- * The `plugins` that a file names, which must be loaded before the rest of it can be checked. None
- * when they cannot be told: {@link loadConfig} then says why.
- */
-export async function readPluginNames(
+/** Modules that a file names, which must be loaded before the rest of it can be checked. */
+interface NamedModules {
+  readonly plugins: readonly NamedModule[];
+  readonly scorers: readonly NamedModule[];
+}
+
+/** Lists nothing where the file cannot be read: {@link loadConfig} then says why. */
+export async function readModuleNames(
   path: string,
   { env = process.env, cwd = process.cwd(), text }: Pick<LoadConfigOptions, 'env' | 'cwd' | 'text'>,
-): Promise<readonly NamedPlugin[]> {
+): Promise<NamedModules> {
   const decoded =
     text ?? (await readFile(diskAt(cwd).resolve(path)).then(decodeUtf8, () => undefined));
   const root = typeof decoded === 'string' ? parseTree(decoded).root : undefined;
-  const named = root && nodeAt(root, ['plugins']);
-  if (root === undefined || named === undefined) return [];
-  const interpolated = interpolate(root, { env, defaultAt: () => undefined });
-  const names = toPlain(nodeAt(interpolated.root, ['plugins']) ?? named);
-  if (!Array.isArray(names)) return [];
-  return names.flatMap((name: unknown, i) => {
-    const key = ['plugins', i];
-    const at = (nodeAt(root, key) ?? named).at;
-    const problem = (message: string): ConfigProblem => locateProblem(path, { at, key, message });
-    return typeof name === 'string' ? [{ name, problem }] : [];
+  if (root === undefined) return { plugins: [], scorers: [] };
+  const interpolated = interpolate(root, { env, defaultAt: () => undefined }).root;
+  const named = ({ at, path: key, value }: TextNode): NamedModule => ({
+    name: value,
+    problem: (message) => locateProblem(path, { at, key, message }),
   });
+  const plugins = nodeAt(interpolated, ['plugins']);
+  return {
+    plugins: (plugins?.kind === 'list' ? plugins.items : []).filter(isText).map(named),
+    scorers: textsUnder(interpolated, rewardKeys)
+      .filter(({ value }) => scorerPattern.test(value))
+      .map(named),
+  };
 }
+
+const rewardKeys: ReadonlySet<string> = new Set(['default_reward_fn_type', 'default_reward_fn']);
+/** A module and one of its exports. */
+const scorerPattern = /\.[cm]?[jt]s#\w+$/;
 
 /**
  * Like {@link loadConfig}, from text. Reads model folders, template files and the run directory, and

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { readPluginNames } from '@trinity-rft/config/internal';
+import { readModuleNames } from '@trinity-rft/config/internal';
 import { ConfigError, createRuntime, type Task } from '@trinity-rft/core';
 import { Workflow, type WorkflowContext } from '@trinity-rft/workflow';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -202,7 +202,7 @@ describe('loadPlugins of packages', () => {
   });
 
   it('takes the plugins that a configuration names, from the packages of its project', async () => {
-    const plugins = await readPluginNames('sub/run.yaml', {
+    const { plugins } = await readModuleNames('sub/run.yaml', {
       cwd: project,
       env: { AGENTS: '@me/agents' },
     });
@@ -212,6 +212,38 @@ describe('loadPlugins of packages', () => {
       path.join(project, 'sub'),
     ]);
     expect(workflows).toHaveLength(2);
+  });
+
+  it('takes scorers that a configuration names, in every place of a reward function', async () => {
+    const evals = folder({
+      'my.eval.ts': `export const Factuality = ({ output, expected }: { output: string; expected: string }) =>
+          ({ name: 'Factuality', score: output === expected ? 1 : 0, metadata: { rationale: 'compared' } });
+        export const nothing = 1;`,
+      'run.yaml': `buffer:
+  explorer_input:
+    default_reward_fn_type: ./my.eval.ts#Factuality
+    tasksets: [{ path: tasks.jsonl, default_reward_fn_type: my.eval.ts#nothing }, { default_reward_fn: math_reward }]
+`,
+    });
+    const { scorers } = await readModuleNames('run.yaml', { cwd: evals, env: {} });
+    expect(scorers.map(({ name }) => name)).toEqual([
+      './my.eval.ts#Factuality',
+      'my.eval.ts#nothing',
+    ]);
+    const { rewardFns, files } = await loadPlugins({
+      scorers: ['./my.eval.ts#Factuality'],
+      cwd: evals,
+    });
+    expect(files).toEqual([path.join(evals, 'my.eval.ts')]);
+    expect(rewardFns[0]?.name).toBe('./my.eval.ts#Factuality');
+    const answer = { response: '4', truth: '4', prompt: '', rawTask: {} };
+    expect(await rewardFns[0]?.create({})(answer)).toEqual({
+      parts: { Factuality: 1 },
+      reasons: { Factuality: 'compared' },
+    });
+    const refused = (scorer: string) => loadPlugins({ scorers: [scorer], cwd: evals });
+    await expect(refused('my.eval.ts#nothing')).rejects.toThrow('exports Factuality, nothing');
+    await expect(refused('your.eval.ts#x')).rejects.toThrow('there is no ');
   });
 
   it('lets them import the other packages of ours too', async () => {

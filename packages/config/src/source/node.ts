@@ -53,6 +53,20 @@ export function toPlain(node: Node): unknown {
   return Object.fromEntries([...node.entries].map(([key, entry]) => [key, toPlain(entry.node)]));
 }
 
+export type TextNode = ScalarNode & { readonly value: string };
+
+export const isText = (node: Node): node is TextNode =>
+  node.kind === 'scalar' && typeof node.value === 'string';
+
+/** Texts that stand under one of the keys, anywhere. */
+export function textsUnder(node: Node, keys: ReadonlySet<string>): readonly TextNode[] {
+  if (node.kind === 'list') return node.items.flatMap((item) => textsUnder(item, keys));
+  if (node.kind === 'scalar') return [];
+  return [...node.entries].flatMap(([key, { node: child }]) =>
+    keys.has(key) && isText(child) ? [child] : textsUnder(child, keys),
+  );
+}
+
 /** The child at a key or index; undefined when there is none. */
 export function childOf(node: Node, part: string | number): Node | undefined {
   if (node.kind === 'map') return node.entries.get(String(part))?.node;

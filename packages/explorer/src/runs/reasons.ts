@@ -35,7 +35,7 @@ export function listenForReasons(rewardFn: RewardFn | undefined): Reasons {
   };
 }
 
-/** Whoever reads the reward refuses what is no text. */
+/** Other values are left out here, and refused where the reward is read. */
 function textsIn(result: unknown): Texts | undefined {
   const { reasons } = (result ?? {}) as { readonly reasons?: unknown };
   if (typeof reasons !== 'object' || reasons === null) return undefined;

@@ -24,9 +24,7 @@ export interface RecordedAnswer extends RewardInput {
 }
 
 /** A `RewardFn` is one. */
-export type RecordedReward = (
-  answer: RecordedAnswer,
-) => RewardResult | Promise<RewardResult>;
+export type RecordedReward = (answer: RecordedAnswer) => RewardResult | Promise<RewardResult>;
 
 export interface Variant {
   /** @default the recorded rewards */

@@ -1,11 +1,13 @@
 /** Workflows, reward functions, environments, algorithms and task operators that plugins export. */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Definition } from '@trinity-rft/algorithm';
 import { isAlgorithmPlugin } from '@trinity-rft/algorithm/internal';
 import type { TaskOperatorDefinition } from '@trinity-rft/buffer';
 import { isTaskOperator } from '@trinity-rft/buffer/internal';
-import { ConfigError, describeError } from '@trinity-rft/core';
+import { ConfigError, describeError, type RewardFn } from '@trinity-rft/core';
 import type { RewardDefinition, WorkflowDefinition } from '@trinity-rft/workflow';
+import { fromScorer, type Scorer } from '@trinity-rft/workflow/reward';
 import { isRewardDefinition, isWorkflowDefinition } from '@trinity-rft/workflow/internal';
 import { createJiti, type Jiti } from 'jiti';
 import { type EnvironmentDefinition, isEnvironmentDefinition } from '../outer/outer.js';
@@ -31,6 +33,8 @@ export interface PluginOptions {
   readonly plugins?: readonly string[];
   /** Directories of which every module is loaded. @default none */
   readonly pluginDirs?: readonly string[];
+  /** Scorers as `FILE#EXPORT`: a reward function of that name is made of each. @default none */
+  readonly scorers?: readonly string[];
   /** @default the working directory of the process */
   readonly cwd?: string;
 }
@@ -53,7 +57,7 @@ const algorithmKinds = {
  * two files that use one name
  */
 export async function loadPlugins(
-  { plugins = [], pluginDirs = [], cwd = process.cwd() }: PluginOptions,
+  { plugins = [], pluginDirs = [], scorers = [], cwd = process.cwd() }: PluginOptions,
   projects: readonly string[] = [],
 ): Promise<Plugins> {
   const jiti = createJiti(import.meta.url, { virtualModules: ownPackages() });
@@ -67,10 +71,19 @@ export async function loadPlugins(
   for (const plugin of found)
     for (const [value, file] of await definitionsOf(jiti, plugin))
       if (!definitions.has(value)) definitions.set(value, file);
+  const scored = await Promise.all(scorers.map((each) => loadScorer(jiti, each, cwd)));
   return {
-    files: [...new Set(found.flatMap(({ files, helpers = [] }) => [...files, ...helpers]))],
+    files: [
+      ...new Set([
+        ...found.flatMap(({ files, helpers = [] }) => [...files, ...helpers]),
+        ...scored.map(({ file }) => file),
+      ]),
+    ],
     workflows: distinct('workflow', definitions, isWorkflowDefinition),
-    rewardFns: distinct('reward function', definitions, isRewardDefinition),
+    rewardFns: [
+      ...distinct('reward function', definitions, isRewardDefinition),
+      ...scored.map(({ definition }) => definition),
+    ],
     environments: distinct('environment', definitions, isEnvironmentDefinition),
     taskOperators: distinct('task operator', definitions, isTaskOperator),
     algorithms: Object.entries(algorithmKinds).flatMap(([kind, word]) =>
@@ -81,6 +94,35 @@ export async function loadPlugins(
       ),
     ),
   };
+}
+
+/** @throws ConfigError when there is no such file, or its export is no scorer */
+async function loadScorer(
+  jiti: Jiti,
+  name: string,
+  cwd: string,
+): Promise<{ readonly file: string; readonly definition: RewardDefinition }> {
+  const [place = '', exported = ''] = name.split(/#(?=\w+$)/);
+  const file = path.resolve(cwd, place);
+  const refuse = (what: string, cause?: unknown): ConfigError =>
+    new ConfigError(`The scorer ${name} ${what}`, {
+      code: 'SCORER_LOAD',
+      details: { plugin: name },
+      cause,
+    });
+  if (!existsSync(file)) throw refuse(`is in no file: there is no ${file}.`);
+  const module = await load(jiti, file);
+  const scorer = module[exported];
+  if (isRewardDefinition(scorer)) return { file, definition: { ...scorer, name } };
+  if (typeof scorer !== 'function' && (typeof scorer !== 'object' || scorer === null))
+    throw refuse(`is not there: ${file} exports ${Object.keys(module).join(', ') || 'nothing'}.`);
+  try {
+    const rewardFn = fromScorer(scorer as Scorer, { name: exported });
+    const create = (): RewardFn => rewardFn;
+    return { file, definition: { kind: 'trinity-rft.reward', name, create } };
+  } catch (error) {
+    throw refuse(`cannot be used: ${describeError(error)}`, error);
+  }
 }
 
 /** @throws ConfigError when it has none */

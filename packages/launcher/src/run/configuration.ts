@@ -7,7 +7,7 @@ import type { RowDriver } from '@trinity-rft/buffer/driver';
 import { taskOperatorTable } from '@trinity-rft/buffer/internal';
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
 import { loadConfig, type LoadConfigOptions, type LoadedConfig } from '@trinity-rft/config';
-import { configError, readPluginNames } from '@trinity-rft/config/internal';
+import { configError, readModuleNames } from '@trinity-rft/config/internal';
 import { ConfigError, type Clock, type Monitor, systemClock } from '@trinity-rft/core';
 import type { EngineFactory } from '@trinity-rft/core/engine';
 import { type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
@@ -111,13 +111,14 @@ export async function loadExtensions(
 export async function readConfiguration(options: ConfigurationOptions): Promise<Configuration> {
   const { configPath, env, cwd, clock = systemClock, checkNames = true } = options;
   const { overrides, overridesName, text } = options;
-  const named = await readPluginNames(configPath, options);
-  const plugins = [...(options.plugins ?? []), ...named.map(({ name }) => name)];
+  const named = await readModuleNames(configPath, options);
+  const plugins = [...(options.plugins ?? []), ...named.plugins.map(({ name }) => name)];
+  const scorers = [...new Set(named.scorers.map(({ name }) => name))];
   const project = path.dirname(path.resolve(cwd ?? '.', configPath));
-  const extensions = await loadExtensions({ ...options, plugins }, [project]).catch(
+  const extensions = await loadExtensions({ ...options, plugins, scorers }, [project]).catch(
     (error: unknown) => {
       const missing = error instanceof ConfigError ? error.details['plugin'] : undefined;
-      const place = named.find(({ name }) => name === missing);
+      const place = [...named.plugins, ...named.scorers].find(({ name }) => name === missing);
       throw place ? configError([place.problem((error as ConfigError).message)]) : error;
     },
   );

@@ -16,6 +16,12 @@ export {
   normalizeAnswer,
   sameMath,
 } from './math/check.js';
+export {
+  fromScorer,
+  scorerArguments,
+  type FromScorerOptions,
+  type Scorer,
+} from './scorers/from-scorer.js';
 export { defineReward, type RewardDefinition } from './define.js';
 export * as original from './original.js';
 export type { RewardKind, RewardTools } from './rewards/shared/reward-kind.js';

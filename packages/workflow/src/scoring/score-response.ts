@@ -15,7 +15,7 @@ export interface Score {
   /** Sum of the parts. */
   readonly reward: number;
   readonly parts: Metrics;
-  /** By part, where the function gives them. The run stores them with its rollouts by itself. */
+  /** Texts by part, where the function gives them. The run stores them with its rollouts by itself. */
   readonly reasons: Readonly<Record<string, string>>;
 }
 

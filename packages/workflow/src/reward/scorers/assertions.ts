@@ -1,0 +1,151 @@
+/** Assertions of promptfoo that need no model and run no code of a configuration. */
+import { RewardError } from '@trinity-rft/core';
+import { pickRow } from '@trinity-rft/core/support';
+
+/** https://www.promptfoo.dev/docs/configuration/expected-outputs/ */
+export interface Assertion {
+  /** `contains`, `regex`, ...; `not-contains` and the like hold where the other does not. */
+  readonly type: string;
+  /** `{{column}}` stands for a column of the task. */
+  readonly value?: unknown;
+  /** Largest edit distance of `levenshtein`. @default 5 */
+  readonly threshold?: number;
+  /** @default 1 */
+  readonly weight?: number;
+}
+
+type Holds = (output: string, value: unknown, assertion: Assertion) => boolean;
+
+const lower = (text: string): string => text.toLowerCase();
+const textsOf = (value: unknown): readonly string[] =>
+  (Array.isArray(value) ? value : String(value).split(',')).map((text) => String(text).trim());
+
+const kinds: Readonly<Record<string, Holds>> = {
+  equals: (output, value) => output === value || sameJson(output, value),
+  contains: (output, value) => output.includes(String(value)),
+  icontains: (output, value) => lower(output).includes(lower(String(value))),
+  'contains-any': (output, value) => textsOf(value).some((text) => output.includes(text)),
+  'contains-all': (output, value) => textsOf(value).every((text) => output.includes(text)),
+  'icontains-any': (output, value) =>
+    textsOf(value).some((text) => lower(output).includes(lower(text))),
+  'icontains-all': (output, value) =>
+    textsOf(value).every((text) => lower(output).includes(lower(text))),
+  'starts-with': (output, value) => output.startsWith(String(value)),
+  regex: (output, value) => new RegExp(String(value)).test(output),
+  'is-json': (output) => parsed(output) !== undefined,
+  'contains-json': holdsJson,
+  levenshtein: (output, value, { threshold = 5 }) => distance(output, String(value)) <= threshold,
+};
+
+/** Places where JSON may begin that are looked at. */
+const mostOpenings = 50;
+/** Letters that are compared one by one. */
+const longestCompared = 5000;
+
+/** True for one assertion, or a list of them. */
+export function isAssertions(value: unknown): value is Assertion | readonly Assertion[] {
+  const [first]: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const { type } = (first ?? {}) as { readonly type?: unknown };
+  return typeof type === 'string';
+}
+
+interface AssertionArguments {
+  readonly output: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * A scorer whose score is the mean of the assertions by their weights, as promptfoo's; its reason names those
+ * that do not hold.
+ * @throws ConfigError for an unknown type: one that asks a model, or runs code
+ */
+export function assertionScorer(given: Assertion | readonly Assertion[]) {
+  const assertions = 'type' in given ? [given] : given;
+  const checks = assertions.map((assertion) => {
+    const isNot = assertion.type.startsWith('not-');
+    const holds = pickRow('assertion', kinds, assertion.type.slice(isNot ? 4 : 0));
+    return { assertion, weight: assertion.weight ?? 1, holds: negatedIf(isNot, holds) };
+  });
+  const total = checks.reduce((sum, { weight }) => sum + weight, 0);
+  if (!(total > 0))
+    throw new RewardError('The weights of the assertions add up to 0. Give one of them a weight.', {
+      code: 'SCORER_FORM',
+    });
+  return (args: unknown) => {
+    const { output, metadata = {} } = args as AssertionArguments;
+    const failing = checks.filter(
+      ({ assertion, holds }) => !holds(output, filled(assertion.value, metadata), assertion),
+    );
+    const lost = failing.reduce((sum, { weight }) => sum + weight, 0);
+    return { score: (total - lost) / total, reason: reasonOf(failing.map((one) => one.assertion)) };
+  };
+}
+
+const reasonOf = (failing: readonly Assertion[]): string =>
+  failing.length === 0
+    ? 'All assertions hold.'
+    : `Do not hold: ${failing.map(({ type, value }) => `${type}${value === undefined ? '' : ` ${JSON.stringify(value)}`}`).join(', ')}.`;
+
+const negatedIf =
+  (isNot: boolean, holds: Holds): Holds =>
+  (...args) =>
+    holds(...args) !== isNot;
+
+/** Columns of the task in the place of `{{column}}`. */
+function filled(value: unknown, row: Readonly<Record<string, unknown>>): unknown {
+  if (Array.isArray(value)) return value.map((item) => filled(item, row));
+  if (typeof value !== 'string') return value;
+  return value.replaceAll(/\{\{\s*([\w.-]+)\s*\}\}/g, (whole, name: string) =>
+    Object.hasOwn(row, name) ? String(row[name]) : whole,
+  );
+}
+
+/** Undefined for text that is no JSON. */
+function parsed(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+const sameJson = (output: string, value: unknown): boolean =>
+  JSON.stringify(parsed(output)?.value) === JSON.stringify(value);
+
+/** True if brackets that match, from the first one on, hold JSON. */
+function holdsJson(output: string): boolean {
+  for (const { index } of [...output.matchAll(/[{[]/g)].slice(0, mostOpenings)) {
+    const end = endOfBrackets(output, index);
+    if (end !== undefined && parsed(output.slice(index, end)) !== undefined) return true;
+  }
+  return false;
+}
+
+/** Behind the bracket that closes the one at `begin`; those inside of texts do not count. */
+function endOfBrackets(text: string, begin: number): number | undefined {
+  let depth = 0;
+  let isText = false;
+  for (let at = begin; at < text.length; at++) {
+    const sign = text[at]!;
+    if (isText && sign === '\\') at++;
+    else if (sign === '"') isText = !isText;
+    else if (!isText && '{['.includes(sign)) depth++;
+    else if (!isText && '}]'.includes(sign) && --depth === 0) return at + 1;
+  }
+  return undefined;
+}
+
+/** Edit distance: one letter inserted, deleted or replaced. */
+function distance(a: string, b: string): number {
+  const [from, to] = [a.slice(0, longestCompared), b.slice(0, longestCompared)];
+  let above = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= from.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const same = from[i - 1] === to[j - 1] ? 0 : 1;
+      row.push(Math.min(row[j - 1]! + 1, above[j]! + 1, above[j - 1]! + same));
+    }
+    above = row;
+  }
+  return above[to.length]!;
+}

@@ -1,0 +1,148 @@
+import { RewardError, type RewardInput } from '@trinity-rft/core';
+import { ExactMatch, Levenshtein, NumericDiff, ValidJSON } from 'autoevals';
+import { describe, expect, it } from 'vitest';
+import { fromScorer, type Scorer } from './from-scorer.js';
+
+const input = (response: string, truth = '42', rawTask = {}): RewardInput => ({
+  response,
+  truth,
+  prompt: 'What is 6 x 7?',
+  rawTask,
+});
+const scored = (scorer: Scorer, response: string, rawTask = {}) =>
+  fromScorer(scorer)(input(response, '42', rawTask));
+
+describe('scorers of libraries', () => {
+  it.each([
+    ['Levenshtein', Levenshtein, '42', 1],
+    ['Levenshtein', Levenshtein, '41', 0.5],
+    ['ExactMatch', ExactMatch, '42', 1],
+    ['ExactMatch', ExactMatch, ' 42', 0],
+    ['ValidJSON', ValidJSON, '{"a":[1]}', 1],
+    ['ValidJSON', ValidJSON, '{', 0],
+  ] as const)('autoevals %s(%s)', async (name, scorer, response, score) => {
+    expect(await scored(scorer as Scorer, response)).toEqual({
+      parts: { [name]: score },
+      reasons: {},
+    });
+  });
+
+  it('may get an argument of their own', async () => {
+    const map = ({ response, truth }: RewardInput) => ({
+      output: Number(response),
+      expected: Number(truth),
+    });
+    expect(await fromScorer(NumericDiff as Scorer, { map })(input('42'))).toMatchObject({
+      parts: { NumericDiff: 1 },
+    });
+  });
+});
+
+describe('what a scorer returns', () => {
+  const returning =
+    (value: unknown): Scorer =>
+    () =>
+      value;
+
+  it.each([
+    [0.25, { score: 0.25 }, {}],
+    [true, { score: 1 }, {}],
+    [{ key: 'exact', score: false, comment: 'no' }, { exact: 0 }, { exact: 'no' }],
+    [{ name: 'judge', value: 0.5, comment: 'so so' }, { judge: 0.5 }, { judge: 'so so' }],
+    [{ pass: true, score: 0.75, reason: 'near' }, { score: 0.75 }, { score: 'near' }],
+    [{ score: 1, metadata: { rationale: 'right' } }, { score: 1 }, { score: 'right' }],
+    [
+      [
+        { name: 'a', score: 1 },
+        { name: 'b', score: 0 },
+      ],
+      { a: 1, b: 0 },
+      {},
+    ],
+  ])('%j', async (value, parts, reasons) => {
+    expect(await fromScorer(returning(value))(input('x'))).toEqual({ parts, reasons });
+  });
+
+  it.each([
+    [null, 'gave no score'],
+    [undefined, 'gave no score'],
+    [{ name: 'j', score: null }, 'The scorer "j" gave no score'],
+    [{ name: 'j', score: 0, error: new Error('no key') }, 'reported an error: no key'],
+    [{ name: 'grade', value: 'good' }, 'gave the score "good"'],
+    [[{ score: 1 }, { score: 0 }], 'two scores of this name'],
+    [[], 'an empty list'],
+  ])('%j is a failure, not 0', async (value, message) => {
+    const failed = fromScorer(returning(value))(input('x'));
+    await expect(failed).rejects.toThrow(RewardError);
+    await expect(failed).rejects.toThrow(message);
+  });
+
+  it('has the name of the object, of the function, or a given one', async () => {
+    const exact = ({ output }: { output: string }) => Number(output === '42');
+    expect(await scored(exact, '42')).toMatchObject({ parts: { exact: 1 } });
+    expect(await scored({ name: 'evalite', scorer: exact }, '42')).toMatchObject({
+      parts: { evalite: 1 },
+    });
+    const assess = async () => ({ score: 0, metadata: { rationale: 'no' } });
+    expect(await scored({ name: 'judge', assess }, '42')).toEqual({
+      parts: { judge: 0 },
+      reasons: { judge: 'no' },
+    });
+    expect(await fromScorer(exact, { name: 'mine' })(input('42'))).toMatchObject({
+      parts: { mine: 1 },
+    });
+  });
+
+  it('cannot be an object without a function', () => {
+    expect(() => fromScorer({ name: 'x' } as unknown as Scorer)).toThrow('an object with name');
+  });
+});
+
+describe('assertions of promptfoo', () => {
+  it.each([
+    [{ type: 'equals', value: '42' }, '42', 1],
+    [{ type: 'equals', value: { a: 1 } }, '{ "a": 1 }', 1],
+    [{ type: 'not-equals', value: '42' }, '42', 0],
+    [{ type: 'contains', value: '4' }, 'is 42', 1],
+    [{ type: 'not-contains', value: 'sorry' }, 'sorry', 0],
+    [{ type: 'icontains', value: 'YES' }, 'yes', 1],
+    [{ type: 'contains-any', value: ['a', 'b'] }, 'b', 1],
+    [{ type: 'contains-all', value: 'a, b' }, 'b', 0],
+    [{ type: 'icontains-all', value: ['A', 'b'] }, 'aB', 1],
+    [{ type: 'icontains-any', value: ['A', 'x'] }, 'a', 1],
+    [{ type: 'starts-with', value: 'The' }, 'The end', 1],
+    [{ type: 'regex', value: '^\\d+$' }, '42', 1],
+    [{ type: 'is-json' }, '[1]', 1],
+    [{ type: 'is-json' }, 'so: [1]', 0],
+    [{ type: 'contains-json' }, 'so: {"a": "}"} end', 1],
+    [{ type: 'contains-json' }, 'so: {a}', 0],
+    [{ type: 'levenshtein', value: 'kitten', threshold: 3 }, 'sitting', 1],
+    [{ type: 'levenshtein', value: 'kitten', threshold: 2 }, 'sitting', 0],
+  ])('%j of %s is %d', async (assertion, response, score) => {
+    expect(await scored(assertion, response)).toMatchObject({ parts: { assertions: score } });
+  });
+
+  it('are a mean by weight, name what does not hold, and read columns of the task', async () => {
+    const list = [
+      { type: 'contains', value: '{{city}}', weight: 3 },
+      { type: 'not-contains', value: 'sorry' },
+    ];
+    expect(await scored(list, 'sorry, Paris', { city: 'Paris' })).toEqual({
+      parts: { assertions: 0.75 },
+      reasons: { assertions: 'Do not hold: not-contains "sorry".' },
+    });
+  });
+
+  it('that ask a model are refused by name', () => {
+    expect(() => fromScorer({ type: 'llm-rubric', value: 'nice' })).toThrow(
+      'There is no assertion "llm-rubric"',
+    );
+  });
+
+  it('end soon with brackets that close nothing', async () => {
+    const response = '{['.repeat(100_000);
+    expect(await scored({ type: 'contains-json' }, response)).toMatchObject({
+      parts: { assertions: 0 },
+    });
+  });
+});

@@ -1,0 +1,81 @@
+/** Scorers of evaluation libraries as reward functions. */
+import {
+  RewardError,
+  type ReasonedReward,
+  type RewardFn,
+  type RewardInput,
+} from '@trinity-rft/core';
+import { assertionScorer, isAssertions, type Assertion } from './assertions.js';
+import { readScores } from './read-scores.js';
+
+/**
+ * A function of autoevals, Braintrust, evalite, openevals, LangSmith or Langfuse; an object with it
+ * (evalite's `{ scorer }`, vitest-evals' judge `{ assess }`); or assertions of promptfoo.
+ */
+export type Scorer =
+  // oxlint-disable-next-line typescript/no-explicit-any -- each library types its own argument
+  | ((args: any) => unknown)
+  // oxlint-disable-next-line typescript/no-explicit-any
+  | { readonly name?: string | undefined; readonly scorer: (args: any) => unknown }
+  // oxlint-disable-next-line typescript/no-explicit-any
+  | { readonly name?: string | undefined; readonly assess: (context: any) => unknown }
+  | Assertion
+  | readonly Assertion[];
+
+export interface FromScorerOptions {
+  /** Name of the metric where the scorer gives none. @default the scorer's own name, else `score` */
+  readonly name?: string;
+  /**
+   * The argument of the scorer, where it is not {@link scorerArguments}: other columns of the task, or
+   * an answer that is not text.
+   */
+  readonly map?: (input: RewardInput) => unknown;
+}
+
+/**
+ * The argument under the names of all libraries: `input`, `output`, `expected`; `inputs`, `outputs`,
+ * `referenceOutputs`; `expectedOutput`; and the row of the task as `metadata`.
+ */
+export function scorerArguments({ prompt, response, truth, rawTask }: RewardInput) {
+  const [input, output, expected] = [prompt ?? '', response, truth];
+  return {
+    input,
+    output,
+    expected,
+    expectedOutput: expected,
+    inputs: input,
+    outputs: output,
+    referenceOutputs: expected,
+    reference_outputs: expected,
+    metadata: rawTask,
+  };
+}
+
+/**
+ * A reward function that calls the scorer. Scores are parts of the reward by their names, truth values 1
+ * and 0; explanations are kept as reasons. The parts of several scores are added.
+ * @throws RewardError (when it is called) for a scorer that throws, that reports an error, or gives no number: the run
+ * has failed then, which is not a reward of 0
+ */
+export function fromScorer(scorer: Scorer, options: FromScorerOptions = {}): RewardFn {
+  const { call, name } = callable(scorer);
+  const title = options.name ?? name ?? 'score';
+  const { map = scorerArguments } = options;
+  return async (input): Promise<ReasonedReward> => readScores(await call(map(input)), title);
+}
+
+interface Callable {
+  readonly call: (args: unknown) => unknown;
+  readonly name: string | undefined;
+}
+
+function callable(scorer: Scorer): Callable {
+  if (typeof scorer === 'function') return { call: scorer, name: scorer.name || undefined };
+  if (isAssertions(scorer)) return { call: assertionScorer(scorer), name: 'assertions' };
+  if ('scorer' in scorer) return { call: (args) => scorer.scorer(args), name: scorer.name };
+  if ('assess' in scorer) return { call: (args) => scorer.assess(args), name: scorer.name };
+  throw new RewardError(
+    `A scorer is a function, an object with scorer or assess, or a list of assertions; got an object with ${Object.keys(scorer).join(', ') || 'no keys'}.`,
+    { code: 'SCORER_FORM' },
+  );
+}
