@@ -16,10 +16,11 @@ const packages = [
   'openevals@0.2.2',
   '@langfuse/client@5.11.1',
   'autoevals@0.3.0',
+  'vitest@3',
 ];
 const folder = path.join(
   process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'),
-  'trinity-rft/scorers-2',
+  'trinity-rft/scorers-3',
 );
 let missing = '';
 
