@@ -32,7 +32,7 @@ export {
   type SelectedModel,
   type SelectModelOptions,
 } from './select-model/select-model.js';
-export type { PromptInput, PromptWorkflowType } from './tune-prompt/evaluate-prompt.js';
+export type { Components, PromptInput, PromptWorkflowType } from './tune-prompt/play-rows.js';
 export type { Proposer } from './tune-prompt/propose-prompt.js';
 export {
   tunePrompt,

@@ -1,97 +1,185 @@
-import { rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { scriptedModel } from '@trinity-rft/workflow';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tunePrompt, type PromptInput } from '../src/index.js';
-import { tinyWorld } from './tiny.js';
+import { afterAll, describe, expect, it } from 'vitest';
+import { tunePrompt, type Proposer, type PromptInput } from '../src/index.js';
+
+const root = mkdtempSync(path.join(tmpdir(), 'trinity-prompt-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let folders = 0;
+const folder = (): string => path.join(root, `search-${folders++}`);
 
 interface Row {
   readonly question: string;
-  readonly answer: string;
 }
+const dataset = (name: string, count: number) => {
+  const file = path.join(root, `${name}.jsonl`);
+  const rows = Array.from({ length: count }, (_, i) => `{"question":"${name} ${i}"}\n`);
+  writeFileSync(file, rows.join(''));
+  return { path: file };
+};
+const trainDataset = dataset('train', 12);
+const evalDataset = dataset('test', 8);
 
-/** An agent that answers all the better the more of three words its prompt has. */
-const solve = ({ systemPrompt, task }: PromptInput<Row>) => {
-  if (systemPrompt.includes('crash')) throw new Error('cannot');
+/** Hidden from the prompt that the search begins with. */
+const rules = ['greet', 'cite', 'metric', 'short', 'sign', 'json'];
+
+/** An agent that follows the rules that stand in its prompt. */
+const follow = ({ systemPrompt }: PromptInput<Row>) => ({
+  response: rules.filter((rule) => systemPrompt.includes(rule)),
+});
+/** Tells the first rule that is not followed. */
+const judge = ({ response }: { readonly response: readonly string[] }) => {
+  const missing = rules.find((rule) => !response.includes(rule));
   return {
-    response:
-      ['digits', 'only', 'short'].filter((word) => systemPrompt.includes(word)).length +
-      (task.answer === '1' ? -1 : 0),
+    reward: response.length / rules.length,
+    feedback: missing && `rule missing: ${missing}`,
   };
 };
-const judge = ({ response }: { readonly response: number }) => ({ reward: response / 3 });
+
+/** Adds what the feedback says to the text that it is shown. */
+function listener(): Proposer & { readonly asked: string[] } {
+  const asked: string[] = [];
+  const model = scriptedModel({
+    answers: () => {
+      const question = model.calls.at(-1)?.messages[1]?.content as string;
+      asked.push(question);
+      const text = /The text "\w+":\n(.*)/.exec(question)?.[1];
+      const told = [...question.matchAll(/rule missing: (\w+)/g)].map(([, rule]) => rule);
+      return `<prompt>${[text, ...new Set(told)].join(' ')}</prompt>`;
+    },
+  });
+  return Object.assign(model, { asked });
+}
+
+const call = (config: object = {}) => ({
+  workflowFunc: follow,
+  judgeFunc: judge,
+  initSystemPrompt: 'Answer.',
+  trainDataset,
+  config: { proposer: listener() as Proposer, ...config },
+});
 
 describe('tunePrompt', () => {
-  let world: Awaited<ReturnType<typeof tinyWorld>>;
-  beforeAll(async () => void (world = await tinyWorld()));
-  afterAll(() => rmSync(world.cwd, { recursive: true, force: true }));
-
-  const options = (answers: readonly string[], optimizationLevel: 'light' | 'medium' = 'light') => {
-    const proposer = scriptedModel({
-      answers: (_, i) => answers[(proposer.calls.length - 1 + i) % answers.length]!,
-    });
-    const trainDataset = { path: path.join(world.cwd, 'my_dataset') };
-    return {
-      proposer,
-      call: {
-        workflowFunc: solve,
-        judgeFunc: judge,
-        initSystemPrompt: 'Answer.',
-        trainDataset,
-        config: { proposer, optimizationLevel },
-      },
-    };
-  };
-
-  it('keeps the prompt with the best mean reward, and shows the proposer where the best one failed', async () => {
-    const { proposer, call } = options([
-      'Try <prompt>Answer in digits.</prompt>',
-      '<prompt>crash</prompt>',
-      '<prompt>Answer in digits only.</prompt>',
-      '<prompt>Answer in digits.</prompt>',
-      'Short: answer in digits only, and short.',
-      '<prompt>Answer.</prompt>',
-    ]);
-    const tuned = await tunePrompt({
-      ...call,
-      evalDataset: { ...call.trainDataset, split: 'test' },
-    });
-    expect(tuned.prompt).toBe('Short: answer in digits only, and short.');
+  it('finds six hidden rules from feedback in 60 runs, and measures them on rows of their own', async () => {
+    const tuned = await tunePrompt({ ...call({ maxCalls: 60 }), evalDataset });
+    expect(rules.filter((rule) => tuned.prompt.includes(rule))).toEqual(rules);
     expect(tuned.metrics).toMatchObject({
-      prompts_tried: 5,
+      trainset_reward: 0,
+      trainset_reward_best: 1,
+      prompts_kept: 6,
+      failed_rows: 0,
       valset_reward: 0,
       valset_reward_best: 1,
-      trainset_reward_best: 11 / 12,
+      valset_difference_low: 1,
     });
+    expect(tuned.metrics['calls']).toBeLessThanOrEqual(60);
     expect(tuned.metrics).not.toHaveProperty('valset_improvement');
-    expect(proposer.calls).toHaveLength(6);
-    const asked = proposer.calls.map(({ messages }) => messages[1]!.content as string);
-    expect(asked[2]).toContain(
-      'Best prompt, mean reward 0.250:\nAnswer in digits.\n\nIts worst rows:\nTask: {"question":"0+1","answer":"1"}\nResponse: 0',
-    );
-    expect(asked[2]).toContain('Another prompt, mean reward 0.000:\ncrash');
   });
 
-  it('gives the improvement on rows that it did not see, in percent', async () => {
-    const { call } = options(['<prompt>digits only</prompt>']);
-    const tuned = await tunePrompt({
-      ...call,
-      initSystemPrompt: 'digits',
-      evalDataset: { ...call.trainDataset, split: 'test' },
+  it('gives the same for the same seed, and keeps within its budget', async () => {
+    const noisy = ({ systemPrompt, task }: PromptInput<Row>) => ({
+      response: rules.filter(
+        (rule, i) => systemPrompt.includes(rule) && (i + task.question.length) % 4,
+      ),
     });
-    expect(tuned.metrics['valset_improvement']).toBeCloseTo(100);
-    expect(tuned.metrics['prompts_tried']).toBe(2);
+    const run = (seed: number) =>
+      tunePrompt({ ...call({ maxCalls: 40, seed }), workflowFunc: noisy });
+    const [first, again] = [await run(1), await run(1)];
+    expect(again).toEqual(first);
+    expect(first.metrics['calls']).toBeLessThanOrEqual(40);
+  });
+
+  it('shows the proposer texts, responses, rewards and feedback, never a selection row', async () => {
+    const proposer = listener();
+    const played: string[] = [];
+    await tunePrompt({
+      ...call({ proposer, maxCalls: 30 }),
+      workflowFunc: (input: PromptInput<Row>) => {
+        if (input.systemPrompt === 'Answer.') played.push(input.task.question);
+        return follow(input);
+      },
+    });
+    expect(proposer.asked[0]).toMatch(
+      /^The text "system":\nAnswer\.\n\nTask: \{"question":"train \d+"\}\nResponse: \[\]\nReward: 0\.000\nFeedback: rule missing: greet/,
+    );
+    const selection = played.slice(0, 4);
+    for (const question of selection) expect(proposer.asked.join()).not.toContain(`"${question}"`);
+  });
+
+  it('rewrites several texts in turn', async () => {
+    const proposer = listener();
+    const tuned = await tunePrompt({
+      ...call({ proposer, maxCalls: 100 }),
+      components: { tool: 'Searches.' },
+      workflowFunc: ({ components }: PromptInput<Row>) => ({
+        response: rules.filter((rule, i) => components[i % 2 ? 'tool' : 'system']!.includes(rule)),
+      }),
+    });
+    expect(tuned.metrics['trainset_reward_best']).toBe(1);
+    expect(tuned.components['tool']).toMatch(/^Searches\./);
+    expect(tuned.components['tool']).toContain('cite');
+    expect(tuned.prompt).toBe(tuned.components['system']);
+  });
+
+  it('goes on where it was killed, to the same result, and stores that', async () => {
+    const whole = await tunePrompt(call({ directory: folder() }));
+    const directory = folder();
+    let runs = 0;
+    const dying = (input: PromptInput<Row>) => {
+      if (++runs === 20) abort.abort();
+      return follow(input);
+    };
+    const abort = new AbortController();
+    const killed = tunePrompt({
+      ...call({ directory }),
+      workflowFunc: dying,
+      signal: abort.signal,
+    });
+    await expect(killed).rejects.toThrow('aborted');
+    runs = Infinity;
+    let resumed = 0;
+    const counting = (input: PromptInput<Row>) => {
+      resumed++;
+      return follow(input);
+    };
+    expect(await tunePrompt({ ...call({ directory }), workflowFunc: counting })).toEqual(whole);
+    expect(resumed).toBeLessThan(whole.metrics['calls']!);
+    expect(JSON.parse(readFileSync(path.join(directory, 'prompt.json'), 'utf8'))).toEqual(whole);
+    await expect(tunePrompt(call({ directory, seed: 1 }))).rejects.toThrow(
+      'is of a search with other texts, rows or settings',
+    );
+    writeFileSync(path.join(directory, 'prompt-search.json'), '{');
+    await expect(tunePrompt(call({ directory }))).rejects.toThrow('is damaged');
+  });
+
+  it('counts failed rows for no prompt, and ends when all fail', async () => {
+    let runs = 0;
+    const flaky = (input: PromptInput<Row>) => {
+      if (runs++ % 4 === 1) throw new Error('no service');
+      return follow(input);
+    };
+    const config = { maxCalls: 80, evalNumThreads: 1 };
+    const tuned = await tunePrompt({ ...call(config), workflowFunc: flaky });
+    expect(tuned.metrics).toMatchObject({ trainset_reward: 0, trainset_reward_best: 1 });
+    expect(tuned.metrics['failed_rows']).toBeGreaterThan(5);
+    const broken = () => {
+      throw new Error('no service');
+    };
+    await expect(tunePrompt({ ...call(), workflowFunc: broken })).rejects.toThrow(
+      'All 4 rows failed, the first one with: no service',
+    );
   });
 
   it('says that the proposer wrote nothing, and rejects unknown settings', async () => {
-    const { call } = options(['<prompt> </prompt>']);
-    await expect(tunePrompt(call)).rejects.toMatchObject({ code: 'PROPOSAL_EMPTY' });
-    await expect(
-      tunePrompt({ ...call, config: { ...call.config, optimizationLevel: 'extreme' as 'light' } }),
-    ).rejects.toThrow('PromptTuneConfig is invalid: optimizationLevel');
-    await expect(
-      tunePrompt({ ...call, config: { proposer: { modelPath: 'm', maxModelLen: 9 } } }),
-    ).rejects.toMatchObject({
+    const proposer = scriptedModel({ answers: ['<prompt> </prompt>'] });
+    await expect(tunePrompt(call({ proposer }))).rejects.toMatchObject({ code: 'PROPOSAL_EMPTY' });
+    await expect(tunePrompt(call({ optimizationLevel: 'extreme' }))).rejects.toThrow(
+      'PromptTuneConfig is invalid: optimizationLevel',
+    );
+    const folderOfModel = { modelPath: 'm', maxModelLen: 9 };
+    await expect(tunePrompt(call({ proposer: folderOfModel }))).rejects.toMatchObject({
       code: 'PROPOSER_NOT_REMOTE',
     });
   });

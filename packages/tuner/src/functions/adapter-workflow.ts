@@ -1,11 +1,11 @@
 /** A workflow function and a judge function as a workflow that the launcher runs. */
-import type { Metrics } from '@trinity-rft/core';
 import { copyOf } from '@trinity-rft/core/support';
 import {
   defineWorkflow,
   type AgentModel,
   type WorkflowContext,
   type WorkflowDefinition,
+  type WorkflowOutput,
 } from '@trinity-rft/workflow';
 import { adapterWorkflowName } from '../config/tree.js';
 import { nameOf, type JudgeType, type ModelAdapter, type WorkflowType } from './functions.js';
@@ -30,7 +30,7 @@ export function adapterWorkflow<Row, Response, Model>(
 async function runFunctions<Row, Response, Model>(
   { workflowFunc, judgeFunc, adapter }: Functions<Row, Response, Model>,
   context: WorkflowContext,
-): Promise<{ readonly reward: number; readonly metrics: Metrics }> {
+): Promise<WorkflowOutput> {
   const { model, auxiliaryModels } = await adaptModels(adapter, context);
   const { logger } = context.runtime;
   // Each function may edit its row; the next one gets it as it was.
@@ -47,7 +47,9 @@ async function runFunctions<Row, Response, Model>(
     nameOf(judgeFunc, 'judgeFunc'),
     await judgeFunc({ task: row(), response, auxiliaryModels, logger }),
   );
-  return { reward: judged.reward, metrics: { ...metrics, ...judged.metrics } };
+  const { reward, feedback } = judged;
+  const scored = { reward, metrics: { ...metrics, ...judged.metrics } };
+  return feedback ? { ...scored, info: { reasons: { judge: feedback } } } : scored;
 }
 
 export interface AdaptedModels<Model> {

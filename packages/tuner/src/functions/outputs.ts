@@ -11,7 +11,7 @@ const workflowSchema = z.strictObject({
   response: z.unknown().optional(),
   metrics,
 });
-const judgeSchema = z.strictObject({ reward: number, metrics });
+const judgeSchema = z.strictObject({ reward: number, feedback: z.string().nullish(), metrics });
 
 /** The result of a workflow function. */
 export interface WorkflowOutput<Response = unknown> {
@@ -26,6 +26,8 @@ export interface WorkflowOutput<Response = unknown> {
 export interface JudgeOutput {
   /** A finite number. */
   readonly reward: number;
+  /** Why, in words: `tunePrompt` learns from it, and runs store it as the reason of the reward. */
+  readonly feedback?: string | null;
   /** Reported as metrics of the run; they override those of the workflow function. */
   readonly metrics?: Metrics | null;
 }
@@ -60,7 +62,7 @@ export function checkWorkflowOutput(name: string, output: unknown): WorkflowOutp
 
 /** @throws InvalidOutputError naming the function and the invalid field */
 export function checkJudgeOutput(name: string, output: unknown): JudgeOutput {
-  return check(`Judge function "${name}"`, '{ reward, metrics }', judgeSchema, output);
+  return check(`Judge function "${name}"`, '{ reward, feedback, metrics }', judgeSchema, output);
 }
 
 /** The reward of a run without a judge. @throws InvalidOutputError when there is none */

@@ -1,62 +1,53 @@
-/** Asks a model for a better system prompt. */
-import { ModelError, type Random } from '@trinity-rft/core';
+/** Asks a model to rewrite one component of a prompt from what happened with it. */
+import { ModelError } from '@trinity-rft/core';
 import type { AgentModel } from '@trinity-rft/workflow';
-import type { Evaluation, RowReward } from './evaluate-prompt.js';
+import { shortText, type Components, type Played } from './play-rows.js';
 
 /** Writes better prompts. */
 export type Proposer = Pick<AgentModel, 'chat'>;
 
-const shownFailures = 4;
-const shownPrompts = 5;
-/** Maximum length of one task or response, in characters. */
-const shownLength = 600;
+const instructions = `You improve the texts that an agent is given. You see one of them, and tasks with the agent's responses, their rewards, and feedback.
+Find out which rules the feedback implies and what the responses lack, keep what already works, and write the whole text anew, general
+enough for tasks that you do not see; never answer the tasks, and never quote them. Write it between <prompt> and </prompt>.`;
 
-interface ProposalOptions {
-  readonly best: Evaluation;
-  readonly tried: readonly Evaluation[];
-  /** For choosing among rows of equal reward. */
-  readonly random: Random;
+interface Proposal {
+  readonly components: Components;
+  /** Name of the text to rewrite. */
+  readonly component: string;
+  readonly played: readonly Played[];
   readonly signal: AbortSignal;
 }
 
-const instructions = `You improve the system prompt of an agent. You see its best prompt so far with the mean reward that it reached, tasks that it did
-worst on, and other prompts with their rewards. Find out what the responses lack, and write one complete new system prompt, general
-enough for tasks that you do not see; never answer the tasks, and never quote them. Write it between <prompt> and </prompt>.`;
-
 /** @throws ModelError when the proposer fails or returns no text */
-export async function proposePrompt(proposer: Proposer, options: ProposalOptions): Promise<string> {
-  const question = [describeBest(options), ...describeOthers(options)].join('\n\n');
+export async function proposeText(
+  proposer: Proposer,
+  { components, component, played, signal }: Proposal,
+): Promise<string> {
+  const others = Object.entries(components).filter(([name]) => name !== component);
+  const question = [
+    `The text "${component}":\n${components[component]}`,
+    ...others.map(([name, text]) => `Stays as it is, "${name}":\n${text}`),
+    ...played.map(describeRow),
+  ].join('\n\n');
   const messages = [
     { role: 'system', content: instructions },
     { role: 'user', content: question },
   ] as const;
-  const [answer] = await proposer.chat(messages, { signal: options.signal });
+  const [answer] = await proposer.chat(messages, { signal });
   const text = answer?.responseText ?? '';
-  const prompt = (/<prompt>([\s\S]*?)<\/prompt>/.exec(text)?.[1] ?? text).trim();
-  if (prompt === '')
+  const written = (/<prompt>([\s\S]*?)<\/prompt>/.exec(text)?.[1] ?? text).trim();
+  if (written === '')
     throw new ModelError('The proposer returned no prompt.', {
       status: 502,
       code: 'PROPOSAL_EMPTY',
       retryable: true,
     });
-  return prompt;
+  return written;
 }
 
-function describeBest({ best, random }: ProposalOptions): string {
-  const worst = random.shuffle(best.rows).toSorted((a, b) => a.reward - b.reward);
-  const shown = worst.slice(0, shownFailures).map(describeRow).join('\n\n');
-  return `Best prompt, mean reward ${best.reward.toFixed(3)}:\n${best.prompt}\n\nIts worst rows:\n${shown}`;
+function describeRow({ task, response, reward, feedback }: Played): string {
+  const lines = [`Task: ${shortText(task)}`, `Response: ${response}`];
+  lines.push(reward === undefined ? 'It failed.' : `Reward: ${reward.toFixed(3)}`);
+  if (feedback !== undefined) lines.push(`Feedback: ${shortText(feedback)}`);
+  return lines.join('\n');
 }
-
-const describeRow = ({ task, response, reward }: RowReward): string =>
-  `Task: ${cut(task)}\nResponse: ${cut(response)}\nReward: ${reward.toFixed(3)}`;
-
-function describeOthers({ best, tried }: ProposalOptions): readonly string[] {
-  const others = tried.filter((other) => other !== best).toSorted((a, b) => b.reward - a.reward);
-  return others
-    .slice(0, shownPrompts)
-    .map(({ prompt, reward }) => `Another prompt, mean reward ${reward.toFixed(3)}:\n${prompt}`);
-}
-
-const cut = (value: unknown): string =>
-  (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, shownLength);

@@ -1,50 +1,68 @@
-/** `tunePrompt`: searches for a better system prompt of a workflow. Weights are not trained. */
+/** `tunePrompt`: searches for better texts of an agent, its system prompt above all. Weights are not trained. */
 import {
   ConfigError,
   createRuntime,
   type Clock,
   type Logger,
+  mean,
   type Metrics,
   type RawTask,
-  type Runtime,
   silentLogger,
   systemClock,
 } from '@trinity-rft/core';
+import { pairedDifference } from '@trinity-rft/explorer';
 import { createRemoteModel } from '@trinity-rft/workflow';
 import { z } from 'zod';
 import { DatasetConfig, type DatasetFields } from '../config/dataset-config.js';
 import { TunerModelConfig, type TunerModelFields } from '../config/model-config.js';
 import { checkFields, count } from '../config/fields.js';
+import { readDataset } from '../config/read-dataset.js';
 import {
   checkJudgeFunction,
   checkWorkflowFunction,
   type JudgeType,
 } from '../functions/functions.js';
-import { createEvaluator, type Evaluation, type PromptWorkflowType } from './evaluate-prompt.js';
-import { proposePrompt, type Proposer } from './propose-prompt.js';
+import { rowPlayer, type Components, type PlayRows, type PromptWorkflowType } from './play-rows.js';
+import type { Proposer } from './propose-prompt.js';
+import { search } from './search.js';
+import { digestOf, meanReward, openState, saveJson } from './search-state.js';
 
 export interface PromptTuneConfig {
   /** The model that writes prompts: one of a service with `baseUrl`, or an object with `chat`. */
   readonly proposer: TunerModelFields | Proposer;
-  /** Number of prompts to try: light 6, medium 20, heavy 60. @default "light" */
+  /** Runs of the agent, in selection rows: light 8 times their number, medium 20, heavy 50. @default "light" */
   readonly optimizationLevel?: 'light' | 'medium' | 'heavy';
+  /** Most runs of the agent on training rows. @default that of `optimizationLevel` */
+  readonly maxCalls?: number;
+  /** Rows that a new text has to do better on before it plays the selection rows. @default 3 */
+  readonly batchSize?: number;
+  /** A row with this reward has nothing to improve. @default 1 */
+  readonly perfectReward?: number;
+  /**
+   * Folder of the search, which a killed one is continued from, and of its result, `prompt.json`.
+   * @default nothing is stored
+   */
+  readonly directory?: string;
   /** Rows that run concurrently. @default 16 */
   readonly evalNumThreads?: number;
-  /** True to compare the first and the best prompt on `evalDataset`. @default true */
+  /** True to compare the first and the best texts on `evalDataset`. @default true */
   readonly comparePerformance?: boolean;
-  /** Seed for choosing among rows of equal reward. @default 42 */
+  /** Seed for every choice of the search. @default 42 */
   readonly seed?: number;
 }
 
 export interface TunePromptOptions<Row = RawTask, Response = unknown> {
   readonly workflowFunc: PromptWorkflowType<Row, Response>;
+  /** Its `feedback` is what the proposer learns from. */
   readonly judgeFunc: JudgeType<Row, Response>;
   readonly initSystemPrompt: string;
+  /** More texts to tune, by name, such as `tool:search`. @default the system prompt alone */
+  readonly components?: Components;
   /** `totalSteps` limits the number of rows. */
   readonly trainDataset: DatasetFields;
   readonly evalDataset?: DatasetFields;
   readonly config: PromptTuneConfig;
-  /** Logs failed rows and the reward of every prompt. @default silent */
+  /** Logs failed rows and every attempt. @default silent */
   readonly logger?: Logger;
   readonly cwd?: string;
   readonly clock?: Clock;
@@ -52,35 +70,41 @@ export interface TunePromptOptions<Row = RawTask, Response = unknown> {
 }
 
 export interface TunedPrompt {
+  /** The system prompt. */
   readonly prompt: string;
+  /** All texts by name. */
+  readonly components: Components;
   /**
-   * `trainset_reward` (of the first prompt), `trainset_reward_best` and `prompts_tried`; with an
-   * evaluation set also `valset_reward`, `valset_reward_best` and, unless the first is 0,
-   * `valset_improvement` in percent.
+   * `trainset_reward` (of the first texts, on the selection rows), `trainset_reward_best`, `prompts_tried` (attempts),
+   * `prompts_kept`, `calls` and `failed_rows`; with an evaluation set also `valset_reward`,
+   * `valset_reward_best`, the bounds of the 95 % interval of their difference, `valset_difference_low` and
+   * `valset_difference_high`, and, unless the first is 0, `valset_improvement` in percent.
    */
   readonly metrics: Metrics;
 }
 
-/** Number of rounds, and of prompts that each round tries. */
-const levels = {
-  light: { rounds: 3, proposals: 2 },
-  medium: { rounds: 5, proposals: 4 },
-  heavy: { rounds: 10, proposals: 6 },
-} as const;
+/** Runs of the agent for each selection row. */
+const levels = { light: 8, medium: 20, heavy: 50 } as const;
+/** A third of the training rows, at most so many, choose among candidates; the proposer sees the others. */
+const mostSelectionRows = 40;
 
 const schema = z.object({
   optimizationLevel: z.enum(['light', 'medium', 'heavy']).default('light'),
+  maxCalls: count.optional(),
+  batchSize: count.default(3),
+  perfectReward: z.number().default(1),
+  directory: z.string().optional(),
   evalNumThreads: count.default(16),
   comparePerformance: z.boolean().default(true),
   seed: z.int().min(0).default(42),
 });
 
 /**
- * In each round the proposer sees the best prompt, its worst rows and the rewards of all prompts,
- * and writes new ones. The prompt with the best mean reward on the training rows wins; failed rows
- * count as reward 0.
- * @throws ConfigError or InvalidFunctionError for invalid arguments; TaskError for the data set;
- * ModelError of the proposer
+ * Improves one text at a time: the proposer sees a few tasks with responses, rewards and feedback and
+ * writes it anew; a text that does better on the same tasks is kept. The candidate with the best mean reward
+ * on selection rows, which the proposer never sees, wins. Rows that fail count for no prompt.
+ * @throws ConfigError or InvalidFunctionError for invalid arguments, or a directory of another search;
+ * TaskError for the data set; ModelError of the proposer; WorkflowError when all rows fail
  */
 export async function tunePrompt<Row = RawTask, Response = unknown>(
   options: TunePromptOptions<Row, Response>,
@@ -88,70 +112,76 @@ export async function tunePrompt<Row = RawTask, Response = unknown>(
   checkWorkflowFunction(options.workflowFunc);
   checkJudgeFunction(options.judgeFunc);
   const config = checkFields('PromptTuneConfig', schema, options.config);
-  const { logger = silentLogger, clock = systemClock, evalDataset, initSystemPrompt } = options;
+  const { logger = silentLogger, clock = systemClock, cwd } = options;
   const { signal = new AbortController().signal } = options;
-  const evaluator = { ...options, logger, signal, threads: config.evalNumThreads };
-  const onTrain = await createEvaluator(evaluator, DatasetConfig(options.trainDataset));
-  const first = await onTrain(initSystemPrompt);
-  const { best, tried } = await search(first, {
-    ...levels[config.optimizationLevel],
-    evaluate: onTrain,
-    proposer: toProposer(options.config.proposer, signal),
-    runtime: createRuntime({ seed: config.seed, clock, logger }),
-    signal,
-  });
-  const metrics = {
-    trainset_reward: first.reward,
-    trainset_reward_best: best.reward,
-    prompts_tried: tried,
+  const { seed, batchSize, perfectReward, directory: folder } = config;
+  const first: Components = { system: options.initSystemPrompt, ...options.components };
+  const read = async (dataset: DatasetFields): Promise<readonly RawTask[]> => {
+    const known = DatasetConfig(dataset);
+    return (await readDataset(known, cwd, signal)).slice(0, known.totalSteps);
   };
-  if (!evalDataset || !config.comparePerformance) return { prompt: best.prompt, metrics };
-  const onEval = await createEvaluator(evaluator, DatasetConfig(evalDataset));
-  const before = (await onEval(initSystemPrompt)).reward;
-  const after = best === first ? before : (await onEval(best.prompt)).reward;
-  return { prompt: best.prompt, metrics: { ...metrics, ...evalMetrics(before, after) } };
+  const rows = await read(options.trainDataset);
+  const runtime = createRuntime({ seed, clock, logger });
+  const { selection, feedback } = split(runtime.random('rows').shuffle([...rows.keys()]));
+  const play = rowPlayer({ ...options, logger, signal, threads: config.evalNumThreads });
+  const state = openState(folder, digestOf([first, rows, seed, batchSize, perfectReward]), first);
+  const best = await search(state, {
+    ...{ rows, selection, feedback, play, batchSize, perfectReward, folder, runtime, signal },
+    proposer: toProposer(options.config.proposer, signal),
+    maxCalls: config.maxCalls ?? levels[config.optimizationLevel] * Math.max(4, selection.length),
+  });
+  const { components } = state.candidates[best]!;
+  const metrics = {
+    trainset_reward: meanReward(state.candidates[0]!, selection),
+    trainset_reward_best: meanReward(state.candidates[best]!, selection),
+    prompts_tried: state.attempts,
+    prompts_kept: state.candidates.length - 1,
+    calls: state.calls,
+    failed_rows: state.candidates
+      .flatMap(({ played }) => Object.values(played))
+      .filter(({ reward }) => reward === undefined).length,
+    ...(options.evalDataset &&
+      config.comparePerformance &&
+      (await compare(play, await read(options.evalDataset), first, components))),
+  };
+  const tuned = { prompt: components['system'] ?? '', components, metrics };
+  if (folder !== undefined) saveJson(folder, 'prompt.json', tuned);
+  return tuned;
 }
 
-interface SearchOptions {
-  readonly rounds: number;
-  /** Prompts per round. */
-  readonly proposals: number;
-  readonly evaluate: (prompt: string) => Promise<Evaluation>;
-  readonly proposer: Proposer;
-  readonly runtime: Runtime;
-  readonly signal: AbortSignal;
+/** With too few rows for two parts, both parts are all of them. */
+function split(order: readonly number[]) {
+  const count = Math.min(mostSelectionRows, Math.ceil(order.length / 3));
+  if (order.length < 3) return { selection: order, feedback: order };
+  return { selection: order.slice(0, count), feedback: order.slice(count) };
 }
 
-async function search(
-  first: Evaluation,
-  { rounds, proposals, evaluate, proposer, runtime, signal }: SearchOptions,
-): Promise<{ readonly best: Evaluation; readonly tried: number }> {
-  const tried = [first];
-  let best = first;
-  for (let round = 0; round < rounds; round++) {
-    const bestOfLastRound = best;
-    for (let i = 0; i < proposals; i++) {
-      const random = runtime.random('failures', round, i);
-      const prompt = await proposePrompt(proposer, {
-        best: bestOfLastRound,
-        tried,
-        random,
-        signal,
-      });
-      if (tried.some((other) => other.prompt === prompt)) continue;
-      const evaluation = await evaluate(prompt);
-      runtime.logger.info(`Prompt ${tried.length}: reward ${evaluation.reward.toFixed(3)}`);
-      tried.push(evaluation);
-      if (evaluation.reward > best.reward) best = evaluation;
-    }
-  }
-  return { best, tried: tried.length };
-}
-
-function evalMetrics(before: number, after: number): Metrics {
-  const rewards = { valset_reward: before, valset_reward_best: after };
-  if (before === 0) return rewards;
-  return { ...rewards, valset_improvement: (100 * (after - before)) / Math.abs(before) };
+/** First and best texts on rows of which neither proposer nor selection knows, row by row. */
+async function compare(
+  play: PlayRows,
+  rows: readonly RawTask[],
+  first: Components,
+  best: Components,
+): Promise<Metrics> {
+  const isSame = JSON.stringify(first) === JSON.stringify(best);
+  const before = await play(first, rows);
+  const after = isSame ? before : await play(best, rows);
+  const both = before.flatMap(({ reward }, i) => {
+    const other = after[i]?.reward;
+    return reward === undefined || other === undefined ? [] : [[reward, other] as const];
+  });
+  const [firstRewards, bestRewards] = [both.map(([reward]) => reward), both.map(([, r]) => r)];
+  const [low, high] = [mean(firstRewards), mean(bestRewards)];
+  const { interval } = pairedDifference(firstRewards, bestRewards);
+  return {
+    valset_reward: low,
+    valset_reward_best: high,
+    ...(interval && {
+      valset_difference_low: interval.low,
+      valset_difference_high: interval.high,
+    }),
+    ...(low !== 0 && { valset_improvement: (100 * (high - low)) / Math.abs(low) }),
+  };
 }
 
 function toProposer(proposer: TunerModelFields | Proposer, signal: AbortSignal): Proposer {

@@ -1,0 +1,100 @@
+/** Plays rows with given components of a prompt: reward, feedback, or why it failed. */
+import { describeError, type Logger, type RawTask, WorkflowError } from '@trinity-rft/core';
+import { copyOf } from '@trinity-rft/core/support';
+import pLimit from 'p-limit';
+import { nameOf, type JudgeType } from '../functions/functions.js';
+import {
+  checkJudgeOutput,
+  checkWorkflowOutput,
+  type WorkflowOutput,
+} from '../functions/outputs.js';
+
+/** Texts by name. `system` is the system prompt. */
+export type Components = Readonly<Record<string, string>>;
+
+export interface PromptInput<Row = RawTask> {
+  /** The row, unchanged. */
+  readonly task: Row;
+  /** The component `system`. */
+  readonly systemPrompt: string;
+  /** All texts that are tuned, by name: descriptions of tools, prompts of other agents. */
+  readonly components: Components;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Runs the agent with the prompt, on a separate model. A reward in its output is ignored. */
+export type PromptWorkflowType<Row = RawTask, Response = unknown> = (
+  input: PromptInput<Row>,
+) => WorkflowOutput<Response> | Promise<WorkflowOutput<Response>>;
+
+/** Plain data. Without a reward the row failed, which says nothing about the prompt. */
+export interface Played {
+  readonly task: RawTask;
+  /** Cut to what a proposer is shown. */
+  readonly response: string;
+  readonly reward?: number;
+  /** The judge's; for a failed row the error. */
+  readonly feedback?: string;
+}
+
+export type PlayRows = (
+  components: Components,
+  rows: readonly RawTask[],
+) => Promise<readonly Played[]>;
+
+interface PlayerOptions<Row, Response> {
+  readonly workflowFunc: PromptWorkflowType<Row, Response>;
+  readonly judgeFunc: JudgeType<Row, Response>;
+  readonly threads: number;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** @throws WorkflowError (when it plays) when every row of several fails */
+export function rowPlayer<Row, Response>(options: PlayerOptions<Row, Response>): PlayRows {
+  const { threads, logger, signal } = options;
+  const limit = pLimit(threads);
+  return async (components, rows) => {
+    const attempt = async (row: RawTask): Promise<Played> => {
+      signal.throwIfAborted();
+      try {
+        return await playRow(options, components, row);
+      } catch (error) {
+        signal.throwIfAborted();
+        logger.warn(`A row failed: ${describeError(error)}`);
+        return { task: row, response: '', feedback: describeError(error) };
+      }
+    };
+    const played = await Promise.all(rows.map((row) => limit(() => attempt(row))));
+    if (rows.length > 1 && played.every(({ reward }) => reward === undefined))
+      throw new WorkflowError(
+        `All ${rows.length} rows failed, the first one with: ${played[0]?.feedback}. A failure says nothing about a prompt: mend the functions or their service, and call tunePrompt again.`,
+        { code: 'PROMPT_ROWS_FAILED' },
+      );
+    return played;
+  };
+}
+
+async function playRow<Row, Response>(
+  { workflowFunc, judgeFunc, logger, signal }: PlayerOptions<Row, Response>,
+  components: Components,
+  row: RawTask,
+): Promise<Played> {
+  const own = (): Row => copyOf(row) as Row;
+  const systemPrompt = components['system'] ?? '';
+  const output = checkWorkflowOutput(
+    nameOf(workflowFunc, 'workflowFunc'),
+    await workflowFunc({ task: own(), systemPrompt, components, logger, signal }),
+  );
+  const response = output.response as Response;
+  const judged = await judgeFunc({ task: own(), response, auxiliaryModels: {}, logger });
+  const { reward, feedback } = checkJudgeOutput(nameOf(judgeFunc, 'judgeFunc'), judged);
+  return { task: row, response: shortText(response), reward, feedback: feedback ?? undefined };
+}
+
+/** Longest task, response or feedback that a proposer sees, in characters. */
+const shownLength = 2000;
+
+export const shortText = (value: unknown): string =>
+  (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, shownLength);

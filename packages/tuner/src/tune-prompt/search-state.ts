@@ -1,0 +1,90 @@
+/** The state of a search for a prompt, in one file, from which a killed search continues. */
+import { hash } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { ConfigError, mean } from '@trinity-rft/core';
+import type { Components, Played } from './play-rows.js';
+
+export interface Candidate {
+  readonly components: Components;
+  /** Index of the candidate that it was made of; none for the first. */
+  readonly parent?: number;
+  /** Results by the index of the row. */
+  readonly played: Record<number, Played>;
+}
+
+export interface SearchState {
+  /** Digest of everything that the search depends on, other than its budget. */
+  readonly digest: string;
+  /** Attempts to improve a candidate. */
+  attempts: number;
+  /** The latest attempts in a row without success. */
+  fruitless: number;
+  /** Runs of the agent. */
+  calls: number;
+  readonly candidates: Candidate[];
+}
+
+const fileName = 'prompt-search.json';
+
+export const digestOf = (inputs: unknown): string => hash('sha256', JSON.stringify(inputs), 'hex');
+
+/**
+ * The state that an earlier call left in the folder, or a new one.
+ * @throws ConfigError when it is that of another search, or damaged
+ */
+export function openState(
+  folder: string | undefined,
+  digest: string,
+  components: Components,
+): SearchState {
+  const first = { components, played: {} };
+  const fresh = { digest, attempts: 0, fruitless: 0, calls: 0, candidates: [first] };
+  const text = folder === undefined ? undefined : readText(path.join(folder, fileName));
+  if (folder === undefined || text === undefined) return fresh;
+  const refuse = (what: string): ConfigError =>
+    new ConfigError(
+      `${path.join(folder, fileName)} ${what}. Name another directory, or delete it.`,
+      {
+        code: 'PROMPT_SEARCH_OTHER',
+      },
+    );
+  const state = parsed(text);
+  if (state === undefined) throw refuse('is damaged');
+  if (state.digest !== digest) throw refuse('is of a search with other texts, rows or settings');
+  return state;
+}
+
+/** Appears whole. */
+export function saveJson(folder: string, name: string, value: unknown): void {
+  mkdirSync(folder, { recursive: true });
+  const file = path.join(folder, name);
+  writeFileSync(`${file}.tmp`, `${JSON.stringify(value, null, 1)}\n`);
+  renameSync(`${file}.tmp`, file);
+}
+
+export const saveState = (folder: string | undefined, state: SearchState): void => {
+  if (folder !== undefined) saveJson(folder, fileName, state);
+};
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function parsed(text: string): SearchState | undefined {
+  try {
+    const state = JSON.parse(text) as Partial<SearchState> | null;
+    return Array.isArray(state?.candidates) ? (state as SearchState) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Mean reward over those of the rows that have one; NaN when none has. */
+export const meanReward = (candidate: Candidate, rows: readonly number[]): number =>
+  mean(rows.flatMap((row) => candidate.played[row]?.reward ?? []));

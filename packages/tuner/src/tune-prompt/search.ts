@@ -1,0 +1,156 @@
+/**
+ * Reflective search for better texts, after GEPA (https://arxiv.org/abs/2507.19457): a candidate from the
+ * Pareto front plays a few rows, a model rewrites one of its texts from responses and feedback, and the
+ * new candidate is kept if it does better on the same rows; only then it plays all selection rows.
+ */
+import { mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
+import type { PlayRows } from './play-rows.js';
+import { proposeText, type Proposer } from './propose-prompt.js';
+import { meanReward, saveState, type Candidate, type SearchState } from './search-state.js';
+
+export interface SearchOptions {
+  readonly rows: readonly RawTask[];
+  /** Indices of rows by which candidates are chosen. */
+  readonly selection: readonly number[];
+  /** Indices of rows that the proposer sees. */
+  readonly feedback: readonly number[];
+  readonly play: PlayRows;
+  readonly proposer: Proposer;
+  /** Most runs of the agent. */
+  readonly maxCalls: number;
+  readonly batchSize: number;
+  /** A row with this reward has nothing to improve. */
+  readonly perfectReward: number;
+  readonly folder: string | undefined;
+  readonly runtime: Runtime;
+  readonly signal: AbortSignal;
+}
+
+/** Attempts in a row without a better candidate, after which the search ends. */
+const mostFruitless = 20;
+
+/** The index of the best candidate; `state` is kept up to date in its folder. */
+export async function search(state: SearchState, options: SearchOptions): Promise<number> {
+  const { selection, maxCalls, folder, runtime } = options;
+  await ensurePlayed(state, 0, selection, options);
+  while (state.fruitless < mostFruitless) {
+    const random = runtime.random('prompt', state.attempts);
+    const parent = chooseParent(state.candidates, selection, random);
+    const rows = chooseRows(state.candidates[parent]!, options, random);
+    const missing = rows.filter((row) => !state.candidates[parent]!.played[row]).length;
+    // What an attempt costs when it succeeds; a rest of the budget is left alone.
+    if (rows.length === 0 || state.calls + missing + rows.length + selection.length > maxCalls)
+      break;
+    const isBetter = await improve(state, parent, rows, options);
+    state.attempts++;
+    state.fruitless = isBetter ? 0 : state.fruitless + 1;
+    saveState(folder, state);
+    const best = meanReward(state.candidates[bestOf(state, selection)]!, selection);
+    runtime.logger.info(
+      `Attempt ${state.attempts}: ${isBetter ? 'kept' : 'not better'}; best mean reward ${best.toFixed(3)}, ${state.calls} runs`,
+    );
+  }
+  return bestOf(state, selection);
+}
+
+/** The highest mean over the selection rows; of equal ones the earliest. */
+function bestOf({ candidates }: SearchState, selection: readonly number[]): number {
+  const means = candidates.map((candidate) => meanReward(candidate, selection));
+  return means.reduce((best, value, i) => (value > means[best]! ? i : best), 0);
+}
+
+/** Draws a candidate in proportion to the selection rows on which no other does better. */
+function chooseParent(
+  candidates: readonly Candidate[],
+  selection: readonly number[],
+  random: Random,
+): number {
+  const leads = candidates.map(() => 0);
+  for (const row of selection) {
+    const rewards = candidates.map(({ played }) => played[row]?.reward ?? -Infinity);
+    const highest = Math.max(...rewards);
+    rewards.forEach((reward, i) => {
+      if (reward === highest) leads[i]! += 1;
+    });
+  }
+  let left = random.next() * leads.reduce((sum, lead) => sum + lead, 0);
+  const chosen = leads.findIndex((lead) => (left -= lead) < 0);
+  return Math.max(0, chosen);
+}
+
+/** Feedback rows that the candidate is known to do badly on, then rows that it has not played. */
+function chooseRows(
+  { played }: Candidate,
+  { feedback, batchSize, perfectReward }: SearchOptions,
+  random: Random,
+): readonly number[] {
+  const order = random.shuffle(feedback);
+  const isImperfect = (row: number): boolean => {
+    const reward = played[row]?.reward;
+    return reward !== undefined && reward < perfectReward;
+  };
+  const known = order.filter((row) => isImperfect(row));
+  return [...known, ...order.filter((row) => played[row] === undefined)].slice(0, batchSize);
+}
+
+/** True if a better candidate was found, and added. */
+async function improve(
+  state: SearchState,
+  parent: number,
+  rows: readonly number[],
+  options: SearchOptions,
+): Promise<boolean> {
+  const { proposer, signal, perfectReward } = options;
+  await ensurePlayed(state, parent, rows, options);
+  const { components, played } = state.candidates[parent]!;
+  const seen = rows.map((row) => played[row]!);
+  if (seen.every(({ reward = perfectReward }) => reward >= perfectReward)) return false;
+  const names = Object.keys(components);
+  const component = names[state.attempts % names.length]!;
+  const text = await proposeText(proposer, { components, component, played: seen, signal });
+  const child: Candidate = { components: { ...components, [component]: text }, parent, played: {} };
+  if (state.candidates.some((other) => sameTexts(other, child))) return false;
+  const at = state.candidates.push(child) - 1;
+  try {
+    await ensurePlayed(state, at, rows, options);
+    if (!isBetterOn(rows, child, state.candidates[parent]!)) {
+      state.candidates.pop();
+      return false;
+    }
+    await ensurePlayed(state, at, options.selection, options);
+    return true;
+  } catch (error) {
+    state.candidates.splice(at);
+    throw error;
+  }
+}
+
+const sameTexts = (a: Candidate, b: Candidate): boolean =>
+  JSON.stringify(a.components) === JSON.stringify(b.components);
+
+/** On the rows that both have played without failing. */
+function isBetterOn(rows: readonly number[], child: Candidate, parent: Candidate): boolean {
+  const gains = rows.flatMap((row) => {
+    const [after, before] = [child.played[row]?.reward, parent.played[row]?.reward];
+    return after === undefined || before === undefined ? [] : [after - before];
+  });
+  return gains.length > 0 && mean(gains) > 0;
+}
+
+/** Plays those of the rows that the candidate has not played yet. */
+async function ensurePlayed(
+  state: SearchState,
+  at: number,
+  rows: readonly number[],
+  options: SearchOptions,
+): Promise<void> {
+  const { components, played } = state.candidates[at]!;
+  const missing = rows.filter((row) => played[row] === undefined);
+  if (missing.length === 0) return;
+  const results = await options.play(
+    components,
+    missing.map((row) => options.rows[row]!),
+  );
+  results.forEach((result, i) => (played[missing[i]!] = result));
+  state.calls += missing.length;
+}
