@@ -87,6 +87,37 @@ it('compares checkpoints by the same tasks and seeds, and finds the best one', a
   expect(recorded()).toHaveLength(160);
 });
 
+it('compares with an earlier file, writes reports, and ends with 4 below what is asked', async () => {
+  const file = (name: string): string => path.join(workspace.root, 'ci', name);
+  const [json, junit, markdown] = [file('base.json'), file('eval.xml'), file('summary.md')];
+  await command('eval', '--checkpoints', 'base', '--json', json);
+  const asked = ['--fail-on-regression', '--fail-below', 'reward=0'];
+  const compared = await command(
+    'eval',
+    ...['--checkpoints', 'last', '--baseline', json, '--junit', junit, '--markdown', markdown],
+    ...asked,
+  );
+  expect([compared.exitCode, compared.stderr]).toEqual([0, '']);
+  expect(readFileSync(junit, 'utf8')).toContain('<testsuite name="fresh" tests="20"');
+  const [{ checkpoints } = { checkpoints: [] }] = (
+    JSON.parse(readFileSync(json, 'utf8')) as Evaluation
+  ).sets;
+  expect(readFileSync(markdown, 'utf8')).toContain(
+    `| fresh | reward | ${Number(checkpoints[0]?.mean.toFixed(3))} | `,
+  );
+  const below = await command('eval', '--checkpoints', 'last', '--fail-below', 'reward=1.5');
+  expect(below.exitCode).toBe(4);
+  expect(below.stdout).toMatch(/fresh: reward is [\d.]+, below 1\.5 \(--fail-below\)\.\n$/);
+  for (const [option, value] of [
+    ['--fail-below', 'reward'],
+    ['--fail-on-regression', '-1'],
+    ['--baseline', config],
+  ] as const) {
+    const refused = await command('eval', `${option}=${value}`);
+    expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining(option)]);
+  }
+});
+
 it('shows in the log what the first and the last weights answered', async () => {
   const { stdout } = await command('log', '--answers', '-n', '3');
   expect(stdout).toMatch(/^fresh: answers after steps 0 and 6, 20 tasks: \d+ better, \d+ worse/);

@@ -1,4 +1,7 @@
 /** `trinity eval`: checkpoints of a run on its evaluation sets, compared task by task. */
+import { appendFile, readFile } from 'node:fs/promises';
+import { ConfigError } from '@trinity-rft/core';
+import type { Evaluation } from '@trinity-rft/inspect';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { interruptible } from '../shared/interrupt.js';
@@ -15,6 +18,11 @@ import { writeOutput } from '../shared/output-file.js';
 interface EvalArguments extends FileOptions, PluginOptions {
   readonly checkpoints: string;
   readonly json?: string;
+  readonly baseline?: string;
+  readonly junit?: string;
+  readonly markdown?: string;
+  readonly failBelow: readonly string[];
+  readonly failOnRegression?: string | true;
 }
 
 export const addEval: AddCommand = (program, { exitWith, write }) =>
@@ -26,6 +34,25 @@ export const addEval: AddCommand = (program, { exitWith, write }) =>
       'base,last',
     )
     .option('--json <file>', 'write scores, differences and every task as JSON as well')
+    .option(
+      '--baseline <file>',
+      'compare the last checkpoint with that of an earlier --json, not with the first one',
+    )
+    .option('--junit <file>', 'write JUnit XML: a test case for each task, failed below 0.5')
+    .option(
+      '--markdown <file>',
+      'write a summary with the tasks that changed most; also into GITHUB_STEP_SUMMARY',
+    )
+    .option(
+      '--fail-below <metric=mean>',
+      'end with 4 when the mean of the last checkpoint is below it; may be repeated',
+      (text: string, all: readonly string[]) => [...all, text],
+      [],
+    )
+    .option(
+      '--fail-on-regression [margin]',
+      'end with 4 when the last checkpoint is worse than the baseline by more than the margin, with 95 % confidence',
+    )
     .addHelpText(
       'after',
       '\nThe answers are shown by "trinity log RUN --answers" and in the studio.',
@@ -40,11 +67,13 @@ async function evalCommand(
   write: Write,
 ): Promise<number> {
   const configPath = fileOf('eval', file, given);
-  const { evaluateRun, renderEvaluation } = await import('@trinity-rft/inspect');
+  const expectations = readExpectations(given);
+  const baseline = given.baseline === undefined ? undefined : await readBaseline(given.baseline);
+  const inspect = await import('@trinity-rft/inspect');
   const { standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();
   const evaluation = await interruptible(terminal, (signal) =>
-    evaluateRun({
+    inspect.evaluateRun({
       configPath,
       ...pluginsOf(given),
       overridesName: 'trinity eval',
@@ -53,8 +82,54 @@ async function evalCommand(
       checkpoints: given.checkpoints.split(',').map((name) => name.trim()),
     }),
   );
-  write(renderEvaluation(evaluation));
+  write(inspect.renderEvaluation(evaluation));
   if (given.json !== undefined)
     await writeOutput('--json', given.json, `${JSON.stringify(evaluation, null, 2)}\n`);
-  return evaluation.interrupted ? exitCodes.interrupted : exitCodes.done;
+  if (evaluation.interrupted) return exitCodes.interrupted;
+  if (given.junit !== undefined)
+    await writeOutput('--junit', given.junit, inspect.renderJUnit(evaluation));
+  const comparisons = inspect.compareEvaluations(evaluation, baseline);
+  const summary = inspect.renderMarkdown(evaluation, comparisons);
+  if (given.markdown !== undefined) await writeOutput('--markdown', given.markdown, summary);
+  const stepSummary = process.env['GITHUB_STEP_SUMMARY'];
+  if (stepSummary) await appendFile(stepSummary, summary);
+  const unmet = inspect.unmetExpectations(evaluation, comparisons, expectations);
+  for (const sentence of unmet) write(`${sentence}\n`);
+  return unmet.length === 0 ? exitCodes.done : exitCodes.belowExpectation;
+}
+
+/** @throws ConfigError for what is no metric with a number, and a margin below 0 */
+function readExpectations({ failBelow, failOnRegression }: EvalArguments) {
+  const lowest = failBelow.map((given) => {
+    const [, metric, mean] = /^([^=]+)=(-?[\d.]+(?:e-?\d+)?)$/.exec(given) ?? [];
+    if (metric === undefined || !Number.isFinite(Number(mean)))
+      throw invalid('--fail-below', given, 'a metric and its lowest mean, as accuracy=0.8');
+    return [metric, Number(mean)] as const;
+  });
+  const margin = failOnRegression === true ? 0 : failOnRegression && Number(failOnRegression);
+  if (margin !== undefined && !(Number(margin) >= 0))
+    throw invalid('--fail-on-regression', String(failOnRegression), 'a number of at least 0');
+  return { lowest: new Map(lowest), margin: margin === undefined ? undefined : Number(margin) };
+}
+
+const invalid = (option: string, given: string, expected: string): ConfigError =>
+  new ConfigError(`${option} is "${given}"; expected ${expected}.`, { code: 'ARGUMENT_INVALID' });
+
+/** @throws ConfigError when it is not what `--json` writes */
+async function readBaseline(file: string): Promise<Evaluation> {
+  const refuse = (cause?: unknown): ConfigError =>
+    new ConfigError(
+      `--baseline is "${file}"; expected a file that trinity eval --json has written.`,
+      { code: 'ARGUMENT_INVALID', cause },
+    );
+  const baseline = await readFile(file, 'utf8')
+    .then(
+      (text) => JSON.parse(text) as Partial<Evaluation> | null,
+      (cause: unknown) => Promise.reject(refuse(cause)),
+    )
+    .catch((cause: unknown) =>
+      Promise.reject(cause instanceof ConfigError ? cause : refuse(cause)),
+    );
+  if (!baseline?.sets?.every(({ tasks }) => tasks.every(({ digest }) => digest))) throw refuse();
+  return baseline as Evaluation;
 }

@@ -9,6 +9,8 @@ export const exitCodes = {
   userError: 2,
   /** An environment failed for as long as its runs may wait. */
   environmentDown: 3,
+  /** An evaluation is below what was asked of it. */
+  belowExpectation: 4,
   interrupted: 130,
 } as const;
 

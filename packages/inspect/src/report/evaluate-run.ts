@@ -1,5 +1,6 @@
 /** Checkpoints of a run on its evaluation sets: scores with intervals, compared task by task. */
-import { ConfigError, mean } from '@trinity-rft/core';
+import { hash } from 'node:crypto';
+import { ConfigError, mean, meanMetrics, type Experience, type Metrics } from '@trinity-rft/core';
 import type { TaskOutcome } from '@trinity-rft/explorer';
 import {
   meanInterval,
@@ -38,8 +39,21 @@ interface SetEvaluation {
   readonly key: string;
   /** Checkpoints by rising step. */
   readonly checkpoints: readonly CheckpointScore[];
-  /** Rows of the set, and the mean over its runs for each checkpoint. Failed runs count as 0. */
-  readonly tasks: readonly { readonly row: number; readonly values: readonly number[] }[];
+  readonly tasks: readonly EvaluatedTask[];
+}
+
+/** A row of a set; the lists have an entry for each checkpoint. */
+export interface EvaluatedTask {
+  readonly row: number;
+  /** Hash of the whole row: the same task has the same one. */
+  readonly digest: string;
+  /** Text of the first call, its last characters. */
+  readonly prompt?: string;
+  /** Mean over its runs. Failed runs count as 0. */
+  readonly values: readonly number[];
+  /** The last answer of the first run that did not fail; null where all failed. */
+  readonly answers: readonly (string | null)[];
+  readonly seconds: readonly number[];
 }
 
 interface CheckpointScore {
@@ -49,6 +63,8 @@ interface CheckpointScore {
   readonly names: readonly string[];
   readonly directory: string | undefined;
   readonly mean: number;
+  /** Means of all metrics over the tasks, of runs that did not fail. */
+  readonly metrics: Metrics;
   /** 95 % confidence. */
   readonly interval: Interval | undefined;
   readonly failedRuns: number;
@@ -103,10 +119,23 @@ function setEvaluation(set: string, evaluated: readonly EvaluatedCheckpoint[]): 
       ...score,
       difference: values === first.values ? undefined : pairedDifference(first.values, values),
     })),
-    tasks: (seen[0]?.outcomes ?? []).map(({ task }, i) => ({
-      row: task.index.row,
-      values: [first, ...later].map(({ values }) => values[i] ?? 0),
-    })),
+    tasks: (seen[0]?.outcomes ?? []).map(({ task }, i) => {
+      const outcomes = seen.map((checkpoint) => checkpoint.outcomes[i]);
+      const prompt = outcomes
+        .map((outcome) => callsOf(outcome)[0]?.promptText)
+        .find((text) => text !== undefined);
+      return {
+        row: task.index.row,
+        digest: hash('sha256', JSON.stringify(task.rawTask), 'hex').slice(0, 16),
+        ...(prompt !== undefined && { prompt: prompt.slice(-mostText) }),
+        values: [first, ...later].map(({ values }) => values[i] ?? 0),
+        answers: outcomes.map((outcome) => {
+          const calls = callsOf(outcome);
+          return calls.length === 0 ? null : (calls.at(-1)?.responseText ?? '').slice(0, mostText);
+        }),
+        seconds: outcomes.map((outcome) => outcome?.seconds ?? 0),
+      };
+    }),
   };
 }
 
@@ -114,6 +143,15 @@ const noCheckpoint = (): ConfigError =>
   new ConfigError('No checkpoint was evaluated. Name at least one.', {
     code: 'CHECKPOINT_MISSING',
   });
+
+/** Longest prompt and answer that an evaluation holds, in characters. */
+const mostText = 2000;
+
+/** Calls of the first run that did not fail. */
+const callsOf = (outcome: TaskOutcome | undefined): readonly Experience[] =>
+  (outcome && okRuns(outcome)[0]?.answers) ?? [];
+
+const okRuns = ({ runs }: TaskOutcome) => runs.flatMap((one) => (one.status === 'ok' ? [one] : []));
 
 /** Metric that every workflow reports, or else the most common one. */
 function keyOf(outcomes: readonly TaskOutcome[]): string {
@@ -142,6 +180,7 @@ function scoreOf(
     names: [...(directory === undefined ? ['base'] : []), ...(isLast ? ['last'] : [])],
     directory,
     mean: mean(values),
+    metrics: meanMetrics(outcomes.flatMap(okRuns).map((one) => one.metrics)),
     interval: meanInterval(values),
     failedRuns: outcomes.flatMap(({ runs }) => runs).filter(({ status }) => status === 'failed')
       .length,

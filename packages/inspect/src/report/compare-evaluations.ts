@@ -1,0 +1,147 @@
+/** Two evaluations task by task, and what continuous integration makes of the difference. */
+import { ConfigError } from '@trinity-rft/core';
+import { pairedDifference, type PairedDifference } from '@trinity-rft/explorer';
+import type { EvaluatedTask, Evaluation } from './evaluate-run.js';
+
+/** One set: the last checkpoint of an evaluation against a baseline. Plain data. */
+export interface Comparison {
+  readonly set: string;
+  /** Compared metric. */
+  readonly key: string;
+  readonly before: number;
+  readonly after: number;
+  readonly difference: PairedDifference;
+  /**
+   * Exact test of McNemar, two-sided: how likely so uneven a change is where neither side is better.
+   * Undefined unless every value is 0 or 1.
+   */
+  readonly mcnemar: number | undefined;
+  /** Tasks whose value changed, the largest changes first. */
+  readonly flips: readonly Flip[];
+}
+
+interface Flip extends Pick<EvaluatedTask, 'row' | 'prompt'> {
+  readonly before: number;
+  readonly after: number;
+  /** Answers of the first run each; undefined where every run failed. */
+  readonly answers: readonly [before: string | undefined, after: string | undefined];
+}
+
+/**
+ * @param baseline an earlier evaluation, of which the last checkpoint counts. @default the first checkpoint of
+ * the evaluation itself
+ * @throws ConfigError when the two did not evaluate the same tasks
+ */
+export function compareEvaluations(
+  evaluation: Evaluation,
+  baseline?: Evaluation,
+): readonly Comparison[] {
+  if (baseline) assertSameSets(evaluation, baseline);
+  return evaluation.sets.map((own) => {
+    const other = baseline?.sets.find(({ set }) => set === own.set) ?? own;
+    const [last, first] = [own.checkpoints.length - 1, baseline ? other.checkpoints.length - 1 : 0];
+    const tasks = own.tasks.map((task, i) => ({ task, old: other.tasks[i] ?? task }));
+    const [before, after] = [
+      tasks.map(({ old }) => old.values[first] ?? 0),
+      tasks.map(({ task }) => task.values[last] ?? 0),
+    ];
+    const difference = pairedDifference(before, after);
+    return {
+      set: own.set,
+      key: own.key,
+      before: other.checkpoints[first]?.mean ?? 0,
+      after: own.checkpoints[last]?.mean ?? 0,
+      difference,
+      mcnemar: [...before, ...after].every((value) => value === 0 || value === 1)
+        ? mcnemar(difference.better, difference.worse)
+        : undefined,
+      flips: tasks
+        .map(({ task: { row, prompt, answers }, old }, i): Flip => ({
+          row,
+          prompt,
+          before: before[i] ?? 0,
+          after: after[i] ?? 0,
+          answers: [old.answers[first] ?? undefined, answers[last] ?? undefined],
+        }))
+        .filter((flip) => flip.before !== flip.after)
+        .toSorted((a, b) => changeOf(b) - changeOf(a)),
+    };
+  });
+}
+
+const changeOf = ({ before, after }: Flip): number => Math.abs(after - before);
+
+function assertSameSets({ sets }: Evaluation, baseline: Evaluation): void {
+  const refuse = (what: string): ConfigError =>
+    new ConfigError(
+      `The baseline cannot be compared: ${what}. Evaluate it again on these tasks, with --json.`,
+      { code: 'BASELINE_OTHER' },
+    );
+  for (const { set, key, tasks } of sets) {
+    const other = baseline.sets.find((each) => each.set === set);
+    if (!other)
+      throw refuse(
+        `it has no set ${set}, only ${baseline.sets.map((each) => each.set).join(', ')}`,
+      );
+    if (other.key !== key) throw refuse(`set ${set} has ${other.key} there, and ${key} here`);
+    if (other.tasks.length !== tasks.length)
+      throw refuse(`set ${set} has ${other.tasks.length} tasks there, and ${tasks.length} here`);
+    const changed = tasks.findIndex(({ digest }, i) => digest !== other.tasks[i]?.digest);
+    if (changed !== -1) throw refuse(`row ${tasks[changed]?.row} of set ${set} has changed`);
+  }
+}
+
+/** Probability of a split at least as uneven, of fair coins; 1 without a change. */
+export function mcnemar(better: number, worse: number): number {
+  const [n, least] = [better + worse, Math.min(better, worse)];
+  // Logarithms: the first terms of a thousand changes are below the smallest number.
+  let [log, sum] = [-n * Math.LN2, 0];
+  for (let k = 0; k <= least; k++) {
+    sum += Math.exp(log);
+    log += Math.log((n - k) / (k + 1));
+  }
+  return Math.min(1, 2 * sum);
+}
+
+export interface Expectations {
+  /** Lowest means by metric. */
+  readonly lowest: ReadonlyMap<string, number>;
+  /** How far a mean may fall. @default falling is no failure */
+  readonly margin?: number | undefined;
+}
+
+/**
+ * A sentence for each expectation that is not met. A fall counts when the whole 95 % interval of the difference lies
+ * below minus the margin, so that noise is no failure.
+ * @throws ConfigError for a metric that no set reports
+ */
+export function unmetExpectations(
+  { sets }: Evaluation,
+  comparisons: readonly Comparison[],
+  { lowest, margin }: Expectations,
+): readonly string[] {
+  const falls = comparisons.flatMap(({ set, key, before, after, difference: { interval } }) =>
+    margin === undefined || interval === undefined || interval.high >= -margin
+      ? []
+      : [
+          `${set}: ${key} fell from ${before.toFixed(3)} to ${after.toFixed(3)}; the 95 % interval of the difference is ${interval.low.toFixed(3)} to ${interval.high.toFixed(3)}, and at most ${margin} is allowed (--fail-on-regression).`,
+        ],
+  );
+  const low = [...lowest].flatMap(([key, least]) => {
+    const found = sets.flatMap(({ set, checkpoints }) => {
+      const value = checkpoints.at(-1)?.metrics[key];
+      return value === undefined ? [] : [{ set, value }];
+    });
+    if (found.length === 0)
+      throw new ConfigError(
+        `--fail-below ${key}=${least}: no set reports ${key}. Reported are ${[...new Set(sets.flatMap(({ checkpoints }) => Object.keys(checkpoints.at(-1)?.metrics ?? {})))].join(', ')}.`,
+        { code: 'ARGUMENT_INVALID' },
+      );
+    return found
+      .filter(({ value }) => value < least)
+      .map(
+        ({ set, value }) => `${set}: ${key} is ${value.toFixed(3)}, below ${least} (--fail-below).`,
+      );
+  });
+  return [...falls, ...low];
+}

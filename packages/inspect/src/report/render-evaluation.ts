@@ -1,0 +1,84 @@
+/** Evaluations in the formats of continuous integration: JUnit XML, and Markdown for a summary. */
+import type { Comparison } from './compare-evaluations.js';
+import type { Evaluation } from './evaluate-run.js';
+
+/** A task counts as failed below it. */
+const passes = 0.5;
+const [mostFlips, mostText] = [10, 200];
+
+/** One test suite per set, one test case per task: the last checkpoint. Tasks whose runs all failed are errors. */
+export function renderJUnit({ sets }: Evaluation): string {
+  const suites = sets.map(({ set, key, checkpoints, tasks }) => {
+    const last = checkpoints.length - 1;
+    const cases = tasks.map(({ row, prompt, values, answers, seconds }) => {
+      const value = values[last] ?? 0;
+      const answer = answers[last];
+      const said = `Prompt:\n${prompt ?? ''}\n\nAnswer:\n${answer ?? ''}`;
+      const kind = answer === null ? 'error' : value < passes ? 'failure' : undefined;
+      const message = answer === null ? 'Every run failed.' : `${key} ${shown(value)}`;
+      const body =
+        kind === undefined
+          ? ''
+          : `<${kind} message="${escaped(message)}">${escaped(said)}</${kind}>`;
+      return {
+        kind,
+        xml: `    <testcase classname="${escaped(set)}" name="row ${row}" time="${(seconds[last] ?? 0).toFixed(3)}">${body}</testcase>`,
+      };
+    });
+    const count = (kind: string): number => cases.filter((one) => one.kind === kind).length;
+    const time = tasks.reduce((sum, { seconds }) => sum + (seconds[last] ?? 0), 0).toFixed(3);
+    return `  <testsuite name="${escaped(set)}" tests="${cases.length}" failures="${count('failure')}" errors="${count('error')}" skipped="0" time="${time}">\n${cases.map(({ xml }) => xml).join('\n')}\n  </testsuite>`;
+  });
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join('\n')}\n</testsuites>\n`;
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+};
+
+/** Text for XML 1.0, which has no place for most control characters and for half surrogates. */
+const escaped = (text: string): string =>
+  text
+    .replaceAll(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\u{fffd}')
+    .replaceAll(/[&<>"']/g, (sign) => entities[sign] ?? sign);
+
+/** A table of the sets, and the tasks that changed most. */
+export function renderMarkdown(
+  { jobDirectory }: Pick<Evaluation, 'jobDirectory'>,
+  comparisons: readonly Comparison[],
+): string {
+  const rows = comparisons.map(({ set, key, before, after, difference, mcnemar }) => {
+    const { interval, better, worse, same } = difference;
+    const range = interval ? `${shown(interval.low)} to ${shown(interval.high)}` : 'unknown';
+    return `| ${[cell(set), cell(key), shown(before), shown(after), `${shown(difference.mean)} (${range})`, mcnemar === undefined ? '' : mcnemar.toPrecision(2), `${better} / ${worse} / ${same}`].join(' | ')} |`;
+  });
+  const head = [
+    '| set | metric | baseline | now | difference (95 % interval) | McNemar p | better / worse / same |',
+    '| --- | --- | --- | --- | --- | --- | --- |',
+  ];
+  const flips = comparisons.flatMap(({ set, flips: changed }) =>
+    changed
+      .toSorted((a, b) => a.after - a.before - (b.after - b.before))
+      .slice(0, mostFlips)
+      .map(
+        ({ row, prompt = '', before, after, answers: [was = 'failed', is = 'failed'] }) =>
+          `- **${cell(set)} row ${row}**, ${shown(before)} → ${shown(after)}: ${cell(prompt)}\n  - before: ${cell(was)}\n  - now: ${cell(is)}`,
+      ),
+  );
+  const changes =
+    flips.length === 0 ? [] : ['', 'Tasks that changed, the worst first:', '', ...flips];
+  return `${[`### Evaluation of ${cell(jobDirectory)}`, '', ...head, ...rows, ...changes].join('\n')}\n`;
+}
+
+/** One line without marks of Markdown or HTML. */
+const cell = (text: string): string =>
+  text
+    .replaceAll(/\s+/g, ' ')
+    .slice(0, mostText)
+    .replaceAll(/[\\|`*_<>[\]&]/g, (sign) => `\\${sign}`);
+
+const shown = (value: number): string => String(Number(value.toFixed(3)));
