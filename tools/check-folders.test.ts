@@ -41,6 +41,16 @@ describe('checkFolders', () => {
     ]);
   });
 
+  it('reports files of one folder', () => {
+    const problems = check({
+      'a/x.ts': `import { y } from './y.js';`,
+      'a/y.ts': `import { x } from './x.js';`,
+    });
+    expect(problems).toEqual([
+      'packages/one/src/a: x and y import each other: a/x.ts -> a/y.js, a/y.ts -> a/x.js',
+    ]);
+  });
+
   it('reports a circle of three folders once', () => {
     const problems = check({
       'a/x.ts': `import { y } from '../b/y.js';`,

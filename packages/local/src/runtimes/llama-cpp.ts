@@ -5,13 +5,13 @@
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import {
-  CancelledError,
   CheckpointError,
   EngineError,
   ModelError,
   createRandom,
   deriveSeed,
   describeError,
+  throwIfAborted,
 } from '@trinity-rft/core';
 import type {
   SampledSequence,
@@ -342,12 +342,4 @@ async function scoreRow(
     }
   }
   return found;
-}
-
-function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted)
-    throw new CancelledError('The call was cancelled.', {
-      reason: 'aborted',
-      cause: signal.reason,
-    });
 }
