@@ -23,9 +23,14 @@ export function listDocuments(root: string): readonly string[] {
     (path) => path.endsWith('.md'),
   );
   const readmes = listPackages(root).map(({ path }) => `${path}/README.md`);
-  return ['README.md', 'CONTRIBUTING.md', ...docs.map((path) => `docs/${path}`), ...readmes].filter(
-    (path) => existsSync(join(root, path)),
-  );
+  const skill = 'apps/create/templates/agent/SKILL.md';
+  return [
+    'README.md',
+    'CONTRIBUTING.md',
+    skill,
+    ...docs.map((path) => `docs/${path}`),
+    ...readmes,
+  ].filter((path) => existsSync(join(root, path)));
 }
 
 export function readBlocks(root: string, file: string): readonly Block[] {

@@ -43,6 +43,8 @@ it('adds to a project without replacing anything', async () => {
     expect.arrayContaining(['package.json', 'trinity/train.yaml', 'trinity/plugins/workflow.ts']),
   );
   expect(added.files).not.toContain('.npmrc');
+  expect(added.files).toContain('trinity/SKILL.md');
+  expect(added.files.filter((file) => file.includes('.github'))).toEqual([]);
   const manifest = await json('package.json');
   expect(Object.keys(manifest)).toEqual([...Object.keys(own), 'allowScripts']);
   expect(manifest).toMatchObject({

@@ -74,7 +74,7 @@ export async function addToProject({
   const target = path.resolve(cwd, folder);
   await makeEmptyFolder(target);
   const added = parts.filter((part) => part !== 'base');
-  await copyParts(added, target, ['README.md', 'INSTALL.md']);
+  await copyParts(added, target, ['README.md', 'INSTALL.md', '.github']);
   const kept = await addDependencies(file, partsOf(added));
   const settings = await denyScripts(cwd, file, env);
   const created = (await listFiles(target)).map((each) => path.join(target, each));
