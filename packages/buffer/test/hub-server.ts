@@ -1,5 +1,6 @@
 // A hub in small: serves the files of one dataset over the routes of the Hugging Face hub that
 // fetching uses.
+import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -64,8 +65,8 @@ function answer(
       Object.entries(files).map(([name, content]) => ({
         type: 'file',
         path: name,
-        size: content.length,
-        oid: 'o',
+        size: Buffer.byteLength(content),
+        oid: gitId(content),
       })),
     );
   }
@@ -76,6 +77,13 @@ function answer(
       .end('{"error":"Repository not found"}');
   sendFile(Buffer.from(content), request, response);
 }
+
+/** The id that git gives to the file. */
+const gitId = (content: string | Uint8Array): string =>
+  createHash('sha1')
+    .update(`blob ${Buffer.byteLength(content)}\0`)
+    .update(content)
+    .digest('hex');
 
 function sendFile(bytes: Buffer, request: IncomingMessage, response: ServerResponse): void {
   const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');

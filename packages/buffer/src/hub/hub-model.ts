@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { ConfigError, type Clock, CancelledError } from '@trinity-rft/core';
 import { parseModelId, type ModelId } from '@trinity-rft/core/internal';
 import { fetchFile, type RemoteFile } from './fetch-file.js';
+import { listRemoteFiles } from './list-files.js';
 import {
   cacheDirectoryOf,
   endpointOf,
   exists,
   hubAccess,
-  isInside,
   isSet,
   reasonOf,
   type CacheOptions,
@@ -81,7 +81,7 @@ export async function describeHubModel(id: string, options: HubModelOptions): Pr
 
 async function ask(id: string, model: ModelId, options: HubModelOptions): Promise<HubModel> {
   // Loaded on first use: most runs read local files.
-  const { listFiles, modelInfo } = await import('@huggingface/hub');
+  const { modelInfo } = await import('@huggingface/hub');
   const { environment, clock, stallMs = 60_000, signal } = options;
   const hubUrl = endpointOf(environment);
   const { repository } = model;
@@ -92,18 +92,11 @@ async function ask(id: string, model: ModelId, options: HubModelOptions): Promis
     const revision =
       (await startedRevision(model, options)) ??
       (await modelInfo({ ...info, additionalFields: ['sha'] })).sha;
-    const repo = { type: 'model', name: repository } as const;
-    const found = new Map<string, RemoteFile>();
-    for await (const entry of listFiles({ ...access, repo, revision, recursive: true })) {
-      const { type, path, size, oid = '', lfs } = entry;
-      if (type !== 'file' || !isInside(path)) continue;
-      const digest = lfs
-        ? ({ kind: 'sha256', hex: lfs.oid } as const)
-        : ({ kind: 'git', hex: oid } as const);
-      const address = path.split('/').map(encodeURIComponent).join('/');
-      const url = `${hubUrl}/${repository}/resolve/${revision}/${address}`;
-      found.set(path, { path, url, size, digest });
-    }
+    const found = await listRemoteFiles(
+      { type: 'model', name: repository, revision },
+      environment,
+      guard,
+    );
     const files = chooseModelFiles([...found.keys()], id, model).flatMap(
       (path) => found.get(path) ?? [],
     );

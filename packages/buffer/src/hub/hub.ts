@@ -1,22 +1,18 @@
 /** Fetches the files of a split of a Hugging Face dataset into the cache, or finds them there. */
-import { createWriteStream } from 'node:fs';
-import { mkdir, rename, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type Clock, CancelledError, TaskError } from '@trinity-rft/core';
 import {
   cacheDirectoryOf,
   endpointOf,
-  exists,
   hubAccess,
-  isInside,
   isSet,
   reasonOf,
   type Environment,
 } from './hub-access.js';
+import { fetchFile } from './fetch-file.js';
 import { hubCache, readText, type HubCache } from './hub-cache.js';
+import { listRemoteFiles } from './list-files.js';
 import { lockIn, oneAtATime } from './one-at-a-time.js';
 import { guardStalls, type StallGuard } from './stall-guard.js';
 
@@ -53,9 +49,7 @@ export async function fetchHubFiles(request: HubRequest): Promise<readonly strin
     throw unreachable(request, cache, new TaskError('HF_HUB_OFFLINE is set'));
   try {
     return await oneAtATime(lockIn(cache.folder, 'dataset'), request, () =>
-      guardStalls({ ...request, what: endpointOf(request.environment) }, (guard) =>
-        download(cache, request, guard),
-      ),
+      download(cache, request),
     );
   } catch (cause) {
     const cancelled = cause instanceof CancelledError && cause.reason !== 'timeout';
@@ -84,35 +78,23 @@ async function findInCache(
   }
 }
 
-async function download(
-  cache: HubCache,
-  request: HubRequest,
-  guard: StallGuard,
-): Promise<readonly string[]> {
-  // Loaded on first use: most runs read local files.
-  const { datasetInfo, downloadFile, listFiles } = await import('@huggingface/hub');
-  const { id } = request;
-  const repo = { type: 'dataset', name: id } as const;
-  const access = hubAccess(request.environment, guard);
-
-  const revision =
-    (await cache.revision()) ??
-    (await datasetInfo({ ...access, name: id, additionalFields: ['sha'] })).sha;
-  const listing: string[] = [];
-  for await (const entry of listFiles({ ...access, repo, revision, recursive: true })) {
-    if (entry.type === 'file' && isInside(entry.path)) listing.push(entry.path);
-  }
-
+async function download(cache: HubCache, request: HubRequest): Promise<readonly string[]> {
+  const { environment, clock, stallMs, signal } = request;
+  const { revision, files } = await guardStalls(
+    { ...request, what: endpointOf(environment) },
+    (guard) => listDataset(cache, request, guard),
+  );
   const fetchOne = async (path: string): Promise<string> => {
     const target = join(cache.snapshot(revision), path);
-    if (await exists(target)) return target;
-    const blob = await downloadFile({ ...access, repo, revision, path, xet: false });
-    if (!blob) throw new TaskError(`${path} is listed but cannot be fetched`);
-    await save(blob, target, guard);
+    const token = environment['HF_TOKEN'] || undefined;
+    const lock = lockIn(cache.folder, files.get(path)!.digest.hex);
+    const ignored = (): void => undefined;
+    const told = { onWait: ignored, onProgress: ignored };
+    await fetchFile(files.get(path)!, target, { token, clock, stallMs, signal, lock, ...told });
     return target;
   };
-
-  const readme = listing.includes('README.md') ? await readText(await fetchOne('README.md')) : '';
+  const readme = files.has('README.md') ? await readText(await fetchOne('README.md')) : '';
+  const listing = [...files.keys()];
   const paths: string[] = [];
   for (const path of request.choose(listing, readme ?? '')) paths.push(await fetchOne(path));
   await cache.setListing(revision, listing);
@@ -121,26 +103,16 @@ async function download(
   return paths;
 }
 
-async function save(blob: Blob, target: string, guard: StallGuard): Promise<void> {
-  await mkdir(dirname(target), { recursive: true });
-  const incomplete = `${target}.incomplete`;
-  const count = { bytes: 0 };
-  const counted = async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const chunk of chunks) {
-      guard.progress();
-      count.bytes += chunk.byteLength;
-      yield chunk;
-    }
-  };
-  await pipeline(
-    Readable.fromWeb(blob.stream() as ReadableStream),
-    counted,
-    createWriteStream(incomplete),
-    { signal: guard.signal },
-  );
-  if (count.bytes !== blob.size)
-    throw new TaskError(`${target} arrived with ${count.bytes} of ${blob.size} bytes`);
-  await rename(incomplete, target);
+/** A download that was cut off continues with its revision. */
+async function listDataset(cache: HubCache, { id, environment }: HubRequest, guard: StallGuard) {
+  // Loaded on first use: most runs read local files.
+  const { datasetInfo } = await import('@huggingface/hub');
+  const access = hubAccess(environment, guard);
+  const revision =
+    (await cache.revision()) ??
+    (await datasetInfo({ ...access, name: id, additionalFields: ['sha'] })).sha;
+  const repository = { type: 'dataset', name: id, revision } as const;
+  return { revision, files: await listRemoteFiles(repository, environment, guard) };
 }
 
 function unreachable({ id, environment }: HubRequest, cache: HubCache, cause: unknown): TaskError {

@@ -1,0 +1,34 @@
+/** The files of a repository on the hub, with the digests that a download is compared with. */
+import { endpointOf, hubAccess, isInside, type Environment } from './hub-access.js';
+import type { RemoteFile } from './fetch-file.js';
+import type { StallGuard } from './stall-guard.js';
+
+interface Repository {
+  readonly type: 'dataset' | 'model';
+  /** `owner/name`. */
+  readonly name: string;
+  readonly revision: string;
+}
+
+/** Files by path. None leads out of the folder of the repository. */
+export async function listRemoteFiles(
+  { revision, ...repo }: Repository,
+  environment: Environment,
+  guard: StallGuard,
+): Promise<ReadonlyMap<string, RemoteFile>> {
+  // Loaded on first use: most runs read local files.
+  const { listFiles } = await import('@huggingface/hub');
+  const access = hubAccess(environment, guard);
+  const place = `${endpointOf(environment)}/${repo.type === 'dataset' ? 'datasets/' : ''}${repo.name}`;
+  const found = new Map<string, RemoteFile>();
+  for await (const entry of listFiles({ ...access, repo, revision, recursive: true })) {
+    const { type, path, size, oid = '', lfs } = entry;
+    if (type !== 'file' || !isInside(path)) continue;
+    const digest = lfs
+      ? ({ kind: 'sha256', hex: lfs.oid } as const)
+      : ({ kind: 'git', hex: oid } as const);
+    const address = path.split('/').map(encodeURIComponent).join('/');
+    found.set(path, { path, url: `${place}/resolve/${revision}/${address}`, size, digest });
+  }
+  return found;
+}
