@@ -25,6 +25,6 @@ export function parsed(value: unknown, what: string): unknown {
   try {
     return parseJsonExactly(value);
   } catch {
-    throw fault(`${what} is JSON text that is cut off or malformed`, value.slice(-30));
+    throw fault(`JSON text is cut off or malformed: ${what}`, value.slice(-30));
   }
 }

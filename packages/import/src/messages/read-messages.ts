@@ -36,7 +36,7 @@ const classRole = /^(System|Human|AI|Tool|Function)Message(?:Chunk)?$/;
 export function readMessages(value: unknown): readonly ChatMessage[] {
   const list = unwrapped(value);
   if (typeof list === 'string' && list.startsWith('['))
-    throw fault('the messages are JSON text that is cut off or malformed', list.slice(-30));
+    throw fault('JSON text is cut off or malformed: the messages', list.slice(-30));
   if (!Array.isArray(list)) throw fault('the messages are not a list', list);
   if (list.length === 0) throw fault('the list of messages is empty');
   return withCallIds(list.flatMap(readMessage));

@@ -37,7 +37,7 @@ const shapes: readonly Shape[] = [
   {
     kind: 'ip',
     pattern: /(?<![\w:.])[\dA-Fa-f]{0,4}(?::[\dA-Fa-f]{0,4}){2,7}(?![\w:])/g,
-    holds: (text) => text !== '::' && isIP(text) === 6,
+    holds: (text) => /\d/.test(text) && isIP(text) === 6,
   },
   {
     kind: 'phone',

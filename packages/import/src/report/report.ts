@@ -1,7 +1,7 @@
 /** What an import read, wrote and left out. */
 import type { ChatMessage } from '@trinity-rft/core';
 import type { Fault } from '../record/item.js';
-import type { RedactedCounts, RedactedKind } from '../redact/redact.js';
+import { redactValue, type RedactedCounts, type RedactedKind } from '../redact/redact.js';
 import type { RowKind } from '../record/row-kind.js';
 
 export interface Place {
@@ -73,7 +73,10 @@ export interface RowTraits {
   readonly tokens?: number;
 }
 
-/** Counts while rows pass, in memory that does not grow with them. */
+/**
+ * Counts while rows pass, in memory that does not grow with them.
+ * @param redacts no personal data in the values that are quoted
+ */
 export function createTally(redacts: boolean): Tally {
   const skipped = new Map<string, Skipped>();
   const roles: Record<string, number> = {};
@@ -85,7 +88,8 @@ export function createTally(redacts: boolean): Tally {
       const reason =
         skipped.has(given) || skipped.size < mostReasons ? given : 'one of many other reasons';
       const { count, first } = skipped.get(reason) ?? { count: 0, first: [] };
-      const place = { file, line, ...(detail !== undefined && { detail }) };
+      const shown = redacts ? redactValue(detail).value : detail;
+      const place = { file, line, ...(shown !== undefined && { detail: shown }) };
       const places = count < mostPlaces ? [...first, place] : first;
       skipped.set(reason, { reason, count: count + 1, first: places });
     },

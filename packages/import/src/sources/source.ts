@@ -36,7 +36,8 @@ const promptKeys = ['messages', 'prompt', 'question', 'input', 'query', 'text'];
 /** A prompt: a text, messages, or an object with exactly one of both. */
 export function readPrompt(value: unknown): readonly ChatMessage[] {
   const prompt = unwrapped(value);
-  if (typeof prompt === 'string' && prompt !== '') return [user(prompt)];
+  if (prompt === '') throw fault('the prompt is empty');
+  if (typeof prompt === 'string') return [user(prompt)];
   if (Array.isArray(prompt)) return readMessages(batchOfOne(prompt));
   if (!isJson(prompt)) throw fault('the prompt is neither a text nor messages', prompt);
   if ('role' in prompt) return readMessage(prompt);
@@ -57,7 +58,8 @@ const answerKeys = ['message', 'output', 'content', 'text', 'answer', 'response'
 /** An answer: a text, a message, messages, or an object that holds one of them. */
 export function readAnswer(value: unknown): readonly ChatMessage[] {
   const answer = unwrapped(value);
-  if (typeof answer === 'string' && answer !== '') return [{ role: 'assistant', content: answer }];
+  if (answer === '') throw fault('the answer is empty');
+  if (typeof answer === 'string') return [{ role: 'assistant', content: answer }];
   if (Array.isArray(answer)) return answeredBy(readMessages(answer));
   if (!isJson(answer)) throw fault('the answer is neither a text nor a message', answer);
   if ('role' in answer || 'kwargs' in answer || 'tool_calls' in answer)
