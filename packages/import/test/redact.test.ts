@@ -46,7 +46,7 @@ it('keeps arguments of tools JSON, and counts in the report', async () => {
     ],
     { redact: true },
   );
-  const [, { tool_calls: calls } = { tool_calls: [] }] = rows[0]?.['messages'] as {
+  const [, { tool_calls: calls } = { tool_calls: [] }] = rows[0]!['messages'] as {
     tool_calls: { function: { arguments: string } }[];
   }[];
   expect(JSON.parse(calls[0]?.function.arguments ?? '')).toEqual({

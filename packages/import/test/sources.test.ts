@@ -12,7 +12,6 @@ const assistant = (content: string) => ({ role: 'assistant', content });
 const result = (content: string, id: string) => ({ role: 'tool', content, tool_call_id: id });
 const call = (id: string, name: string, args: object) => ({
   role: 'assistant',
-  content: '',
   tool_calls: [{ id, type: 'function', function: { name, arguments: JSON.stringify(args) } }],
 });
 const tool = (name: string, more: object = {}) => ({
@@ -30,7 +29,6 @@ interface Case {
   readonly withScore?: number;
 }
 
-const calledWeather = call('w1', 'weather', { city: 'Oslo' });
 const weatherOfOpenai = {
   type: 'function',
   function: {
@@ -38,7 +36,6 @@ const weatherOfOpenai = {
     parameters: { type: 'object', properties: { city: { type: 'string' } } },
   },
 };
-const { content: _none, ...callWithoutContent } = call('call_a', 'weather', { city: 'Oslo' });
 
 const cases: readonly Case[] = [
   {
@@ -58,7 +55,7 @@ const cases: readonly Case[] = [
       {
         messages: [
           user('Weather in Oslo?'),
-          callWithoutContent,
+          call('call_a', 'weather', { city: 'Oslo' }),
           result('rain', 'call_a'),
           assistant('Rain.'),
         ],
@@ -109,7 +106,7 @@ const cases: readonly Case[] = [
         messages: [
           system('Be brief.'),
           user('Weather in Oslo?'),
-          callWithoutText(calledWeather),
+          call('w1', 'weather', { city: 'Oslo' }),
           result('rain', 'w1'),
           { ...assistant('Rain.'), reasoning_content: 'It rains.' },
         ],
@@ -141,7 +138,10 @@ const cases: readonly Case[] = [
     source: 'langsmith',
     as: 'sft',
     rows: [
-      { messages: [user('Add 2 and 3.'), call('c1', 'add', { a: 2, b: 3 })], tools: [tool('add')] },
+      {
+        messages: [user('Add 2 and 3.'), { content: '', ...call('c1', 'add', { a: 2, b: 3 }) }],
+        tools: [tool('add')],
+      },
       { messages: [user('Hi'), assistant('Hello')] },
     ],
     skipped: ['the run is not a call of a model: 1', 'the call failed: 4'],
@@ -186,7 +186,7 @@ const cases: readonly Case[] = [
         messages: [
           system('Be brief.'),
           user('Weather in Oslo?'),
-          call('call_0', 'weather', { city: 'Oslo' }),
+          { content: '', ...call('call_0', 'weather', { city: 'Oslo' }) },
           result('rain', 'call_0'),
           assistant('Rain.'),
         ],
@@ -245,10 +245,6 @@ const cases: readonly Case[] = [
     skipped: ['a prompt is in another file; write it into this one: 1'],
   },
 ];
-
-function callWithoutText({ content: _, ...message }: ReturnType<typeof call>) {
-  return message;
-}
 
 const format = { ...defaultFormatArgs, chosenKey: 'chosen', rejectedKey: 'rejected' };
 

@@ -1,4 +1,4 @@
-/** What sources find in records, before it becomes rows. */
+/** Conversations and their parts, as sources find them in records, before they become rows. */
 import type { ChatMessage, ToolDefinition } from '@trinity-rft/core';
 
 export type Json = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** What an import read, wrote and left out. */
+/** The report of an import: counts of what it read, wrote and left out. */
 import type { ChatMessage } from '@trinity-rft/core';
 import type { Fault } from '../record/item.js';
 import { redactValue, type RedactedCounts, type RedactedKind } from '../redact/redact.js';
@@ -66,7 +66,7 @@ export interface Tally {
   >;
 }
 
-export interface RowTraits {
+interface RowTraits {
   readonly tools: boolean;
   readonly score: boolean;
   /** Undefined without a tokenizer. */

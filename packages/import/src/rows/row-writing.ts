@@ -29,7 +29,7 @@ export interface RowWriting {
   close(): Promise<void>;
 }
 
-export interface RowCounts {
+interface RowCounts {
   readonly as: RowKind;
   readonly written: number;
   readonly validation: number;
@@ -38,7 +38,7 @@ export interface RowCounts {
 
 /** `rows.jsonl` -> `rows.validation.jsonl`. */
 export const validationFile = (output: string): string =>
-  /\.jsonl$/.test(output)
+  output.endsWith('.jsonl')
     ? output.replace(/\.jsonl$/, '.validation.jsonl')
     : `${output}.validation.jsonl`;
 

@@ -87,7 +87,7 @@ function answeredBy(messages: readonly ChatMessage[]): readonly ChatMessage[] {
 }
 
 /** Numbers, and true and false as 1 and 0. */
-export const scoreOf = (value: unknown): number | undefined =>
+const scoreOf = (value: unknown): number | undefined =>
   typeof value === 'boolean'
     ? Number(value)
     : Number.isFinite(value)

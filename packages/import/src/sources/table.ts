@@ -11,7 +11,7 @@ import { together } from './together.js';
 import type { Source } from './source.js';
 
 /** In the order in which records are tried. */
-export const sources = {
+const sources = {
   otel,
   langfuse,
   langsmith,
