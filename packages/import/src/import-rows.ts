@@ -14,6 +14,7 @@ import {
   type RowWriting,
 } from './rows/row-writing.js';
 import { chooseSource, describeSources } from './sources/choose.js';
+import { createGroups, type Group, type Groups } from './sources/groups.js';
 import { sourceNamed, type SourceName } from './sources/table.js';
 
 export interface ImportOptions extends RowOptions {
@@ -32,22 +33,14 @@ interface Import {
   readonly options: ImportOptions;
   readonly tally: Tally;
   readonly rows: RowWriting;
-  /** Parts that are assembled at the end, by source and group. */
-  readonly groups: Map<string, Group>;
+  readonly groups: Groups;
   readonly sources: Set<SourceName>;
   read: number;
 }
 
-interface Group {
-  readonly source: SourceName;
-  /** Place of the first part. */
-  readonly place: Place;
-  readonly parts: unknown[];
-}
-
 /**
- * Rows are streamed. What is kept in memory: a hash of each row, the parts of traces (otel, langfuse,
- * langsmith), and two answers per prompt where pairs are made by score. The output appears when it is
+ * Rows are streamed. What is kept in memory: a hash of each row, the generations of Langfuse, the newest 1,000
+ * traces of other sources, and two answers per prompt where pairs are made by score. The output appears when it is
  * complete.
  * @throws ConfigError when nothing can be imported, with the reasons
  */
@@ -57,10 +50,17 @@ export async function importRows(options: ImportOptions): Promise<ImportReport> 
   const countTokens = tokenizer === undefined ? undefined : await tokenCounter(tokenizer);
   const tally = createTally(redact);
   const rows = await openRowWriting(options, tally, countTokens);
-  const state: Import = { options, tally, rows, groups: new Map(), sources: new Set(), read: 0 };
+  const state: Import = {
+    options,
+    tally,
+    rows,
+    groups: createGroups(),
+    sources: new Set(),
+    read: 0,
+  };
   try {
     await readFiles(state, files);
-    await assembleGroups(state);
+    for (const group of state.groups.rest()) await assemble(state, group);
     const counts = await rows.finish();
     const skipped = tally.skipped();
     if (state.sources.size === 0) throw unknownError(from);
@@ -122,7 +122,7 @@ async function readFile(
     }
     const items = orFault(() => sourceNamed(name).read(record));
     for (const item of asList(items))
-      if ('group' in item) addPart(state, name, item, place);
+      if ('group' in item) await addPart(state, name, item, place);
       else await addFinished(state, name, item, place);
   }
 }
@@ -130,11 +130,17 @@ async function readFile(
 const asList = <T>(items: readonly T[] | Fault): readonly (T | Fault)[] =>
   'reason' in items ? [items] : items;
 
-function addPart({ groups }: Import, source: SourceName, { group, part }: Fragment, place: Place) {
-  const key = `${source} ${group}`;
-  const found = groups.get(key);
-  if (found) found.parts.push(part);
-  else groups.set(key, { source, place, parts: [part] });
+/** Keeps a part, and assembles the group that it makes room for. */
+async function addPart(
+  state: Import,
+  source: SourceName,
+  fragment: Fragment,
+  place: Place,
+): Promise<void> {
+  const found = orFault(() => state.groups.add(source, fragment, place));
+  if (found === undefined) return;
+  if ('reason' in found) state.tally.skip(found, place);
+  else await assemble(state, found);
 }
 
 async function addFinished(
@@ -147,14 +153,9 @@ async function addFinished(
   else await rows.add(item, place, sourceNamed(source).hasReferences === true);
 }
 
-async function assembleGroups(state: Import): Promise<void> {
-  const { groups, options } = state;
-  for (const [key, { source, place, parts }] of groups) {
-    options.signal?.throwIfAborted();
-    groups.delete(key);
-    const items = orFault(() => sourceNamed(source).assemble?.(parts) ?? []);
-    for (const item of asList(items)) await addFinished(state, source, item, place);
-  }
+async function assemble(state: Import, { source, place, parts }: Group): Promise<void> {
+  const items = orFault(() => sourceNamed(source).assemble?.(parts) ?? []);
+  for (const item of asList(items)) await addFinished(state, source, item, place);
 }
 
 const unknownError = (from: string): ConfigError =>

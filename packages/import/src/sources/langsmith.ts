@@ -15,6 +15,7 @@ export const langsmith: Source = {
     return [{ group: String(trace ?? id), part: conversationOf(record) }];
   },
   assemble: (parts) => dropPrefixes(parts as readonly Conversation[]),
+  mostOpen: 1000,
 };
 
 function conversationOf(record: Json): Conversation {

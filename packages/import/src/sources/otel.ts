@@ -16,6 +16,7 @@ export const otel: Source = {
   detect: isSpanRecord,
   read: (record) => readSignals(record).map((part) => ({ group: part.traceId, part })),
   assemble: (parts) => assemble(parts as readonly Signal[]),
+  mostOpen: 1000,
 };
 
 /** Operations that answer a prompt. */

@@ -19,8 +19,13 @@ export interface Source {
   readonly detect: (record: Json) => boolean;
   /** @throws TaskError of `fault` when nothing of the record can be imported */
   readonly read: (record: Json) => readonly Item[];
-  /** Makes conversations of the parts of one group, once all files are read. */
+  /** Makes conversations of the parts of one group. */
   readonly assemble?: (parts: readonly unknown[]) => readonly Finished[];
+  /**
+   * Groups that may wait for parts. One more, and the group that has had no part for longest counts as
+   * complete. @default no limit, since parts may be in other files
+   */
+  readonly mostOpen?: number;
   /** Last answers are references, not what some model has said. */
   readonly hasReferences?: boolean;
 }
