@@ -45,6 +45,31 @@ describe('a record that is wrong', () => {
     expect(reasonsOf(report)).toEqual([`${reason}: 2`]);
   });
 
+  it('leaves texts that are JSON as they are', async () => {
+    const record = { prompt: '{"task": "label"}', completion: '{"answer": "cat", "score": 1}' };
+    const { rows } = await importLines([record]);
+    expect(rows).toEqual([
+      {
+        messages: [
+          { role: 'user', content: record.prompt },
+          { role: 'assistant', content: record.completion },
+        ],
+      },
+    ]);
+  });
+
+  it.each([
+    ['the prompt is an object without messages', { question: 'Who?', context: 'We.' }, 'I'],
+    ['the answer is an object without a text', 'Who?', { answer: 'I', sources: [] }],
+  ])('is skipped where it would be guessed: %s', async (reason, input, output) => {
+    const scores = { right: 1 };
+    const { report } = await importLines([
+      { input: 'Hi', output: 'Hello', scores },
+      { input, output, scores },
+    ]);
+    expect(reasonsOf(report)).toEqual([`${reason}: 2`]);
+  });
+
   it('keeps the digits of whole numbers above 2^53, in arguments as well', async () => {
     const args = '{"id":9007199254740993}';
     const { rows } = await importLines(

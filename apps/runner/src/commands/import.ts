@@ -13,7 +13,7 @@ interface ImportArguments {
   readonly tokenizer?: string;
   readonly validation?: string;
   readonly report?: string;
-  readonly output: string;
+  readonly output?: string;
 }
 
 export const addImport: AddCommand = (program, { exitWith, write }) =>
@@ -30,7 +30,7 @@ export const addImport: AddCommand = (program, { exitWith, write }) =>
     .option('--tokenizer <model>', 'model folder: report the lengths of rows in its tokens')
     .option('--validation <share>', 'share of the rows for FILE.validation.jsonl, such as 0.1')
     .option('--report <file>', 'write the report as JSON')
-    .requiredOption('-o, --output <file>', 'JSON lines file to write')
+    .option('-o, --output <file>', 'JSON lines file to write')
     .addHelpText(
       'after',
       '\n<place> is a file (.jsonl, .ndjson, .json, .yaml, each also .gz) or a folder of such files.',
@@ -56,6 +56,7 @@ async function importCommand(place: string, given: ImportArguments, write: Write
 async function optionsOf(place: string, given: ImportArguments): Promise<ImportOptions> {
   const { rowKinds, sourceNames } = await import('@trinity-rft/import');
   const { from, as, validation, output, redact, tokenizer } = given;
+  if (output === undefined) throw wrong('-o is missing. Name the file to write: -o FILE.jsonl');
   return {
     from: place,
     output,
@@ -75,17 +76,14 @@ function oneOf<T extends string>(
 ): T {
   const found = known.find((each) => each === value);
   if (found !== undefined) return found;
-  throw new ConfigError(
-    `${option} is "${value}"; expected one of ${[...others, ...known].join(', ')}.`,
-    { code: 'ARGUMENT_INVALID' },
-  );
+  throw wrong(`${option} is "${value}"; expected one of ${[...others, ...known].join(', ')}.`);
 }
 
 function shareOf(text: string): number {
   const share = Number(text);
   if (text.trim() !== '' && share >= 0 && share < 1) return share;
-  throw new ConfigError(
-    `--validation is "${text}"; expected a share from 0 to below 1, such as 0.1.`,
-    { code: 'ARGUMENT_INVALID' },
-  );
+  throw wrong(`--validation is "${text}"; expected a share from 0 to below 1, such as 0.1.`);
 }
+
+const wrong = (message: string): ConfigError =>
+  new ConfigError(message, { code: 'ARGUMENT_INVALID' });

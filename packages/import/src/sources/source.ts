@@ -35,21 +35,32 @@ export const has = (record: Json, ...keys: readonly string[]): boolean =>
 
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 
-/** Keys under which wrappers have a list of messages or a text. */
-const promptKeys = ['messages', 'prompt', 'question', 'input', 'query', 'text'];
+/** Objects with only one of these keys are a text in a wrapper. */
+const promptKeys: ReadonlySet<string> = new Set(['prompt', 'question', 'input', 'query', 'text']);
 
-/** A prompt: a text, messages, or an object with exactly one of both. */
+/** A prompt: a text, messages, or an object that holds one of both and nothing to add to it. */
 export function readPrompt(value: unknown): readonly ChatMessage[] {
-  const prompt = unwrapped(value);
+  const prompt = messagesIn(value);
   if (prompt === '') throw fault('the prompt is empty');
   if (typeof prompt === 'string') return [user(prompt)];
   if (Array.isArray(prompt)) return readMessages(batchOfOne(prompt));
   if (!isJson(prompt)) throw fault('the prompt is neither a text nor messages', prompt);
   if ('role' in prompt) return readMessage(prompt);
-  const [key, other] = promptKeys.filter((name) => isPresent(prompt[name]));
-  if (key === undefined || other !== undefined)
+  if (isPresent(prompt['messages'])) return readPrompt(prompt['messages']);
+  const [key = '', other] = Object.keys(prompt);
+  if (other !== undefined || !promptKeys.has(key))
     throw fault('the prompt is an object without messages', Object.keys(prompt));
   return readPrompt(prompt[key]);
+}
+
+/** Keys of objects and messages in which vendors wrap a conversation. */
+const wrapperKeys = ['role', 'messages', 'choices', 'generations', 'kwargs'];
+
+/** Text that is the JSON of messages, parsed; other JSON is a text that a model has read or written. */
+function messagesIn(value: unknown): unknown {
+  const inner = unwrapped(value);
+  const first: unknown = Array.isArray(inner) ? inner[0] : inner;
+  return isJson(first) && wrapperKeys.some((key) => key in first) ? inner : value;
 }
 
 /** LangChain has lists of prompts, of one prompt each. */
@@ -57,23 +68,30 @@ function batchOfOne(prompt: readonly unknown[]): unknown {
   return prompt.length === 1 && Array.isArray(prompt[0]) ? prompt[0] : prompt;
 }
 
-/** Keys under which wrappers have an answer, the first that is there. */
-const answerKeys = ['message', 'output', 'content', 'text', 'answer', 'response', 'completion'];
+/** Keys that say, or hold what says, who wrote a message. */
+const roleKeys = ['role', 'from', 'kwargs', 'data'];
+/** Keys of a message or its text, whatever is beside them. */
+const answerKeys = ['message', 'content', 'text'];
+/** Objects with only one of these keys are an answer in a wrapper. */
+const onlyAnswerKeys: ReadonlySet<string> = new Set(['output', 'answer', 'response', 'completion']);
 
 /** An answer: a text, a message, messages, or an object that holds one of them. */
 export function readAnswer(value: unknown): readonly ChatMessage[] {
-  const answer = unwrapped(value);
+  const answer = messagesIn(value);
   if (answer === '') throw fault('the answer is empty');
   if (typeof answer === 'string') return [{ role: 'assistant', content: answer }];
   if (Array.isArray(answer)) return answeredBy(readMessages(answer));
   if (!isJson(answer)) throw fault('the answer is neither a text nor a message', answer);
-  if ('role' in answer || 'kwargs' in answer || 'tool_calls' in answer)
-    return answeredBy(readMessage({ role: 'assistant', ...answer }));
+  if (roleKeys.some((key) => key in answer)) return answeredBy(readMessage(answer));
+  if ('tool_calls' in answer) return answeredBy(readMessage({ role: 'assistant', ...answer }));
   const { messages, choices, generations } = answer;
   if (isPresent(messages)) return readAnswer(messages);
   const list = [choices, generations].find(Array.isArray) as readonly unknown[] | undefined;
   if (list) return readAnswer(onlyOne(list));
-  const key = answerKeys.find((name) => isPresent(answer[name]));
+  const [first = '', other] = Object.keys(answer);
+  const key =
+    answerKeys.find((name) => isPresent(answer[name])) ??
+    (other === undefined && onlyAnswerKeys.has(first) ? first : undefined);
   if (key === undefined) throw fault('the answer is an object without a text', Object.keys(answer));
   return readAnswer(answer[key]);
 }
