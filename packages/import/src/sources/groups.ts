@@ -26,7 +26,7 @@ export interface Groups {
 }
 
 export function createGroups(): Groups {
-  /** By source and name, the one that got a part last at the end. */
+  /** Keys are source and name; the group that got a part last is at the end. */
   const open = new Map<string, OpenGroup>();
   const closed = new Set<string>();
   const take = (key: string): OpenGroup | undefined => {

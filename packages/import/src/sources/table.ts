@@ -25,6 +25,7 @@ const sources = {
 
 export type SourceName = keyof typeof sources;
 
+/** The names that `--from` takes. */
 export const sourceNames = Object.keys(sources) as readonly SourceName[];
 
 export const sourceNamed = (name: SourceName): Source => sources[name];
