@@ -31,7 +31,7 @@ function assemble(signals: readonly Signal[]): readonly Finished[] {
   const chats = [...spans.values()].filter((span) => calls.has(operationOf(span)));
   const byAgent = Map.groupBy(chats, (span) => agentOf(span, spans));
   return [...byAgent].flatMap(([agent, ofAgent]) => {
-    const last = ofAgent.reduce((a, b) => (b.end > a.end ? b : a));
+    const last = ofAgent.reduce((a, b) => (isLater(b, a) ? b : a));
     const ids = new Set([agent, last.spanId]);
     const scores = signals
       .filter(({ spanId }) => ids.has(spanId))
@@ -39,6 +39,21 @@ function assemble(signals: readonly Signal[]): readonly Finished[] {
     return orFaults(() => conversationsOf(last, meanScore(scores)));
   });
 }
+
+/** Nanoseconds. SDKs add precise durations to a start in milliseconds, so calls may seem out of order. */
+const clockError = 2_000_000n;
+
+/** Of calls that end at the same time, the one with the longer history. */
+function isLater(span: Span, other: Span): boolean {
+  const gap = span.end - other.end;
+  if (gap > clockError || gap < -clockError) return gap > 0n;
+  return historyLength(span) >= historyLength(other);
+}
+
+const historyLength = ({ attributes }: Span): number => {
+  const input = attributes['gen_ai.input.messages'];
+  return typeof input === 'string' ? input.length : Array.isArray(input) ? input.length : 0;
+};
 
 function orFaults(read: () => readonly Conversation[]): readonly Finished[] {
   const found = orFault(read);
