@@ -82,7 +82,13 @@ const cases: readonly Case[] = [
     source: 'openai',
     as: 'tasks',
     rows: [
-      { messages: [user('What is 2 + 2?')], question: 'What is 2 + 2?', answer: '4', level: 1 },
+      {
+        messages: [user('What is 2 + 2?')],
+        question: 'What is 2 + 2?',
+        answer: '4',
+        level: 1,
+        reason: 'even',
+      },
       {
         messages: [{ role: 'developer', content: 'Use tools.' }, user('What is 3 + 3?')],
         answer: '6',

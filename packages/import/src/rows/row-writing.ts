@@ -77,20 +77,21 @@ export async function openRowWriting(
   return {
     async add(item, place, hasReferences) {
       kind ??= kindOf(item);
-      const row = orFault(() => {
-        if (kind === 'sft') return sftRow(item);
-        if (kind === 'tasks') return taskRow(item, hasReferences);
-        return 'chosen' in item ? dpoRow(item) : pairing.add(item, place);
+      const made = orFault(() => {
+        if (kind === 'sft') return { row: sftRow(item) };
+        if (kind === 'tasks') return { row: taskRow(item, hasReferences) };
+        if ('chosen' in item) return { row: dpoRow(item) };
+        pairing.add(item, place);
+        return {};
       });
-      if (row === undefined) return;
-      if (isFault(row)) tally.skip(row, place);
-      else await write(row, place, 'score' in item);
+      if ('reason' in made) tally.skip(made, place);
+      else if ('row' in made) await write(made.row, place, 'score' in item);
     },
     async finish() {
       for (const [pair, place] of pairing.pairs()) {
-        const row = pair === undefined ? onlyOne : orFault(() => dpoRow(pair));
-        if (isFault(row)) tally.skip(row, place);
-        else await write(row, place, true);
+        const made = pair === undefined ? onlyOne : orFault(() => ({ row: dpoRow(pair) }));
+        if ('reason' in made) tally.skip(made, place);
+        else await write(made.row, place, true);
       }
       const written = train + held;
       if (written > 0) for (const writer of writers) await writer.finish();
@@ -103,10 +104,6 @@ export async function openRowWriting(
 }
 
 const onlyOne = { reason: 'the prompt has one answer, or several with equal scores' };
-
-/** Rows have no key of this name. */
-const isFault = (row: Json | { readonly reason: string }): row is { readonly reason: string } =>
-  'reason' in row;
 
 /** All messages of a row of any kind. */
 const messagesOf = (row: Json): readonly ChatMessage[] =>

@@ -43,7 +43,7 @@ function assemble(signals: readonly Signal[]): readonly Finished[] {
 /** Nanoseconds. SDKs add precise durations to a start in milliseconds, so calls may seem out of order. */
 const clockError = 2_000_000n;
 
-/** Of calls that end at the same time, the one with the longer history. */
+/** True for the call that ends later; at the same time, for the one with the longer history. */
 function isLater(span: Span, other: Span): boolean {
   const gap = span.end - other.end;
   if (gap > clockError || gap < -clockError) return gap > 0n;
