@@ -10,6 +10,7 @@ import { addDoctor } from './commands/doctor.js';
 import { addEval } from './commands/eval.js';
 import { addEnv } from './commands/env/env.js';
 import { addExport } from './commands/export.js';
+import { addImport } from './commands/import.js';
 import { addInit } from './commands/init.js';
 import { addLog } from './commands/log.js';
 import { addReward } from './commands/reward.js';
@@ -46,6 +47,7 @@ const commands: readonly AddCommand[] = [
   addWhy,
   addDoctor,
   addWhatIf,
+  addImport,
   addPairs,
   addConvert,
   addEnv,

@@ -1,0 +1,89 @@
+/** `trinity import`: rows to train on, from traces, evaluations and the files of other services. */
+import { ConfigError } from '@trinity-rft/core';
+import type { ImportOptions } from '@trinity-rft/import';
+import type { AddCommand, Write } from '../shared/command.js';
+import { exitCodes } from '../shared/exit-codes.js';
+import { interruptible } from '../shared/interrupt.js';
+import { writeOutput } from '../shared/output-file.js';
+
+interface ImportArguments {
+  readonly from: string;
+  readonly as?: string;
+  readonly redact?: boolean;
+  readonly tokenizer?: string;
+  readonly validation?: string;
+  readonly report?: string;
+  readonly output?: string;
+}
+
+export const addImport: AddCommand = (program, { exitWith, write }) =>
+  void program
+    .command('import <place>')
+    .description('write rows to train on from traces, evaluations or files of other services')
+    .option(
+      '--from <source>',
+      'auto, openai, together, otel, langfuse, langsmith, braintrust, sharegpt, alpaca or promptfoo',
+      'auto',
+    )
+    .option('--as <kind>', 'sft, dpo or tasks; default: what the source holds')
+    .option('--redact', 'replace e-mail addresses, phone numbers, IP addresses, keys and the like')
+    .option('--tokenizer <model>', 'model folder: report the lengths of rows in its tokens')
+    .option('--validation <share>', 'share of the rows for FILE.validation.jsonl, such as 0.1')
+    .option('--report <file>', 'write the report as JSON')
+    .option('-o, --output <file>', 'JSON lines file to write')
+    .addHelpText(
+      'after',
+      '\n<place> is a file (.jsonl, .ndjson, .json, .yaml, each also .gz) or a folder of such files.',
+    )
+    .action(
+      exitWith((place: string, given: ImportArguments) => importCommand(place, given, write)),
+    );
+
+async function importCommand(place: string, given: ImportArguments, write: Write): Promise<number> {
+  const { importRows, renderImport } = await import('@trinity-rft/import');
+  const { standardTerminal } = await import('@trinity-rft/launcher');
+  const options = await optionsOf(place, given);
+  const terminal = standardTerminal();
+  const report = await interruptible(terminal, (signal) =>
+    importRows({ ...options, signal, onProgress: (line) => terminal.write(`${line}\n`) }),
+  );
+  if (given.report !== undefined)
+    await writeOutput('--report', given.report, `${JSON.stringify(report, null, 2)}\n`);
+  write(renderImport(report));
+  return exitCodes.done;
+}
+
+async function optionsOf(place: string, given: ImportArguments): Promise<ImportOptions> {
+  const { rowKinds, sourceNames } = await import('@trinity-rft/import');
+  const { from, as, validation, output, redact, tokenizer } = given;
+  if (output === undefined) throw wrong('-o is missing. Name the file to write: -o FILE.jsonl');
+  return {
+    from: place,
+    output,
+    redact,
+    tokenizer,
+    source: from === 'auto' ? undefined : oneOf('--from', from, sourceNames, ['auto']),
+    as: as === undefined ? undefined : oneOf('--as', as, rowKinds),
+    validation: validation === undefined ? undefined : shareOf(validation),
+  };
+}
+
+function oneOf<T extends string>(
+  option: string,
+  value: string,
+  known: readonly T[],
+  others: readonly string[] = [],
+): T {
+  const found = known.find((each) => each === value);
+  if (found !== undefined) return found;
+  throw wrong(`${option} is "${value}"; expected one of ${[...others, ...known].join(', ')}.`);
+}
+
+function shareOf(text: string): number {
+  const share = Number(text);
+  if (text.trim() !== '' && share >= 0 && share < 1) return share;
+  throw wrong(`--validation is "${text}"; expected a share from 0 to below 1, such as 0.1.`);
+}
+
+const wrong = (message: string): ConfigError =>
+  new ConfigError(message, { code: 'ARGUMENT_INVALID' });

@@ -1,0 +1,178 @@
+/** Imports a file or folder: reads its records, and writes rows to train on and a report. */
+import { ConfigError } from '@trinity-rft/core';
+import { findFiles, type DataFile } from './files/find-files.js';
+import { readRecords } from './files/read-records.js';
+import { orFault } from './record/fault.js';
+import type { Fault, Finished, Fragment } from './record/item.js';
+import { skippedLines } from './report/render.js';
+import { createTally, type ImportReport, type Place, type Tally } from './report/report.js';
+import { tokenCounter } from './rows/count-tokens.js';
+import {
+  openRowWriting,
+  validationFile,
+  type RowOptions,
+  type RowWriting,
+} from './rows/row-writing.js';
+import { chooseSource, describeSources } from './sources/choose.js';
+import { createGroups, type Group, type Groups } from './sources/groups.js';
+import { sourceNamed, type SourceName } from './sources/table.js';
+
+export interface ImportOptions extends RowOptions {
+  /** File or folder. */
+  readonly from: string;
+  /** @default the source that recognises the first records of a file */
+  readonly source?: SourceName;
+  /** Folder of the model whose tokens count as length. @default lengths are not reported */
+  readonly tokenizer?: string;
+  readonly signal?: AbortSignal;
+  /** Called with a line about every 100 MB. @default no callback */
+  readonly onProgress?: (line: string) => void;
+}
+
+interface Import {
+  readonly options: ImportOptions;
+  readonly tally: Tally;
+  readonly rows: RowWriting;
+  readonly groups: Groups;
+  readonly sources: Set<SourceName>;
+  read: number;
+}
+
+/**
+ * Rows are streamed. What is kept in memory: a hash of each row, the generations of Langfuse, the newest 1,000
+ * traces of other sources, and two answers per prompt where pairs are made by score. The output appears when it is
+ * complete.
+ * @throws ConfigError when nothing can be imported, with the reasons
+ */
+export async function importRows(options: ImportOptions): Promise<ImportReport> {
+  const { from, output, tokenizer, redact = false } = options;
+  const files = await findFiles(from, [output, validationFile(output)]);
+  const countTokens = tokenizer === undefined ? undefined : await tokenCounter(tokenizer);
+  const tally = createTally(redact);
+  const rows = await openRowWriting(options, tally, countTokens);
+  const state: Import = {
+    options,
+    tally,
+    rows,
+    groups: createGroups(),
+    sources: new Set(),
+    read: 0,
+  };
+  try {
+    await readFiles(state, files);
+    for (const group of state.groups.rest()) await assemble(state, group);
+    const counts = await rows.finish();
+    const skipped = tally.skipped();
+    if (state.sources.size === 0) throw unknownError(from);
+    if (counts.written === 0) throw nothingError(from, [...state.sources], skippedLines(skipped));
+    const sources = [...state.sources];
+    const { length } = files;
+    return {
+      ...{ version: 1, sources, files: length, read: state.read },
+      ...counts,
+      skipped,
+      ...tally.facts(),
+    };
+  } finally {
+    await rows.close();
+  }
+}
+
+async function readFiles(state: Import, files: readonly DataFile[]): Promise<void> {
+  const { signal, onProgress } = state.options;
+  const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  let done = 0;
+  for (const { path: file } of files) {
+    const onBytes = (count: number): void => {
+      const before = megabytes(done);
+      done += count;
+      if (Math.floor(megabytes(done) / 100) > Math.floor(before / 100))
+        onProgress?.(
+          `${file}: ${Math.floor(megabytes(done))} of ${Math.ceil(megabytes(total))} MB read, ${state.read} records`,
+        );
+    };
+    await readFile(state, file, onBytes, signal);
+  }
+}
+
+const megabytes = (bytes: number): number => bytes / 1e6;
+
+async function readFile(
+  state: Import,
+  file: string,
+  onBytes: (count: number) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { tally, options } = state;
+  const all = readRecords(file, onBytes);
+  const { name = options.source, records } =
+    options.source === undefined ? await chooseSource(all) : { records: all };
+  if (name !== undefined) state.sources.add(name);
+  for await (const { line, record, fault } of records) {
+    signal?.throwIfAborted();
+    state.read++;
+    const place = { file, line };
+    if (record === undefined) {
+      tally.skip(fault ?? { reason: 'the record is empty' }, place);
+      continue;
+    }
+    if (name === undefined) {
+      tally.skip({ reason: 'no source recognises the file' }, place);
+      return;
+    }
+    const items = orFault(() => sourceNamed(name).read(record));
+    for (const item of asList(items))
+      if ('group' in item) await addPart(state, name, item, place);
+      else await addFinished(state, name, item, place);
+  }
+}
+
+const asList = <T>(items: readonly T[] | Fault): readonly (T | Fault)[] =>
+  'reason' in items ? [items] : items;
+
+/** Keeps a part, and assembles the group that it makes room for. */
+async function addPart(
+  state: Import,
+  source: SourceName,
+  fragment: Fragment,
+  place: Place,
+): Promise<void> {
+  const found = orFault(() => state.groups.add(source, fragment, place));
+  if (found === undefined) return;
+  if ('reason' in found) state.tally.skip(found, place);
+  else await assemble(state, found);
+}
+
+async function addFinished(
+  { tally, rows }: Import,
+  source: SourceName,
+  item: Finished,
+  place: Place,
+): Promise<void> {
+  if ('reason' in item) tally.skip(item, place);
+  else await rows.add(item, place, sourceNamed(source).hasReferences === true);
+}
+
+async function assemble(state: Import, { source, place, parts }: Group): Promise<void> {
+  const items = orFault(() => sourceNamed(source).assemble?.(parts) ?? []);
+  for (const item of asList(items)) await addFinished(state, source, item, place);
+}
+
+const unknownError = (from: string): ConfigError =>
+  new ConfigError(
+    [
+      `${from}: no source recognises the records. These were tried; name one with --from if its records look different:`,
+      ...describeSources(),
+    ].join('\n'),
+    { code: 'IMPORT_UNKNOWN' },
+  );
+
+const nothingError = (
+  from: string,
+  sources: readonly string[],
+  reasons: readonly string[],
+): ConfigError =>
+  new ConfigError(
+    [`${from}: nothing could be imported as ${sources.join(', ')}.`, ...reasons].join('\n'),
+    { code: 'IMPORT_NOTHING' },
+  );

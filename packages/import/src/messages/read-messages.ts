@@ -1,0 +1,144 @@
+/** Messages of every vendor as the chat messages that our readers take. */
+import type { ChatMessage, ToolCall } from '@trinity-rft/core';
+import { fault } from '../record/fault.js';
+import { isJson, isPresent, type Json } from '../record/item.js';
+import { unwrapped } from './json-text.js';
+import { readParts, type Parts } from './parts.js';
+import { readCall, readCalls } from './tool-calls.js';
+
+type Role = ChatMessage['role'];
+
+/** Roles by the names that vendors give them. `function_call` is a turn that is only a tool call. */
+const roles: Readonly<Record<string, Role | 'function_call'>> = {
+  system: 'system',
+  developer: 'developer',
+  user: 'user',
+  human: 'user',
+  assistant: 'assistant',
+  ai: 'assistant',
+  gpt: 'assistant',
+  model: 'assistant',
+  bot: 'assistant',
+  tool: 'tool',
+  function: 'tool',
+  observation: 'tool',
+  function_call: 'function_call',
+  tool_call: 'function_call',
+};
+
+/** LangChain's classes, in serialised messages. */
+const classRole = /^(System|Human|AI|Tool|Function)Message(?:Chunk)?$/;
+
+/**
+ * Reads a list of messages, or the JSON text of one.
+ * @throws TaskError naming the fault, for a record that is to be skipped
+ */
+export function readMessages(value: unknown): readonly ChatMessage[] {
+  const list = unwrapped(value);
+  if (typeof list === 'string' && list.startsWith('['))
+    throw fault('JSON text is cut off or malformed: the messages', list.slice(-30));
+  if (!Array.isArray(list)) throw fault('the messages are not a list', list);
+  if (list.length === 0) throw fault('the list of messages is empty');
+  return withCallIds(list.flatMap(readMessage));
+}
+
+/** A message may hold several results of tools, each of which becomes a message. */
+export function readMessage(value: unknown): readonly ChatMessage[] {
+  const message = plain(unwrapped(value));
+  if (!isJson(message)) throw fault('a message is not an object', message);
+  const role = roleOf(message);
+  const content = message['content'] ?? message['value'] ?? message['parts'];
+  if (role === 'function_call')
+    return [{ role: 'assistant', content: '', tool_calls: [readCall(content, 0)] }];
+  const parts = readParts(content);
+  if (parts.results.length > 0) return resultsOf(parts, role);
+  if (role === 'assistant') return [readAnswer(message, parts)];
+  if (parts.text === undefined) throw fault('a message has no content', { role });
+  return [{ role, content: parts.text, ...keep(message, ['name']), ...callId(role, message) }];
+}
+
+/** LangChain's `{lc, id, kwargs}` and `{type, data}` as one object. */
+function plain(value: unknown): unknown {
+  if (!isJson(value)) return value;
+  const { id, kwargs, type, data } = value;
+  if (isJson(kwargs) && Array.isArray(id))
+    return { role: classRole.exec(String(id.at(-1)))?.[1]?.toLowerCase(), ...kwargs };
+  return typeof type === 'string' && isJson(data) ? { role: type, ...data } : value;
+}
+
+function roleOf(message: Json): Role | 'function_call' {
+  const name = message['role'] ?? message['from'] ?? message['type'];
+  if (typeof name !== 'string') throw fault('a message has no role', Object.keys(message));
+  const role = Object.hasOwn(roles, name) ? roles[name] : undefined;
+  if (role === undefined) throw fault('a message has an unknown role', name);
+  return role;
+}
+
+function readAnswer(message: Json, parts: Parts): ChatMessage {
+  const given = message['tool_calls'] ?? message['toolCalls'];
+  const old = message['function_call'];
+  const calls = [
+    ...readCalls(given),
+    ...(isPresent(old) ? [readCall(old, 0)] : []),
+    ...parts.calls,
+  ];
+  const { text } = parts;
+  const reasoning = parts.reasoning ?? message['reasoning_content'] ?? message['reasoning'];
+  const { weight } = message;
+  if (text === undefined && calls.length === 0)
+    throw fault('an answer has neither content nor tool calls');
+  if (isPresent(weight) && weight !== 0 && weight !== 1)
+    throw fault('a weight is neither 0 nor 1', weight);
+  return {
+    role: 'assistant',
+    ...(text !== undefined && { content: text }),
+    ...keep(message, ['name']),
+    ...(typeof reasoning === 'string' && reasoning !== '' && { reasoning_content: reasoning }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+    ...(isPresent(weight) && { weight: weight as 0 | 1 }),
+  };
+}
+
+function resultsOf({ results, text, calls }: Parts, role: Role): readonly ChatMessage[] {
+  if (role === 'assistant' || calls.length > 0)
+    throw fault('a message of the assistant holds results of tools');
+  const messages = results.map(({ id, content }): ChatMessage => ({
+    role: 'tool',
+    content,
+    ...(id !== undefined && { tool_call_id: id }),
+  }));
+  return text === undefined || text === ''
+    ? messages
+    : [...messages, { role: 'user', content: text }];
+}
+
+/** The keys that hold a text. */
+const keep = (message: Json, keys: readonly string[]): Json =>
+  Object.fromEntries(
+    keys.flatMap((key) => (typeof message[key] === 'string' ? [[key, message[key]]] : [])),
+  );
+
+function callId(role: Role, message: Json): Json {
+  const id = message['tool_call_id'] ?? message['toolCallId'];
+  return role === 'tool' && typeof id === 'string' ? { tool_call_id: id } : {};
+}
+
+/** Gives calls without an id one, and results without an id that of the call that they answer. */
+function withCallIds(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const open: string[] = [];
+  let made = 0;
+  return messages.map((message) => {
+    if (message.tool_calls) {
+      const calls = message.tool_calls.map((call): ToolCall =>
+        call.id === '' ? { ...call, id: `call_${made++}` } : call,
+      );
+      open.push(...calls.map(({ id }) => id));
+      return { ...message, tool_calls: calls };
+    }
+    if (message.role !== 'tool') return message;
+    const id = message.tool_call_id ?? open[0];
+    if (id === undefined) return message;
+    if (open.includes(id)) open.splice(open.indexOf(id), 1);
+    return { ...message, tool_call_id: id };
+  });
+}

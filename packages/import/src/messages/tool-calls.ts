@@ -1,0 +1,62 @@
+/** Tool calls and definitions of tools as in the OpenAI API. */
+import type { ToolCall, ToolDefinition } from '@trinity-rft/core';
+import { fault } from '../record/fault.js';
+import { isJson, isPresent, type Json } from '../record/item.js';
+import { parsed, unwrapped } from './json-text.js';
+
+export function readCalls(value: unknown): readonly ToolCall[] {
+  const calls = parsed(value ?? [], 'a list of tool calls');
+  if (!Array.isArray(calls)) throw fault('the tool calls are not a list', calls);
+  return calls.map(readCall);
+}
+
+/** A call of any vendor, or its JSON text. The id is empty where there is none. */
+export function readCall(value: unknown, _index: number): ToolCall {
+  const call = parsed(value, 'a tool call');
+  if (!isJson(call)) throw fault('a tool call is not an object', call);
+  const inner = isJson(call['function']) ? call['function'] : call;
+  const name = inner['name'] ?? call['toolName'];
+  if (typeof name !== 'string') throw fault('a tool call has no name', Object.keys(call));
+  const id = call['id'] ?? call['toolCallId'];
+  return {
+    id: typeof id === 'string' ? id : '',
+    type: 'function',
+    function: { name, arguments: argumentsOf(inner) },
+  };
+}
+
+/** Arguments may be an object or its JSON text. */
+function argumentsOf(call: Json): string {
+  const given = call['arguments'] ?? call['args'] ?? call['input'] ?? call['parameters'] ?? {};
+  if (typeof given !== 'string') return JSON.stringify(given);
+  if (given.trim() === '') return '{}';
+  if (!isJson(parsed(given, 'the arguments of a tool call')))
+    throw fault('the arguments of a tool call are not an object', given);
+  return given;
+}
+
+/** Undefined where there are none. */
+export function readTools(value: unknown): readonly ToolDefinition[] | undefined {
+  if (!isPresent(value) || value === '') return undefined;
+  const tools = parsed(value, 'the list of tools');
+  if (!Array.isArray(tools)) throw fault('the tools are not a list', tools);
+  return tools.length === 0 ? undefined : tools.map(readTool);
+}
+
+function readTool(value: unknown): ToolDefinition {
+  const tool = unwrapped(value);
+  if (!isJson(tool)) throw fault('a tool is not an object', tool);
+  if (isJson(tool['function']) && typeof tool['function']['name'] === 'string')
+    return { ...(tool as unknown as ToolDefinition), type: 'function' };
+  const { name, description } = tool;
+  if (typeof name !== 'string') throw fault('a tool has no name', Object.keys(tool));
+  const parameters = unwrapped(tool['parameters'] ?? tool['inputSchema'] ?? tool['input_schema']);
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(typeof description === 'string' && { description }),
+      ...(isJson(parameters) && { parameters }),
+    },
+  };
+}

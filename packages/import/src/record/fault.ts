@@ -1,0 +1,26 @@
+/** Errors about one record, which is skipped and reported. */
+import { boundedText } from '@trinity-rft/core/support';
+import { TaskError } from '@trinity-rft/core';
+import type { Fault } from './item.js';
+
+const code = 'IMPORT_RECORD';
+/** Characters of a value that a report quotes. */
+const longestDetail = 80;
+
+/** @param reason equal for all records with this fault; `found` is the value of this one */
+export function fault(reason: string, found?: unknown): TaskError {
+  const detail =
+    found === undefined ? undefined : boundedText(JSON.stringify(found) ?? '', longestDetail);
+  return new TaskError(reason, { code, details: { detail } });
+}
+
+/** Returns the fault that `read` throws in place of its result. */
+export function orFault<T>(read: () => T): T | Fault {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof TaskError) || error.code !== code) throw error;
+    const { detail } = error.details;
+    return { reason: error.message, ...(typeof detail === 'string' && { detail }) };
+  }
+}

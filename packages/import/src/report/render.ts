@@ -1,0 +1,53 @@
+/** A report for a terminal. */
+import type { ImportReport, Skipped } from './report.js';
+
+/** Renders the report as the lines that `trinity import` prints. */
+export function renderImport(report: ImportReport): string {
+  const { written, validation, read, files, duplicates, tokens, redacted } = report;
+  const share = (count: number): string =>
+    `${count} (${written === 0 ? 0 : Math.round((count / written) * 100)} %)`;
+  const rows: readonly (readonly [string, string] | undefined)[] = [
+    ['read', `${plural(read, 'record')} of ${plural(files, 'file')}`],
+    ['written', `${plural(written, 'row')} for ${report.as}`],
+    validation > 0 ? ['for validation', share(validation)] : undefined,
+    ['duplicates dropped', String(duplicates)],
+    ['with tools', share(report.withTools)],
+    ['with a score', share(report.withScore)],
+    ['messages', listed(report.roles)],
+    tokens && [
+      'tokens per row',
+      `${tokens.least} to ${tokens.most}, median ${tokens.median}, 95 % at most ${tokens.percentile95}, ${tokens.total} in all`,
+    ],
+    redacted && ['redacted', listed(redacted)],
+  ];
+  const shown = rows.filter((row) => row !== undefined);
+  const width = Math.max(...shown.map(([title]) => title.length));
+  return [
+    `Source: ${report.sources.join(', ')}`,
+    ...shown.map(([title, value]) => `  ${title.padEnd(width)}  ${value}`),
+    ...skippedLines(report.skipped),
+    '',
+  ].join('\n');
+}
+
+/** One line for each reason, with the first places. */
+export function skippedLines(skipped: readonly Skipped[]): readonly string[] {
+  if (skipped.length === 0) return [];
+  return [
+    'Skipped:',
+    ...skipped.map(({ reason, count, first }) => {
+      const places = first.map(
+        ({ file, line, detail }) => `${file}:${line}${detail === undefined ? '' : ` ${detail}`}`,
+      );
+      const more = count > first.length ? ', ...' : '';
+      return `  ${count} x ${reason}: ${places.join(', ')}${more}`;
+    }),
+  ];
+}
+
+const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+const listed = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ') || 'none';

@@ -1,0 +1,57 @@
+/** Pairs of the best and the worst answer to the same prompt. */
+import type { ChatMessage } from '@trinity-rft/core';
+import { fault } from '../record/fault.js';
+import type { Conversation, Preference } from '../record/item.js';
+import { hashOf } from './hash.js';
+
+interface Answer {
+  readonly messages: readonly ChatMessage[];
+  readonly score: number;
+}
+
+interface Candidates<Place> {
+  readonly prompt: readonly ChatMessage[];
+  readonly tools: Conversation['tools'];
+  /** Where the first answer is. */
+  readonly place: Place;
+  readonly best: Answer;
+  readonly worst: Answer;
+}
+
+export interface Pairing<Place> {
+  /** @throws TaskError of `fault` for a conversation without a score or an answer */
+  add(conversation: Conversation, place: Place): void;
+  /** One for each prompt, undefined where all scores are equal. */
+  pairs(): Iterable<readonly [Preference | undefined, Place]>;
+}
+
+/** Keeps two answers for each prompt in memory. */
+export function createPairing<Place>(): Pairing<Place> {
+  const byPrompt = new Map<string, Candidates<Place>>();
+  return {
+    add({ messages, tools, score }, place) {
+      if (score === undefined) throw fault('the answer has no score, and so no pair');
+      const end = messages.findLastIndex(({ role }) => role === 'user') + 1;
+      if (end === 0 || messages.at(-1)?.role !== 'assistant')
+        throw fault('the conversation has no answer to a message of the user');
+      const prompt = messages.slice(0, end);
+      const key = hashOf(JSON.stringify([prompt, tools]));
+      const answer = { messages: messages.slice(end), score };
+      const { best, worst, ...before } = byPrompt.get(key) ?? {
+        ...{ prompt, tools, place },
+        ...{ best: answer, worst: answer },
+      };
+      byPrompt.set(key, {
+        ...before,
+        best: score > best.score ? answer : best,
+        worst: score < worst.score ? answer : worst,
+      });
+    },
+    *pairs() {
+      for (const { prompt, tools, place, best, worst } of byPrompt.values()) {
+        const pair = { prompt, chosen: best.messages, rejected: worst.messages, tools };
+        yield [best.score > worst.score ? pair : undefined, place];
+      }
+    },
+  };
+}

@@ -1,0 +1,113 @@
+/** Takes what sources find, and writes it as rows of one kind. */
+import type { ChatMessage } from '@trinity-rft/core';
+import { createRowWriter, type RowWriter } from '../files/write-rows.js';
+import { orFault } from '../record/fault.js';
+import type { Conversation, Json, Preference } from '../record/item.js';
+import type { RowKind } from '../record/row-kind.js';
+import { redactValue } from '../redact/redact.js';
+import type { Place, Tally } from '../report/report.js';
+import { hashOf, shareOf } from './hash.js';
+import { createPairing } from './pairs.js';
+import { dpoRow, kindOf, sftRow, taskRow } from './rows.js';
+
+export interface RowOptions {
+  /** @default the kind of the first item */
+  readonly as?: RowKind;
+  readonly output: string;
+  /** Share of the rows that go into a file of their own. @default 0 */
+  readonly validation?: number;
+  /** @default false */
+  readonly redact?: boolean;
+}
+
+export interface RowWriting {
+  /** @param hasReferences answers are references, see `Source` */
+  add(item: Conversation | Preference, place: Place, hasReferences: boolean): Promise<void>;
+  /** Writes what was held back, and puts the files in their places if there are rows. */
+  finish(): Promise<RowCounts>;
+  /** Removes unfinished files. */
+  close(): Promise<void>;
+}
+
+interface RowCounts {
+  readonly as: RowKind;
+  readonly written: number;
+  readonly validation: number;
+  readonly duplicates: number;
+}
+
+/** `rows.jsonl` -> `rows.validation.jsonl`. */
+export const validationFile = (output: string): string =>
+  output.endsWith('.jsonl')
+    ? output.replace(/\.jsonl$/, '.validation.jsonl')
+    : `${output}.validation.jsonl`;
+
+/** @param countTokens undefined: lengths are not reported */
+export async function openRowWriting(
+  { as, output, validation = 0, redact = false }: RowOptions,
+  tally: Tally,
+  countTokens?: (row: Json) => number,
+): Promise<RowWriting> {
+  const writers: RowWriter[] = [await createRowWriter(output)];
+  if (validation > 0) writers.push(await createRowWriter(validationFile(output)));
+  const seen = new Set<string>();
+  const pairing = createPairing<Place>();
+  let kind = as;
+  let [train, held, duplicates] = [0, 0, 0];
+
+  const write = async (made: Json, place: Place, score: boolean): Promise<void> => {
+    const { value: row, counts } = redact ? redactValue(made) : { value: made, counts: {} };
+    const text = JSON.stringify(row);
+    const hash = hashOf(text);
+    if (seen.has(hash)) {
+      duplicates++;
+      return;
+    }
+    const tokens = orFault(() => countTokens?.(row));
+    if (typeof tokens === 'object') return tally.skip(tokens, place);
+    seen.add(hash);
+    const isHeld = shareOf(hash) < validation;
+    await writers[Number(isHeld)]?.write(text);
+    if (isHeld) held++;
+    else train++;
+    tally.redacted(counts);
+    tally.row(messagesOf(row), { tools: 'tools' in row, score, tokens });
+  };
+
+  return {
+    async add(item, place, hasReferences) {
+      kind ??= kindOf(item);
+      const made = orFault(() => {
+        if (kind === 'sft') return { row: sftRow(item) };
+        if (kind === 'tasks') return { row: taskRow(item, hasReferences) };
+        if ('chosen' in item) return { row: dpoRow(item) };
+        pairing.add(item, place);
+        return {};
+      });
+      if ('reason' in made) tally.skip(made, place);
+      else if ('row' in made) await write(made.row, place, 'score' in item);
+    },
+    async finish() {
+      for (const [pair, place] of pairing.pairs()) {
+        const made = pair === undefined ? onlyOne : orFault(() => ({ row: dpoRow(pair) }));
+        if ('reason' in made) tally.skip(made, place);
+        else await write(made.row, place, true);
+      }
+      const written = train + held;
+      if (written > 0) for (const writer of writers) await writer.finish();
+      return { as: kind ?? 'sft', written, validation: held, duplicates };
+    },
+    async close() {
+      for (const writer of writers) await writer.close();
+    },
+  };
+}
+
+const onlyOne = { reason: 'the prompt has one answer, or several with equal scores' };
+
+/** All messages of a row of any kind. */
+const messagesOf = (row: Json): readonly ChatMessage[] =>
+  ['messages', 'prompt', 'chosen', 'rejected'].flatMap((key) => {
+    const messages = row[key];
+    return Array.isArray(messages) ? (messages as readonly ChatMessage[]) : [];
+  });

@@ -1,0 +1,70 @@
+/** Rows to train on, made of what sources find. */
+import type { ChatMessage } from '@trinity-rft/core';
+import { fault } from '../record/fault.js';
+import { isPresent, type Conversation, type Json, type Preference } from '../record/item.js';
+import type { RowKind } from '../record/row-kind.js';
+
+/** The kind that an item is made for. */
+export function kindOf(item: Conversation | Preference): RowKind {
+  if ('chosen' in item) return 'dpo';
+  return item.truth === undefined && endsWithAnswer(item.messages) ? 'sft' : 'tasks';
+}
+
+const endsWithAnswer = (messages: readonly ChatMessage[]): boolean =>
+  messages.at(-1)?.role === 'assistant';
+
+/** A row of `sft`: the conversation, which ends with an answer. @throws TaskError of `fault` */
+export function sftRow(item: Conversation | Preference): Json {
+  const messages = 'chosen' in item ? [...item.prompt, ...item.chosen] : item.messages;
+  if (!endsWithAnswer(messages))
+    throw fault('the conversation does not end with an answer', messages.at(-1)?.role);
+  if (messages.every(({ role, weight }) => role !== 'assistant' || weight === 0))
+    throw fault('every answer has weight 0');
+  return { messages, ...toolsOf(item) };
+}
+
+/** A row of `dpo`. @throws TaskError of `fault` */
+export function dpoRow({ prompt, chosen, rejected, ...rest }: Preference): Json {
+  if (JSON.stringify(chosen) === JSON.stringify(rejected)) throw fault('both answers are the same');
+  for (const answer of [chosen, rejected]) {
+    if (!endsWithAnswer(answer)) throw fault('an answer does not end with the assistant');
+    const last = answer.at(-1);
+    if ((last?.content ?? '') === '' && !last?.tool_calls) throw fault('an answer is empty');
+  }
+  if (endsWithAnswer(prompt)) throw fault("the prompt ends with the assistant's message");
+  return { prompt, chosen, rejected, ...toolsOf(rest) };
+}
+
+/**
+ * A row of a task set: the messages up to the last of the user, and the reference answer as text.
+ * Where that is one question, also `question` (and `system`) for workflows that take a text.
+ * @param hasReferences the last answer of the conversation is the reference
+ * @throws TaskError of `fault`
+ */
+export function taskRow(item: Conversation | Preference, hasReferences: boolean): Json {
+  const whole = 'chosen' in item ? item.prompt : item.messages;
+  const end = whole.findLastIndex(({ role }) => role === 'user' || role === 'developer');
+  if (end < 0) throw fault('the conversation has no message of the user');
+  const messages = whole.slice(0, end + 1);
+  const conversation: Partial<Conversation> = 'chosen' in item ? {} : item;
+  const said = hasReferences && endsWithAnswer(whole) ? whole.at(-1)?.content : undefined;
+  const truth = conversation.truth ?? (said === '' ? undefined : said);
+  return {
+    messages,
+    ...questionOf(messages),
+    ...(isPresent(truth) && { answer: typeof truth === 'string' ? truth : JSON.stringify(truth) }),
+    ...toolsOf(item),
+    ...conversation.fields,
+  };
+}
+
+function questionOf(messages: readonly ChatMessage[]): Json {
+  const [first, second, third] = messages;
+  if (third !== undefined) return {};
+  if (first?.role === 'user' && !second) return { question: first.content };
+  return first?.role === 'system' && second?.role === 'user'
+    ? { system: first.content, question: second.content }
+    : {};
+}
+
+const toolsOf = ({ tools }: Pick<Preference, 'tools'>): Json => (tools ? { tools } : {});

@@ -1,0 +1,42 @@
+/** Alpaca: an instruction, its input and the output. */
+import type { ChatMessage } from '@trinity-rft/core';
+import { fault } from '../record/fault.js';
+import type { Json } from '../record/item.js';
+import { has, type Source } from './source.js';
+
+export const alpaca: Source = {
+  looksFor: 'instruction and output',
+  detect: (record) => has(record, 'instruction', 'output'),
+  read: (record) => {
+    const [instruction, input] = [textAt(record, 'instruction'), textAt(record, 'input', '')];
+    const system = textAt(record, 'system', '');
+    const messages: readonly ChatMessage[] = [
+      ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
+      ...historyOf(record['history']),
+      { role: 'user', content: input === '' ? instruction : `${instruction}\n\n${input}` },
+      { role: 'assistant', content: textAt(record, 'output') },
+    ];
+    return [{ messages }];
+  },
+  hasReferences: true,
+};
+
+function textAt(record: Json, key: string, otherwise?: string): string {
+  const text = record[key] ?? otherwise;
+  if (typeof text !== 'string') throw fault(`${key} is not a text`, text);
+  return text;
+}
+
+/** Earlier turns, as pairs of texts. */
+function historyOf(history: unknown): readonly ChatMessage[] {
+  if (!Array.isArray(history)) return [];
+  return history.flatMap((turn: unknown): readonly ChatMessage[] => {
+    const [question, answer] = Array.isArray(turn) ? (turn as readonly unknown[]) : [];
+    if (typeof question !== 'string' || typeof answer !== 'string')
+      throw fault('history is not a list of pairs of texts', turn);
+    return [
+      { role: 'user', content: question },
+      { role: 'assistant', content: answer },
+    ];
+  });
+}

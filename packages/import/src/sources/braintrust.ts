@@ -1,0 +1,21 @@
+/** Braintrust: rows of an experiment or data set, with scores of the output. */
+import { unwrapped } from '../messages/json-text.js';
+import { isJson, isPresent } from '../record/item.js';
+import { has, meanScore, readAnswer, readPrompt, type Source } from './source.js';
+
+export const braintrust: Source = {
+  looksFor: 'input with expected or scores',
+  detect: (record) => has(record, 'input') && ('expected' in record || isJson(record['scores'])),
+  read: (record) => {
+    const { input, output, expected, scores } = record;
+    const answer = isPresent(output) ? readAnswer(output) : [];
+    const given = unwrapped(scores);
+    return [
+      {
+        messages: [...readPrompt(input), ...answer],
+        ...(isPresent(expected) && { truth: expected }),
+        ...meanScore(isJson(given) ? Object.values(given) : []),
+      },
+    ];
+  },
+};

@@ -1,0 +1,70 @@
+/** Langfuse: generations and scores of its exports, joined by trace and observation. */
+import { unwrapped } from '../messages/json-text.js';
+import { readTools } from '../messages/tool-calls.js';
+import { fault } from '../record/fault.js';
+import { isJson, isPresent, type Conversation, type Item, type Json } from '../record/item.js';
+import { dropPrefixes, has, meanScore, readAnswer, readPrompt, type Source } from './source.js';
+
+interface Generation {
+  readonly id: unknown;
+  readonly conversation: Conversation;
+}
+
+interface Score {
+  /** Undefined: the score is of the whole trace. */
+  readonly observation: unknown;
+  readonly value: unknown;
+}
+
+type Part = Generation | Score;
+
+export const langfuse: Source = {
+  looksFor: 'type GENERATION, input and a trace id; or scores with a trace id',
+  detect: (record) => traceOf(record) !== undefined && (isScore(record) || isObservation(record)),
+  read,
+  assemble: (parts) => assemble(parts as readonly Part[]),
+};
+
+const traceOf = (record: Json): unknown => record['traceId'] ?? record['trace_id'];
+const isScore = (record: Json): boolean =>
+  has(record, 'name') && 'value' in record && !has(record, 'type');
+const isObservation = (record: Json): boolean => has(record, 'type') && 'input' in record;
+
+function read(record: Json): readonly Item[] {
+  const trace = traceOf(record);
+  if (typeof trace !== 'string') throw fault('there is no trace id', Object.keys(record));
+  if (isScore(record)) {
+    const observation = record['observationId'] ?? record['observation_id'] ?? undefined;
+    return [{ group: trace, part: { observation, value: record['value'] } }];
+  }
+  const { type, id } = record;
+  if (type !== 'GENERATION') throw fault('the observation is not a call of a model', type);
+  return [{ group: trace, part: { id, conversation: conversationOf(record) } }];
+}
+
+function conversationOf(record: Json): Conversation {
+  const { input, output } = record;
+  if (!isPresent(output)) throw fault('the generation has no output');
+  const prompt = unwrapped(input);
+  const wrapped = isJson(prompt) && isPresent(prompt['messages']);
+  const tools = wrapped ? readTools(prompt['tools']) : undefined;
+  return {
+    messages: [...readPrompt(wrapped ? prompt['messages'] : prompt), ...readAnswer(output)],
+    ...(tools && { tools }),
+  };
+}
+
+function assemble(parts: readonly Part[]): readonly Conversation[] {
+  const scores = parts.filter((part): part is Score => 'value' in part);
+  const conversations = parts
+    .filter((part): part is Generation => 'conversation' in part)
+    .map(({ id, conversation }) => ({
+      ...conversation,
+      ...meanScore(
+        scores
+          .filter(({ observation }) => observation === undefined || observation === id)
+          .map(({ value }) => value),
+      ),
+    }));
+  return dropPrefixes(conversations);
+}

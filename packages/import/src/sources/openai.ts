@@ -1,0 +1,80 @@
+/**
+ * Files of OpenAI's fine-tuning (also Azure, Fireworks): supervised, DPO and reinforcement rows. Also
+ * rows of TRL, and those that the import itself writes.
+ */
+import type { ChatMessage } from '@trinity-rft/core';
+import { unwrapped } from '../messages/json-text.js';
+import { readMessages } from '../messages/read-messages.js';
+import { readTools } from '../messages/tool-calls.js';
+import { fault } from '../record/fault.js';
+import { isJson, type Item, type Json, type Preference } from '../record/item.js';
+import { has, readAnswer, readPrompt, type Source } from './source.js';
+
+export const openai: Source = {
+  looksFor: 'messages; input and preferred_output; or chosen and rejected',
+  detect: (record) =>
+    has(record, 'messages') ||
+    has(record, 'input', 'preferred_output') ||
+    has(record, 'chosen', 'rejected'),
+  read: readRow,
+  hasReferences: true,
+};
+
+/** Columns with a meaning of their own. */
+const known: ReadonlySet<string> = new Set([
+  'messages',
+  'tools',
+  'functions',
+  'parallel_tool_calls',
+]);
+
+export function readRow(record: Json): readonly Item[] {
+  if (has(record, 'preferred_output')) return [readPair(record)];
+  if (has(record, 'chosen', 'rejected')) return [readChosen(record)];
+  const fields = Object.fromEntries(Object.entries(record).filter(([key]) => !known.has(key)));
+  return [{ messages: readMessages(record['messages']), ...toolsOf(record), fields }];
+}
+
+function toolsOf(record: Json): Pick<Preference, 'tools'> {
+  const tools = readTools(record['tools'] ?? record['functions']);
+  return tools ? { tools } : {};
+}
+
+function readPair(record: Json): Preference {
+  const input = unwrapped(record['input']);
+  if (!isJson(input)) throw fault('input is not an object with messages', input);
+  return {
+    prompt: readMessages(input['messages']),
+    chosen: readAnswer(record['preferred_output']),
+    rejected: readAnswer(record['non_preferred_output']),
+    ...toolsOf(input),
+  };
+}
+
+/** The answers of TRL may repeat the prompt, which then need not be there. */
+function readChosen(record: Json): Preference {
+  const chosen = readAnswer(record['chosen']);
+  const rejected = readAnswer(record['rejected']);
+  const shared = sharedStart(chosen, rejected);
+  const pair =
+    shared > 0
+      ? {
+          prompt: chosen.slice(0, shared),
+          chosen: chosen.slice(shared),
+          rejected: rejected.slice(shared),
+        }
+      : { prompt: readPrompt(record['prompt']), chosen, rejected };
+  if ([...pair.chosen, ...pair.rejected].some(({ role }) => role === 'user'))
+    throw fault('the two answers are to different prompts');
+  return { ...pair, ...toolsOf(record) };
+}
+
+/** Messages that both conversations begin with; 0 where they begin with the answer. */
+function sharedStart(chosen: readonly ChatMessage[], rejected: readonly ChatMessage[]): number {
+  if (chosen[0]?.role === 'assistant') return 0;
+  const most = Math.min(chosen.length, rejected.length) - 1;
+  const differs = chosen
+    .slice(0, most)
+    .findIndex((message, i) => JSON.stringify(message) !== JSON.stringify(rejected[i]));
+  return differs < 0 ? most : differs;
+}

@@ -1,0 +1,129 @@
+/** Spans and evaluations of OTLP JSON, and the span JSON of console and in-memory exporters. */
+import { parseJsonExactly } from '@trinity-rft/core/support';
+import { isJson, type Json } from '../record/item.js';
+
+/** A span, or an event that refers to one. */
+export interface Signal {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Values of its evaluations. */
+  readonly scores: readonly unknown[];
+}
+
+export interface Span extends Signal {
+  readonly parentId?: string;
+  /** Nanoseconds. */
+  readonly end: bigint;
+  /** Those of the GenAI conventions. */
+  readonly attributes: Json;
+}
+
+export const isSpanRecord = (record: Json): boolean =>
+  'resourceSpans' in record || 'resourceLogs' in record || isPlainSpan(record);
+
+const isPlainSpan = (record: Json): boolean =>
+  contextOf(record) !== undefined && isJson(record['attributes']);
+
+/** The spans and evaluation events of one record. */
+export function readSignals(record: Json): readonly Signal[] {
+  const spans = itemsIn(record, 'resourceSpans', 'scopeSpans', 'spans');
+  const logs = itemsIn(record, 'resourceLogs', 'scopeLogs', 'logRecords');
+  const plain = isPlainSpan(record) ? [record] : [];
+  return [
+    ...[...spans, ...plain].flatMap((span) => spanOf(span) ?? []),
+    ...logs.flatMap((log) => eventOf(log) ?? []),
+  ];
+}
+
+/** Objects three lists deep: by resource, by scope, and each. */
+function itemsIn(record: Json, ...keys: readonly string[]): readonly Json[] {
+  return keys.reduce<readonly Json[]>(
+    (found, key) =>
+      found.flatMap((each) => {
+        const list = each[key];
+        return Array.isArray(list) ? list.filter(isJson) : [];
+      }),
+    [record],
+  );
+}
+
+interface Context {
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+/** Ids are fields of the span, or in a context, whose field is private in some SDKs. */
+function contextOf(span: Json): Context | undefined {
+  const context = [span['spanContext'], span['_spanContext'], span].find(isJson) ?? span;
+  const { traceId } = context;
+  const spanId = context['spanId'] ?? context['id'];
+  return typeof traceId === 'string' && typeof spanId === 'string' && traceId !== ''
+    ? { traceId, spanId }
+    : undefined;
+}
+
+function spanOf(span: Json): Span | undefined {
+  const context = contextOf(span);
+  if (context === undefined) return undefined;
+  const { parentSpanContext: parent } = span;
+  const parentId = span['parentSpanId'] ?? span['parentId'] ?? (isJson(parent) && parent['spanId']);
+  const events = Array.isArray(span['events']) ? span['events'].filter(isJson) : [];
+  const isGenAi = ([name]: readonly [string, unknown]): boolean => name.startsWith('gen_ai.');
+  return {
+    ...context,
+    ...(typeof parentId === 'string' && parentId !== '' && { parentId }),
+    end: endOf(span),
+    attributes: Object.fromEntries(Object.entries(attributesOf(span)).filter(isGenAi)),
+    scores: events.flatMap(scoresOf),
+  };
+}
+
+/** A log record that is an evaluation of a span. */
+function eventOf(log: Json): Signal | undefined {
+  const context = contextOf(log);
+  const scores = scoresOf(log);
+  return context === undefined || scores.length === 0 ? undefined : { ...context, scores };
+}
+
+const evaluation = 'gen_ai.evaluation.result';
+
+function scoresOf(event: Json): readonly unknown[] {
+  const attributes = attributesOf(event);
+  const name = event['name'] ?? event['eventName'] ?? attributes['event.name'];
+  return name === evaluation ? [attributes['gen_ai.evaluation.score.value']] : [];
+}
+
+/** OTLP has `[{key, value: {stringValue}}]`, SDKs have an object. */
+function attributesOf({ attributes }: Json): Json {
+  if (isJson(attributes)) return attributes;
+  if (!Array.isArray(attributes)) return {};
+  return Object.fromEntries(
+    attributes.filter(isJson).map(({ key, value }) => [String(key), plainValue(value)]),
+  );
+}
+
+/** The value of OTLP's `AnyValue`. */
+function plainValue(value: unknown): unknown {
+  if (!isJson(value)) return value;
+  const { arrayValue: list, kvlistValue: entries } = value;
+  if (isJson(list)) return Array.isArray(list['values']) ? list['values'].map(plainValue) : [];
+  if (isJson(entries)) return attributesOf({ attributes: entries['values'] });
+  if ('intValue' in value) return parseJsonExactly(String(value['intValue']));
+  return value['stringValue'] ?? value['doubleValue'] ?? value['boolValue'];
+}
+
+/** Nanoseconds as text, `[seconds, nanoseconds]`, or microseconds since 1970 and a duration. */
+function endOf(span: Json): bigint {
+  const { endTimeUnixNano: nanoseconds, endTime: pair, timestamp, duration } = span;
+  if (nanoseconds !== undefined) return wholeNumber(nanoseconds);
+  if (Array.isArray(pair)) return wholeNumber(pair[0]) * 1_000_000_000n + wholeNumber(pair[1]);
+  return (wholeNumber(timestamp) + wholeNumber(duration)) * 1000n;
+}
+
+/** 0 for what is no number: such a span comes before all others. */
+const wholeNumber = (value: unknown): bigint =>
+  typeof value === 'number' && Number.isFinite(value)
+    ? BigInt(Math.trunc(value))
+    : typeof value === 'string' && /^\d+$/.test(value)
+      ? BigInt(value)
+      : 0n;

@@ -1,0 +1,104 @@
+/**
+ * OpenTelemetry with the GenAI conventions: one conversation per `invoke_agent`, the history of its
+ * last `chat` span. The conventions are in development, so names are read as of version 1.37 to 1.45.
+ */
+import type { ChatMessage } from '@trinity-rft/core';
+import { parsed } from '../messages/json-text.js';
+import { readMessage, readMessages } from '../messages/read-messages.js';
+import { readTools } from '../messages/tool-calls.js';
+import { fault, orFault } from '../record/fault.js';
+import { isPresent, type Conversation, type Finished, type Json } from '../record/item.js';
+import { meanScore, type Source } from './source.js';
+import { isSpanRecord, readSignals, type Signal, type Span } from './otel-spans.js';
+
+export const otel: Source = {
+  looksFor: 'resourceSpans, resourceLogs, or spans with a trace id and attributes',
+  detect: isSpanRecord,
+  read: (record) => readSignals(record).map((part) => ({ group: part.traceId, part })),
+  assemble: (parts) => assemble(parts as readonly Signal[]),
+  mostOpen: 1000,
+};
+
+/** Operations that answer a prompt. */
+const calls: ReadonlySet<unknown> = new Set(['chat', 'generate_content', 'text_completion']);
+
+const operationOf = ({ attributes }: Span): unknown => attributes['gen_ai.operation.name'];
+
+function assemble(signals: readonly Signal[]): readonly Finished[] {
+  const spans = new Map(
+    signals.filter((signal): signal is Span => 'end' in signal).map((span) => [span.spanId, span]),
+  );
+  const chats = [...spans.values()].filter((span) => calls.has(operationOf(span)));
+  const byAgent = Map.groupBy(chats, (span) => agentOf(span, spans));
+  return [...byAgent].flatMap(([agent, ofAgent]) => {
+    const last = ofAgent.reduce((a, b) => (isLater(b, a) ? b : a));
+    const ids = new Set([agent, last.spanId]);
+    const scores = signals
+      .filter(({ spanId }) => ids.has(spanId))
+      .flatMap((signal) => signal.scores);
+    return orFaults(() => conversationsOf(last, meanScore(scores)));
+  });
+}
+
+/** Nanoseconds. SDKs add precise durations to a start in milliseconds, so calls may seem out of order. */
+const clockError = 2_000_000n;
+
+/** True for the call that ends later; at the same time, for the one with the longer history. */
+function isLater(span: Span, other: Span): boolean {
+  const gap = span.end - other.end;
+  if (gap > clockError || gap < -clockError) return gap > 0n;
+  return historyLength(span) >= historyLength(other);
+}
+
+const historyLength = ({ attributes }: Span): number => {
+  const input = attributes['gen_ai.input.messages'];
+  return typeof input === 'string' ? input.length : Array.isArray(input) ? input.length : 0;
+};
+
+function orFaults(read: () => readonly Conversation[]): readonly Finished[] {
+  const found = orFault(read);
+  return 'reason' in found ? [found] : found;
+}
+
+/** Id of the nearest `invoke_agent` above the span, else of the uppermost span that is known. */
+function agentOf(span: Span, spans: ReadonlyMap<string, Span>): string {
+  let at = span;
+  // A damaged export may hold a circle.
+  for (let depth = 0; depth < spans.size; depth++) {
+    if (operationOf(at) === 'invoke_agent') return at.spanId;
+    const parent = at.parentId === undefined ? undefined : spans.get(at.parentId);
+    if (parent === undefined) break;
+    at = parent;
+  }
+  return at.spanId;
+}
+
+/** One conversation for each answer of the call. */
+function conversationsOf(
+  { attributes }: Span,
+  score: Pick<Conversation, 'score'>,
+): readonly Conversation[] {
+  const input = attributeOf(attributes, 'gen_ai.input.messages');
+  const output = attributeOf(attributes, 'gen_ai.output.messages');
+  if (!isPresent(input) || !isPresent(output))
+    throw fault('the span does not record its messages; turn the recording of content on');
+  const instructions = attributeOf(attributes, 'gen_ai.system_instructions');
+  const tools = readTools(attributeOf(attributes, 'gen_ai.tool.definitions'));
+  if (!Array.isArray(output) || output.length === 0) throw fault('the span has no answer');
+  return output.map((answer) => {
+    const messages = readMessages([...systemOf(instructions), ...listOf(input), answer]);
+    return { messages, ...(tools && { tools }), ...score };
+  });
+}
+
+const attributeOf = (attributes: Json, name: string): unknown =>
+  parsed(attributes[name], `the attribute ${name}`);
+
+function listOf(input: unknown): readonly unknown[] {
+  if (!Array.isArray(input)) throw fault('the input messages are not a list', input);
+  return input;
+}
+
+/** Instructions are a list of parts. */
+const systemOf = (instructions: unknown): readonly ChatMessage[] =>
+  isPresent(instructions) ? readMessage({ role: 'system', content: instructions }) : [];

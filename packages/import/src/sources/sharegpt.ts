@@ -1,0 +1,26 @@
+/** ShareGPT: conversations of `{from, value}`, with LLaMA-Factory's tools and pairs. */
+import { readMessages } from '../messages/read-messages.js';
+import { readTools } from '../messages/tool-calls.js';
+import { has, readAnswer, type Source } from './source.js';
+
+export const sharegpt: Source = {
+  looksFor: 'conversations',
+  detect: (record) => has(record, 'conversations'),
+  read: (record) => {
+    const { system } = record;
+    const turns = readMessages(record['conversations']);
+    const messages =
+      typeof system === 'string' && system !== '' && turns[0]?.role !== 'system'
+        ? [{ role: 'system' as const, content: system }, ...turns]
+        : turns;
+    const tools = readTools(record['tools']);
+    const shared = tools ? { tools } : {};
+    if (!has(record, 'chosen', 'rejected')) return [{ messages, ...shared }];
+    const answers = {
+      chosen: readAnswer(record['chosen']),
+      rejected: readAnswer(record['rejected']),
+    };
+    return [{ prompt: messages, ...answers, ...shared }];
+  },
+  hasReferences: true,
+};

@@ -1,0 +1,141 @@
+/** Interface of a source, and what several sources share. */
+import type { ChatMessage } from '@trinity-rft/core';
+import { unwrapped } from '../messages/json-text.js';
+import { readMessage, readMessages } from '../messages/read-messages.js';
+import { fault } from '../record/fault.js';
+import {
+  isJson,
+  isPresent,
+  type Conversation,
+  type Finished,
+  type Item,
+  type Json,
+} from '../record/item.js';
+
+export interface Source {
+  /** Completes "looks for records with ...". */
+  readonly looksFor: string;
+  /** True if a record has the shape of this source. */
+  readonly detect: (record: Json) => boolean;
+  /** @throws TaskError of `fault` when nothing of the record can be imported */
+  readonly read: (record: Json) => readonly Item[];
+  /** Makes conversations of the parts of one group. */
+  readonly assemble?: (parts: readonly unknown[]) => readonly Finished[];
+  /**
+   * Groups that may wait for parts. One more, and the group that has had no part for longest counts as
+   * complete. @default no limit, since parts may be in other files
+   */
+  readonly mostOpen?: number;
+  /** Last answers are references, not what some model has said. */
+  readonly hasReferences?: boolean;
+}
+
+export const has = (record: Json, ...keys: readonly string[]): boolean =>
+  keys.every((key) => isPresent(record[key]));
+
+const user = (content: string): ChatMessage => ({ role: 'user', content });
+
+/** Objects with only one of these keys are a text in a wrapper. */
+const promptKeys: ReadonlySet<string> = new Set(['prompt', 'question', 'input', 'query', 'text']);
+
+/** A prompt: a text, messages, or an object that holds one of both and nothing to add to it. */
+export function readPrompt(value: unknown): readonly ChatMessage[] {
+  const prompt = messagesIn(value);
+  if (prompt === '') throw fault('the prompt is empty');
+  if (typeof prompt === 'string') return [user(prompt)];
+  if (Array.isArray(prompt)) return readMessages(batchOfOne(prompt));
+  if (!isJson(prompt)) throw fault('the prompt is neither a text nor messages', prompt);
+  if ('role' in prompt) return readMessage(prompt);
+  if (isPresent(prompt['messages'])) return readPrompt(prompt['messages']);
+  const [key = '', other] = Object.keys(prompt);
+  if (other !== undefined || !promptKeys.has(key))
+    throw fault('the prompt is an object without messages', Object.keys(prompt));
+  return readPrompt(prompt[key]);
+}
+
+/** Keys of objects and messages in which vendors wrap a conversation. */
+const wrapperKeys = ['role', 'messages', 'choices', 'generations', 'kwargs'];
+
+/** Text that is the JSON of messages, parsed; other JSON is a text that a model has read or written. */
+function messagesIn(value: unknown): unknown {
+  const inner = unwrapped(value);
+  const first: unknown = Array.isArray(inner) ? inner[0] : inner;
+  return isJson(first) && wrapperKeys.some((key) => key in first) ? inner : value;
+}
+
+/** LangChain has lists of prompts, of one prompt each. */
+function batchOfOne(prompt: readonly unknown[]): unknown {
+  return prompt.length === 1 && Array.isArray(prompt[0]) ? prompt[0] : prompt;
+}
+
+/** Keys that say, or hold what says, who wrote a message. */
+const roleKeys = ['role', 'from', 'kwargs', 'data'];
+/** Keys of a message or its text, whatever is beside them. */
+const answerKeys = ['message', 'content', 'text'];
+/** Objects with only one of these keys are an answer in a wrapper. */
+const onlyAnswerKeys: ReadonlySet<string> = new Set(['output', 'answer', 'response', 'completion']);
+
+/** An answer: a text, a message, messages, or an object that holds one of them. */
+export function readAnswer(value: unknown): readonly ChatMessage[] {
+  const answer = messagesIn(value);
+  if (answer === '') throw fault('the answer is empty');
+  if (typeof answer === 'string') return [{ role: 'assistant', content: answer }];
+  if (Array.isArray(answer)) return answeredBy(readMessages(answer));
+  if (!isJson(answer)) throw fault('the answer is neither a text nor a message', answer);
+  if (roleKeys.some((key) => key in answer)) return answeredBy(readMessage(answer));
+  if ('tool_calls' in answer) return answeredBy(readMessage({ role: 'assistant', ...answer }));
+  const { messages, choices, generations } = answer;
+  if (isPresent(messages)) return readAnswer(messages);
+  const list = [choices, generations].find(Array.isArray) as readonly unknown[] | undefined;
+  if (list) return readAnswer(onlyOne(list));
+  const [first = '', other] = Object.keys(answer);
+  const key =
+    answerKeys.find((name) => isPresent(answer[name])) ??
+    (other === undefined && onlyAnswerKeys.has(first) ? first : undefined);
+  if (key === undefined) throw fault('the answer is an object without a text', Object.keys(answer));
+  return readAnswer(answer[key]);
+}
+
+/** Several answers would have one score. */
+function onlyOne(list: readonly unknown[]): unknown {
+  const [only, other] = list.flat();
+  if (other !== undefined) throw fault('one call has several answers', list.length);
+  return only;
+}
+
+function answeredBy(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  if (messages.at(-1)?.role !== 'assistant')
+    throw fault("the last message of the answer is not the assistant's", messages.at(-1)?.role);
+  return messages;
+}
+
+/** Numbers, and true and false as 1 and 0. */
+const scoreOf = (value: unknown): number | undefined =>
+  typeof value === 'boolean'
+    ? Number(value)
+    : Number.isFinite(value)
+      ? (value as number)
+      : undefined;
+
+/** Undefined without scores; what is no number does not count. */
+export function meanScore(values: readonly unknown[]): { readonly score?: number } {
+  const scores = values.map(scoreOf).filter((score) => score !== undefined);
+  if (scores.length === 0) return {};
+  return { score: scores.reduce((sum, score) => sum + score, 0) / scores.length };
+}
+
+/**
+ * Drops conversations that another one continues: a call of an agent repeats the history, and to
+ * train on each of them would train the first turns many times.
+ */
+export function dropPrefixes(conversations: readonly Conversation[]): readonly Conversation[] {
+  const texts = conversations.map(({ messages }) =>
+    messages.map(({ role, content, tool_calls: calls }) => JSON.stringify([role, content, calls])),
+  );
+  return conversations.filter((_, i) => {
+    const own = texts[i]!;
+    return !texts.some(
+      (other) => other.length > own.length && own.every((text, at) => text === other[at]),
+    );
+  });
+}

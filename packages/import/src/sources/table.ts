@@ -1,0 +1,31 @@
+/** Sources by the name that `--from` takes. */
+import { alpaca } from './alpaca.js';
+import { braintrust } from './braintrust.js';
+import { langfuse } from './langfuse.js';
+import { langsmith } from './langsmith.js';
+import { openai } from './openai.js';
+import { otel } from './otel.js';
+import { promptfoo } from './promptfoo.js';
+import { sharegpt } from './sharegpt.js';
+import { together } from './together.js';
+import type { Source } from './source.js';
+
+/** In the order in which records are tried. */
+const sources = {
+  otel,
+  langfuse,
+  langsmith,
+  sharegpt,
+  promptfoo,
+  alpaca,
+  openai,
+  braintrust,
+  together,
+} as const satisfies Readonly<Record<string, Source>>;
+
+export type SourceName = keyof typeof sources;
+
+/** The names that `--from` takes. */
+export const sourceNames = Object.keys(sources) as readonly SourceName[];
+
+export const sourceNamed = (name: SourceName): Source => sources[name];

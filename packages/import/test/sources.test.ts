@@ -1,0 +1,285 @@
+/** Rows of a small file of each source, read as training reads them. */
+import path from 'node:path';
+import { readPreferenceRow, readSupervisedRow, readTaskRows } from '@trinity-rft/buffer';
+import { defaultFormatArgs } from '@trinity-rft/core';
+import { describe, expect, it } from 'vitest';
+import type { ImportOptions } from '../src/index.js';
+import { importFrom, reasonsOf, type Row } from './support.js';
+
+const system = (content: string) => ({ role: 'system', content });
+const user = (content: string) => ({ role: 'user', content });
+const assistant = (content: string) => ({ role: 'assistant', content });
+const result = (content: string, id: string) => ({ role: 'tool', content, tool_call_id: id });
+const call = (id: string, name: string, args: object) => ({
+  role: 'assistant',
+  tool_calls: [{ id, type: 'function', function: { name, arguments: JSON.stringify(args) } }],
+});
+const tool = (name: string, more: object = {}) => ({
+  type: 'function',
+  function: { name, ...more, parameters: { type: 'object' } },
+});
+
+interface Case {
+  readonly file: string;
+  readonly source: string;
+  readonly options?: Omit<ImportOptions, 'from' | 'output'>;
+  readonly as: string;
+  readonly rows: readonly Row[];
+  readonly skipped?: readonly string[];
+  readonly withScore?: number;
+}
+
+const weatherOfOpenai = {
+  type: 'function',
+  function: {
+    name: 'weather',
+    parameters: { type: 'object', properties: { city: { type: 'string' } } },
+  },
+};
+
+const cases: readonly Case[] = [
+  {
+    file: 'openai.jsonl',
+    source: 'openai',
+    as: 'sft',
+    rows: [
+      {
+        messages: [
+          system('Be brief.'),
+          user('Capital of Norway?'),
+          { ...assistant('Bergen.'), weight: 0 },
+          user('Sure?'),
+          { ...assistant('Oslo.'), weight: 1 },
+        ],
+      },
+      {
+        messages: [
+          user('Weather in Oslo?'),
+          call('call_a', 'weather', { city: 'Oslo' }),
+          result('rain', 'call_a'),
+          assistant('Rain.'),
+        ],
+        tools: [weatherOfOpenai],
+      },
+    ],
+  },
+  {
+    file: 'openai-dpo.jsonl',
+    source: 'openai',
+    as: 'dpo',
+    rows: [
+      {
+        prompt: [user('Greet me.')],
+        chosen: [assistant('Good morning!')],
+        rejected: [assistant('What?')],
+      },
+      { prompt: [user('2+2')], chosen: [assistant('4')], rejected: [assistant('5')] },
+      { prompt: [user('3+3')], chosen: [assistant('6')], rejected: [assistant('7')] },
+    ],
+  },
+  {
+    file: 'openai-tasks.jsonl',
+    source: 'openai',
+    as: 'tasks',
+    rows: [
+      {
+        messages: [user('What is 2 + 2?')],
+        question: 'What is 2 + 2?',
+        answer: '4',
+        level: 1,
+        reason: 'even',
+      },
+      {
+        messages: [{ role: 'developer', content: 'Use tools.' }, user('What is 3 + 3?')],
+        answer: '6',
+        level: 2,
+      },
+    ],
+  },
+  {
+    file: 'together.jsonl',
+    source: 'together',
+    as: 'sft',
+    rows: [{ messages: [user('Capital of Chile?'), assistant('Santiago')] }],
+    skipped: ['a plain text has no turns; algorithm_type: cpt trains it as it is: 2'],
+  },
+  {
+    file: 'otel.jsonl',
+    source: 'otel',
+    as: 'sft',
+    rows: [
+      {
+        messages: [
+          system('Be brief.'),
+          user('Weather in Oslo?'),
+          call('w1', 'weather', { city: 'Oslo' }),
+          result('rain', 'w1'),
+          { ...assistant('Rain.'), reasoning_content: 'It rains.' },
+        ],
+        tools: [tool('weather')],
+      },
+    ],
+    withScore: 1,
+  },
+  {
+    file: 'otel-plain.json',
+    source: 'otel',
+    as: 'sft',
+    rows: [{ messages: [user('Hi'), assistant('Hello')] }],
+    skipped: ['JSON text is cut off or malformed: the attribute gen_ai.input.messages: 2'],
+  },
+  {
+    file: 'langfuse.jsonl',
+    source: 'langfuse',
+    as: 'sft',
+    rows: [
+      { messages: [user('Hi'), assistant('Hello'), user('Bye'), assistant('Goodbye')] },
+      { messages: [user('Hi'), assistant('What?')] },
+    ],
+    skipped: ['the observation is not a call of a model: 3'],
+    withScore: 2,
+  },
+  {
+    file: 'langsmith.jsonl',
+    source: 'langsmith',
+    as: 'sft',
+    rows: [
+      {
+        messages: [user('Add 2 and 3.'), { content: '', ...call('c1', 'add', { a: 2, b: 3 }) }],
+        tools: [tool('add')],
+      },
+      { messages: [user('Hi'), assistant('Hello')] },
+    ],
+    skipped: ['the run is not a call of a model: 1', 'the call failed: 4'],
+    withScore: 1,
+  },
+  {
+    file: 'braintrust.jsonl',
+    source: 'braintrust',
+    as: 'tasks',
+    rows: [
+      { messages: [user('Capital of Peru?')], question: 'Capital of Peru?', answer: 'Lima' },
+      {
+        messages: [user('Capital of Peru?')],
+        question: 'Capital of Peru?',
+        answer: '{"city":"Lima"}',
+      },
+    ],
+    skipped: ['the prompt is an object without messages: 3'],
+    withScore: 2,
+  },
+  {
+    file: 'braintrust.jsonl',
+    source: 'braintrust',
+    options: { as: 'dpo' },
+    as: 'dpo',
+    rows: [
+      {
+        prompt: [user('Capital of Peru?')],
+        chosen: [assistant('Lima')],
+        rejected: [assistant('Cusco')],
+      },
+    ],
+    skipped: ['the prompt is an object without messages: 3'],
+    withScore: 1,
+  },
+  {
+    file: 'sharegpt.json',
+    source: 'sharegpt',
+    as: 'sft',
+    rows: [
+      {
+        messages: [
+          system('Be brief.'),
+          user('Weather in Oslo?'),
+          { content: '', ...call('call_0', 'weather', { city: 'Oslo' }) },
+          result('rain', 'call_0'),
+          assistant('Rain.'),
+        ],
+        tools: [tool('weather', { description: 'Looks.' })],
+      },
+    ],
+    skipped: ['a message has no role: 2'],
+  },
+  {
+    file: 'alpaca.json',
+    source: 'alpaca',
+    as: 'sft',
+    rows: [
+      { messages: [user('Translate.\n\nHund'), assistant('dog')] },
+      {
+        messages: [
+          user('Name a fruit.'),
+          assistant('Apple'),
+          user('Name a colour.'),
+          assistant('Red'),
+        ],
+      },
+    ],
+  },
+  {
+    file: 'alpaca.json',
+    source: 'alpaca',
+    options: { as: 'tasks' },
+    as: 'tasks',
+    rows: [
+      {
+        messages: [user('Translate.\n\nHund')],
+        question: 'Translate.\n\nHund',
+        answer: 'dog',
+      },
+      {
+        messages: [user('Name a fruit.'), assistant('Apple'), user('Name a colour.')],
+        answer: 'Red',
+      },
+    ],
+  },
+  {
+    file: 'promptfoo.yaml',
+    source: 'promptfoo',
+    as: 'tasks',
+    rows: ['What is 2 + 3?', 'Add 2 and 3.'].map((question) => ({
+      messages: [user(question)],
+      question,
+      answer: '5',
+      vars: { a: 2, b: 3 },
+      assert: [
+        { type: 'latency', threshold: 5000 },
+        { type: 'equals', value: '5' },
+      ],
+    })),
+    skipped: ['a prompt is in another file; write it into this one: 1'],
+  },
+];
+
+const format = { ...defaultFormatArgs, chosenKey: 'chosen', rejectedKey: 'rejected' };
+
+/** The readers of training, which throw for a row that they cannot use. */
+const readers: Readonly<Record<string, (row: Row) => unknown>> = {
+  sft: (row) => readSupervisedRow(row, format),
+  dpo: (row) => readPreferenceRow(row, format),
+  tasks: (row) => row,
+};
+
+describe('importRows', () => {
+  it.each(cases)(
+    'recognises $file and imports it as $as',
+    async ({ file, source, options, as, rows, skipped = [], withScore = 0 }) => {
+      const from = path.join(import.meta.dirname, 'files', file);
+      const imported = await importFrom(from, options);
+      expect(imported.rows).toEqual(rows);
+      expect(imported.report).toMatchObject({ sources: [source], as, withScore });
+      expect(reasonsOf(imported.report)).toEqual(skipped);
+      for (const row of imported.rows) readers[as]?.(row);
+      // Also as a file of tasks.
+      const read = await readTaskRows({ name: 'rows', path: imported.output });
+      expect(read).toEqual(rows);
+    },
+  );
+
+  it('imports a folder, each file by its own source', async () => {
+    const { report } = await importFrom(path.join(import.meta.dirname, 'files'), { as: 'tasks' });
+    expect(report.files).toBe(12);
+    expect(report.sources).toHaveLength(9);
+  });
+});

@@ -1,0 +1,72 @@
+/** Spans of many traces, in the order in which an exporter writes them. */
+import { expect, it } from 'vitest';
+import { importLines, reasonsOf } from './support.js';
+
+const said = (...texts: readonly string[]) =>
+  texts.map((content, i) => ({
+    role: i % 2 === 0 ? 'user' : 'assistant',
+    parts: [{ type: 'text', content }],
+  }));
+
+/** The span of a call with this history, the last text being its answer. */
+const chat = (traceId: string, end: number, ...texts: readonly string[]) => ({
+  traceId,
+  spanId: `${traceId}-${end}`,
+  parentSpanId: `${traceId}-agent`,
+  endTimeUnixNano: String(end),
+  attributes: {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.input.messages': JSON.stringify(said(...texts.slice(0, -1))),
+    'gen_ai.output.messages': JSON.stringify([
+      { role: 'assistant', parts: said('', texts.at(-1) ?? '')[1]?.parts },
+    ]),
+  },
+});
+
+const agent = (traceId: string) => ({
+  traceId,
+  spanId: `${traceId}-agent`,
+  endTimeUnixNano: '9',
+  attributes: { 'gen_ai.operation.name': 'invoke_agent' },
+});
+
+it('takes the last call of each agent, and keeps a thousand traces in memory', async () => {
+  const traces = Array.from({ length: 2500 }, (_, i) => `t${i}`);
+  const spans = traces.flatMap((id) => [
+    chat(id, 1, id, 'a'),
+    chat(id, 2, id, 'a', 'b', 'c'),
+    agent(id),
+  ]);
+  const late = chat('t0', 3, 't0', 'a', 'b', 'c', 'd', 'e');
+  const { report, rows } = await importLines([...spans, late]);
+  expect(report).toMatchObject({ read: 7501, written: 2500 });
+  expect(rows.every(({ messages }) => (messages as unknown[]).length === 4)).toBe(true);
+  expect(reasonsOf(report)).toEqual(['a part of a trace came long after the rest of it: 7501']);
+});
+
+it('makes pairs of answers to one prompt that have different scores', async () => {
+  const scored = (id: string, answer: string, value: number) => ({
+    ...chat(id, 1, 'Hi', answer),
+    events: [
+      { name: 'gen_ai.evaluation.result', attributes: { 'gen_ai.evaluation.score.value': value } },
+    ],
+  });
+  const { rows, report } = await importLines(
+    [
+      scored('t1', 'Go away.', 0),
+      scored('t2', 'Hello.', 1),
+      scored('t3', 'Hm.', 0.5),
+      chat('t4', 1, 'Hi', 'Hi.'),
+    ],
+    { as: 'dpo' },
+  );
+  const answer = (content: string) => [{ role: 'assistant', content }];
+  expect(rows).toEqual([
+    {
+      prompt: [{ role: 'user', content: 'Hi' }],
+      chosen: answer('Hello.'),
+      rejected: answer('Go away.'),
+    },
+  ]);
+  expect(reasonsOf(report)).toEqual(['the answer has no score, and so no pair: 4']);
+});
