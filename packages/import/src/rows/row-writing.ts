@@ -85,7 +85,7 @@ export async function openRowWriting(
         return {};
       });
       if ('reason' in made) tally.skip(made, place);
-      else if ('row' in made) await write(made.row, place, 'score' in item);
+      else if (made.row !== undefined) await write(made.row, place, 'score' in item);
     },
     async finish() {
       for (const [pair, place] of pairing.pairs()) {
