@@ -9,7 +9,7 @@ import type { Terminal } from '@trinity-rft/launcher';
 import type { ModelPlace } from '@trinity-rft/local';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
-import { interruptible } from '../shared/interrupt.js';
+import { stoppable } from '../shared/interrupt.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
 
 interface ExportArguments extends PluginOptions {
@@ -160,7 +160,7 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
   const recorded = check === true ? await recordedPrompts(place) : undefined;
   const terminal = standardTerminal();
   if (place.choice !== undefined) terminal.write(`${place.choice}\n`);
-  const report = await interruptible(terminal, async (signal) =>
+  const report = await stoppable(terminal, async (signal) =>
     exportModel({
       model: place,
       format,
@@ -177,6 +177,7 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
       onProgress: (line) => terminal.write(`${line}\n`),
     }),
   );
+  if (report === undefined) return exitCodes.interrupted;
   write(renderExport(report, directory));
   if (given.push !== undefined) {
     const { pushFolder } = await import('@trinity-rft/export');

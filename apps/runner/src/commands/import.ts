@@ -3,7 +3,7 @@ import { ConfigError } from '@trinity-rft/core';
 import type { ImportOptions } from '@trinity-rft/import';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
-import { interruptible } from '../shared/interrupt.js';
+import { stoppable } from '../shared/interrupt.js';
 import { writeOutput } from '../shared/output-file.js';
 
 interface ImportArguments {
@@ -44,9 +44,11 @@ async function importCommand(place: string, given: ImportArguments, write: Write
   const { standardTerminal } = await import('@trinity-rft/launcher');
   const options = await optionsOf(place, given);
   const terminal = standardTerminal();
-  const report = await interruptible(terminal, (signal) =>
-    importRows({ ...options, signal, onProgress: (line) => terminal.write(`${line}\n`) }),
+  const onProgress = (line: string): void => terminal.write(`${line}\n`);
+  const report = await stoppable(terminal, (signal) =>
+    importRows({ ...options, signal, onProgress }),
   );
+  if (report === undefined) return exitCodes.interrupted;
   if (given.report !== undefined)
     await writeOutput('--report', given.report, `${JSON.stringify(report, null, 2)}\n`);
   write(renderImport(report));

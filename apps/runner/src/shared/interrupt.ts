@@ -4,16 +4,18 @@ import { exitCodes } from './exit-codes.js';
 
 const signals = ['SIGINT', 'SIGTERM'] as const;
 
-/** Calls `work` with a signal that aborts at the first Ctrl-C. */
+/**
+ * Calls `work` with a signal that aborts at the first Ctrl-C.
+ * @param then what happens at it, for the terminal
+ */
 export async function interruptible<T>(
   terminal: Terminal,
   work: (signal: AbortSignal) => Promise<T>,
+  then = 'finishing the step and saving a checkpoint',
 ): Promise<T> {
   const interrupt = new AbortController();
   const release = onInterrupt((name) => {
-    terminal.write(
-      `\n${name}: finishing the step and saving a checkpoint. Press Ctrl-C again to stop at once.\n`,
-    );
+    terminal.write(`\n${name}: ${then}. Press Ctrl-C again to stop at once.\n`);
     interrupt.abort(new Error(`The process received ${name}.`));
   });
   try {
@@ -21,6 +23,22 @@ export async function interruptible<T>(
   } finally {
     release();
   }
+}
+
+/**
+ * {@link interruptible} for work that leaves nothing behind when it is stopped.
+ * @returns undefined when it was
+ */
+export function stoppable<T>(
+  terminal: Terminal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T | undefined> {
+  const stopped = (signal: AbortSignal): Promise<T | undefined> =>
+    work(signal).catch((error: unknown) => {
+      if (signal.aborted) return undefined;
+      throw error;
+    });
+  return interruptible(terminal, stopped, 'stopping; nothing is written');
 }
 
 /**

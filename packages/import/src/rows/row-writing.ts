@@ -77,7 +77,7 @@ export async function openRowWriting(
   return {
     async add(item, place, hasReferences) {
       kind ??= kindOf(item);
-      const made = orFault(() => {
+      const made = orFault((): { readonly row?: Json } => {
         if (kind === 'sft') return { row: sftRow(item) };
         if (kind === 'tasks') return { row: taskRow(item, hasReferences) };
         if ('chosen' in item) return { row: dpoRow(item) };
@@ -85,7 +85,7 @@ export async function openRowWriting(
         return {};
       });
       if ('reason' in made) tally.skip(made, place);
-      else if (made.row !== undefined) await write(made.row, place, 'score' in item);
+      else if (made.row) await write(made.row, place, 'score' in item);
     },
     async finish() {
       for (const [pair, place] of pairing.pairs()) {
