@@ -1,5 +1,5 @@
 /** `trinity eval`, and the answers that evaluations leave behind. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
 import type { Evaluation } from '@trinity-rft/inspect';
@@ -116,6 +116,11 @@ it('compares with an earlier file, writes reports, and ends with 4 below what is
     const refused = await command('eval', `${option}=${value}`);
     expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining(option)]);
   }
+  writeFileSync(json, '{"sets":[{"set":"fresh","tasks":[{}]}]}');
+  const damaged = await command('eval', '--baseline', json);
+  expect([damaged.exitCode, damaged.stderr]).toEqual([2, expect.stringContaining('--baseline')]);
+  const alone = await command('eval', '--checkpoints', 'last', '--fail-on-regression');
+  expect([alone.exitCode, alone.stderr]).toEqual([2, expect.stringContaining('Name two')]);
 });
 
 it('shows in the log what the first and the last weights answered', async () => {

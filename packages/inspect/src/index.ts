@@ -7,7 +7,11 @@ export { renderWorkflowDebug } from './debug/render.js';
 export type { WorkflowDebugReport } from './debug/report.js';
 export { debugWorkflow, type DebugWorkflowOptions } from './debug/workflow.js';
 export { diagnoseRun, renderDiagnosis } from './report/diagnose-run.js';
-export { compareEvaluations, unmetExpectations } from './report/compare-evaluations.js';
+export {
+  compareEvaluations,
+  isEvaluation,
+  unmetExpectations,
+} from './report/compare-evaluations.js';
 export { evaluateRun, renderEvaluation, type Evaluation } from './report/evaluate-run.js';
 export { renderJUnit, renderMarkdown } from './report/render-evaluation.js';
 export { whatIfRun, type StoreWhatIf } from './report/what-if-run.js';

@@ -1,6 +1,7 @@
 /** `trinity eval`: checkpoints of a run on its evaluation sets, compared task by task. */
 import { appendFile, readFile } from 'node:fs/promises';
 import { ConfigError } from '@trinity-rft/core';
+import { boundary } from '@trinity-rft/core/support';
 import type { Evaluation } from '@trinity-rft/inspect';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
@@ -99,7 +100,7 @@ async function evalCommand(
 }
 
 /** @throws ConfigError for what is no metric with a number, and a margin below 0 */
-function readExpectations({ failBelow, failOnRegression }: EvalArguments) {
+function readExpectations({ failBelow, failOnRegression, baseline, checkpoints }: EvalArguments) {
   const lowest = failBelow.map((given) => {
     const [, metric, mean] = /^([^=]+)=(-?[\d.]+(?:e-?\d+)?)$/.exec(given) ?? [];
     if (metric === undefined || !Number.isFinite(Number(mean)))
@@ -109,6 +110,15 @@ function readExpectations({ failBelow, failOnRegression }: EvalArguments) {
   const margin = failOnRegression === true ? 0 : failOnRegression && Number(failOnRegression);
   if (margin !== undefined && !(Number(margin) >= 0))
     throw invalid('--fail-on-regression', String(failOnRegression), 'a number of at least 0');
+  if (
+    margin !== undefined &&
+    baseline === undefined &&
+    /^\s*(?:base|last|\d+)\s*$/.test(checkpoints)
+  )
+    throw new ConfigError(
+      `--fail-on-regression compares, and --checkpoints names "${checkpoints}" alone. Name two, or a --baseline.`,
+      { code: 'ARGUMENT_INVALID' },
+    );
   return { lowest: new Map(lowest), margin: margin === undefined ? undefined : Number(margin) };
 }
 
@@ -117,19 +127,17 @@ const invalid = (option: string, given: string, expected: string): ConfigError =
 
 /** @throws ConfigError when it is not what `--json` writes */
 async function readBaseline(file: string): Promise<Evaluation> {
-  const refuse = (cause?: unknown): ConfigError =>
-    new ConfigError(
-      `--baseline is "${file}"; expected a file that trinity eval --json has written.`,
-      { code: 'ARGUMENT_INVALID', cause },
-    );
-  const baseline = await readFile(file, 'utf8')
-    .then(
-      (text) => JSON.parse(text) as Partial<Evaluation> | null,
-      (cause: unknown) => Promise.reject(refuse(cause)),
-    )
-    .catch((cause: unknown) =>
-      Promise.reject(cause instanceof ConfigError ? cause : refuse(cause)),
-    );
-  if (!baseline?.sets?.every(({ tasks }) => tasks.every(({ digest }) => digest))) throw refuse();
-  return baseline as Evaluation;
+  const { isEvaluation } = await import('@trinity-rft/inspect');
+  const baseline = await boundary(
+    (cause) => otherBaseline(file, cause),
+    async () => JSON.parse(await readFile(file, 'utf8')) as unknown,
+  );
+  if (isEvaluation(baseline)) return baseline;
+  throw otherBaseline(file);
 }
+
+const otherBaseline = (file: string, cause?: unknown): ConfigError =>
+  new ConfigError(
+    `--baseline is "${file}"; expected a file that trinity eval --json has written.`,
+    { code: 'ARGUMENT_INVALID', cause },
+  );

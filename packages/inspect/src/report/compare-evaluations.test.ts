@@ -25,6 +25,7 @@ function evaluation(values: readonly (readonly number[])[], over: object = {}): 
           prompt: `What is <${row}> & "so"?\u0000`,
           values: values.map((own) => own[row] ?? 0),
           answers: values.map((own) => (own[row] === -1 ? null : `answer ${own[row]}`)),
+          reasons: values.map((own) => (own[row] === 0 ? 'accuracy: expected 1' : null)),
           seconds: values.map(() => 0.25),
         })),
         ...over,
@@ -108,6 +109,10 @@ describe('expectations', () => {
     expect(fell(before, after, 0.05)).toEqual([]);
   });
 
+  it('cannot tell a fall of one task', () => {
+    expect(() => fell([1], [0])).toThrow('set held out has too few tasks');
+  });
+
   it('are lowest means of metrics that are reported', () => {
     const own = evaluation([[0, 1]]);
     const unmet = (key: string, least: number) =>
@@ -142,7 +147,7 @@ describe('reports', () => {
     );
     expect(xml).toContain('<testcase classname="held out" name="row 0" time="0.250"></testcase>');
     expect(xml).toContain(
-      '<failure message="accuracy 0">Prompt:\nWhat is &lt;1&gt; &amp; &quot;so&quot;?\u{fffd}\n\nAnswer:\nanswer 0</failure>',
+      '<failure message="accuracy 0">Prompt:\nWhat is &lt;1&gt; &amp; &quot;so&quot;?\u{fffd}\n\nAnswer:\nanswer 0\n\nReason:\naccuracy: expected 1</failure>',
     );
     expect(xml).toContain('<error message="Every run failed.">');
   });

@@ -69,6 +69,25 @@ export function compareEvaluations(
   });
 }
 
+/** True for what `trinity eval --json` writes: an evaluation that can be a baseline. */
+export function isEvaluation(value: unknown): value is Evaluation {
+  const { sets } = (value ?? {}) as Partial<Evaluation>;
+  return (
+    Array.isArray(sets) &&
+    sets.every(
+      (one: Partial<Evaluation['sets'][number]> | null) =>
+        typeof one?.set === 'string' &&
+        Array.isArray(one.checkpoints) &&
+        one.checkpoints.length > 0 &&
+        Array.isArray(one.tasks) &&
+        one.tasks.every(isTask),
+    )
+  );
+}
+
+const isTask = (task: Partial<EvaluatedTask> | null): boolean =>
+  typeof task?.digest === 'string' && Array.isArray(task.values) && Array.isArray(task.answers);
+
 const changeOf = ({ before, after }: Flip): number => Math.abs(after - before);
 
 function assertSameSets({ sets }: Evaluation, baseline: Evaluation): void {
@@ -113,13 +132,19 @@ export interface Expectations {
 /**
  * A sentence for each expectation that is not met. A fall counts when the whole 95 % interval of the difference lies
  * below minus the margin, so that noise is no failure.
- * @throws ConfigError for a metric that no set reports
+ * @throws ConfigError for a metric that no set reports, and a set with too few tasks for an interval
  */
 export function unmetExpectations(
   { sets }: Evaluation,
   comparisons: readonly Comparison[],
   { lowest, margin }: Expectations,
 ): readonly string[] {
+  const unsure = comparisons.find(({ difference }) => difference.interval === undefined);
+  if (margin !== undefined && unsure)
+    throw new ConfigError(
+      `--fail-on-regression needs an interval, and set ${unsure.set} has too few tasks for one. Give it at least two.`,
+      { code: 'ARGUMENT_INVALID' },
+    );
   const falls = comparisons.flatMap(({ set, key, before, after, difference: { interval } }) =>
     margin === undefined || interval === undefined || interval.high >= -margin
       ? []

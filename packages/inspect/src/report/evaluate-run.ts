@@ -53,6 +53,8 @@ export interface EvaluatedTask {
   readonly values: readonly number[];
   /** The last answer of the first run that did not fail; null where all failed. */
   readonly answers: readonly (string | null)[];
+  /** Why the reward function decided so about that answer, where it says it. */
+  readonly reasons: readonly (string | null)[];
   readonly seconds: readonly number[];
 }
 
@@ -133,6 +135,7 @@ function setEvaluation(set: string, evaluated: readonly EvaluatedCheckpoint[]): 
           const calls = callsOf(outcome);
           return calls.length === 0 ? null : (calls.at(-1)?.responseText ?? '').slice(0, mostText);
         }),
+        reasons: outcomes.map((outcome) => reasonsOf(callsOf(outcome).at(-1)) ?? null),
         seconds: outcomes.map((outcome) => outcome?.seconds ?? 0),
       };
     }),
@@ -150,6 +153,14 @@ const mostText = 2000;
 /** Calls of the first run that did not fail. */
 const callsOf = (outcome: TaskOutcome | undefined): readonly Experience[] =>
   (outcome && okRuns(outcome)[0]?.answers) ?? [];
+
+/** `info.reasons` as lines. */
+function reasonsOf(call: Experience | undefined): string | undefined {
+  const reasons = call?.info['reasons'];
+  if (typeof reasons !== 'object' || reasons === null) return undefined;
+  const lines = Object.entries(reasons).map(([name, text]) => `${name}: ${String(text)}`);
+  return lines.join('\n').slice(0, mostText);
+}
 
 const okRuns = ({ runs }: TaskOutcome) => runs.flatMap((one) => (one.status === 'ok' ? [one] : []));
 

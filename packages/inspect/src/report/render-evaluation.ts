@@ -10,10 +10,12 @@ const [mostFlips, mostText] = [10, 200];
 export function renderJUnit({ sets }: Evaluation): string {
   const suites = sets.map(({ set, key, checkpoints, tasks }) => {
     const last = checkpoints.length - 1;
-    const cases = tasks.map(({ row, prompt, values, answers, seconds }) => {
+    const cases = tasks.map(({ row, prompt, values, answers, reasons, seconds }) => {
       const value = values[last] ?? 0;
       const answer = answers[last];
-      const said = `Prompt:\n${prompt ?? ''}\n\nAnswer:\n${answer ?? ''}`;
+      const reason = reasons[last];
+      const why = reason ? `\n\nReason:\n${reason}` : '';
+      const said = `Prompt:\n${prompt ?? ''}\n\nAnswer:\n${answer ?? ''}${why}`;
       const kind = answer === null ? 'error' : value < passes ? 'failure' : undefined;
       const message = answer === null ? 'Every run failed.' : `${key} ${shown(value)}`;
       const body =
