@@ -63,6 +63,7 @@ export async function importRows(options: ImportOptions): Promise<ImportReport> 
     for (const group of state.groups.rest()) await assemble(state, group);
     const counts = await rows.finish();
     const skipped = tally.skipped();
+    if (state.read === 0) throw emptyError(from);
     if (state.sources.size === 0) throw unknownError(from);
     if (counts.written === 0) throw nothingError(from, [...state.sources], skippedLines(skipped));
     const sources = [...state.sources];
@@ -157,6 +158,11 @@ async function assemble(state: Import, { source, place, parts }: Group): Promise
   const items = orFault(() => sourceNamed(source).assemble?.(parts) ?? []);
   for (const item of asList(items)) await addFinished(state, source, item, place);
 }
+
+const emptyError = (from: string): ConfigError =>
+  new ConfigError(`${from} holds no records. Name a file or folder with some.`, {
+    code: 'IMPORT_NOTHING',
+  });
 
 const unknownError = (from: string): ConfigError =>
   new ConfigError(

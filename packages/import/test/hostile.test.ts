@@ -18,6 +18,8 @@ describe('a record that is wrong', () => {
   it.each<readonly [string, unknown]>([
     ['the line is not JSON', '{"messages": ['],
     ['the record is not an object', '[1]'],
+    ['the line is not JSON', `{"messages":${'['.repeat(1e5)}${']'.repeat(1e5)}}`],
+    ['the line is not JSON', `{"messages":[],"a":${'{"a":'.repeat(300)}1${'}'.repeat(300)}}`],
     ['the messages are not a list', {}],
     ['the list of messages is empty', { messages: [] }],
     ['JSON text is cut off or malformed: the messages', { messages: '[{"role":"us' }],
@@ -35,6 +37,10 @@ describe('a record that is wrong', () => {
     ['the conversation does not end with an answer', { messages: [user] }],
     ['JSON text is cut off or malformed: the arguments of a tool call', called('{"a":')],
     ['the arguments of a tool call are not an object', called('[1]')],
+    [
+      'JSON text is cut off or malformed: the arguments of a tool call',
+      called(`{"a":${'['.repeat(1e5)}${']'.repeat(1e5)}}`),
+    ],
     ['the tools are not a list', { ...good, tools: {} }],
     ['a tool has no name', { ...good, tools: [{}] }],
     ['the answer is empty', { prompt: 'Hi', chosen: '', rejected: 'x' }],
@@ -43,6 +49,10 @@ describe('a record that is wrong', () => {
     expect(rows).toEqual([good]);
     expect(report).toMatchObject({ read: 3, written: 1, duplicates: 1 });
     expect(reasonsOf(report)).toEqual([`${reason}: 2`]);
+  });
+
+  it('is said to be missing where a file holds none', async () => {
+    await expect(importLines(['', ' '])).rejects.toThrow('holds no records');
   });
 
   it('leaves texts that are JSON as they are', async () => {

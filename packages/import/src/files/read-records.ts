@@ -1,8 +1,8 @@
 /** Records of a file: objects of JSON lines, of a JSON list, or one JSON or YAML document. */
 import { ConfigError, describeError } from '@trinity-rft/core';
-import { parseJsonExactly } from '@trinity-rft/core/support';
 import { parse } from 'yaml';
 import { isJson, type Fault, type Json } from '../record/item.js';
+import { parseJson } from '../messages/parse-json.js';
 import { readLines, type Line } from './read-lines.js';
 
 export interface FileRecord {
@@ -68,11 +68,11 @@ async function* linesOf(file: string, onBytes: (count: number) => void): AsyncGe
 
 function recordOf({ number: line, text, problem }: Line): FileRecord {
   if (text === undefined) return { line, fault: { reason: problem ?? 'it cannot be read' } };
-  return asRecord(line, () => parseJsonExactly(text), 'the line is not JSON');
+  return asRecord(line, () => parseJson(text), 'the line is not JSON');
 }
 
 function* inDocument(text: string, layout: 'json' | 'yaml'): Generator<FileRecord> {
-  const whole = { json: parseJsonExactly, yaml: parse }[layout];
+  const whole = { json: parseJson, yaml: parse }[layout];
   let value: unknown;
   try {
     value = whole(text);
@@ -92,9 +92,8 @@ function asRecord(line: number, read: () => unknown, reason: string): FileRecord
   } catch (cause) {
     return { line, fault: { reason, detail: describeError(cause) } };
   }
-  return isJson(value)
-    ? { line, record: value }
-    : { line, fault: { reason: 'the record is not an object' } };
+  if (!isJson(value)) return { line, fault: { reason: 'the record is not an object' } };
+  return { line, record: value };
 }
 
 const unreadable = (problem: string, cause?: unknown): ConfigError =>

@@ -1,6 +1,6 @@
 /** Values that exporters write as JSON text inside of JSON. */
-import { parseJsonExactly } from '@trinity-rft/core/support';
 import { fault } from '../record/fault.js';
+import { parseJson } from './parse-json.js';
 
 /** True for text that begins like an object or a list. */
 export const looksLikeJson = (value: unknown): value is string =>
@@ -10,7 +10,7 @@ export const looksLikeJson = (value: unknown): value is string =>
 export function unwrapped(value: unknown): unknown {
   if (!looksLikeJson(value)) return value;
   try {
-    return parseJsonExactly(value);
+    return parseJson(value);
   } catch {
     return value;
   }
@@ -23,7 +23,7 @@ export function unwrapped(value: unknown): unknown {
 export function parsed(value: unknown, what: string): unknown {
   if (typeof value !== 'string') return value;
   try {
-    return parseJsonExactly(value);
+    return parseJson(value);
   } catch {
     throw fault(`JSON text is cut off or malformed: ${what}`, value.slice(-30));
   }

@@ -3,7 +3,8 @@
  * postal addresses stay, so it is a help and no guarantee.
  */
 import { isIP } from 'node:net';
-import { parseJsonExactly, redacted, redactText } from '@trinity-rft/core/support';
+import { redacted, redactText } from '@trinity-rft/core/support';
+import { parseJson } from '../messages/parse-json.js';
 import { looksLikeJson } from '../messages/json-text.js';
 
 export type RedactedKind = 'email' | 'iban' | 'card' | 'ip' | 'phone' | 'key';
@@ -102,7 +103,7 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
   /** JSON text is changed inside its texts, so that it stays JSON; undefined for other text. */
   const inJson = (given: string): string | undefined => {
     try {
-      const before: unknown = parseJsonExactly(given);
+      const before: unknown = parseJson(given);
       const after = JSON.stringify(visit(before));
       return after === JSON.stringify(before) ? given : after;
     } catch {
