@@ -15,6 +15,11 @@ let job: string;
 beforeAll(async () => {
   workspace = await createWorkspace();
   job = path.join(workspace.root, 'runs/tests/evaluated');
+  writeFileSync(
+    path.join(workspace.root, 'own.eval.ts'),
+    `export const Sum = ({ output, expected }: Record<string, string>) =>
+      ({ score: output === expected, comment: 'expected ' + expected });`,
+  );
   config = workspace.config('evaluated.yaml', {
     name: 'evaluated',
     buffer: {
@@ -24,6 +29,7 @@ beforeAll(async () => {
             name: 'fresh',
             path: 'eval.jsonl',
             format: { prompt_key: 'question', response_key: 'answer' },
+            default_reward_fn_type: './own.eval.ts#Sum',
             repeat_times: 2,
           },
         ],
@@ -99,6 +105,7 @@ it('compares with an earlier file, writes reports, and ends with 4 below what is
   );
   expect([compared.exitCode, compared.stderr]).toEqual([0, '']);
   expect(readFileSync(junit, 'utf8')).toContain('<testsuite name="fresh" tests="20"');
+  expect(readFileSync(junit, 'utf8')).toMatch(/Reason:\nSum: expected \d+<\/failure>/);
   const [{ checkpoints } = { checkpoints: [] }] = (
     JSON.parse(readFileSync(json, 'utf8')) as Evaluation
   ).sets;
@@ -127,7 +134,7 @@ it('shows in the log what the first and the last weights answered', async () => 
   const { stdout } = await command('log', '--answers', '-n', '3');
   expect(stdout).toMatch(/^fresh: answers after steps 0 and 6, 20 tasks: \d+ better, \d+ worse/);
   expect(stdout.match(/^ {2}row \d+ /gm)).toHaveLength(3);
-  expect(stdout).toMatch(/^ {4}step 6 {2}reward [\d.]+ {2}/m);
+  expect(stdout).toMatch(/^ {4}step 6 {2}reward [\d.]+ {2}.*\n {6}Sum: expected \d+$/m);
 });
 
 it('refuses a checkpoint that is not there, and leaves the run as it was', async () => {

@@ -11,6 +11,7 @@ import {
 import { run, type RunOptions } from '@trinity-rft/launcher';
 import { type EvaluatedCheckpoint } from '@trinity-rft/launcher/parts';
 import type { Sampler } from '@trinity-rft/core/engine';
+import { reasonsOf } from './reasons.js';
 import { openElsewhere } from './elsewhere.js';
 import { samplingEngine, samplingEngineName } from './sampling-engine.js';
 
@@ -135,7 +136,9 @@ function setEvaluation(set: string, evaluated: readonly EvaluatedCheckpoint[]): 
           const calls = callsOf(outcome);
           return calls.length === 0 ? null : (calls.at(-1)?.responseText ?? '').slice(0, mostText);
         }),
-        reasons: outcomes.map((outcome) => reasonsOf(callsOf(outcome).at(-1)) ?? null),
+        reasons: outcomes.map(
+          (outcome) => reasonsOf(callsOf(outcome).at(-1))?.join('\n').slice(0, mostText) ?? null,
+        ),
         seconds: outcomes.map((outcome) => outcome?.seconds ?? 0),
       };
     }),
@@ -153,14 +156,6 @@ const mostText = 2000;
 /** Calls of the first run that did not fail. */
 const callsOf = (outcome: TaskOutcome | undefined): readonly Experience[] =>
   (outcome && okRuns(outcome)[0]?.answers) ?? [];
-
-/** `info.reasons` as lines. */
-function reasonsOf(call: Experience | undefined): string | undefined {
-  const reasons = call?.info['reasons'];
-  if (typeof reasons !== 'object' || reasons === null) return undefined;
-  const lines = Object.entries(reasons).map(([name, text]) => `${name}: ${String(text)}`);
-  return lines.join('\n').slice(0, mostText);
-}
 
 const okRuns = ({ runs }: TaskOutcome) => runs.flatMap((one) => (one.status === 'ok' ? [one] : []));
 

@@ -4,6 +4,7 @@ import { readExperiences } from '@trinity-rft/buffer';
 import { loadTokenizer, type Tokenizer } from '@trinity-rft/chat';
 import { ConfigError, runKey, type Experience, mean } from '@trinity-rft/core';
 import { answersFile } from '@trinity-rft/launcher/files';
+import { reasonsOf } from './reasons.js';
 import type { RunReport } from './run-report.js';
 
 /** Characters of a question, and of an answer. */
@@ -17,6 +18,8 @@ interface Answered {
   readonly reward: number;
   /** Answer of the first run. */
   readonly answer: string;
+  /** Why the reward function decided so about it. */
+  readonly reasons: readonly string[];
 }
 
 /**
@@ -96,7 +99,8 @@ function renderSet(
       const said = found
         ? `reward ${Number(found.reward.toPrecision(3))}  ${found.answer}`
         : 'failed';
-      return `    step ${String(version).padEnd(String(last).length)}  ${said}`;
+      const why = (found?.reasons ?? []).map((reason) => `\n      ${shortened(oneLine(reason))}`);
+      return `    step ${String(version).padEnd(String(last).length)}  ${said}${why.join('')}`;
     });
     return [`  row ${row}${question === undefined ? '' : `  ${question}`}`, ...lines, ''].join(
       '\n',
@@ -124,6 +128,7 @@ function answeredIn(
           question: question === undefined ? undefined : oneLine(question).slice(-mostOfQuestion),
           reward: mean(runs.map((each) => each.at(-1)?.reward ?? 0)),
           answer: shortened(run.map((call) => responseOf(call, tokenizer)).join(' -> ')),
+          reasons: reasonsOf(run.at(-1)) ?? [],
         },
       ];
     }),
