@@ -47,7 +47,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
     restoreMocks: true,
-    setupFiles: ['./tools/console-guard.ts'],
+    setupFiles: ['./tools/test-guard.ts'],
     tags: [{ name: 'slow', timeout: 480_000 }, { name: 'external' }],
     projects: [
       // Files share a process and the modules it has loaded: a fresh one for each would double the
