@@ -4,7 +4,7 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { importRows } from '../src/index.js';
-import { importFrom, importLines, reasonsOf, temporaryFolder } from './support.js';
+import { importFrom, importLines, reasonsOf, rowsOf, temporaryFolder } from './support.js';
 
 const user = { role: 'user', content: 'Hi' };
 const good = { messages: [user, { role: 'assistant', content: 'Hello' }] };
@@ -149,4 +149,15 @@ it('splits by the hash of the row, in any order', async () => {
   expect(one.validation.length).toBeLessThan(140);
   expect(other.validation.toReversed()).toEqual(one.validation);
   expect(one.rows.length + one.validation.length).toBe(400);
+});
+
+it('leaves no rows of an earlier split beside rows without one', async () => {
+  const records = Array.from({ length: 40 }, (_, i) => answered({ content: `${i}` }));
+  const { output } = await importLines(records, { validation: 0.25 });
+  const from = path.join(path.dirname(output), 'records.json');
+  writeFileSync(from, JSON.stringify(records));
+  const before = rowsOf(output);
+  await expect(importRows({ from, output })).rejects.toThrow('rows.validation.jsonl is part of');
+  expect(rowsOf(output)).toEqual(before);
+  expect((await importRows({ from, output, validation: 0.25 })).written).toBe(40);
 });

@@ -1,5 +1,6 @@
 /** Takes what sources find, and writes it as rows of one kind. */
-import type { ChatMessage } from '@trinity-rft/core';
+import { existsSync } from 'node:fs';
+import { ConfigError, type ChatMessage } from '@trinity-rft/core';
 import { createRowWriter, type RowWriter } from '../files/write-rows.js';
 import { orFault } from '../record/fault.js';
 import type { Conversation, Json, Preference } from '../record/item.js';
@@ -42,12 +43,16 @@ export const validationFile = (output: string): string =>
     ? output.replace(/\.jsonl$/, '.validation.jsonl')
     : `${output}.validation.jsonl`;
 
-/** @param countTokens undefined: lengths are not reported */
+/**
+ * @param countTokens undefined: lengths are not reported
+ * @throws ConfigError when rows of an earlier split would stay beside rows without one
+ */
 export async function openRowWriting(
   { as, output, validation = 0, redact = false }: RowOptions,
   tally: Tally,
   countTokens?: (row: Json) => number,
 ): Promise<RowWriting> {
+  if (validation === 0 && existsSync(validationFile(output))) throw leftover(output);
   const writers: RowWriter[] = [await createRowWriter(output)];
   if (validation > 0) writers.push(await createRowWriter(validationFile(output)));
   const seen = new Set<string>();
@@ -102,6 +107,13 @@ export async function openRowWriting(
     },
   };
 }
+
+/** Validating on it would be validating on rows that are trained on. */
+const leftover = (output: string): ConfigError =>
+  new ConfigError(
+    `${validationFile(output)} is part of an earlier import, and rows without --validation may repeat its rows. Give --validation, remove it, or write to another file than ${output}.`,
+    { code: 'IMPORT_LEFTOVER' },
+  );
 
 const onlyOne = { reason: 'the prompt has one answer, or several with equal scores' };
 
