@@ -14,7 +14,7 @@ import { debugFiles } from '@trinity-rft/inspect';
 import { openStudio } from '@trinity-rft/inspect/studio';
 import { OpenAI } from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { main } from '../src/main.js';
+import { mainHere } from './support/main-here.js';
 import { runArgs, startTrinity, type Trinity } from './support/trinity.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
 
@@ -76,13 +76,6 @@ const absolute = (text: string): string =>
   text
     .replace('"tasks.jsonl"', JSON.stringify(output('tasks.jsonl')))
     .replace('"model_path": "model"', `"model_path": ${JSON.stringify(output('model'))}`);
-
-const trinity = async (...args: readonly string[]): Promise<{ code: number; text: string }> => {
-  let text = '';
-  const write = (part: string): void => void (text += part);
-  const code = await main(args, { out: write, err: write });
-  return { code, text };
-};
 
 function storedIn(database: string): readonly Experience[] {
   const reader = readExperiences(database);
@@ -199,8 +192,8 @@ describe('debugging a workflow', () => {
       '--enable-profiling',
     ];
     if (existsSync(place(file))) workspace.write(file, absolute(workspace.read(file)));
-    const { code, text } = await trinity('debug', '--config', place(file), ...args);
-    expect([code, text]).toEqual([expected, expect.stringContaining(part)]);
+    const { exitCode, stdout, stderr } = await mainHere('debug', '--config', place(file), ...args);
+    expect([exitCode, stdout + stderr]).toEqual([expected, expect.stringContaining(part)]);
   });
 
   it('takes options as Trinity spells them in its guide', async () => {
@@ -215,19 +208,19 @@ describe('debugging a workflow', () => {
     ];
     workspace.write('guide.yaml', absolute(workspace.read('forking.yaml')));
     expect(
-      await trinity('debug', '--config', output('guide.yaml'), '--module', 'workflow', ...args),
-    ).toMatchObject({ code: 0 });
+      await mainHere('debug', '--config', output('guide.yaml'), '--module', 'workflow', ...args),
+    ).toMatchObject({ exitCode: 0 });
     expect(readFileSync(page, 'utf8')).toContain('model call 0');
   });
 
   it('refuses modules and ports that there are not', async () => {
-    expect(await trinity('debug', '-c', config, '-m', 'trainer')).toMatchObject({
-      code: 2,
-      text: expect.stringContaining('inference_model, workflow, viewer'),
+    expect(await mainHere('debug', '-c', config, '-m', 'trainer')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('inference_model, workflow, viewer'),
     });
-    expect(await trinity('debug', '-c', config, '-m', 'inference_model', '-p', 'x')).toMatchObject({
-      code: 2,
-      text: expect.stringContaining('--port'),
+    expect(await mainHere('debug', '-c', config, '-m', 'inference_model', '-p', 'x')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('--port'),
     });
   });
 });
@@ -245,10 +238,10 @@ describe('finding records', () => {
 
   it('says what to do where nothing was debugged yet', async () => {
     expect(
-      await trinity('debug', '-c', config, '-m', 'viewer', '-o', output('nowhere')),
+      await mainHere('debug', '-c', config, '-m', 'viewer', '-o', output('nowhere')),
     ).toMatchObject({
-      code: 2,
-      text: expect.stringContaining('Start the run or debug run first'),
+      exitCode: 2,
+      stderr: expect.stringContaining('Start the run or debug run first'),
     });
   });
 });

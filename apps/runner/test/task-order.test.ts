@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, expect, it } from 'vitest';
-import { main } from '../src/main.js';
+import { mainHere } from './support/main-here.js';
 import { runHere } from './support/run-here.js';
 import { metricLines, weightsDigest } from './support/run-record.js';
 import { killedTrinity, runArgs } from './support/trinity.js';
@@ -119,11 +119,8 @@ it('lets people choose between the answers of a run', async () => {
   );
   expect((await runHere(workspace, config)).error).toBeUndefined();
   const at = (file: string): string => path.join(workspace.root, file);
-  const trinity = async (...args: string[]) => {
-    let text = '';
-    const say = (more: string): void => void (text += more);
-    expect([await main(args, { out: say, err: say }), text]).toEqual([0, expect.any(String)]);
-  };
+  const trinity = async (...args: string[]) =>
+    expect(await mainHere(...args)).toMatchObject({ exitCode: 0, stderr: '' });
   const database = path.join(job('compared'), 'buffer/experience_buffer.db');
   const tasks = ['--tasks', at('tasks.jsonl'), '--prompt-key', 'question'];
   await trinity('pairs', database, ...tasks, '--output', at('pairs.jsonl'));

@@ -4,7 +4,7 @@ import { type Experience, actionCount } from '@trinity-rft/core';
 import { decodeExperience, encodeExperience } from '@trinity-rft/core/store';
 import { verifyRun } from '@trinity-rft/inspect';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { main } from '../src/main.js';
+import { mainHere } from './support/main-here.js';
 import { finishHere } from './support/run-here.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
 
@@ -31,12 +31,6 @@ beforeAll(async () => {
 
 const verify = (run: string, options: object = {}) =>
   verifyRun({ run, cwd: workspace.root, env: {}, ...options });
-const trinity = async (...args: readonly string[]): Promise<{ code: number; text: string }> => {
-  let text = '';
-  const write = (part: string): void => void (text += part);
-  const code = await main(args, { out: write, err: write });
-  return { code, text };
-};
 
 function stored(name: string): readonly Experience[] {
   const sqlite = process.getBuiltinModule('node:sqlite');
@@ -79,14 +73,14 @@ describe('trinity verify', () => {
 
   it('says what it could not check, and how to keep it', async () => {
     rmSync(path.join(job('steps'), 'global_step_2'), { recursive: true });
-    const { code, text } = await trinity('verify', job('steps'));
-    expect(text).toMatch(
+    const { exitCode, stdout } = await mainHere('verify', job('steps'));
+    expect(stdout).toMatch(
       /not checked: 1 version \(2\), \d+ tokens: there is no checkpoint .*save_interval: 1/,
     );
-    expect(text).toMatch(
+    expect(stdout).toMatch(
       /not checked: 1 version \(0\), \d+ tokens: the folder of a run does not say/,
     );
-    expect(code).toBe(0);
+    expect(exitCode).toBe(0);
   });
 
   it('names the token that differs, and ends with 1', async () => {
@@ -109,8 +103,8 @@ describe('trinity verify', () => {
       ({ policyVersion }) => policyVersion === 1,
     )!;
     expect(version.worst).toMatchObject({ uid: row['uid'], token: 1 });
-    const { code, text } = await trinity('verify', job('steps'));
-    expect([code, text]).toEqual([1, expect.stringContaining('ABOVE the tolerance 1e-5')]);
+    const { exitCode, stdout, stderr } = await mainHere('verify', job('steps'));
+    expect([exitCode, stdout + stderr]).toEqual([1, expect.stringContaining('ABOVE the tolerance 1e-5')]);
     expect(await verify(config, { tolerance: 0.3 })).toMatchObject({ ok: true });
   });
 
@@ -118,14 +112,14 @@ describe('trinity verify', () => {
     [['verify', 'nowhere'], 2, 'Name a configuration, or the folder of a run'],
     [['verify', 'nowhere', '--tolerance', 'x'], 2, '--tolerance is "x"'],
   ] as const)('refuses %o', async (args, expected, message) => {
-    const { code, text } = await trinity(...args);
-    expect([code, text]).toEqual([expected, expect.stringContaining(message)]);
+    const { exitCode, stdout, stderr } = await mainHere(...args);
+    expect([exitCode, stdout + stderr]).toEqual([expected, expect.stringContaining(message)]);
   });
 
   it('refuses a folder without records', async () => {
-    expect(await trinity('verify', path.join(workspace.root, 'model'))).toMatchObject({
-      code: 2,
-      text: expect.stringContaining('no recorded experiences'),
+    expect(await mainHere('verify', path.join(workspace.root, 'model'))).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('no recorded experiences'),
     });
   });
 
