@@ -218,10 +218,12 @@ describe('debugging a workflow', () => {
       exitCode: 2,
       stderr: expect.stringContaining('inference_model, workflow, viewer'),
     });
-    expect(await mainHere('debug', '-c', config, '-m', 'inference_model', '-p', 'x')).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining('--port'),
-    });
+    expect(await mainHere('debug', '-c', config, '-m', 'inference_model', '-p', 'x')).toMatchObject(
+      {
+        exitCode: 2,
+        stderr: expect.stringContaining('--port'),
+      },
+    );
   });
 });
 

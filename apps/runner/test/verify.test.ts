@@ -104,7 +104,10 @@ describe('trinity verify', () => {
     )!;
     expect(version.worst).toMatchObject({ uid: row['uid'], token: 1 });
     const { exitCode, stdout, stderr } = await mainHere('verify', job('steps'));
-    expect([exitCode, stdout + stderr]).toEqual([1, expect.stringContaining('ABOVE the tolerance 1e-5')]);
+    expect([exitCode, stdout + stderr]).toEqual([
+      1,
+      expect.stringContaining('ABOVE the tolerance 1e-5'),
+    ]);
     expect(await verify(config, { tolerance: 0.3 })).toMatchObject({ ok: true });
   });
 
