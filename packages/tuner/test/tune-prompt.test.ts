@@ -46,8 +46,8 @@ function listener(): Proposer & { readonly asked: string[] } {
       const question = model.calls.at(-1)?.messages[1]?.content as string;
       asked.push(question);
       const text = /The text "\w+":\n(.*)/.exec(question)?.[1];
-      const told = [...question.matchAll(/rule missing: (\w+)/g)].map(([, rule]) => rule);
-      return `<prompt>${[text, ...new Set(told)].join(' ')}</prompt>`;
+      const rules = [...question.matchAll(/rule missing: (\w+)/g)].map(([, rule]) => rule);
+      return `<prompt>${[text, ...new Set(rules)].join(' ')}</prompt>`;
     },
   });
   return Object.assign(model, { asked });
@@ -123,7 +123,7 @@ describe('tunePrompt', () => {
     expect(tuned.prompt).toBe(tuned.components['system']);
   });
 
-  it('goes on where it was killed, to the same result, and stores that', async () => {
+  it('continues after a kill, with the same result, and stores it', async () => {
     const whole = await tunePrompt(call({ directory: folder() }));
     const directory = folder();
     let runs = 0;

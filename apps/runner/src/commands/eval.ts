@@ -107,8 +107,11 @@ function readExpectations({ failBelow, failOnRegression, baseline, checkpoints }
       throw invalid('--fail-below', given, 'a metric and its lowest mean, as accuracy=0.8');
     return [metric, Number(mean)] as const;
   });
-  const margin = failOnRegression === true ? 0 : failOnRegression && Number(failOnRegression);
-  if (margin !== undefined && !(Number(margin) >= 0))
+  const margin =
+    failOnRegression === undefined
+      ? undefined
+      : Number(failOnRegression === true ? 0 : failOnRegression);
+  if (margin !== undefined && !(margin >= 0))
     throw invalid('--fail-on-regression', String(failOnRegression), 'a number of at least 0');
   if (
     margin !== undefined &&
@@ -119,7 +122,7 @@ function readExpectations({ failBelow, failOnRegression, baseline, checkpoints }
       `--fail-on-regression compares, and --checkpoints names "${checkpoints}" alone. Name two, or a --baseline.`,
       { code: 'ARGUMENT_INVALID' },
     );
-  return { lowest: new Map(lowest), margin: margin === undefined ? undefined : Number(margin) };
+  return { lowest: new Map(lowest), margin };
 }
 
 const invalid = (option: string, given: string, expected: string): ConfigError =>

@@ -35,9 +35,9 @@ export interface FetchOptions {
   /** Held while the file is fetched. */
   readonly lock: string;
   /** Called once when another process fetches the file. */
-  readonly onWait: () => void;
+  readonly onWait?: () => void;
   /** Called with the bytes of the file that are there. */
-  readonly onProgress: (bytes: number) => void;
+  readonly onProgress?: (bytes: number) => void;
 }
 
 /** Attempts in a row that bring nothing. */
@@ -131,7 +131,7 @@ async function fetchRest(
     await handle.appendFile(chunk);
     bytes += chunk.byteLength;
     guard.progress();
-    onProgress(bytes);
+    onProgress?.(bytes);
   }
   if (bytes !== size) throw new Error(`${path} arrived with ${bytes} of ${size} bytes`);
 }

@@ -86,11 +86,10 @@ async function download(cache: HubCache, request: HubRequest): Promise<readonly 
   );
   const fetchOne = async (path: string): Promise<string> => {
     const target = join(cache.snapshot(revision), path);
+    const file = files.get(path)!;
     const token = environment['HF_TOKEN'] || undefined;
-    const lock = lockIn(cache.folder, files.get(path)!.digest.hex);
-    const ignored = (): void => undefined;
-    const told = { onWait: ignored, onProgress: ignored };
-    await fetchFile(files.get(path)!, target, { token, clock, stallMs, signal, lock, ...told });
+    const lock = lockIn(cache.folder, file.digest.hex);
+    await fetchFile(file, target, { token, clock, stallMs, signal, lock });
     return target;
   };
   const readme = files.has('README.md') ? await readText(await fetchOne('README.md')) : '';

@@ -544,7 +544,7 @@ describe('runTask', () => {
 });
 
 describe('reasons of rewards', () => {
-  const told = (reason: string) => ({ parts: { right: 0 }, reasons: { right: reason } });
+  const wrong = (reason: string) => ({ parts: { right: 0 }, reasons: { right: reason } });
   const infoOf = async (run: Run) =>
     (await run.outcome).runs.map(
       (one) => one.status === 'ok' && one.experiences.map(({ info }) => info['reasons']),
@@ -562,7 +562,7 @@ describe('reasons of rewards', () => {
       }
     }
     const definition = defineWorkflow({ name: 'group', workflow: Group });
-    const rewardFn: RewardFn = ({ response }) => (response === 'a' ? told('no') : 1);
+    const rewardFn: RewardFn = ({ response }) => (response === 'a' ? wrong('no') : 1);
     expect(await infoOf(start(definition, { rewardFn }))).toEqual([
       [{ right: 'no' }],
       [undefined],
@@ -579,7 +579,7 @@ describe('reasons of rewards', () => {
       },
     });
     const task = { ...baseTask, repeatTimes: 1 };
-    expect(await infoOf(start(definition, { rewardFn: () => told('late'), task }))).toEqual([
+    expect(await infoOf(start(definition, { rewardFn: () => wrong('late'), task }))).toEqual([
       [undefined, { right: 'late' }],
     ]);
   });

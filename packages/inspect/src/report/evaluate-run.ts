@@ -122,26 +122,27 @@ function setEvaluation(set: string, evaluated: readonly EvaluatedCheckpoint[]): 
       ...score,
       difference: values === first.values ? undefined : pairedDifference(first.values, values),
     })),
-    tasks: (seen[0]?.outcomes ?? []).map(({ task }, i) => {
-      const outcomes = seen.map((checkpoint) => checkpoint.outcomes[i]);
-      const prompt = outcomes
-        .map((outcome) => callsOf(outcome)[0]?.promptText)
-        .find((text) => text !== undefined);
-      return {
-        row: task.index.row,
-        digest: hash('sha256', JSON.stringify(task.rawTask), 'hex').slice(0, 16),
-        ...(prompt !== undefined && { prompt: prompt.slice(-mostText) }),
-        values: [first, ...later].map(({ values }) => values[i] ?? 0),
-        answers: outcomes.map((outcome) => {
-          const calls = callsOf(outcome);
-          return calls.length === 0 ? null : (calls.at(-1)?.responseText ?? '').slice(0, mostText);
-        }),
-        reasons: outcomes.map(
-          (outcome) => reasonsOf(callsOf(outcome).at(-1))?.join('\n').slice(0, mostText) ?? null,
-        ),
-        seconds: outcomes.map((outcome) => outcome?.seconds ?? 0),
-      };
-    }),
+    tasks: (seen[0]?.outcomes ?? []).map(({ task }, i) => ({
+      row: task.index.row,
+      digest: hash('sha256', JSON.stringify(task.rawTask), 'hex').slice(0, 16),
+      values: [first, ...later].map(({ values }) => values[i] ?? 0),
+      ...playedTask(seen.map(({ outcomes }) => outcomes[i])),
+    })),
+  };
+}
+
+/** Texts and times of one task, for each checkpoint. */
+function playedTask(
+  outcomes: readonly (TaskOutcome | undefined)[],
+): Pick<EvaluatedTask, 'prompt' | 'answers' | 'reasons' | 'seconds'> {
+  const calls = outcomes.map(callsOf);
+  const prompt = calls.map(([first]) => first?.promptText).find((text) => text !== undefined);
+  const last = calls.map((each) => each.at(-1));
+  return {
+    ...(prompt !== undefined && { prompt: prompt.slice(-mostText) }),
+    answers: last.map((call) => (call ? (call.responseText ?? '').slice(0, mostText) : null)),
+    reasons: last.map((call) => reasonsOf(call)?.join('\n').slice(0, mostText) ?? null),
+    seconds: outcomes.map((outcome) => outcome?.seconds ?? 0),
   };
 }
 
