@@ -27,7 +27,7 @@ export function createMetrics(models: ServedModels): {
   );
   registry.gauge('trinity_model_step', 'Train step of the weights in use.', () =>
     models.names.flatMap((model) => {
-      const { run } = models.current(model).place;
+      const run = models.current(model)?.place.run;
       return run ? [[{ model }, run.step] as const] : [];
     }),
   );

@@ -26,6 +26,8 @@ export interface ModelServerOptions extends ServedModelsOptions {
   readonly logTexts?: boolean;
   /** Time between looks for newer checkpoints of runs. @default 30_000; 0 = never */
   readonly reloadMs?: number;
+  /** Answers what the server has no route for, to requests with the key; undefined: it does not. @default none */
+  readonly answerFirst?: (request: Request, models: ServedModels) => Promise<Response | undefined>;
 }
 
 /** Plain data, for one line of a log. */
@@ -78,7 +80,7 @@ export async function openModelServer(options: ModelServerOptions): Promise<Mode
       if (pathname === '/metrics')
         return new Response(metrics.text(), { headers: { 'content-type': prometheusType } });
       if (isClosing) throw stopping();
-      return await answer(request, pathname);
+      return (await options.answerFirst?.(request, models)) ?? (await answer(request, pathname));
     } catch (error) {
       if (!(error instanceof ModelError))
         options.onEvent(`${request.method} ${pathname} failed: ${describeError(error)}`);
@@ -137,7 +139,8 @@ function refusal(error: unknown): Response {
   const type = status < 500 ? 'invalid_request_error' : 'server_error';
   const code = known ? error.code : 'server_error';
   const headers = status === 503 ? { 'retry-after': '5' } : undefined;
-  return Response.json({ error: { message, type, code, param: null } }, { status, headers });
+  const param = (known && error.details['param']) || null;
+  return Response.json({ error: { message, type, code, param } }, { status, headers });
 }
 
 type Metrics = ReturnType<typeof createMetrics>;
@@ -207,7 +210,7 @@ function modelIn(body: Readonly<Record<string, unknown>>, models: ServedModels):
 }
 
 function entryOf(models: ServedModels, name: string): object {
-  const { run } = models.current(name).place;
+  const { run } = models.current(name)?.place ?? {};
   return {
     id: name,
     object: 'model',
@@ -222,8 +225,9 @@ async function firstFound(request: Request, models: ServedModels): Promise<Respo
   const { url, method, headers, signal } = request;
   let response: Response | undefined;
   for (const name of models.names) {
-    response = await models.current(name).fetch(new Request(url, { method, headers, signal }));
-    if (response.status !== 404) return response;
+    const model = models.current(name);
+    response = await model?.fetch(new Request(url, { method, headers, signal }));
+    if (response && response.status !== 404) return response;
   }
   return response ?? new Response(undefined, { status: 404 });
 }

@@ -6,11 +6,15 @@ import { counted } from './call-record.js';
 
 export interface ServedModels {
   readonly names: readonly string[];
-  /** The weights that the next request gets. */
-  current(name: string): LocalModel;
+  /** The weights in memory that the next request gets; undefined: it loads them. @throws ModelError 404 */
+  current(name: string): LocalModel | undefined;
+  /** Another model, in the place of one of this name. Its first request loads it. */
+  add(name: string, place: string): void;
+  /** Requests in progress are still answered. */
+  remove(name: string): void;
   /**
    * Calls `work` with the model of a name, whose weights stay until `work` has called `ended`.
-   * @throws ModelError 404 when there is no such model
+   * @throws ModelError 404 when there is no such model, and what `loadModel` throws
    */
   use<T>(name: string, work: (model: LocalModel, ended: () => void) => Promise<T>): Promise<T>;
   /** Looks for newer checkpoints once. A model that cannot be loaded is reported, and the old one stays. */
@@ -22,89 +26,93 @@ export interface ServedModels {
   close(): Promise<void>;
 }
 
-interface Loaded {
-  readonly model: LocalModel;
-  users: number;
-  isOld: boolean;
-}
-
 export interface ServedModelsOptions extends Pick<LoadModelOptions, 'threads' | 'gpu'> {
   /** Runs, checkpoints, model folders, GGUF files or exports, by name; `MODEL.gguf+LORA.gguf` for an adapter. */
   readonly models: Readonly<Record<string, string>>;
+  /** Models in memory at once, each loaded by the first request for it. @default all are loaded at the start */
+  readonly keep?: number;
   readonly onEvent: (line: string) => void;
+}
+
+interface Entry {
+  readonly place: string;
+  /** In ms, as `performance.now()` counts. */
+  usedAt: number;
+  /** Undefined: not in memory. */
+  weights?: Weights | undefined;
+  loading?: Promise<Weights> | undefined;
 }
 
 /** @throws what `loadModel` throws for the first model that cannot be loaded */
 export async function openServedModels(options: ServedModelsOptions): Promise<ServedModels> {
-  const { models, onEvent, threads, gpu } = options;
-  const pathOf = (name: string): string => partsOf(models[name]).model;
-  const adapterOf = (name: string): string | undefined => partsOf(models[name]).adapter;
-  const load = async (name: string): Promise<Loaded> => ({
-    model: await loadModel(pathOf(name), {
-      name,
-      threads,
-      gpu,
-      adapter: adapterOf(name),
-      watch: counted,
-    }),
-    users: 0,
-    isOld: false,
-  });
-  const served = new Map<string, Loaded>();
+  const { models, keep = Infinity, onEvent } = options;
+  const load = weightsLoader(options);
+  const served = new Map<string, Entry>();
   const failures = new Map<string, string>();
-  const all = new Set<Loaded>();
-  for (const name of Object.keys(models)) {
-    const loaded = await load(name);
-    served.set(name, loaded);
-    all.add(loaded);
-    onEvent(`${name}: ${loaded.model.place.location}. ${loaded.model.place.choice ?? ''}`.trim());
-  }
-  const release = async (loaded: Loaded): Promise<void> => {
-    if (!loaded.isOld || loaded.users > 0 || !all.delete(loaded)) return;
-    await loaded.model.close();
+  const find = (name: string): Entry => served.get(name) ?? throwMissing(name, served.keys());
+  const add = (name: string, place: string): void => {
+    served.get(name)?.weights?.retire();
+    served.set(name, { place, usedAt: 0 });
   };
-  const find = (name: string): Loaded => {
-    const found = served.get(name);
-    if (found) return found;
-    throw new ModelError(
-      `There is no model "${name.slice(0, 100)}" here. The models are ${[...served.keys()].join(', ')}.`,
-      { status: 404, code: 'model_not_found' },
+  /** Before another model is loaded: both together may not fit. */
+  const makeRoom = (): void => {
+    const inMemory = [...served.values()].filter(({ weights }) => weights);
+    const idle = inMemory
+      .filter(({ weights }) => weights?.users === 0)
+      .toSorted((a, b) => a.usedAt - b.usedAt);
+    for (const entry of idle.slice(0, Math.max(0, inMemory.length + 1 - keep))) {
+      entry.weights?.retire();
+      entry.weights = undefined;
+    }
+  };
+  const open = async (name: string): Promise<Weights> => {
+    const entry = find(name);
+    entry.usedAt = performance.now();
+    if (entry.weights) return entry.weights;
+    if (!entry.loading) makeRoom();
+    entry.loading ??= load(name, entry.place).then(
+      (weights) => (entry.weights = said(name, weights)),
     );
+    return entry.loading.finally(() => (entry.loading = undefined));
+  };
+  const said = (name: string, weights: Weights, now = ''): Weights => {
+    const { location, choice = '' } = weights.model.place;
+    onEvent(`${name}: ${now}${location}. ${choice}`.trim());
+    return weights;
   };
   const reloadOne = async (name: string): Promise<void> => {
-    const old = find(name);
-    const { location } = await findModel(pathOf(name));
+    const entry = find(name);
+    const old = entry.weights;
+    if (!old) return;
+    const { location } = await findModel(partsOf(entry.place).model);
     if (location === old.model.place.location) return;
-    const next = await load(name);
-    all.add(next);
-    served.set(name, next);
-    old.isOld = true;
+    entry.weights = said(name, await load(name, entry.place), 'now ');
     failures.delete(name);
-    onEvent(`${name}: now ${location}. ${next.model.place.choice ?? ''}`.trim());
-    await release(old);
+    old.retire();
   };
+  for (const [name, place] of Object.entries(models)) add(name, place);
+  if (keep === Infinity) for (const name of served.keys()) await open(name);
   return {
-    names: [...served.keys()],
-    current: (name) => find(name).model,
+    get names() {
+      return [...served.keys()];
+    },
+    current: (name) => find(name).weights?.model,
+    add,
+    remove: (name) => {
+      served.get(name)?.weights?.retire();
+      served.delete(name);
+    },
     use: async (name, work) => {
-      const loaded = find(name);
-      loaded.users++;
-      let isEnded = false;
-      const ended = (): void => {
-        if (isEnded) return;
-        isEnded = true;
-        loaded.users--;
-        void release(loaded);
-      };
+      const { model, ended } = await holdNow(() => open(name));
       try {
-        return await work(loaded.model, ended);
+        return await work(model, ended);
       } catch (error) {
         ended();
         throw error;
       }
     },
     reload: async () => {
-      for (const name of served.keys())
+      for (const name of [...served.keys()])
         await reloadOne(name).catch((error: unknown) => {
           const why = describeError(error);
           if (failures.get(name) !== why)
@@ -112,13 +120,85 @@ export async function openServedModels(options: ServedModelsOptions): Promise<Se
           failures.set(name, why);
         });
     },
-    inFlight: (name) => find(name).users,
+    inFlight: (name) => find(name).weights?.users ?? 0,
     failures,
-    close: async () => {
-      for (const { model } of all) await model.close();
-      all.clear();
+    close: () => {
+      served.clear();
+      return load.close();
     },
   };
+}
+
+/** A model in memory, which is closed once it is old and no request uses it. */
+interface Weights {
+  readonly model: LocalModel;
+  readonly users: number;
+  /** Counts a user until the result is called; undefined: it is closed. */
+  hold(): (() => void) | undefined;
+  retire(): void;
+}
+
+interface WeightsLoader {
+  (name: string, place: string): Promise<Weights>;
+  /** Closes what is in memory. */
+  close(): Promise<void>;
+}
+
+function weightsLoader({ threads, gpu }: ServedModelsOptions): WeightsLoader {
+  const all = new Set<LocalModel>();
+  const load = async (name: string, place: string): Promise<Weights> => {
+    const { model: path, adapter } = partsOf(place);
+    const model = await loadModel(path, { name, threads, gpu, adapter, watch: counted });
+    all.add(model);
+    let users = 0;
+    let isOld = false;
+    const closeUnused = (): void => {
+      if (isOld && users === 0 && all.delete(model)) void model.close();
+    };
+    return {
+      model,
+      get users() {
+        return users;
+      },
+      hold: () => {
+        if (!all.has(model)) return undefined;
+        users++;
+        let isHeld = true;
+        return () => {
+          if (isHeld) users--;
+          isHeld = false;
+          closeUnused();
+        };
+      },
+      retire: () => {
+        isOld = true;
+        closeUnused();
+      },
+    };
+  };
+  const close = async (): Promise<void> => {
+    for (const model of all) await model.close();
+    all.clear();
+  };
+  return Object.assign(load, { close });
+}
+
+/** Another request may have taken the place of the weights since they were loaded. */
+async function holdNow(
+  open: () => Promise<Weights>,
+): Promise<{ readonly model: LocalModel; readonly ended: () => void }> {
+  for (;;) {
+    const weights = await open();
+    const ended = weights.hold();
+    if (ended) return { model: weights.model, ended };
+  }
+}
+
+function throwMissing(name: string, names: Iterable<string>): never {
+  throw new ModelError(
+    `There is no model "${name.slice(0, 100)}" here. The models are ${[...names].slice(0, 50).join(', ')}.`,
+    { status: 404, code: 'model_not_found', details: { param: 'model' } },
+  );
 }
 
 function partsOf(place = ''): { readonly model: string; readonly adapter?: string } {
