@@ -22,6 +22,23 @@ export {
   type FromScorerOptions,
   type Scorer,
 } from './scorers/from-scorer.js';
+export {
+  createGrader,
+  type AnswerGrader,
+  type GraderInput,
+  type GraderResult,
+  type GraderTools,
+} from './graders/create-grader.js';
+export type { GraderErrors } from './graders/fault.js';
+export type {
+  CompleteFn,
+  GraderModelAnswer,
+  GraderModelRequest,
+  GraderUsage,
+} from './graders/model-graders.js';
+export type { PythonLimits } from './graders/python-grader.js';
+export { graderSample, type GraderSample } from './graders/sample.js';
+export { graderSchema, modelsOfGrader, needsPython, type GraderSpec } from './graders/schema.js';
 export { defineReward, type RewardDefinition } from './define.js';
 export * as original from './original.js';
 export type { RewardKind, RewardTools } from './rewards/shared/reward-kind.js';

@@ -1,0 +1,219 @@
+/** Graders of OpenAI's fine-tuning API as functions of an answer and its row. */
+import { ConfigError, isUsableReward, usableReward, type RewardError } from '@trinity-rft/core';
+import { readArgsBy } from '@trinity-rft/core/support';
+import { errorsOf, graderFault, isGraderFault, type GraderErrors } from './fault.js';
+import { parseFormula, type Formula } from './formula.js';
+import {
+  labelModelGrader,
+  scoreModelGrader,
+  type CompleteFn,
+  type GraderUsage,
+  type ModelCall,
+} from './model-graders.js';
+import { gradeInPython, type PythonLimits } from './python-grader.js';
+import { graderSchema, type GraderSpec, type PartSpec } from './schema.js';
+import { similarity } from './similarity.js';
+import { parseTemplate, type Namespaces } from './template.js';
+
+/** Abilities of a grader beyond comparing texts. */
+export interface GraderTools {
+  /** @default graders that ask a model are refused */
+  readonly complete?: CompleteFn;
+  /** Runs code of Python graders on this machine, with the rights of this process. @default false */
+  readonly python?: boolean | PythonLimits;
+}
+
+/** An answer and its row. */
+export interface GraderInput extends Namespaces {
+  /** @default never */
+  readonly signal?: AbortSignal;
+}
+
+/** Result of a grader for one answer, as the API of OpenAI reports it. */
+export interface GraderResult {
+  /** Undefined where the grader failed, which is not 0. */
+  readonly reward: number | undefined;
+  /** Scores of the parts of `multi` that did not fail. */
+  readonly subRewards: Readonly<Record<string, number>>;
+  readonly errors: GraderErrors;
+  /** Text of the failures. @default it did not fail */
+  readonly message?: string;
+  /** Sums by the names of models. */
+  readonly tokenUsage: Readonly<Record<string, GraderUsage>>;
+  /** Wall-clock time. */
+  readonly seconds: number;
+}
+
+/** A grader that is ready to score. */
+export interface AnswerGrader {
+  readonly spec: GraderSpec;
+  /** Rejects when `signal` aborts, with a ConfigError of `complete`, or for a bug. */
+  grade(input: GraderInput): Promise<GraderResult>;
+}
+
+type Score = (call: ModelCall) => number | Promise<number>;
+
+/**
+ * Prepares a grader once for many answers.
+ * @throws ConfigError for a specification that is not valid, and where it needs a tool that is missing
+ */
+export function createGrader(spec: unknown, tools: GraderTools = {}): AnswerGrader {
+  const owner = { key: 'grader', word: 'grader', code: 'GRADER_INVALID' };
+  const read: GraderSpec = readArgsBy(
+    graderSchema,
+    spec as Readonly<Record<string, unknown>>,
+    owner,
+  );
+  const score = read.type === 'multi' ? multi(read, tools) : single(read, tools);
+  return { spec: read, grade: (input) => grade(score, input) };
+}
+
+interface Scores {
+  readonly reward: number | undefined;
+  readonly subRewards: Readonly<Record<string, number>>;
+  readonly faults: readonly RewardError[];
+}
+
+type ScoreAll = (call: ModelCall) => Promise<Scores>;
+
+async function grade(score: ScoreAll, input: GraderInput): Promise<GraderResult> {
+  const { item, sample, signal = new AbortController().signal } = input;
+  const startMs = performance.now();
+  const tokenUsage: Record<string, GraderUsage> = {};
+  const onUsage = (model: string, usage: GraderUsage): void => {
+    tokenUsage[model] = addUsage(tokenUsage[model], usage);
+  };
+  const { faults, ...scores } = await score({ values: { item, sample }, signal, onUsage });
+  const message = faults.map((fault) => fault.message).join('\n');
+  return {
+    ...scores,
+    errors: errorsOf(faults),
+    ...(message !== '' && { message }),
+    tokenUsage,
+    seconds: (performance.now() - startMs) / 1000,
+  };
+}
+
+const addUsage = (sum: GraderUsage | undefined, more: GraderUsage): GraderUsage => ({
+  prompt_tokens: (sum?.prompt_tokens ?? 0) + more.prompt_tokens,
+  completion_tokens: (sum?.completion_tokens ?? 0) + more.completion_tokens,
+  total_tokens: (sum?.total_tokens ?? 0) + more.total_tokens,
+});
+
+function single(spec: PartSpec, tools: GraderTools): ScoreAll {
+  const score = scoreOf(spec, tools);
+  return async (call) => {
+    const result = await settled(score, call);
+    return typeof result === 'number'
+      ? { reward: result, subRewards: {}, faults: [] }
+      : { reward: undefined, subRewards: {}, faults: [result] };
+  };
+}
+
+function multi(
+  spec: Extract<GraderSpec, { readonly type: 'multi' }>,
+  tools: GraderTools,
+): ScoreAll {
+  const parts = Object.entries(spec.graders).map(
+    ([name, part]) => [name, scoreOf(part, tools)] as const,
+  );
+  const formula = parseFormula(spec.calculate_output, Object.keys(spec.graders));
+  return async (call) => {
+    const results = await Promise.all(
+      parts.map(async ([name, score]) => [name, await settled(score, call)] as const),
+    );
+    const faults = results.flatMap(([, result]) => (typeof result === 'number' ? [] : [result]));
+    const subRewards = Object.fromEntries(
+      results.filter((entry): entry is readonly [string, number] => typeof entry[1] === 'number'),
+    );
+    if (faults.length > 0) return { reward: undefined, subRewards, faults };
+    const reward = computed(formula, subRewards, spec.calculate_output);
+    return typeof reward === 'number'
+      ? { reward, subRewards, faults }
+      : { reward: undefined, subRewards, faults: [reward] };
+  };
+}
+
+/** The score, or the failure of the grader. */
+async function settled(score: Score, call: ModelCall): Promise<number | RewardError> {
+  try {
+    const result = await score(call);
+    if (isUsableReward(result)) return result;
+    return graderFault('other_error', `The grader gave ${result}; expected ${usableReward}.`);
+  } catch (error) {
+    call.signal.throwIfAborted();
+    if (isGraderFault(error)) return error;
+    throw error;
+  }
+}
+
+function computed(
+  formula: Formula,
+  scores: Readonly<Record<string, number>>,
+  text: string,
+): number | RewardError {
+  const reward = formula(scores);
+  return isUsableReward(reward)
+    ? reward
+    : graderFault(
+        'formula_parse_error',
+        `The formula ${text} is ${reward} for ${JSON.stringify(scores)}; expected ${usableReward}.`,
+      );
+}
+
+type Operation = Extract<PartSpec, { readonly type: 'string_check' }>['operation'];
+
+const checks: Readonly<Record<Operation, (input: string, reference: string) => boolean>> = {
+  eq: (input, reference) => input === reference,
+  ne: (input, reference) => input !== reference,
+  like: (input, reference) => input.includes(reference),
+  ilike: (input, reference) => input.toLowerCase().includes(reference.toLowerCase()),
+};
+
+/** @throws ConfigError where a tool is missing */
+function scoreOf(spec: PartSpec, tools: GraderTools): Score {
+  switch (spec.type) {
+    case 'string_check':
+      return comparing(spec, (a, b) => Number(checks[spec.operation](a, b)));
+    case 'text_similarity':
+      return comparing(spec, (a, b) => similarity(spec.evaluation_metric, a, b));
+    case 'score_model':
+      return scoreModelGrader(spec, completeOf(spec, tools));
+    case 'label_model':
+      return labelModelGrader(spec, completeOf(spec, tools));
+    case 'python':
+      return pythonGrader(spec, tools);
+  }
+}
+
+function comparing(
+  spec: { readonly input: string; readonly reference: string },
+  compare: (input: string, reference: string) => number,
+): Score {
+  const [input, reference] = [parseTemplate(spec.input), parseTemplate(spec.reference)];
+  return ({ values }) => compare(input(values), reference(values));
+}
+
+function completeOf(
+  { name, model }: { readonly name: string; readonly model: string },
+  { complete }: GraderTools,
+): CompleteFn {
+  if (complete) return complete;
+  throw new ConfigError(
+    `The grader "${name}" asks the model "${model}", but there is none to ask. Pass complete to createGrader, or use a grader without a model.`,
+    { code: 'GRADER_TOOL' },
+  );
+}
+
+function pythonGrader(
+  spec: Extract<PartSpec, { readonly type: 'python' }>,
+  { python = false }: GraderTools,
+): Score {
+  if (python === false)
+    throw new ConfigError(
+      `The grader "${spec.name}" runs Python code on this machine, which is not allowed. Allow it with python: true if you trust the code.`,
+      { code: 'GRADER_TOOL' },
+    );
+  const limits = python === true ? {} : python;
+  return ({ values, signal }) => gradeInPython(spec, values, limits, signal);
+}

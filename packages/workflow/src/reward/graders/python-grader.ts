@@ -1,0 +1,135 @@
+/** `python`: a function `grade(sample, item)` in a process of its own. It limits mistakes; it is no sandbox. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { describeError } from '@trinity-rft/core';
+import { graderFault } from './fault.js';
+import type { Namespaces } from './template.js';
+
+/** Limits of one call; the defaults for time and memory are those of OpenAI's service. */
+export interface PythonLimits {
+  /** @default "python3" */
+  readonly program?: string;
+  /** @default 120000 */
+  readonly timeoutMs?: number;
+  /** Address space in MiB; not on Windows and macOS, which have no such limit. @default 2048 */
+  readonly memoryMiB?: number;
+}
+
+interface Script {
+  readonly name: string;
+  readonly source: string;
+}
+
+/** Bytes of all that it prints. */
+const mostOutput = 1024 * 1024;
+
+/** Prints of the code go to standard error: standard output has the result alone. */
+const runner = `import json, math, os, sys
+given = json.load(sys.stdin.buffer)
+result = os.dup(1)
+os.dup2(2, 1)
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (given["memory"], given["memory"]))
+except (ImportError, ValueError, OSError):
+    pass
+scope = {"__name__": "grader"}
+exec(compile(given["source"], "grader.py", "exec"), scope)
+if "grade" not in scope:
+    raise NameError("the source defines no function grade(sample, item)")
+value = float(scope["grade"](given["sample"], given["item"]))
+if not math.isfinite(value):
+    raise ValueError(f"grade returned {value}")
+os.write(result, json.dumps(value).encode())`;
+
+/** @throws RewardError when the code raises, or exceeds a limit; the reason of `signal` when it aborts */
+export async function gradeInPython(
+  script: Script,
+  values: Namespaces,
+  limits: PythonLimits,
+  signal: AbortSignal,
+): Promise<number> {
+  signal.throwIfAborted();
+  const { program = 'python3', timeoutMs = 120_000, memoryMiB = 2048 } = limits;
+  const failed = (problem: string) =>
+    graderFault(
+      'python_grader_runtime_error',
+      `The Python grader "${script.name}" ${problem}`,
+      problem,
+    );
+  const child: ChildProcess = spawn(program, ['-I', '-c', runner], {
+    stdio: 'pipe',
+    cwd: tmpdir(),
+    // Keys and addresses of this process are none of its business.
+    env: { PATH: process.env['PATH'], SystemRoot: process.env['SystemRoot'] },
+    // Its own group, so that what it starts ends with it.
+    detached: process.platform !== 'win32',
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<number | string>();
+  const output = readOutput(child, () => reject(failed(`printed more than ${mostOutput} bytes.`)));
+  child.once('error', (cause) => reject(notStarted(program, script, cause)));
+  child.once('exit', () => kill(child));
+  child.once('close', (code, killer) => resolve(code ?? killer ?? -1));
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const stop = AbortSignal.any([signal, deadline]);
+  const onStop = (): void =>
+    reject(
+      signal.aborted
+        ? (signal.reason as Error)
+        : failed(`took more than ${timeoutMs / 1000} s and was killed.`),
+    );
+  stop.addEventListener('abort', onStop, { once: true });
+  // It may end before it has read its input.
+  child.stdin?.on('error', () => undefined).end(inputOf(script, values, memoryMiB));
+  try {
+    const end = await promise;
+    const { result, lastLine } = output();
+    if (end === 0 && result !== '') return Number(result);
+    throw failed(end === 0 ? 'ended without a result.' : `failed: ${lastLine || `ended (${end})`}`);
+  } finally {
+    stop.removeEventListener('abort', onStop);
+    kill(child);
+    // A process that left the group may hold its end open.
+    for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.destroy();
+  }
+}
+
+const inputOf = ({ source }: Script, { sample, item }: Namespaces, memoryMiB: number): string =>
+  JSON.stringify({
+    source,
+    item,
+    sample: { choices: [], ...sample, output_json: sample.output_json ?? null },
+    memory: memoryMiB * 1024 * 1024,
+  });
+
+/** Collects both outputs; returns what they were. */
+function readOutput(child: ChildProcess, onTooMuch: () => void) {
+  const chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+  let size = 0;
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name]?.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > mostOutput) onTooMuch();
+      else chunks[name].push(chunk);
+    });
+  return () => ({
+    result: Buffer.concat(chunks.stdout).toString(),
+    lastLine: Buffer.concat(chunks.stderr).toString().trimEnd().split('\n').at(-1) ?? '',
+  });
+}
+
+const notStarted = (program: string, { name }: Script, cause: NodeJS.ErrnoException) =>
+  graderFault(
+    'python_grader_server_error',
+    `The Python grader "${name}" needs ${program}, which cannot be started: ${describeError(cause)}.`,
+    cause.code ?? 'spawn',
+  );
+
+function kill(child: ChildProcess): void {
+  try {
+    if (process.platform === 'win32' || child.pid === undefined) child.kill('SIGKILL');
+    else process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
