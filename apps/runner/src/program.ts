@@ -16,7 +16,7 @@ import { addLog } from './commands/log.js';
 import { addReward } from './commands/reward.js';
 import { addPairs } from './commands/pairs.js';
 import { addRun } from './commands/run.js';
-import { addServe } from './commands/serve.js';
+import { addServe } from './commands/serve/serve.js';
 import { addStatus, addWhy } from './commands/status.js';
 import { addVerify } from './commands/verify.js';
 import { addStudio, addView } from './commands/studio.js';

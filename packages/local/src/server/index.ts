@@ -5,3 +5,4 @@ export {
   type ModelServer,
   type ModelServerOptions,
 } from './model-server.js';
+export type { ServedModels } from './served-models.js';

@@ -1,8 +1,8 @@
 /** `trinity serve`: a model for a running product, and training on the product's feedback. */
 import { ConfigError } from '@trinity-rft/core';
-import type { AddCommand } from '../shared/command.js';
-import { exitCodes } from '../shared/exit-codes.js';
-import { interruptible, untilInterrupted } from '../shared/interrupt.js';
+import type { AddCommand } from '../../shared/command.js';
+import { exitCodes } from '../../shared/exit-codes.js';
+import { interruptible, untilInterrupted } from '../../shared/interrupt.js';
 import {
   fileOf,
   pluginsOf,
@@ -11,18 +11,18 @@ import {
   withPlugins,
   type FileOptions,
   type PluginOptions,
-} from '../shared/options.js';
-import { serveAccess, serveKey, tinkerKey } from '../shared/serve-access.js';
+} from '../../shared/options.js';
+import { serveAccess, serveKey, tinkerKey } from '../../shared/serve-access.js';
+import type { FineTuningArguments } from './fine-tuning.js';
 
-interface ServeArguments extends FileOptions, PluginOptions {
-  readonly port?: string;
-  readonly host?: string;
+interface ServeArguments extends FileOptions, PluginOptions, FineTuningArguments {
   /** False with `--no-train`. */
   readonly train: boolean;
   readonly tinker?: boolean;
   readonly model: readonly string[];
   readonly logRequests?: string;
   readonly logTexts?: boolean;
+  readonly openaiFineTuning?: boolean;
 }
 
 export const addServe: AddCommand = (program, { exitWith }) =>
@@ -43,17 +43,33 @@ export const addServe: AddCommand = (program, { exitWith }) =>
     )
     .option('--log-texts', 'with --log-requests: requests and answers as well')
     .option('--tinker', 'serve the Tinker protocol instead: clients train the model, and sample')
+    .option(
+      '--openai-fine-tuning',
+      "serve OpenAI's fine-tuning API instead: files and jobs over the models of --model and --models",
+    )
+    .option('--models <file>', 'with it: YAML, name: folder, or name: part of a configuration')
+    .option('--directory <folder>', 'with it: holds files, jobs and runs (fine-tuning)')
+    .option('--webhook <url>', 'with it: told how jobs end; TRINITY_WEBHOOK_SECRET signs')
+    .option('--python-graders', 'with it: run the Python of graders on this machine')
     .addHelpText(
       'after',
       `
 Clients send the key in TRINITY_SERVE_KEY, or the one that is shown at the start.
 
   trinity serve train.yaml                             trains on the product's feedback
+  trinity serve --openai-fine-tuning --model gpt-4.1-mini=./SmolLM2-360M-Instruct
   trinity serve --model agent=runs/agent/train         serves a trained model, and newer checkpoints when they appear`,
     )
     .action(exitWith(serveCommand));
 
 async function serveCommand(file: string | undefined, given: ServeArguments): Promise<number> {
+  if (given.openaiFineTuning === true) return serveFineTuningCommand(file, given);
+  const alone = ['models', 'directory', 'webhook', 'pythonGraders'] as const;
+  if (alone.some((name) => given[name] !== undefined))
+    throw new ConfigError(
+      '--models, --directory, --webhook and --python-graders need --openai-fine-tuning.',
+      { code: 'ARGUMENT_INVALID' },
+    );
   if (given.model.length > 0) return serveModelsCommand(file, given);
   const surplus = given.logRequests !== undefined || given.logTexts === true;
   if (surplus)
@@ -92,6 +108,21 @@ async function serveCommand(file: string | undefined, given: ServeArguments): Pr
   );
   terminal.write(`Stopped after train step ${trainStep}. The same command continues from there.\n`);
   return exitCodes.done;
+}
+
+async function serveFineTuningCommand(
+  file: string | undefined,
+  given: ServeArguments,
+): Promise<number> {
+  const { config, tinker, train, logRequests, logTexts } = given;
+  const others = [file, config, tinker, train ? undefined : true, logRequests, logTexts];
+  if (others.some((each) => each !== undefined))
+    throw new ConfigError(
+      '--openai-fine-tuning takes no configuration, --tinker, --no-train, --log-requests or --log-texts: jobs say what is trained.',
+      { code: 'ARGUMENT_INVALID' },
+    );
+  const { serveFineTuning } = await import('./fine-tuning.js');
+  return serveFineTuning(given, modelsOf(given.model));
 }
 
 async function serveModelsCommand(

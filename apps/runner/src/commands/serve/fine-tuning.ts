@@ -1,0 +1,102 @@
+/** `trinity serve --openai-fine-tuning`: jobs of OpenAI's API as runs of this machine. */
+import { ConfigError } from '@trinity-rft/core';
+import type { CommandEnd, StartCommand } from '@trinity-rft/fine-tuning';
+import { exitCodes } from '../../shared/exit-codes.js';
+import { untilInterrupted } from '../../shared/interrupt.js';
+import { portOf } from '../../shared/options.js';
+import { serveKey } from '../../shared/serve-access.js';
+import { startChild } from '../../supervise/child.js';
+
+export interface FineTuningArguments {
+  readonly port?: string;
+  readonly host?: string;
+  readonly directory?: string;
+  readonly models?: string;
+  readonly pythonGraders?: boolean;
+  readonly webhook?: string;
+}
+
+const secretVariable = 'TRINITY_WEBHOOK_SECRET';
+
+/** @param named models of `--model`, by name */
+export async function serveFineTuning(
+  given: FineTuningArguments,
+  named: Readonly<Record<string, string>>,
+): Promise<number> {
+  const { baseModels, openFineTuningServer, readBaseModels } =
+    await import('@trinity-rft/fine-tuning');
+  const { standardTerminal } = await import('@trinity-rft/launcher');
+  const terminal = standardTerminal();
+  const onEvent = (line: string): void => terminal.write(`${line}\n`);
+  const models = {
+    ...(given.models !== undefined && (await readBaseModels(given.models))),
+    ...(await baseModels(named, process.cwd(), '--model')),
+  };
+  if (Object.keys(models).length === 0)
+    throw new ConfigError(
+      'No model can be trained. Name one with --model gpt-4.1-mini=FOLDER, or several in --models FILE.',
+      { code: 'ARGUMENT_INVALID' },
+    );
+  const apiKey = serveKey();
+  const server = await openFineTuningServer({
+    directory: given.directory ?? 'fine-tuning',
+    models,
+    start: starter(onEvent),
+    host: given.host,
+    port: portOf(given.port),
+    apiKey,
+    pythonGraders: given.pythonGraders,
+    webhook: webhookOf(given.webhook),
+    onEvent,
+  });
+  const key =
+    apiKey === undefined
+      ? `${server.apiKey} (shown once; set TRINITY_SERVE_KEY to choose one)`
+      : 'that of TRINITY_SERVE_KEY';
+  onEvent(
+    `Models: ${Object.keys(models).join(', ')}\nOpenAI base URL: ${server.url}/v1\nAPI key: ${key}`,
+  );
+  await untilInterrupted();
+  onEvent(
+    'A job that runs saves a checkpoint and goes on at the next start. Ctrl-C again ends at once.',
+  );
+  await server.close();
+  return exitCodes.done;
+}
+
+function webhookOf(
+  url: string | undefined,
+): { readonly url: string; readonly secret: string } | undefined {
+  if (url === undefined) return undefined;
+  const secret = process.env[secretVariable];
+  if (secret !== undefined && secret !== '') return { url, secret };
+  throw new ConfigError(
+    `--webhook needs the secret in ${secretVariable}: whsec_ and at least 24 bytes in base64.`,
+    { code: 'ARGUMENT_INVALID' },
+  );
+}
+
+const outcomes: Readonly<Record<number, CommandEnd['outcome']>> = {
+  [exitCodes.done]: 'done',
+  [exitCodes.interrupted]: 'interrupted',
+};
+
+const starter =
+  (onEvent: (line: string) => void): StartCommand =>
+  (args) => {
+    const child = startChild({
+      name: args.join(' '),
+      args,
+      isShown: false,
+      mayBeInterrupted: true,
+      onRestart: onEvent,
+    });
+    return {
+      ended: child.ended.then(({ exitCode, output }) => ({
+        outcome: outcomes[exitCode] ?? 'failed',
+        output,
+      })),
+      stop: () => child.stop(),
+      kill: () => child.kill(),
+    };
+  };

@@ -1,0 +1,8 @@
+export {
+  openFineTuningServer,
+  type FineTuningServer,
+  type FineTuningServerOptions,
+} from './server.js';
+export { baseModels, readBaseModels, type BaseModels, type ModelSettings } from './models.js';
+export type { Command, CommandEnd, StartCommand } from './run/queue.js';
+export type { WebhookSettings } from './run/webhook.js';

@@ -1,0 +1,79 @@
+/** Models that jobs may start from: names of the API to models of this machine. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { ConfigError, describeError } from '@trinity-rft/core';
+import { findModel } from '@trinity-rft/local';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+/** Part of a configuration that jobs of a model get, laid over what the job asks for. */
+export type ModelSettings = Readonly<Record<string, unknown>> & {
+  readonly model: { readonly model_path: string };
+};
+
+export type BaseModels = Readonly<Record<string, ModelSettings>>;
+
+const entry = z.union(
+  [
+    z.string().transform((place) => ({ model: { model_path: place } })),
+    z.looseObject({ model: z.looseObject({ model_path: z.string() }) }),
+  ],
+  { error: 'expected a folder, or part of a configuration with model.model_path' },
+);
+
+/** Keys that the server writes. */
+const own = ['project', 'name', 'mode', 'checkpoint_root_dir', 'seed', 'stages', 'buffer'];
+
+/**
+ * The models of a YAML file: under each name a folder, or part of a configuration. Relative paths start at the
+ * file.
+ * @throws ConfigError naming the entry that cannot be used
+ */
+export async function readBaseModels(file: string): Promise<BaseModels> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new ConfigError(`${file} cannot be read: ${describeError(cause)}.`, {
+      code: 'MODELS_FILE',
+      cause,
+    });
+  });
+  const value = parsed(file, text);
+  if (typeof value !== 'object' || value === null || Object.keys(value).length === 0)
+    throw new ConfigError(`${file} names no model. Expected NAME: FOLDER in each line.`, {
+      code: 'MODELS_FILE',
+    });
+  return baseModels(value as Readonly<Record<string, unknown>>, path.dirname(file), file);
+}
+
+function parsed(file: string, text: string): unknown {
+  try {
+    return parse(text);
+  } catch (cause) {
+    throw new ConfigError(`${file} is not YAML: ${describeError(cause)}`, {
+      code: 'MODELS_FILE',
+      cause,
+    });
+  }
+}
+
+/** @param where for messages @throws ConfigError naming the entry that cannot be used */
+export async function baseModels(
+  entries: Readonly<Record<string, unknown>>,
+  folder: string,
+  where: string,
+): Promise<BaseModels> {
+  const models: Record<string, ModelSettings> = {};
+  for (const [name, given] of Object.entries(entries)) {
+    const refuse = (what: string): ConfigError =>
+      new ConfigError(`${where}, ${name}: ${what}`, { code: 'MODELS_FILE' });
+    const { success, data, error } = entry.safeParse(given);
+    if (!success) throw refuse(`${error.issues[0]?.message}.`);
+    const taken = own.find((key) => key in data);
+    if (taken !== undefined)
+      throw refuse(`${taken} is written by the server for each job. Leave it out.`);
+    if (name.startsWith('ft:')) throw refuse('names with ft: are those of trained models.');
+    const place = path.resolve(folder, data.model.model_path);
+    await findModel(place);
+    models[name] = { ...data, model: { ...data.model, model_path: place } };
+  }
+  return models;
+}

@@ -1,0 +1,106 @@
+/** Graders, tried without a job. */
+import {
+  createGrader,
+  graderSample,
+  graderSchema,
+  modelsOfGrader,
+  needsPython,
+  type CompleteFn,
+  type GraderSpec,
+} from '@trinity-rft/workflow/reward';
+import type { Hono } from 'hono';
+import type { BaseModels } from '../models.js';
+import { fieldError } from '../wire/job-request.js';
+import { refused } from '../wire/refuse.js';
+import type { Brought } from './model-routes.js';
+import { readBody } from './read-request.js';
+
+export interface GraderContext {
+  readonly models: BaseModels;
+  readonly pythonGraders: boolean;
+  /** Asks a model of the server. */
+  readonly complete: CompleteFn;
+}
+
+const place = '/v1/fine_tuning/alpha/graders';
+
+export function addGraderRoutes(app: Hono<Brought>, context: GraderContext): void {
+  app.post(`${place}/validate`, async ({ req, json }) => {
+    const { grader } = await readBody(req.raw);
+    return json({ grader: readGrader(grader, context) });
+  });
+  app.post(`${place}/run`, async ({ req, json }) => {
+    const { grader: given, model_sample: sample, item = {}, ...others } = await readBody(req.raw);
+    const [unknown] = Object.keys(others);
+    if (unknown !== undefined)
+      throw refused(`Unknown parameter: '${unknown}'.`, {
+        param: unknown,
+        code: 'unknown_parameter',
+      });
+    if (typeof sample !== 'string')
+      throw refused("Missing required parameter: 'model_sample', a text.", {
+        param: 'model_sample',
+      });
+    const spec = readGrader(given, context);
+    const { complete, pythonGraders: python } = context;
+    const grader = createGrader(spec, { complete, python });
+    const { signal } = req.raw;
+    const input = { item, sample: graderSample(sample), signal } as Parameters<
+      typeof grader.grade
+    >[0];
+    const result = await grader.grade(input);
+    return json({
+      // A grader that failed has no reward; 0 would be one.
+      reward: result.reward ?? null,
+      sub_rewards: result.subRewards,
+      metadata: {
+        name: spec.name,
+        type: spec.type,
+        errors: result.errors,
+        execution_time: result.seconds,
+        scores: result.subRewards,
+        token_usage: Object.values(result.tokenUsage).reduce(
+          (sum, { total_tokens: total }) => sum + total,
+          0,
+        ),
+        sampled_model_name: null,
+      },
+      model_grader_token_usage_per_model: result.tokenUsage,
+    });
+  });
+}
+
+/** @throws ModelError 400 */
+function readGrader(given: unknown, context: GraderContext): GraderSpec {
+  if (given === undefined)
+    throw refused("Missing required parameter: 'grader'.", {
+      param: 'grader',
+      code: 'missing_required_parameter',
+    });
+  const { success, data, error } = graderSchema.safeParse(given);
+  if (!success) {
+    const { message, code, details } = fieldError(error);
+    throw refused(message, { param: `grader.${String(details['param'])}`, code });
+  }
+  checkGrader(data, context, 'grader');
+  return data;
+}
+
+/** @throws ModelError 400 for a model that is not here, and for Python that is not allowed */
+export function checkGrader(
+  spec: GraderSpec,
+  { models, pythonGraders }: Pick<GraderContext, 'models' | 'pythonGraders'>,
+  param: string,
+): void {
+  const missing = modelsOfGrader(spec).find((name) => !Object.hasOwn(models, name));
+  if (missing !== undefined)
+    throw refused(
+      `The grader asks the model "${missing}", which is not here. The models are ${Object.keys(models).join(', ')}.`,
+      { param: `${param}.model`, code: 'model_not_available' },
+    );
+  if (needsPython(spec) && !pythonGraders)
+    throw refused(
+      'The grader runs Python, which this server does not do. Start it with --python-graders if you trust the code of its clients.',
+      { param: `${param}.type`, code: 'python_grader_not_allowed' },
+    );
+}

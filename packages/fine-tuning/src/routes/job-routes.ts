@@ -1,0 +1,220 @@
+/** Jobs: created, listed, stopped; their events and checkpoints. */
+import { hash, randomInt } from 'node:crypto';
+import path from 'node:path';
+import type { Hono } from 'hono';
+import type { BaseModels } from '../models.js';
+import { project } from '../run/configuration.js';
+import { hyperparametersOf, trainedName } from '../run/prepare.js';
+import { checkpointSteps, type Queue } from '../run/queue.js';
+import type { FileStore } from '../store/files.js';
+import { isOver, type JobRecord, type JobStatus, type JobStore } from '../store/jobs.js';
+import { checkGrader } from './grader-routes.js';
+import { methodOf, readJobRequest, type JobRequest } from '../wire/job-request.js';
+import { pageOf } from '../wire/page.js';
+import { noSuchFile, refused } from '../wire/refuse.js';
+import type { Brought } from './model-routes.js';
+import { queryOf, readBody } from './read-request.js';
+
+export interface JobRoutesContext {
+  readonly jobs: JobStore;
+  readonly files: FileStore;
+  readonly models: BaseModels;
+  readonly queue: Queue;
+  readonly runs: string;
+  readonly pythonGraders: boolean;
+  /** Unix time, in seconds. */
+  readonly now: () => number;
+  readonly onEnd: (job: JobRecord) => void;
+}
+
+/** Clients repeat a request that got no answer within minutes. */
+const repeatedWithinS = 600;
+
+const place = '/v1/fine_tuning/jobs';
+
+export function addJobRoutes(app: Hono<Brought>, context: JobRoutesContext): void {
+  const { jobs, queue, runs } = context;
+  app.post(place, async ({ req, json }) => {
+    const body = await readBody(req.raw);
+    const job = repeatedJob(req.raw, body, context) ?? (await createJob(body, context));
+    return json(shownJob(job));
+  });
+  app.get(place, ({ req, json }) => {
+    const query = queryOf(req.raw);
+    const wanted = metadataIn(query);
+    const fitting = jobs
+      .list()
+      .filter(({ metadata }) => wanted.every(([key, value]) => metadata?.[key] === value));
+    return json(pageOf(fitting.map(shownJob).toReversed(), query));
+  });
+  app.get(`${place}/:id`, ({ req, json }) => json(shownJob(jobs.get(req.param('id')))));
+  app.get(`${place}/:id/events`, ({ req, json }) =>
+    json(pageOf(jobs.events(req.param('id')).toReversed(), queryOf(req.raw))),
+  );
+  app.get(`${place}/:id/checkpoints`, async ({ req, json }) => {
+    const checkpoints = await checkpointsOf(jobs.get(req.param('id')), jobs, runs);
+    return json(pageOf(checkpoints.toReversed(), queryOf(req.raw), { usual: 10 }));
+  });
+  app.post(`${place}/:id/cancel`, async ({ req, json }) => {
+    const job = changeable(jobs.get(req.param('id')), 'cancel', (status) => !isOver(status));
+    const cancelled = await jobs.change(job.id, {
+      status: 'cancelled',
+      finished_at: context.now(),
+    });
+    queue.stop(job.id);
+    await jobs.say(job.id, { message: 'The job has been cancelled' });
+    context.onEnd(cancelled);
+    return json(shownJob(cancelled));
+  });
+  app.post(`${place}/:id/pause`, async ({ req, json }) => {
+    const may = (status: JobStatus): boolean => status === 'running' || status === 'queued';
+    const job = changeable(jobs.get(req.param('id')), 'pause', may);
+    const paused = await jobs.change(job.id, { status: 'paused' });
+    queue.stop(job.id);
+    await jobs.say(job.id, { message: 'The job has been paused' });
+    return json(shownJob(paused));
+  });
+  app.post(`${place}/:id/resume`, async ({ req, json }) => {
+    const job = changeable(jobs.get(req.param('id')), 'resume', (status) => status === 'paused');
+    const resumed = await jobs.change(job.id, { status: 'queued' });
+    await jobs.say(job.id, { message: 'The job has been resumed' });
+    queue.wake();
+    return json(shownJob(resumed));
+  });
+}
+
+function changeable(job: JobRecord, verb: string, may: (status: JobStatus) => boolean): JobRecord {
+  if (may(job.status)) return job;
+  throw refused(`A job with the status ${job.status} cannot be told to ${verb}.`, {
+    param: 'fine_tuning_job_id',
+    code: 'invalid_state',
+  });
+}
+
+const digestOf = (body: unknown): string => hash('sha256', JSON.stringify(body));
+
+/** The job of the first attempt: the client repeats creations whose answer was lost. */
+function repeatedJob(
+  { headers }: Request,
+  body: unknown,
+  { jobs, now }: JobRoutesContext,
+): JobRecord | undefined {
+  if (!(Number(headers.get('x-stainless-retry-count')) > 0)) return undefined;
+  const request = digestOf(body);
+  return jobs
+    .list()
+    .findLast((job) => job.request === request && now() - job.created_at < repeatedWithinS);
+}
+
+async function createJob(
+  body: Readonly<Record<string, unknown>>,
+  context: JobRoutesContext,
+): Promise<JobRecord> {
+  const { jobs, queue } = context;
+  const request = readJobRequest(body);
+  checkRequest(request, context);
+  const job = await jobs.create({
+    model: request.model,
+    training_file: request.training_file,
+    validation_file: request.validation_file ?? null,
+    suffix: request.suffix ?? '',
+    seed: request.seed ?? randomInt(2 ** 31),
+    metadata: request.metadata ?? null,
+    request: digestOf(body),
+    method: methodOf(request),
+    status: 'validating_files',
+    finished_at: null,
+    error: null,
+    result_files: [],
+    trained_tokens: null,
+    steps: null,
+    checkpoint: null,
+    deleted: false,
+    told: false,
+  });
+  await jobs.say(job.id, { message: `Created fine-tuning job: ${job.id}` });
+  queue.add(job.id);
+  return job;
+}
+
+/** @throws ModelError 400 for a model or file that is not here, and for what this server does not do */
+function checkRequest(request: JobRequest, context: JobRoutesContext): void {
+  const { models, jobs, files } = context;
+  const { model, training_file: training, validation_file: validation } = request;
+  const names = [...Object.keys(models), ...jobs.list().flatMap((job) => trainedName(job) ?? [])];
+  if (!names.includes(model))
+    throw refused(
+      `The model "${model.slice(0, 100)}" is not available for fine-tuning here. The models are ${names.slice(0, 20).join(', ')}.`,
+      { param: 'model', code: 'model_not_available' },
+    );
+  for (const [param, id] of Object.entries({
+    training_file: training,
+    validation_file: validation,
+  }))
+    if (id && !files.list().some((file) => file.id === id)) throw noSuchFileIn(param, id);
+  const method = methodOf(request);
+  if (method.type !== 'reinforcement') return;
+  if (!validation)
+    throw refused("Missing required parameter: 'validation_file', which reinforcement needs.", {
+      param: 'validation_file',
+      code: 'missing_required_parameter',
+    });
+  checkGrader(method.reinforcement.grader, context, 'method.reinforcement.grader');
+}
+
+const noSuchFileIn = (param: string, id: string): Error =>
+  refused(noSuchFile(id).message, { param, code: 'file_not_found' });
+
+/** Query `metadata[key]=value`. */
+const metadataIn = (query: URLSearchParams): readonly (readonly [string, string])[] =>
+  [...query].flatMap(([name, value]) => {
+    const key = /^metadata\[(.*)\]$/.exec(name)?.[1];
+    return key === undefined ? [] : [[key, value] as const];
+  });
+
+/** A job as the API shows it. */
+function shownJob(job: JobRecord): { readonly id: string } {
+  return {
+    id: job.id,
+    ...{
+      object: 'fine_tuning.job',
+      created_at: job.created_at,
+      finished_at: job.finished_at,
+      status: job.status,
+      model: job.model,
+      fine_tuned_model: trainedName(job) ?? null,
+      organization_id: 'org-local',
+      training_file: job.training_file,
+      validation_file: job.validation_file,
+      result_files: job.result_files,
+      trained_tokens: job.trained_tokens,
+      seed: job.seed,
+      user_provided_suffix: job.suffix === '' ? null : job.suffix,
+      hyperparameters: hyperparametersOf(job.method),
+      method: job.method,
+      error: job.error,
+      estimated_finish: null,
+      integrations: [],
+      metadata: job.metadata,
+    },
+  };
+}
+
+async function checkpointsOf(job: JobRecord, jobs: JobStore, runs: string) {
+  const steps = await checkpointSteps(path.join(runs, project, job.id));
+  const said = new Map(jobs.events(job.id).map((event) => [event.data['step'], event.data]));
+  const saved = new Map(jobs.events(job.id).map((each) => [each.data['checkpoint'], each]));
+  const name = trainedName(job);
+  return steps.map((step) => {
+    const { total_steps: _, ...metrics } = said.get(step) ?? { step };
+    return {
+      id: `ftckpt-${job.id.slice('ftjob-'.length)}-${step}`,
+      object: 'fine_tuning.job.checkpoint',
+      created_at: saved.get(step)?.created_at ?? job.created_at,
+      fine_tuning_job_id: job.id,
+      fine_tuned_model_checkpoint: name === undefined ? null : `${name}:ckpt-step-${step}`,
+      step_number: step,
+      metrics,
+    };
+  });
+}

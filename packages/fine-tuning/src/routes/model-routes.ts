@@ -1,0 +1,55 @@
+/** Models: those that jobs start from, and those that they have trained. */
+import type { Hono } from 'hono';
+import type { ServedModels } from '@trinity-rft/local/server';
+import type { BaseModels } from '../models.js';
+import { trainedName } from '../run/prepare.js';
+import type { JobRecord, JobStore } from '../store/jobs.js';
+import { refused } from '../wire/refuse.js';
+
+interface ModelsContext {
+  readonly models: BaseModels;
+  readonly jobs: JobStore;
+}
+
+/** What requests bring along. */
+export interface Brought {
+  readonly Bindings: { readonly served: ServedModels };
+}
+
+export function addModelRoutes(app: Hono<Brought>, { models, jobs }: ModelsContext): void {
+  const jobOf = (name: string): JobRecord | undefined =>
+    jobs.list().find((job) => trainedName(job) === name);
+  const shown = (name: string) => {
+    const job = jobOf(name.replace(/:ckpt-step-\d+$/, ''));
+    return {
+      id: name,
+      object: 'model',
+      created: job?.finished_at ?? 0,
+      owned_by: job ? 'org-local' : 'system',
+      ...(job && { parent: job.model }),
+    };
+  };
+  app.get('/v1/models', ({ json, env: { served } }) =>
+    json({ object: 'list', data: served.names.map(shown), has_more: false }),
+  );
+  app.get('/v1/models/:id{.+}', ({ req, json, env: { served } }) => {
+    const name = req.param('id');
+    served.current(name);
+    return json(shown(name));
+  });
+  app.delete('/v1/models/:id{.+}', async ({ req, json, env: { served } }) => {
+    const name = req.param('id');
+    const job = jobOf(name);
+    if (!job && Object.hasOwn(models, name))
+      throw refused(`${name} is a base model. Only trained models can be deleted.`, {
+        param: 'model',
+        status: 403,
+        code: 'base_model',
+      });
+    if (!job) served.current(name);
+    if (job) await jobs.change(job.id, { deleted: true });
+    for (const each of served.names)
+      if (each === name || each.startsWith(`${name}:ckpt-step-`)) served.remove(each);
+    return json({ id: name, object: 'model', deleted: true });
+  });
+}

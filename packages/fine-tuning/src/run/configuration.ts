@@ -1,0 +1,151 @@
+/** The configuration of the run that does a job: an ordinary one, which `trinity run` takes by hand as well. */
+import { stringify } from 'yaml';
+import type { ModelSettings } from '../models.js';
+import type { JobRecord } from '../store/jobs.js';
+import type { JobMethod } from '../wire/job-request.js';
+
+type Tree = Readonly<Record<string, unknown>>;
+
+/** Runs of a group at a `compute_multiplier` of 1. */
+const groupSize = 8;
+
+export const project = 'fine-tuning';
+
+export interface JobPlan {
+  readonly job: JobRecord;
+  /** Of the model that the job starts from. */
+  readonly settings: ModelSettings;
+  /** Hyperparameters of the job, as numbers. */
+  readonly numbers: Readonly<Record<string, number>>;
+  /** Learning rate at a multiplier of 1. */
+  readonly baseRate: number;
+  /** Folder of the runs. */
+  readonly runs: string;
+  readonly rows: { readonly path: string; readonly count: number };
+  readonly validation?: { readonly path: string } | undefined;
+  /** Models that a grader asks, by name. */
+  readonly graderModels: Readonly<Record<string, string>>;
+  readonly pythonGraders: boolean;
+}
+
+export const stepsPerEpoch = ({ rows, numbers }: Pick<JobPlan, 'rows' | 'numbers'>): number =>
+  Math.max(1, Math.floor(rows.count / numbers['batch_size']!));
+
+export const stepsOf = (plan: Pick<JobPlan, 'rows' | 'numbers'>): number =>
+  Math.max(
+    1,
+    Math.floor((plan.rows.count * plan.numbers['n_epochs']!) / plan.numbers['batch_size']!),
+  );
+
+export function configurationText(plan: JobPlan): string {
+  const { id, model } = plan.job;
+  return `# Fine-tuning job ${id} of ${model}. By hand: trinity run FILE\n${stringify(configurationOf(plan))}`;
+}
+
+/** Settings of the model win, but for the learning rate, which the multiplier of the job scales. */
+function configurationOf(plan: JobPlan): Tree {
+  const { job, settings, numbers, baseRate, runs } = plan;
+  const common: Tree = {
+    project,
+    name: job.id,
+    checkpoint_root_dir: runs,
+    seed: job.seed,
+    model: { lora_configs: [{ lora_rank: 16, lora_alpha: 32, target_modules: 'all-linear' }] },
+    trainer: { save_interval: stepsPerEpoch(plan), save_hf_checkpoint: 'always' },
+  };
+  const merged = [common, ...byMethod[job.method.type](plan), settings].reduce(merge);
+  const optimizer = treeAt(treeAt(merged, 'algorithm'), 'optimizer');
+  const rate = typeof optimizer['lr'] === 'number' ? optimizer['lr'] : baseRate;
+  const lr = rate * numbers['learning_rate_multiplier']!;
+  return merge(merged, { algorithm: { optimizer: { lr } } });
+}
+
+const shuffled = { data_selector: { selector_type: 'shuffle' } };
+
+const byMethod: Readonly<Record<JobMethod['type'], (plan: JobPlan) => readonly Tree[]>> = {
+  supervised: (plan) => [
+    { mode: 'train', algorithm: { algorithm_type: 'sft' } },
+    // Every answer of a conversation is trained, unless its weight is 0.
+    trainOn(plan, { messages_key: 'messages', enable_concatenated_multi_turn: true }),
+  ],
+  dpo: (plan) => [
+    {
+      mode: 'train',
+      algorithm: { algorithm_type: 'dpo', policy_loss_fn_args: { beta: plan.numbers['beta'] } },
+    },
+    trainOn(plan, {}),
+  ],
+  reinforcement: (plan) => [rollouts(plan)],
+};
+
+const trainOn = ({ rows, numbers }: JobPlan, format: Tree): Tree => ({
+  buffer: {
+    train_batch_size: numbers['batch_size'],
+    total_steps: stepsOf({ rows, numbers }),
+    trainer_input: {
+      experience_buffer: {
+        name: 'rows',
+        storage_type: 'file',
+        path: rows.path,
+        format,
+        ...shuffled,
+      },
+    },
+  },
+});
+
+function rollouts(plan: JobPlan): Tree {
+  const { job, numbers, rows, validation, graderModels, pythonGraders } = plan;
+  const { method } = job;
+  const grader = method.type === 'reinforcement' && method.reinforcement.grader;
+  const workflow_args = { grader, ...(pythonGraders && { python_graders: true }) };
+  const tasks = { default_workflow_type: 'openai_grader_workflow', workflow_args };
+  return {
+    mode: 'both',
+    algorithm: {
+      algorithm_type: 'grpo',
+      repeat_times: Math.max(2, Math.round(groupSize * numbers['compute_multiplier']!)),
+    },
+    buffer: {
+      batch_size: numbers['batch_size'],
+      total_steps: stepsOf(plan),
+      explorer_input: {
+        tasksets: [{ name: 'training', path: rows.path, ...tasks, ...shuffled }],
+        eval_tasksets: validation
+          ? [
+              {
+                name: 'validation',
+                path: validation.path,
+                ...tasks,
+                repeat_times: numbers['eval_samples'],
+              },
+            ]
+          : [],
+      },
+    },
+    explorer: {
+      eval_interval: validation ? numbers['eval_interval'] : 0,
+      auxiliary_models: Object.entries(graderModels).map(([name, model_path]) => ({
+        name,
+        model_path,
+      })),
+    },
+    synchronizer: { sync_method: 'memory', sync_style: 'fixed', sync_interval: 1 },
+  };
+}
+
+function merge(base: Tree, over: Tree): Tree {
+  const merged = Object.entries(over).map(([key, value]) => [
+    key,
+    isTree(base[key]) && isTree(value) ? merge(base[key], value) : value,
+  ]);
+  return { ...base, ...(Object.fromEntries(merged) as Tree) };
+}
+
+const isTree = (value: unknown): value is Tree =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const treeAt = (tree: Tree, key: string): Tree => {
+  const value = tree[key];
+  return isTree(value) ? value : {};
+};

@@ -1,0 +1,106 @@
+/** Checks the files of a job, and writes the configuration of its run. */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { modelsOfGrader } from '@trinity-rft/workflow/reward';
+import type { BaseModels, ModelSettings } from '../models.js';
+import type { FileStore } from '../store/files.js';
+import type { JobError, JobRecord, JobStore } from '../store/jobs.js';
+import type { Hyperparameters, JobMethod } from '../wire/job-request.js';
+import { configurationText, stepsOf } from './configuration.js';
+import { checkRows, writePairs } from './rows.js';
+import { baseRate, resolveHyperparameters } from './settings.js';
+
+export interface PrepareContext {
+  readonly jobs: JobStore;
+  readonly files: FileStore;
+  readonly models: BaseModels;
+  /** Folder of the runs. */
+  readonly runs: string;
+  readonly pythonGraders: boolean;
+}
+
+/** Facts of a job whose files are fine, or why they are not. */
+export type Prepared =
+  | { readonly changes: Pick<JobRecord, 'method' | 'steps'>; readonly error?: undefined }
+  | { readonly error: JobError };
+
+export const configurationOf = (jobs: JobStore, id: string): string =>
+  path.join(jobs.folderOf(id), 'config.yaml');
+
+export async function prepareJob(job: JobRecord, context: PrepareContext): Promise<Prepared> {
+  const { jobs, files, models } = context;
+  const { type } = job.method;
+  const training = files.pathOf(job.training_file);
+  const checked = await checkRows(training, type);
+  if (checked.faults.length > 0) return faulty('training_file', job.training_file, checked.faults);
+  const validation = job.validation_file === null ? undefined : files.pathOf(job.validation_file);
+  if (validation !== undefined) {
+    const { faults } = await checkRows(validation, type);
+    if (faults.length > 0) return faulty('validation_file', job.validation_file!, faults);
+  }
+  const settings = settingsOf(job, models, jobs);
+  const numbers = resolveHyperparameters(hyperparametersOf(job.method), type, checked.count);
+  const rows = { path: training, count: checked.count };
+  if (type === 'dpo') {
+    rows.path = path.join(jobs.folderOf(job.id), 'pairs.jsonl');
+    await writePairs(training, rows.path);
+  }
+  const graders =
+    job.method.type === 'reinforcement' ? modelsOfGrader(job.method.reinforcement.grader) : [];
+  const plan = {
+    job,
+    settings,
+    numbers,
+    baseRate: await baseRate(settings.model.model_path, type),
+    runs: context.runs,
+    rows,
+    validation: validation === undefined ? undefined : { path: validation },
+    graderModels: Object.fromEntries(
+      graders.map((name) => [name, models[name]?.model.model_path ?? '']),
+    ),
+    pythonGraders: context.pythonGraders,
+  };
+  await writeFile(configurationOf(jobs, job.id), configurationText(plan));
+  return { changes: { method: withNumbers(job.method, numbers), steps: stepsOf(plan) } };
+}
+
+/** Of the base model, or of the trained one that the job goes on with. */
+function settingsOf(job: JobRecord, models: BaseModels, jobs: JobStore): ModelSettings {
+  const base = models[job.model];
+  if (base) return base;
+  const trained = jobs.list().find((each) => job.model === trainedName(each));
+  const settings = trained && settingsOf(trained, models, jobs);
+  return { ...settings, model: { ...settings?.model, model_path: trained?.checkpoint ?? '' } };
+}
+
+/** `ft:MODEL:local:SUFFIX:ID`; undefined: it is not trained. */
+export const trainedName = ({
+  id,
+  model,
+  suffix,
+  checkpoint,
+  deleted,
+}: JobRecord): string | undefined =>
+  checkpoint === null || deleted
+    ? undefined
+    : `ft:${model.startsWith('ft:') ? (model.split(':')[1] ?? '') : model}:local:${suffix}:${id.slice(-8)}`;
+
+const faulty = (param: string, file: string, faults: readonly string[]): Prepared => ({
+  error: {
+    code: param === 'training_file' ? 'invalid_training_file' : 'invalid_validation_file',
+    message: `The job failed due to an invalid ${param.replace('_', ' ')} ${file}. ${faults.join(' ')}`,
+    param,
+  },
+});
+
+export const hyperparametersOf = (method: JobMethod): Hyperparameters =>
+  method.type === 'supervised'
+    ? method.supervised.hyperparameters
+    : method.type === 'dpo'
+      ? method.dpo.hyperparameters
+      : method.reinforcement.hyperparameters;
+
+function withNumbers(method: JobMethod, numbers: Readonly<Record<string, number>>): JobMethod {
+  const inner = method.type === 'reinforcement' ? { grader: method.reinforcement.grader } : {};
+  return { type: method.type, [method.type]: { ...inner, hyperparameters: numbers } } as JobMethod;
+}

@@ -1,0 +1,261 @@
+/** Does the jobs: checks their files at once, runs one after the other, and goes on with them after a restart. */
+import path from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { describeError } from '@trinity-rft/core';
+import { lockHolder } from '@trinity-rft/launcher/files';
+import { readMetrics } from '@trinity-rft/monitor';
+import type { JobError, JobRecord } from '../store/jobs.js';
+import { project } from './configuration.js';
+import { configurationOf, prepareJob, trainedName, type PrepareContext } from './prepare.js';
+import { resultsCsv, stepsIn, type StepNumbers } from './results.js';
+
+/** A `trinity` command in a process of its own. */
+export interface Command {
+  readonly ended: Promise<CommandEnd>;
+  /** Asks it to save a checkpoint and end. */
+  stop(): void;
+  kill(): void;
+}
+
+export interface CommandEnd {
+  /** `interrupted`: it can go on from its last checkpoint. */
+  readonly outcome: 'done' | 'interrupted' | 'failed';
+  /** The last lines that it wrote. */
+  readonly output: string;
+}
+
+/** Starts `trinity` with these arguments. */
+export type StartCommand = (args: readonly string[]) => Command;
+
+export interface QueueOptions extends PrepareContext {
+  readonly start: StartCommand;
+  /** Unix time, in seconds. */
+  readonly now: () => number;
+  /** Called when a job has succeeded, failed or been cancelled. */
+  readonly onEnd: (job: JobRecord) => void;
+}
+
+export interface Queue {
+  /** Goes on with what an earlier server has left. */
+  begin(): void;
+  /** Checks the files of a new job, which then waits for its turn. */
+  add(id: string): void;
+  /** Starts what waits, if nothing runs. */
+  wake(): void;
+  /** Ends the process of a job, if it runs; its record says already why. */
+  stop(id: string): void;
+  /** Interrupts the job that runs; the next server goes on with it. */
+  close(): Promise<void>;
+}
+
+const pollMs = 500;
+/** A process that does not end by then is killed; its last checkpoint stays. */
+const graceMs = 60_000;
+
+export function createQueue(options: QueueOptions): Queue {
+  const { jobs, start } = options;
+  const checks = new Set<Promise<void>>();
+  let running: { readonly id: string; readonly stop: () => void; done: Promise<void> } | undefined;
+  let isClosed = false;
+
+  const fail = async (id: string, error: JobError): Promise<void> => {
+    await jobs.say(id, { level: 'error', message: error.message });
+    options.onEnd(await jobs.change(id, { status: 'failed', error, finished_at: options.now() }));
+  };
+  const check = async (id: string): Promise<void> => {
+    await jobs.say(id, { message: `Validating training file: ${jobs.get(id).training_file}` });
+    const prepared = await prepareJob(jobs.get(id), options);
+    if (prepared.error) return fail(id, prepared.error);
+    await jobs.change(id, prepared.changes);
+    const { outcome, output } = await start(['config', 'check', configurationOf(jobs, id)]).ended;
+    if (isClosed || jobs.get(id).status !== 'validating_files') return;
+    if (outcome !== 'done')
+      return fail(id, { code: 'invalid_job', message: readable(output), param: null });
+    await jobs.change(id, { status: 'queued' });
+    await jobs.say(id, { message: 'Files validated, moving job to queued state' });
+    wake();
+  };
+  const add = (id: string): void => {
+    const checking = check(id)
+      .catch((error: unknown) =>
+        fail(id, { code: 'server_error', message: describeError(error), param: null }),
+      )
+      .finally(() => checks.delete(checking));
+    checks.add(checking);
+  };
+  const wake = (): void => {
+    if (running !== undefined || isClosed) return;
+    // What ran when the last server ended goes first.
+    const waiting = jobs.list().filter(({ status }) => status === 'queued' || status === 'running');
+    const job = waiting.find(({ status }) => status === 'running') ?? waiting[0];
+    if (!job) return;
+    const { stop, ended } = runJob(job.id, options, () => isClosed);
+    const done = ended
+      .then((error) => error && fail(job.id, error))
+      .catch((error: unknown) =>
+        fail(job.id, { code: 'server_error', message: describeError(error), param: null }),
+      )
+      .finally(() => {
+        running = undefined;
+        wake();
+      });
+    running = { id: job.id, stop, done };
+  };
+  return {
+    begin: () => {
+      for (const { id, status } of jobs.list()) if (status === 'validating_files') add(id);
+      wake();
+    },
+    add,
+    wake,
+    stop: (id) => {
+      if (running?.id === id) running.stop();
+    },
+    close: async () => {
+      isClosed = true;
+      running?.stop();
+      await Promise.all([...checks, running?.done]);
+    },
+  };
+}
+
+interface RunningJob {
+  readonly stop: () => void;
+  /** Why it failed; undefined: it did not. */
+  readonly ended: Promise<JobError | undefined>;
+}
+
+function runJob(id: string, options: QueueOptions, isClosed: () => boolean): RunningJob {
+  const { jobs } = options;
+  const folder = path.join(options.runs, project, id);
+  let stopped = false;
+  let command: Command | undefined;
+  let killer: ReturnType<typeof setTimeout> | undefined;
+  const stop = (): void => {
+    stopped = true;
+    command?.stop();
+    killer = setTimeout(() => command?.kill(), graceMs);
+  };
+  const work = async (): Promise<JobError | undefined> => {
+    const isNew = jobs.get(id).status === 'queued';
+    await jobs.change(id, { status: 'running' });
+    if (isNew) await jobs.say(id, { message: 'Fine-tuning job started' });
+    await freeRun(folder, id, options, () => stopped);
+    if (stopped) return undefined;
+    command = options.start(['run', configurationOf(jobs, id)]);
+    const follower = followSteps(id, folder, options);
+    const { outcome, output } = await command.ended;
+    clearTimeout(killer);
+    const steps = await follower.close();
+    if (stopped || isClosed() || jobs.get(id).status !== 'running') return undefined;
+    if (outcome === 'done') return succeed(id, folder, steps, options);
+    const message =
+      outcome === 'interrupted' ? 'The process of the run was interrupted.' : readable(output);
+    return { code: 'training_failed', message, param: null };
+  };
+  return { stop, ended: work() };
+}
+
+/** The process of an earlier server, which was killed, may still save its checkpoint. */
+async function freeRun(
+  folder: string,
+  id: string,
+  { jobs }: QueueOptions,
+  isStopped: () => boolean,
+): Promise<void> {
+  const deadline = performance.now() + 2 * graceMs;
+  for (let said = false; performance.now() < deadline && !isStopped(); said = true) {
+    const holder = await lockHolder(folder);
+    if (holder === undefined) return;
+    if (!said)
+      await jobs.say(id, { message: `Waiting for process ${holder}, which still runs this job` });
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+  }
+}
+
+interface Follower {
+  /** The steps of the whole run. */
+  close(): Promise<readonly StepNumbers[]>;
+}
+
+/** Says each train step, and each checkpoint, as it comes; those of an earlier process are said already. */
+function followSteps(id: string, folder: string, { jobs }: QueueOptions): Follower {
+  const file = path.join(folder, 'monitor', 'metrics.jsonl');
+  const { method, steps: total } = jobs.get(id);
+  const saidData = jobs.events(id).map(({ data }) => data);
+  let lastStep = Math.max(0, ...saidData.map(({ step }) => Number(step ?? 0)));
+  const saidCheckpoints = new Set(saidData.map(({ checkpoint }) => checkpoint));
+  const look = async (): Promise<readonly StepNumbers[]> => {
+    const steps = stepsIn(await readMetrics(file, []), method.type);
+    for (const { step, data } of steps.filter((each) => each.step > lastStep)) {
+      lastStep = step;
+      const loss = data['train_loss']?.toFixed(4) ?? '-';
+      await jobs.say(id, {
+        message: `Step ${step}/${total}: training loss=${loss}`,
+        type: 'metrics',
+        data: { step, total_steps: total, ...data },
+      });
+    }
+    for (const step of await checkpointSteps(folder)) {
+      if (saidCheckpoints.has(step) || step > lastStep) continue;
+      saidCheckpoints.add(step);
+      await jobs.say(id, {
+        message: `Checkpoint created at step ${step}`,
+        data: { checkpoint: step },
+      });
+    }
+    return steps;
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  const timer = setInterval(() => {
+    last = last.then(look).catch(() => undefined);
+  }, pollMs);
+  return {
+    close: async () => {
+      clearInterval(timer);
+      await last;
+      return look();
+    },
+  };
+}
+
+/** Train steps of the checkpoints in the folder of a run, rising. */
+export async function checkpointSteps(folder: string): Promise<readonly number[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names
+    .flatMap((name) => /^global_step_(\d+)$/.exec(name)?.[1] ?? [])
+    .map(Number)
+    .toSorted((a, b) => a - b);
+}
+
+export const checkpointFolder = (runs: string, id: string, step: number): string =>
+  path.join(runs, project, id, `global_step_${step}`);
+
+async function succeed(
+  id: string,
+  folder: string,
+  steps: readonly StepNumbers[],
+  { jobs, files, runs, now, onEnd }: QueueOptions,
+): Promise<JobError | undefined> {
+  const step = (await checkpointSteps(folder)).at(-1);
+  if (step === undefined)
+    return { code: 'training_failed', message: 'The run saved no checkpoint.', param: null };
+  const csv = Buffer.from(resultsCsv(steps, jobs.get(id).method.type));
+  const about = { filename: 'step_metrics.csv', purpose: 'fine-tune-results' } as const;
+  // The same id again, where a kill came after the file and before the job.
+  const result = await files.create(csv, about, id.replace('ftjob-', 'file-'));
+  const trained = await jobs.change(id, {
+    status: 'succeeded',
+    finished_at: now(),
+    checkpoint: checkpointFolder(runs, id, step),
+    result_files: [result.id],
+    trained_tokens: steps.reduce((sum, { tokens }) => sum + tokens, 0),
+  });
+  await jobs.say(id, { message: `New fine-tuned model created: ${trainedName(trained)}` });
+  await jobs.say(id, { message: 'The job has successfully completed' });
+  onEnd(trained);
+  return undefined;
+}
+
+const readable = (output: string): string =>
+  output.trim() || 'The process ended without a message.';

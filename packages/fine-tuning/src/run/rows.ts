@@ -1,0 +1,99 @@
+/** The rows of a job's file, checked against the rules of its method, as a run reads them. */
+import { createReadStream } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import type { MethodName } from '../wire/job-request.js';
+
+const message = z.looseObject({
+  role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
+  weight: z.union([z.literal(0), z.literal(1)], { error: 'expected 0 or 1' }).optional(),
+});
+type Message = z.infer<typeof message>;
+
+const endsWith = (...roles: readonly Message['role'][]) =>
+  z
+    .array(message)
+    .min(1)
+    .refine((messages) => roles.includes(messages.at(-1)!.role), {
+      error: `the last message has to be of the ${roles.join(' or ')}`,
+    });
+const tools = {
+  tools: z.array(z.unknown()).optional(),
+  parallel_tool_calls: z.boolean().optional(),
+};
+const output = z.array(message).min(1);
+
+const rows = {
+  supervised: z.strictObject({ messages: endsWith('assistant'), ...tools }),
+  dpo: z.strictObject({
+    input: z.strictObject({ messages: endsWith('user', 'developer', 'tool'), ...tools }),
+    preferred_output: output,
+    non_preferred_output: output,
+  }),
+  reinforcement: z.looseObject({ messages: endsWith('user', 'developer'), ...tools }),
+} as const satisfies Readonly<Record<MethodName, z.ZodType>>;
+
+export interface CheckedRows {
+  readonly count: number;
+  /** What is wrong, by line; empty: nothing is. Only the first lines are named. */
+  readonly faults: readonly string[];
+}
+
+const mostFaults = 5;
+
+/** @param onRow called with each valid row. @default no callback */
+export async function checkRows(
+  file: string,
+  method: MethodName,
+  onRow: (row: Readonly<Record<string, unknown>>) => void = () => undefined,
+): Promise<CheckedRows> {
+  const faults: string[] = [];
+  let [line, count] = [0, 0];
+  for await (const text of createInterface({
+    input: createReadStream(file),
+    crlfDelay: Infinity,
+  })) {
+    line++;
+    const bare = line === 1 ? text.replace(/^\uFEFF/, '') : text;
+    if (bare.trim() === '') continue;
+    const row = readRow(bare, method);
+    if (typeof row !== 'string') {
+      count++;
+      onRow(row);
+    } else if (faults.push(`Line ${line}: ${row}.`) === mostFaults) break;
+  }
+  if (count === 0 && faults.length === 0) faults.push('The file has no rows.');
+  return { count, faults };
+}
+
+/** The row, or what is wrong with it. */
+function readRow(text: string, method: MethodName): Readonly<Record<string, unknown>> | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'it is not JSON';
+  }
+  const { success, data, error } = rows[method].safeParse(value);
+  if (success) return data;
+  const [issue] = error.issues;
+  return `${issue?.path.join('.') || 'the row'}: ${issue?.message ?? 'it cannot be read'}`;
+}
+
+/** Writes pairs as a run reads them: `prompt`, `chosen`, `rejected`, `tools`. */
+export async function writePairs(file: string, target: string): Promise<void> {
+  const lines: string[] = [];
+  await checkRows(file, 'dpo', (row) => {
+    const pair = row as z.infer<typeof rows.dpo>;
+    lines.push(
+      JSON.stringify({
+        prompt: pair.input.messages,
+        chosen: pair.preferred_output,
+        rejected: pair.non_preferred_output,
+        ...(pair.input.tools && { tools: pair.input.tools }),
+      }),
+    );
+  });
+  await writeFile(target, `${lines.join('\n')}\n`);
+}

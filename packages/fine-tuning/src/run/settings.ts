@@ -1,0 +1,77 @@
+/** Numbers in the place of `auto`. */
+import { readModelConfig } from '@trinity-rft/engine-onnx';
+import type { Hyperparameters, MethodName } from '../wire/job-request.js';
+
+interface Auto {
+  /** Rows or tasks in a step, by the number of rows. */
+  readonly batch: (rows: number) => number;
+  /** Passes, by the number of rows and the size of a batch. */
+  readonly epochs: (rows: number, batch: number) => number;
+  /** Share of the base learning rate. */
+  readonly rate: number;
+}
+
+const within = (low: number, value: number, high: number): number =>
+  Math.max(low, Math.min(high, Math.ceil(value)));
+
+/**
+ * Supervised and DPO: three passes of about 25 steps, as OpenAI's `auto` has three passes. Reinforcement: at
+ * least 50 steps. Preferences and rewards take a smaller rate than answers, as in the recipes of the Tinker
+ * cookbook.
+ */
+const autos: Readonly<Record<MethodName, Auto>> = {
+  supervised: { batch: (rows) => within(1, rows / 25, 64), epochs: () => 3, rate: 1 },
+  dpo: { batch: (rows) => within(1, rows / 25, 64), epochs: () => 3, rate: 0.05 },
+  reinforcement: {
+    batch: (rows) => within(1, rows / 25, 32),
+    epochs: (rows, batch) => Math.max(3, Math.ceil((50 * batch) / rows)),
+    rate: 0.1,
+  },
+};
+
+const others: Readonly<Record<string, number>> = {
+  beta: 0.1,
+  compute_multiplier: 1,
+  eval_interval: 10,
+  eval_samples: 1,
+  learning_rate_multiplier: 1,
+};
+
+/** The hyperparameters of a job without `auto`. */
+export function resolveHyperparameters(
+  given: Hyperparameters,
+  method: MethodName,
+  rows: number,
+): Readonly<Record<string, number>> {
+  const { batch, epochs } = autos[method];
+  const batchSize = asNumber(given['batch_size']) ?? batch(rows);
+  const known: Readonly<Record<string, number>> = {
+    ...others,
+    batch_size: batchSize,
+    n_epochs: epochs(rows, batchSize),
+  };
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => {
+      const number = asNumber(value) ?? (value === 'auto' ? known[name] : undefined);
+      return number === undefined ? [] : [[name, number]];
+    }),
+  );
+}
+
+const asNumber = (value: unknown): number | undefined =>
+  typeof value === 'number' ? value : undefined;
+
+/** Of an adapter, for a hidden size of 2,000. */
+const adapterRate = 5e-4;
+
+/**
+ * Learning rate of an adapter at a multiplier of 1: 5e-4 (2000 / hidden size)^p, where p is 0.0775 for Qwen
+ * and 0.781 for others: the rule of the Tinker cookbook (`get_lr`), which was fitted on Llama and Qwen.
+ * @param model folder or GGUF file
+ */
+export async function baseRate(model: string, method: MethodName): Promise<number> {
+  const { family, hiddenSize } = await readModelConfig(model);
+  const power = String(family).startsWith('qwen') ? 0.0775 : 0.781;
+  const rate = adapterRate * (2000 / hiddenSize) ** power * autos[method].rate;
+  return Number(rate.toPrecision(2));
+}

@@ -1,0 +1,99 @@
+/** Tells a product how its jobs ended, signed as Standard Webhooks says: https://www.standardwebhooks.com */
+import { createHmac } from 'node:crypto';
+import { ConfigError, describeError } from '@trinity-rft/core';
+import { isOver, type JobRecord } from '../store/jobs.js';
+
+export interface WebhookSettings {
+  readonly url: string;
+  /** `whsec_` and at least 24 bytes in base64. */
+  readonly secret: string;
+}
+
+/** Waits between attempts, in ms. */
+const pausesMs = [1000, 5000, 25_000, 120_000, 600_000];
+const deadlineMs = 10_000;
+
+/** @throws ConfigError for an address or a secret that cannot be used */
+export function checkWebhook({ url, secret }: WebhookSettings): void {
+  const isHttp = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+  if (!isHttp)
+    throw new ConfigError(`--webhook is "${url}". Expected an http or https address.`, {
+      code: 'WEBHOOK',
+    });
+  if (!/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(secret))
+    throw new ConfigError(
+      'TRINITY_WEBHOOK_SECRET is no secret of webhooks. Expected whsec_ and at least 24 bytes in base64.',
+      { code: 'WEBHOOK' },
+    );
+}
+
+/**
+ * Resolves with true once the product has answered with 2xx; tries again for about 12 minutes. Its id is that of
+ * the job, so that a repeated one can be told.
+ */
+export async function tellProduct(
+  job: JobRecord,
+  { url, secret }: WebhookSettings,
+  {
+    signal,
+    onFailure,
+  }: { readonly signal: AbortSignal; readonly onFailure: (why: string) => void },
+): Promise<boolean> {
+  if (!isOver(job.status)) return false;
+  const id = `evt_${job.id}`;
+  const body = JSON.stringify({
+    id,
+    object: 'event',
+    type: `fine_tuning.job.${job.status}`,
+    created_at: job.finished_at,
+    data: { id: job.id },
+  });
+  for (const pauseMs of [...pausesMs, undefined]) {
+    const why = await post(url, headersOf(id, body, secret), body, signal);
+    if (why === undefined) return true;
+    if (signal.aborted) return false;
+    onFailure(`The webhook for ${job.id} was not taken: ${why}.`);
+    if (pauseMs === undefined || !(await slept(pauseMs, signal))) return false;
+  }
+  return false;
+}
+
+function headersOf(id: string, body: string, secret: string): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+  };
+}
+
+/** Undefined, or why it was not taken. */
+async function post(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const either = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
+    const response = await fetch(url, { method: 'POST', headers, body, signal: either });
+    await response.body?.cancel();
+    return response.ok ? undefined : `status ${response.status}`;
+  } catch (error) {
+    return describeError(error);
+  }
+}
+
+/** False when the signal ended it. */
+const slept = (ms: number, signal: AbortSignal): Promise<boolean> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(true), ms);
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      resolve(false);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+  });

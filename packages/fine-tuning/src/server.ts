@@ -1,0 +1,145 @@
+/** The server: files, jobs, graders and webhooks beside the models that answer. */
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { lockRun } from '@trinity-rft/launcher/files';
+import { openModelServer, type ServedModels } from '@trinity-rft/local/server';
+import type { CompleteFn } from '@trinity-rft/workflow/reward';
+import { Hono } from 'hono';
+import type { BaseModels } from './models.js';
+import { addFileRoutes } from './routes/file-routes.js';
+import { addGraderRoutes } from './routes/grader-routes.js';
+import { addJobRoutes } from './routes/job-routes.js';
+import { addModelRoutes, type Brought } from './routes/model-routes.js';
+import { project } from './run/configuration.js';
+import { trainedName } from './run/prepare.js';
+import { checkpointFolder, checkpointSteps, createQueue, type StartCommand } from './run/queue.js';
+import { checkWebhook, tellProduct, type WebhookSettings } from './run/webhook.js';
+import { openFileStore } from './store/files.js';
+import { isOver, openJobStore, type JobRecord } from './store/jobs.js';
+
+export interface FineTuningServerOptions {
+  /** Holds files, jobs and runs; made if it is not there. */
+  readonly directory: string;
+  readonly models: BaseModels;
+  /** Starts `trinity` in a process of its own: a job is a run. */
+  readonly start: StartCommand;
+  /** @default "127.0.0.1" */
+  readonly host?: string | undefined;
+  /** 0 = any free port. @default 0 */
+  readonly port?: number | undefined;
+  /** @default a random one */
+  readonly apiKey?: string | undefined;
+  /** Runs the Python of graders, with the rights of this process. @default false */
+  readonly pythonGraders?: boolean | undefined;
+  /** Told how jobs end. @default nobody is */
+  readonly webhook?: WebhookSettings | undefined;
+  /** Models in memory at once. @default 2 */
+  readonly keep?: number;
+  readonly onEvent: (line: string) => void;
+}
+
+export interface FineTuningServer {
+  /** `http://HOST:PORT` */
+  readonly url: string;
+  readonly apiKey: string;
+  /** The job that runs is interrupted; the next server goes on with it. */
+  close(): Promise<void>;
+}
+
+const usualKeep = 2;
+
+const now = (): number => Math.floor(Date.now() / 1000);
+
+/** @throws ConfigError when another server has the directory, the port is taken, or the webhook cannot be used */
+export async function openFineTuningServer(
+  options: FineTuningServerOptions,
+): Promise<FineTuningServer> {
+  const { models, webhook, pythonGraders = false, keep = usualKeep, onEvent, start } = options;
+  if (webhook) checkWebhook(webhook);
+  const directory = path.resolve(options.directory);
+  const runs = path.join(directory, 'runs');
+  await mkdir(runs, { recursive: true });
+  const unlock = await lockRun(directory, 'serve');
+  const files = await openFileStore(path.join(directory, 'files'), now);
+  const jobs = await openJobStore(path.join(directory, 'jobs'), now);
+  const closing = new AbortController();
+  let served: ServedModels | undefined;
+
+  const serve = async (job: JobRecord): Promise<void> => {
+    const name = trainedName(job);
+    if (name === undefined || job.checkpoint === null) return;
+    served?.add(name, job.checkpoint);
+    for (const step of await checkpointSteps(path.join(runs, project, job.id)))
+      served?.add(`${name}:ckpt-step-${step}`, checkpointFolder(runs, job.id, step));
+  };
+  const tell = async (job: JobRecord): Promise<void> => {
+    if (!webhook || job.told) return;
+    const { signal } = closing;
+    if (await tellProduct(job, webhook, { signal, onFailure: onEvent }))
+      await jobs.change(job.id, { told: true });
+  };
+  const onEnd = (job: JobRecord): void => {
+    onEvent(`${job.id}: ${job.status}${job.error ? `. ${job.error.message}` : ''}`);
+    void serve(job);
+    void tell(job);
+  };
+  const complete: CompleteFn = (name, request, signal) =>
+    served!.use(name, async (model, ended) => {
+      try {
+        const { choices, usage } = await model
+          .openai()
+          .chat.completions.create(
+            { ...request, model: name, messages: [...request.messages] },
+            { signal },
+          );
+        return { text: choices[0]?.message.content ?? '', usage };
+      } finally {
+        ended();
+      }
+    });
+
+  const context = { jobs, files, models, runs, pythonGraders, start, now, onEnd };
+  const queue = createQueue(context);
+  const app = new Hono<Brought>();
+  app.onError((error) => {
+    throw error;
+  });
+  addFileRoutes(app, files, jobs);
+  addJobRoutes(app, { ...context, queue });
+  addGraderRoutes(app, { models, pythonGraders, complete });
+  addModelRoutes(app, { models, jobs });
+  const server = await openModelServer({
+    ...{ host: options.host, port: options.port, apiKey: options.apiKey },
+    models: Object.fromEntries(
+      Object.entries(models).map(([name, { model }]) => [name, model.model_path]),
+    ),
+    keep,
+    reloadMs: 0,
+    onEvent,
+    answerFirst: async (request, served) =>
+      isOwn(request) ? app.fetch(request, { served }) : undefined,
+  }).catch(async (error: unknown) => {
+    await unlock();
+    throw error;
+  });
+  served = server.models;
+  for (const job of jobs.list()) await serve(job);
+  queue.begin();
+  for (const job of jobs.list()) if (isOver(job.status)) void tell(job);
+  return {
+    url: server.url,
+    apiKey: server.apiKey,
+    close: async () => {
+      closing.abort();
+      await Promise.all([queue.close(), server.close()]);
+      await unlock();
+    },
+  };
+}
+
+/** Routes of this package; the others are those of the model server. */
+function isOwn({ method, url }: Request): boolean {
+  const { pathname } = new URL(url);
+  const isModel = /^\/v1\/models(\/|$)/.test(pathname) && method !== 'POST';
+  return isModel || /^\/v1\/(files|fine_tuning)(\/|$)/.test(pathname);
+}

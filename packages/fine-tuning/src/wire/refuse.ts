@@ -1,0 +1,30 @@
+/** Refusals, in the words and with the codes of OpenAI's API. */
+import { ModelError } from '@trinity-rft/core';
+
+/** @param param the field that is wrong, as a path: `method.supervised.hyperparameters.n_epochs` */
+export const refused = (
+  message: string,
+  { param, code = 'invalid_value', status = 400 }: RefusedWhy = {},
+): ModelError => new ModelError(message, { status, code, details: { param } });
+
+interface RefusedWhy {
+  readonly param?: string;
+  /** @default "invalid_value" */
+  readonly code?: string;
+  /** HTTP status. @default 400 */
+  readonly status?: number;
+}
+
+export const noSuchFile = (id: string, param = 'id'): ModelError =>
+  refused(`No such File object: ${id.slice(0, 100)}`, {
+    param,
+    code: 'file_not_found',
+    status: 404,
+  });
+
+export const noSuchJob = (id: string): ModelError =>
+  refused(`Could not find fine tune: ${id.slice(0, 100)}`, {
+    param: 'fine_tune_id',
+    code: 'fine_tune_not_found',
+    status: 404,
+  });
