@@ -203,18 +203,20 @@ function shownJob(job: JobRecord): { readonly id: string } {
 async function checkpointsOf(job: JobRecord, jobs: JobStore, runs: string) {
   const steps = await checkpointSteps(path.join(runs, project, job.id));
   const said = new Map(jobs.events(job.id).map((event) => [event.data['step'], event.data]));
-  const saved = new Map(jobs.events(job.id).map((each) => [each.data['checkpoint'], each]));
+  const saved = Map.groupBy(jobs.events(job.id), ({ data }) => data['checkpoint']);
   const name = trainedName(job);
   return steps.map((step) => {
-    const { total_steps: _, ...metrics } = said.get(step) ?? { step };
+    const { total_steps: _, ...trained } = said.get(step) ?? { step };
+    const [first, ...later] = saved.get(step) ?? [];
+    const valid = later.at(-1)?.data['full_valid_loss'];
     return {
       id: `ftckpt-${job.id.slice('ftjob-'.length)}-${step}`,
       object: 'fine_tuning.job.checkpoint',
-      created_at: saved.get(step)?.created_at ?? job.created_at,
+      created_at: first?.created_at ?? job.created_at,
       fine_tuning_job_id: job.id,
       fine_tuned_model_checkpoint: name === undefined ? null : `${name}:ckpt-step-${step}`,
       step_number: step,
-      metrics,
+      metrics: { ...trained, ...(valid !== undefined && { full_valid_loss: valid }) },
     };
   });
 }

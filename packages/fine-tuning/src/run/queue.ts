@@ -7,6 +7,7 @@ import { readMetrics } from '@trinity-rft/monitor';
 import type { JobError, JobRecord } from '../store/jobs.js';
 import { project } from './configuration.js';
 import { configurationOf, prepareJob, trainedName, type PrepareContext } from './prepare.js';
+import { validLoss } from './valid-loss.js';
 import { resultsCsv, stepsIn, type StepNumbers } from './results.js';
 
 /** A `trinity` command in a process of its own. */
@@ -67,6 +68,12 @@ export function createQueue(options: QueueOptions): Queue {
     const prepared = await prepareJob(jobs.get(id), options);
     if (prepared.error) return fail(id, prepared.error);
     await jobs.change(id, prepared.changes);
+    const { method, validation_file: validation } = jobs.get(id);
+    if (method.type === 'dpo' && validation !== null)
+      await jobs.say(id, {
+        level: 'warn',
+        message: `The rows of ${validation} are checked; a loss on them is computed for supervised jobs only`,
+      });
     const { outcome, output } = await start(['config', 'check', configurationOf(jobs, id)]).ended;
     if (isClosed || jobs.get(id).status !== 'validating_files') return;
     if (outcome !== 'done')
@@ -235,12 +242,15 @@ async function succeed(
   id: string,
   folder: string,
   steps: readonly StepNumbers[],
-  { jobs, files, runs, now, onEnd }: QueueOptions,
+  options: QueueOptions,
 ): Promise<JobError | undefined> {
-  const step = (await checkpointSteps(folder)).at(-1);
+  const { jobs, files, runs, now, onEnd } = options;
+  const saved = await checkpointSteps(folder);
+  const step = saved.at(-1);
   if (step === undefined)
     return { code: 'training_failed', message: 'The run saved no checkpoint.', param: null };
-  const csv = Buffer.from(resultsCsv(steps, jobs.get(id).method.type));
+  const validated = await withValidLoss(id, steps, saved, options);
+  const csv = Buffer.from(resultsCsv(validated, jobs.get(id).method.type));
   const about = { filename: 'step_metrics.csv', purpose: 'fine-tune-results' } as const;
   // The same id again, where a kill came after the file and before the job.
   const result = await files.create(csv, about, id.replace('ftjob-', 'file-'));
@@ -255,6 +265,38 @@ async function succeed(
   await jobs.say(id, { message: 'The job has successfully completed' });
   onEnd(trained);
   return undefined;
+}
+
+/** The steps, with the loss on the validation file where a supervised job saved a checkpoint. */
+async function withValidLoss(
+  id: string,
+  steps: readonly StepNumbers[],
+  saved: readonly number[],
+  { jobs, files, runs }: QueueOptions,
+): Promise<readonly StepNumbers[]> {
+  const { validation_file: file, method } = jobs.get(id);
+  if (file === null || method.type !== 'supervised') return steps;
+  const losses = new Map<number, number>();
+  for (const step of saved) {
+    const loss = await validLoss(checkpointFolder(runs, id, step), files.pathOf(file)).catch(
+      (error: unknown) => describeError(error),
+    );
+    if (typeof loss === 'string') {
+      const message = `The validation loss of step ${step} cannot be computed: ${loss}`;
+      await jobs.say(id, { level: 'warn', message });
+      continue;
+    }
+    losses.set(step, loss);
+    await jobs.say(id, {
+      message: `Checkpoint of step ${step}: validation loss=${loss.toFixed(4)}`,
+      type: 'metrics',
+      data: { checkpoint: step, full_valid_loss: loss },
+    });
+  }
+  return steps.map((each) => {
+    const loss = losses.get(each.step);
+    return loss === undefined ? each : { ...each, data: { ...each.data, valid_loss: loss } };
+  });
 }
 
 const readable = (output: string): string =>

@@ -1,0 +1,30 @@
+/** The loss of a checkpoint on rows that it was not trained on. */
+import { encodeConversation, type ConversationInput } from '@trinity-rft/chat';
+import { loadModel } from '@trinity-rft/local';
+import { checkRows } from './rows.js';
+
+/**
+ * Mean of -log p over the tokens of all answers, in nats: the same tokens and the same mean as in training.
+ * @param checkpoint folder of the whole model
+ * @param file rows of supervised fine-tuning
+ */
+export async function validLoss(checkpoint: string, file: string): Promise<number> {
+  const rows: ConversationInput[] = [];
+  await checkRows(file, 'supervised', (row) => rows.push(row as unknown as ConversationInput));
+  const model = await loadModel(checkpoint);
+  try {
+    let [sum, count] = [0, 0];
+    for (const { messages, tools } of rows) {
+      const encoded = encodeConversation(model.format, { messages, tools, trainOn: 'all' });
+      const { tokens, promptLength, actionMask } = encoded;
+      const logprobs = await model.score(Int32Array.from(tokens), promptLength);
+      for (const [i, bit] of actionMask.entries()) {
+        sum -= bit === 1 ? logprobs[i]! : 0;
+        count += bit;
+      }
+    }
+    return sum / count;
+  } finally {
+    await model.close();
+  }
+}

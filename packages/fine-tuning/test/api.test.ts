@@ -1,0 +1,482 @@
+/** The wire as the client of OpenAI sends and reads it; runs are scripted, and real ones are in apps/runner. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import {
+  buildCharTokenizer,
+  chatTemplates,
+  createTokenizer,
+  writeTokenizerFiles,
+} from '@trinity-rft/chat';
+import { createModelFolder } from '@trinity-rft/engine-onnx';
+import OpenAI, { toFile } from 'openai';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  baseModels,
+  openFineTuningServer,
+  type CommandEnd,
+  type FineTuningServer,
+  type FineTuningServerOptions,
+} from '../src/index.js';
+
+const practice = new URL('../../../apps/create/templates/practice/model', import.meta.url).pathname;
+const apiKey = 'a-key-of-16-characters';
+
+/** A command that ends when the test says so. */
+interface Scripted {
+  readonly args: readonly string[];
+  stopped: boolean;
+  end(how: CommandEnd): void;
+}
+
+let directory = '';
+let opened: FineTuningServer[] = [];
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'trinity-ft-'));
+});
+afterEach(async () => {
+  await Promise.all(opened.map((server) => server.close()));
+  opened = [];
+  await rm(directory, { recursive: true, force: true });
+});
+
+const done: CommandEnd = { outcome: 'done', output: '' };
+
+async function serve(options: Partial<FineTuningServerOptions> = {}) {
+  const commands: Scripted[] = [];
+  const events: string[] = [];
+  const server = await openFineTuningServer({
+    directory,
+    models: await baseModels({ base: practice }, '.', 'test'),
+    apiKey,
+    onEvent: (line) => void events.push(line),
+    start: (args) => {
+      const { promise: ended, resolve: end } = Promise.withResolvers<CommandEnd>();
+      const command: Scripted = { args, stopped: false, end };
+      commands.push(command);
+      if (args[0] === 'config') end(done);
+      const stop = (): void => {
+        command.stopped = true;
+        end({ outcome: 'interrupted', output: '' });
+      };
+      return { ended, stop, kill: stop };
+    },
+    ...options,
+  });
+  opened.push(server);
+  const client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey, maxRetries: 0 });
+  const upload = async (rows: readonly unknown[], name = 'rows.jsonl'): Promise<string> => {
+    const text = rows.map((row) => JSON.stringify(row)).join('\n');
+    const file = await toFile(Buffer.from(text), name);
+    return (await client.files.create({ file, purpose: 'fine-tune' })).id;
+  };
+  const statusOf = async (id: string) => (await client.fineTuning.jobs.retrieve(id)).status;
+  return { server, client, commands, events, upload, statusOf };
+}
+
+const answer = {
+  messages: [
+    { role: 'user', content: '1+1=' },
+    { role: 'assistant', content: '2' },
+  ],
+};
+const pair = {
+  input: { messages: [{ role: 'user', content: '1+1=' }] },
+  preferred_output: [{ role: 'assistant', content: '2' }],
+  non_preferred_output: [{ role: 'assistant', content: '3' }],
+};
+const task = { messages: [{ role: 'user', content: '1+1=' }], truth: '2' };
+const exact = {
+  type: 'string_check' as const,
+  name: 'exact',
+  input: '{{ sample.output_text }}',
+  reference: '{{ item.truth }}',
+  operation: 'eq' as const,
+};
+
+/** A page of the client: it has no type of its own that is public. */
+type Paged<T> = AsyncIterable<T>;
+async function all<T>(pages: Paged<T>): Promise<readonly T[]> {
+  const found: T[] = [];
+  for await (const each of pages) found.push(each);
+  return found;
+}
+
+describe('files', () => {
+  it('are kept, listed, read and deleted', async () => {
+    const { client, upload } = await serve();
+    const id = await upload([answer]);
+    const file = await client.files.waitForProcessing(id);
+    expect(file).toMatchObject({ object: 'file', filename: 'rows.jsonl', status: 'processed' });
+    expect(await (await client.files.content(id)).text()).toBe(JSON.stringify(answer));
+    const later = await upload([pair]);
+    expect((await all(client.files.list())).map((each) => each.id)).toEqual([later, id]);
+    expect(
+      (await all(client.files.list({ limit: 1, order: 'asc' }))).map((each) => each.id),
+    ).toEqual([id, later]);
+    expect(await client.files.delete(id)).toEqual({ id, object: 'file', deleted: true });
+    await expect(client.files.retrieve(id)).rejects.toMatchObject({ status: 404, param: 'id' });
+  });
+});
+
+describe('jobs', () => {
+  it('run one after the other, and tell what they do', async () => {
+    const { client, commands, upload, statusOf } = await serve();
+    const training_file = await upload([answer, answer]);
+    const first = await client.fineTuning.jobs.create({ model: 'base', training_file, seed: 5 });
+    expect(first).toMatchObject({
+      object: 'fine_tuning.job',
+      status: 'validating_files',
+      fine_tuned_model: null,
+      hyperparameters: { n_epochs: 'auto' },
+      method: { type: 'supervised' },
+    });
+    await expect.poll(() => statusOf(first.id)).toBe('running');
+    const second = await client.fineTuning.jobs.create({ model: 'base', training_file });
+    await expect.poll(() => statusOf(second.id)).toBe('queued');
+    expect(commands.filter(({ args }) => args[0] === 'run')).toHaveLength(1);
+    expect((await client.fineTuning.jobs.retrieve(first.id)).hyperparameters).toEqual({
+      batch_size: 1,
+      learning_rate_multiplier: 1,
+      n_epochs: 3,
+    });
+    const run = commands.find(({ args }) => args[0] === 'run');
+    run?.end({ outcome: 'failed', output: 'The disk is full.\n' });
+    await expect.poll(() => statusOf(first.id)).toBe('failed');
+    expect((await client.fineTuning.jobs.retrieve(first.id)).error).toEqual({
+      code: 'training_failed',
+      message: 'The disk is full.',
+      param: null,
+    });
+    await expect.poll(() => statusOf(second.id)).toBe('running');
+    const said = (await all(client.fineTuning.jobs.listEvents(first.id, { limit: 2 }))).map(
+      ({ message, level }) => `${level}: ${message}`,
+    );
+    expect(said).toEqual([
+      'error: The disk is full.',
+      'info: Fine-tuning job started',
+      'info: Files validated, moving job to queued state',
+      `info: Validating training file: ${training_file}`,
+      `info: Created fine-tuning job: ${first.id}`,
+    ]);
+  });
+
+  it('stop, pause and go on', async () => {
+    const { client, commands, upload, statusOf } = await serve();
+    const training_file = await upload([answer]);
+    const { id } = await client.fineTuning.jobs.create({ model: 'base', training_file });
+    await expect.poll(() => statusOf(id)).toBe('running');
+    await expect(client.files.delete(training_file)).rejects.toThrow(`used by the job ${id}`);
+    expect((await client.fineTuning.jobs.pause(id)).status).toBe('paused');
+    const run = commands.find(({ args }) => args[0] === 'run');
+    await expect.poll(() => run?.stopped).toBe(true);
+    expect(await statusOf(id)).toBe('paused');
+    await client.fineTuning.jobs.resume(id);
+    await expect.poll(() => statusOf(id)).toBe('running');
+    expect((await client.fineTuning.jobs.cancel(id)).status).toBe('cancelled');
+    await expect.poll(() => commands.at(-1)?.stopped).toBe(true);
+    await expect(client.fineTuning.jobs.cancel(id)).rejects.toThrow('status cancelled cannot be');
+    expect(await client.files.delete(training_file)).toMatchObject({ deleted: true });
+  });
+
+  it('are one job for a creation that is repeated because its answer was lost', async () => {
+    const { server, client, upload } = await serve();
+    const training_file = await upload([answer]);
+    const body = JSON.stringify({ model: 'base', training_file });
+    const create = async (retry: string): Promise<string> => {
+      const response = await fetch(`${server.url}/v1/fine_tuning/jobs`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'x-stainless-retry-count': retry },
+        body,
+      });
+      return ((await response.json()) as { id: string }).id;
+    };
+    const first = await create('0');
+    expect(await create('1')).toBe(first);
+    expect(await create('2')).toBe(first);
+    expect(await create('0')).not.toBe(first);
+    expect(await all(client.fineTuning.jobs.list())).toHaveLength(2);
+  });
+
+  it('come in pages, also 250 of them and after a restart, by metadata too', async () => {
+    const before = await serve();
+    const training_file = await before.upload([answer]);
+    const ids: string[] = [];
+    for (let i = 0; i < 250; i++) {
+      const metadata = { parity: i % 2 === 0 ? 'even' : 'odd' };
+      const job = await before.client.fineTuning.jobs.create({
+        model: 'base',
+        training_file,
+        metadata,
+      });
+      ids.unshift(job.id);
+    }
+    const list = async (client: OpenAI, query: OpenAI.FineTuning.JobListParams = {}) =>
+      (await all(client.fineTuning.jobs.list(query))).map(({ id }) => id);
+    expect(await list(before.client)).toEqual(ids);
+    expect(await list(before.client, { limit: 7 })).toEqual(ids);
+    expect(await list(before.client, { metadata: { parity: 'odd' }, limit: 100 })).toHaveLength(
+      125,
+    );
+    await before.server.close();
+    opened = [];
+    const { client } = await serve();
+    expect(await list(client, { limit: 100 })).toEqual(ids);
+  }, 60_000);
+
+  it('name the lines of a file that cannot be used', async () => {
+    const { client, upload, statusOf } = await serve();
+    const rows = [answer, { messages: [{ role: 'user', content: 'x' }] }, { messages: 'x' }];
+    const training_file = await upload(rows);
+    const job = await client.fineTuning.jobs.create({ model: 'base', training_file });
+    await expect.poll(() => statusOf(job.id)).toBe('failed');
+    const { error } = await client.fineTuning.jobs.retrieve(job.id);
+    expect(error).toMatchObject({ code: 'invalid_training_file', param: 'training_file' });
+    expect(error?.message).toContain(
+      'Line 2: messages: the last message has to be of the assistant.',
+    );
+    expect(error?.message).toContain('Line 3: messages: ');
+  });
+
+  it('say what the check of their configuration says', async () => {
+    const refuse = { outcome: 'failed', output: 'config.yaml: Row 1 is too long.' } as const;
+    const { client, upload, statusOf } = await serve({
+      start: () => ({
+        ended: Promise.resolve(refuse),
+        stop: () => undefined,
+        kill: () => undefined,
+      }),
+    });
+    const training_file = await upload([answer]);
+    const job = await client.fineTuning.jobs.create({ model: 'base', training_file });
+    await expect.poll(() => statusOf(job.id)).toBe('failed');
+    expect((await client.fineTuning.jobs.retrieve(job.id)).error?.message).toBe(refuse.output);
+  });
+});
+
+describe('requests that are refused', () => {
+  const method = (type: string, inner: object) => ({ method: { type, [type]: inner } });
+  const rewards = (grader: unknown) => ({
+    ...method('reinforcement', { grader }),
+    validation_file: 'TASKS',
+  });
+  it.each<readonly [object, string, string]>([
+    [{ model: undefined }, 'model', 'missing_required_parameter'],
+    [{ model: 'gpt-9' }, 'model', 'model_not_available'],
+    [{ model: 'ft:gone' }, 'model', 'model_not_available'],
+    [{ training_file: undefined }, 'training_file', 'missing_required_parameter'],
+    [{ training_file: 'file-none' }, 'training_file', 'file_not_found'],
+    [{ validation_file: 'file-none' }, 'validation_file', 'file_not_found'],
+    [{ suffix: 'x'.repeat(65) }, 'suffix', 'invalid_value'],
+    [{ suffix: 'a b' }, 'suffix', 'invalid_value'],
+    [{ seed: -1 }, 'seed', 'invalid_value'],
+    [{ metadata: { a: 'x'.repeat(513) } }, 'metadata.a', 'invalid_value'],
+    [
+      { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, ''])) },
+      'metadata',
+      'invalid_value',
+    ],
+    [
+      { integrations: [{ type: 'wandb', wandb: { project: 'p' } }] },
+      'integrations',
+      'invalid_value',
+    ],
+    [{ epochs: 3 }, 'epochs', 'unknown_parameter'],
+    [{ hyperparameters: { n_epochs: 0 } }, 'hyperparameters.n_epochs', 'invalid_value'],
+    [{ hyperparameters: { beta: 1 } }, 'hyperparameters.beta', 'unknown_parameter'],
+    [{ hyperparameters: {}, ...method('supervised', {}) }, 'hyperparameters', 'invalid_value'],
+    [method('evolution', {}), 'method.type', 'invalid_value'],
+    [
+      method('supervised', { hyperparameters: { n_epochs: 'many' } }),
+      'method.supervised.hyperparameters.n_epochs',
+      'invalid_value',
+    ],
+    [
+      method('dpo', { hyperparameters: { beta: -1 } }),
+      'method.dpo.hyperparameters.beta',
+      'invalid_value',
+    ],
+    [method('reinforcement', {}), 'method.reinforcement.grader', 'invalid_value'],
+    [method('reinforcement', { grader: exact }), 'validation_file', 'missing_required_parameter'],
+    [
+      rewards({ ...exact, operation: 'is' }),
+      'method.reinforcement.grader.operation',
+      'invalid_value',
+    ],
+    [
+      rewards({ ...exact, input: '{{ sample.nothing' }),
+      'method.reinforcement.grader.input',
+      'invalid_value',
+    ],
+    [
+      rewards({ type: 'python', name: 'p', source: 'def grade(s, i): return 1' }),
+      'method.reinforcement.grader.type',
+      'python_grader_not_allowed',
+    ],
+    [
+      rewards({
+        type: 'score_model',
+        name: 's',
+        model: 'judge',
+        input: [{ role: 'user', content: 'x' }],
+      }),
+      'method.reinforcement.grader.model',
+      'model_not_available',
+    ],
+  ])('%j', async (change, param, code) => {
+    const { client, upload } = await serve();
+    const training_file = await upload([answer]);
+    const body = JSON.stringify({ model: 'base', training_file, ...change });
+    const ready = JSON.parse(body.replace('TASKS', await upload([task]))) as never;
+    const refused = await client.fineTuning.jobs.create(ready).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(OpenAI.BadRequestError);
+    expect(refused).toMatchObject({ status: 400, type: 'invalid_request_error', param, code });
+    expect(await all(client.fineTuning.jobs.list())).toEqual([]);
+  });
+
+  it('elsewhere than in the body of a job', async () => {
+    const { client, server } = await serve();
+    const jobs = client.fineTuning.jobs;
+    await expect(jobs.retrieve('ftjob-x')).rejects.toMatchObject({
+      status: 404,
+      code: 'fine_tune_not_found',
+      param: 'fine_tune_id',
+    });
+    await expect(jobs.list({ limit: 101 })).rejects.toMatchObject({ status: 400, param: 'limit' });
+    await expect(jobs.list({ after: 'x' })).rejects.toMatchObject({ status: 400, param: 'after' });
+    const file = await toFile(Buffer.from('{}'), 'rows.txt');
+    const create = client.files.create.bind(client.files);
+    await expect(create({ file, purpose: 'fine-tune' })).rejects.toMatchObject({ param: 'file' });
+    await expect(create({ file, purpose: 'batch' })).rejects.toMatchObject({ param: 'purpose' });
+    await expect(client.models.delete('base')).rejects.toMatchObject({ status: 403 });
+    await expect(client.models.retrieve('none')).rejects.toMatchObject({ status: 404 });
+    const stranger = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'x', maxRetries: 0 });
+    await expect(stranger.files.list()).rejects.toMatchObject({ status: 401 });
+    const broken = await fetch(`${server.url}/v1/fine_tuning/jobs`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}` },
+      body: '{"model": ',
+    });
+    expect([broken.status, await broken.json()]).toMatchObject([
+      400,
+      { error: { type: 'invalid_request_error', param: 'body' } },
+    ]);
+  });
+});
+
+describe('graders', () => {
+  it('are tried, and a failure has no reward', async () => {
+    const { client } = await serve();
+    const { graders } = client.fineTuning.alpha;
+    const { type, name } = exact;
+    expect(await graders.validate({ grader: exact })).toEqual({ grader: exact });
+    const run = (item: unknown) => graders.run({ grader: exact, model_sample: '2', item });
+    expect(await run({ truth: '2' })).toMatchObject({ reward: 1, metadata: { name, type } });
+    expect(await run({ truth: '3' })).toMatchObject({ reward: 0 });
+    expect(await run({})).toMatchObject({
+      reward: null,
+      metadata: { errors: { invalid_variable_error: true } },
+    });
+    await expect(
+      graders.validate({ grader: { ...exact, reference: '{{ a }}' } }),
+    ).rejects.toMatchObject({ status: 400, param: 'grader.reference' });
+  });
+
+  it('may ask a model of the server, and say what it could not do', async () => {
+    const judge = path.join(directory, 'judge');
+    await randomModel(judge);
+    const models = await baseModels({ base: practice, judge }, '.', 'test');
+    const { client } = await serve({ models });
+    const ask = (model: string) =>
+      client.fineTuning.alpha.graders.run({
+        grader: {
+          type: 'score_model',
+          name: 'judge',
+          model,
+          input: [{ role: 'user', content: 'How good is {{ sample.output_text }}?' }],
+          sampling_params: { max_completions_tokens: 40, seed: 3 },
+        },
+        model_sample: '2',
+      });
+    const { metadata, reward } = await ask('judge');
+    // Its weights are random: the schema makes its answer JSON, and it may be cut off or out of range.
+    expect(metadata.errors.model_grader_parse_error).toBe(reward === null);
+    expect(metadata.errors.model_grader_server_error).toBe(false);
+    expect(metadata.token_usage).toBeGreaterThan(20);
+    expect((await ask('base')).metadata.errors).toMatchObject({
+      model_grader_server_error: true,
+      model_grader_server_error_details: expect.stringContaining('response together may have 256'),
+    });
+  });
+});
+
+async function randomModel(folder: string): Promise<void> {
+  const characters = String.fromCharCode(10, ...Array.from({ length: 95 }, (_, i) => 32 + i));
+  const eosToken = '<|im_end|>';
+  const files = buildCharTokenizer({ characters, eosToken, chatTemplate: chatTemplates.minimal });
+  const { vocabularySize, eosTokenIds } = createTokenizer(files);
+  const sizes = { hiddenSize: 32, layers: 1, heads: 2, kvHeads: 1, headDim: 16 };
+  const config = { ...sizes, vocabSize: vocabularySize, maxPositions: 2048, eosTokenIds };
+  await createModelFolder({ directory: folder, seed: 1, config });
+  await writeTokenizerFiles(folder, files);
+}
+
+describe('a webhook', () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+
+  it('is signed as the client expects, and sent again until it is taken', async () => {
+    const got: { readonly body: string; readonly headers: Record<string, string> }[] = [];
+    const product = createServer((request, response) => {
+      let body = '';
+      request.on('data', (text: Buffer) => (body += String(text)));
+      request.on('end', () => {
+        got.push({ body, headers: request.headers as Record<string, string> });
+        response.writeHead(got.length === 1 ? 500 : 200).end();
+      });
+    });
+    await new Promise<void>((resolve) => product.listen(0, '127.0.0.1', resolve));
+    const { port } = product.address() as { readonly port: number };
+    const webhook = { url: `http://127.0.0.1:${port}/hook`, secret };
+    const { client, commands, events, upload } = await serve({ webhook });
+    const training_file = await upload([answer]);
+    const job = await client.fineTuning.jobs.create({ model: 'base', training_file });
+    await expect.poll(() => commands.length).toBe(2);
+    commands.at(-1)?.end({ outcome: 'failed', output: 'no' });
+    await expect.poll(() => got.length, { timeout: 10_000 }).toBe(2);
+    product.close();
+    expect(events.join('\n')).toContain('was not taken: status 500');
+    const event = await client.webhooks.unwrap(got[1]?.body ?? '', got[1]?.headers ?? {}, secret);
+    expect(event).toMatchObject({ type: 'fine_tuning.job.failed', data: { id: job.id } });
+    expect(got[1]?.body).toBe(got[0]?.body);
+  });
+
+  it('needs an address and a secret', async () => {
+    const open = (webhook: { url: string; secret: string }) => serve({ webhook });
+    await expect(open({ url: 'ftp://x', secret })).rejects.toThrow('--webhook is "ftp://x"');
+    await expect(open({ url: 'http://x', secret: 'short' })).rejects.toThrow(
+      'TRINITY_WEBHOOK_SECRET',
+    );
+  });
+});
+
+describe('the models file', () => {
+  it.each([
+    ['', 'names no model'],
+    ['a: [', 'is not YAML'],
+    ['a: 3', 'a: expected a folder'],
+    ['a: nowhere', 'There is no '],
+    [`ft:a: ${practice}`, 'names with ft:'],
+    [`a: { model: { model_path: ${practice} }, mode: both }`, 'mode is written by the server'],
+  ])('%s', async (text, message) => {
+    const { readBaseModels } = await import('../src/index.js');
+    const file = path.join(directory, 'models.yaml');
+    await writeFile(file, text);
+    await expect(readBaseModels(file)).rejects.toThrow(message);
+  });
+});
+
+it('has its directory for itself', async () => {
+  await serve();
+  await expect(serve()).rejects.toThrow('is in use by');
+});
