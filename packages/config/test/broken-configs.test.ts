@@ -899,6 +899,7 @@ const workflows = new Map<string, WorkflowFacts>([
     },
   ],
   ['judge_workflow', { needs: { auxiliaryModel: 'judge' } }],
+  ['graded_workflow', { needs: { models: ({ models }) => models as readonly string[] } }],
   ['scored_workflow', { needs: { rewardFn: true } }],
 ]);
 const rewards = new Map([
@@ -935,7 +936,7 @@ const wrongNames = [
     name: 'a workflow that does not exist, named by the task set',
     file: shared('math_workflow', '\n      default_workflow_type: «chess'),
     key: `${input}taskset.default_workflow_type`,
-    says: 'Known: judge_workflow, math_workflow, scored_workflow. One of your own comes from a plugin',
+    says: 'Known: graded_workflow, judge_workflow, math_workflow, scored_workflow. One of your own comes from a plugin',
   },
   {
     name: 'a workflow for evaluation that does not exist',
@@ -984,6 +985,15 @@ const wrongNames = [
     file: { ...shared('judge_workflow', '\n      workflow_args: {judge: «1}'), rest: judge },
     key: `${input}taskset.workflow_args.judge`,
     says: 'got 1, but explorer.auxiliary_models has expert.',
+  },
+  {
+    name: 'a model in the arguments that is no auxiliary model',
+    file: {
+      ...shared('graded_workflow', '\n      workflow_args: «{models: [expert, exprt]}'),
+      rest: judge,
+    },
+    key: `${input}taskset.workflow_args`,
+    says: '"graded_workflow" asks the auxiliary model "exprt" with these arguments, but explorer.auxiliary_models has expert. Did you mean "expert"? Add one with name: exprt.',
   },
   {
     name: 'a workflow that scores, without a reward function',

@@ -1,6 +1,12 @@
 /** The registries of workflows and reward functions, with the built-in ones. */
 import type { Task } from '@trinity-rft/core';
-import { createRewardFn, rewardFnNames, type RewardDefinition } from './reward/index.js';
+import {
+  createRewardFn,
+  modelsOfGrader,
+  needsPython,
+  rewardFnNames,
+  type RewardDefinition,
+} from './reward/index.js';
 import { rewardsOfTruth } from './reward/create.js';
 import {
   agentscopeReactArgs,
@@ -43,6 +49,11 @@ import { reactArgs, reactWorkflow } from './built-in/react/react-workflow.js';
 import { noArgs } from './built-in/task-args.js';
 import { otherRewards, otherWorkflows } from './definition/other-names.js';
 import { createRegistry, type Registry } from './definition/registry.js';
+import {
+  checkOpenaiRow,
+  openaiGraderArgs,
+  OpenaiGraderWorkflow,
+} from './built-in/single-turn/openai-grader-workflow.js';
 import { SimpleWorkflow } from './built-in/single-turn/simple-workflow.js';
 import { checkToolCallRow, ToolCallWorkflow } from './built-in/single-turn/tool-call-workflow.js';
 import type { WorkflowDefinition } from './definition/types.js';
@@ -92,6 +103,17 @@ const builtIn: readonly WorkflowDefinition[] = [
     workflow: ToolCallWorkflow,
     args: noArgs,
     needs: { columns: ['tools', 'conversations'], readRow: checkToolCallRow },
+  }),
+  ...named(['openai_grader_workflow'], {
+    workflow: OpenaiGraderWorkflow,
+    args: openaiGraderArgs,
+    needs: {
+      columns: ['messages'],
+      readRow: checkOpenaiRow,
+      models: (args) => modelsOfGrader(openaiGraderArgs.parse(args).grader),
+      byArgs: (args) =>
+        needsPython(openaiGraderArgs.parse(args).grader) ? { python: { modules: ['json'] } } : {},
+    },
   }),
   reactWorkflow,
   ...named(['agentscope_react_workflow', 'as_react_workflow'], {

@@ -153,7 +153,7 @@ async function missingModules(
   } catch (error) {
     signal.throwIfAborted();
     return [
-      `the Python module ${listed}, and ${program} cannot be started: ${describeError(error)}. Name a Python in environment_args.python.`,
+      `the Python module ${listed}, and ${program} cannot be started: ${describeError(error)}. Install Python 3, or name a Python in environment_args.python.`,
     ];
   }
 }

@@ -103,6 +103,8 @@ export interface WorkflowNeeds extends Needs {
    * none
    */
   readonly optionalModel?: string;
+  /** Names of auxiliary models that these arguments, which are valid, ask for. @default none */
+  readonly models?: (args: AnyArgs) => readonly string[];
 }
 
 export interface GraderContext {

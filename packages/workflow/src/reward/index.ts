@@ -38,7 +38,13 @@ export type {
 } from './graders/model-graders.js';
 export type { PythonLimits } from './graders/python-grader.js';
 export { graderSample, type GraderSample } from './graders/sample.js';
-export { graderSchema, modelsOfGrader, needsPython, type GraderSpec } from './graders/schema.js';
+export {
+  checkGraderRow,
+  graderSchema,
+  modelsOfGrader,
+  needsPython,
+  type GraderSpec,
+} from './graders/schema.js';
 export { defineReward, type RewardDefinition } from './define.js';
 export * as original from './original.js';
 export type { RewardKind, RewardTools } from './rewards/shared/reward-kind.js';

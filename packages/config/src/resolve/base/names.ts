@@ -24,6 +24,8 @@ export interface WorkflowFacts {
     readonly auxiliaryModel?: string;
     /** The same, where the workflow can do without; the argument may be false as well. */
     readonly optionalModel?: string;
+    /** Names of auxiliary models that these arguments, which are valid, ask for. */
+    readonly models?: (args: Args) => readonly string[];
   };
   /** It decides itself what is trained. @default false */
   readonly selects?: boolean;

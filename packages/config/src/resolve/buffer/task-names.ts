@@ -17,6 +17,11 @@ interface Parts {
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
 }
 
+interface Named extends Parts {
+  readonly name: string;
+  readonly needs: NonNullable<WorkflowFacts['needs']>;
+}
+
 const shared: KeyPath = ['buffer', 'explorer_input'];
 
 /** Reports where the name stands: at the task set, or where the default for all of them is. */
@@ -35,23 +40,35 @@ function checkWorkflow(context: StageContext, parts: Parts): void {
   ]);
   const facts = factsOf(context, at, 'workflow', context.workflows, name);
   if (facts === undefined) return;
-  for (const { path, message } of facts.checkArgs?.(input.workflow_args) ?? [])
+  const problems = facts.checkArgs?.(input.workflow_args) ?? [];
+  for (const { path, message } of problems)
     context.report([...place, 'workflow_args', ...path], message, [at]);
-  checkNeeds(context, at, { ...parts, name, needs: facts.needs ?? {} });
+  const named: Named = { ...parts, name, needs: facts.needs ?? {} };
+  if (problems.length === 0) checkModels(context, at, named);
+  checkNeeds(context, at, named);
+}
+
+/** A model that the arguments name would be missing in every run. */
+function checkModels(
+  context: StageContext,
+  at: KeyPath,
+  { place, input, auxiliaryModels, name, needs }: Named,
+): void {
+  const known = auxiliaryModels.map((model) => model.name);
+  const asked = needs.models?.(input.workflow_args) ?? [];
+  for (const model of asked.filter((one) => !known.includes(one)))
+    context.report(
+      [...place, 'workflow_args'],
+      `"${name}" asks the auxiliary model "${model}" with these arguments, but explorer.auxiliary_models has ${known.length === 0 ? 'none' : known.join(', ')}.${didYouMean(model, known)} Add one with name: ${model}.`,
+      [at],
+    );
 }
 
 /** A workflow without its reward function or its model would fail in every run. */
 function checkNeeds(
   context: StageContext,
   at: KeyPath,
-  {
-    place,
-    input,
-    taskset,
-    auxiliaryModels,
-    name,
-    needs,
-  }: Parts & { readonly name: string; readonly needs: NonNullable<WorkflowFacts['needs']> },
+  { place, input, taskset, auxiliaryModels, name, needs }: Named,
 ): void {
   if (
     needs.rewardFn === true &&

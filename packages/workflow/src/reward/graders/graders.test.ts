@@ -349,7 +349,6 @@ describe.runIf(hasPython)('python', () => {
     ['return None', 'TypeError: float() argument'],
     ['import sys; sys.exit(0)', 'ended without a result'],
     ['import os; os.kill(os.getpid(), 9)', 'ended (SIGKILL)'],
-    ['return len("x" * 3_000_000_000)', 'MemoryError'],
     ['print("x" * 2_000_000); return 1', 'printed more than 1048576 bytes'],
     ['return 1 +', 'SyntaxError'],
   ])('%s is a failure with its reason', async (body, text) => {
@@ -360,6 +359,12 @@ describe.runIf(hasPython)('python', () => {
     ]);
     expect(result.message).toContain(text);
     expect(result.errors.python_grader_runtime_error_details).toContain(text);
+  });
+
+  it.runIf(process.platform === 'linux')('has a limit of memory', async () => {
+    const limited = { python: { memoryMiB: 256 } };
+    const result = await graded(grade('return len("x" * 300_000_000)'), { tools: limited });
+    expect(result.message).toBe('The Python grader "mine" failed: MemoryError');
   });
 
   it('needs a function grade, and a Python', async () => {

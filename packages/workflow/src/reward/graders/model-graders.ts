@@ -11,7 +11,7 @@ type LabelModel = Extract<PartSpec, { readonly type: 'label_model' }>;
 
 /** Body of a chat completion but for its `model`. */
 export interface GraderModelRequest {
-  readonly messages: readonly {
+  readonly messages: {
     readonly role: 'user' | 'assistant' | 'system' | 'developer';
     readonly content: string;
   }[];

@@ -1,8 +1,9 @@
 /** Graders of OpenAI's fine-tuning API as they stand in files. */
 import { z } from 'zod';
 import { parseFormula } from './formula.js';
+import { graderSample } from './sample.js';
 import { similarityNames } from './similarity.js';
-import { parseTemplate } from './template.js';
+import { parseTemplate, type Namespaces } from './template.js';
 
 const text = () => z.string('expected text').min(1, 'expected text that is not empty');
 
@@ -190,3 +191,13 @@ export const modelsOfGrader = (spec: GraderSpec): readonly string[] => [
 /** Does it run Python code? */
 export const needsPython = (spec: GraderSpec): boolean =>
   partsOfGrader(spec).some(({ type }) => type === 'python');
+
+/**
+ * Finds before the first answer that a row lacks a value that a template reads.
+ * @throws RewardError that names it
+ */
+export function checkGraderRow(spec: GraderSpec, item: Namespaces['item']): void {
+  const templates = JSON.stringify(partsOfGrader(spec).filter(({ type }) => type !== 'python'));
+  for (const [variable] of templates.matchAll(/\{\{\s*item[^}]*\}\}/g))
+    parseTemplate(variable)({ item, sample: graderSample('') });
+}

@@ -1,0 +1,162 @@
+/** `openai_grader_workflow`: rows of OpenAI's reinforcement fine-tuning, scored by its graders. */
+import {
+  RewardError,
+  TaskError,
+  type ChatMessage,
+  type ChatResponse,
+  type Experience,
+  type Task,
+  type ToolDefinition,
+  withFields,
+} from '@trinity-rft/core';
+import { z } from 'zod';
+import { auxiliaryModel } from '../../auxiliary/find-auxiliary-model.js';
+import { readWorkflowArgs } from '../../definition/workflow-args.js';
+import {
+  checkGraderRow,
+  createGrader,
+  graderSample,
+  graderSchema,
+  needsPython,
+  type AnswerGrader,
+  type CompleteFn,
+} from '../../reward/index.js';
+import { chatOptions, trueOrFalse } from '../task-args.js';
+import { SimpleWorkflow } from './simple-workflow.js';
+
+/** `grader` as in a fine-tuning job; `python_graders` allows those that run code on this machine. */
+export const openaiGraderArgs = z
+  .strictObject({ grader: graderSchema, python_graders: trueOrFalse().default(false) })
+  .superRefine(({ grader, python_graders: isAllowed }, context) => {
+    if (needsPython(grader) && !isAllowed)
+      context.addIssue({
+        code: 'custom',
+        path: ['python_graders'],
+        message:
+          'expected true: the grader runs Python code on this machine, with your rights. Set it if you trust the code',
+      });
+  });
+
+const content = z.union(
+  [z.string(), z.null(), z.array(z.strictObject({ type: z.literal('text'), text: z.string() }))],
+  'expected text, or parts { type: text, text }',
+);
+
+/** The parts of a row that are sent; every other column is for the grader. */
+const rowSchema = z.object({
+  messages: z
+    .array(
+      z.looseObject({
+        role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
+        content: content.optional(),
+      }),
+    )
+    .refine((messages) => ['user', 'developer'].includes(messages.at(-1)?.role ?? ''), {
+      error: 'the last message is not from user or developer',
+    }),
+  tools: z
+    .array(
+      z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string() }) }),
+    )
+    .nullish(),
+});
+
+interface Row {
+  readonly messages: readonly ChatMessage[];
+  readonly tools: readonly ToolDefinition[];
+}
+
+/**
+ * Sends `messages` and `tools` of the row, and scores the answer with `workflow_args.grader`, whose `item` is the
+ * row. Graders that ask a model ask the auxiliary model of that name. Each run has a call of its own, so
+ * that an answer that the grader cannot read fails alone, not with its group.
+ */
+export class OpenaiGraderWorkflow extends SimpleWorkflow {
+  static override readonly canRepeat = false;
+
+  override async run(): Promise<readonly Experience[]> {
+    const grader = this.grader();
+    const responses = await this.respond();
+    return Promise.all(
+      responses.map(async (response, index) =>
+        this.experienceOf(response, index, await this.graded(grader, response)),
+      ),
+    );
+  }
+
+  protected override respond(): Promise<readonly ChatResponse[]> {
+    const { messages, tools } = readRow(this.task);
+    return this.model.chat(messages, {
+      n: this.repeatTimes,
+      signal: this.signal,
+      tools,
+      ...chatOptions(this.task.rolloutArgs),
+    });
+  }
+
+  protected override experienceOf(...args: Parameters<SimpleWorkflow['experienceOf']>): Experience {
+    return withFields(super.experienceOf(...args), { promptText: lastText(this.task) });
+  }
+
+  private grader(): AnswerGrader {
+    const { grader, python_graders: python } = readWorkflowArgs(
+      openaiGraderArgs,
+      this.task.workflowArgs,
+    );
+    return createGrader(grader, { complete: this.complete, python });
+  }
+
+  private readonly complete: CompleteFn = async (name, request, signal) => {
+    const model = auxiliaryModel(this.auxiliaryModels, name);
+    const { choices, usage } = await model
+      .openaiClient()
+      .chat.completions.create({ model: model.modelPath, ...request }, { signal });
+    const { content: text, refusal } = choices[0]!.message;
+    return { text: text ?? '', refusal, usage };
+  };
+
+  /** @throws RewardError when the grader fails, which is no reward of 0 */
+  private async graded(grader: AnswerGrader, { responseText, toolCalls }: ChatResponse) {
+    const { reward, subRewards, message } = await grader.grade({
+      item: this.task.rawTask,
+      sample: graderSample(responseText, toolCalls),
+      signal: this.signal,
+    });
+    if (reward !== undefined) return { reward, metrics: subRewards };
+    throw new RewardError(message ?? 'The grader failed.', { code: 'GRADER_FAILED' });
+  }
+}
+
+/** @throws TaskError when a run could not send the row, or its grader reads a column that is not there */
+export function checkOpenaiRow(task: Task): void {
+  readRow(task);
+  const { grader } = readWorkflowArgs(openaiGraderArgs, task.workflowArgs);
+  try {
+    checkGraderRow(grader, task.rawTask);
+  } catch (error) {
+    throw rowError(task, (error as Error).message);
+  }
+}
+
+function readRow(task: Task): Row {
+  const { messages, tools } = task.rawTask;
+  const { error } = rowSchema.safeParse({ messages, tools });
+  const [problem] = error?.issues ?? [];
+  if (problem) throw rowError(task, `${problem.path.join('.')}: ${problem.message}`);
+  return {
+    messages: messages as readonly ChatMessage[],
+    tools: (tools ?? []) as readonly ToolDefinition[],
+  };
+}
+
+function lastText(task: Task): string {
+  const { content: last } = readRow(task).messages.at(-1) ?? {};
+  return typeof last === 'string' ? last : (last ?? []).map(({ text }) => text).join('\n');
+}
+
+const rowError = ({ index }: Task, problem: string): TaskError =>
+  new TaskError(
+    `Row ${index.row} of task set "${index.taskset}": ${problem.replace(/\.$/, '')}. ` +
+      'Expected a row of reinforcement fine-tuning: messages that end with one from user or developer, tools, and what the grader reads.',
+    { code: 'TASK_ROW_INVALID' },
+  );
