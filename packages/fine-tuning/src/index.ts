@@ -3,6 +3,11 @@ export {
   type FineTuningServer,
   type FineTuningServerOptions,
 } from './server.js';
-export { baseModels, readBaseModels, type BaseModels, type ModelSettings } from './models.js';
+export {
+  baseModels,
+  readBaseModels,
+  type BaseModels,
+  type ModelSettings,
+} from './store/base-models.js';
 export type { Command, CommandEnd, StartCommand } from './run/queue.js';
 export type { WebhookSettings } from './run/webhook.js';

@@ -2,10 +2,10 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { lockRun } from '@trinity-rft/launcher/files';
-import { openModelServer, type ServedModels } from '@trinity-rft/local/server';
+import { openModelServer } from '@trinity-rft/local/server';
 import type { CompleteFn } from '@trinity-rft/workflow/reward';
 import { Hono } from 'hono';
-import type { BaseModels } from './models.js';
+import type { BaseModels } from './store/base-models.js';
 import { addFileRoutes } from './routes/file-routes.js';
 import { addGraderRoutes } from './routes/grader-routes.js';
 import { addJobRoutes } from './routes/job-routes.js';
@@ -31,7 +31,7 @@ export interface FineTuningServerOptions {
   readonly apiKey?: string | undefined;
   /** Runs the Python of graders, with the rights of this process. @default false */
   readonly pythonGraders?: boolean | undefined;
-  /** Told how jobs end. @default nobody is */
+  /** Told how jobs end. @default no webhook */
   readonly webhook?: WebhookSettings | undefined;
   /** Models in memory at once. @default 2 */
   readonly keep?: number;
@@ -42,7 +42,7 @@ export interface FineTuningServer {
   /** `http://HOST:PORT` */
   readonly url: string;
   readonly apiKey: string;
-  /** The job that runs is interrupted; the next server goes on with it. */
+  /** The job that runs is interrupted; the next server resumes it. */
   close(): Promise<void>;
 }
 
@@ -63,14 +63,13 @@ export async function openFineTuningServer(
   const files = await openFileStore(path.join(directory, 'files'), now);
   const jobs = await openJobStore(path.join(directory, 'jobs'), now);
   const closing = new AbortController();
-  let served: ServedModels | undefined;
 
   const serve = async (job: JobRecord): Promise<void> => {
     const name = trainedName(job);
     if (name === undefined || job.checkpoint === null) return;
-    served?.add(name, job.checkpoint);
+    server.models.add(name, job.checkpoint);
     for (const step of await checkpointSteps(path.join(runs, project, job.id)))
-      served?.add(`${name}:ckpt-step-${step}`, checkpointFolder(runs, job.id, step));
+      server.models.add(`${name}:ckpt-step-${step}`, checkpointFolder(runs, job.id, step));
   };
   const tell = async (job: JobRecord): Promise<void> => {
     if (!webhook || job.told) return;
@@ -84,7 +83,7 @@ export async function openFineTuningServer(
     void tell(job);
   };
   const complete: CompleteFn = (name, request, signal) =>
-    served!.use(name, async (model, ended) => {
+    server.models.use(name, async (model, ended) => {
       try {
         const { choices, usage } = await model
           .openai()
@@ -122,7 +121,6 @@ export async function openFineTuningServer(
     await unlock();
     throw error;
   });
-  served = server.models;
   for (const job of jobs.list()) await serve(job);
   queue.begin();
   for (const job of jobs.list()) if (isOver(job.status)) void tell(job);

@@ -10,7 +10,7 @@ import { refused } from '../wire/refuse.js';
 import type { Brought } from './model-routes.js';
 import { queryOf } from './read-request.js';
 
-/** As of OpenAI's service. */
+/** Same limit as OpenAI's service. */
 const mostBytes = 512 * 2 ** 20;
 
 export function addFileRoutes(app: Hono<Brought>, files: FileStore, jobs: JobStore): void {

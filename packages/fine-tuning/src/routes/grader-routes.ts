@@ -9,7 +9,7 @@ import {
   type GraderSpec,
 } from '@trinity-rft/workflow/reward';
 import type { Hono } from 'hono';
-import type { BaseModels } from '../models.js';
+import type { BaseModels } from '../store/base-models.js';
 import { fieldError } from '../wire/job-request.js';
 import { refused } from '../wire/refuse.js';
 import type { Brought } from './model-routes.js';

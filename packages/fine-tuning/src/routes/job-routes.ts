@@ -2,7 +2,7 @@
 import { hash, randomInt } from 'node:crypto';
 import path from 'node:path';
 import type { Hono } from 'hono';
-import type { BaseModels } from '../models.js';
+import type { BaseModels } from '../store/base-models.js';
 import { project } from '../run/configuration.js';
 import { hyperparametersOf, trainedName } from '../run/prepare.js';
 import { checkpointSteps, type Queue } from '../run/queue.js';

@@ -1,7 +1,7 @@
 /** Models: those that jobs start from, and those that they have trained. */
 import type { Hono } from 'hono';
 import type { ServedModels } from '@trinity-rft/local/server';
-import type { BaseModels } from '../models.js';
+import type { BaseModels } from '../store/base-models.js';
 import { trainedName } from '../run/prepare.js';
 import type { JobRecord, JobStore } from '../store/jobs.js';
 import { refused } from '../wire/refuse.js';
@@ -11,7 +11,7 @@ interface ModelsContext {
   readonly jobs: JobStore;
 }
 
-/** What requests bring along. */
+/** Environment of a request. */
 export interface Brought {
   readonly Bindings: { readonly served: ServedModels };
 }

@@ -1,6 +1,6 @@
 /** The configuration of the run that does a job: an ordinary one, which `trinity run` takes by hand as well. */
 import { stringify } from 'yaml';
-import type { ModelSettings } from '../models.js';
+import type { ModelSettings } from '../store/base-models.js';
 import type { JobRecord } from '../store/jobs.js';
 import type { JobMethod } from '../wire/job-request.js';
 
@@ -13,7 +13,7 @@ export const project = 'fine-tuning';
 
 export interface JobPlan {
   readonly job: JobRecord;
-  /** Of the model that the job starts from. */
+  /** Settings of the model that the job starts from. */
   readonly settings: ModelSettings;
   /** Hyperparameters of the job, as numbers. */
   readonly numbers: Readonly<Record<string, number>>;
@@ -28,7 +28,7 @@ export interface JobPlan {
   readonly pythonGraders: boolean;
 }
 
-export const stepsPerEpoch = ({ rows, numbers }: Pick<JobPlan, 'rows' | 'numbers'>): number =>
+const stepsPerEpoch = ({ rows, numbers }: Pick<JobPlan, 'rows' | 'numbers'>): number =>
   Math.max(1, Math.floor(rows.count / numbers['batch_size']!));
 
 export const stepsOf = (plan: Pick<JobPlan, 'rows' | 'numbers'>): number =>

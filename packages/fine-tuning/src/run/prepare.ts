@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { modelsOfGrader } from '@trinity-rft/workflow/reward';
-import type { BaseModels, ModelSettings } from '../models.js';
+import type { BaseModels, ModelSettings } from '../store/base-models.js';
 import type { FileStore } from '../store/files.js';
 import type { JobError, JobRecord, JobStore } from '../store/jobs.js';
 import type { Hyperparameters, JobMethod } from '../wire/job-request.js';
@@ -64,7 +64,7 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
   return { changes: { method: withNumbers(job.method, numbers), steps: stepsOf(plan) } };
 }
 
-/** Of the base model, or of the trained one that the job goes on with. */
+/** Settings of the base model; with its checkpoint where the job trains a trained model further. */
 function settingsOf(job: JobRecord, models: BaseModels, jobs: JobStore): ModelSettings {
   const base = models[job.model];
   if (base) return base;

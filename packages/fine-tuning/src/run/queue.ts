@@ -1,4 +1,4 @@
-/** Does the jobs: checks their files at once, runs one after the other, and goes on with them after a restart. */
+/** Checks the files of jobs at once, runs one job after the other, and resumes them after a restart. */
 import path from 'node:path';
 import { readdir } from 'node:fs/promises';
 import { describeError } from '@trinity-rft/core';
@@ -19,7 +19,7 @@ export interface Command {
 }
 
 export interface CommandEnd {
-  /** `interrupted`: it can go on from its last checkpoint. */
+  /** `interrupted`: it can resume from its last checkpoint. */
   readonly outcome: 'done' | 'interrupted' | 'failed';
   /** The last lines that it wrote. */
   readonly output: string;
@@ -37,7 +37,7 @@ export interface QueueOptions extends PrepareContext {
 }
 
 export interface Queue {
-  /** Goes on with what an earlier server has left. */
+  /** Resumes what an earlier server has left. */
   begin(): void;
   /** Checks the files of a new job, which then waits for its turn. */
   add(id: string): void;
@@ -45,7 +45,7 @@ export interface Queue {
   wake(): void;
   /** Ends the process of a job, if it runs; its record says already why. */
   stop(id: string): void;
-  /** Interrupts the job that runs; the next server goes on with it. */
+  /** Interrupts the job that runs; the next server resumes it. */
   close(): Promise<void>;
 }
 

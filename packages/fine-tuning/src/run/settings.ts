@@ -61,7 +61,7 @@ export function resolveHyperparameters(
 const asNumber = (value: unknown): number | undefined =>
   typeof value === 'number' ? value : undefined;
 
-/** Of an adapter, for a hidden size of 2,000. */
+/** Learning rate of an adapter for a hidden size of 2,000. */
 const adapterRate = 5e-4;
 
 /**

@@ -5,7 +5,7 @@ import { noSuchFile } from '../wire/refuse.js';
 import { newId, saveJson } from './save-json.js';
 
 /** A file as the API shows it. */
-export interface FileRecord {
+interface FileRecord {
   readonly id: string;
   readonly object: 'file';
   readonly bytes: number;

@@ -53,7 +53,7 @@ export interface JobRecord {
 }
 
 /** An event as the API shows it. */
-export interface JobEvent {
+interface JobEvent {
   readonly object: 'fine_tuning.job.event';
   readonly id: string;
   readonly created_at: number;
@@ -63,8 +63,7 @@ export interface JobEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-export type NewEvent = Pick<JobEvent, 'message'> &
-  Partial<Pick<JobEvent, 'level' | 'type' | 'data'>>;
+type NewEvent = Pick<JobEvent, 'message'> & Partial<Pick<JobEvent, 'level' | 'type' | 'data'>>;
 
 export interface JobStore {
   /** Oldest first. */
