@@ -5,7 +5,7 @@ import { onnxEngine } from '../../packages/engine-onnx/src/index.ts';
 import { tinkerEngine } from '../../packages/tinker/src/engine/index.ts';
 import type { Block } from './blocks.ts';
 
-const others = ['kubernetes', 'compose'];
+const others = ['kubernetes', 'compose', 'models'];
 
 export const isConfiguration = ({ language, words }: Block): boolean =>
   language === 'yaml' && !others.some((word) => words.includes(word));

@@ -23,10 +23,14 @@ interface Served {
   readonly client: OpenAI;
 }
 
-async function serve(directory: string, ...args: readonly string[]): Promise<Served> {
-  const options = ['--model', 'small=practice', '--directory', directory, '--port', '0', ...args];
+async function serve(
+  directory: string,
+  env: Readonly<Record<string, string>> = {},
+  models: readonly string[] = ['--model', 'small=practice'],
+): Promise<Served> {
+  const options = [...models, '--directory', directory, '--port', '0'];
   const server = startTrinity(workspace.root, ['serve', '--openai-fine-tuning', ...options], {
-    env: { TRINITY_SERVE_KEY: key },
+    env: { TRINITY_SERVE_KEY: key, ...env },
   });
   await expect.poll(server.output, pollMs).toMatch(/OpenAI base URL: \S+/);
   const baseURL = /OpenAI base URL: (\S+)/.exec(server.output())?.[1] ?? '';
@@ -48,6 +52,16 @@ async function finished(client: OpenAI, { id }: Job): Promise<Job> {
     job = await client.fineTuning.jobs.retrieve(id);
   }
   return job;
+}
+
+async function answerOf(client: OpenAI, model: string): Promise<string | null | undefined> {
+  const { choices } = await client.chat.completions.create({
+    model,
+    messages: [{ role: 'user', content: '7+7=' }],
+    temperature: 0,
+    max_tokens: 8,
+  });
+  return choices[0]?.message.content;
 }
 
 async function messagesOf(client: OpenAI, id: string): Promise<readonly string[]> {
@@ -152,15 +166,7 @@ describe('trinity serve --openai-fine-tuning', () => {
     );
     expect(rewards.at(-1)).toBeGreaterThan(rewards[0]! + 0.2);
 
-    const ask = async (name: string) =>
-      (
-        await client.chat.completions.create({
-          model: name,
-          messages: [{ role: 'user', content: '7+7=' }],
-          temperature: 0,
-          max_tokens: 8,
-        })
-      ).choices[0]?.message.content;
+    const ask = (name: string) => answerOf(client, name);
     expect(await ask(model)).toBe('14');
     expect(await ask('small')).not.toBe('14');
     expect(await ask(`${model}:ckpt-step-10`)).toEqual(expect.any(String));
@@ -202,6 +208,37 @@ describe('trinity serve --openai-fine-tuning', () => {
     const again = await after.client.fineTuning.jobs.create({ ...body, training_file });
     expect((await finished(after.client, again)).status).toBe('succeeded');
     expect(weightsDigest(runOf('killed', job.id))).toBe(weightsDigest(runOf('killed', again.id)));
+  }, 240_000);
+
+  it('trains on a Tinker server, and serves the adapter that comes home', async () => {
+    const tinkerKey = `tml-${key}`;
+    workspace.write(
+      'tinker.yaml',
+      'mode: serve\nproject: tinker\nname: laptop\ncheckpoint_root_dir: tinker\nmodel: { model_path: practice }\n',
+    );
+    const tinker = startTrinity(
+      workspace.root,
+      ['serve', 'tinker.yaml', '--tinker', '--port', '0'],
+      { env: { TRINITY_SERVE_KEY: tinkerKey } },
+    );
+    await expect.poll(tinker.output, pollMs).toMatch(/TINKER_BASE_URL=\S+/);
+    const base_url = /TINKER_BASE_URL=(\S+)/.exec(tinker.output())?.[1];
+    const settings = { enable: true, base_url, base_model: 'practice', rank: 16 };
+    const models = { remote: { model: { model_path: 'practice', tinker: settings } } };
+    workspace.write('models.yaml', JSON.stringify(models));
+    const { client } = await serve('remote', { TINKER_API_KEY: tinkerKey }, [
+      '--models',
+      'models.yaml',
+    ]);
+    const job = await client.fineTuning.jobs.create({
+      model: 'remote',
+      training_file: await upload(client, sums),
+      seed: 3,
+      hyperparameters: { n_epochs: 4, batch_size: 4, learning_rate_multiplier: 4 },
+    });
+    const { status, error, fine_tuned_model: model } = await finished(client, job);
+    expect([status, error]).toEqual(['succeeded', null]);
+    expect(await answerOf(client, model ?? '')).toBe('14');
   }, 240_000);
 
   it.each([

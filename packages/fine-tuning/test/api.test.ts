@@ -1,5 +1,5 @@
 /** The wire as the client of OpenAI sends and reads it; runs are scripted, and real ones are in apps/runner. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,11 +10,13 @@ import {
   writeTokenizerFiles,
 } from '@trinity-rft/chat';
 import { createModelFolder } from '@trinity-rft/engine-onnx';
+import { readConfiguration } from '@trinity-rft/launcher';
 import OpenAI, { toFile } from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   baseModels,
   openFineTuningServer,
+  readBaseModels,
   type CommandEnd,
   type FineTuningServer,
   type FineTuningServerOptions,
@@ -469,11 +471,28 @@ describe('the models file', () => {
     [`ft:a: ${practice}`, 'names with ft:'],
     [`a: { model: { model_path: ${practice} }, mode: both }`, 'mode is written by the server'],
   ])('%s', async (text, message) => {
-    const { readBaseModels } = await import('../src/index.js');
     const file = path.join(directory, 'models.yaml');
     await writeFile(file, text);
     await expect(readBaseModels(file)).rejects.toThrow(message);
   });
+});
+
+it('has the models of the guide', async () => {
+  const guide = new URL('../../../docs/guides/fine-tuning-api.md', import.meta.url);
+  const [, text = ''] = /```yaml models\n(.*?)```/s.exec(await readFile(guide, 'utf8')) ?? [];
+  await cp(practice, path.join(directory, 'model'), { recursive: true });
+  const file = path.join(directory, 'models.yaml');
+  await writeFile(file, text);
+  const models = await readBaseModels(file);
+  expect(Object.keys(models)).toHaveLength(3);
+  const { client, upload, statusOf } = await serve({ models });
+  const training_file = await upload([answer]);
+  for (const model of Object.keys(models)) {
+    const { id } = await client.fineTuning.jobs.create({ model, training_file, seed: 1 });
+    await expect.poll(() => statusOf(id)).toMatch(/queued|running/);
+    const config = path.join(directory, 'jobs', id, 'config.yaml');
+    await expect(readConfiguration({ configPath: config })).resolves.toMatchObject({ loaded: {} });
+  }
 });
 
 it('has its directory for itself', async () => {

@@ -25,7 +25,7 @@ export interface Child {
 export interface ChildEnd {
   readonly name: string;
   readonly exitCode: number;
-  /** The last lines that it wrote, unless they were shown. */
+  /** The last lines that its last process wrote, unless they were shown. */
   readonly output: string;
 }
 
@@ -37,11 +37,11 @@ const firstPauseMs = 1000;
 export function startChild(options: ChildOptions): Child {
   let current: ChildProcess | undefined;
   let stopping = false;
-  const lines = lastLines(20);
   const pause = new AbortController();
   const run = async (): Promise<ChildEnd> => {
     for (let restarts = 0; ; restarts++) {
       const start = Date.now();
+      const lines = lastLines(20);
       const { code, reason } = await runOnce(options, lines, (child) => {
         current = child;
       });

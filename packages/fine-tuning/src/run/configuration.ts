@@ -42,6 +42,10 @@ export function configurationText(plan: JobPlan): string {
   return `# Fine-tuning job ${id} of ${model}. By hand: trinity run FILE\n${stringify(configurationOf(plan))}`;
 }
 
+const embeddedAdapter: Tree = {
+  model: { lora_configs: [{ lora_rank: 16, lora_alpha: 32, target_modules: 'all-linear' }] },
+};
+
 /** Settings of the model win, but for the learning rate, which the multiplier of the job scales. */
 function configurationOf(plan: JobPlan): Tree {
   const { job, settings, numbers, baseRate, runs } = plan;
@@ -50,10 +54,11 @@ function configurationOf(plan: JobPlan): Tree {
     name: job.id,
     checkpoint_root_dir: runs,
     seed: job.seed,
-    model: { lora_configs: [{ lora_rank: 16, lora_alpha: 32, target_modules: 'all-linear' }] },
-    trainer: { save_interval: stepsPerEpoch(plan), save_hf_checkpoint: 'always' },
+    trainer: { save_interval: stepsPerEpoch(plan) },
   };
-  const merged = [common, ...byMethod[job.method.type](plan), settings].reduce(merge);
+  // On a Tinker server the adapter is that of model.tinker.
+  const adapter = 'tinker' in settings.model ? {} : embeddedAdapter;
+  const merged = [common, adapter, ...byMethod[job.method.type](plan), settings].reduce(merge);
   const optimizer = treeAt(treeAt(merged, 'algorithm'), 'optimizer');
   const rate = typeof optimizer['lr'] === 'number' ? optimizer['lr'] : baseRate;
   const lr = rate * numbers['learning_rate_multiplier']!;
