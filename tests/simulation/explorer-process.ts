@@ -1,6 +1,10 @@
 /** An explorer as a process of its own: mode `explore`, with an engine and agents of the simulation. */
 import path from 'node:path';
-import { createTimeLimits, taskStarter } from '../../packages/explorer/src/internal.ts';
+import {
+  createEnvironmentCircuits,
+  createTimeLimits,
+  taskStarter,
+} from '../../packages/explorer/src/internal.ts';
 import { taskRunnerOptions } from '../../packages/launcher/src/assembly/explorer-options.ts';
 import { exploreLeased } from '../../packages/launcher/src/modes/apart/explore-leased.ts';
 import { takeSeat, type Seat } from '../../packages/launcher/src/modes/apart/seat.ts';
@@ -25,18 +29,19 @@ async function explore(parts: ProcessParts, seat: Seat, name: string): Promise<v
   const { sampler } = engine;
   const { lost } = seat;
   const context = contextOf(parts, name, lost);
-  const { stage } = context;
+  const { stage, extensions } = context;
   const createModel = modelFactory(sampler, scenario.seed);
-  const options = taskRunnerOptions(context, { createModel });
+  const options = taskRunnerOptions(stage, context.runtime, extensions, createModel);
   const limits = createTimeLimits(stage.explorer);
   const rewardFn = (): undefined => undefined;
   const startTask = taskStarter({
     ...options,
+    circuits: createEnvironmentCircuits({ settings: stage.explorer, ...context.runtime }),
     rewardFn,
     timeLimit: (task) => limits.limit(task),
     signal: lost,
   });
-  await exploreLeased(context, {
+  await exploreLeased(stage, context.runtime, {
     store,
     seat,
     sampler,

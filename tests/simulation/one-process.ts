@@ -34,12 +34,12 @@ export async function inOneProcess(scenario: Scenario): Promise<RunResult> {
   const context = contextOf(parts, 'both', new AbortController().signal);
   const both: Elsewhere = {
     share: (store) => store,
-    openExploreSide: async ({ stage }) => ({
+    openExploreSide: async () => ({
       runs: {
         createModel: modelFactory(engine.sampler, scenario.seed),
         policyVersion: () => engine.sampler.policyVersion,
       },
-      transport: createTransport(stage, engine),
+      transport: createTransport(context.stage, engine),
       failed: new AbortController().signal,
     }),
   };

@@ -73,10 +73,7 @@ export function contextOf(
     openSink: () => ({ write: () => undefined, close: () => Promise.resolve() }),
     signal,
     expectSteps: () => undefined,
-    workflows: { get: () => agentOf(scenario) },
-    rewardFns: {},
-    algorithms: {},
-    engines: {},
+    extensions: { workflows: { get: () => agentOf(scenario) }, rewardFns: {}, algorithms: {} },
   };
   return context as unknown as StageContext;
 }

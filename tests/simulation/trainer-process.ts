@@ -13,7 +13,8 @@ import { contextOf, jobFolder } from './stage.ts';
 
 export async function trainAsProcess(parts: ProcessParts, name: string): Promise<void> {
   const context = contextOf(parts, name, new AbortController().signal);
-  await trainBeside(context, { store: parts.store }, (elsewhere) =>
+  const { stage, runtime, signal } = context;
+  await trainBeside(stage, { store: parts.store, runtime, signal }, (elsewhere) =>
     train(parts, context, elsewhere),
   );
 }
@@ -30,7 +31,7 @@ export async function train(
   const format = { tokenizer: { encode: () => [1, 2, 3, 4, 5, 0, 1, 3] } } as never;
   const data: DataParts = { format, tasks: feedOf(scenario) as never, store };
   const result = await loopOver(context, data, async () => {
-    const side = await elsewhere.openExploreSide(context, { engine, format }, noStack);
+    const side = await elsewhere.openExploreSide({ engine, format }, noStack);
     return loopParts(parts, data, side);
   });
   await store.close();
@@ -38,7 +39,7 @@ export async function train(
 }
 
 /** Nothing that has to be closed is opened. */
-const noStack: Parameters<Elsewhere['openExploreSide']>[2] = {
+const noStack: Parameters<Elsewhere['openExploreSide']>[1] = {
   use: (resource) => resource,
   close: () => Promise.resolve(),
 };

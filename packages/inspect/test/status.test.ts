@@ -135,7 +135,7 @@ describe.skipIf(findPostgres() === undefined)('a run whose processes meet in Pos
       const stage = { runStore, jobDirectory: folder, project, group, name };
       const trainer = { role: 'trainer', agreement: {} } as const;
       const { signal } = new AbortController();
-      const store = await openStageStore({ stage, runtime, signal }, trainer);
+      const store = await openStageStore(stage, trainer, { runtime, signal });
       await store.join({ role: 'trainer', name: 't', host: hostname(), pid: process.pid });
       await store.close();
       const kept = readFileSync(path.join(folder, 'store.json'), 'utf8');
@@ -151,10 +151,10 @@ describe.skipIf(findPostgres() === undefined)('a run whose processes meet in Pos
       expect((await reader.look()).members).toMatchObject([{ name: 't', pid: process.pid }]);
       await reader.close();
       await (
-        await openStageStore(
-          { stage: { ...stage, runStore: path.join(folder, 'run.db') }, runtime, signal },
-          trainer,
-        )
+        await openStageStore({ ...stage, runStore: path.join(folder, 'run.db') }, trainer, {
+          runtime,
+          signal,
+        })
       ).close();
       expect(existsSync(path.join(folder, 'store.json'))).toBe(false);
     } finally {

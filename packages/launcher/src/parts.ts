@@ -17,7 +17,7 @@ export { modelFactory, type RecordedAttempt } from './assembly/models/rollout-mo
 export { assertNeeds } from './assembly/needs.js';
 export { rewardFnFinder } from './assembly/reward-functions.js';
 export { openTogether } from './context/disposable.js';
-export type { StageContext, EvaluatedCheckpoint, Extensions } from './context/stage-context.js';
+export type { EvaluatedCheckpoint, Extensions } from './context/stage-context.js';
 export { openStageStore } from './modes/apart/open-store.js';
 export { loadExtensions, timestamp } from './run/configuration.js';
 export { catchStrayErrors } from './run/failure.js';

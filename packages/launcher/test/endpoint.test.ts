@@ -2,10 +2,9 @@ import { createRuntime } from '@trinity-rft/core';
 import type { EndpointMount, RecordingModel } from '@trinity-rft/model';
 import { expect, it } from 'vitest';
 import { mountedModel, openEndpoint } from '../src/assembly/models/endpoint.js';
-import type { StageContext } from '../src/context/stage-context.js';
 
 it('serves the model of an attempt over HTTP until the attempt is over', async () => {
-  const endpoint = await openEndpoint({ runtime: createRuntime({ seed: 1 }) } as StageContext);
+  const endpoint = await openEndpoint(createRuntime({ seed: 1 }));
   const over = new AbortController();
   const mounts: EndpointMount[] = [];
   const model = mountedModel(endpoint, over, (mounted) => {

@@ -99,7 +99,7 @@ it.each(cases)('deletes $what', async ({ keep, checkpoints, version, left, resum
   const job = path.join(root, 'job');
   const store = await openTrained(file, version);
   await writeCheckpoints(job, checkpoints);
-  await retention({ stage: stageIn(job, keep) }, store)?.(8);
+  await retention(stageIn(job, keep), store)?.(8);
   const reader = readExperiences(file);
   expect(reader.rowsAfter(0, 99).map(({ id }) => id)).toEqual(left);
   reader.close();
@@ -110,6 +110,6 @@ it.each(cases)('deletes $what', async ({ keep, checkpoints, version, left, resum
 
 it('deletes nothing by default', async () => {
   const store = await openTrained(path.join(root, 'experiences.db'), 8);
-  expect(retention({ stage: stageIn(root, undefined) }, store)).toBeUndefined();
+  expect(retention(stageIn(root, undefined), store)).toBeUndefined();
   await store.close();
 });

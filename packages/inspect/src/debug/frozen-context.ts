@@ -5,15 +5,21 @@ import {
   createRuntime,
   type Clock,
   type Logger,
+  type Runtime,
   systemClock,
 } from '@trinity-rft/core';
 import type { Extensions } from '@trinity-rft/launcher/parts';
-import type { StageContext } from '@trinity-rft/launcher/parts';
 
-interface FrozenContextOptions {
+export interface FrozenContext {
   readonly stage: StageConfig;
+  /** Folder of the weights. */
   readonly startModel: string;
   readonly extensions: Extensions;
+  readonly runtime: Runtime;
+  readonly signal: AbortSignal;
+}
+
+interface FrozenContextOptions extends Pick<FrozenContext, 'stage' | 'startModel' | 'extensions'> {
   readonly logger: Logger;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
@@ -26,17 +32,9 @@ export function frozenContext({
   logger,
   clock = systemClock,
   signal = new AbortController().signal,
-}: FrozenContextOptions): StageContext {
-  return {
-    ...extensions,
-    stage,
-    startModel,
-    endedBefore: false,
-    runtime: createRuntime({ seed: stage.seed, clock, logger }),
-    openSink: () => ({ write: () => undefined, close: () => Promise.resolve() }),
-    expectSteps: () => undefined,
-    signal,
-  };
+}: FrozenContextOptions): FrozenContext {
+  const runtime = createRuntime({ seed: stage.seed, clock, logger });
+  return { stage, startModel, extensions, runtime, signal };
 }
 
 /** The first stage that explores. @throws ConfigError when there is none */

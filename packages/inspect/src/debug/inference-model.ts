@@ -36,11 +36,13 @@ interface ServedDebugModel {
  */
 export async function serveDebugModel(options: DebugModelOptions): Promise<ServedDebugModel> {
   const { context, outputDirectory } = await openDebugContext({ ...options, checkNames: false });
-  const { stage, runtime, startModel } = context;
+  const { stage, runtime, startModel, extensions, signal } = context;
   const { rolloutModel } = stage.explorer;
-  const format = await openChatFormat(context);
+  const format = await openChatFormat(stage, startModel);
   return openTogether(async (stack) => {
-    const { sampler, failed } = stack.use(await openFrozenEngine(context, format));
+    const frozen = { startModel, format, runtime, signal };
+    const { engines } = extensions;
+    const { sampler, failed } = stack.use(await openFrozenEngine(stage, frozen, engines));
     const server = stack.use(await openEndpointServer({ runtime, port: options.port }));
     const mounted = server.mount({ rollout: 'debug', handler: (request) => model.answer(request) });
     const { defaults, ...settings } = modelSettings(rolloutModel);

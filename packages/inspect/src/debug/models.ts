@@ -8,8 +8,8 @@ import {
   openFrozenEngine,
   openTogether,
   type AuxiliaryModels,
-  type StageContext,
 } from '@trinity-rft/launcher/parts';
+import type { FrozenContext } from './frozen-context.js';
 import { findServedModel } from './served-model.js';
 
 export interface FrozenModels {
@@ -29,18 +29,19 @@ export interface FrozenModels {
  * @throws ConfigError when a model cannot be used
  */
 export function openFrozenModels(
-  context: StageContext,
+  { stage, startModel, extensions: { engines }, runtime, signal }: FrozenContext,
   format: ChatFormat,
   outputDirectory?: string,
 ): Promise<FrozenModels> {
+  const frozen = { startModel, format, runtime, signal };
   return openTogether(async (stack) => {
     const served =
       outputDirectory === undefined
         ? undefined
-        : await findServedModel(outputDirectory, context.startModel);
-    const model = served ?? stack.use(await openFrozenEngine(context, format));
-    const endpoint = stack.use(await openEndpoint(context));
-    const auxiliary = stack.use(await openAuxiliaryModels(context, endpoint));
+        : await findServedModel(outputDirectory, startModel);
+    const model = served ?? stack.use(await openFrozenEngine(stage, frozen, engines));
+    const endpoint = stack.use(await openEndpoint(runtime));
+    const auxiliary = stack.use(await openAuxiliaryModels(stage, runtime, engines, endpoint));
     return {
       sampler: model.sampler,
       servedAt: served?.url,

@@ -3,17 +3,13 @@ import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { type Clock, type Logger, systemClock } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import {
-  resolveModelFolder,
-  type StageContext,
-  withFetchedModels,
-} from '@trinity-rft/launcher/parts';
+import { resolveModelFolder, withFetchedModels } from '@trinity-rft/launcher/parts';
 import {
   readConfiguration,
   type ConfigurationOptions,
   type ExtensionOptions,
 } from '@trinity-rft/launcher';
-import { exploringStage, frozenContext } from './frozen-context.js';
+import { exploringStage, frozenContext, type FrozenContext } from './frozen-context.js';
 
 export interface DebugOptions extends ExtensionOptions, Pick<ConfigurationOptions, 'checkNames'> {
   /** YAML file. */
@@ -35,7 +31,7 @@ export interface DebugOptions extends ExtensionOptions, Pick<ConfigurationOption
 }
 
 export interface DebugContext {
-  readonly context: StageContext;
+  readonly context: FrozenContext;
   /** Warnings of the configuration, then what is logged. It grows. */
   readonly notices: readonly string[];
   /** Absolute. */

@@ -60,14 +60,15 @@ export async function openRollouts(options: RolloutsOptions): Promise<Rollouts> 
     clock,
     signal,
   });
-  const tasks = await readTasks(context, 'trial');
-  const format = await openChatFormat(context);
+  const { extensions, startModel, runtime } = context;
+  const tasks = await readTasks(stage, 'trial', extensions, signal);
+  const format = await openChatFormat(stage, startModel);
   const models = await openFrozenModels(context, format);
   const shared = {
-    createModel: modelFactory(context, { ...models, format }),
+    createModel: modelFactory(stage, runtime, { ...models, format }),
     settings: stage.explorer,
     pool: createInstancePool(),
-    runtime: context.runtime,
+    runtime,
     signal: AbortSignal.any([signal, models.engineFailed]),
   };
   return {

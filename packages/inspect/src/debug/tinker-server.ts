@@ -39,9 +39,9 @@ export async function serveTinker(options: ServeTinkerOptions): Promise<ServedTi
     { ...options, ...overrides, checkNames: false },
     ({ stages }) => stages[0],
   );
-  const { stage, startModel, engines, runtime } = context;
+  const { stage, startModel, extensions, runtime } = context;
   const { threads, memoryBudgetMb, maxModelLen, modelPath } = stage.model;
-  const { tokenizer } = await openChatFormat(context);
+  const { tokenizer } = await openChatFormat(stage, startModel);
   const name = stage.explorer.rolloutModel.name ?? modelPath;
   const directory = path.join(stage.jobDirectory, 'tinker');
   const shared = { modelPath: startModel, threads, memoryBudgetMb, maxModelLen };
@@ -51,8 +51,8 @@ export async function serveTinker(options: ServeTinkerOptions): Promise<ServedTi
       name,
       maxModelLen,
       open: (chosen) =>
-        explainFolderErrors(modelOfStage(context), () =>
-          engineNamed(engines, stage.engine).open({ ...shared, ...chosen, tokenBytes }),
+        explainFolderErrors(modelOfStage(stage), () =>
+          engineNamed(extensions.engines, stage.engine).open({ ...shared, ...chosen, tokenBytes }),
         ),
     },
     directory,

@@ -18,9 +18,9 @@ import {
   setEnvironment,
   timestamp,
   type RecordedAttempt,
-  type StageContext,
 } from '@trinity-rft/launcher/parts';
 import { catchStrayErrors } from '@trinity-rft/launcher/parts';
+import type { FrozenContext } from './frozen-context.js';
 import { prepareFolder, writeReport } from './files.js';
 import { openFrozenModels, type FrozenModels } from './models.js';
 import { openDebugContext, type DebugOptions } from './open.js';
@@ -48,22 +48,22 @@ export interface DebugWorkflowOptions extends DebugOptions {
 export async function debugWorkflow(options: DebugWorkflowOptions): Promise<WorkflowDebugReport> {
   const { overwrite = true, profile = false, clock = systemClock } = options;
   const { context, notices, outputDirectory } = await openDebugContext(options);
-  const { stage, signal } = context;
+  const { stage, startModel, extensions, signal } = context;
   await assertNeeds({
     // Nothing is sent to tracking services.
     stage: { ...stage, monitor: { ...stage.monitor, sinks: [] } },
-    extensions: context,
+    extensions,
     env: options.env ?? process.env,
     signal,
   });
-  const [task] = await readTasks(context, 'debug');
+  const [task] = await readTasks(stage, 'debug', extensions, signal);
   if (!task)
     throw new TaskError(
       'The first task set has no rows. Expected at least one task to debug with.',
       { code: 'TASKS_EMPTY' },
     );
-  const format = await openChatFormat(context);
-  const restoreEnvironment = setEnvironment(context.stage.explorer.envVars);
+  const format = await openChatFormat(stage, startModel);
+  const restoreEnvironment = setEnvironment(stage.explorer.envVars);
   try {
     const models = await openFrozenModels(context, format, outputDirectory);
     try {
@@ -78,7 +78,7 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
         outputDirectory: folder,
         servedAt: models.servedAt,
       };
-      const files = await writeReport(report, { model: context.startModel, profile });
+      const files = await writeReport(report, { model: startModel, profile });
       return { ...report, files };
     } finally {
       await models.close();
@@ -110,26 +110,23 @@ type Attempt = Omit<
 >;
 
 async function recordAttempt(
-  context: StageContext,
+  { stage, extensions, runtime, signal }: FrozenContext,
   task: Task,
   format: ChatFormat,
   models: FrozenModels,
 ): Promise<Attempt> {
-  const { stage, runtime, signal } = context;
   const { clock } = runtime;
   const recorder = recordTurns(models.sampler, format, clock);
   const rewards: TimeRange[] = [];
   // Prompts are stored as text too, so that records can be read without the tokenizer.
-  const readable = {
-    ...context,
-    stage: { ...stage, trainer: { ...stage.trainer, enablePreview: true } },
-  };
-  const createModel = modelFactory(readable, { ...models, sampler: recorder.sampler, format });
+  const readable = { ...stage, trainer: { ...stage.trainer, enablePreview: true } };
+  const parts = { ...models, sampler: recorder.sampler, format };
+  const createModel = modelFactory(readable, runtime, parts);
   let attempt: RecordedAttempt | undefined;
   const start = clock.now();
   const outcome = await runOnce(task, {
-    definition: context.workflows.get(task.workflow),
-    rewardFn: timed(rewardFnFinder(context.rewardFns)(task), clock, rewards),
+    definition: extensions.workflows.get(task.workflow),
+    rewardFn: timed(rewardFnFinder(extensions.rewardFns)(task), clock, rewards),
     createModel: (key) => (attempt = createModel(key)),
     settings: { maxTimeoutMs: stage.explorer.maxTimeoutMs, maxRetryTimes: 0 },
     runtime,

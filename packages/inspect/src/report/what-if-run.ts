@@ -125,7 +125,7 @@ async function tasksOf(configuration: Configuration): Promise<ReadonlyMap<string
   );
   const tasks = new Map<string, Task>();
   for (const taskset of tasksets) {
-    const { rows } = await readTaskset(taskset, { ...configuration, signal });
+    const { rows } = await readTaskset(taskset, configuration, signal);
     for (const [row, rawTask] of rows.entries())
       tasks.set(
         `${taskset.name}/${row}`,

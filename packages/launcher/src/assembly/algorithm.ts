@@ -1,19 +1,16 @@
 /** The algorithm of a stage. */
-import { createAlgorithm } from '@trinity-rft/algorithm';
+import { createAlgorithm, type AlgorithmTables } from '@trinity-rft/algorithm';
+import type { StageConfig } from '@trinity-rft/config';
 import type { Algorithm } from '@trinity-rft/core/internal';
-import type { StageContext } from '../context/stage-context.js';
 
 /**
  * Built from the tables; opens nothing.
  * @throws ConfigError for parts that do not go together
  */
-export function algorithmOf({
-  stage: { algorithm, trainer, seed },
-  algorithms,
-}: Pick<StageContext, 'stage' | 'algorithms'>): Algorithm {
+export function algorithmOf(
+  { algorithm, trainer, seed }: StageConfig,
+  tables: AlgorithmTables,
+): Algorithm {
   const { cliprangeValue } = trainer.critic;
-  return createAlgorithm(
-    { ...algorithm, valueLoss: { cliprangeValue } },
-    { seed, tables: algorithms },
-  );
+  return createAlgorithm({ ...algorithm, valueLoss: { cliprangeValue } }, { seed, tables });
 }

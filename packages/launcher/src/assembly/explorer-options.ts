@@ -1,47 +1,41 @@
 /** The explorer's options, from the configuration of a stage. */
 import { createOperators } from '@trinity-rft/algorithm';
-import type { ChatFormat } from '@trinity-rft/chat';
-import type { MetricSink } from '@trinity-rft/core';
-import type { Sampler } from '@trinity-rft/core/engine';
+import type { MetricSink, Runtime } from '@trinity-rft/core';
 import type { DynamicSampling, ExplorerOptions } from '@trinity-rft/explorer';
-import { createEnvironmentCircuits, type TaskRunnerOptions } from '@trinity-rft/explorer/internal';
-import type { EndpointServer } from '@trinity-rft/model';
+import {
+  createEnvironmentCircuits,
+  type OnPause,
+  type TaskRunnerOptions,
+} from '@trinity-rft/explorer/internal';
 import type { StageConfig } from '@trinity-rft/config';
-import type { StageContext } from '../context/stage-context.js';
+import type { Extensions, TaskParts } from '../context/stage-context.js';
 import { rewardFnFinder } from './reward-functions.js';
-import type { AuxiliaryModels } from './models/auxiliary-models.js';
-import { modelFactory } from './models/rollout-model.js';
+import { modelFactory, type ModelParts } from './models/rollout-model.js';
 import { answerWriter } from './data/evaluation-answers.js';
 import { previewWriter } from './data/rollout-preview.js';
 import type { StageTasks } from './data/tasks.js';
-
-interface RunParts {
-  readonly sampler: Sampler;
-  readonly format: ChatFormat;
-  readonly auxiliary: AuxiliaryModels;
-  readonly endpoint: EndpointServer;
-}
 
 /** Where runs are made, and with which weights. */
 export type RunSide = Pick<ExplorerOptions, 'createModel' | 'policyVersion' | 'runTasks'>;
 
 /** Runs of this process, with its own sampler. */
-export const runsHere = (context: StageContext, parts: RunParts): RunSide => ({
-  createModel: modelFactory(context, parts),
+export const runsHere = (stage: StageConfig, runtime: Runtime, parts: ModelParts): RunSide => ({
+  createModel: modelFactory(stage, runtime, parts),
   policyVersion: () => parts.sampler.policyVersion,
 });
 
 /** Options for making runs, wherever their tasks come from. */
 export function taskRunnerOptions(
-  { stage, runtime, workflows, rewardFns, onPause }: StageContext,
-  { createModel }: Pick<RunSide, 'createModel'>,
-): Omit<TaskRunnerOptions, 'signal'> & Required<Pick<ExplorerOptions, 'settings' | 'circuits'>> {
+  { explorer: settings }: StageConfig,
+  runtime: Runtime,
+  { workflows, rewardFns }: TaskParts,
+  createModel: RunSide['createModel'],
+): Omit<TaskRunnerOptions, 'signal'> {
   return {
-    settings: stage.explorer,
+    settings,
     workflow: (name) => workflows.get(name),
     rewardFn: rewardFnFinder(rewardFns),
     createModel,
-    circuits: createEnvironmentCircuits({ settings: stage.explorer, onPause, ...runtime }),
     runtime,
   };
 }
@@ -50,15 +44,19 @@ interface ExplorerParts {
   readonly runs: RunSide;
   readonly tasks: StageTasks;
   readonly sink: MetricSink;
+  readonly onProgress: ExplorerOptions['onProgress'];
+  readonly onPause: OnPause | undefined;
 }
 
 export function explorerOptions(
-  context: StageContext,
-  { runs, tasks, sink }: ExplorerParts,
+  stage: StageConfig,
+  runtime: Runtime,
+  extensions: Extensions,
+  { runs, tasks, sink, onProgress, onPause }: ExplorerParts,
 ): Omit<ExplorerOptions, 'store' | 'sync' | 'signal' | 'advantage'> {
-  const { stage, runtime, algorithms, onProgress } = context;
   return {
-    ...taskRunnerOptions(context, runs),
+    ...taskRunnerOptions(stage, runtime, extensions, runs.createModel),
+    circuits: createEnvironmentCircuits({ settings: stage.explorer, onPause, ...runtime }),
     runTasks: runs.runTasks,
     policyVersion: runs.policyVersion,
     feed: tasks.feed,
@@ -68,7 +66,7 @@ export function explorerOptions(
     maxSteps: stage.buffer.totalSteps,
     operators: createOperators(
       stage.dataProcessor.experiencePipeline.operators,
-      algorithms.operators,
+      extensions.algorithms.operators,
     ),
     detailedStats: stage.monitor.detailedStats,
     onEvaluated: answerWriter(stage, runtime.logger),

@@ -7,13 +7,13 @@ import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, describeError, type Needs, type PythonNeeds } from '@trinity-rft/core';
 import { serviceNeeds } from '@trinity-rft/monitor';
 import { tinkerEngine } from '../outer/outer.js';
-import type { Extensions } from '../context/stage-context.js';
+import type { TaskParts } from '../context/stage-context.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface NeedsContext {
   readonly stage: StageConfig;
-  readonly extensions: Pick<Extensions, 'workflows' | 'rewardFns'>;
+  readonly extensions: TaskParts;
   readonly env: Environment;
   readonly signal: AbortSignal;
 }

@@ -1,11 +1,10 @@
 /** The trainer's options, from the configuration of a stage. */
 import type { StageConfig } from '@trinity-rft/config';
 import { trainStepsOf } from '@trinity-rft/config/internal';
-import type { MetricSink } from '@trinity-rft/core';
+import type { MetricSink, Runtime } from '@trinity-rft/core';
 import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
 import type { Algorithm } from '@trinity-rft/core/internal';
 import type { TrainerOptions, TrainerState } from '@trinity-rft/trainer';
-import type { StageContext } from '../context/stage-context.js';
 import { batchCount, type Sampling } from './data/sample-strategy.js';
 
 interface TrainerParts {
@@ -21,10 +20,10 @@ interface TrainerParts {
 }
 
 export function trainerOptions(
-  context: StageContext,
+  stage: StageConfig,
+  runtime: Runtime,
   { engine, critic, algorithm, sampling, state, totalSteps, sink }: TrainerParts,
 ): Omit<TrainerOptions, 'signal'> {
-  const { stage, runtime } = context;
   return {
     settings: { ...stage.trainer, maxCheckpointsToKeep: checkpointsNeeded(stage) },
     optimizer: stage.algorithm.optimizer,
@@ -73,7 +72,7 @@ function checkpointsNeeded({
 }
 
 /** Only an explorer can keep the trainer waiting; rows of files are read at once. */
-function maxReadTimeoutOf({ buffer }: StageContext['stage']): number {
+function maxReadTimeoutOf({ buffer }: StageConfig): number {
   const config = buffer.trainerInput.experienceBuffer;
   return config.storageType === 'file' ? defaultReadTimeoutMs : config.maxReadTimeoutMs;
 }

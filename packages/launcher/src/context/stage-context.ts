@@ -5,7 +5,7 @@ import type { RowDriver } from '@trinity-rft/buffer/driver';
 import type { TaskOperatorTable } from '@trinity-rft/buffer/internal';
 import type { MetricSink, Monitor, Runtime } from '@trinity-rft/core';
 import type { EngineFactory } from '@trinity-rft/core/engine';
-import type { EvaluatedSet, ExplorerOptions } from '@trinity-rft/explorer';
+import type { EvaluatedSet, ExploreProgress } from '@trinity-rft/explorer';
 import type { OnPause } from '@trinity-rft/explorer/internal';
 import type { ResumePoint } from '@trinity-rft/monitor';
 import type { RewardDefinition } from '@trinity-rft/workflow/reward';
@@ -17,12 +17,16 @@ import type { Environments } from '../outer/outer.js';
 /** Engines by name; the first one is the default. */
 export type EngineTable = Readonly<Record<string, EngineFactory>>;
 
-/** Parts that a configuration may name: the built-in parts, those of plugins and those of programs. */
-export interface Extensions {
-  /** Opened by the workflows that play them, closed at the end of the run. */
-  readonly environments: Environments;
+/** Parts that a task set may name. */
+export interface TaskParts {
   readonly workflows: Registry<WorkflowDefinition>;
   readonly rewardFns: Registry<RewardDefinition>;
+}
+
+/** Parts that a configuration may name: the built-in parts, those of plugins and those of programs. */
+export interface Extensions extends TaskParts {
+  /** Opened by the workflows that play them, closed at the end of the run. */
+  readonly environments: Environments;
   readonly taskOperators: TaskOperatorTable;
   readonly algorithms: AlgorithmTables;
   readonly engines: EngineTable;
@@ -33,27 +37,36 @@ export interface Extensions {
   readonly pluginFiles: readonly string[];
 }
 
-export interface StageContext extends Extensions {
+/** Options of a run from its caller, for the modes of all its stages. */
+export interface ModeOptions {
+  readonly extensions: Extensions;
+  /** Interrupts the run: finish the step, save, stop. */
+  readonly signal: AbortSignal;
+  /** Sets an earlier run of this name aside in the store that processes share. @default false */
+  readonly newRun?: boolean;
+  /** An explorer that no trainer joins for so long explores alone. @default it waits for one */
+  readonly aloneAfterMs?: number;
+  /** Mode `serve`. */
+  readonly serve?: ServeOptions;
+  /** Mode `bench`. */
+  readonly evaluation?: EvaluationOptions;
+}
+
+export interface StageContext extends ModeOptions {
   readonly stage: StageConfig;
   /** Model folder that the stage starts from. */
   readonly startModel: string;
   /** An earlier process completed the stage, which may have become longer since. */
   readonly endedBefore: boolean;
-  /** An earlier process has begun with the steps of the stage. @default false */
-  readonly hasBegun?: boolean;
-  /** Sets an earlier run of this name aside in the store that processes share. @default false */
-  readonly newRun?: boolean;
-  /** An explorer that no trainer joins for so long explores alone. @default it waits for one */
-  readonly aloneAfterMs?: number;
+  /** An earlier process has begun with the steps of the stage. */
+  readonly hasBegun: boolean;
   readonly runtime: Runtime;
   /** Opens the metric files, once it is known at which step the stage continues. */
   readonly openSink: (resume: ResumePoint) => MetricSink;
-  /** Shows on the console what is in progress. @default nothing is shown */
-  readonly onProgress?: ExplorerOptions['onProgress'];
-  /** Says something on the console and in the log. @default in the log only */
-  readonly say?: (line: string) => void;
-  /** Interrupts the run: finish the step, save, stop. */
-  readonly signal: AbortSignal;
+  /** Shows on the console what is in progress. */
+  readonly onProgress: (progress: ExploreProgress) => void;
+  /** Says something on the console and in the log. */
+  readonly say: (line: string) => void;
   /** Called with the number of train steps as soon as it is known. */
   readonly expectSteps: (total: number | undefined) => void;
   /** Lets `trinity status` see what explorer and trainer wait for. @default nothing sees it */
@@ -62,10 +75,6 @@ export interface StageContext extends Extensions {
   readonly onPause?: OnPause;
   /** Lets rewards come by the id of a run alone. @default they need the key of the run */
   readonly rewardKey?: string | undefined;
-  /** Mode `serve`. */
-  readonly serve?: ServeOptions;
-  /** Mode `bench`. */
-  readonly evaluation?: EvaluationOptions;
 }
 
 /** Options of mode `bench` from its caller. */

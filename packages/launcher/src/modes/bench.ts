@@ -18,24 +18,26 @@ import type { StageContext, StageResult } from '../context/stage-context.js';
 
 /** The model itself counts as the checkpoint of step 0. Metrics are named `bench/<set>/...`. */
 export async function runBench(context: StageContext): Promise<StageResult> {
-  const { stage, runtime } = context;
+  const { stage, startModel, extensions, runtime, signal, onProgress, onPause } = context;
+  const { engines } = extensions;
   const sink = context.openSink({});
-  const format = await openChatFormat(context);
-  await using tasks = await openTasks(context);
+  const format = await openChatFormat(stage, startModel);
+  await using tasks = await openTasks(stage, extensions, signal);
   if (tasks.evalSets.length === 0)
     throw new TaskError(
       'There is nothing to evaluate. Give buffer.explorer_input.eval_tasksets at least one task set.',
       { code: 'BENCH_NO_TASKS' },
     );
   await using engine = disposable(await openBenched(context, format));
-  await using endpoint = disposable(await openEndpoint(context));
-  await using auxiliary = disposable(await openAuxiliaryModels(context, endpoint));
+  await using endpoint = disposable(await openEndpoint(runtime));
+  await using auxiliary = disposable(await openAuxiliaryModels(stage, runtime, engines, endpoint));
   await using store = disposable(memoryExperienceStore());
   const engineFailed = AbortSignal.any([engine.failed, auxiliary.failed]);
   const { sampler, targets } = engine;
-  const runs = runsHere(context, { sampler, format, auxiliary, endpoint });
+  const runs = runsHere(stage, runtime, { sampler, format, auxiliary, endpoint });
   let sets: EvaluatedSet[] = [];
-  const { onEvaluated, ...options } = explorerOptions(context, { runs, tasks, sink });
+  const parts = { runs, tasks, sink, onProgress, onPause };
+  const { onEvaluated, ...options } = explorerOptions(stage, runtime, extensions, parts);
   const explorer = createExplorer({
     ...options,
     onEvaluated: (evaluated) => {
@@ -44,7 +46,7 @@ export async function runBench(context: StageContext): Promise<StageResult> {
     },
     store,
     sync: fixedWeights,
-    signal: AbortSignal.any([context.signal, engineFailed]),
+    signal: AbortSignal.any([signal, engineFailed]),
   });
   for (const target of targets) {
     const { step } = target;
@@ -82,7 +84,7 @@ interface Benched extends Closable {
 }
 
 async function openBenched(context: StageContext, format: ChatFormat): Promise<Benched> {
-  const { stage } = context;
+  const { stage, startModel, extensions, runtime, signal, evaluation } = context;
   if (stage.external)
     return {
       sampler: externalSampler(stage),
@@ -91,8 +93,9 @@ async function openBenched(context: StageContext, format: ChatFormat): Promise<B
       adopt: () => Promise.resolve(),
       close: () => Promise.resolve(),
     };
-  const targets = await benchTargets(stage, context.evaluation?.checkpoints);
-  const engine = await openEngine(context, { reference: false, format });
+  const targets = await benchTargets(stage, evaluation?.checkpoints);
+  const model = { startModel, format, runtime, signal };
+  const engine = await openEngine(stage, model, extensions.engines, false);
   const { sampler, failed } = engine;
   return {
     sampler,

@@ -17,13 +17,15 @@ import { assertResumable, earlierResult, readProgress } from './both/progress.js
 import { superviseBoth } from './both/supervise.js';
 
 export const runBoth = async (context: StageContext): Promise<StageResult> =>
-  runLoop(await withMadeTasks(context));
+  runLoop({ ...context, stage: await withMadeTasks(context, context.hasBegun) });
 
 /** Explores, here or elsewhere, and trains; then evaluates the final weights. */
 export async function runLoop(context: StageContext, elsewhere?: Elsewhere): Promise<StageResult> {
-  const format = await openChatFormat(context);
-  await using tasks = await openTasks(context);
-  const own = await openExperienceStore(context);
+  const { stage, startModel, extensions, hasBegun, runtime, signal } = context;
+  const format = await openChatFormat(stage, startModel);
+  await using tasks = await openTasks(stage, extensions, signal);
+  const { openRows } = extensions;
+  const own = await openExperienceStore(stage, runtime, { openRows, hasBegun });
   await using store = disposable(elsewhere ? elsewhere.share(own) : own);
   const data = { format, tasks, store };
   return await loopOver(context, data, () => openParts(context, data, elsewhere?.openExploreSide));
@@ -35,11 +37,11 @@ export async function loopOver(
   { tasks, store }: DataParts,
   open: () => Promise<LoopParts>,
 ): Promise<StageResult> {
-  const { stage } = context;
-  const progress = await readProgress(context, store);
-  const earlier = await earlierResult(context, tasks, progress);
+  const { stage, runtime, endedBefore, signal } = context;
+  const progress = await readProgress(stage, store, runtime.logger);
+  const earlier = endedBefore ? await earlierResult(stage, tasks, progress) : undefined;
   if (earlier) return earlier;
-  assertResumable(context, progress);
+  assertResumable(stage, progress);
   await using parts = disposable(await open());
   const { engineFailed, transport } = parts;
   const { sink, createEvaluator, ...loop } = await assembleLoop(context, parts, progress);
@@ -47,7 +49,7 @@ export async function loopOver(
     ...loop,
     store,
     state: progress.explorer,
-    interrupt: context.signal,
+    interrupt: signal,
     engineFailed,
   });
   await loop.synchronizer.close();

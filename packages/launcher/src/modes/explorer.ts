@@ -30,35 +30,35 @@ import { explorerFolder } from './apart/explorer-folder.js';
 import { takeSeat, type Seat } from './apart/seat.js';
 
 export async function runExplorer(context: StageContext): Promise<StageResult> {
-  const { stage, runtime, signal } = context;
+  const { stage, extensions, runtime, signal } = context;
   const problem = context.aloneAfterMs === 0 ? needsTrainer(stage) : undefined;
   if (problem !== undefined)
     throw new ConfigError(`--alone: ${problem} Start it without, beside a trainer.`, {
       code: 'EXPLORE_ALONE',
     });
   const agreement = await agreementOf(stage);
-  await using store = disposable(await openStageStore(context, { role: 'explorer', agreement }));
-  await exploredAlone(store, { role: 'explorer', agreement });
+  const own = { role: 'explorer', name: stage.explorer.name, agreement } as const;
+  await using store = disposable(await openStageStore(stage, own, context));
+  await exploredAlone(store, own);
   const counts = { version: -1, done: 0, late: 0 };
   const { clock, logger } = runtime;
   const state = () => ({
     version: counts.version,
     facts: { tasksDone: counts.done, resultsLate: counts.late },
   });
-  const { name } = stage.explorer;
-  const own = { role: 'explorer', name, agreement } as const;
   const seat = await takeSeat({ ...own, store, clock, logger, state, signal });
   try {
-    const made = await withFetchedTasks(context, {
+    const made = await withFetchedTasks(stage, {
       store,
       folder: path.join(explorerFolder(stage), 'task_pipeline'),
       lookEveryMs,
       wait: (work) => seat.waitFor({ what: 'the tasks of the task pipeline', on: 'trainer' }, work),
       signal: AbortSignal.any([signal, seat.lost]),
     });
-    await using tasks = await openTasks(made);
-    await using side = disposable(await openSide(made, store));
-    const trainStep = await explore(made, { store, seat, tasks, side, counts, agreement });
+    await using tasks = await openTasks(made, extensions, signal);
+    const now = { ...context, stage: made };
+    await using side = disposable(await openSide(now, store));
+    const trainStep = await explore(now, { store, seat, tasks, side, counts, agreement });
     return { interrupted: false, doneBefore: false, trainStep, checkpoint: undefined };
   } finally {
     await seat.leave();
@@ -73,16 +73,19 @@ interface Side extends Closable {
 
 /** The engine that samples, and what agents call. */
 function openSide(context: StageContext, store: RunStore): Promise<Side> {
+  const { stage, startModel, extensions, runtime, rewardKey, signal } = context;
+  const { engines } = extensions;
   return openTogether(async (stack) => {
-    const format = await openChatFormat(context);
-    const engine = stack.use(await openEngine(context, { reference: false, format }));
-    const endpoint = stack.use(await openEndpoint(context, scorerOf(store)));
-    const auxiliary = stack.use(await openAuxiliaryModels(context, endpoint));
+    const format = await openChatFormat(stage, startModel);
+    const model = { startModel, format, runtime, signal };
+    const engine = stack.use(await openEngine(stage, model, engines, false));
+    const endpoint = stack.use(await openEndpoint(runtime, scorerOf(store), rewardKey));
+    const auxiliary = stack.use(await openAuxiliaryModels(stage, runtime, engines, endpoint));
     const { sampler } = engine;
-    const runs = runsHere(context, { sampler, format, auxiliary, endpoint });
+    const runs = runsHere(stage, runtime, { sampler, format, auxiliary, endpoint });
     return {
       engine,
-      options: taskRunnerOptions(context, runs),
+      options: taskRunnerOptions(stage, runtime, extensions, runs.createModel),
       failed: AbortSignal.any([engine.failed, auxiliary.failed]),
       close: () => stack.close(),
     };
@@ -123,7 +126,7 @@ async function explore(
       `The engine "${stage.engine}" cannot score text, so it cannot prove that it samples with the trainer's weights. Use mode: both.`,
       { code: 'ENGINE_CANNOT_PROVE' },
     );
-  await using alone = disposable(exploreAlone(context, { store, seat, tasks, agreement }));
+  await using alone = disposable(exploreAlone({ ...context, store, seat, tasks, agreement }));
   const lost = AbortSignal.any([side.failed, seat.lost, alone.failed]);
   const signal = AbortSignal.any([context.signal, lost]);
   const limits = createTimeLimits(stage.explorer);
@@ -144,7 +147,7 @@ async function explore(
     rewardDeadline: rewardDeadline(stage.explorer, runtime.clock),
     signal,
   });
-  return await exploreLeased(context, {
+  return await exploreLeased(stage, runtime, {
     store,
     seat,
     sampler,

@@ -4,7 +4,6 @@
  */
 import path from 'node:path';
 import { createOperators } from '@trinity-rft/algorithm';
-import type { ChatFormat } from '@trinity-rft/chat';
 import { type MetricSink, BufferError } from '@trinity-rft/core';
 import type { Algorithm } from '@trinity-rft/core/internal';
 import type { ExperienceStore } from '@trinity-rft/core/store';
@@ -16,7 +15,7 @@ import { createCommit, openTurnStore, type Commit, type TurnStore } from '../out
 import { algorithmOf } from '../assembly/algorithm.js';
 import { openExperienceStore, openExperienceWriter } from '../assembly/data/experience-store.js';
 import { openSampling } from '../assembly/data/sample-strategy.js';
-import { openChatFormat } from '../assembly/models/chat-format.js';
+import { openChatFormat, type StageModel } from '../assembly/models/chat-format.js';
 import { openCritic } from '../assembly/models/critic.js';
 import { openEngine } from '../assembly/models/engine.js';
 import { createTransport } from '../assembly/transport.js';
@@ -32,50 +31,47 @@ import { resumeTraining, trainHere } from './serve/train-here.js';
  * and saves it.
  */
 export async function runServe(context: StageContext): Promise<StageResult> {
-  const { stage, serve: { train = true } = {} } = context;
-  const format = await openChatFormat(context);
-  const algorithm = algorithmOf(context);
+  const { stage, startModel, extensions, runtime, signal, serve: { train = true } = {} } = context;
+  const { engines, algorithms } = extensions;
+  const format = await openChatFormat(stage, startModel);
+  const algorithm = algorithmOf(stage, algorithms);
   await using turns = disposable(
     await openTurnStore({
       path: path.join(stage.jobDirectory, 'serve', 'calls.db'),
-      warn: (message) => context.runtime.logger.warn(message),
+      warn: (message) => runtime.logger.warn(message),
     }),
   );
-  const reference = algorithm.needs.referenceLogprobs;
-  await using engine = disposable(
-    await openEngine(context, { reference, format, interactive: true }),
-  );
+  const model = { startModel, format, runtime, signal };
+  const { referenceLogprobs } = algorithm.needs;
+  await using engine = disposable(await openEngine(stage, model, engines, referenceLogprobs));
   const { sampler } = engine;
   await using encoder = disposable(createEncoderThread(format.tokenizer.files));
-  const handlers = sessionHandlers(context, { sampler, format, encoder, start: turns.starts });
-  const parts = { turns, engine, algorithm, format, handlers };
+  const from = { sampler, format, encoder, start: turns.starts };
+  const handlers = sessionHandlers(stage, runtime, from);
+  const parts = { turns, engine, algorithm, model, handlers };
   return await (train ? serveAndTrain(context, parts) : serveBesideTrainer(context, parts));
 }
 
 interface Parts extends Pick<ServerParts, 'turns' | 'engine' | 'handlers'> {
   readonly algorithm: Algorithm;
-  readonly format: ChatFormat;
+  readonly model: StageModel;
 }
 
 async function serveAndTrain(context: StageContext, parts: Parts): Promise<StageResult> {
-  const { stage } = context;
-  const { engine, algorithm } = parts;
-  await using critic = await openCritic(context, algorithm);
-  await using store = disposable(await openExperienceStore(context));
+  const { stage, startModel, extensions, runtime, hasBegun } = context;
+  const { engine, algorithm, model } = parts;
+  const { engines, openRows } = extensions;
+  await using critic = await openCritic(stage, startModel, engines);
+  await using store = disposable(await openExperienceStore(stage, runtime, { openRows, hasBegun }));
   const { experienceBuffer } = stage.buffer.trainerInput;
   const isKept = experienceBuffer.storageType !== 'file' && experienceBuffer.storage === 'sqlite';
   if (isKept) await assertNoneLost(store, parts.turns);
-  await using sampling = disposable(await openSampling(context, parts.format, store));
+  await using sampling = disposable(await openSampling(stage, model, store));
   await using transport = disposable(createTransport(stage, engine));
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
   const { source } = sampling;
-  const { from, state } = await resumeTraining(context, {
-    newest,
-    engine,
-    critic,
-    source,
-    transport,
-  });
+  const found = { newest, engine, critic, source, transport };
+  const { from, state } = await resumeTraining(found, runtime.logger);
   const sink = context.openSink({ explorer: await lastExploreStep(store), trainer: from });
   const training = { engine, critic, algorithm, sampling, transport, sink, from, state };
   return await serveUntilInterrupted(context, {
@@ -88,19 +84,23 @@ async function serveAndTrain(context: StageContext, parts: Parts): Promise<Stage
         'trainer/trained_experience_count': trained,
       };
     },
-    updateWeights: (signal) => trainHere(context, { ...training, signal }),
+    updateWeights: (signal) => {
+      context.expectSteps(stage.trainer.totalSteps);
+      return trainHere(stage, runtime, { ...training, signal });
+    },
   });
 }
 
 async function serveBesideTrainer(context: StageContext, parts: Parts): Promise<StageResult> {
-  await using store = disposable(await openExperienceWriter(context));
+  const { stage, extensions, runtime } = context;
+  await using store = disposable(await openExperienceWriter(stage, extensions.openRows));
   await assertNoneLost(store, parts.turns);
-  const start = await adoptNewest(context, parts.engine);
+  const start = await adoptNewest(stage.jobDirectory, parts.engine);
   const sink = context.openSink({ explorer: await lastExploreStep(store), trainer: 0 });
   return await serveUntilInterrupted(context, {
     ...parts,
     commit: commitInto(store, sink, context, parts),
-    updateWeights: (signal) => followCheckpoints(context, parts.engine, start, signal),
+    updateWeights: (signal) => followCheckpoints(stage, runtime, parts.engine, start, signal),
   });
 }
 
@@ -127,12 +127,12 @@ async function assertNoneLost(
 function commitInto(
   store: Pick<ExperienceStore, 'put' | 'explorerState'>,
   sink: MetricSink,
-  { stage, algorithms }: StageContext,
+  { stage, extensions }: StageContext,
   { turns, algorithm: { advantage } }: { readonly turns: TurnStore; readonly algorithm: Algorithm },
 ): Commit {
   const operators = createOperators(
     stage.dataProcessor.experiencePipeline.operators,
-    algorithms.operators,
+    extensions.algorithms.operators,
   );
   const { experienceShape } = stage.explorer;
   return createCommit({

@@ -12,10 +12,12 @@ import { disposable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
 
 export async function runTrain(context: StageContext): Promise<StageResult> {
-  const { stage, runtime, signal } = context;
-  const format = await openChatFormat(context);
-  const algorithm = algorithmOf(context);
-  await using data = disposable(await openTrainingData(context, format));
+  const { stage, startModel, extensions, runtime, signal } = context;
+  const { engines, algorithms, openRows } = extensions;
+  const format = await openChatFormat(stage, startModel);
+  const model = { startModel, format, runtime, signal };
+  const algorithm = algorithmOf(stage, algorithms);
+  await using data = disposable(await openTrainingData(stage, model, openRows));
   const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
   const from = newest?.manifest.step ?? 0;
@@ -24,18 +26,17 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
     await verifyCheckpoint(newest);
     return { interrupted: false, doneBefore: true, trainStep: from, checkpoint: newest.directory };
   }
-  const reference = algorithm.needs.referenceLogprobs;
-  await using engine = disposable(await openEngine(context, { reference, format }));
-  await using critic = await openCritic(context, algorithm);
+  const { referenceLogprobs } = algorithm.needs;
+  await using engine = disposable(await openEngine(stage, model, engines, referenceLogprobs));
+  await using critic = await openCritic(stage, startModel, engines);
   context.expectSteps(totalSteps);
-  const state = newest
-    ? await loadCheckpoint(context, newest, { engine: engine.trainer, critic })
-    : {};
+  const models = { engine: engine.trainer, critic };
+  const state = newest ? await loadCheckpoint(newest, models, runtime.logger) : {};
   if (newest) runtime.logger.info(`Resumes at train step ${from}.`);
   await data.source.rollback(from);
   const sink = context.openSink({ trainer: from });
   const parts = { engine, critic, algorithm, sampling: data, state, totalSteps, sink };
-  const options = trainerOptions(context, parts);
+  const options = trainerOptions(stage, runtime, parts);
   const settings = { ...options.settings, totalSteps };
   const trainer = createTrainer({ ...options, settings, signal });
   const { step, interrupted, checkpoint } = await trainer.run(from);

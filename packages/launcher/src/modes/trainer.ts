@@ -1,4 +1,6 @@
 /** Mode `train` beside explorers: plans the tasks, and trains on what explorers make of them. */
+import type { StageConfig } from '@trinity-rft/config';
+import type { Logger } from '@trinity-rft/core';
 import { withMadeTasks } from '../assembly/task-pipeline/make-tasks.js';
 import { areShared, shareTasks } from '../assembly/task-pipeline/share-tasks.js';
 import { disposable } from '../context/disposable.js';
@@ -10,31 +12,33 @@ import { trainBeside } from './apart/train-beside.js';
 import { runLoop } from './both.js';
 
 export async function runTrainer(context: StageContext): Promise<StageResult> {
-  const { stage } = context;
-  const agreement = await agreementOf(stage);
-  await using store = disposable(await openStageStore(context, { role: 'trainer', agreement }));
-  const explored = await exploredAlone(store, { role: 'trainer', agreement });
-  const now = explored ? afterExplorer(context, explored) : context;
-  return await trainBeside(now, { store, agreement }, async (elsewhere, seat) => {
-    const hasBegun = context.hasBegun === true || (await areShared(store));
+  const { runtime, signal } = context;
+  const agreement = await agreementOf(context.stage);
+  const own = { role: 'trainer', agreement } as const;
+  await using store = disposable(await openStageStore(context.stage, own, context));
+  const explored = await exploredAlone(store, own);
+  const stage = explored ? afterExplorer(context.stage, explored, runtime.logger) : context.stage;
+  const beside = { store, agreement, runtime, signal };
+  return await trainBeside(stage, beside, async (elsewhere, seat) => {
+    const hasBegun = context.hasBegun || (await areShared(store));
     const made = await seat.waitFor({ what: 'the task pipeline', on: undefined }, () =>
-      withMadeTasks({ ...now, hasBegun }),
+      withMadeTasks({ ...context, stage }, hasBegun),
     );
     await shareTasks(stage, { store, member: seat.member });
-    return runLoop(made, elsewhere);
+    return runLoop({ ...context, stage: made, hasBegun }, elsewhere);
   });
 }
 
 /** Evaluations need an explorer, and none is to come where every step is explored. */
 function afterExplorer(
-  context: StageContext,
+  stage: StageConfig,
   { step, isLast }: { readonly step: number; readonly isLast: boolean },
-): StageContext {
-  const { stage, runtime } = context;
+  logger: Logger,
+): StageConfig {
   const { maxStaleness } = stage.algorithm.sampleStrategy.args;
   const { explorerInput } = stage.buffer;
   const hasEvaluations = isLast && explorerInput.evalTasksets.length > 0;
-  runtime.logger.warn(
+  logger.warn(
     [
       `Explore steps 1 to ${step} were explored without a trainer, by the weights that the run starts from (version 0), so training on them is off-policy.`,
       ...(typeof maxStaleness === 'number'
@@ -47,7 +51,7 @@ function afterExplorer(
         : []),
     ].join(' '),
   );
-  if (!hasEvaluations) return context;
+  if (!hasEvaluations) return stage;
   const buffer = { ...stage.buffer, explorerInput: { ...explorerInput, evalTasksets: [] } };
-  return { ...context, stage: { ...stage, buffer } };
+  return { ...stage, buffer };
 }

@@ -199,7 +199,7 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
       const read = await attempt(check, [...place, 'path'], () =>
         list === 'tasksets'
           ? readToLearn(check, taskset)
-          : readTaskset(taskset, { ...extensions, signal }),
+          : readTaskset(taskset, extensions, signal),
       );
       for (const { key, message } of read?.problems ?? [])
         check.report([...place, ...key], message);
@@ -242,7 +242,7 @@ async function measurePrompts({ stage, extensions, signal, warn }: Check): Promi
   if (!isThere(stage.model.modelPath)) return;
   for (const taskset of stage.buffer.explorerInput.tasksets) {
     if (taskset.storageType !== 'generated') continue;
-    const { rows } = await readTaskset({ ...taskset, taskCount: 1 }, { ...extensions, signal });
+    const { rows } = await readTaskset({ ...taskset, taskCount: 1 }, extensions, signal);
     const [row = {}] = rows;
     const message = await promptWarning({ stage, taskset, row, extensions, signal });
     if (message !== undefined) warn(['model', 'max_prompt_tokens'], message);
@@ -271,22 +271,26 @@ async function readToLearn(
   { stage, extensions, signal, pipelines, hasBegun }: Check,
   taskset: TasksetConfig,
 ): Promise<Awaited<ReturnType<typeof readTaskset>>> {
-  const context = { ...extensions, signal };
   const { taskPipeline } = stage.dataProcessor;
-  if (taskPipeline === undefined) return readTaskset(taskset, context);
+  if (taskPipeline === undefined) return readTaskset(taskset, extensions, signal);
   const { name } = taskset;
   const folder = pipelineFolder(stage);
   const list = await readTaskList(folder, name);
   // A run that has begun keeps its tasks, whatever is set now.
   if (list && (hasBegun || list.settings === settingsDigest(stage, taskset))) {
     pipelines.push({ taskset: name, ...list, isBound: false });
-    return readTaskset(readingFrom(taskset, tasksFile(folder, name)), context);
+    return readTaskset(readingFrom(taskset, tasksFile(folder, name)), extensions, signal);
   }
-  const { rows, ...tried } = await tryPipeline(taskPipeline, taskset, context);
+  const { rows, ...tried } = await tryPipeline(
+    taskPipeline,
+    taskset,
+    extensions.taskOperators,
+    signal,
+  );
   const { read, isBound } = tried;
   const dropped = describeDropped(tried.dropped);
   pipelines.push({ taskset: name, read, kept: rows.length, dropped, isBound });
-  return { ...checkTasks(rows, taskset, context), rows };
+  return { ...checkTasks(rows, taskset, extensions), rows };
 }
 
 /** `counts`: tasks of each set, undefined for one that could not be read. */

@@ -12,7 +12,7 @@ import { warnOfUncheckedMath } from '../assembly/math-warnings.js';
 import { startModelOf } from '../assembly/models/model-folder.js';
 import { evaluationsFolder } from '../assembly/data/evaluation-answers.js';
 import { openMonitor } from '../assembly/monitor.js';
-import type { Extensions, StageContext, StageResult } from '../context/stage-context.js';
+import type { ModeOptions, StageContext, StageResult } from '../context/stage-context.js';
 import { runBench } from '../modes/bench.js';
 import { runBoth } from '../modes/both.js';
 import { runExplorer } from '../modes/explorer.js';
@@ -24,16 +24,10 @@ import { watchProcess, type ProcessWatch } from '../watch/watch-process.js';
 import { failureFile, firstCause, isInterrupt, writeFailure } from './failure.js';
 
 /** Shared by all stages of a run. */
-export interface StageSurroundings {
+export interface StageSurroundings extends ModeOptions {
   readonly terminal: Terminal;
   readonly clock: Clock;
-  readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly extensions: Extensions;
-  readonly serve?: StageContext['serve'];
-  readonly newRun?: boolean;
-  readonly aloneAfterMs?: number;
-  readonly evaluation?: StageContext['evaluation'];
 }
 
 interface StageOptions extends StageSurroundings {
@@ -89,13 +83,9 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
     if (stage.mode === 'both' && stage.part === undefined)
       watched = watchProcess(config.jobDirectory);
     const result = await modes[stage.mode]({
-      ...options.extensions,
+      ...options,
       stage,
       startModel: await startModelOf(config, stage),
-      endedBefore: options.endedBefore,
-      hasBegun: options.hasBegun,
-      newRun: options.newRun,
-      aloneAfterMs: options.aloneAfterMs,
       runtime,
       openSink: (resume) => {
         options.onStart();
@@ -109,10 +99,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
         runtime.logger.info(line);
         terminal.write(`${line}\n`);
       },
-      signal,
       rewardKey: rewardKeyOf(env),
-      serve,
-      evaluation: options.evaluation,
     });
     outcome = result.interrupted ? 'interrupted' : 'finished';
     return result;

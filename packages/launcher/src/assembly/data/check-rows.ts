@@ -4,7 +4,7 @@ import { describeError, type RawTask, type Task } from '@trinity-rft/core';
 import { fieldOf } from '@trinity-rft/core/internal';
 import { redactText } from '@trinity-rft/core/support';
 import { toTask } from '@trinity-rft/explorer';
-import type { Extensions } from '../../context/stage-context.js';
+import type { TaskParts } from '../../context/stage-context.js';
 
 interface RowProblem {
   /** Below the task set. */
@@ -19,7 +19,6 @@ export interface RowFindings {
   readonly warnings: readonly RowProblem[];
 }
 
-type Names = Pick<Extensions, 'workflows' | 'rewardFns'>;
 type Format = TasksetConfig['format'];
 
 const defaults: Pick<Format, 'promptKey' | 'responseKey'> = {
@@ -31,13 +30,13 @@ const defaults: Pick<Format, 'promptKey' | 'responseKey'> = {
 export function checkRowKeys(
   rows: readonly RawTask[],
   taskset: TasksetConfig,
-  names: Names,
+  parts: TaskParts,
 ): RowFindings {
   const path = taskset.path === '' ? 'the generated tasks' : redactText(taskset.path);
   const keys = keysOf(rows[0]);
   const problems: RowProblem[] = [];
   const warnings: RowProblem[] = [];
-  for (const { key, name, needed, optional } of namedKeys(taskset, names)) {
+  for (const { key, name, needed, optional } of namedKeys(taskset, parts)) {
     const count = rows.filter((row) => hasValue(fieldOf(row, name))).length;
     const place = { key: ['format', key] };
     if (count === 0) {
@@ -51,7 +50,7 @@ export function checkRowKeys(
   }
   // One of them says more than what follows from it.
   if (problems.length > 0) return { problems, warnings };
-  const misfits = rows.flatMap((rawTask, row) => misfit(taskOf(rawTask, row, taskset), names));
+  const misfits = rows.flatMap((rawTask, row) => misfit(taskOf(rawTask, row, taskset), parts));
   const [first] = misfits;
   if (first === undefined) return { problems, warnings };
   const isAll = misfits.length === rows.length;
@@ -68,7 +67,7 @@ const taskOf = (rawTask: RawTask, row: number, taskset: TasksetConfig): Task =>
   toTask({ row, rawTask }, taskset, { batchId: 0, taskId: row, isEval: taskset.isEval });
 
 /** Columns that the workflow or the reward function of a task does not find in its row. */
-function misfit(task: Task, { workflows, rewardFns }: Names): readonly string[] {
+function misfit(task: Task, { workflows, rewardFns }: TaskParts): readonly string[] {
   const { workflow, rewardFn, rawTask, index } = task;
   const needs = workflows.find(workflow)?.needs;
   const ofReward = rewardFn === undefined ? undefined : rewardFns.find(rewardFn)?.needs;
@@ -106,9 +105,9 @@ interface NamedKey {
 }
 
 /** An unused default may be missing. */
-function namedKeys(taskset: TasksetConfig, names: Names): readonly NamedKey[] {
+function namedKeys(taskset: TasksetConfig, parts: TaskParts): readonly NamedKey[] {
   const { format } = taskset;
-  const { prompt, truth } = neededBy(taskset, names);
+  const { prompt, truth } = neededBy(taskset, parts);
   const optional = (key: string, name: string | undefined): readonly NamedKey[] =>
     name === undefined ? [] : [{ key, name, needed: false, optional: true }];
   return [
@@ -126,7 +125,7 @@ function namedKeys(taskset: TasksetConfig, names: Names): readonly NamedKey[] {
 
 function neededBy(
   { workflow, rewardFn }: TasksetConfig,
-  { workflows, rewardFns }: Names,
+  { workflows, rewardFns }: TaskParts,
 ): { readonly prompt: boolean; readonly truth: boolean } {
   const needs = workflow === undefined ? undefined : workflows.find(workflow)?.needs;
   const compares = rewardFn === undefined || rewardFns.find(rewardFn)?.needsTruth === true;

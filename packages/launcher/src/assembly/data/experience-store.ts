@@ -11,18 +11,18 @@ import {
   type FollowOptions,
   type StoreOwner,
 } from '@trinity-rft/buffer/internal';
-import { ConfigError, InvariantError } from '@trinity-rft/core';
+import type { StageConfig } from '@trinity-rft/config';
+import { ConfigError, InvariantError, type Runtime } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
-import type { StageContext } from '../../context/stage-context.js';
+import type { Extensions } from '../../context/stage-context.js';
 import { isWithin, readRunId, runIdOf } from './run-id.js';
 import { reuseOf } from './reuse.js';
 
-type OwnerContext = Pick<StageContext, 'stage' | 'hasBegun'>;
-
 /** Undefined where the database lies in the folder of the run, and goes where that goes. */
 async function ownerOf(
-  { stage: { jobDirectory, mode }, hasBegun = false }: OwnerContext,
+  { jobDirectory, mode }: StageConfig,
   database: string,
+  hasBegun: boolean,
 ): Promise<StoreOwner | undefined> {
   if (mode === 'train' || isWithin(jobDirectory, database)) return undefined;
   const id = await runIdOf(jobDirectory);
@@ -31,10 +31,10 @@ async function ownerOf(
 }
 
 /** For writing only: another process trains on it. */
-export async function openExperienceWriter({
-  stage,
-  openRows,
-}: Pick<StageContext, 'stage' | 'openRows'>): Promise<ExperienceWriter> {
+export async function openExperienceWriter(
+  stage: StageConfig,
+  openRows: Extensions['openRows'],
+): Promise<ExperienceWriter> {
   const config = stage.buffer.trainerInput.experienceBuffer;
   if (openRows) throw ownRowsError(stage.mode);
   if (config.storageType === 'file' || config.path === undefined)
@@ -42,16 +42,23 @@ export async function openExperienceWriter({
       code: 'STORE_KIND',
     });
   // A server adds to an existing store unless the store is known to belong to another run.
-  const owner = await ownerOf({ stage, hasBegun: true }, config.path);
+  const owner = await ownerOf(stage, config.path, true);
   return sqliteExperienceWriter({ path: config.path, owner });
 }
 
-/** @param path of the database, instead of the one in the configuration */
+interface StoreOptions extends Pick<Extensions, 'openRows'> {
+  /** An earlier process has begun with the steps of the stage. @default false */
+  readonly hasBegun?: boolean;
+  /** Path of the database, instead of the one in the configuration. */
+  readonly path?: string;
+  readonly followWriter?: FollowOptions;
+}
+
 export async function openExperienceStore(
-  context: OwnerContext & Pick<StageContext, 'runtime' | 'openRows'>,
-  { path, followWriter }: { readonly path?: string; readonly followWriter?: FollowOptions } = {},
+  stage: StageConfig,
+  runtime: Runtime,
+  { openRows, hasBegun = false, path, followWriter }: StoreOptions,
 ): Promise<ExperienceStore> {
-  const { stage, runtime, openRows } = context;
   const { mode, buffer, algorithm, synchronizer } = stage;
   const config = buffer.trainerInput.experienceBuffer;
   if (config.storageType === 'file')
@@ -79,7 +86,7 @@ export async function openExperienceStore(
     capacity,
     reuse,
     followWriter,
-    owner: await ownerOf(context, file),
+    owner: await ownerOf(stage, file, hasBegun),
     onNotice: (text) => runtime.logger.warn(text),
   });
 }

@@ -1,14 +1,14 @@
 /** Deletes experiences that were trained on long ago, as far as no resume can need them. */
+import type { StageConfig } from '@trinity-rft/config';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import type { StageContext } from '../../context/stage-context.js';
 
 /** To be called after each checkpoint; undefined when everything is kept. */
 export function retention(
-  { stage }: Pick<StageContext, 'stage'>,
+  { buffer, jobDirectory }: StageConfig,
   store: ExperienceStore,
 ): ((step: number) => Promise<void>) | undefined {
-  const config = stage.buffer.trainerInput.experienceBuffer;
+  const config = buffer.trainerInput.experienceBuffer;
   const keep = config.storageType === 'file' ? undefined : config.keepTrainedSteps;
   if (keep === undefined) return undefined;
   return async (step) => {
@@ -16,7 +16,7 @@ export function retention(
       readonly policyVersion?: number;
     };
     // A resume begins at one of these, or a later one; at the one before it when it is damaged.
-    const usable = (await listCheckpoints(stage.jobDirectory)).filter(
+    const usable = (await listCheckpoints(jobDirectory)).filter(
       ({ manifest }) => manifest.step <= policyVersion,
     );
     const earliest = (usable.at(-2) ?? usable.at(-1))?.manifest.step ?? 0;

@@ -5,23 +5,24 @@
 import path from 'node:path';
 import { experienceJson } from '@trinity-rft/buffer/internal';
 import type { ChatFormat } from '@trinity-rft/chat';
+import type { StageConfig } from '@trinity-rft/config';
 import type { Experience } from '@trinity-rft/core';
 import type { ExperienceSource, Lease } from '@trinity-rft/core/store';
 import { fileWriter } from '@trinity-rft/monitor';
-import type { StageContext } from '../../context/stage-context.js';
+import type { StageModel } from '../models/chat-format.js';
 import { byReward } from './rollout-preview.js';
 
 /** Writes after a batch was trained on. If that fails, it warns; the run continues. */
 export function withPreview(
   source: ExperienceSource,
-  { stage, runtime }: Pick<StageContext, 'stage' | 'runtime'>,
-  format: ChatFormat,
+  { trainer, monitor, log }: StageConfig,
+  { format, runtime }: StageModel,
 ): ExperienceSource {
-  if (!stage.trainer.enablePreview) return source;
-  const file = path.join(stage.monitor.directory, 'samples.jsonl');
+  if (!trainer.enablePreview) return source;
+  const file = path.join(monitor.directory, 'samples.jsonl');
   const write = (trainStep: number, { experiences }: Lease): void => {
     try {
-      const writer = fileWriter(file, stage.log);
+      const writer = fileWriter(file, log);
       for (const experience of pick(experiences))
         writer.write(JSON.stringify({ step: trainStep, ...readable(experience, format) }));
       writer.close();

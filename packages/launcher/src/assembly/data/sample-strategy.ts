@@ -1,11 +1,10 @@
 /** The sample strategies: how the trainer takes experiences from the experience buffer. */
 import { fileExperienceSource, mixedExperienceSource, storedRows } from '@trinity-rft/buffer';
-import type { ChatFormat } from '@trinity-rft/chat';
-import type { ExpertsConfig, StageConfig } from '@trinity-rft/config';
+import type { StageConfig } from '@trinity-rft/config';
 import type { RawTask } from '@trinity-rft/core';
 import type { ExperienceSource, TakeFilter } from '@trinity-rft/core/store';
 import { pickRow } from '@trinity-rft/core/support';
-import type { StageContext } from '../../context/stage-context.js';
+import type { StageModel } from '../models/chat-format.js';
 import { withPreview } from './sample-preview.js';
 import { openRows, readSupervisedRows } from './supervised-data.js';
 
@@ -17,18 +16,16 @@ export interface Sampling {
   close(): Promise<void>;
 }
 
-interface StrategyInput {
-  readonly context: StageContext;
-  readonly format: ChatFormat;
-  /** The experience buffer. */
-  readonly experiences: ExperienceSource;
-}
+/** @param experiences the experience buffer */
+type OpenStrategy = (
+  stage: StageConfig,
+  model: StageModel,
+  experiences: ExperienceSource,
+) => Promise<Sampling>;
 
-type OpenStrategy = (input: StrategyInput) => Sampling | Promise<Sampling>;
-
-const plain: OpenStrategy = ({ context, experiences }) => ({
+const plain: OpenStrategy = async (stage, _model, experiences) => ({
   source: experiences,
-  filter: () => batchOf(context.stage),
+  filter: () => batchOf(stage),
   close: () => Promise.resolve(),
 });
 
@@ -36,24 +33,21 @@ const plain: OpenStrategy = ({ context, experiences }) => ({
 const strategies: Readonly<Record<string, OpenStrategy>> = {
   default: plain,
   warmup: plain,
-  staleness_control: async (input) => ({
-    ...(await plain(input)),
-    filter: stalenessFilter(input.context.stage),
+  staleness_control: async (stage, model, experiences) => ({
+    ...(await plain(stage, model, experiences)),
+    filter: stalenessFilter(stage),
   }),
   mix: openMix,
 };
 
 /** @throws TaskError, BufferError when an expert buffer cannot be used */
-export async function openSampling(
-  context: StageContext,
-  format: ChatFormat,
+export function openSampling(
+  stage: StageConfig,
+  model: StageModel,
   experiences: ExperienceSource,
 ): Promise<Sampling> {
-  return pickRow(
-    'sample strategy',
-    strategies,
-    context.stage.algorithm.sampleStrategy.name,
-  )({ context, format, experiences });
+  const { name } = stage.algorithm.sampleStrategy;
+  return pickRow('sample strategy', strategies, name)(stage, model, experiences);
 }
 
 /**
@@ -92,13 +86,18 @@ export function batchCount(stage: StageConfig): number {
   return perExploreStep !== undefined && own % perExploreStep === 0 ? Infinity : size;
 }
 
-async function openMix(input: StrategyInput): Promise<Sampling> {
-  const { context, format, experiences } = input;
-  const { stage } = context;
+async function openMix(
+  stage: StageConfig,
+  model: StageModel,
+  experiences: ExperienceSource,
+): Promise<Sampling> {
   const { experts: config } = stage.buffer.trainerInput;
-  if (config === undefined) return plain(input);
+  if (config === undefined) return plain(stage, model, experiences);
   const { count, buffer } = config;
-  const { close, ...data } = await openExperts(context, buffer, format);
+  const { close, ...data } =
+    buffer.storageType === 'file'
+      ? { ...(await openRows(model, buffer, 'sft')), close: () => undefined }
+      : storedRows(buffer.path);
   const selector = buffer.storageType === 'file' ? buffer.dataSelector : undefined;
   const experts = fileExperienceSource({
     ...data,
@@ -110,22 +109,13 @@ async function openMix(input: StrategyInput): Promise<Sampling> {
   });
   const mixture = mixedExperienceSource({ experiences, experts, expertCount: count });
   return {
-    source: stage.mode === 'train' ? mixture : withPreview(mixture, context, format),
+    source: stage.mode === 'train' ? mixture : withPreview(mixture, stage, model),
     filter: () => batchOf(stage),
     close: async () => {
       await experts.close();
       close();
     },
   };
-}
-
-async function openExperts(
-  context: StageContext,
-  buffer: ExpertsConfig['buffer'],
-  format: ChatFormat,
-) {
-  if (buffer.storageType !== 'file') return storedRows(buffer.path);
-  return { ...(await openRows(context, format, buffer, 'sft')), close: () => undefined };
 }
 
 /** Reads the expert data of a stage. @throws TaskError when it cannot be used */

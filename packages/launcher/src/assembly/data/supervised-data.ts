@@ -10,7 +10,7 @@ import {
   type RawTask,
   TaskError,
 } from '@trinity-rft/core';
-import type { StageContext } from '../../context/stage-context.js';
+import type { StageModel } from '../models/chat-format.js';
 import { maxPositionsOf } from '../models/model-folder.js';
 
 /** `sft`: answers to imitate; `dpo`: pairs of a better and a worse answer; `cpt`: plain texts. */
@@ -51,13 +51,12 @@ export type RowEncoder = (rawTask: RawTask, row: number) => readonly Experience[
  * @throws TaskError also when a row has more tokens than the model has positions
  */
 export async function openRows(
-  context: StageContext,
-  format: ChatFormat,
+  { startModel, format, signal }: StageModel,
   config: SupervisedBufferConfig,
   schema: RowSchema,
 ): Promise<{ readonly rows: readonly RawTask[]; readonly toExperiences: RowEncoder }> {
-  const rows = await readSupervisedRows(config, schema, context.signal);
-  const maxPositions = maxPositionsOf(context.startModel);
+  const rows = await readSupervisedRows(config, schema, signal);
+  const maxPositions = maxPositionsOf(startModel);
   const encode = rowEncoder(format, config, schema);
   const toExperiences: RowEncoder = (rawTask, row) => {
     const experiences = encode(rawTask, row);

@@ -1,11 +1,11 @@
 /** The task sets of a stage: those to explore and those to evaluate. */
 import { createTasksetScheduler, createTaskSource, readTaskRows } from '@trinity-rft/buffer';
-import type { TasksetConfig } from '@trinity-rft/config';
+import type { StageConfig, TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, type RawTask, type Task, TaskError } from '@trinity-rft/core';
 import type { LeasedTask } from '@trinity-rft/core/store';
 import { copyOf, redactText, returnedBy } from '@trinity-rft/core/support';
 import { toTask, type EvalSet, type ExplorerState, type TaskFeed } from '@trinity-rft/explorer';
-import type { StageContext } from '../../context/stage-context.js';
+import type { TaskParts } from '../../context/stage-context.js';
 import { checkRowKeys, type RowFindings } from './check-rows.js';
 
 export interface StageTasks extends AsyncDisposable {
@@ -19,14 +19,23 @@ export interface StageTasks extends AsyncDisposable {
   taskAt(planned: LeasedTask): Promise<Task>;
 }
 
-export type TasksContext = Pick<StageContext, 'stage' | 'signal' | 'workflows' | 'rewardFns'>;
-
 /** Reads every file now, so that a broken one is found before anything starts. @throws TaskError */
-export async function openTasks(context: TasksContext): Promise<StageTasks> {
-  const { tasksets, evalTasksets } = context.stage.buffer.explorerInput;
-  const evalSets = await Promise.all(evalTasksets.map((taskset) => openEvalSet(taskset, context)));
-  const opened = tasksets.length > 0 ? await openFeed(context) : nothingToExplore;
-  const { feed, exploreSteps, areUsedUp, rows } = opened;
+export async function openTasks(
+  stage: StageConfig,
+  parts: TaskParts,
+  signal: AbortSignal,
+): Promise<StageTasks> {
+  const { tasksets, evalTasksets } = stage.buffer.explorerInput;
+  const read = (taskset: TasksetConfig) => readRows(taskset, parts, signal);
+  const evalSets = await Promise.all(
+    evalTasksets.map(async (taskset) => evalSetOf(taskset, await read(taskset))),
+  );
+  const rows: TaskRows = new Map(
+    await Promise.all(
+      tasksets.map(async (taskset) => [taskset.name, await read(taskset)] as const),
+    ),
+  );
+  const { close, ...opened } = tasksets.length > 0 ? openFeed(stage, rows) : nothingToExplore;
   const taskAt = async (planned: LeasedTask): Promise<Task> => {
     const evalSet = evalSets.find(({ name }) => name === planned.taskset);
     const task = planned.isEval
@@ -34,45 +43,36 @@ export async function openTasks(context: TasksContext): Promise<StageTasks> {
       : exploreTask(tasksets, rows, planned);
     return task ?? noSuchTask(planned);
   };
-  const close = (): Promise<void> => opened.close();
-  return { feed, evalSets, exploreSteps, areUsedUp, taskAt, [Symbol.asyncDispose]: close };
+  return { ...opened, evalSets, taskAt, [Symbol.asyncDispose]: close };
 }
 
-const nothingToExplore = {
+interface OpenedFeed extends Pick<StageTasks, 'feed' | 'exploreSteps' | 'areUsedUp'> {
+  readonly close: () => Promise<void>;
+}
+
+const nothingToExplore: OpenedFeed = {
   feed: {
     next: () => Promise.resolve([]),
     state: () => ({}),
     restore: () => undefined,
-  } satisfies TaskFeed,
+  },
   exploreSteps: 0,
   areUsedUp: () => true,
-  rows: new Map<string, readonly RawTask[]>(),
   close: () => Promise.resolve(),
 };
 
-interface OpenedFeed extends Pick<StageTasks, 'feed' | 'exploreSteps' | 'areUsedUp'> {
-  /** Keyed by the name of their set. */
-  readonly rows: ReadonlyMap<string, readonly RawTask[]>;
-  readonly close: () => Promise<void>;
-}
+/** Keyed by the name of their set. */
+type TaskRows = ReadonlyMap<string, readonly RawTask[]>;
 
-async function openFeed(context: TasksContext): Promise<OpenedFeed> {
-  const { buffer, seed, explorer } = context.stage;
+function openFeed({ buffer, seed, explorer }: StageConfig, rows: TaskRows): OpenedFeed {
   const { enable: fills, maxBatches } = explorer.dynamicSampling;
   const { tasksets } = buffer.explorerInput;
-  const rows = new Map<string, readonly RawTask[]>();
-  const sources = await Promise.all(
-    tasksets.map(async (taskset) => {
-      const { name, dataSelector } = taskset;
-      const order = {
-        name,
-        ...dataSelector,
-        seed: dataSelector.seed ?? seed,
-        totalEpochs: Infinity,
-      };
-      const read = await readRows(taskset, context);
-      rows.set(name, read);
-      return createTaskSource(read, order);
+  const sources = tasksets.map(({ name, dataSelector }) =>
+    createTaskSource(rows.get(name) ?? [], {
+      name,
+      ...dataSelector,
+      seed: dataSelector.seed ?? seed,
+      totalEpochs: Infinity,
     }),
   );
   const scheduler = createTasksetScheduler(sources, {
@@ -110,7 +110,6 @@ async function openFeed(context: TasksContext): Promise<OpenedFeed> {
   return {
     feed,
     exploreSteps,
-    rows,
     areUsedUp: (state) =>
       state.step >= exploreSteps || (fills && Number(state.feed['cursor']) >= lastTask),
     close: () => scheduler.close(),
@@ -122,7 +121,7 @@ const learns = (tasksets: readonly TasksetConfig[]): boolean =>
 
 function exploreTask(
   tasksets: readonly TasksetConfig[],
-  rows: ReadonlyMap<string, readonly RawTask[]>,
+  rows: TaskRows,
   { taskset: name, row, step, task }: LeasedTask,
 ): Task | undefined {
   const taskset = tasksets.find((each) => each.name === name);
@@ -138,28 +137,28 @@ function noSuchTask({ taskset, row, isEval }: LeasedTask): never {
   );
 }
 
-async function openEvalSet(taskset: TasksetConfig, context: TasksContext): Promise<EvalSet> {
-  const rows = await readRows(taskset, context);
-  return {
-    name: taskset.name,
-    tasks: (step) =>
-      Promise.resolve(
-        rows.map((rawTask, row) =>
-          toTask({ row, rawTask }, taskset, {
-            batchId: `${step}/${taskset.name}`,
-            taskId: row,
-            isEval: true,
-          }),
-        ),
-      ),
-  };
-}
+const evalSetOf = (taskset: TasksetConfig, rows: readonly RawTask[]): EvalSet => ({
+  name: taskset.name,
+  tasks: async (step) =>
+    rows.map((rawTask, row) =>
+      toTask({ row, rawTask }, taskset, {
+        batchId: `${step}/${taskset.name}`,
+        taskId: row,
+        isEval: true,
+      }),
+    ),
+});
 
 /** Every row of the first task set, in the order of its file. @throws TaskError */
-export async function readTasks(context: TasksContext, batchId: string): Promise<readonly Task[]> {
-  const taskset = context.stage.buffer.explorerInput.tasksets[0];
+export async function readTasks(
+  { buffer }: StageConfig,
+  batchId: string,
+  parts: TaskParts,
+  signal: AbortSignal,
+): Promise<readonly Task[]> {
+  const taskset = buffer.explorerInput.tasksets[0];
   if (!taskset) return [];
-  const rows = await readRows(taskset, context);
+  const rows = await readRows(taskset, parts, signal);
   return rows.map((rawTask, row) =>
     toTask({ row, rawTask }, taskset, { batchId, taskId: row, isEval: false }),
   );
@@ -167,9 +166,10 @@ export async function readTasks(context: TasksContext, batchId: string): Promise
 
 async function readRows(
   taskset: TasksetConfig,
-  context: TasksContext,
+  parts: TaskParts,
+  signal: AbortSignal,
 ): Promise<readonly RawTask[]> {
-  const { rows, problems } = await readTaskset(taskset, context);
+  const { rows, problems } = await readTaskset(taskset, parts, signal);
   const [first] = problems;
   if (first === undefined) return rows;
   const { key, message } = first;
@@ -181,13 +181,14 @@ async function readRows(
 /** The rows of a task set, and what is wrong with them. @throws TaskError when they cannot be read */
 export async function readTaskset(
   taskset: TasksetConfig,
-  context: Omit<TasksContext, 'stage'>,
+  parts: TaskParts,
+  signal: AbortSignal,
 ): Promise<RowFindings & { readonly rows: readonly RawTask[] }> {
   const rows =
     taskset.storageType === 'generated'
-      ? generatedRows(taskset, context)
-      : await storedRows(taskset, context.signal);
-  return { ...checkTasks(rows, taskset, context), rows };
+      ? generatedRows(taskset, parts)
+      : await storedRows(taskset, signal);
+  return { ...checkTasks(rows, taskset, parts), rows };
 }
 
 function storedRows(taskset: TasksetConfig, signal: AbortSignal): Promise<readonly RawTask[]> {
@@ -199,7 +200,7 @@ function storedRows(taskset: TasksetConfig, signal: AbortSignal): Promise<readon
 
 function generatedRows(
   { name, workflow = '', workflowArgs, split, taskCount = 0, taskSeed }: TasksetConfig,
-  { workflows }: Pick<TasksContext, 'workflows'>,
+  { workflows }: TaskParts,
 ): readonly RawTask[] {
   const range = {
     split: split === 'eval' ? 'eval' : 'train',
@@ -233,18 +234,18 @@ export const columnsOf = (format: TasksetConfig['format']): readonly (string | u
 export function checkTasks(
   rows: readonly RawTask[],
   taskset: TasksetConfig,
-  context: Omit<TasksContext, 'stage'>,
+  parts: TaskParts,
 ): RowFindings {
   const { name, format } = taskset;
   // Fails if the rows lack what the selector orders them by.
   if (!taskset.isEval) createTaskSource(rows, { name, ...taskset.dataSelector });
-  const findings = checkRowKeys(rows, taskset, context);
+  const findings = checkRowKeys(rows, taskset, parts);
   // The names in the configuration itself have already been checked.
   if (
     findings.problems.length === 0 &&
     (format.workflowKey !== undefined || format.rewardFnKey !== undefined)
   )
-    rows.forEach((rawTask, row) => assertNamesKnown(rawTask, row, taskset, context));
+    rows.forEach((rawTask, row) => assertNamesKnown(rawTask, row, taskset, parts));
   return findings;
 }
 
@@ -256,7 +257,7 @@ function assertNamesKnown(
   rawTask: RawTask,
   row: number,
   taskset: TasksetConfig,
-  { workflows, rewardFns }: Omit<TasksContext, 'stage'>,
+  { workflows, rewardFns }: TaskParts,
 ): void {
   const { workflow, rewardFn } = toTask({ row, rawTask }, taskset, {
     batchId: 0,

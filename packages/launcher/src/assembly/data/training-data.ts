@@ -1,10 +1,10 @@
 /** The data of mode `train`: rows of a file, or experiences that are already stored. */
 import { fileExperienceSource } from '@trinity-rft/buffer';
 import { hasHadWriter } from '@trinity-rft/buffer/internal';
-import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, type RawTask } from '@trinity-rft/core';
-import type { StageContext } from '../../context/stage-context.js';
+import type { Extensions } from '../../context/stage-context.js';
+import type { StageModel } from '../models/chat-format.js';
 import { openExperienceStore } from './experience-store.js';
 import { withPreview } from './sample-preview.js';
 import { openSampling, type Sampling } from './sample-strategy.js';
@@ -24,13 +24,13 @@ export interface TrainingData
  * chosen one first.
  */
 export async function openTrainingData(
-  context: StageContext,
-  format: ChatFormat,
+  stage: StageConfig,
+  model: StageModel,
+  openStore: Extensions['openRows'],
 ): Promise<TrainingData> {
-  const { stage } = context;
   const { buffer, seed, algorithm } = stage;
   const config = buffer.trainerInput.experienceBuffer;
-  if (config.storageType !== 'file') return openStored(context, format);
+  if (config.storageType !== 'file') return openStored(stage, model, openStore);
   if (algorithm.schema === 'experience') {
     throw new ConfigError(
       `${algorithm.algorithmType} learns from experiences; its experience_buffer is the file ${config.path}.`,
@@ -38,7 +38,7 @@ export async function openTrainingData(
     );
   }
   const { name } = config;
-  const data = await openRows(context, format, config, algorithm.schema);
+  const data = await openRows(model, config, algorithm.schema);
   const totalSteps =
     buffer.totalSteps ??
     Math.floor((buffer.totalEpochs * data.rows.length) / buffer.trainBatchSize);
@@ -51,7 +51,7 @@ export async function openTrainingData(
     totalRows: totalSteps * buffer.trainBatchSize,
   });
   return {
-    source: withPreview(source, context, format),
+    source: withPreview(source, stage, model),
     totalSteps,
     mayGrow: false,
     close: () => source.close(),
@@ -73,8 +73,12 @@ export async function checkTrainingData(
 }
 
 /** Experiences of an earlier run, or of a server in another process until it ends. */
-async function openStored(context: StageContext, format: ChatFormat): Promise<TrainingData> {
-  const { stage, runtime } = context;
+async function openStored(
+  stage: StageConfig,
+  model: StageModel,
+  openStore: Extensions['openRows'],
+): Promise<TrainingData> {
+  const { runtime } = model;
   const { experienceBuffer } = stage.buffer.trainerInput;
   const { path: given } = experienceBuffer;
   const path = given === undefined ? undefined : await ownDatabase(given, stage.jobDirectory);
@@ -87,16 +91,20 @@ async function openStored(context: StageContext, format: ChatFormat): Promise<Tr
         'The server that adds experiences has been away for max_read_timeout seconds, so training ends here. The same command goes on when the server is back.',
       ),
   };
-  const store = await openExperienceStore(context, { path, followWriter });
+  const store = await openExperienceStore(stage, runtime, {
+    openRows: openStore,
+    path,
+    followWriter,
+  });
   try {
-    const sampling = await openSampling(context, format, store);
+    const sampling = await openSampling(stage, model, store);
     const close = async (): Promise<void> => {
       await sampling.close();
       await store.close();
     };
     return {
       ...sampling,
-      source: withPreview(sampling.source, context, format),
+      source: withPreview(sampling.source, stage, model),
       totalSteps: stage.buffer.totalSteps,
       mayGrow: path !== undefined && hasHadWriter(path),
       close,

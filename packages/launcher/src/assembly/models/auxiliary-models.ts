@@ -1,14 +1,14 @@
 /** Models that workflows may call and that are never trained: judges, critics, users. */
-import { type ChatFormat } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat';
-import type { AuxiliaryModelConfig, AuxiliarySource } from '@trinity-rft/config';
+import type { AuxiliaryModelConfig, AuxiliarySource, StageConfig } from '@trinity-rft/config';
+import type { Runtime } from '@trinity-rft/core';
 import type { Engine } from '@trinity-rft/core/engine';
 import { knowSecret } from '@trinity-rft/core/support';
 import type { AttemptKey } from '@trinity-rft/explorer';
 import { createRolloutModel, type EndpointServer } from '@trinity-rft/model';
 import { type AgentModel } from '@trinity-rft/workflow';
 import { createRemoteModel } from '@trinity-rft/workflow';
-import type { StageContext } from '../../context/stage-context.js';
+import type { EngineTable } from '../../context/stage-context.js';
 import { readChatFormat } from './chat-format.js';
 import { mountedModel } from './endpoint.js';
 import { watchSampler } from './engine.js';
@@ -34,23 +34,26 @@ type CreateModel = (key: AttemptKey, waits: Set<string>) => AgentModel;
  * @throws ConfigError when a folder cannot be used
  */
 export async function openAuxiliaryModels(
-  context: StageContext,
+  stage: StageConfig,
+  runtime: Runtime,
+  engines: EngineTable,
   endpoint: EndpointServer,
 ): Promise<AuxiliaryModels> {
   const failure = new AbortController();
-  const engines = new Map<string, Engine>();
+  const opened = new Map<string, Engine>();
   const close = async (): Promise<void> => {
-    await Promise.all([...engines.values()].map((engine) => engine.close()));
-    engines.clear();
+    await Promise.all([...opened.values()].map((engine) => engine.close()));
+    opened.clear();
   };
+  const parts = { stage, runtime, engines, opened, failure, endpoint };
   try {
     const factories = new Map<string, CreateModel>();
-    for (const model of context.stage.explorer.auxiliaryModels) {
+    for (const model of stage.explorer.auxiliaryModels) {
       const { source } = model;
       const factory =
         source.kind === 'remote'
-          ? remoteModel(context, model, source)
-          : await embeddedModel(context, { model, source, engines, failure, endpoint });
+          ? remoteModel(stage, model, source)
+          : await embeddedModel(model, source, parts);
       factories.set(model.name, factory);
     }
     return {
@@ -67,7 +70,7 @@ export async function openAuxiliaryModels(
 
 /** One call may take as long as a whole attempt. */
 function remoteModel(
-  { stage }: StageContext,
+  { explorer: { maxTimeoutMs } }: StageConfig,
   { temperature, topP, maxResponseTokens, enableThinking }: AuxiliaryModelConfig,
   { baseUrl, apiKey, modelPath }: AuxiliarySource & { readonly kind: 'remote' },
 ): CreateModel {
@@ -79,7 +82,7 @@ function remoteModel(
       modelPath,
       defaults: { temperature, topP, maxTokens: maxResponseTokens },
       enableThinking,
-      timeoutMs: stage.explorer.maxTimeoutMs,
+      timeoutMs: maxTimeoutMs,
       signal,
       waits,
     });
@@ -88,31 +91,40 @@ function remoteModel(
 type FolderSource = AuxiliarySource & { readonly kind: 'folder' };
 
 interface EmbeddedParts {
-  readonly model: AuxiliaryModelConfig;
-  readonly source: FolderSource;
+  readonly stage: StageConfig;
+  readonly runtime: Runtime;
+  readonly engines: EngineTable;
   /** Open engines by their kind and model folder. */
-  readonly engines: Map<string, Engine>;
+  readonly opened: Map<string, Engine>;
   readonly failure: AbortController;
   readonly endpoint: EndpointServer;
 }
 
 /**
- * Seeds derive from (run seed, stage, model, batch, task, run, attempt, call), as those of the
- * trained model do.
+ * Samples from the weights it opens with, as version -1: nothing is ever published to it. Seeds derive
+ * from (run seed, stage, model, batch, task, run, attempt, call), as those of the trained model do.
  */
 async function embeddedModel(
-  context: StageContext,
-  { model, source, engines, failure, endpoint }: EmbeddedParts,
+  model: AuxiliaryModelConfig,
+  source: FolderSource,
+  { stage, runtime, engines, opened, failure, endpoint }: EmbeddedParts,
 ): Promise<CreateModel> {
-  const { stage, runtime } = context;
   const { modelPath: folder, engine: engineName } = source;
+  const { threads, memoryBudgetMb } = stage.model;
   const id = `${engineName}:${folder}`;
   const key = `explorer.auxiliary_models "${model.name}"`;
   const format = await explainFolderErrors({ key, folder }, () => readChatFormat(folder, model));
   const engine =
-    engines.get(id) ??
-    (await explainFolderErrors({ key, folder }, () => openSampler(context, source, format)));
-  engines.set(id, engine);
+    opened.get(id) ??
+    (await explainFolderErrors({ key, folder }, () =>
+      engineNamed(engines, engineName).open({
+        modelPath: folder,
+        threads,
+        memoryBudgetMb,
+        tokenBytes: tokenByteTable(format.tokenizer),
+      }),
+    ));
+  opened.set(id, engine);
   const shared = {
     ...modelSettings(model),
     sampler: watchSampler(engine.sampler, failure),
@@ -135,19 +147,4 @@ async function embeddedModel(
       }),
     );
   };
-}
-
-/** It samples from the weights it opens with, as version -1: nothing is ever published to it. */
-function openSampler(
-  { stage, engines }: StageContext,
-  { modelPath, engine }: FolderSource,
-  { tokenizer }: ChatFormat,
-): Promise<Engine> {
-  const { threads, memoryBudgetMb } = stage.model;
-  return engineNamed(engines, engine).open({
-    modelPath,
-    threads,
-    memoryBudgetMb,
-    tokenBytes: tokenByteTable(tokenizer),
-  });
 }

@@ -2,24 +2,32 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { createChatFormat, loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
-import type { RolloutModelConfig } from '@trinity-rft/config';
+import type { RolloutModelConfig, StageConfig } from '@trinity-rft/config';
+import type { Runtime } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import type { StageContext } from '../../context/stage-context.js';
 import { explainFolderErrors, modelOfStage } from './model-folder.js';
+
+/** The model of a stage, to be opened, or to encode rows for. */
+export interface StageModel {
+  /** Folder that the stage starts from. */
+  readonly startModel: string;
+  readonly format: ChatFormat;
+  readonly runtime: Runtime;
+  readonly signal: AbortSignal;
+}
 
 /**
  * Tokenizer and template of the newest checkpoint: those with which its weights were trained, whatever
  * the model folder holds by now. Before there is one, those of the model.
  * @throws ConfigError when the model's tokenizer or template cannot be used
  */
-export async function openChatFormat(context: StageContext): Promise<ChatFormat> {
-  const { stage, startModel } = context;
+export async function openChatFormat(stage: StageConfig, startModel: string): Promise<ChatFormat> {
   const { rolloutModel } = stage.explorer;
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1)?.directory;
   // Some engines leave these files out.
   if (newest !== undefined && existsSync(path.join(newest, 'tokenizer.json')))
     return readChatFormat(newest, rolloutModel);
-  return explainFolderErrors(modelOfStage(context), () => readChatFormat(startModel, rolloutModel));
+  return explainFolderErrors(modelOfStage(stage), () => readChatFormat(startModel, rolloutModel));
 }
 
 /**

@@ -6,10 +6,9 @@ import { tokenByteTable } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import type { ValueEngine } from '@trinity-rft/core/engine';
-import type { Algorithm } from '@trinity-rft/core/internal';
 import { criticIn } from '@trinity-rft/trainer/internal';
 import { disposable } from '../../context/disposable.js';
-import type { EngineTable, StageContext } from '../../context/stage-context.js';
+import type { EngineTable } from '../../context/stage-context.js';
 import { engineNamed } from './engines.js';
 import { explainFolderErrors, modelOfStage } from './model-folder.js';
 
@@ -21,11 +20,11 @@ import { explainFolderErrors, modelOfStage } from './model-folder.js';
  * @throws ConfigError when the folder cannot be used
  */
 export async function openCritic(
-  context: StageContext,
-  { needs }: Algorithm,
+  stage: StageConfig,
+  startModel: string,
+  engines: EngineTable,
 ): Promise<(ValueEngine & AsyncDisposable) | undefined> {
-  if (!needs.valueHead) return undefined;
-  const { stage, startModel, engines } = context;
+  if (!stage.algorithm.needs.valueHead) return undefined;
   const engine = engineNamed(engines, stage.trainer.critic.engine);
   const open = engine.openCritic?.bind(engine);
   if (!open)
@@ -40,9 +39,7 @@ export async function openCritic(
   const own = engine.name === stage.engine ? startModel : stage.model.modelPath;
   const modelPath = previous ?? chosen ?? own;
   const given =
-    chosen === undefined
-      ? modelOfStage(context)
-      : { key: 'model.critic_model_path', folder: chosen };
+    chosen === undefined ? modelOfStage(stage) : { key: 'model.critic_model_path', folder: chosen };
   return disposable(
     await explainFolderErrors(given, () => open({ modelPath, threads, memoryBudgetMb })),
   );

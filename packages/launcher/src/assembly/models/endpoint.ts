@@ -7,17 +7,18 @@ import {
   type RecordingModel,
   type ScoreRun,
 } from '@trinity-rft/model';
-import { ConfigError } from '@trinity-rft/core';
-import type { StageContext } from '../../context/stage-context.js';
+import { ConfigError, type Runtime } from '@trinity-rft/core';
 
 /**
  * On any free port of the loopback interface.
  * @param score stores rewards that come after their runs; by default they are not accepted
+ * @param rewardKey lets them come by the id of a run alone
  * @throws ModelError 503 when there is no port
  */
 export async function openEndpoint(
-  { runtime, rewardKey }: StageContext,
+  runtime: Runtime,
   score?: ScoreRun,
+  rewardKey?: string,
 ): Promise<EndpointServer> {
   if (score === undefined) return openEndpointServer({ runtime });
   const server = await openEndpointServer({ runtime, score, rewardKey });

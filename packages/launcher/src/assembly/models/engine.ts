@@ -1,9 +1,10 @@
 /** The engine of a stage, and the signal that it failed. */
-import { type ChatFormat } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat';
+import type { StageConfig } from '@trinity-rft/config';
 import { EngineError } from '@trinity-rft/core';
 import type { Engine, Sampler } from '@trinity-rft/core/engine';
-import type { StageContext } from '../../context/stage-context.js';
+import type { EngineTable } from '../../context/stage-context.js';
+import type { StageModel } from './chat-format.js';
 import { engineNamed } from './engines.js';
 import { engineSettings } from './engine-settings.js';
 import { explainFolderErrors, modelOfStage } from './model-folder.js';
@@ -23,27 +24,20 @@ export interface StageEngine extends Engine {
  * @throws ConfigError when the model cannot be used
  */
 export async function openEngine(
-  context: StageContext,
-  {
-    reference,
-    format,
-    interactive,
-  }: {
-    readonly reference: boolean;
-    readonly format: ChatFormat;
-    /** See `EngineOptions`. */
-    readonly interactive?: boolean;
-  },
+  stage: StageConfig,
+  model: StageModel,
+  engines: EngineTable,
+  reference: boolean,
 ): Promise<StageEngine> {
-  const { stage, startModel, runtime, engines, signal } = context;
+  const { startModel, format, runtime, signal } = model;
   const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
   const factory = engineNamed(engines, stage.engine);
   const openTrainer = (): Promise<Engine> =>
-    explainFolderErrors(modelOfStage(context), () =>
+    explainFolderErrors(modelOfStage(stage), () =>
       factory.open({
         modelPath: startModel,
         reference,
-        interactive,
+        interactive: stage.mode === 'serve',
         threads,
         memoryBudgetMb,
         maxModelLen,
@@ -57,7 +51,7 @@ export async function openEngine(
     );
   const { capabilities } = factory;
   const engine = samplesElsewhere(stage)
-    ? await openWithSampler(context, { format, capabilities, openTrainer })
+    ? await openWithSampler(stage, model, capabilities, openTrainer)
     : await openTrainer();
   const failure = new AbortController();
   return {
@@ -71,10 +65,11 @@ export async function openEngine(
 
 /** The engine of a stage that only samples, from the weights it was opened with: version 0. */
 export async function openFrozenEngine(
-  context: StageContext,
-  format: ChatFormat,
+  stage: StageConfig,
+  model: StageModel,
+  engines: EngineTable,
 ): Promise<StageEngine> {
-  const engine = await openEngine(context, { reference: false, format });
+  const engine = await openEngine(stage, model, engines, false);
   try {
     await sampleFromStart(engine);
     return engine;

@@ -8,7 +8,6 @@ import { diskAt, readModelFolder } from '@trinity-rft/config/internal';
 import { ConfigError, CheckpointError, EngineError } from '@trinity-rft/core';
 import { isGguf } from '@trinity-rft/chat/gguf';
 import { listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
-import type { StageContext } from '../../context/stage-context.js';
 
 /**
  * The folder whose weights are version 0 of the stage.
@@ -65,7 +64,7 @@ export interface GivenFolder {
 }
 
 /** Undefined if the stage starts from a checkpoint of the run. */
-export const modelOfStage = ({ stage: { model } }: StageContext): GivenFolder | undefined =>
+export const modelOfStage = ({ model }: StageConfig): GivenFolder | undefined =>
   model.fromPreviousStage ? undefined : { key: 'model.model_path', folder: model.modelPath };
 
 /**

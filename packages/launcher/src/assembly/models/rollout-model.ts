@@ -1,10 +1,11 @@
 /** A rollout model for each attempt of a run. */
 import type { ChatFormat } from '@trinity-rft/chat';
+import type { StageConfig } from '@trinity-rft/config';
+import type { Runtime } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import type { AttemptKey, AttemptModel } from '@trinity-rft/explorer';
 import { createPauseMeter } from '@trinity-rft/explorer/internal';
 import { createRolloutModel, type EndpointServer, type RecordingModel } from '@trinity-rft/model';
-import type { StageContext } from '../../context/stage-context.js';
 import type { AuxiliaryModels } from './auxiliary-models.js';
 import { mountedModel } from './endpoint.js';
 import { externalAnswers } from './external-model.js';
@@ -13,19 +14,23 @@ import { modelSettings, seedKeyOf } from './model-settings.js';
 /** With the model's view of what it recorded. */
 export type RecordedAttempt = AttemptModel & { readonly model: RecordingModel };
 
+/** Shared by all models of a process. */
+export interface ModelParts {
+  readonly sampler: Sampler;
+  readonly format: ChatFormat;
+  readonly auxiliary: AuxiliaryModels;
+  readonly endpoint: EndpointServer;
+}
+
 /**
  * Seeds derive from (run seed, stage, batch, task, run, attempt, call), so repeating an attempt
  * samples the same tokens. Those of evaluations do not depend on the step: checkpoints are compared
  * on the same tasks with the same seeds.
  */
 export function modelFactory(
-  { stage, runtime }: StageContext,
-  parts: {
-    readonly sampler: Sampler;
-    readonly format: ChatFormat;
-    readonly auxiliary: AuxiliaryModels;
-    readonly endpoint: EndpointServer;
-  },
+  stage: StageConfig,
+  runtime: Runtime,
+  parts: ModelParts,
 ): (key: AttemptKey) => RecordedAttempt {
   const { rolloutModel, reasoningHistory, constrainedDecoding } = stage.explorer;
   const { defaults, ...settings } = modelSettings(rolloutModel);

@@ -1,6 +1,5 @@
 /** The samplers that configurations can choose beside the engine that trains. */
 import path from 'node:path';
-import type { ChatFormat } from '@trinity-rft/chat';
 import { vocabularySample } from '@trinity-rft/chat/internal';
 import type { SamplerConfig, StageConfig } from '@trinity-rft/config';
 import { InvariantError } from '@trinity-rft/core';
@@ -13,7 +12,7 @@ import type {
 } from '@trinity-rft/core/engine';
 import { knowSecret } from '@trinity-rft/core/support';
 import { sglangSampler, vllmSampler } from '../../outer/outer.js';
-import type { StageContext } from '../../context/stage-context.js';
+import type { StageModel } from './chat-format.js';
 import { compositeEngine } from './composite-engine.js';
 import { probeTokens } from './probe.js';
 
@@ -32,20 +31,15 @@ export const takesAdapters = (
   { fullParameter }: EngineCapabilities,
 ): boolean => model.lora !== undefined || (sampler !== undefined && !fullParameter);
 
-interface TrainerParts {
-  readonly format: ChatFormat;
-  readonly capabilities: EngineCapabilities;
-  readonly openTrainer: () => Promise<Engine>;
-}
-
 /** An engine that samples on the servers of the stage, and trains here unless others do. */
 export async function openWithSampler(
-  context: StageContext,
-  { format, capabilities, openTrainer }: TrainerParts,
+  stage: StageConfig,
+  model: StageModel,
+  capabilities: EngineCapabilities,
+  openTrainer: () => Promise<Engine>,
 ): Promise<Engine> {
-  const { stage } = context;
   const adapters = takesAdapters(stage, capabilities);
-  const sampler = await openSampler(context, { format, adapters });
+  const sampler = await openSampler(stage, model, adapters);
   if (stage.part === 'explore')
     return { capabilities, trainer: noTrainer, sampler, close: () => sampler.close() };
   try {
@@ -54,7 +48,7 @@ export async function openWithSampler(
       sampler,
       adapters,
       folder: path.join(stage.jobDirectory, 'sync'),
-      probe: probeTokens(format, sampler.maxModelLen),
+      probe: probeTokens(model.format, sampler.maxModelLen),
     });
   } catch (error) {
     await sampler.close();
@@ -63,10 +57,10 @@ export async function openWithSampler(
 }
 
 function openSampler(
-  { stage, startModel, runtime, signal }: StageContext,
-  { format, adapters }: { readonly format: ChatFormat; readonly adapters: boolean },
+  { sampler, model, explorer, synchronizer }: StageConfig,
+  { startModel, format, runtime, signal }: StageModel,
+  adapters: boolean,
 ): Promise<RemoteSampler> {
-  const { sampler, model, explorer, synchronizer } = stage;
   if (sampler === undefined)
     throw new InvariantError('The stage names no sampler.', { code: 'SAMPLER_MISSING' });
   for (const { apiKey } of sampler.servers) if (apiKey !== undefined) knowSecret(apiKey);

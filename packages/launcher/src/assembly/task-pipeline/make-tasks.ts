@@ -4,11 +4,11 @@ import {
   type PipelineProgress,
   type Question,
 } from '@trinity-rft/buffer/internal';
-import type { TaskPipelineConfig, TasksetConfig } from '@trinity-rft/config';
-import { TaskError } from '@trinity-rft/core';
+import type { StageConfig, TaskPipelineConfig, TasksetConfig } from '@trinity-rft/config';
+import { type Runtime, TaskError } from '@trinity-rft/core';
 import { toTask } from '@trinity-rft/explorer';
 import { openTogether } from '../../context/disposable.js';
-import type { StageContext } from '../../context/stage-context.js';
+import type { Extensions } from '../../context/stage-context.js';
 import { openAuxiliaryModels, type AuxiliaryModels } from '../models/auxiliary-models.js';
 import { openEndpoint } from '../models/endpoint.js';
 import { asksModel, checkColumns, fieldsOf, readInputs, stepsOf } from './steps.js';
@@ -24,36 +24,46 @@ import {
   writeTasks,
   type Answers,
   type Rows,
-  type TaskList,
 } from './stored-tasks.js';
 
+/** Needs of making tasks. */
+export interface Making {
+  readonly stage: StageConfig;
+  readonly extensions: Extensions;
+  readonly runtime: Runtime;
+  /** Says something on the console and in the log. */
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
 /**
- * The context of the stage, with the tasks that its pipeline makes, or has made.
+ * The stage, with the tasks that its pipeline makes, or has made.
+ * @param hasBegun an earlier process has begun with the steps of the stage
  * @throws TaskError; CancelledError
  */
-export async function withMadeTasks(context: StageContext): Promise<StageContext> {
-  const { stage } = context;
+export async function withMadeTasks(making: Making, hasBegun: boolean): Promise<StageConfig> {
+  const { stage, say } = making;
   const { taskPipeline } = stage.dataProcessor;
   const folder = pipelineFolder(stage);
   const tasksets: TasksetConfig[] = [];
   for (const taskset of stage.buffer.explorerInput.tasksets) {
     const { name } = taskset;
     const before = await readTaskList(folder, name);
-    if (context.hasBegun === true && (before === undefined) === (taskPipeline !== undefined))
+    if (hasBegun && (before === undefined) === (taskPipeline !== undefined))
       throw otherTasks(name, before !== undefined);
-    if (taskPipeline !== undefined && !isUsable(before, context, taskset))
-      await make(context, taskPipeline, taskset);
-    tasksets.push(
-      taskPipeline === undefined ? taskset : readingFrom(taskset, tasksFile(folder, name)),
-    );
+    if (taskPipeline === undefined) continue;
+    const isSame = before?.settings === settingsDigest(stage, taskset);
+    if (before && (isSame || hasBegun))
+      say(`Task set "${name}": ${before.kept} of ${before.read} tasks, made when the run began.`);
+    else {
+      if (before) say(`The task pipeline has changed: the tasks of "${name}" are made anew.`);
+      await make(making, taskPipeline, taskset);
+    }
+    // The tasks of a run that has begun stay, whatever has been set since.
+    tasksets.push(readingFrom(taskset, tasksFile(folder, name)));
   }
-  return taskPipeline === undefined
-    ? context
-    : { ...context, stage: withTasksets(stage, tasksets) };
+  return taskPipeline === undefined ? stage : withTasksets(stage, tasksets);
 }
-
-const sayIn = ({ say, runtime }: StageContext): ((line: string) => void) =>
-  say ?? ((line) => runtime.logger.info(line));
 
 const otherTasks = (name: string, had: boolean): TaskError =>
   new TaskError(
@@ -61,34 +71,15 @@ const otherTasks = (name: string, had: boolean): TaskError =>
     { code: 'TASKS_CHANGED' },
   );
 
-/** The tasks of a run that has begun stay, whatever has been set since. */
-function isUsable(
-  before: TaskList | undefined,
-  context: StageContext,
-  taskset: TasksetConfig,
-): boolean {
-  const { stage, hasBegun = false } = context;
-  const say = sayIn(context);
-  if (before === undefined) return false;
-  const isSame = before.settings === settingsDigest(stage, taskset);
-  if (!isSame && !hasBegun)
-    say(`The task pipeline has changed: the tasks of "${taskset.name}" are made anew.`);
-  else
-    say(
-      `Task set "${taskset.name}": ${before.kept} of ${before.read} tasks, made when the run began.`,
-    );
-  return isSame || hasBegun;
-}
-
 async function make(
-  context: StageContext,
+  making: Making,
   pipeline: TaskPipelineConfig,
   taskset: TasksetConfig,
 ): Promise<void> {
-  const { stage, signal, runtime } = context;
+  const { stage, extensions, signal, runtime, say } = making;
   const { name } = taskset;
   const rows = await readInputs(pipeline, taskset, signal);
-  const steps = stepsOf(pipeline, context);
+  const steps = stepsOf(pipeline, extensions.taskOperators);
   checkColumns(pipeline, steps, rows);
   const folder = pipelineFolder(stage);
   const run = (ask: Asking | undefined) =>
@@ -99,16 +90,16 @@ async function make(
       topK: pipeline.topK,
       concurrency: pipeline.numProcess,
       ask: ask?.ask,
-      onProgress: progressLog(context, name),
+      onProgress: progressLog(say, name),
       signal: ask?.signal ?? signal,
     });
   const result = steps.some(asksModel)
-    ? await asking(context, { taskset, rows, answers: await openAnswers(folder, name) }, run)
+    ? await asking(making, { taskset, rows, answers: await openAnswers(folder, name) }, run)
     : await run(undefined);
   const settings = settingsDigest(stage, taskset);
   const made = await writeTasks(folder, name, { result, read: rows.length, settings });
   const left = `Task pipeline of "${name}": ${made.kept} of ${made.read} tasks are left.`;
-  sayIn(context)(made.dropped === '' ? left : `${left} Left out: ${made.dropped}.`);
+  say(made.dropped === '' ? left : `${left} Left out: ${made.dropped}.`);
   if (result.unordered > 0)
     runtime.logger.warn(
       `Task pipeline of "${name}": ${result.unordered} tasks lack a number that priority_weights names; they come last.`,
@@ -116,15 +107,14 @@ async function make(
 }
 
 /** Tenths, so that the log of a thousand tasks has ten lines per operator. */
-function progressLog(context: StageContext, name: string) {
-  const say = sayIn(context);
-  return ({ operator, done, of, failed }: PipelineProgress): void => {
+const progressLog =
+  (say: Making['say'], name: string) =>
+  ({ operator, done, of, failed }: PipelineProgress): void => {
     const step = Math.max(100, Math.ceil(of / 10));
     if (done % step !== 0 && done !== of) return;
     const failures = failed === 0 ? '' : `, ${failed} calls of its model failed`;
     say(`Task pipeline of "${name}": ${operator} ${done} of ${of}${failures}.`);
   };
-}
 
 interface Asking {
   readonly ask: (question: Question) => Promise<string>;
@@ -139,17 +129,18 @@ interface Asked {
 
 /** Auxiliary models that are open while `work` asks them. @throws what made an engine fail */
 function asking<T>(
-  context: StageContext,
+  { stage, extensions, runtime, signal: interrupt }: Making,
   asked: Asked,
   work: (asking: Asking) => Promise<T>,
 ): Promise<T> {
   return openTogether(async (stack) => {
-    const endpoint = stack.use(await openEndpoint(context));
-    const models = stack.use(await openAuxiliaryModels(context, endpoint));
-    const signal = AbortSignal.any([context.signal, models.failed]);
+    const endpoint = stack.use(await openEndpoint(runtime));
+    const { engines } = extensions;
+    const models = stack.use(await openAuxiliaryModels(stage, runtime, engines, endpoint));
+    const signal = AbortSignal.any([interrupt, models.failed]);
     try {
       const ask = (question: Question): Promise<string> =>
-        answer(question, { ...asked, context, models, signal });
+        answer(question, { ...asked, stage, models, signal });
       return await work({ ask, signal });
     } catch (error) {
       if (models.failed.aborted) throw models.failed.reason;
@@ -161,16 +152,16 @@ function asking<T>(
 }
 
 interface AskParts extends Asked {
-  readonly context: StageContext;
+  readonly stage: StageConfig;
   readonly models: AuxiliaryModels;
   readonly signal: AbortSignal;
 }
 
 async function answer(
   { step, row, call, messages, options }: Question,
-  { taskset, rows, answers, context, models, signal }: AskParts,
+  { taskset, rows, answers, stage, models, signal }: AskParts,
 ): Promise<string> {
-  const { auxiliaryModels } = context.stage.explorer;
+  const { auxiliaryModels } = stage.explorer;
   const named = step.args[step.definition.auxiliaryModel ?? ''];
   const model = auxiliaryModels.find(({ name }) => named === undefined || name === named);
   if (!model)

@@ -5,7 +5,6 @@ import type { StageConfig } from '@trinity-rft/config';
 import { BufferError, CancelledError } from '@trinity-rft/core';
 import type { Membership, RunStore } from '@trinity-rft/core/store';
 import { writeAtomically } from '@trinity-rft/trainer/internal';
-import type { StageContext } from '../../context/stage-context.js';
 import { digestOf, pipelineFolder, readingFrom, tasksFile, withTasksets } from './stored-tasks.js';
 
 /** Files of weights have the version of the weights; these stay as long as the run. */
@@ -48,23 +47,22 @@ export interface FetchOptions {
 }
 
 /**
- * The context of an explorer, with the trainer's tasks. Waits until they have been made, or the run
+ * The stage of an explorer, with the trainer's tasks. Waits until they have been made, or the run
  * has ended.
  * @throws BufferError when they are not those that the trainer has made; CancelledError
  */
 export async function withFetchedTasks(
-  context: StageContext,
+  stage: StageConfig,
   options: FetchOptions,
-): Promise<StageContext> {
-  const { stage } = context;
-  if (stage.dataProcessor.taskPipeline === undefined) return context;
+): Promise<StageConfig> {
+  if (stage.dataProcessor.taskPipeline === undefined) return stage;
   const shared = await options.wait(() => untilShared(options));
   const tasksets = [];
   for (const taskset of stage.buffer.explorerInput.tasksets) {
     const file = await fetchTasks(taskset.name, shared, options);
     tasksets.push(readingFrom(taskset, file));
   }
-  return { ...context, stage: withTasksets(stage, tasksets) };
+  return withTasksets(stage, tasksets);
 }
 
 async function untilShared({ store, signal, lookEveryMs }: FetchOptions): Promise<SharedTasks> {

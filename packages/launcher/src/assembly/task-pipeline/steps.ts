@@ -1,20 +1,17 @@
 /** The operators of a pipeline, from the configuration, and the rows that they work on. */
 import { readTaskRows } from '@trinity-rft/buffer';
-import type { PipelineResult, PipelineStep } from '@trinity-rft/buffer/internal';
+import type { PipelineResult, PipelineStep, TaskOperatorTable } from '@trinity-rft/buffer/internal';
 import { runTaskPipeline, scoreColumns } from '@trinity-rft/buffer/internal';
 import type { TaskPipelineConfig, TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, TaskError } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/support';
 import { columnsOf } from '../data/tasks.js';
-import type { Extensions } from '../../context/stage-context.js';
 import type { Rows } from './stored-tasks.js';
-
-type Operators = Pick<Extensions, 'taskOperators'>;
 
 /** @throws ConfigError for an operator or argument that is not there */
 export function stepsOf(
   { operators }: TaskPipelineConfig,
-  { taskOperators }: Operators,
+  taskOperators: TaskOperatorTable,
 ): readonly PipelineStep[] {
   return operators.map(({ name, args }) => {
     const definition = taskOperators.find(name);
@@ -76,10 +73,11 @@ export function checkColumns(
 export async function tryPipeline(
   pipeline: TaskPipelineConfig,
   taskset: TasksetConfig,
-  { signal, ...context }: Operators & { readonly signal: AbortSignal },
+  taskOperators: TaskOperatorTable,
+  signal: AbortSignal,
 ): Promise<PipelineResult & { readonly read: number; readonly isBound: boolean }> {
   const rows = await readInputs(pipeline, taskset, signal);
-  const steps = stepsOf(pipeline, context);
+  const steps = stepsOf(pipeline, taskOperators);
   checkColumns(pipeline, steps, rows);
   const result = await runTaskPipeline(rows, {
     steps,

@@ -1,11 +1,10 @@
 /** An explorer without a trainer: it plans explore steps as the trainer would that comes later. */
-import { ConfigError, WorkflowError, type Logger } from '@trinity-rft/core';
+import { ConfigError, WorkflowError, type Runtime } from '@trinity-rft/core';
 import type { Agreement, JsonState, MemberInfo, RunStore } from '@trinity-rft/core/store';
-import type { TaskOutcome } from '@trinity-rft/explorer';
+import type { ExploreProgress, TaskOutcome } from '@trinity-rft/explorer';
 import type { StageConfig } from '@trinity-rft/config';
 import type { StageTasks } from '../../assembly/data/tasks.js';
 import type { Closable } from '../../context/disposable.js';
-import type { StageContext } from '../../context/stage-context.js';
 import { hasFailed, remoteTasks, type RemoteTasks } from './remote-tasks.js';
 import { lookEveryMs } from './open-store.js';
 import type { Seat } from './seat.js';
@@ -51,16 +50,18 @@ export async function exploredAlone(
 }
 
 export interface ExploreAloneOptions {
+  readonly stage: StageConfig;
+  readonly runtime: Runtime;
+  /** An explorer that no trainer joins for so long explores alone. @default it waits for one */
+  readonly aloneAfterMs?: number;
+  readonly say: (line: string) => void;
+  readonly onProgress: (progress: ExploreProgress) => void;
+  readonly signal: AbortSignal;
   readonly store: RunStore;
   readonly seat: Pick<Seat, 'member'>;
   readonly tasks: Pick<StageTasks, 'feed' | 'exploreSteps'>;
   readonly agreement: Agreement;
 }
-
-type AloneContext = Pick<
-  StageContext,
-  'stage' | 'runtime' | 'say' | 'onProgress' | 'aloneAfterMs' | 'signal'
->;
 
 export interface ExplorerAlone extends Closable {
   /** Until a trainer publishes weights, it samples with those that the run starts from. */
@@ -72,12 +73,12 @@ export interface ExplorerAlone extends Closable {
 }
 
 /** Plans one explore step at a time, once no trainer has joined for `aloneAfterMs`. */
-export function exploreAlone(context: AloneContext, options: ExploreAloneOptions): ExplorerAlone {
+export function exploreAlone(options: ExploreAloneOptions): ExplorerAlone {
   const failure = new AbortController();
   const over = new AbortController();
-  const signal = AbortSignal.any([context.signal, over.signal]);
+  const signal = AbortSignal.any([options.signal, over.signal]);
   const state = { isAlone: false, isDone: false };
-  const planning = planAlone({ ...context, signal }, options, () => {
+  const planning = planAlone({ ...options, signal }, () => {
     state.isAlone = true;
   }).then(
     (isDone) => {
@@ -102,16 +103,11 @@ export function exploreAlone(context: AloneContext, options: ExploreAloneOptions
  * @returns whether every explore step has its results; false: the run has a trainer
  * @throws WorkflowError when every run of a step failed
  */
-async function planAlone(
-  context: AloneContext,
-  { store, seat, tasks, agreement }: ExploreAloneOptions,
-  onBegin: () => void,
-): Promise<boolean> {
-  const { signal } = context;
-  const { clock, logger } = context.runtime;
-  const say = context.say ?? ((line: string) => logger.info(line));
+async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Promise<boolean> {
+  const { stage, store, seat, tasks, agreement, say, onProgress, signal } = options;
+  const { clock, logger } = options.runtime;
   const last = await lastStepAlone(store);
-  if (!(await isWithoutTrainer(context, { store, say, last }))) return false;
+  if (!(await isWithoutTrainer(options, last))) return false;
   const { feed, exploreSteps } = tasks;
   say(
     `No trainer takes part in the run: this explorer explores ${exploreSteps} steps alone, with the weights that the run starts from.`,
@@ -119,7 +115,7 @@ async function planAlone(
   onBegin();
   if (last) feed.restore(last.before);
   const plan = { before: feed.state(), isLast: false };
-  const { overRollout } = context.stage.explorer;
+  const { overRollout } = stage.explorer;
   // The explorer itself says what it waits for.
   const own = { member: seat.member, waitFor: <T>(_: unknown, work: () => Promise<T>) => work() };
   const open = (): Promise<RemoteTasks> =>
@@ -133,7 +129,7 @@ async function planAlone(
       say('A trainer has joined: it plans the tasks from here on.');
       return false;
     }
-    context.onProgress?.({ what: 'explore steps', done: step - 1, total: exploreSteps });
+    onProgress({ what: 'explore steps', done: step - 1, total: exploreSteps });
     plan.before = feed.state();
     plan.isLast = step === exploreSteps;
     const drawn = await feed.next(step);
@@ -148,7 +144,7 @@ async function planAlone(
     remote.takeCollected(step);
     logger.info(`Explore step ${step} of ${exploreSteps} is stored.`);
   }
-  await sayEnd({ store, say, logger });
+  await sayEnd(options);
   return true;
 }
 
@@ -168,18 +164,13 @@ function allFailed(step: number, outcomes: readonly TaskOutcome[]): WorkflowErro
   );
 }
 
-interface Looking {
-  readonly store: RunStore;
-  readonly say: (line: string) => void;
-  readonly last: object | undefined;
-}
-
 /** A run that a trainer has begun with waits for it, however long it is away. */
 async function isWithoutTrainer(
-  { stage, runtime: { clock, logger }, aloneAfterMs = Infinity, signal }: AloneContext,
-  { store, say, last }: Looking,
+  { stage, runtime, aloneAfterMs = Infinity, store, say, signal }: ExploreAloneOptions,
+  last: object | undefined,
 ): Promise<boolean> {
   if (aloneAfterMs === Infinity) return false;
+  const { clock, logger } = runtime;
   const hasBegun = async (): Promise<boolean> =>
     (await hasTrainer(store)) ||
     (await store.published()) !== undefined ||
@@ -225,14 +216,10 @@ export function needsTrainer({ dataProcessor, explorer, buffer }: StageConfig): 
   return cause && `An explorer cannot explore this run alone: ${cause}.`;
 }
 
-async function sayEnd({
-  store,
-  say,
-  logger,
-}: Pick<Looking, 'store' | 'say'> & { readonly logger: Logger }): Promise<void> {
+async function sayEnd({ store, say, runtime }: ExploreAloneOptions): Promise<void> {
   const { experiences, awaitedRuns } = await store.view();
   if (awaitedRuns > 0)
-    logger.warn(
+    runtime.logger.warn(
       `${awaitedRuns} runs still wait for their rewards, which reach the run while an explorer or its trainer is at work.`,
     );
   say(

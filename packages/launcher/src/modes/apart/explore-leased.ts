@@ -1,9 +1,10 @@
 /** An explorer with a seat in a run: leased tasks, sampled with weights that the trainer has published. */
+import type { StageConfig } from '@trinity-rft/config';
+import type { Runtime } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import type { RunStore } from '@trinity-rft/core/store';
 import { exploreTasks, type ExploreTasksOptions } from '@trinity-rft/explorer/internal';
 import { unlessEngineFails } from '../../assembly/models/engine.js';
-import type { StageContext } from '../../context/stage-context.js';
 import { followWeights, type FollowOptions } from './follow-weights.js';
 import { lookEveryMs } from './open-store.js';
 import { createOutlook } from './outlook.js';
@@ -28,7 +29,8 @@ export interface ExploreLeasedOptions
  * @throws CancelledError when stopped, SyncError when weights are refused, the reason of `lost`
  */
 export async function exploreLeased(
-  { stage, runtime }: Pick<StageContext, 'stage' | 'runtime'>,
+  stage: StageConfig,
+  { clock, logger }: Runtime,
   {
     store,
     seat,
@@ -42,7 +44,6 @@ export async function exploreLeased(
   }: ExploreLeasedOptions,
 ): Promise<number> {
   const { member } = seat;
-  const { clock, logger } = runtime;
   const { syncStyle } = stage.synchronizer;
   const outlook = createOutlook({ store, seat, stage, clock, isDone });
   const weights = followWeights({

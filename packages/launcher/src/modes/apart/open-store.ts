@@ -2,30 +2,32 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import type { StageConfig } from '@trinity-rft/config';
 import type { Logger } from '@trinity-rft/core';
 import type { Agreement, MemberRole, RunStore } from '@trinity-rft/core/store';
 import type { RunClaim } from '@trinity-rft/buffer/run-store';
 import { isWithin, readRunId, runIdOf } from '../../assembly/data/run-id.js';
-import type { StageContext } from '../../context/stage-context.js';
 import { withoutPassword, writeStorePlace } from '../../watch/store-file.js';
 
 /** Longest time between two looks at the store, in ms; changes wake earlier. */
 export const lookEveryMs = 1000;
 
-type StoreContext = Pick<StageContext, 'hasBegun' | 'newRun' | 'signal'> & {
-  readonly stage: Pick<
-    StageContext['stage'],
-    'runStore' | 'jobDirectory' | 'project' | 'group' | 'name'
-  >;
+interface StoreOptions {
+  /** An earlier process has begun with the steps of the stage. @default false */
+  readonly hasBegun?: boolean;
+  /** Sets an earlier run of this name aside. @default false */
+  readonly newRun?: boolean;
   readonly runtime: { readonly logger: Pick<Logger, 'warn'> };
-};
+  readonly signal: AbortSignal;
+}
 
 /**
  * @throws BufferError when it cannot be opened, ConfigError when it holds another run of that name
  */
 export async function openStageStore(
-  { stage, runtime, signal, hasBegun = false, newRun }: StoreContext,
+  stage: Pick<StageConfig, 'runStore' | 'jobDirectory' | 'project' | 'group' | 'name'>,
   { role, agreement }: { readonly role: MemberRole; readonly agreement: Agreement },
+  { hasBegun = false, newRun, runtime, signal }: StoreOptions,
 ): Promise<RunStore> {
   const { runStore: url, jobDirectory, project, group, name } = stage;
   const run = path.posix.join(project, group, name);

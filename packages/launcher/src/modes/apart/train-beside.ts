@@ -1,10 +1,11 @@
 /** A trainer with a seat in a run, whose explore steps other processes explore. */
 import { rm } from 'node:fs/promises';
-import { InvariantError } from '@trinity-rft/core';
+import type { StageConfig } from '@trinity-rft/config';
+import { type Clock, InvariantError, type Runtime } from '@trinity-rft/core';
 import type { MemberInfo, RunStore } from '@trinity-rft/core/store';
 import { lateRewardsFile } from '../../assembly/data/late-rewards.js';
 import type { RunSide } from '../../assembly/explorer-options.js';
-import type { StageContext, StageResult } from '../../context/stage-context.js';
+import type { StageResult } from '../../context/stage-context.js';
 import type { Elsewhere } from '../both/open.js';
 import { forwardRewards } from './forward-rewards.js';
 import { lookEveryMs } from './open-store.js';
@@ -15,15 +16,16 @@ import { shareStore } from './share-store.js';
 
 export interface TrainBesideOptions extends Pick<MemberInfo, 'agreement'> {
   readonly store: RunStore;
+  readonly runtime: Runtime;
+  readonly signal: AbortSignal;
 }
 
 /** @throws BufferError `MEMBER_ALIVE` when the run has a trainer, the reason of a seat that was lost */
 export async function trainBeside(
-  context: Pick<StageContext, 'stage' | 'runtime' | 'signal'>,
-  { store, agreement }: TrainBesideOptions,
+  stage: StageConfig,
+  { store, agreement, runtime, signal }: TrainBesideOptions,
   train: (elsewhere: Elsewhere, seat: Seat) => Promise<StageResult>,
 ): Promise<StageResult> {
-  const { stage, runtime, signal } = context;
   const progress: Progress = { version: 0, exploreStep: 0 };
   const { clock, logger } = runtime;
   const state = () => ({
@@ -44,7 +46,7 @@ export async function trainBeside(
     signal: AbortSignal.any([ended.signal, seat.lost]),
   });
   try {
-    const elsewhere = await exploredElsewhere(context, { store, seat, progress });
+    const elsewhere = await exploredElsewhere(stage, { store, seat, progress, clock });
     const result = await train(elsewhere, seat);
     if (!result.interrupted) {
       await store.finish(seat.member, { trainStep: result.trainStep });
@@ -69,16 +71,16 @@ interface RunParts {
   readonly store: RunStore;
   readonly seat: Seat;
   readonly progress: Progress;
+  readonly clock: Clock;
 }
 
 async function exploredElsewhere(
-  { stage, runtime }: Pick<StageContext, 'stage' | 'runtime'>,
-  { store, seat, progress }: RunParts,
+  stage: StageConfig,
+  { store, seat, progress, clock }: RunParts,
 ): Promise<Elsewhere> {
   const { member } = seat;
   const version = () => progress.version;
   const { overRollout } = stage.explorer;
-  const { clock } = runtime;
   const remote = await remoteTasks({ store, seat, version, overRollout, clock, lookEveryMs });
   const takeCollected = (step: number) => remote.takeCollected(step);
   const onStored = (step: number): void => {
@@ -96,7 +98,7 @@ async function exploredElsewhere(
   };
   return {
     share: (inner) => shareStore(inner, { store, member, takeCollected, onStored }),
-    openExploreSide: async (_context, { engine, format }) => {
+    openExploreSide: async ({ engine, format }) => {
       const { maxModelLen } = engine.sampler;
       const own = { maxModelLen, onAdopt };
       const transport = publishingTransport({ stage, store, member, engine, format, ...own });

@@ -1,5 +1,6 @@
 /** Explorer, trainer and synchronizer of a stage, at the point where it continues. */
-import type { MetricSink } from '@trinity-rft/core';
+import type { StageConfig } from '@trinity-rft/config';
+import type { MetricSink, Runtime } from '@trinity-rft/core';
 import { trainStepsOf } from '@trinity-rft/config/internal';
 import { createExplorer, type Explorer } from '@trinity-rft/explorer';
 import { createSynchronizer, type Synchronizer } from '@trinity-rft/synchronizer';
@@ -30,7 +31,7 @@ export async function assembleLoop(
   parts: LoopParts,
   progress: Progress,
 ): Promise<Loop> {
-  const { stage, runtime } = context;
+  const { stage, runtime, extensions, onProgress, onPause } = context;
   const { store, transport, algorithm, engineFailed } = parts;
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
@@ -46,23 +47,23 @@ export async function assembleLoop(
       logger: runtime.logger,
     }),
   );
-  const { point, state } = await resume(context, parts, { synchronizer, progress });
+  const { point, state } = await resume(stage, runtime, parts, { synchronizer, progress });
   // If no explore step was stored, the evaluation before the first one is repeated as well.
   const sink = context.openSink({
     explorer: progress.explorer?.step ?? -1,
     trainer: point.trainStep,
     hadEnded: context.endedBefore,
   });
-  const totalSteps = totalTrainSteps(context, parts);
+  const totalSteps = totalTrainSteps(stage, parts);
   context.expectSteps(totalSteps);
   const trainer = createTrainer({
-    ...trainerOptions(context, { ...parts, state, totalSteps, sink }),
+    ...trainerOptions(stage, runtime, { ...parts, state, totalSteps, sink }),
     sync: synchronizer,
-    onCheckpoint: retention(context, store),
+    onCheckpoint: retention(stage, store),
     signal,
   });
   const shared = {
-    ...explorerOptions(context, { ...parts, sink }),
+    ...explorerOptions(stage, runtime, extensions, { ...parts, sink, onProgress, onPause }),
     store,
     lateRewards: parts.lateRewards,
     sync: synchronizer,
@@ -87,22 +88,19 @@ interface ResumeParts {
 
 /** Sets trainer, store and sampler to the point where the run continues. */
 async function resume(
-  context: StageContext,
+  { synchronizer: settings }: StageConfig,
+  { logger }: Runtime,
   { engine, critic, sampling, store, transport }: LoopParts,
   { synchronizer, progress: { checkpoints, explorer } }: ResumeParts,
 ): Promise<{ readonly point: ResumePoint; readonly state: TrainerState }> {
-  const { stage, runtime } = context;
-  const settings = stage.synchronizer;
   const released = (explorer?.step ?? 0) - settings.syncOffset;
   const firstTrainStepAfter = await store.firstTrainStepAfter(released);
   const point = findResumePoint({ checkpoints, explorer, settings, firstTrainStepAfter });
   const { checkpoint, trainStep } = point;
   const models = { engine: engine.trainer, critic };
-  const state = checkpoint ? await loadCheckpoint(context, checkpoint, models) : {};
+  const state = checkpoint ? await loadCheckpoint(checkpoint, models, logger) : {};
   if (explorer || checkpoint)
-    runtime.logger.info(
-      `Resumes at explore step ${explorer?.step ?? 0} and train step ${trainStep}.`,
-    );
+    logger.info(`Resumes at explore step ${explorer?.step ?? 0} and train step ${trainStep}.`);
   await sampling.source.rollback(trainStep);
   await synchronizer.start({ ...point, exploredUpTo: explorer?.step ?? 0 });
   await transport.adopt(trainStep);
@@ -111,7 +109,7 @@ async function resume(
 
 /** Train steps of the whole stage, if every run succeeds; unknown if they follow from calls. */
 function totalTrainSteps(
-  { stage: { trainer, buffer } }: StageContext,
+  { trainer, buffer }: StageConfig,
   { tasks }: LoopParts,
 ): number | undefined {
   if (trainer.totalSteps !== undefined) return trainer.totalSteps;

@@ -33,7 +33,6 @@ interface ExploreSide {
 
 /** Opens the side that explores; what has to be closed continues the stack. */
 export type OpenExploreSide = (
-  context: StageContext,
   parts: { readonly engine: Engine; readonly format: ChatFormat },
   stack: ResourceStack,
 ) => Promise<ExploreSide>;
@@ -46,14 +45,16 @@ export interface Elsewhere {
 }
 
 /** In this process, beside the trainer. */
-const exploreHere: OpenExploreSide = async (context, { engine, format }, stack) => {
-  const endpoint = stack.use(await openEndpoint(context, lateRewardScorer(context.stage)));
-  const auxiliary = stack.use(await openAuxiliaryModels(context, endpoint));
-  const transport = stack.use(createTransport(context.stage, engine));
-  const { sampler } = engine;
-  const runs = runsHere(context, { sampler, format, auxiliary, endpoint });
-  return { runs, transport, failed: auxiliary.failed };
-};
+const exploreHere =
+  ({ stage, runtime, extensions: { engines }, rewardKey }: StageContext): OpenExploreSide =>
+  async ({ engine, format }, stack) => {
+    const endpoint = stack.use(await openEndpoint(runtime, lateRewardScorer(stage), rewardKey));
+    const auxiliary = stack.use(await openAuxiliaryModels(stage, runtime, engines, endpoint));
+    const transport = stack.use(createTransport(stage, engine));
+    const { sampler } = engine;
+    const runs = runsHere(stage, runtime, { sampler, format, auxiliary, endpoint });
+    return { runs, transport, failed: auxiliary.failed };
+  };
 
 export interface LoopParts extends DataParts, Closable {
   readonly algorithm: Algorithm;
@@ -71,18 +72,21 @@ export interface LoopParts extends DataParts, Closable {
 export function openParts(
   context: StageContext,
   data: DataParts,
-  openExploreSide: OpenExploreSide = exploreHere,
+  openExploreSide = exploreHere(context),
 ): Promise<LoopParts> {
   return openTogether(async (stack) => {
+    const { stage, startModel, runtime, signal } = context;
+    const { engines, algorithms } = context.extensions;
     const { format, store } = data;
-    const algorithm = algorithmOf(context);
-    const reference = algorithm.needs.referenceLogprobs;
-    const sampling = stack.use(await openSampling(context, format, store));
-    const engine = stack.use(await openEngine(context, { reference, format }));
-    const critic = await openCritic(context, algorithm);
+    const algorithm = algorithmOf(stage, algorithms);
+    const model = { startModel, format, runtime, signal };
+    const sampling = stack.use(await openSampling(stage, model, store));
+    const { referenceLogprobs } = algorithm.needs;
+    const engine = stack.use(await openEngine(stage, model, engines, referenceLogprobs));
+    const critic = await openCritic(stage, startModel, engines);
     if (critic) stack.use(critic);
-    const { runs, transport, failed } = await openExploreSide(context, { engine, format }, stack);
-    const lateRewards = stack.use(sqliteLateRewards({ path: lateRewardsFile(context.stage) }));
+    const { runs, transport, failed } = await openExploreSide({ engine, format }, stack);
+    const lateRewards = stack.use(sqliteLateRewards({ path: lateRewardsFile(stage) }));
     return {
       ...data,
       algorithm,

@@ -1,10 +1,11 @@
 /** How far an earlier process got with the stage. */
-import { ConfigError } from '@trinity-rft/core';
+import type { StageConfig } from '@trinity-rft/config';
+import { ConfigError, type Logger } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { ExplorerState } from '@trinity-rft/explorer';
 import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
 import type { StageTasks } from '../../assembly/data/tasks.js';
-import type { StageContext, StageResult } from '../../context/stage-context.js';
+import type { StageResult } from '../../context/stage-context.js';
 
 export interface Progress {
   /** Complete ones, oldest first. */
@@ -18,33 +19,33 @@ export interface Progress {
  * checkpoints: those that it knows nothing of are not used, and their steps are repeated.
  */
 export async function readProgress(
-  { stage, runtime }: StageContext,
+  { jobDirectory, buffer }: StageConfig,
   store: ExperienceStore,
+  logger: Logger,
 ): Promise<Progress> {
-  const checkpoints = await listCheckpoints(stage.jobDirectory);
+  const checkpoints = await listCheckpoints(jobDirectory);
   const explorer = (await store.explorerState()) as ExplorerState | undefined;
   const trained = await store.trainedUpTo();
   const newest = checkpoints.at(-1)?.manifest.step ?? 0;
   if (!explorer || newest <= trained) return { checkpoints, explorer };
-  runtime.logger.warn(
-    `The experiences in ${stage.buffer.trainerInput.experienceBuffer.path} end at train step ${trained}, and the newest checkpoint is of step ${newest}: the disk has lost what was stored last. The steps after ${trained} are repeated.`,
+  logger.warn(
+    `The experiences in ${buffer.trainerInput.experienceBuffer.path} end at train step ${trained}, and the newest checkpoint is of step ${newest}: the disk has lost what was stored last. The steps after ${trained} are repeated.`,
   );
   const known = checkpoints.filter(({ manifest }) => manifest.step <= trained);
   return { checkpoints: known, explorer };
 }
 
 /**
- * The result of a stage that was completed before and has not become longer since.
+ * The result of a stage that was completed before, unless it has become longer since.
  * @throws CheckpointError when its checkpoint is not as it was written
  */
 export async function earlierResult(
-  context: StageContext,
+  stage: StageConfig,
   tasks: StageTasks,
-  progress: Progress,
+  { checkpoints, explorer }: Progress,
 ): Promise<StageResult | undefined> {
-  const last = progress.checkpoints.at(-1);
-  if (!last || !context.endedBefore || !isComplete(context, tasks, last, progress))
-    return undefined;
+  const last = checkpoints.at(-1);
+  if (!last?.manifest.final || !isUsedUp(stage, tasks, last, explorer)) return undefined;
   await verifyCheckpoint(last);
   return {
     interrupted: false,
@@ -54,34 +55,32 @@ export async function earlierResult(
   };
 }
 
-function isComplete(
-  { stage }: StageContext,
+function isUsedUp(
+  { buffer, trainer: { totalSteps } }: StageConfig,
   tasks: StageTasks,
   { manifest }: Checkpoint,
-  { explorer }: Progress,
+  explorer: ExplorerState | undefined,
 ): boolean {
-  if (!manifest.final) return false;
   // A buffer in memory does not survive its process, so nothing is known about it.
-  if (stage.buffer.trainerInput.experienceBuffer.path === undefined) return true;
-  const { totalSteps } = stage.trainer;
+  if (buffer.trainerInput.experienceBuffer.path === undefined) return true;
   const allTrained = totalSteps !== undefined && manifest.step >= totalSteps;
   return allTrained || (explorer !== undefined && tasks.areUsedUp(explorer));
 }
 
 /** @throws ConfigError when there are weights, but not the experiences that they come from */
 export function assertResumable(
-  { stage }: StageContext,
+  { jobDirectory, buffer }: StageConfig,
   { checkpoints, explorer }: Progress,
 ): void {
   const step = checkpoints.at(-1)?.manifest.step ?? 0;
   if (step === 0 || explorer) return;
-  const { path } = stage.buffer.trainerInput.experienceBuffer;
+  const { path } = buffer.trainerInput.experienceBuffer;
   const reason =
     path === undefined
       ? 'its experience_buffer has storage: memory, which ended with its process'
       : `its experiences are not in ${path}`;
   throw new ConfigError(
-    `The run in ${stage.jobDirectory} cannot continue after train step ${step}: ${reason}. Give the new run another name, or delete that folder.`,
+    `The run in ${jobDirectory} cannot continue after train step ${step}: ${reason}. Give the new run another name, or delete that folder.`,
     { code: 'RUN_NOT_RESUMABLE' },
   );
 }

@@ -1,8 +1,9 @@
 /** The weights of a trainer in another process: its newest checkpoint. */
-import { describeError } from '@trinity-rft/core';
+import type { StageConfig } from '@trinity-rft/config';
+import { describeError, type Runtime } from '@trinity-rft/core';
 import type { Engine } from '@trinity-rft/core/engine';
 import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
-import type { StageContext } from '../../context/stage-context.js';
+import { sampleFromStart } from '../../assembly/models/engine.js';
 
 export interface ServedWeights {
   /** Train step of the weights in use. */
@@ -11,31 +12,30 @@ export interface ServedWeights {
 }
 
 /** The sampler starts with the newest checkpoint if there is one, else with the stage's model. */
-export async function adoptNewest({ stage }: StageContext, engine: Engine): Promise<ServedWeights> {
-  const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
+export async function adoptNewest(jobDirectory: string, engine: Engine): Promise<ServedWeights> {
+  const newest = (await listCheckpoints(jobDirectory)).at(-1);
   if (newest) return adopt(newest, engine);
-  await engine.trainer.publish(0);
-  await engine.sampler.adopt({ kind: 'published' }, 0);
+  await sampleFromStart(engine);
   return { step: 0, checkpoint: undefined };
 }
 
 /** Adopts newer checkpoints as they appear, until the signal aborts. */
 export async function followCheckpoints(
-  { stage, runtime }: StageContext,
+  { jobDirectory, explorer }: StageConfig,
+  { clock, logger }: Runtime,
   engine: Engine,
   start: ServedWeights,
   signal: AbortSignal,
 ): Promise<ServedWeights> {
-  const { clock, logger } = runtime;
   let current = start;
   for (;;) {
-    const ended = await clock.sleep(stage.explorer.serve.checkIntervalMs, signal).then(
+    const ended = await clock.sleep(explorer.serve.checkIntervalMs, signal).then(
       () => false,
       () => true,
     );
     if (ended) return current;
     try {
-      const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
+      const newest = (await listCheckpoints(jobDirectory)).at(-1);
       if (!newest || newest.manifest.step <= current.step) continue;
       current = await adopt(newest, engine);
       logger.info(`Serves train step ${current.step}.`);

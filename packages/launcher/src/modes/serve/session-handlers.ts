@@ -1,12 +1,13 @@
 /** The handlers that answer a product's clients: one recording model per session. */
 import { randomBytes } from 'node:crypto';
 import type { ChatFormat } from '@trinity-rft/chat';
+import type { StageConfig } from '@trinity-rft/config';
+import type { Runtime } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { createRolloutModel } from '@trinity-rft/model';
 import type { EncoderThread } from '@trinity-rft/model/internal';
 import type { ServeOptions } from '../../outer/outer.js';
 import { modelSettings } from '../../assembly/models/model-settings.js';
-import type { StageContext } from '../../context/stage-context.js';
 import { runOf, servedName } from './served-model.js';
 
 interface Parts {
@@ -19,7 +20,8 @@ interface Parts {
 
 /** Ids are random, so that they never repeat ids from an earlier process. */
 export function sessionHandlers(
-  { stage, runtime }: StageContext,
+  stage: StageConfig,
+  runtime: Runtime,
   { sampler, format, encoder, start }: Parts,
 ): ServeOptions['createHandler'] {
   const { rolloutModel, reasoningHistory } = stage.explorer;

@@ -2,7 +2,8 @@
  * Training in the process that serves. Both use one engine, whose sampler takes new weights between
  * two calls.
  */
-import type { MetricSink } from '@trinity-rft/core';
+import type { StageConfig } from '@trinity-rft/config';
+import type { Logger, MetricSink, Runtime } from '@trinity-rft/core';
 import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
 import type { Algorithm } from '@trinity-rft/core/internal';
 import type { ExperienceSource } from '@trinity-rft/core/store';
@@ -16,7 +17,6 @@ import type { Sampling } from '../../assembly/data/sample-strategy.js';
 import { loadCheckpoint } from '../../assembly/models/load-checkpoint.js';
 import { trainerOptions } from '../../assembly/trainer-options.js';
 import type { StageTransport } from '../../assembly/transport.js';
-import type { StageContext } from '../../context/stage-context.js';
 
 interface ResumeParts {
   readonly newest: Checkpoint | undefined;
@@ -28,12 +28,12 @@ interface ResumeParts {
 
 /** Puts trainer, store and sampler to the newest checkpoint. */
 export async function resumeTraining(
-  context: StageContext,
   { newest, engine, critic, source, transport }: ResumeParts,
+  logger: Logger,
 ): Promise<{ readonly from: number; readonly state: TrainerState }> {
   const from = newest?.manifest.step ?? 0;
   const models = { engine: engine.trainer, critic };
-  const state = newest ? await loadCheckpoint(context, newest, models) : {};
+  const state = newest ? await loadCheckpoint(newest, models, logger) : {};
   // Experiences that later steps had used will be trained on again.
   await source.rollback(from);
   await transport.publish(from, 0);
@@ -57,14 +57,14 @@ export interface TrainHere {
 
 /** Sequences in flight finish on the weights that they started with. */
 export function trainHere(
-  context: StageContext,
+  stage: StageConfig,
+  runtime: Runtime,
   { transport, from, signal, ...parts }: TrainHere,
 ): Promise<TrainerResult> {
-  const { syncInterval } = context.stage.synchronizer;
-  const { totalSteps } = context.stage.trainer;
-  context.expectSteps(totalSteps);
+  const { syncInterval } = stage.synchronizer;
+  const { totalSteps } = stage.trainer;
   const trainer = createTrainer({
-    ...trainerOptions(context, { ...parts, totalSteps }),
+    ...trainerOptions(stage, runtime, { ...parts, totalSteps }),
     sync: {
       trainStepDone: async (step) => {
         if (step % syncInterval !== 0) return;
