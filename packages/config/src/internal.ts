@@ -2,6 +2,7 @@
 export { readModuleNames, type NamedModule } from './load.js';
 export { diskAt } from './resolve/base/disk.js';
 export { readModelFolder } from './resolve/model/model-folder.js';
+export { stalenessBoundOf } from './resolve/synchronizer.js';
 export { trainStepsOf } from './resolve/buffer/train-batch-size.js';
 export { configError } from './source/problem.js';
 export { redact, showValue } from './source/secrets.js';

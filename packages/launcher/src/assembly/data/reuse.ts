@@ -1,6 +1,7 @@
 /** How often the trainer of a stage uses an experience. */
 import { epochs, priorityReplay, type Reuse } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
+import { stalenessBoundOf } from '@trinity-rft/config/internal';
 import type { Runtime } from '@trinity-rft/core';
 
 /** Undefined: once, first in, first out. */
@@ -18,10 +19,9 @@ export function reuseOf(
       ...replay,
       seed,
       capacity,
-      // The trainer of the fixed style waits for the explorer, which makes its steps repeatable.
-      needsNew:
-        mode === 'both' &&
-        (synchronizer.syncStyle === 'fixed' || synchronizer.maxStaleness !== undefined),
+      // Where there is a bound, the trainer waits for the explorer; in the fixed style, that makes its
+      // steps repeatable.
+      needsNew: mode === 'both' && stalenessBoundOf(synchronizer) !== undefined,
       endsWithoutNew: mode !== 'train' || !isBounded,
       clock,
     });
