@@ -8,6 +8,7 @@ import { ConfigError, describeError, type Needs, type PythonNeeds } from '@trini
 import { serviceNeeds } from '@trinity-rft/monitor';
 import { tinkerEngine } from '../outer/outer.js';
 import type { TaskParts } from '../context/stage-context.js';
+import { tasksetsOf } from './data/tasks.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -60,21 +61,16 @@ interface Declared {
 }
 
 function* declared({ stage, extensions }: NeedsContext): Generator<Declared> {
-  const { tasksets, evalTasksets } = stage.buffer.explorerInput;
-  for (const [list, sets] of [
-    ['tasksets', tasksets],
-    ['eval_tasksets', evalTasksets],
-  ] as const)
-    for (const [index, { workflow = '', workflowArgs, rewardFn = '' }] of sets.entries()) {
-      const place = ['buffer', 'explorer_input', list, index];
-      const { byArgs, ...fixed } = extensions.workflows.find(workflow)?.needs ?? {};
-      const key = [...place, 'default_workflow_type'];
-      yield { key, owner: workflow, needs: fixed };
-      if (byArgs) yield { key, owner: workflow, needs: byArgs(workflowArgs) };
-      const ofReward = extensions.rewardFns.find(rewardFn)?.needs;
-      if (ofReward)
-        yield { key: [...place, 'default_reward_fn_type'], owner: rewardFn, needs: ofReward };
-    }
+  for (const { taskset, place } of tasksetsOf(stage)) {
+    const { workflow = '', workflowArgs, rewardFn = '' } = taskset;
+    const { byArgs, ...fixed } = extensions.workflows.find(workflow)?.needs ?? {};
+    const key = [...place, 'default_workflow_type'];
+    yield { key, owner: workflow, needs: fixed };
+    if (byArgs) yield { key, owner: workflow, needs: byArgs(workflowArgs) };
+    const ofReward = extensions.rewardFns.find(rewardFn)?.needs;
+    if (ofReward)
+      yield { key: [...place, 'default_reward_fn_type'], owner: rewardFn, needs: ofReward };
+  }
   yield* ofModels(stage);
   const { sinks, args } = stage.monitor;
   for (const sink of stage.part === 'explore' ? [] : sinks)

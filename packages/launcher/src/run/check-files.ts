@@ -29,7 +29,7 @@ import {
 import { toTask } from '@trinity-rft/explorer';
 import { readExperiences } from '@trinity-rft/buffer';
 import { checkExperts } from '../assembly/data/sample-strategy.js';
-import { checkTasks, readTaskset } from '../assembly/data/tasks.js';
+import { checkTasks, readTaskset, tasksetsOf } from '../assembly/data/tasks.js';
 import { checkTrainingData } from '../assembly/data/training-data.js';
 import { readChatFormat } from '../assembly/models/chat-format.js';
 import { checkCritic } from '../assembly/models/critic.js';
@@ -88,17 +88,13 @@ export async function checkFiles(
   for (const stage of withCachedModels(config).stages.slice(from)) {
     const at = (key: KeyPath, message: string): ConfigProblem =>
       problemAt(stage.stageIndex, key, message);
-    const ofStage: PipelinePlan[] = [];
-    pipelines.push(ofStage);
-    const ofRows: Record<string, string> = {};
-    digests.push(ofRows);
     const check: Check = {
       stage,
-      pipelines: ofStage,
+      pipelines: [],
+      digests: {},
       hasBegun: isRecorded(config, stage),
       extensions,
       signal,
-      see: (key, read) => void (ofRows[nameOf(key)] = digestOfRows(read)),
       report: (key, message) => void problems.push(at(key, message)),
       warn: (key, message) => void warnings.push(at(key, message)),
     };
@@ -111,6 +107,8 @@ export async function checkFiles(
     for (const { key, message } of await unmetNeeds({ stage, extensions, env, signal }))
       check.report(key, message);
     if (beginTasks && problems.length === 0) await measurePrompts(check);
+    pipelines.push(check.pipelines);
+    digests.push(check.digests);
   }
   if (problems.length > 0) throw configError(problems);
   const said = [...new Set(warnings.map(renderProblem))];
@@ -132,11 +130,11 @@ interface Check {
   readonly hasBegun: boolean;
   /** Where what its task pipeline does is added. */
   readonly pipelines: PipelinePlan[];
+  /** Digests of rows, by the key of the setting that names them. */
+  readonly digests: Record<string, string>;
   readonly stage: StageConfig;
   readonly extensions: Extensions;
   readonly signal: AbortSignal;
-  /** Called with the rows that the setting at `key` names. */
-  readonly see: (key: KeyPath, rows: readonly RawTask[]) => void;
   readonly report: (key: KeyPath, message: string) => void;
   readonly warn: (key: KeyPath, message: string) => void;
 }
@@ -148,10 +146,10 @@ const nameOf = (key: KeyPath): string =>
     .join('')
     .slice(1);
 
-function digestOfRows(rows: readonly RawTask[]): string {
+function addDigest({ digests }: Check, key: KeyPath, rows: readonly RawTask[]): void {
   const digest = createHash('sha256');
   for (const row of rows) digest.update(serialize(row));
-  return digest.digest('hex');
+  digests[nameOf(key)] = digest.digest('hex');
 }
 
 /** Reports what the user can fix at `key`; other errors are not about the configuration. */
@@ -187,31 +185,22 @@ const readChat = (folder: string, model: Parameters<typeof readChatFormat>[1]) =
   inFolder(folder, () => readChatFormat(folder, model));
 
 async function checkTasksets(check: Check): Promise<Readonly<Record<string, number>>> {
-  const { extensions, signal } = check;
-  const { tasksets, evalTasksets } = check.stage.buffer.explorerInput;
+  const { stage, extensions, signal } = check;
+  const { tasksets } = stage.buffer.explorerInput;
   const counts: Record<string, number> = {};
-  for (const [list, sets] of [
-    ['tasksets', tasksets],
-    ['eval_tasksets', evalTasksets],
-  ] as const) {
-    for (const [index, taskset] of sets.entries()) {
-      const place = ['buffer', 'explorer_input', list, index];
-      const read = await attempt(check, [...place, 'path'], () =>
-        list === 'tasksets'
-          ? readToLearn(check, taskset)
-          : readTaskset(taskset, extensions, signal),
-      );
-      for (const { key, message } of read?.problems ?? [])
-        check.report([...place, ...key], message);
-      for (const { key, message } of read?.warnings ?? []) check.warn([...place, ...key], message);
-      if (!read) continue;
-      counts[taskset.name] = read.rows.length;
-      // What a pipeline has made is kept in the run's folder.
-      const isMade = list === 'tasksets' && check.stage.dataProcessor.taskPipeline !== undefined;
-      if (!isMade) check.see([...place, 'path'], read.rows);
-      if (read.problems.length === 0)
-        await checkFirstRow(check, place, { taskset, rows: read.rows });
-    }
+  for (const { taskset, place } of tasksetsOf(stage)) {
+    const { name, isEval } = taskset;
+    const read = await attempt(check, [...place, 'path'], () =>
+      isEval ? readTaskset(taskset, extensions, signal) : readToLearn(check, taskset),
+    );
+    if (!read) continue;
+    for (const { key, message } of read.problems) check.report([...place, ...key], message);
+    for (const { key, message } of read.warnings) check.warn([...place, ...key], message);
+    counts[name] = read.rows.length;
+    // What a pipeline has made is kept in the run's folder.
+    const isMade = !isEval && stage.dataProcessor.taskPipeline !== undefined;
+    if (!isMade) addDigest(check, [...place, 'path'], read.rows);
+    if (read.problems.length === 0) await checkFirstRow(check, place, { taskset, rows: read.rows });
   }
   if (tasksets.length > 0)
     checkSteps(
@@ -250,20 +239,16 @@ async function measurePrompts({ stage, extensions, signal, warn }: Check): Promi
 }
 
 function* gradersOf({ stage, extensions, warn }: Check): Generator<GraderPlan> {
-  const { tasksets, evalTasksets } = stage.buffer.explorerInput;
   const models = stage.explorer.auxiliaryModels.map(({ name }) => name);
-  for (const [list, sets] of [
-    ['tasksets', tasksets],
-    ['eval_tasksets', evalTasksets],
-  ] as const)
-    for (const [index, { name, workflow = '', workflowArgs, rewardFnArgs }] of sets.entries()) {
-      const definition = extensions.workflows.find(workflow);
-      const grader = definition?.grader?.(workflowArgs, { models, rewardFnArgs });
-      if (grader === undefined) continue;
-      const key = ['buffer', 'explorer_input', list, index, 'workflow_args'];
-      if (grader.warning !== undefined) warn(key, `${workflow} ${grader.warning}`);
-      yield { taskset: name, grader: grader.text };
-    }
+  for (const { taskset, place } of tasksetsOf(stage)) {
+    const { name, workflow = '', workflowArgs, rewardFnArgs } = taskset;
+    const definition = extensions.workflows.find(workflow);
+    const grader = definition?.grader?.(workflowArgs, { models, rewardFnArgs });
+    if (grader === undefined) continue;
+    if (grader.warning !== undefined)
+      warn([...place, 'workflow_args'], `${workflow} ${grader.warning}`);
+    yield { taskset: name, grader: grader.text };
+  }
 }
 
 /** The task set as its pipeline makes it, as far as that is known without asking a model. */
@@ -313,8 +298,8 @@ async function checkRows(check: Check): Promise<Readonly<Record<string, number>>
   const experts = await attempt(check, [...input, 'auxiliary_buffers'], () =>
     checkExperts(stage, signal),
   );
-  if (rows) check.see(place, rows);
-  if (experts) check.see([...input, 'auxiliary_buffers', 'path'], experts);
+  if (rows) addDigest(check, place, rows);
+  if (experts) addDigest(check, [...input, 'auxiliary_buffers', 'path'], experts);
   return rows ? { [stage.buffer.trainerInput.experienceBuffer.name]: rows.length } : {};
 }
 

@@ -12,6 +12,7 @@ import { restarted } from '@trinity-rft/core/engine';
 import { knowSecret, knowSecretsOf } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/monitor';
 import { startTelemetry } from '@trinity-rft/monitor/telemetry';
+import { tasksetsOf } from '../assembly/data/tasks.js';
 import { withFetchedModels } from '../assembly/models/hub-models.js';
 import type {
   EvaluationOptions,
@@ -40,7 +41,7 @@ import {
 } from './changes/resume.js';
 import { writeSource } from './source.js';
 import { evaluationsFolder } from '../assembly/data/evaluation-answers.js';
-import { checkFiles, inNoFile } from './check-files.js';
+import { checkFiles, inNoFile, type CheckedFiles } from './check-files.js';
 import { explorerFolder } from '../modes/apart/explorer-folder.js';
 import { runStage, type StageSurroundings } from './stage.js';
 
@@ -109,111 +110,78 @@ export interface RunSummary {
  * @throws ConfigError and TaskError for what the user can fix, other errors for the rest
  */
 export async function run(options: RunOptions): Promise<RunSummary> {
-  const { terminal, clock = systemClock, env = process.env, serve, newRun, evaluation } = options;
+  const { terminal, clock = systemClock, env = process.env, cwd = '.' } = options;
+  const { signal = new AbortController().signal, serve, newRun, evaluation, alone } = options;
+  const say = (line: string): void => terminal.write(`${line}\n`);
   knowSecretsOf(env);
   if (serve?.apiKey !== undefined) knowSecret(serve.apiKey);
   const { loaded: read, ...extensions } = await readAll(options);
-  for (const warning of read.warnings) terminal.write(`${warning}\n`);
+  read.warnings.forEach(say);
   assertNamesKnown(read.config, extensions);
-  const { signal = new AbortController().signal } = options;
-  const loaded = await fetchModels(read, { terminal, clock, env, signal });
-  if (newRun) assertStartsOver(loaded.config);
-  if (options.alone ?? false) assertExplores(loaded.config);
-  for (const warning of alone(loaded.config)) terminal.write(`${warning}\n`);
-  const checked = await checkRemaining(loaded, extensions, { env, signal, evaluation });
-  for (const warning of checked.warnings) terminal.write(`${warning}\n`);
+  const config = await unlessInterrupted(signal, read.config, () =>
+    withFetchedModels(read.config, { clock, env, signal, report: say }, read.problemAt),
+  );
+  if (newRun) assertStartsOver(config);
+  if (alone) assertExplores(config);
+  explorersWithoutEffect(config).forEach(say);
+  const { jobDirectory, stages } = config;
+  const { latestStage } = await readStageProgress(jobDirectory);
+  // An evaluation is of the last stage.
+  const from = Math.min(evaluation ? Infinity : latestStage, stages.length - 1);
+  // A mistake in the last stage is found before hours of work.
+  const { warnings, digests } = await unlessInterrupted<Partial<CheckedFiles>>(signal, {}, () =>
+    checkFiles({ ...read, config }, extensions, { from, env, signal }),
+  );
+  warnings?.forEach(say);
 
-  const telemetry = await startTelemetry(env, { warn: (line) => terminal.write(`${line}\n`) });
+  const telemetry = await startTelemetry(env, { warn: say });
   try {
     const aloneAfterMs = aloneAfter(options);
-    const surroundings = {
-      terminal,
-      clock,
-      signal,
-      env,
-      extensions,
-      serve,
-      newRun,
-      evaluation,
-      aloneAfterMs,
-    };
-    const cwd = options.cwd ?? '.';
-    const reads: Reads = {
-      ...checked,
-      file: loaded.file && path.resolve(cwd, loaded.file),
-      cwd,
-      isAccepted: options.acceptChangedFiles ?? false,
-    };
-    return await runLocked(loaded, surroundings, reads);
+    const caller = { serve, newRun, evaluation, aloneAfterMs };
+    const surroundings = { terminal, clock, signal, env, extensions, ...caller };
+    const file = read.file && path.resolve(cwd, read.file);
+    const isAccepted = options.acceptChangedFiles ?? false;
+    const reads = { from, digests, cwd, isAccepted };
+    return await runLocked({ ...read, config, file }, surroundings, reads);
   } finally {
     await extensions.environments.close();
     await telemetry?.close();
   }
 }
 
-/** In ms. The other side of a run that a command line takes apart is started as well. */
-const aloneAfter = ({ alone, overrides }: RunOptions): number =>
-  (alone ?? false) ? 0 : overrides?.['mode'] === undefined ? 30_000 : Infinity;
-
-/** Inputs of the stages from `from` on. */
-interface Reads {
-  /** The configuration, absolute; undefined where it comes from no file. */
-  readonly file: string | undefined;
-  readonly from: number;
-  /** Undefined when the user interrupted the reading. */
-  readonly digests: readonly Readonly<Record<string, string>>[] | undefined;
-  /** Relative paths in arguments start here. */
-  readonly cwd: string;
-  readonly isAccepted: boolean;
+async function readAll(
+  options: RunOptions,
+): Promise<Extensions & { readonly loaded: ParsedConfig }> {
+  const { configPath, plugins = [], cwd = '.' } = options;
+  if (typeof configPath === 'string') return readConfiguration({ ...options, configPath });
+  const { config, file } = configPath;
+  const all = { ...options, plugins: [...plugins, ...config.plugins] };
+  const projects = file === undefined ? [] : [path.dirname(path.resolve(cwd, file))];
+  return { ...(await loadExtensions(all, projects)), loaded: configPath };
 }
 
-async function runLocked(
-  loaded: ParsedConfig,
-  surroundings: StageSurroundings,
-  reads: Reads,
-): Promise<RunSummary> {
-  const { terminal, signal, serve } = surroundings;
-  const { config } = loaded;
-  const role = serve?.train === false ? 'serve' : 'run';
-  const place = placeOf(config);
-  const unlock = await lockRun(place, role);
-  const strayErrors = catchStrayErrors((line) => terminal.write(`${line}\n`));
-  const { stages } = config;
-  const maxTimeoutMs = Math.max(...stages.map(({ explorer }) => explorer.maxTimeoutMs));
-  const guard = guardProcess({
-    failureFile: path.join(failureFolder(config, reads.from, place), failureFile),
-    maxTimeoutMs,
-    signal,
-  });
-  // A benchmark says nothing about how the run ended.
-  const keepsEnd = role === 'run' && stages.slice(reads.from).some(({ mode }) => mode !== 'bench');
-  if (keepsEnd) await forgetEnd(place);
-  let end: Omit<RunEnd, 'at'> = { how: 'failed' };
-  try {
-    if (role === 'run' && reads.file !== undefined) await writeSource(place, reads.file);
-    const summary = await runStages(loaded, surroundings, reads);
-    const { trainStep, interrupted } = summary;
-    end = interrupted
-      ? { how: 'interrupted', by: interruptOf(signal), trainStep }
-      : { how: 'finished', trainStep };
-    return summary;
-  } finally {
-    if (keepsEnd) await writeEnd(place, { ...end, at: Date.now() });
-    await guard.stop();
-    strayErrors.stop();
-    await unlock();
+/** Finds unknown names before anything starts. */
+function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Extensions): void {
+  for (const { taskset } of config.stages.flatMap(tasksetsOf)) {
+    const { workflow, rewardFn, rewardFnArgs } = taskset;
+    if (workflow !== undefined) workflows.get(workflow);
+    if (rewardFn !== undefined) rewardFns.get(rewardFn).create(rewardFnArgs);
   }
 }
 
-/** A run starts no other processes: the command `trinity run` does. */
-const alone = ({ stages }: ResolvedConfig): readonly string[] =>
-  stages
-    .filter(({ mode, part, cluster }) => mode === 'both' && !part && cluster.explorers > 0)
-    .slice(0, 1)
-    .map(
-      ({ cluster: { explorers } }) =>
-        `cluster.explorers ${explorers} has no effect here: this process explores and trains. The command "trinity run" starts explorers; a program starts them as runs of their own, with the overrides { mode: 'explore' } and { mode: 'train' }.`,
-    );
+/** An interrupt ends the work early, with `otherwise`; the run then ends before it opens a model. */
+async function unlessInterrupted<T>(
+  signal: AbortSignal,
+  otherwise: T,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isInterrupt(error, signal)) return otherwise;
+    throw error;
+  }
+}
 
 /** @throws ConfigError where a run that no store shares would be continued */
 function assertStartsOver({ resume, jobDirectory, stages: [stage] }: ResolvedConfig): void {
@@ -233,106 +201,66 @@ function assertExplores({ stages: [{ part, mode }] }: ResolvedConfig): void {
   );
 }
 
-const failureFolder = ({ stages }: ResolvedConfig, from: number, place: string): string =>
-  stages[from]?.mode === 'bench' ? evaluationsFolder(place) : place;
+/** A run starts no other processes: the command `trinity run` does. */
+const explorersWithoutEffect = ({ stages }: ResolvedConfig): readonly string[] =>
+  stages
+    .filter(({ mode, part, cluster }) => mode === 'both' && !part && cluster.explorers > 0)
+    .slice(0, 1)
+    .map(
+      ({ cluster: { explorers } }) =>
+        `cluster.explorers ${explorers} has no effect here: this process explores and trains. The command "trinity run" starts explorers; a program starts them as runs of their own, with the overrides { mode: 'explore' } and { mode: 'train' }.`,
+    );
 
-/** The folder that this process alone writes. */
-function placeOf({ jobDirectory, stages: [stage] }: ResolvedConfig): string {
-  return stage.part === 'explore' ? explorerFolder(stage) : jobDirectory;
+/** In ms. The other side of a run that a command line takes apart is started as well. */
+const aloneAfter = ({ alone, overrides }: RunOptions): number =>
+  alone ? 0 : overrides?.['mode'] === undefined ? 30_000 : Infinity;
+
+/** Inputs of the stages from `from` on. */
+interface Reads {
+  readonly from: number;
+  /** Undefined when the user interrupted the reading. */
+  readonly digests: CheckedFiles['digests'] | undefined;
+  /** Relative paths in arguments start here. */
+  readonly cwd: string;
+  readonly isAccepted: boolean;
 }
 
-/** Restarts of an engine's server within this time count as one trouble, which ends the run at the third. */
-const troubleMs = 10 * 60_000;
-const mostRestarts = 3;
-
-/**
- * Runs a stage, again where its engine says that its server was restarted: as another start of the command
- * would, from the last checkpoint.
- */
-async function resuming(
-  { terminal, clock, signal }: Pick<StageSurroundings, 'terminal' | 'clock' | 'signal'>,
-  run: (isAgain: boolean) => Promise<StageResult>,
-): Promise<StageResult> {
-  let restarts: readonly number[] = [];
-  for (;;) {
-    try {
-      return await run(restarts.length > 0);
-    } catch (error) {
-      const now = clock.now();
-      restarts = [...restarts.filter((at) => now - at < troubleMs), now];
-      if (!wasRestarted(error) || restarts.length > mostRestarts || signal.aborted) throw error;
-      terminal.write(
-        `${describeError(error)}\nThe run goes on by itself, from its last checkpoint.\n`,
-      );
-    }
-  }
-}
-
-function wasRestarted(error: unknown): boolean {
-  for (let current = firstCause(error); current instanceof Error; current = current.cause)
-    if (current instanceof EngineError && current.details[restarted] === true) return true;
-  return false;
-}
-
-async function readAll(
-  options: RunOptions,
-): Promise<Extensions & { readonly loaded: ParsedConfig }> {
-  const { configPath, plugins = [], cwd = '.' } = options;
-  if (typeof configPath === 'string') return readConfiguration({ ...options, configPath });
-  const { config, file } = configPath;
-  const all = { ...options, plugins: [...plugins, ...config.plugins] };
-  const projects = file === undefined ? [] : [path.dirname(path.resolve(cwd, file))];
-  return { ...(await loadExtensions(all, projects)), loaded: configPath };
-}
-
-/** An interrupt ends it early; the run then ends before it opens a model. */
-async function fetchModels(
+/** @param loaded its `file` is absolute; undefined where it comes from no file */
+async function runLocked(
   loaded: ParsedConfig,
-  { terminal, ...options }: Pick<StageSurroundings, 'terminal' | 'clock' | 'env' | 'signal'>,
-): Promise<ParsedConfig> {
-  const report = (line: string): void => terminal.write(`${line}\n`);
-  try {
-    const { config, problemAt } = loaded;
-    return {
-      ...loaded,
-      config: await withFetchedModels(config, { ...options, report }, problemAt),
-    };
-  } catch (error) {
-    if (isInterrupt(error, options.signal)) return loaded;
-    throw error;
-  }
-}
-
-/**
- * Checks the files of the stages that are left, so that a mistake in the last one is found before
- * hours of work. An interrupt ends it early.
- * @throws ConfigError with every problem
- */
-async function checkRemaining(
-  loaded: ParsedConfig,
-  extensions: Extensions,
-  { env, signal, evaluation }: Pick<StageSurroundings, 'env' | 'signal' | 'evaluation'>,
-): Promise<{ readonly warnings: readonly string[] } & Pick<Reads, 'from' | 'digests'>> {
+  surroundings: StageSurroundings,
+  reads: Reads,
+): Promise<RunSummary> {
+  const { terminal, signal, serve } = surroundings;
   const { jobDirectory, stages } = loaded.config;
-  const { latestStage } = await readStageProgress(jobDirectory);
-  // An evaluation is of the last stage.
-  const from = Math.min(evaluation ? Infinity : latestStage, stages.length - 1);
+  const role = serve?.train === false ? 'serve' : 'run';
+  // The folder that this process alone writes.
+  const place = stages[0].part === 'explore' ? explorerFolder(stages[0]) : jobDirectory;
+  const unlock = await lockRun(place, role);
+  const strayErrors = catchStrayErrors((line) => terminal.write(`${line}\n`));
+  const failures = stages[reads.from]?.mode === 'bench' ? evaluationsFolder(place) : place;
+  const guard = guardProcess({
+    failureFile: path.join(failures, failureFile),
+    maxTimeoutMs: Math.max(...stages.map(({ explorer }) => explorer.maxTimeoutMs)),
+    signal,
+  });
+  // A benchmark says nothing about how the run ended.
+  const keepsEnd = role === 'run' && stages.slice(reads.from).some(({ mode }) => mode !== 'bench');
+  if (keepsEnd) await forgetEnd(place);
+  let end: Omit<RunEnd, 'at'> = { how: 'failed' };
   try {
-    return { ...(await checkFiles(loaded, extensions, { from, env, signal })), from };
-  } catch (error) {
-    if (isInterrupt(error, signal)) return { warnings: [], digests: undefined, from };
-    throw error;
-  }
-}
-
-/** Finds unknown names before anything starts. */
-function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Extensions): void {
-  for (const { buffer } of config.stages) {
-    const { tasksets, evalTasksets } = buffer.explorerInput;
-    for (const { workflow, rewardFn, rewardFnArgs } of [...tasksets, ...evalTasksets]) {
-      if (workflow !== undefined) workflows.get(workflow);
-      if (rewardFn !== undefined) rewardFns.get(rewardFn).create(rewardFnArgs);
-    }
+    if (role === 'run' && loaded.file !== undefined) await writeSource(place, loaded.file);
+    const summary = await runStages(loaded, surroundings, reads);
+    const { trainStep, interrupted } = summary;
+    end = interrupted
+      ? { how: 'interrupted', by: interruptOf(signal), trainStep }
+      : { how: 'finished', trainStep };
+    return summary;
+  } finally {
+    if (keepsEnd) await writeEnd(place, { ...end, at: Date.now() });
+    await guard.stop();
+    strayErrors.stop();
+    await unlock();
   }
 }
 
@@ -354,7 +282,10 @@ async function runStages(
     if (!isGuest) await writeStageProgress(jobDirectory, { latestStage: stage });
   };
   const begun = await hasBegun(jobDirectory);
-  let changes = isGuest ? [] : describeChanges({ config, latestStage, hasBegun: begun, problemAt });
+  const changes = isGuest
+    ? []
+    : [...describeChanges({ config, latestStage, hasBegun: begun, problemAt })];
+  const plugins = surroundings.extensions.pluginFiles;
   let last: StageResult = {
     interrupted: false,
     doneBefore: true,
@@ -365,30 +296,59 @@ async function runStages(
     const endedBefore = stage.stageIndex < latestStage;
     if (!endedBefore) await save(stage.stageIndex);
     const before = isGuest ? undefined : recordedInputs(config, stage);
-    const rows = digests?.[stage.stageIndex - from] ?? {};
-    const plugins = surroundings.extensions.pluginFiles;
-    const isRead = !isGuest && digests !== undefined;
-    const inputs = isRead ? await inputsOf(stage, { rows, plugins, cwd, before }) : (before ?? {});
-    if (!isGuest)
-      changes = [...changes, ...describeInputs({ config, stage, inputs, isAccepted, problemAt })];
-    const onStart = (): void => {
-      if (!isGuest) recordSettings(config, stage, inputs);
-    };
-    const hasBegun = !isGuest && isRecorded(config, stage);
-    const now = { config, stage, endedBefore, hasBegun };
-    last = await resuming(surroundings, (isAgain) =>
+    const rows = isGuest ? undefined : digests?.[stage.stageIndex - from];
+    const inputs = rows ? await inputsOf(stage, { rows, plugins, cwd, before }) : (before ?? {});
+    if (!isGuest) changes.push(...describeInputs({ config, stage, inputs, isAccepted, problemAt }));
+    last = await resuming(surroundings, () =>
       runStage({
-        ...now,
-        hasBegun: isAgain ? !isGuest && isRecorded(config, stage) : hasBegun,
-        changes: isAgain ? [] : changes,
-        onStart,
         ...surroundings,
+        config,
+        stage,
+        endedBefore,
+        hasBegun: !isGuest && isRecorded(config, stage),
+        // Each is said once.
+        changes: changes.splice(0),
+        onStart: () => {
+          if (!isGuest) recordSettings(config, stage, inputs);
+        },
       }),
     );
-    changes = [];
     if (last.interrupted) break;
     if (!endedBefore) await save(stage.stageIndex + 1);
   }
   const hasEvaluations = (stages.at(-1)?.buffer.explorerInput.evalTasksets.length ?? 0) > 0;
   return { ...last, jobDirectory, hasEvaluations };
+}
+
+/** Restarts of an engine's server within this time count as one trouble, which ends the run at the third. */
+const troubleMs = 10 * 60_000;
+const mostRestarts = 3;
+
+/**
+ * Runs a stage, again where its engine says that its server was restarted: as another start of the command
+ * would, from the last checkpoint.
+ */
+async function resuming(
+  { terminal, clock, signal }: StageSurroundings,
+  work: () => Promise<StageResult>,
+): Promise<StageResult> {
+  let restarts: readonly number[] = [];
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const now = clock.now();
+      restarts = [...restarts.filter((at) => now - at < troubleMs), now];
+      if (!wasRestarted(error) || restarts.length > mostRestarts || signal.aborted) throw error;
+      terminal.write(
+        `${describeError(error)}\nThe run goes on by itself, from its last checkpoint.\n`,
+      );
+    }
+  }
+}
+
+function wasRestarted(error: unknown): boolean {
+  for (let current = firstCause(error); current instanceof Error; current = current.cause)
+    if (current instanceof EngineError && current.details[restarted] === true) return true;
+  return false;
 }

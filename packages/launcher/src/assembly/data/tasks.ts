@@ -19,6 +19,20 @@ export interface StageTasks extends AsyncDisposable {
   taskAt(planned: LeasedTask): Promise<Task>;
 }
 
+interface PlacedTaskset {
+  readonly taskset: TasksetConfig;
+  /** The key that names it. */
+  readonly place: readonly (string | number)[];
+}
+
+/** All task sets of a stage; those to explore come first. */
+export function tasksetsOf({ buffer }: StageConfig): readonly PlacedTaskset[] {
+  const { tasksets, evalTasksets } = buffer.explorerInput;
+  const placed = (list: string, sets: readonly TasksetConfig[]): readonly PlacedTaskset[] =>
+    sets.map((taskset, index) => ({ taskset, place: ['buffer', 'explorer_input', list, index] }));
+  return [...placed('tasksets', tasksets), ...placed('eval_tasksets', evalTasksets)];
+}
+
 /** Reads every file now, so that a broken one is found before anything starts. @throws TaskError */
 export async function openTasks(
   stage: StageConfig,
