@@ -11,7 +11,7 @@ import { explorerOptions, runsHere } from '../assembly/explorer-options.js';
 import { openAuxiliaryModels } from '../assembly/models/auxiliary-models.js';
 import { openChatFormat } from '../assembly/models/chat-format.js';
 import { openEndpoint } from '../assembly/models/endpoint.js';
-import { openEngine, unlessEngineFails } from '../assembly/models/engine.js';
+import { openEngine, sampleFromStart, unlessEngineFails } from '../assembly/models/engine.js';
 import { externalSampler } from '../assembly/models/external-model.js';
 import { disposable, type Closable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
@@ -162,14 +162,8 @@ function namedTargets(
   return all.filter((target) => wanted.has(target));
 }
 
-async function adoptTarget(
-  { trainer, sampler }: Engine,
-  { checkpoint, step }: BenchTarget,
-): Promise<void> {
-  if (checkpoint) {
-    await verifyCheckpoint(checkpoint);
-    return sampler.adopt({ kind: 'checkpoint', directory: checkpoint.directory }, step);
-  }
-  await trainer.publish(step);
-  await sampler.adopt({ kind: 'published' }, step);
+async function adoptTarget(engine: Engine, { checkpoint, step }: BenchTarget): Promise<void> {
+  if (!checkpoint) return sampleFromStart(engine);
+  await verifyCheckpoint(checkpoint);
+  await engine.sampler.adopt({ kind: 'checkpoint', directory: checkpoint.directory }, step);
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError, BufferError } from '@trinity-rft/core';
+import { isWithin } from './run-id.js';
 
 /**
  * The path of the database to open. The database records which train step used each experience, so
@@ -11,8 +12,7 @@ import { describeError, BufferError } from '@trinity-rft/core';
  * @throws BufferError when the copy cannot be made
  */
 export async function ownDatabase(database: string, jobDirectory: string): Promise<string> {
-  const inside = !path.relative(jobDirectory, database).startsWith('..');
-  if (inside) return database;
+  if (isWithin(jobDirectory, database)) return database;
   const copy = path.join(jobDirectory, 'buffer', path.basename(database));
   if (existsSync(copy)) return copy;
   const temporary = `${copy}.tmp`;

@@ -205,7 +205,11 @@ export async function readTaskset(
   return { ...checkTasks(rows, taskset, parts), rows };
 }
 
-function storedRows(taskset: TasksetConfig, signal: AbortSignal): Promise<readonly RawTask[]> {
+/** @throws TaskError; CancelledError */
+export function storedRows(
+  taskset: TasksetConfig,
+  signal: AbortSignal,
+): Promise<readonly RawTask[]> {
   const { name, path, split, subsetName, table, query, format } = taskset;
   const storageType = taskset.storageType === 'sql' ? ('sql' as const) : ('file' as const);
   const from = { name, path, storageType, table, query, split, signal, subsetName };
@@ -234,7 +238,7 @@ function generatedRows(
 }
 
 /** Every column that the format names. */
-export const columnsOf = (format: TasksetConfig['format']): readonly (string | undefined)[] => [
+const columnsOf = (format: TasksetConfig['format']): readonly (string | undefined)[] => [
   format.promptKey,
   format.responseKey,
   format.systemPromptKey,

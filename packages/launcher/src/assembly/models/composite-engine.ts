@@ -7,6 +7,7 @@ import path from 'node:path';
 import { EngineError } from '@trinity-rft/core';
 import type { Engine, RemoteSampler, TrainEngine } from '@trinity-rft/core/engine';
 import type { DeliveryProbe } from '@trinity-rft/core/store';
+import { scoreProbe } from './probe.js';
 
 export interface CompositeOptions {
   /** Its sampler is not used. */
@@ -86,9 +87,3 @@ const trainerOf = ({ trainer }: Engine): TrainEngine => ({
   load: (directory) => trainer.load(directory),
   stats: () => trainer.stats(),
 });
-
-async function scoreProbe(trainer: TrainEngine, tokens: Int32Array): Promise<DeliveryProbe> {
-  const rows = [{ tokens, promptLength: 1, temperature: 1 }];
-  const { logprobs } = await trainer.forward({ rows });
-  return { tokens: [...tokens], promptLength: 1, logprobs: [...logprobs] };
-}

@@ -1,11 +1,10 @@
 /** The operators of a pipeline, from the configuration, and the rows that they work on. */
-import { readTaskRows } from '@trinity-rft/buffer';
 import type { PipelineResult, PipelineStep, TaskOperatorTable } from '@trinity-rft/buffer/internal';
 import { runTaskPipeline, scoreColumns } from '@trinity-rft/buffer/internal';
 import type { TaskPipelineConfig, TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, TaskError } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/support';
-import { columnsOf } from '../data/tasks.js';
+import { storedRows } from '../data/tasks.js';
 import type { Rows } from './stored-tasks.js';
 
 /** @throws ConfigError for an operator or argument that is not there */
@@ -41,12 +40,9 @@ export async function readInputs(
   taskset: TasksetConfig,
   signal: AbortSignal,
 ): Promise<Rows> {
-  const { name, split, subsetName, table, query, path, format } = taskset;
-  const storageType = taskset.storageType === 'sql' ? ('sql' as const) : ('file' as const);
-  const own = { name, split, subsetName, signal, columns: columnsOf(format) };
-  if (inputs.length === 0) return readTaskRows({ ...own, path, storageType, table, query });
+  if (inputs.length === 0) return storedRows(taskset, signal);
   const parts = await Promise.all(
-    inputs.map((input) => readTaskRows({ ...own, path: input.path })),
+    inputs.map(({ path }) => storedRows({ ...taskset, storageType: 'file', path }, signal)),
   );
   return parts.flat();
 }

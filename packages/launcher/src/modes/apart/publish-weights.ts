@@ -4,13 +4,8 @@ import path from 'node:path';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
 import type { Engine } from '@trinity-rft/core/engine';
-import type {
-  DeliveryProbe,
-  Membership,
-  PublishedWeights,
-  RunStore,
-} from '@trinity-rft/core/store';
-import { probeTokens } from '../../assembly/models/probe.js';
+import type { Membership, PublishedWeights, RunStore } from '@trinity-rft/core/store';
+import { probeTokens, scoreProbe } from '../../assembly/models/probe.js';
 import { takesAdapters } from '../../assembly/models/samplers.js';
 import type { StageTransport } from '../../assembly/transport.js';
 import { listName, writeWeightList } from './weight-files.js';
@@ -48,14 +43,14 @@ async function publish(
   options: PublishOptions,
   { version, exploredUpTo }: Pick<PublishedWeights, 'version' | 'exploredUpTo'>,
 ): Promise<void> {
-  const { stage, store, member, engine } = options;
+  const { stage, store, member, engine, format, maxModelLen } = options;
   const filling = `${folderOf(stage, version)}.tmp`;
   await rm(filling, { recursive: true, force: true });
   await mkdir(filling, { recursive: true });
   const merged = !takesAdapters(stage, engine.capabilities);
   await engine.trainer.save(filling, { optimizer: false, merged });
   const { list, digest } = await writeWeightList(filling, { run: stage.name, version });
-  const probe = await scoreProbe(options);
+  const probe = await scoreProbe(engine.trainer, probeTokens(format, maxModelLen));
   const inStore = stage.synchronizer.syncMethod === 'memory';
   if (inStore) {
     for (const file of [...list.files.map((each) => each.path), listName]) {
@@ -94,16 +89,4 @@ async function removeOld({ stage, store, member }: PublishOptions): Promise<void
     .toSorted((a, b) => b - a);
   for (const version of versions.slice(keptVersions))
     await rm(folderOf(stage, version), { recursive: true, force: true });
-}
-
-async function scoreProbe({
-  engine: { trainer },
-  maxModelLen,
-  format,
-}: PublishOptions): Promise<DeliveryProbe> {
-  const tokens = probeTokens(format, maxModelLen);
-  const { logprobs } = await trainer.forward({
-    rows: [{ tokens, promptLength: 1, temperature: 1 }],
-  });
-  return { tokens: [...tokens], promptLength: 1, logprobs: [...logprobs] };
 }
