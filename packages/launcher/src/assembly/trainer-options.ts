@@ -7,7 +7,7 @@ import type { Algorithm } from '@trinity-rft/core/internal';
 import type { TrainerOptions, TrainerState } from '@trinity-rft/trainer';
 import { batchCount, type Sampling } from './data/sample-strategy.js';
 
-interface TrainerParts {
+export interface TrainerParts {
   readonly engine: Engine;
   readonly critic: ValueEngine | undefined;
   readonly algorithm: Algorithm;

@@ -3,9 +3,8 @@
  * two calls.
  */
 import type { StageConfig } from '@trinity-rft/config';
-import type { Logger, MetricSink, Runtime } from '@trinity-rft/core';
+import type { Logger, Runtime } from '@trinity-rft/core';
 import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
-import type { Algorithm } from '@trinity-rft/core/internal';
 import type { ExperienceSource } from '@trinity-rft/core/store';
 import {
   createTrainer,
@@ -13,9 +12,8 @@ import {
   type TrainerResult,
   type TrainerState,
 } from '@trinity-rft/trainer';
-import type { Sampling } from '../../assembly/data/sample-strategy.js';
 import { loadCheckpoint } from '../../assembly/models/load-checkpoint.js';
-import { trainerOptions } from '../../assembly/trainer-options.js';
+import { trainerOptions, type TrainerParts } from '../../assembly/trainer-options.js';
 import type { StageTransport } from '../../assembly/transport.js';
 
 interface ResumeParts {
@@ -41,16 +39,10 @@ export async function resumeTraining(
   return { from, state };
 }
 
-export interface TrainHere {
-  readonly engine: Engine;
-  readonly critic: ValueEngine | undefined;
-  readonly algorithm: Algorithm;
-  readonly sampling: Sampling;
+export interface TrainHere extends Omit<TrainerParts, 'totalSteps'> {
   readonly transport: StageTransport;
-  readonly sink: MetricSink;
+  /** Step of the checkpoint with that state. */
   readonly from: number;
-  /** From the checkpoint of that step. */
-  readonly state: TrainerState;
   /** Ends it after the step in progress, with a checkpoint. */
   readonly signal: AbortSignal;
 }
