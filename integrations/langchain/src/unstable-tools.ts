@@ -1,12 +1,13 @@
 /** Finds tools whose names change with every call. */
 import { ConfigError } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 
 /** `createAgent({ responseFormat })` numbers the tools of schemas without a title. */
 const numbered = /^extract-\d+$/;
 
 /** Numbered names of tools in the body of a request; none if it is not JSON. */
 export function unstableToolNames(body: string): readonly string[] {
-  const { tools } = parse(body);
+  const { tools } = (tryJson(body) ?? {}) as { readonly tools?: unknown };
   if (!Array.isArray(tools)) return [];
   return tools
     .map(nameOf)
@@ -26,14 +27,6 @@ function nameOf(
   tool: { readonly name?: unknown; readonly function?: { readonly name?: unknown } } | null,
 ): unknown {
   return tool?.function?.name ?? tool?.name;
-}
-
-function parse(text: string): { readonly tools?: unknown } {
-  try {
-    return (JSON.parse(text) ?? {}) as { readonly tools?: unknown };
-  } catch {
-    return {};
-  }
 }
 
 function unstable(names: readonly string[]): ConfigError {

@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored } from '@trinity-rft/core/engine';
+import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 
 const withSize = z.object({ vocab_size: z.number().int().positive() });
@@ -12,18 +13,10 @@ const config = z.union([withSize, z.object({ text_config: withSize })]);
 export async function readVocabSize(modelPath: string): Promise<number> {
   const file = path.join(modelPath, 'config.json');
   const text = String((await readStored(file)) ?? '{}');
-  const { data } = config.safeParse(parsed(text));
+  const { data } = config.safeParse(tryJson(text));
   if (data) return 'text_config' in data ? data.text_config.vocab_size : data.vocab_size;
   throw new CheckpointError(
     `${file} does not say the vocab_size of the model. vLLM needs the folder of a Hugging Face model.`,
     { code: 'MODEL_CONFIG' },
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

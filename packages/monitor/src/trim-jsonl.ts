@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import type { MetricRole } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import { earlierFile } from './file-writer.js';
 import type { ResumePoint } from './resume-point.js';
 
@@ -39,7 +40,7 @@ function keepLines(file: string, keeps: (record: unknown) => boolean): void {
   const after = before
     .split('\n')
     .filter((line) => {
-      const record = parse(line);
+      const record = tryJson(line);
       return record !== undefined && keeps(record);
     })
     .map((line) => `${line}\n`)
@@ -63,14 +64,6 @@ const endedIt = (record: unknown, { explorer = -1, hadEnded = false }: ResumePoi
 /** Evaluations and late rewards have no such time. */
 const isExploreStep = (record: unknown): boolean =>
   Object.hasOwn((record as { readonly timing?: object }).timing ?? {}, 'time/wait_explore_step');
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line) as unknown;
-  } catch {
-    return undefined;
-  }
-}
 
 function replaceFile(file: string, text: string): void {
   const fresh = `${file}.new`;

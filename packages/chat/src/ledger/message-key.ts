@@ -1,5 +1,6 @@
 /** When two versions of a message count as the same message. */
 import type { ToolCall } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import { LRUCache } from 'lru-cache';
 import type { NormalMessage } from '../messages/messages.js';
 
@@ -50,18 +51,10 @@ export function callIds(message: NormalMessage): string {
 /** Calls of a turn whose recorded arguments are not JSON and were sent back changed. */
 export function replacedArguments(recorded: NormalMessage, sent: NormalMessage): number {
   const changed = (recorded.tool_calls ?? []).filter(({ function: call }, k) => {
-    return !isJson(call.arguments) && sent.tool_calls?.[k]?.function.arguments !== call.arguments;
+    const isJson = tryJson(call.arguments) !== undefined;
+    return !isJson && sent.tool_calls?.[k]?.function.arguments !== call.arguments;
   });
   return changed.length;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** One text for equal values. Arguments that are not JSON become `{}`, as in some frameworks. */

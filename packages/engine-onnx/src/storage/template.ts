@@ -1,4 +1,5 @@
 /** The chat template of a model folder, in the two places where programs look for it. */
+import { tryJson } from '@trinity-rft/core/support';
 
 const [configFile, templateFile] = ['tokenizer_config.json', 'chat_template.jinja'];
 
@@ -24,12 +25,8 @@ export function withTemplate(
 
 /** Undefined for text that is no JSON object: the next reader of the folder reports it. */
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = tryJson(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : undefined;
 }

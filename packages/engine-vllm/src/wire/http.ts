@@ -6,6 +6,7 @@ import { request as requestHttps, Agent as HttpsAgent } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { describeError, ModelError } from '@trinity-rft/core';
 import type { ServerAddress } from '@trinity-rft/core/engine';
+import { tryJson } from '@trinity-rft/core/support';
 import { ServerFault } from './fault.js';
 
 interface CallOptions {
@@ -131,11 +132,8 @@ function kindOf(status: number): ServerFault['kind'] {
 
 /** Some answers are plain text, such as "Success: ...". */
 function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return body;
-  }
+  const value = tryJson(body);
+  return value === undefined ? body : value;
 }
 
 const longestMessage = 300;

@@ -1,5 +1,6 @@
 /** Actions of an episode from what the model did. */
 import type { ChatResponse, ToolCall, ToolDefinition } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import type { Action } from '../seam/types.js';
 
 /** An action, or the text for the model in its place; with the tool call that asked for it. */
@@ -42,12 +43,8 @@ function readCall(
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text === '' ? '{}' : text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = tryJson(text === '' ? '{}' : text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : undefined;
 }

@@ -6,6 +6,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError, ModelError, TrinityError, EngineError } from '@trinity-rft/core';
 import type { Sampler, SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
+import { tryJson } from '@trinity-rft/core/support';
 
 /** In the output directory. Only its owner may read it, because it holds the key. */
 const servedModelFile = 'inference_model.json';
@@ -44,8 +45,7 @@ export async function findServedModel(
   const text = await readFile(path.join(outputDirectory, servedModelFile), 'utf8').catch(
     () => undefined,
   );
-  if (text === undefined) return undefined;
-  const served = parse(text);
+  const served = tryJson(text) as ServedModel | null | undefined;
   if (served?.model !== modelFolder) return undefined;
   const answer = await fetch(served.samplerURL, {
     headers: bearer(served.samplerKey),
@@ -55,14 +55,6 @@ export async function findServedModel(
 }
 
 const answerTimeoutMs = 2000;
-
-function parse(text: string): ServedModel | undefined {
-  try {
-    return JSON.parse(text) as ServedModel;
-  } catch {
-    return undefined;
-  }
-}
 
 const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
 

@@ -2,6 +2,7 @@
 import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import { writeAtomically } from '@trinity-rft/trainer/internal';
 
 /** Below the folder of the run. */
@@ -30,11 +31,8 @@ export async function writeEnd(directory: string, end: RunEnd): Promise<void> {
 
 /** Undefined: a process makes it, none ever did, or the last one was killed. */
 export async function readEnd(directory: string): Promise<RunEnd | undefined> {
-  try {
-    return JSON.parse(await readFile(path.join(directory, endFile), 'utf8')) as RunEnd;
-  } catch {
-    return undefined;
-  }
+  const text = await readFile(path.join(directory, endFile), 'utf8').catch(() => undefined);
+  return tryJson(text) as RunEnd | undefined;
 }
 
 /** Cause of an abort: the name of the process's own signal, or why a program stopped the run. */

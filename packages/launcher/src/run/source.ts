@@ -1,6 +1,7 @@
 /** The file that a run was last started from: `configuration.json` in its folder. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { tryJson } from '@trinity-rft/core/support';
 
 const fileName = 'configuration.json';
 
@@ -10,11 +11,7 @@ export async function writeSource(jobDirectory: string, file: string): Promise<v
 
 /** Its absolute path; undefined for runs of programs, and where nothing was recorded. */
 export async function readSource(jobDirectory: string): Promise<string | undefined> {
-  const text = await readFile(path.join(jobDirectory, fileName), 'utf8').catch(() => 'null');
-  try {
-    const file = (JSON.parse(text) as { readonly file?: unknown } | null)?.file;
-    return typeof file === 'string' && path.isAbsolute(file) ? file : undefined;
-  } catch {
-    return undefined;
-  }
+  const text = await readFile(path.join(jobDirectory, fileName), 'utf8').catch(() => undefined);
+  const file = (tryJson(text) as { readonly file?: unknown } | null | undefined)?.file;
+  return typeof file === 'string' && path.isAbsolute(file) ? file : undefined;
 }

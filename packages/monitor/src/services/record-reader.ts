@@ -1,6 +1,7 @@
 /** Reads `metrics.jsonl` while it is written, a piece at a time. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { MetricRecord } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import type { MetricLine } from '../lines/metric-lines.js';
 
 export interface RecordReader {
@@ -47,14 +48,11 @@ export function recordReader(file: string): RecordReader {
 
 /** Empty for a line that is not ours. Numbers that were not finite are left out. */
 function recordOf(line: string): readonly MetricRecord[] {
-  if (line === '') return [];
-  try {
-    const { role, step, metrics, timing } = JSON.parse(line) as MetricLine;
-    const numbers = Object.entries({ ...metrics, ...timing }).filter(
-      (entry): entry is [string, number] => typeof entry[1] === 'number',
-    );
-    return [{ role, step, metrics: Object.fromEntries(numbers) }];
-  } catch {
-    return [];
-  }
+  const read = tryJson(line) as MetricLine | null | undefined;
+  if (!read) return [];
+  const { role, step, metrics, timing } = read;
+  const numbers = Object.entries({ ...metrics, ...timing }).filter(
+    (entry): entry is [string, number] => typeof entry[1] === 'number',
+  );
+  return [{ role, step, metrics: Object.fromEntries(numbers) }];
 }

@@ -1,6 +1,6 @@
 /** One HTTP request to a tracking service: a deadline, and its failure as a kind of problem. */
 import { describeError } from '@trinity-rft/core';
-import { redactText } from '@trinity-rft/core/support';
+import { redactText, tryJson } from '@trinity-rft/core/support';
 import { ServiceError, type ServiceProblem } from './service.js';
 
 export interface ServiceRequest {
@@ -43,7 +43,7 @@ export async function request(url: string, options: ServiceRequest): Promise<Ser
       `${origin(url)} answered ${status}${text === '' ? '' : `: ${redactText(text.slice(0, longestAnswer))}`}`,
       { problem: problemOf(status), retryAfterMs: retryAfter(response.headers) },
     );
-  return { status, headers: response.headers, json: parse(text) };
+  return { status, headers: response.headers, json: tryJson(text) };
 }
 
 async function attempt<T>(url: string, work: () => Promise<T>): Promise<T> {
@@ -71,14 +71,6 @@ function retryAfter(headers: Headers): number | undefined {
   const seconds = Number(value);
   const ms = Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1000;
   return Number.isFinite(ms) && ms >= 0 ? ms : undefined;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Excludes path, which may name what is private, and without password. */

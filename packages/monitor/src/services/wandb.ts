@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { MetricRecord } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import { basicAuthorization, need, pick, request } from './request.js';
 import { ServiceError, type PreviewTable, type RemoteRun, type TrackedRun } from './service.js';
 
@@ -164,13 +165,8 @@ function definitionOf(name: string, axis: string, all: readonly object[]): objec
 
 /** Summary of a run that is continued: what is sent replaces it as a whole. */
 function summaryOf(text: unknown): Readonly<Record<string, unknown>> {
-  if (typeof text !== 'string') return {};
-  try {
-    const summary: unknown = JSON.parse(text);
-    return typeof summary === 'object' && summary !== null ? { ...summary } : {};
-  } catch {
-    return {};
-  }
+  const summary = typeof text === 'string' ? tryJson(text) : undefined;
+  return typeof summary === 'object' ? { ...summary } : {};
 }
 
 /** Seconds that the run took until it was stopped. */

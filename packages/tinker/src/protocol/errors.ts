@@ -1,4 +1,5 @@
 /** Meaning of a status for the client that made the request. */
+import { tryJson } from '@trinity-rft/core/support';
 
 /** Action of a client on an answer that is no success. */
 export type ErrorAction =
@@ -59,18 +60,10 @@ const isCapability = (detail: string): boolean =>
 
 /** The text of `detail` (FastAPI), `error` or `message`; else the start of the body. */
 export function errorDetail(body: string): string {
-  const parsed = tryParse(body);
+  const parsed = tryJson(body);
   if (typeof parsed !== 'object' || parsed === null) return body.slice(0, 500);
   const { detail, error, message } = parsed as Readonly<Record<string, unknown>>;
   const found = [detail, error, message].find((value) => value !== undefined && value !== null);
   if (found === undefined) return body.slice(0, 500);
   return typeof found === 'string' ? found : JSON.stringify(found).slice(0, 1000);
-}
-
-function tryParse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, mean } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import type { Components, Played } from './play-rows.js';
 
 export interface Candidate {
@@ -77,12 +78,8 @@ function readText(file: string): string | undefined {
 }
 
 function parsed(text: string): SearchState | undefined {
-  try {
-    const state = JSON.parse(text) as Partial<SearchState> | null;
-    return Array.isArray(state?.candidates) ? (state as SearchState) : undefined;
-  } catch {
-    return undefined;
-  }
+  const state = tryJson(text) as Partial<SearchState> | null | undefined;
+  return Array.isArray(state?.candidates) ? (state as SearchState) : undefined;
 }
 
 /** Mean reward over those of the rows that have one; NaN when none has. */

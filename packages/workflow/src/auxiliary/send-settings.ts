@@ -2,6 +2,7 @@
  * The settings of an auxiliary model in the requests of every client: what a request leaves open is
  * sent as the configuration says.
  */
+import { tryJson } from '@trinity-rft/core/support';
 import type { RemoteModelOptions } from './remote-call.js';
 
 type Settings = Pick<RemoteModelOptions, 'defaults' | 'enableThinking'>;
@@ -44,12 +45,8 @@ export async function sendWithSettings(
 }
 
 function parsed(text: string): Body | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Body) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = tryJson(text);
+  return typeof value === 'object' && value !== null ? (value as Body) : undefined;
 }
 
 /** Defaults of services are left out: OpenAI's models reject some fields altogether. */

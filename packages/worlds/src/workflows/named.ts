@@ -1,5 +1,6 @@
 /** Workflows of Trinity-RFT that play one world, by their names and arguments. */
 import { taskPrompt, taskTruth, type RawTask, type Task, TaskError } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import { count } from '@trinity-rft/workflow';
 import { z } from 'zod';
 import type { EnvironmentArgs } from './environment-args.js';
@@ -138,24 +139,11 @@ const raftReflectAlfworld = named({
   attempts: twoAttempts,
 });
 
-const jsonOf = <T extends z.ZodType>(schema: T) =>
-  z
-    .string()
-    .transform((text, context) => {
-      try {
-        return JSON.parse(text) as unknown;
-      } catch {
-        context.addIssue('expected JSON');
-        return z.NEVER;
-      }
-    })
-    .pipe(schema);
-
 const sciworldSchema = z.object({ task_name: z.string(), var_num: z.coerce.number().int().min(0) });
 
 /** Task as Trinity-RFT writes it: JSON in the column of the prompt. */
 function sciworldTask(text: unknown): z.infer<typeof sciworldSchema> {
-  const read = jsonOf(sciworldSchema).safeParse(text);
+  const read = z.string().transform(tryJson).pipe(sciworldSchema).safeParse(text);
   if (read.success) return read.data;
   throw new TaskError(
     `The row of sciworld_workflow is ${JSON.stringify(text)}; expected JSON such as {"task_name": "find-living-thing", "var_num": 3} in the column that format.prompt_key names.`,

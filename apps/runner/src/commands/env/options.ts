@@ -1,6 +1,7 @@
 /** Options that the commands about one environment share. */
 import type { SplitName } from '@trinity-rft/environment';
 import { ConfigError } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import type { WorldOptions } from '@trinity-rft/launcher/parts';
 import type { Command } from 'commander';
 import { pluginsOf, withPlugins, type PluginOptions } from '../../shared/options.js';
@@ -37,13 +38,9 @@ export const worldOf = (name: string, given: WorldArguments): WorldOptions => ({
 
 /** @throws ConfigError */
 export function objectOf(option: string, text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as Readonly<Record<string, unknown>>;
-  } catch {
-    // The same error as for JSON that is no object.
-  }
+  const value = tryJson(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Readonly<Record<string, unknown>>;
   throw invalid(`${option} is ${text}. Expected a JSON object, such as '{"level": 1}'.`);
 }
 

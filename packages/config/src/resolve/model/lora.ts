@@ -1,5 +1,6 @@
 /** The adapter that is trained instead of the weights themselves. */
 import { join } from 'node:path';
+import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import type { LoraConfig, StoredAdapter } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
@@ -60,7 +61,7 @@ const adapterSchema = z.object({ r: z.number(), lora_alpha: z.number() });
 function deriveStored(context: StageContext, input: Input, given: string): StoredAdapter {
   const path = context.disk.resolve(given);
   const text = context.disk.readText(join(path, 'adapter_config.json'));
-  const adapter = text === undefined ? undefined : parseAdapter(text);
+  const adapter = adapterSchema.safeParse(tryJson(text)).data;
   if (adapter === undefined) {
     const what =
       text === undefined
@@ -86,12 +87,4 @@ function deriveStored(context: StageContext, input: Input, given: string): Store
     if (context.isSet(...first(key)))
       context.warn(first(key), 'ignored. The folder of the adapter names its layers.');
   return { name: input.name ?? undefined, path };
-}
-
-function parseAdapter(text: string): z.infer<typeof adapterSchema> | undefined {
-  try {
-    return adapterSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
 }

@@ -6,6 +6,7 @@ import {
   type Logger,
   silentLogger,
 } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import {
   hasKey,
   openHttpServer,
@@ -259,10 +260,6 @@ async function replyTo(session: Session, text: string): Promise<Reply | undefine
 }
 
 function parse(text: string): { readonly type?: unknown; readonly data?: unknown } | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = tryJson(text);
+  return typeof value === 'object' && value !== null ? value : undefined;
 }

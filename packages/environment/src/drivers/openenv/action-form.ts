@@ -1,5 +1,6 @@
 /** How actions of a server look, by its `GET /schema`. */
 import { ConfigError } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import { broken, type Patience, shorten, within } from '../../waiting/within.js';
 import type { OpenenvArgs } from './args.js';
@@ -45,7 +46,7 @@ async function fetchSchema(
   return within(patience, late, async (signal) => {
     const { ok, status, body } = await get(address, { ...headers, ...bearer(key) }, signal);
     if (!ok) throw refused(address, status, body);
-    const read = z.string().transform(parseJson).pipe(schemaAnswer).safeParse(body);
+    const read = schemaAnswer.safeParse(tryJson(body));
     if (read.success) return read.data;
     throw broken(
       'ENVIRONMENT_ANSWER',
@@ -76,12 +77,3 @@ const refused = (address: string, status: number, body: string) =>
     'ENVIRONMENT_UNREACHABLE',
     `GET ${address} was answered with status ${status}: ${shorten(body)}. Check environment_args.url and api_key.`,
   );
-
-function parseJson(text: string, context: z.RefinementCtx<string>): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    context.addIssue('no JSON');
-    return z.NEVER;
-  }
-}

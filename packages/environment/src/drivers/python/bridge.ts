@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ConfigError, describeError, type TrinityError } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import { broken, shorten, within } from '../../waiting/within.js';
 
@@ -57,7 +58,7 @@ export function startBridge({ command, args }: BridgeOptions): Bridge {
     kill(child);
   };
   const receive = (line: string): void => {
-    const answer = readAnswer(line);
+    const answer = answerSchema.safeParse(tryJson(line)).data;
     if (answer === undefined) return fail(malformed(name, line));
     if (answer.id !== waiting?.id) return fail(outOfOrder(name, answer.id, waiting?.id));
     waiting.resolve(answer);
@@ -102,14 +103,6 @@ export function startBridge({ command, args }: BridgeOptions): Bridge {
     },
     close: () => fail(ended(name, 'closed', lastWords)),
   };
-}
-
-function readAnswer(line: string): Answer | undefined {
-  try {
-    return answerSchema.parse(JSON.parse(line));
-  } catch {
-    return undefined;
-  }
 }
 
 function kill(child: ChildProcess): void {

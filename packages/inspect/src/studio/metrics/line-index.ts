@@ -1,4 +1,5 @@
 /** Lines that a role has, where they are, and of which step: found without reading their metrics. */
+import { tryJson } from '@trinity-rft/core/support';
 import { createColumn, type Column } from './columns.js';
 
 /** The lines of one role, in their order. */
@@ -38,10 +39,6 @@ export function addToIndex(
 }
 
 function parsed(text: string): readonly [unknown, unknown] {
-  try {
-    const { role, step } = JSON.parse(text) as { readonly role?: unknown; readonly step?: unknown };
-    return [role, step];
-  } catch {
-    return [undefined, undefined];
-  }
+  const line = tryJson(text) as { readonly role?: unknown; readonly step?: unknown } | null;
+  return [line?.role, line?.step];
 }

@@ -1,4 +1,5 @@
 /** Metrics that a file has, and their latest values. */
+import { tryJson } from '@trinity-rft/core/support';
 
 /** So many of the latest values are kept, for their mean. */
 const recentLength = 20;
@@ -22,13 +23,7 @@ interface Line {
 }
 
 export function addToNames(seen: SeenMetrics, text: string): void {
-  let line: Partial<Line>;
-  try {
-    line = JSON.parse(text) as Partial<Line>;
-  } catch {
-    return;
-  }
-  const { role, metrics, timing } = line;
+  const { role, metrics, timing } = (tryJson(text) ?? {}) as Partial<Line>;
   if (typeof role !== 'string') return;
   for (const values of [metrics, timing])
     for (const name in values) {

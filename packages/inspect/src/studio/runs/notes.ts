@@ -1,6 +1,7 @@
 /** Notes about a run: the only file that the studio writes, and only when told to. */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { tryJson } from '@trinity-rft/core/support';
 import { runNotes } from '../interface/runs.js';
 import type { RunNotes } from '../interface/types.js';
 
@@ -8,12 +9,8 @@ const fileName = 'notes.json';
 
 /** Empty if there are none, or if the file holds something else. */
 export async function readNotes(folder: string): Promise<RunNotes> {
-  const text = await readFile(path.join(folder, fileName), 'utf8').catch(() => '{}');
-  try {
-    return runNotes.parse(JSON.parse(text));
-  } catch {
-    return { tags: [], note: '' };
-  }
+  const text = await readFile(path.join(folder, fileName), 'utf8').catch(() => undefined);
+  return runNotes.safeParse(tryJson(text)).data ?? { tags: [], note: '' };
 }
 
 export async function writeNotes(folder: string, notes: RunNotes): Promise<void> {

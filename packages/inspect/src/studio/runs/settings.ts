@@ -1,6 +1,7 @@
 /** The configuration that a run was last started with: `settings.json` of its job. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { tryJson } from '@trinity-rft/core/support';
 import type { RunSettings } from '../interface/types.js';
 
 interface Recorded {
@@ -35,11 +36,6 @@ const fromFolder = (folder: string, value: unknown): unknown =>
 
 async function read(file: string): Promise<Recorded | undefined> {
   const text = await readFile(file, 'utf8').catch(() => undefined);
-  if (text === undefined) return undefined;
-  try {
-    const recorded = JSON.parse(text) as Partial<Recorded> | null;
-    return Array.isArray(recorded?.stages) ? (recorded as Recorded) : undefined;
-  } catch {
-    return undefined;
-  }
+  const recorded = tryJson(text) as Partial<Recorded> | null | undefined;
+  return Array.isArray(recorded?.stages) ? (recorded as Recorded) : undefined;
 }

@@ -1,7 +1,7 @@
 /** Decides whether a run is in progress, and how it ended, from the files of its folder. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isProcessAlive } from '@trinity-rft/core/support';
+import { isProcessAlive, tryJson } from '@trinity-rft/core/support';
 import type { RunSummary } from '../interface/types.js';
 
 export interface RunState {
@@ -39,13 +39,10 @@ export const jobFolder = async (folder: string): Promise<string> =>
 
 /** `stage_meta.json` counts the stages that are done. */
 async function endOf(job: string): Promise<RunState['state']> {
-  try {
-    const text = await readFile(path.join(job, 'stage_meta.json'), 'utf8');
-    const { latest_stage: done } = JSON.parse(text) as { readonly latest_stage: number };
-    return done > 0 ? 'finished' : 'stopped';
-  } catch {
-    return 'unknown';
-  }
+  const text = await readFile(path.join(job, 'stage_meta.json'), 'utf8').catch(() => undefined);
+  const meta = tryJson(text) as { readonly latest_stage: number } | null | undefined;
+  if (meta == null) return 'unknown';
+  return meta.latest_stage > 0 ? 'finished' : 'stopped';
 }
 
 /** Stages run one after the other; the log of each begins with it. */

@@ -4,6 +4,7 @@ import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { StageConfig, TasksetConfig } from '@trinity-rft/config';
 import { type RawTask, TaskError } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import type { PipelineResult } from '@trinity-rft/buffer/internal';
 import { describeDropped } from '@trinity-rft/buffer/internal';
 import { writeAtomically } from '@trinity-rft/trainer/internal';
@@ -106,11 +107,8 @@ export async function openAnswers(folder: string, name: string): Promise<Answers
 }
 
 function readAnswer(line: string): readonly (readonly [string, string])[] {
-  try {
-    return [JSON.parse(line) as [string, string]];
-  } catch {
-    return [];
-  }
+  const answer = tryJson(line) as [string, string] | null | undefined;
+  return answer ? [answer] : [];
 }
 
 /** A task set whose rows are those of a file. */

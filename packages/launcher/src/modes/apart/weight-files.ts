@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { digestFolder, digestOfFile, type CheckpointFile } from '@trinity-rft/core/engine';
+import { tryJson } from '@trinity-rft/core/support';
 
 /** In every folder of weights: what it holds. */
 export const listName = 'weights.json';
@@ -56,12 +57,8 @@ export async function problemOfWeights(
 }
 
 function parseList(text: string): WeightList | undefined {
-  try {
-    const list = JSON.parse(text) as Partial<WeightList> | null;
-    return Array.isArray(list?.files) ? (list as WeightList) : undefined;
-  } catch {
-    return undefined;
-  }
+  const list = tryJson(text) as Partial<WeightList> | null | undefined;
+  return Array.isArray(list?.files) ? (list as WeightList) : undefined;
 }
 
 async function problemOfFile(file: string, entry: CheckpointFile): Promise<string | undefined> {

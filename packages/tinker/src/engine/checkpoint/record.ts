@@ -3,6 +3,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored } from '@trinity-rft/core/engine';
+import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 
 const file = 'tinker.json';
@@ -34,20 +35,12 @@ export async function findRecord(directory: string): Promise<CheckpointRecord | 
   const target = path.join(directory, file);
   const text = await readStored(target);
   if (text === undefined) return undefined;
-  const parsed = schema.safeParse(tryParse(String(text)));
+  const parsed = schema.safeParse(tryJson(String(text)));
   if (parsed.success) return parsed.data;
   throw new CheckpointError(
     `${target} is damaged: ${parsed.error.issues[0]?.message ?? 'it cannot be read'}. Delete the checkpoint to continue from the one before it.`,
     { code: 'CHECKPOINT_DAMAGED' },
   );
-}
-
-function tryParse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** @throws CheckpointError when the folder is not a checkpoint of this engine */

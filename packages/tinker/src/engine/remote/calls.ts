@@ -1,5 +1,6 @@
 /** The verbs of the protocol as functions: submitting work, and waiting for its result. */
 import { EngineError, type Clock } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import {
   failedResult,
   paths,
@@ -140,11 +141,9 @@ function parse<T>(answer: Answer, schema: ZodType<T>, { what }: CallOptions): T 
 }
 
 function jsonOf({ bytes }: Answer, what: string): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    throw unreadable(what, 'no JSON');
-  }
+  const value = tryJson(new TextDecoder().decode(bytes));
+  if (value === undefined) throw unreadable(what, 'no JSON');
+  return value;
 }
 
 export const unreadable = (what: string, problem: string): EngineError =>

@@ -6,6 +6,7 @@ import {
   type Task,
   TaskError,
 } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 import { createRewardFn } from '../../reward/index.js';
 import { SimpleWorkflow } from './simple-workflow.js';
 
@@ -80,21 +81,13 @@ const textOf = (value: unknown): string | undefined =>
 
 function listIn(task: Task, key: string): readonly unknown[] {
   const value = task.rawTask[key];
-  const list = typeof value === 'string' ? parsed(value) : value;
+  const list = typeof value === 'string' ? tryJson(value) : value;
   if (Array.isArray(list)) return list;
   throw rowError(
     task,
     value === undefined ? `"${key}" missing` : `"${key}" that is not a list`,
     'a list, or its JSON string',
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function rowError({ index, workflow, rawTask }: Task, what: string, expected: string): TaskError {

@@ -1,6 +1,6 @@
 /** Assertions of promptfoo that need no model and run no code of a configuration. */
 import { RewardError } from '@trinity-rft/core';
-import { pickRow } from '@trinity-rft/core/support';
+import { pickRow, tryJson } from '@trinity-rft/core/support';
 
 /** https://www.promptfoo.dev/docs/configuration/expected-outputs/ */
 export interface Assertion {
@@ -32,7 +32,7 @@ const kinds: Readonly<Record<string, Holds>> = {
     textsOf(value).every((text) => lower(output).includes(lower(text))),
   'starts-with': (output, value) => output.startsWith(String(value)),
   regex: (output, value) => new RegExp(String(value)).test(output),
-  'is-json': (output) => parsed(output) !== undefined,
+  'is-json': (output) => tryJson(output) !== undefined,
   'contains-json': holdsJson,
   levenshtein: (output, value, { threshold = 5 }) => distance(output, String(value)) <= threshold,
 };
@@ -100,23 +100,14 @@ function filled(value: unknown, row: Readonly<Record<string, unknown>>): unknown
   );
 }
 
-/** Undefined for text that is no JSON. */
-function parsed(text: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
-}
-
 const sameJson = (output: string, value: unknown): boolean =>
-  JSON.stringify(parsed(output)?.value) === JSON.stringify(value);
+  JSON.stringify(tryJson(output)) === JSON.stringify(value);
 
 /** True if brackets that match, from the first one on, hold JSON. */
 function holdsJson(output: string): boolean {
   for (const { index } of [...output.matchAll(/[{[]/g)].slice(0, mostOpenings)) {
     const end = endOfBrackets(output, index);
-    if (end !== undefined && parsed(output.slice(index, end)) !== undefined) return true;
+    if (end !== undefined && tryJson(output.slice(index, end)) !== undefined) return true;
   }
   return false;
 }
