@@ -10,6 +10,7 @@ export { otherInput } from './other-input.js';
 export { asTyped, ownCommand } from './own-command.js';
 export { isProcessAlive } from './process-alive.js';
 export { repeatedKey } from './repeated-key.js';
+export { fillFile, replaceFile, replaceFileSync } from './replace-file.js';
 export { returnedBy, type Returned } from './returned.js';
 export { isSecretName, knowSecret, knowSecretsOf, redactText, redacted } from './secrets.js';
 export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';

@@ -1,15 +1,7 @@
 /** Removes from a metrics file what a killed process left behind. */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { MetricRole } from '@trinity-rft/core';
-import { tryJson } from '@trinity-rft/core/support';
+import { replaceFileSync, tryJson } from '@trinity-rft/core/support';
 import { earlierFile } from './file-writer.js';
 import type { ResumePoint } from './resume-point.js';
 
@@ -45,7 +37,7 @@ function keepLines(file: string, keeps: (record: unknown) => boolean): void {
     })
     .map((line) => `${line}\n`)
     .join('');
-  if (after !== before) replaceFile(file, after);
+  if (after !== before) replaceFileSync(file, after, { flush: true });
 }
 
 /** JSON of another shape stays: we did not write it. */
@@ -64,15 +56,3 @@ const endedIt = (record: unknown, { explorer = -1, hadEnded = false }: ResumePoi
 /** Evaluations and late rewards have no such time. */
 const isExploreStep = (record: unknown): boolean =>
   Object.hasOwn((record as { readonly timing?: object }).timing ?? {}, 'time/wait_explore_step');
-
-function replaceFile(file: string, text: string): void {
-  const fresh = `${file}.new`;
-  const descriptor = openSync(fresh, 'w');
-  try {
-    writeFileSync(descriptor, text);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-  renameSync(fresh, file);
-}

@@ -2,9 +2,9 @@
  * The folders of the Hugging Face cache that hold one dataset or model; the layout is that of
  * `huggingface_hub`, so that what Python has fetched is found.
  */
-import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
+import { replaceFile } from '@trinity-rft/core/support';
 
 export interface HubCache {
   /** Folder of this dataset or model. */
@@ -37,14 +37,14 @@ export function hubCache(cacheDirectory: string, kind: HubKind, id: string): Hub
     folder,
     snapshot,
     revision: async () => (await readText(ref))?.trim() || undefined,
-    setRevision: (revision) => replaceFile(ref, revision),
+    setRevision: (revision) => writeText(ref, revision),
     listing: async (revision) => {
       const known = await readText(listingFile(revision));
       if (known === undefined)
         return { paths: await listFolder(snapshot(revision)), complete: false };
       return { paths: JSON.parse(known) as readonly string[], complete: true };
     },
-    setListing: (revision, paths) => replaceFile(listingFile(revision), JSON.stringify(paths)),
+    setListing: (revision, paths) => writeText(listingFile(revision), JSON.stringify(paths)),
   };
 }
 
@@ -77,11 +77,8 @@ export async function readText(path: string): Promise<string | undefined> {
   });
 }
 
-/** Writes, then renames: readers never see half a file. */
-export async function replaceFile(path: string, text: string): Promise<void> {
+/** Makes its folder too. */
+export async function writeText(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  // Another process may write the same file.
-  const incomplete = `${path}.${randomUUID()}.incomplete`;
-  await writeFile(incomplete, text);
-  await rename(incomplete, path);
+  await replaceFile(path, text);
 }

@@ -15,7 +15,7 @@ import {
   reasonOf,
   type CacheOptions,
 } from './hub-access.js';
-import { hubFolder, readText, replaceFile } from './hub-cache.js';
+import { hubFolder, readText, writeText } from './hub-cache.js';
 import { chooseModelFiles, completeModel } from './model-files.js';
 import { lockIn } from './one-at-a-time.js';
 import { guardStalls } from './stall-guard.js';
@@ -156,7 +156,7 @@ async function fetchAll(
   const token = environment['HF_TOKEN'] || undefined;
   const model = parsed(id);
   if (!isCommit(model.revision))
-    await replaceFile(join(placeOf(model, options), 'refs', model.revision), revision);
+    await writeText(join(placeOf(model, options), 'refs', model.revision), revision);
   for (const file of files) {
     try {
       await fetchFile(file, join(folder, file.path), {

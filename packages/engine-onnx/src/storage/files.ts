@@ -1,8 +1,9 @@
 /** Small file operations of model folders. */
-import { rename, stat, writeFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored, verifyStored } from '@trinity-rft/core/engine';
+import { replaceFile } from '@trinity-rft/core/support';
 
 /** @throws CheckpointError if the manifest of a checkpoint names the file, and it is missing */
 export async function isFile(path: string): Promise<boolean> {
@@ -30,8 +31,7 @@ export async function writeWhole(
   bytes: Uint8Array | readonly Uint8Array[],
 ): Promise<void> {
   try {
-    await writeFile(`${path}.tmp`, bytes);
-    await rename(`${path}.tmp`, path);
+    await replaceFile(path, bytes);
   } catch (cause) {
     throw new CheckpointError(`${path} could not be written.`, {
       code: 'MODEL_FILE_UNWRITABLE',

@@ -2,12 +2,12 @@
  * Reads and writes safetensors files: an 8-byte header length, a JSON header, then the tensors'
  * bytes.
  */
-import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
 import { verifyStored } from '@trinity-rft/core/engine';
-import { repeatedKey } from '@trinity-rft/core/support';
+import { fillFile, repeatedKey } from '@trinity-rft/core/support';
 import { z } from 'zod';
 
 import { decodeFloats, encodeFloats, isStoredType, storedTypes, type StoredType } from './dtype.js';
@@ -229,9 +229,8 @@ export async function writeSafetensors(
   options: WriteOptions = {},
 ): Promise<void> {
   const type = options.type ?? 'F32';
-  const draft = `${path}.tmp`;
-  const handle = await open(draft, 'w');
-  try {
+  const write = async (draft: string): Promise<void> => {
+    await using handle = await open(draft, 'w');
     await writeFully(handle, encodeHeader(tensors, type, options.metadata ?? { format: 'pt' }));
     for (const tensor of tensors) {
       for (let at = 0; at < tensor.data.length; at += chunkBytes / 4) {
@@ -239,16 +238,13 @@ export async function writeSafetensors(
       }
     }
     await handle.sync();
-    await handle.close();
-    await rename(draft, path);
-  } catch (cause) {
-    await handle.close().catch(() => undefined);
-    await rm(draft, { force: true });
+  };
+  await fillFile(path, write).catch((cause: unknown) => {
     throw new CheckpointError(`${path} could not be written.`, {
       code: 'WEIGHTS_UNWRITABLE',
       cause,
     });
-  }
+  });
 }
 
 function encodeHeader(

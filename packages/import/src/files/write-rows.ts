@@ -1,4 +1,7 @@
-/** A file that appears whole: written beside its place, and renamed when it is complete. */
+/**
+ * A file that appears whole, as with `fillFile`, but filled row by row, beside another one, and not at
+ * all when there are no rows.
+ */
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';

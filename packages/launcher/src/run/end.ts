@@ -2,8 +2,7 @@
 import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
-import { tryJson } from '@trinity-rft/core/support';
-import { writeAtomically } from '@trinity-rft/trainer/internal';
+import { replaceFile, tryJson } from '@trinity-rft/core/support';
 
 /** Below the folder of the run. */
 const endFile = 'end.json';
@@ -24,7 +23,7 @@ export const forgetEnd = (directory: string): Promise<void> =>
 export async function writeEnd(directory: string, end: RunEnd): Promise<void> {
   const isThere = await stat(directory).catch(() => undefined);
   if (isThere === undefined) return;
-  await writeAtomically(path.join(directory, endFile), `${JSON.stringify(end)}\n`).catch(
+  await replaceFile(path.join(directory, endFile), `${JSON.stringify(end)}\n`).catch(
     () => undefined,
   );
 }

@@ -2,7 +2,7 @@
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
-import { writeAtomically } from '@trinity-rft/trainer/internal';
+import { replaceFile } from '@trinity-rft/core/support';
 
 const fileName = 'stage_meta.json';
 
@@ -43,7 +43,7 @@ export async function writeStageProgress(
   { latestStage }: StageProgress,
 ): Promise<void> {
   await mkdir(jobDirectory, { recursive: true });
-  await writeAtomically(
+  await replaceFile(
     path.join(jobDirectory, fileName),
     `${JSON.stringify({ latest_stage: latestStage })}\n`,
   );

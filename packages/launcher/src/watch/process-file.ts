@@ -2,10 +2,11 @@
  * `status.json`: what a process that makes a run by itself says of its two halves, once a second.
  * Processes apart say it in the store that they share.
  */
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { MemberRole, Wait } from '@trinity-rft/core/store';
+import { replaceFileSync } from '@trinity-rft/core/support';
 
 /** Below the folder of the run. */
 export const processFileName = 'status.json';
@@ -61,8 +62,7 @@ export function openProcessFile(
       progress: progress(),
     };
     try {
-      writeFileSync(`${file}.new`, JSON.stringify(beat));
-      renameSync(`${file}.new`, file);
+      replaceFileSync(file, JSON.stringify(beat));
     } catch {
       // A full disk is reported by what has to be written.
     }

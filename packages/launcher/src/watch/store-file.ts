@@ -2,9 +2,9 @@
  * `store.json`: where the processes of a run meet, when that is not the `run.db` in its folder. It holds
  * no password.
  */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { isSecretName } from '@trinity-rft/core/support';
+import { isSecretName, replaceFileSync } from '@trinity-rft/core/support';
 
 export interface StorePlace {
   /** URL of a server without its password, or a path. */
@@ -26,10 +26,7 @@ export function writeStorePlace(jobDirectory: string, { url, run }: StorePlace):
     return;
   }
   const place: StorePlace = { url: withoutPassword(url), run };
-  // Processes of several explorers may write it at the same time.
-  const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, `${JSON.stringify(place)}\n`);
-  renameSync(draft, file);
+  replaceFileSync(file, `${JSON.stringify(place)}\n`);
 }
 
 /** Undefined: the run has its store in its folder, or none. */

@@ -1,7 +1,8 @@
 /** Cursor of a service in `metrics.jsonl`, in a file beside it. */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { MetricRole } from '@trinity-rft/core';
+import { replaceFileSync } from '@trinity-rft/core/support';
 
 export interface Cursor {
   /** ID of the run at the service. */
@@ -30,6 +31,5 @@ export function readCursor(file: string): Cursor | undefined {
 
 export function writeCursor(file: string, cursor: Cursor): void {
   mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(`${file}.new`, JSON.stringify(cursor));
-  renameSync(`${file}.new`, file);
+  replaceFileSync(file, JSON.stringify(cursor));
 }

@@ -2,7 +2,7 @@
  * Checkpoint folders: filled under a temporary name, then renamed; complete exactly when their
  * manifest is there.
  */
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError, CheckpointError } from '@trinity-rft/core';
 import {
@@ -13,7 +13,7 @@ import {
   writeManifest,
   type CheckpointManifest,
 } from '@trinity-rft/core/engine';
-import { boundary } from '@trinity-rft/core/support';
+import { boundary, replaceFile } from '@trinity-rft/core/support';
 
 /** Name of the newest complete checkpoint, as Trinity-RFT writes it. */
 const latestFile = 'latest_checkpointed_iteration.txt';
@@ -57,7 +57,7 @@ async function fillAndRename(root: string, options: WriteCheckpointOptions): Pro
   const manifest = await writeManifest(temporary, { step, final });
   await rm(directory, { recursive: true, force: true });
   await rename(temporary, directory);
-  await writeAtomically(path.join(root, latestFile), String(step));
+  await replaceFile(path.join(root, latestFile), String(step));
   return { directory, manifest };
 }
 
@@ -90,13 +90,6 @@ export async function pruneCheckpoints(root: string, keep: number | undefined): 
   const checkpoints = await listCheckpoints(root);
   for (const { directory } of checkpoints.slice(0, Math.max(0, checkpoints.length - keep)))
     await rm(directory, { recursive: true, force: true });
-}
-
-/** Writes, then renames: a reader sees the old text or the new one. */
-export async function writeAtomically(file: string, text: string): Promise<void> {
-  const temporary = `${file}.tmp`;
-  await writeFile(temporary, text);
-  await rename(temporary, file);
 }
 
 async function readdirOrEmpty(directory: string): Promise<readonly string[]> {

@@ -1,9 +1,9 @@
 /** The state of a search for a prompt, in one file, from which a killed search continues. */
 import { hash } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, mean } from '@trinity-rft/core';
-import { tryJson } from '@trinity-rft/core/support';
+import { replaceFileSync, tryJson } from '@trinity-rft/core/support';
 import type { Components, Played } from './play-rows.js';
 
 export interface Candidate {
@@ -56,12 +56,9 @@ export function openState(
   return state;
 }
 
-/** Appears whole. */
 export function saveJson(folder: string, name: string, value: unknown): void {
   mkdirSync(folder, { recursive: true });
-  const file = path.join(folder, name);
-  writeFileSync(`${file}.tmp`, `${JSON.stringify(value, null, 1)}\n`);
-  renameSync(`${file}.tmp`, file);
+  replaceFileSync(path.join(folder, name), `${JSON.stringify(value, null, 1)}\n`);
 }
 
 export const saveState = (folder: string | undefined, state: SearchState): void => {

@@ -1,7 +1,8 @@
 /** Writes a GGUF file tensor by tensor, so that memory holds a part of one tensor at a time. */
-import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 
-import { CheckpointError, TrinityError } from '@trinity-rft/core';
+import { CheckpointError } from '@trinity-rft/core';
+import { boundary, fillFile } from '@trinity-rft/core/support';
 
 import { encoderOf, type EncodedType, type Encoder } from '../quantization/encoders.js';
 import { stringBytes, u32Bytes, u64Bytes, valueBytes, type TypedValue } from './typed-value.js';
@@ -38,21 +39,16 @@ const chunkNumbers = 1 << 18;
  */
 export async function writeGguf(path: string, content: GgufContent): Promise<number> {
   const placed = place(path, content.tensors);
-  const draft = `${path}.tmp`;
-  const handle = await open(draft, 'w').catch((cause: unknown) => {
-    throw unwritable(path, cause);
-  });
-  try {
+  const write = async (draft: string): Promise<number> => {
+    await using handle = await open(draft, 'w');
     const size = await writeAll(handle, path, content, placed);
     await handle.sync();
-    await handle.close();
-    await rename(draft, path);
     return size;
-  } catch (cause) {
-    await handle.close().catch(() => undefined);
-    await rm(draft, { force: true });
-    throw cause instanceof TrinityError ? cause : unwritable(path, cause);
-  }
+  };
+  return boundary(
+    (cause) => unwritable(path, cause),
+    () => fillFile(path, write),
+  );
 }
 
 const unwritable = (path: string, cause: unknown): CheckpointError =>

@@ -1,7 +1,7 @@
 /** Notes about a run: the only file that the studio writes, and only when told to. */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { tryJson } from '@trinity-rft/core/support';
+import { replaceFile, tryJson } from '@trinity-rft/core/support';
 import { runNotes } from '../interface/runs.js';
 import type { RunNotes } from '../interface/types.js';
 
@@ -14,8 +14,5 @@ export async function readNotes(folder: string): Promise<RunNotes> {
 }
 
 export async function writeNotes(folder: string, notes: RunNotes): Promise<void> {
-  const file = path.join(folder, fileName);
-  const draft = `${file}.${process.pid}.tmp`;
-  await writeFile(draft, `${JSON.stringify(notes, null, 2)}\n`);
-  await rename(draft, file);
+  await replaceFile(path.join(folder, fileName), `${JSON.stringify(notes, null, 2)}\n`);
 }

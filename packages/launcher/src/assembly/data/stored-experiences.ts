@@ -1,8 +1,9 @@
 /** Experiences of an earlier run, to train on again. */
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError, BufferError } from '@trinity-rft/core';
+import { fillFile } from '@trinity-rft/core/support';
 import { isWithin } from './run-id.js';
 
 /**
@@ -15,12 +16,9 @@ export async function ownDatabase(database: string, jobDirectory: string): Promi
   if (isWithin(jobDirectory, database)) return database;
   const copy = path.join(jobDirectory, 'buffer', path.basename(database));
   if (existsSync(copy)) return copy;
-  const temporary = `${copy}.tmp`;
   try {
     await mkdir(path.dirname(copy), { recursive: true });
-    await rm(temporary, { force: true });
-    copyDatabase(database, temporary);
-    await rename(temporary, copy);
+    await fillFile(copy, (draft) => copyDatabase(database, draft));
     return copy;
   } catch (cause) {
     throw new BufferError(
@@ -31,7 +29,8 @@ export async function ownDatabase(database: string, jobDirectory: string): Promi
 }
 
 /** A snapshot, even while another process has the database open. */
-function copyDatabase(from: string, to: string): void {
+async function copyDatabase(from: string, to: string): Promise<void> {
+  await rm(to, { force: true });
   const sqlite = process.getBuiltinModule('node:sqlite');
   const database = new sqlite.DatabaseSync(from);
   try {

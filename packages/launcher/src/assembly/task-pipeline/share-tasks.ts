@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
 import { BufferError, CancelledError } from '@trinity-rft/core';
 import type { Membership, RunStore } from '@trinity-rft/core/store';
-import { writeAtomically } from '@trinity-rft/trainer/internal';
+import { replaceFile } from '@trinity-rft/core/support';
 import { digestOf, pipelineFolder, readingFrom, tasksFile, withTasksets } from './stored-tasks.js';
 
 /** Files of weights have the version of the weights; these stay as long as the run. */
@@ -92,6 +92,6 @@ async function fetchTasks(
     );
   const file = tasksFile(folder, name);
   await mkdir(path.dirname(file), { recursive: true });
-  await writeAtomically(file, text);
+  await replaceFile(file, text);
   return file;
 }

@@ -4,10 +4,9 @@ import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { StageConfig, TasksetConfig } from '@trinity-rft/config';
 import { type RawTask, TaskError } from '@trinity-rft/core';
-import { tryJson } from '@trinity-rft/core/support';
+import { replaceFile, tryJson } from '@trinity-rft/core/support';
 import type { PipelineResult } from '@trinity-rft/buffer/internal';
 import { describeDropped } from '@trinity-rft/buffer/internal';
-import { writeAtomically } from '@trinity-rft/trainer/internal';
 
 /** `<name>.json`, which is written last. */
 export interface TaskList {
@@ -68,8 +67,8 @@ export async function writeTasks(
   const { result, read, settings } = made;
   await mkdir(path.dirname(tasksFile(folder, name)), { recursive: true });
   const text = linesOf(result.rows);
-  await writeAtomically(tasksFile(folder, name), text);
-  await writeAtomically(path.join(folder, `${name}.dropped.jsonl`), linesOf(result.dropped));
+  await replaceFile(tasksFile(folder, name), text);
+  await replaceFile(path.join(folder, `${name}.dropped.jsonl`), linesOf(result.dropped));
   const list: TaskList = {
     sha256: digestOf(text),
     settings,
@@ -77,7 +76,7 @@ export async function writeTasks(
     kept: result.rows.length,
     dropped: describeDropped(result.dropped),
   };
-  await writeAtomically(listFile(folder, name), `${JSON.stringify(list, null, 2)}\n`);
+  await replaceFile(listFile(folder, name), `${JSON.stringify(list, null, 2)}\n`);
   return list;
 }
 

@@ -1,8 +1,9 @@
 /** The settings that the stages of a run were last started with: `settings.json` in its folder. */
 import { hash } from 'node:crypto';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describeError, CheckpointError } from '@trinity-rft/core';
+import { replaceFileSync } from '@trinity-rft/core/support';
 import type { Settings } from '../../assembly/settings.js';
 import type { Inputs } from './inputs.js';
 
@@ -38,8 +39,7 @@ export function writeRecord(record: SettingsRecord): void {
   const file = path.join(record.jobDirectory, fileName);
   const text = JSON.stringify({ ...record, sha256: digestOf(record) }, null, 2);
   try {
-    writeFileSync(`${file}.tmp`, `${text}\n`);
-    renameSync(`${file}.tmp`, file);
+    replaceFileSync(file, `${text}\n`);
   } catch (cause) {
     throw new CheckpointError(
       `${file} could not be written: ${describeError(cause)}. Check that the folder is writable and the disk has room.`,

@@ -1,9 +1,8 @@
 /** `tinker.json` of a checkpoint folder: where the weights lie on the server. */
-import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored } from '@trinity-rft/core/engine';
-import { tryJson } from '@trinity-rft/core/support';
+import { replaceFile, tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 
 const file = 'tinker.json';
@@ -25,9 +24,7 @@ const schema = z.object({
 export type CheckpointRecord = z.output<typeof schema>;
 
 export async function writeRecord(directory: string, record: CheckpointRecord): Promise<void> {
-  const target = path.join(directory, file);
-  await writeFile(`${target}.tmp`, `${JSON.stringify(record, null, 2)}\n`);
-  await rename(`${target}.tmp`, target);
+  await replaceFile(path.join(directory, file), `${JSON.stringify(record, null, 2)}\n`);
 }
 
 /** Undefined: the folder is not such a checkpoint. */

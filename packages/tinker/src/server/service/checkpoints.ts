@@ -2,6 +2,7 @@
 import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readStored, writeManifest } from '@trinity-rft/core/engine';
+import { replaceFile } from '@trinity-rft/core/support';
 import { formatTinkerPath, parseTinkerPath, type WeightsKind } from '../../protocol/index.js';
 import { z } from 'zod';
 import { Refusal } from '../refusals/refusal.js';
@@ -119,8 +120,7 @@ export function checkpointsIn(root: string, now: () => number): Checkpoints {
           ? undefined
           : new Date(now() + ttlSeconds * 1000).toISOString();
     const file = standingFile(directory);
-    await writeFile(`${file}.tmp`, JSON.stringify({ isPublic, expiresAt: until }));
-    await rename(`${file}.tmp`, file);
+    await replaceFile(file, JSON.stringify({ isPublic, expiresAt: until }));
   };
   const find = async (uri: string): Promise<Checkpoint> => {
     const found = await read(placeOf(parse(uri)));
