@@ -1,11 +1,10 @@
 import { createExperience, type Experience, type Task } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import { testRuntime, testTask } from '@trinity-rft/testing';
-import { defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
+import { defineWorkflow, type AgentModel, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { describe, expect, it } from 'vitest';
-import { createExplorer } from './explorer.js';
+import { createExplorer, type Explorer } from './explorer.js';
 import type { ExploreSync, TaskFeed } from './explorer-options.js';
-import { exploreStreaming } from './streaming.js';
 
 const taskOf = (step: number): Task =>
   testTask({
@@ -32,33 +31,20 @@ const feed: TaskFeed = {
   restore: () => undefined,
 };
 
-/** Runs six explore steps and reports what happened in which order. */
-async function explore(maxInflightBatches: number | undefined) {
-  const events: string[] = [];
-  let inFlight = 0;
-  let mostInFlight = 0;
-  const agent = defineWorkflow({
-    name: 'agent',
-    run: async ({ task }) => {
-      mostInFlight = Math.max(mostInFlight, ++inFlight);
-      // Later steps are faster, so that their runs end before those of earlier steps.
-      for (let turn = Number(task.batchId); turn < 8; turn++) await Promise.resolve();
-      inFlight--;
-      return [experience()];
-    },
-  });
-  const sync: ExploreSync = {
-    isBoundary: (step) => step % 4 === 0,
-    exploreBoundary: async () => {
-      events.push('sync');
-      return { outcome: 'updated', version: 1 };
-    },
-  };
+/** An explorer whose stored steps become events. */
+function explorerOf(
+  events: string[],
+  agent: WorkflowDefinition,
+  {
+    sync,
+    maxInflightBatches,
+  }: { readonly sync: ExploreSync; readonly maxInflightBatches?: number | undefined },
+): Explorer {
   const store = {
     put: async (_batch: readonly Experience[], state: { readonly step: number }) =>
       void events.push(`stored ${state.step}`),
   } as unknown as ExperienceStore;
-  const explorer = createExplorer({
+  return createExplorer({
     settings: {
       concurrency: 16,
       maxInflightBatches,
@@ -83,45 +69,66 @@ async function explore(maxInflightBatches: number | undefined) {
     runtime: testRuntime(),
     signal: new AbortController().signal,
   });
-  const steps = await explorer.run();
+}
+
+/** Runs six explore steps and reports what happened in which order. */
+async function explore(maxInflightBatches: number | undefined) {
+  const events: string[] = [];
+  let inFlight = 0;
+  let mostInFlight = 0;
+  const agent = defineWorkflow({
+    name: 'agent',
+    run: async ({ task }) => {
+      mostInFlight = Math.max(mostInFlight, ++inFlight);
+      // Later steps are faster, so that their runs end before those of earlier steps.
+      for (let turn = Number(task.batchId); turn < 8; turn++) await Promise.resolve();
+      inFlight--;
+      return [experience()];
+    },
+  });
+  const sync: ExploreSync = {
+    isBoundary: (step) => step % 4 === 0,
+    exploreBoundary: async () => {
+      events.push('sync');
+      return { outcome: 'updated', version: 1 };
+    },
+  };
+  const steps = await explorerOf(events, agent, { sync, maxInflightBatches }).run();
   return { steps, events, mostInFlight };
 }
 
 describe('explore steps without meeting points', () => {
-  /** Explores four steps, two in flight; `step` may begin once `allow(step)` was called. */
-  async function stream() {
+  /** Explores six steps, two in flight; `step` may begin once `allow(step)` was called. */
+  function stream() {
     const events: string[] = [];
     const open = new Map<number, () => void>();
     const state = { allowed: 1 };
     const waits = new Set<() => void>();
-    const explored = exploreStreaming(
-      {
-        streaming: {
-          mayBegin: (step) => step <= state.allowed,
-          whenItMay: async (step, signal) => {
-            while (step > state.allowed && !signal?.aborted)
-              await new Promise<void>((resolve) => waits.add(resolve));
-          },
-        },
-        most: 2,
-        start: async (step) => {
-          if (step > 4) return undefined;
-          const { promise, resolve } = Promise.withResolvers<void>();
-          open.set(step, resolve);
-          events.push(`begin ${step}`);
-          return { step, promise };
-        },
-        ended: ({ promise }) => promise,
-        finish: async ({ step, promise }) => {
-          await promise;
-          events.push(`finish ${step}`);
-        },
-        idle: (wait) => wait(),
-        signal: new AbortController().signal,
+    const agent = defineWorkflow({
+      name: 'agent',
+      run: async ({ task }) => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        open.set(Number(task.batchId), resolve);
+        events.push(`begin ${task.batchId}`);
+        await promise;
+        return [experience()];
       },
-      0,
-    );
-    const settle = () => new Promise((resolve) => setImmediate(resolve));
+    });
+    const sync: ExploreSync = {
+      isBoundary: () => false,
+      exploreBoundary: () => Promise.reject(new Error('There is no boundary.')),
+      streaming: {
+        mayBegin: (step) => step <= state.allowed,
+        whenItMay: async (step, signal) => {
+          while (step > state.allowed && !signal?.aborted)
+            await new Promise<void>((resolve) => waits.add(resolve));
+        },
+      },
+    };
+    const explored = explorerOf(events, agent, { sync }).run();
+    const settle = async (): Promise<void> => {
+      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+    };
     return {
       events,
       explored,
@@ -138,25 +145,30 @@ describe('explore steps without meeting points', () => {
   }
 
   it('begin while others are in flight, and are finished in order', async () => {
-    const { events, explored, allow, end } = await stream();
+    const { events, explored, allow, end } = stream();
     await allow(2);
     expect(events).toEqual(['begin 1', 'begin 2']);
-    await allow(5);
+    await allow(7);
     await end(2);
     // Two are in flight until the first has been finished, whichever ends first.
     expect(events).toEqual(['begin 1', 'begin 2']);
     await end(1);
-    expect(events.slice(2)).toEqual(['finish 1', 'begin 3', 'finish 2', 'begin 4']);
-    await end(3);
+    expect(events.slice(2)).toEqual(['stored 1', 'begin 3', 'stored 2', 'begin 4']);
     await end(4);
-    expect([await explored, events.slice(6)]).toEqual([4, ['finish 3', 'finish 4']]);
+    await end(3);
+    await end(5);
+    await end(6);
+    expect([await explored, events.slice(6)]).toEqual([
+      6,
+      ['stored 3', 'begin 5', 'stored 4', 'begin 6', 'stored 5', 'stored 6'],
+    ]);
   });
 
   it('are finished while the next one waits for its turn', async () => {
-    const { events, allow, end } = await stream();
+    const { events, allow, end } = stream();
     await allow(1);
     await end(1);
-    expect(events).toEqual(['begin 1', 'finish 1']);
+    expect(events).toEqual(['begin 1', 'stored 1']);
     await allow(2);
     expect(events.slice(2)).toEqual(['begin 2']);
   });

@@ -5,7 +5,7 @@
 import type { Metrics, Task } from '@trinity-rft/core';
 import { createBatchFiller, type BatchFiller } from './dynamic-sampling.js';
 import { evaluate, isEvalStep } from './evaluation.js';
-import type { ExplorerOptions, ExplorerState, ExploreSync } from './explorer-options.js';
+import type { ExplorerOptions, ExplorerState } from './explorer-options.js';
 import { createLateGroups, type LateGroups } from './late-groups.js';
 import { createFailureGuard, type FailureGuard } from './failure-guard.js';
 import { createFeedbackLine, type FeedbackLine } from './feedback.js';
@@ -18,7 +18,7 @@ import { rewardDeadline } from './runs/reward-deadline.js';
 import { taskStarter } from './runs/start-task.js';
 import { createTimeLimits, type TimeLimits } from './runs/time-limits.js';
 import { usableOutcome, waitForEnough, type UsableOutcome } from './runs/wait-for-enough.js';
-import { exploreStreaming, type StreamingOptions } from './streaming.js';
+import { createStream } from './streaming.js';
 import { createStepWarnings, type StepWarnings } from './warnings.js';
 
 export interface Explorer {
@@ -148,25 +148,10 @@ async function explore(parts: ExplorerParts, state: ExplorerState | undefined): 
   else if (settings.evalOnStartup) await recordEvaluation(parts, step);
   // A resumed explorer that stood at a boundary has not fetched the weights of that boundary yet.
   if (state && sync.isBoundary(step)) await fetchWeights(parts, step);
-  if (sync.streaming) step = await exploreStreaming(streamingOptions(parts, sync.streaming), step);
-  else step = await exploreBetweenBoundaries(parts, step);
+  step = await exploreSteps(parts, step);
   await finishLateGroups(parts, step);
   await failureGuard.end();
   return step;
-}
-
-async function exploreBetweenBoundaries(parts: ExplorerParts, lastStep: number): Promise<number> {
-  const { sync, signal } = parts;
-  let step = lastStep;
-  for (;;) {
-    assertNotStopped(signal);
-    if (isBoundary(parts, step)) parts.feedbackLine.pass();
-    const explored = await exploreToBoundary(parts, step);
-    const advanced = explored.step > step;
-    step = explored.step;
-    if (advanced && sync.isBoundary(step)) await fetchWeights(parts, step);
-    if (explored.ended) return step;
-  }
 }
 
 /** An explore step whose runs are in flight. */
@@ -182,81 +167,49 @@ interface ExploreStep {
 }
 
 /**
- * Explores the steps after `lastStep`, up to and including the next one at which weights may move
- * or an evaluation is due. Up to `maxInflightBatches` of them are in flight together; they are
- * finished in order. `ended`: the tasks or `maxSteps` are used up.
+ * Explores the steps after `lastStep` until the tasks or `maxSteps` are used up; resolves with the last
+ * one. Steps are in flight together, and finished in order. Without streaming none starts past a
+ * boundary while another is in flight: weights may move there, and an evaluation must not share the
+ * model with later runs.
  */
-async function exploreToBoundary(
-  parts: ExplorerParts,
-  lastStep: number,
-): Promise<{ readonly step: number; readonly ended: boolean }> {
-  const { maxSteps = Infinity } = parts;
-  const maxInflightBatches = mostInFlight(parts, Infinity);
+async function exploreSteps(parts: ExplorerParts, lastStep: number): Promise<number> {
+  const { sync, dynamicSampling, settings, runtime, signal } = parts;
+  const stream = sync.streaming && createStream(sync.streaming, runtime.clock, signal);
+  // How many tasks a filled step takes is known only at its end, so none is started beside it.
+  const most = dynamicSampling ? 1 : (settings.maxInflightBatches ?? (stream ? 2 : Infinity));
   const inFlight: ExploreStep[] = [];
   let step = lastStep;
   let ended = false;
-  // No step starts before an evaluation is done: it must not share the model with later runs.
-  const atBoundary = (): boolean => step > lastStep && isBoundary(parts, step);
+  const mayBegin = (): boolean =>
+    stream?.mayBegin(step + 1) ?? (inFlight.length === 0 || !isBoundary(parts, step));
   for (;;) {
-    while (!ended && !atBoundary() && inFlight.length < maxInflightBatches) {
-      const started = step < maxSteps ? await startStep(parts, step + 1) : undefined;
+    assertNotStopped(signal);
+    while (!ended && inFlight.length < most && mayBegin()) {
+      const started = await startStep(parts, step + 1);
+      if (started) inFlight.push(started);
       ended = !started;
-      if (!started) break;
-      inFlight.push(started);
-      step = started.step;
+      step = started?.step ?? step;
     }
-    const oldest = inFlight.shift();
-    if (!oldest) return { step, ended };
-    await finishStep(parts, oldest);
+    const [oldest] = inFlight;
+    const hasRoom = !ended && inFlight.length < most;
+    if (!oldest && !hasRoom) return step;
+    if (!oldest) await stream?.idle(step + 1);
+    else if (!hasRoom || !(await stream?.mayBeginFirst(step + 1, oldest.outcomes))) {
+      if (stream) parts.syncMetrics = stream.metrics(oldest.state.policyVersion);
+      await finishStep(parts, oldest);
+      inFlight.shift();
+      if (inFlight.length === 0 && sync.isBoundary(step)) await fetchWeights(parts, step);
+    }
   }
 }
 
 const isBoundary = (parts: ExplorerParts, step: number): boolean =>
   parts.sync.isBoundary(step) || isEvalStep(parts, step);
 
-/** How many tasks a filled step takes is known only at its end, so none is started beside it. */
-const mostInFlight = ({ dynamicSampling, settings }: ExplorerParts, most: number): number =>
-  dynamicSampling ? 1 : (settings.maxInflightBatches ?? most);
-
-const defaultStreamingBatches = 2;
-
-function streamingOptions(
-  parts: ExplorerParts,
-  streaming: NonNullable<ExploreSync['streaming']>,
-): StreamingOptions<ExploreStep> {
-  const { maxSteps = Infinity, runtime, signal } = parts;
-  let lastVersion: number | undefined;
-  let idleMs = 0;
-  return {
-    streaming,
-    most: mostInFlight(parts, defaultStreamingBatches),
-    start: async (step) => {
-      parts.feedbackLine.pass();
-      return step <= maxSteps ? startStep(parts, step) : undefined;
-    },
-    ended: ({ outcomes }) => outcomes,
-    finish: (step) => {
-      const { policyVersion } = step.state;
-      parts.syncMetrics = {
-        'rollout/sync/updated': (lastVersion ?? policyVersion) === policyVersion ? 0 : 1,
-        'time/sync_weight': idleMs / 1000,
-      };
-      lastVersion = policyVersion;
-      idleMs = 0;
-      return finishStep(parts, step);
-    },
-    idle: async (wait) => {
-      const start = runtime.clock.now();
-      const result = await wait();
-      idleMs += runtime.clock.now() - start;
-      return result;
-    },
-    signal,
-  };
-}
-
 /** Undefined when the tasks have ended. */
 async function startStep(parts: ExplorerParts, step: number): Promise<ExploreStep | undefined> {
+  if (parts.sync.streaming || isBoundary(parts, step - 1)) parts.feedbackLine.pass();
+  if (step > (parts.maxSteps ?? Infinity)) return undefined;
   const tasks = await parts.feed.next(step, parts.filler.firstDraw());
   if (tasks.length === 0) return undefined;
   const start = parts.runtime.clock.now();
@@ -270,7 +223,7 @@ async function startStep(parts: ExplorerParts, step: number): Promise<ExploreSte
 /**
  * Called one step at a time, in order. Records the step before it is stored: a step that was not
  * stored is re-run after a crash and logged again. A step after which an evaluation is due is the
- * last one in flight (see {@link exploreToBoundary}), so the evaluation uses the weights of the step.
+ * last one in flight (see {@link exploreSteps}), so the evaluation uses the weights of the step.
  */
 async function finishStep(
   parts: ExplorerParts,

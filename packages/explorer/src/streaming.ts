@@ -1,64 +1,46 @@
-/** Explores without meeting points: steps begin as soon as they may, whatever is in flight. */
+/** Explore steps without meeting points: each starts as soon as it may, whatever is in flight. */
+import type { Clock, Metrics } from '@trinity-rft/core';
 import type { ExploreSync } from './explorer-options.js';
-import { assertNotStopped } from './runs/run-attempt.js';
 
-export interface StreamingOptions<Step> {
-  readonly streaming: NonNullable<ExploreSync['streaming']>;
-  /** Steps in flight. */
-  readonly most: number;
-  /** Undefined when the tasks have ended. */
-  readonly start: (step: number) => Promise<Step | undefined>;
-  /** Settles when the runs of a step have ended. */
-  readonly ended: (step: Step) => Promise<unknown>;
-  /** Called one step at a time, in order. */
-  readonly finish: (step: Step) => Promise<void>;
-  /** Called around waits with nothing in flight. */
-  readonly idle: <T>(wait: () => Promise<T>) => Promise<T>;
-  readonly signal: AbortSignal;
+export interface Stream {
+  mayBegin(step: number): boolean;
+  /** Waits until explore step `step` may begin, with nothing in flight. */
+  idle(step: number): Promise<void>;
+  /** True when explore step `step` may begin before `ended` settles. */
+  mayBeginFirst(step: number, ended: Promise<unknown>): Promise<boolean>;
+  /** Metrics of a step whose runs have ended; called once for each, in order. */
+  metrics(policyVersion: number): Metrics;
 }
 
-/** Explores the steps after `lastStep` until the tasks end; resolves with the last one. */
-export async function exploreStreaming<Step>(
-  options: StreamingOptions<Step>,
-  lastStep: number,
-): Promise<number> {
-  const { streaming, most, start, finish, idle, signal } = options;
-  const inFlight: Step[] = [];
-  let step = lastStep;
-  let noMore = false;
-  for (;;) {
-    assertNotStopped(signal);
-    while (!noMore && inFlight.length < most && streaming.mayBegin(step + 1)) {
-      const started = await start(step + 1);
-      if (!started) noMore = true;
-      else inFlight.push(started);
-      if (started) step++;
-    }
-    const oldest = inFlight[0];
-    if (oldest === undefined && noMore) return step;
-    if (oldest === undefined) {
-      await idle(() => streaming.whenItMay(step + 1, signal));
-      continue;
-    }
-    const hasRoom = !noMore && inFlight.length < most;
-    if (hasRoom && (await mayBeginFirst(options, step + 1, oldest))) continue;
-    inFlight.shift();
-    await finish(oldest);
-  }
-}
-
-/** True when step `next` may begin before the runs of `oldest` have ended. */
-async function mayBeginFirst<Step>(
-  { streaming, ended, signal }: StreamingOptions<Step>,
-  next: number,
-  oldest: Step,
-): Promise<boolean> {
-  const raced = new AbortController();
-  const begins = streaming.whenItMay(next, AbortSignal.any([signal, raced.signal]));
-  begins.catch(() => undefined);
-  try {
-    return await Promise.race([begins.then(() => true), ended(oldest).then(() => false)]);
-  } finally {
-    raced.abort();
-  }
+export function createStream(
+  streaming: NonNullable<ExploreSync['streaming']>,
+  clock: Pick<Clock, 'now'>,
+  signal: AbortSignal,
+): Stream {
+  let lastVersion: number | undefined;
+  let idleMs = 0;
+  return {
+    mayBegin: (step) => streaming.mayBegin(step),
+    idle: async (step) => {
+      const start = clock.now();
+      await streaming.whenItMay(step, signal);
+      idleMs += clock.now() - start;
+    },
+    mayBeginFirst: async (step, ended) => {
+      const raced = new AbortController();
+      const begins = streaming.whenItMay(step, AbortSignal.any([signal, raced.signal]));
+      begins.catch(() => undefined);
+      try {
+        return await Promise.race([begins.then(() => true), ended.then(() => false)]);
+      } finally {
+        raced.abort();
+      }
+    },
+    metrics: (policyVersion) => {
+      const updated = (lastVersion ?? policyVersion) === policyVersion ? 0 : 1;
+      const metrics = { 'rollout/sync/updated': updated, 'time/sync_weight': idleMs / 1000 };
+      [lastVersion, idleMs] = [policyVersion, 0];
+      return metrics;
+    },
+  };
 }
