@@ -282,8 +282,10 @@ function applyFailureReward(
 ): AttemptResult {
   const seconds = (runtime.clock.now() - attempt.start) / 1000;
   const failed = { status: 'failed', ...failure, seconds } as const;
-  const reward = failureRewardOf(failure, attempt, settings);
-  if (reward === undefined) return failed;
+  const { failureReward: reward } = settings;
+  // Others say nothing about the agent, or are not trained on.
+  const isTrained = !attempt.task.isEval && attempt.range.count === 1;
+  if (reward === undefined || !isTrained || !isOwnFailure(failure)) return failed;
   const { error } = failure;
   try {
     const runs = finish(attempt, { reward }, { runtime }, error);
@@ -295,15 +297,6 @@ function applyFailureReward(
     // It failed before it called the model: there is no call to reward.
     return failed;
   }
-}
-
-/** Undefined if the failure says nothing about the agent, or if the run is not trained on. */
-function failureRewardOf(
-  failure: Failure,
-  { task, range }: Attempt,
-  { failureReward }: RunSettings,
-): number | undefined {
-  return isOwnFailure(failure) && !task.isEval && range.count === 1 ? failureReward : undefined;
 }
 
 /**

@@ -95,125 +95,79 @@ interface RunsOfRange {
   readonly attempts: readonly AttemptTime[];
 }
 
+/** Consecutive failures at the same action before the action is blamed. */
+const leastBreakages = 3;
+
+/** Attempts until one succeeds, or fails for good. */
 async function runWithRetries(
   task: Task,
   range: RunRange,
   options: RunOptions,
 ): Promise<RunsOfRange> {
-  const retries = new Retries(task, range, options);
+  const { settings, runtime, end } = options;
+  const { maxRetryTimes } = settings.environmentFailures ?? defaultEnvironmentFailures;
+  const circuit = circuitOf(task, options);
+  const breakages = createBreakages();
+  const attempts: AttemptTime[] = [];
+  /** Failures of its own, or of a service. */
+  let failures = 0;
+  let environmentFailures = 0;
+  const isPaused = (): boolean => circuit?.isPaused() ?? false;
+  const isRepeated = (error: EnvironmentError): boolean => breakages.isRepeated(error);
+  const isCrash = (): boolean => breakages.inRow() >= leastBreakages;
+  const mayRetry = ({ error, kind }: FailedAttempt): boolean => {
+    if (end.signal.aborted || !isWorthRetrying(error)) return false;
+    if (kind !== 'environment_failed') return failures < settings.maxRetryTimes;
+    // An environment that is down is waited for; an action that breaks one that answers others is not.
+    if (isPaused()) return true;
+    return environmentFailures < maxRetryTimes && !(isCrash() && breakages.answeredOthers());
+  };
+  const ended = (runs: readonly RunOutcome[]): RunsOfRange => ({
+    runs,
+    retries: failures + environmentFailures,
+    environmentFailures,
+    attempts,
+  });
   for (;;) {
-    const result = await attemptUntilEnd(retries.next(), {
-      ...options,
-      isRepeated: (error) => retries.isRepeated(error),
-    });
+    const attempt = { task, range, attempt: failures };
+    const result = await attemptUntilEnd(attempt, { ...options, isRepeated });
     if (result === 'put off') continue;
-    const runs = await retries.after(result);
-    if (runs) return runs;
+    attempts.push(...timesOf(result));
+    if (result.status === 'ok') return ended(result.runs);
+    const { error, seconds } = result;
+    if (error instanceof EnvironmentError) breakages.add(error, circuit?.answers() ?? 0);
+    const ofEnvironment = result.kind === 'environment_failed';
+    const retry = mayRetry(result);
+    const kind = !retry && ofEnvironment && isCrash() ? 'environment_crashed' : result.kind;
+    const consequence = retry ? 'will be retried' : consequenceOf(kind, breakages.inRow());
+    const tries = failures + environmentFailures + 1;
+    if (kind !== 'cancelled')
+      reportFailure(attempt, { error, consequence, tries, logger: runtime.logger });
+    if (ofEnvironment) environmentFailures++;
+    else if (retry) failures++;
+    if (!retry)
+      return ended(
+        Array.from({ length: range.count }, (_, i) => {
+          return { status: 'failed', run: range.firstRun + i, kind, error, seconds };
+        }),
+      );
+    if (ofEnvironment && !isPaused()) await backOff(task, environmentFailures, options);
   }
 }
 
-/** So many attempts must end at one action before it is to blame. */
-const leastBreakages = 3;
+const consequenceOf = (kind: FailureKind, inRow: number): string | undefined =>
+  kind === 'environment_crashed'
+    ? `is dropped: the same action broke its environment in ${inRow} attempts in a row`
+    : undefined;
 
-/** How often a run was tried, and whether it is tried again. */
-class Retries {
-  readonly task: Task;
-  readonly range: RunRange;
-  readonly options: RunOptions;
-  readonly #times: AttemptTime[] = [];
-  /** Failures of its own, or of a service. */
-  #failures = 0;
-  #environmentFailures = 0;
-  #breakages = createBreakages();
-
-  constructor(task: Task, range: RunRange, options: RunOptions) {
-    this.task = task;
-    this.range = range;
-    this.options = options;
-  }
-
-  next(): Attempt {
-    return { task: this.task, range: this.range, attempt: this.#failures };
-  }
-
-  /** See `RetryOptions`. */
-  isRepeated(error: EnvironmentError): boolean {
-    return this.#breakages.isRepeated(error);
-  }
-
-  /** The runs if it is not tried again. */
-  async after(result: AttemptResult): Promise<RunsOfRange | undefined> {
-    this.#times.push(...timesOf(result));
-    if (result.status === 'ok') return this.#end(result.runs);
-    const { error, seconds } = result;
-    if (error instanceof EnvironmentError)
-      this.#breakages.add(error, circuitOf(this.task, this.options)?.answers() ?? 0);
-    const tries = this.#failures + this.#environmentFailures + 1;
-    const retry = this.#mayRetry(result);
-    const kind = retry ? result.kind : this.#endOf(result.kind);
-    const { logger } = this.options.runtime;
-    const consequence = retry ? 'will be retried' : this.#consequenceOf(kind);
-    if (kind !== 'cancelled') reportFailure(this.next(), { error, consequence, tries, logger });
-    if (result.kind === 'environment_failed') this.#environmentFailures++;
-    else if (retry) this.#failures++;
-    if (retry) return this.#backOff(kind);
-    const { firstRun, count } = this.range;
-    const runs = Array.from({ length: count }, (_, i): RunOutcome => {
-      return { status: 'failed', run: firstRun + i, kind, error, seconds };
-    });
-    return this.#end(runs);
-  }
-
-  /** `environment_crashed`: not an environment that is down, but an action that it does not bear. */
-  #endOf(kind: FailureKind): FailureKind {
-    return kind === 'environment_failed' && this.#isSame() ? 'environment_crashed' : kind;
-  }
-
-  #isSame(): boolean {
-    return this.#breakages.inRow() >= leastBreakages;
-  }
-
-  #consequenceOf(kind: FailureKind): string | undefined {
-    if (kind !== 'environment_crashed') return undefined;
-    return `is dropped: the same action broke its environment in ${this.#breakages.inRow()} attempts in a row`;
-  }
-
-  #mayRetry({ error, kind }: FailedAttempt): boolean {
-    const { settings, end } = this.options;
-    const { maxRetryTimes } = settings.environmentFailures ?? defaultEnvironmentFailures;
-    const mayRetry =
-      kind === 'environment_failed'
-        ? this.#isPaused() || (this.#environmentFailures < maxRetryTimes && !this.#isToBlame())
-        : this.#failures < settings.maxRetryTimes;
-    return mayRetry && !end.signal.aborted && isWorthRetrying(error);
-  }
-
-  /** Its action breaks an environment that answers others. */
-  #isToBlame(): boolean {
-    return this.#isSame() && this.#breakages.answeredOthers();
-  }
-
-  /** It fails for others too, so this run has to wait like them. */
-  #isPaused(): boolean {
-    return circuitOf(this.task, this.options)?.isPaused() ?? false;
-  }
-
-  async #backOff(kind: FailureKind): Promise<undefined> {
-    if (kind !== 'environment_failed' || this.#isPaused()) return;
-    const ms = environmentBackOffMs(this.#environmentFailures);
-    if (ms === 0) return;
-    const { runtime, end, signal, circuits } = this.options;
-    const goOn = circuits?.backOff(environmentOf(this.task, this.options), ms);
-    // The next attempt reports the abort reason.
-    await runtime.clock.sleep(ms, AbortSignal.any([signal, end.signal])).catch(() => undefined);
-    goOn?.();
-  }
-
-  #end(runs: readonly RunOutcome[]): RunsOfRange {
-    const environmentFailures = this.#environmentFailures;
-    const retries = this.#failures + environmentFailures;
-    return { runs, retries, environmentFailures, attempts: this.#times };
-  }
+async function backOff(task: Task, failures: number, options: RunOptions): Promise<void> {
+  const ms = environmentBackOffMs(failures);
+  if (ms === 0) return;
+  const { runtime, end, signal, circuits } = options;
+  const goOn = circuits?.backOff(environmentOf(task, options), ms);
+  // The next attempt reports the abort reason.
+  await runtime.clock.sleep(ms, AbortSignal.any([signal, end.signal])).catch(() => undefined);
+  goOn?.();
 }
 
 const environmentOf = (
@@ -279,15 +233,13 @@ function answerOf(result: AttemptResult, isRepeated: RetryOptions['isRepeated'])
   return error instanceof EnvironmentError ? { error, isRepeated: isRepeated(error) } : 'unknown';
 }
 
+/** Time of an attempt that succeeded, or reached its deadline, whatever followed from that. */
 function timesOf(result: AttemptResult): readonly AttemptTime[] {
-  const first = result.status === 'ok' ? result.runs[0] : result;
-  if (isLate(result)) return [{ seconds: first?.seconds ?? 0, isLate: true }];
-  const isOwn = result.status === 'ok' && result.runs[0]?.failure === undefined;
-  return isOwn ? [{ seconds: first?.seconds ?? 0, isLate: false }] : [];
-}
-
-/** It reached its deadline, whatever followed from that. */
-function isLate(result: AttemptResult): boolean {
-  const error = result.status === 'ok' ? result.runs[0]?.failure : result.error;
-  return TrinityError.is(error) && /^(?:ATTEMPT|SERVICE)_TIMEOUT$/.test(error.code ?? '');
+  const { seconds = 0, failure } =
+    result.status === 'ok'
+      ? (result.runs[0] ?? {})
+      : { seconds: result.seconds, failure: result.error };
+  const isLate =
+    TrinityError.is(failure) && /^(?:ATTEMPT|SERVICE)_TIMEOUT$/.test(failure.code ?? '');
+  return isLate || failure === undefined ? [{ seconds, isLate }] : [];
 }
