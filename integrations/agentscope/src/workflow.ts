@@ -3,9 +3,9 @@ import {
   defineWorkflow,
   requirePrompt,
   scoreAnswer,
+  type AgentContext,
   type AnyArgs,
   type ArgsSchema,
-  type WorkflowContext,
   type WorkflowDefinition,
   type WorkflowOutput,
 } from '@trinity-rft/workflow';
@@ -17,9 +17,7 @@ import {
 } from './model-options.js';
 
 /** The context of a workflow, and what the agent needs. */
-export interface AgentscopeContext extends WorkflowContext {
-  /** The task's prompt. */
-  readonly question: string;
+export interface AgentscopeContext extends AgentContext {
   /** `new OpenAIChatModel(settings)` is the model of this run. */
   readonly settings: AgentscopeModelSettings;
 }

@@ -30,6 +30,7 @@ export {
   scoreOutcome,
   type AgentOutcome,
 } from './scoring/agent-outcome.js';
+export { agentWorkflow, type AgentContext, type AgentWorkflowOptions } from './agent-workflow.js';
 export { scoreChoice, scoreResponse, type Score } from './scoring/score-response.js';
 export { requirePrompt } from './definition/require-prompt.js';
 export { auxiliaryModel } from './auxiliary/find-auxiliary-model.js';
