@@ -59,6 +59,8 @@ async function openHub(answerInstead?: AnswerInstead) {
 const runWith = (url: string, configPath: string, env: Record<string, string> = {}) =>
   runHere(workspace, configPath, { env: { HF_ENDPOINT: url, HF_HUB_CACHE: cache, ...env } });
 
+const quiet = { clock: systemClock, report: (): void => undefined };
+
 async function goneHub(): Promise<string> {
   const hub = await startModelHub(id, path.join(workspace.root, 'model'));
   await hub.close();
@@ -144,7 +146,7 @@ describe('a model of the hub', () => {
       pluginDirs: ['plugins'],
     });
     const env = { HF_ENDPOINT: hub.url, HF_HUB_CACHE: cache };
-    const { config, lines } = await planDownloads(loaded.config, { env, clock: systemClock });
+    const { config, lines } = await planDownloads(loaded.config, { env, ...quiet });
     expect(lines.join()).toMatch(
       /owner\/tiny is not in the cache: a run first fetches [\d.]+ kB \(\d files\)/,
     );
@@ -152,7 +154,7 @@ describe('a model of the hub', () => {
     expect(readdirSync(snapshot())).toEqual(['config.json']);
 
     const nowhere = { HF_ENDPOINT: await goneHub(), HF_HUB_CACHE: path.join(cache, 'empty') };
-    const unknown = await planDownloads(loaded.config, { env: nowhere, clock: systemClock });
+    const unknown = await planDownloads(loaded.config, { env: nowhere, ...quiet });
     expect(unknown.lines.join()).toMatch(
       /size and memory of owner\/tiny are unknown: .*ECONNREFUSED/,
     );
@@ -182,7 +184,7 @@ describe('a model of the hub', () => {
     expect(readdirSync(snapshot())).toEqual(expect.arrayContaining([...files]));
 
     const options = { environment: { HF_ENDPOINT: hub.url, HF_HUB_CACHE: cache } };
-    const fetched = await fetchHubModel(`${id}/one-q8_0.gguf`, { ...options, clock: systemClock });
+    const fetched = await fetchHubModel(`${id}/one-q8_0.gguf`, { ...options, ...quiet });
     expect(readFileSync(fetched)).toEqual(readFileSync(ggufFile));
     expect(existsSync(path.join(snapshot(), 'other.gguf'))).toBe(false);
     expect(findCachedModel(`${id}/one-q8_0.gguf`, options)).toBe(fetched);
@@ -266,7 +268,7 @@ describe('a model that cannot be fetched', () => {
       pluginDirs: ['plugins'],
     });
     const env = { HF_ENDPOINT: silent.url, HF_HUB_CACHE: cache };
-    const { lines } = await planDownloads(loaded.config, { env, clock: systemClock, stallMs: 200 });
+    const { lines } = await planDownloads(loaded.config, { env, ...quiet, stallMs: 200 });
     expect(lines.join()).toContain(`Nothing came from ${silent.url} for 0.2 s`);
   });
 

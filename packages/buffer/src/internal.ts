@@ -20,9 +20,9 @@ export {
   fetchHubModel,
   fetchModelShape,
   findCachedModel,
-  size as byteSize,
   type HubModelOptions,
 } from './hub/hub-model.js';
+export { byteSize } from './hub/fetch-file.js';
 export { memoryRunStore, type SharedRunStore } from './run-store/open-run-store.js';
 export { sqliteLateRewards } from './late/late-rewards.js';
 export { epochs, priorityReplay, type Reuse } from './store/reuse.js';

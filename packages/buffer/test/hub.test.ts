@@ -9,7 +9,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock, type Clock } from '@trinity-rft/core';
 import { readTaskRows } from '../src/index.js';
 import { hubRevision, startHub } from './hub-server.js';
 
@@ -24,7 +26,9 @@ const files = {
 };
 
 let cache: string;
+let lines: string[];
 beforeEach(() => {
+  lines = [];
   cache = mkdtempSync(join(tmpdir(), 'trinity-hub-'));
 });
 afterEach(() => rmSync(cache, { recursive: true, force: true }));
@@ -42,10 +46,18 @@ const read = async (url: string, options: Partial<Parameters<typeof readTaskRows
     name: 'sums',
     path: id,
     cacheDirectory: cache,
+    report: (line) => lines.push(line),
     ...options,
     environment: { HF_ENDPOINT: url, ...options.environment },
   });
   return rows.map((row) => row['n']);
+};
+
+/** Fifty times as fast as the clock on the wall. */
+const fastClock: Clock = {
+  now: () => 50 * systemClock.now(),
+  after: (ms, callback) => systemClock.after(ms / 50, callback),
+  sleep: (ms, signal) => systemClock.sleep(ms / 50, signal),
 };
 
 /** An address that refuses connections: that of a server that has gone. */
@@ -61,7 +73,17 @@ describe('a dataset of the hub', () => {
     const hub = await openHub();
     expect(await read(hub.url)).toEqual([0, 1, 2]);
     expect(hub.requests.some((path) => path.includes('test-'))).toBe(false);
+    const place = join(cache, 'datasets--owner--sums/snapshots', hubRevision);
+    expect(lines).toEqual([
+      `Fetching owner/sums from ${hub.url} to ${place}.`,
+      '  README.md: 127 B of 127 B (100 %)',
+      '  27 B in 2 files',
+      '  main/train-00000-of-00002.jsonl: 18 B of 18 B (100 %)',
+      '  main/train-00001-of-00002.jsonl: 9 B of 9 B (100 %)',
+    ]);
+    lines = [];
     expect(await read(nowhere)).toEqual([0, 1, 2]);
+    expect(lines).toEqual([]);
     expect(await read(hub.url, { split: 'test' })).toEqual([9]);
     expect(
       await read(nowhere, { split: 'train+test', environment: { HF_HUB_OFFLINE: '1' } }),
@@ -147,6 +169,32 @@ describe('a dataset that cannot be fetched', () => {
     expect(existsSync(join(snapshot, 'train-00000-of-00002.jsonl'))).toBe(true);
     expect(existsSync(join(snapshot, 'train-00001-of-00002.jsonl'))).toBe(false);
     expect(await read((await openHub()).url)).toEqual([0, 1, 2]);
+  });
+
+  it('says that it waits for a hub that is silent', async () => {
+    const hub = await openHub(id, files, () => true);
+    await expect(read(hub.url, { clock: fastClock, stallMs: 12_000 })).rejects.toThrow(
+      /Nothing came from .* for 12 s/,
+    );
+    expect(lines[0]).toMatch(/^Waiting for http:\/\/127.0.0.1:\d+ \(\d+ s until now\)\.$/);
+  });
+
+  it('says that another process fetches it, and gives up when that one brings nothing', async () => {
+    const hub = await openHub();
+    const locks = join(cache, '.locks/datasets--owner--sums');
+    mkdirSync(locks, { recursive: true });
+    const holder = new DatabaseSync(join(locks, 'dataset.trinity-rft'));
+    holder.exec('BEGIN EXCLUSIVE');
+    await expect(read(hub.url, { clock: fastClock, stallMs: 1000 })).rejects.toThrow(
+      'Another process fetches owner/sums into',
+    );
+    expect(lines[0]).toMatch(/^Waiting for another process that fetches owner\/sums \(\d+ s/);
+    lines = [];
+    const reading = read(hub.url, { clock: fastClock });
+    await vi.waitUntil(() => lines.length > 0);
+    holder.close();
+    expect(await reading).toEqual([0, 1, 2]);
+    expect(lines.join()).toMatch(/Waited \d+ s for another process .*; the wait is over/);
   });
 
   it('is given up when a file ends too early, again and again', async () => {

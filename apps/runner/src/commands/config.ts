@@ -111,7 +111,13 @@ const longestSilence = 15_000;
 async function downloads({ config }: LoadedConfig): Promise<ModelDownloads> {
   const { planDownloads } = await import('@trinity-rft/launcher');
   const { systemClock } = await import('@trinity-rft/core');
-  return planDownloads(config, { env: process.env, clock: systemClock, stallMs: longestSilence });
+  const report = (line: string): void => void process.stderr.write(`${line}\n`);
+  return planDownloads(config, {
+    env: process.env,
+    clock: systemClock,
+    stallMs: longestSilence,
+    report,
+  });
 }
 
 /** With the plugins that the command line and the file name, and with the files that it names. */

@@ -8,10 +8,10 @@ import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
-import { ConfigError, type Clock, CancelledError } from '@trinity-rft/core';
+import { ConfigError, CancelledError } from '@trinity-rft/core';
 import { exists, guardedFetch } from './hub-access.js';
 import { oneAtATime } from './one-at-a-time.js';
-import { guardStalls, type StallGuard } from './stall-guard.js';
+import { guardStalls, type DownloadOptions, type StallGuard } from './stall-guard.js';
 
 interface Digest {
   /** `git`: the id of a blob, which git gives to files that are not in LFS. */
@@ -26,19 +26,14 @@ export interface RemoteFile {
   readonly digest: Digest;
 }
 
-export interface FetchOptions {
+/** The stall is that of one attempt. */
+export interface FetchOptions extends DownloadOptions {
   readonly token: string | undefined;
-  readonly clock: Clock;
-  /** Longest time without progress of one attempt. */
-  readonly stallMs: number;
-  readonly signal: AbortSignal | undefined;
-  /** Held while the file is fetched. */
-  readonly lock: string;
-  /** Called once when another process fetches the file. */
-  readonly onWait?: () => void;
-  /** Called with the bytes of the file that are there. */
-  readonly onProgress?: (bytes: number) => void;
+  /** Folder of the dataset or model in the cache. */
+  readonly folder: string;
 }
+
+type OnProgress = (bytes: number) => void;
 
 /** Attempts in a row that bring nothing. */
 const mostAttempts = 3;
@@ -60,7 +55,8 @@ export async function fetchFile(
   options: FetchOptions,
 ): Promise<void> {
   if (await exists(target)) return;
-  await oneAtATime(options.lock, options, () => fetchAlone(file, target, options));
+  const lock = { folder: options.folder, name: file.digest.hex, what: file.path };
+  await oneAtATime(lock, options, () => fetchAlone(file, target, options));
 }
 
 async function fetchAlone(file: RemoteFile, target: string, options: FetchOptions): Promise<void> {
@@ -81,13 +77,14 @@ async function fetchAlone(file: RemoteFile, target: string, options: FetchOption
 
 async function fetchPart(file: RemoteFile, part: string, options: FetchOptions): Promise<void> {
   const { clock, signal } = options;
+  const onProgress = progressLines(file, options);
   let failures = 0;
   for (;;) {
     const before = await sizeOf(part);
     if (before === file.size) return;
     try {
       await guardStalls({ ...options, what: new URL(file.url).host }, (guard) =>
-        fetchRest(file, part, guard, options),
+        fetchRest(file, part, guard, { ...options, onProgress }),
       );
     } catch (error) {
       failures = (await sizeOf(part)) > before ? 1 : failures + 1;
@@ -95,6 +92,26 @@ async function fetchPart(file: RemoteFile, part: string, options: FetchOptions):
       await clock.sleep(500 * 2 ** failures, signal);
     }
   }
+}
+
+/** A line at the end, and one every few seconds of a large file. */
+function progressLines(file: RemoteFile, { clock, report }: FetchOptions): OnProgress {
+  const everyMs = 5000;
+  let last = clock.now();
+  return (bytes) => {
+    if (bytes !== file.size && clock.now() - last < everyMs) return;
+    last = clock.now();
+    const percent = Math.floor((100 * bytes) / file.size);
+    report(`  ${file.path}: ${byteSize(bytes)} of ${byteSize(file.size)} (${percent} %)`);
+  };
+}
+
+/** `12.3 MB`, in powers of 1000, as the hub shows them. */
+export function byteSize(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
+  const value = bytes / 1000 ** power;
+  return `${Number(value.toPrecision(3))} ${units[power]}`;
 }
 
 /** True if another attempt may succeed. */
@@ -109,7 +126,7 @@ async function fetchRest(
   { path, url, size }: RemoteFile,
   part: string,
   guard: StallGuard,
-  { token, onProgress }: FetchOptions,
+  { token, onProgress }: FetchOptions & { readonly onProgress: OnProgress },
 ): Promise<void> {
   const known = await sizeOf(part);
   const had = known < size ? Math.max(known, 0) : 0;
@@ -131,7 +148,7 @@ async function fetchRest(
     await handle.appendFile(chunk);
     bytes += chunk.byteLength;
     guard.progress();
-    onProgress?.(bytes);
+    onProgress(bytes);
   }
   if (bytes !== size) throw new Error(`${path} arrived with ${bytes} of ${size} bytes`);
 }

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConfigError, type Clock, CancelledError } from '@trinity-rft/core';
+import { ConfigError, CancelledError } from '@trinity-rft/core';
 import { parseModelId, type ModelId } from '@trinity-rft/core/internal';
-import { fetchFile, type RemoteFile } from './fetch-file.js';
+import { byteSize, fetchFile, type RemoteFile } from './fetch-file.js';
 import { listRemoteFiles } from './list-files.js';
 import {
   cacheDirectoryOf,
@@ -17,16 +17,12 @@ import {
 } from './hub-access.js';
 import { hubFolder, readText, writeText } from './hub-cache.js';
 import { chooseModelFiles, completeModel } from './model-files.js';
-import { lockIn } from './one-at-a-time.js';
-import { guardStalls } from './stall-guard.js';
+import { guardStalls, type DownloadOptions } from './stall-guard.js';
 
-export interface HubModelOptions extends CacheOptions {
-  readonly clock: Clock;
-  /** Longest time without progress. @default 60000 */
+export interface HubModelOptions extends CacheOptions, Omit<DownloadOptions, 'stallMs' | 'signal'> {
+  /** @default 60000 */
   readonly stallMs?: number;
   readonly signal?: AbortSignal | undefined;
-  /** Takes lines about what is fetched. */
-  readonly report?: (line: string) => void;
 }
 
 interface HubModel {
@@ -82,10 +78,10 @@ export async function describeHubModel(id: string, options: HubModelOptions): Pr
 async function ask(id: string, model: ModelId, options: HubModelOptions): Promise<HubModel> {
   // Loaded on first use: most runs read local files.
   const { modelInfo } = await import('@huggingface/hub');
-  const { environment, clock, stallMs = 60_000, signal } = options;
-  const hubUrl = endpointOf(environment);
+  const { environment } = options;
   const { repository } = model;
-  return guardStalls({ clock, stallMs, signal, what: hubUrl }, async (guard) => {
+  const guarded = { ...downloadOptions(options), what: endpointOf(environment) };
+  return guardStalls(guarded, async (guard) => {
     const access = hubAccess(environment, guard);
     const info = { ...access, name: repository, revision: model.revision };
     // A download that was cut off continues with its revision.
@@ -117,10 +113,13 @@ async function startedRevision(model: ModelId, options: CacheOptions): Promise<s
 const placeOf = ({ repository }: ModelId, options: CacheOptions): string =>
   hubFolder(cacheDirectoryOf(options), 'models', repository);
 
+const downloadOptions = ({ clock, report, stallMs = 60_000, signal }: HubModelOptions) =>
+  ({ clock, report, stallMs, signal }) satisfies DownloadOptions;
+
 /** Fetches `config.json` alone, from which the memory of the model follows. */
 export async function fetchModelShape(model: HubModel, options: HubModelOptions): Promise<void> {
   const shape = model.files.filter(({ path }) => path === 'config.json');
-  await fetchAll({ ...model, files: shape }, options, () => undefined);
+  await fetchAll({ ...model, files: shape }, options);
 }
 
 /**
@@ -133,58 +132,33 @@ export async function fetchHubModel(id: string, options: HubModelOptions): Promi
   if (cached !== undefined) return cached;
   const model = await describeHubModel(id, options);
   await checkSpace(model, options);
-  const { report = () => undefined, clock, environment } = options;
-  const host = endpointOf(environment);
-  report(
-    `Fetching ${id}: ${size(model.missingBytes)} in ${model.files.length} files, from ${host} to ${model.folder}.`,
+  const host = endpointOf(options.environment);
+  options.report(
+    `Fetching ${id}: ${byteSize(model.missingBytes)} in ${model.files.length} files, from ${host} to ${model.folder}.`,
   );
-  await fetchAll(model, options, progressLines(clock, report));
+  await fetchAll(model, options);
   const { file } = parsed(id);
   const weights =
     file ?? model.files.find(({ path }) => path.toLowerCase().endsWith('.gguf'))?.path;
   return weights === undefined ? model.folder : join(model.folder, weights);
 }
 
-type OnProgress = (file: RemoteFile, bytes: number) => void;
-
 async function fetchAll(
   { id, folder, files, revision }: HubModel,
   options: HubModelOptions,
-  onProgress: OnProgress,
 ): Promise<void> {
-  const { environment, clock, stallMs = 60_000, signal, report = () => undefined } = options;
-  const token = environment['HF_TOKEN'] || undefined;
   const model = parsed(id);
-  if (!isCommit(model.revision))
-    await writeText(join(placeOf(model, options), 'refs', model.revision), revision);
+  const place = placeOf(model, options);
+  const token = options.environment['HF_TOKEN'] || undefined;
+  if (!isCommit(model.revision)) await writeText(join(place, 'refs', model.revision), revision);
   for (const file of files) {
     try {
-      await fetchFile(file, join(folder, file.path), {
-        token,
-        clock,
-        stallMs,
-        signal,
-        lock: lockIn(placeOf(model, options), file.digest.hex),
-        onWait: () => report(`  ${file.path}: another process fetches it; waiting for that.`),
-        onProgress: (bytes) => onProgress(file, bytes),
-      });
+      const fetching = { ...downloadOptions(options), token, folder: place };
+      await fetchFile(file, join(folder, file.path), fetching);
     } catch (cause) {
       throw explained(id, options, cause, file.path);
     }
   }
-}
-
-/** A line per file, and one every few seconds of a large one. */
-function progressLines(clock: Clock, report: (line: string) => void): OnProgress {
-  const everyMs = 5000;
-  let last = clock.now();
-  return (file, bytes) => {
-    const isDone = bytes === file.size;
-    if (!isDone && clock.now() - last < everyMs) return;
-    last = clock.now();
-    const percent = Math.floor((100 * bytes) / file.size);
-    report(`  ${file.path}: ${size(bytes)} of ${size(file.size)} (${percent} %)`);
-  };
 }
 
 async function checkSpace({ id, missingBytes }: HubModel, options: HubModelOptions): Promise<void> {
@@ -194,17 +168,9 @@ async function checkSpace({ id, missingBytes }: HubModel, options: HubModelOptio
   const free = disk.bavail * disk.bsize;
   if (free < missingBytes)
     throw new ConfigError(
-      `${id} needs ${size(missingBytes)}, and the disk of ${cache} has ${size(free)} left. Free some, or set HF_HUB_CACHE to a folder on another disk.`,
+      `${id} needs ${byteSize(missingBytes)}, and the disk of ${cache} has ${byteSize(free)} left. Free some, or set HF_HUB_CACHE to a folder on another disk.`,
       { code: 'HUB_DISK_FULL' },
     );
-}
-
-/** `12.3 MB`, in powers of 1000, as the hub shows them. */
-export function size(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
-  const value = bytes / 1000 ** power;
-  return `${Number(value.toPrecision(3))} ${units[power]}`;
 }
 
 function parsed(id: string): ModelId {

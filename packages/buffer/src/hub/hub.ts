@@ -1,7 +1,7 @@
 /** Fetches the files of a split of a Hugging Face dataset into the cache, or finds them there. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, CancelledError, TaskError } from '@trinity-rft/core';
+import { CancelledError, TaskError } from '@trinity-rft/core';
 import {
   cacheDirectoryOf,
   endpointOf,
@@ -10,13 +10,13 @@ import {
   reasonOf,
   type Environment,
 } from './hub-access.js';
-import { fetchFile } from './fetch-file.js';
+import { byteSize, fetchFile } from './fetch-file.js';
 import { hubCache, readText, type HubCache } from './hub-cache.js';
 import { listRemoteFiles } from './list-files.js';
-import { lockIn, oneAtATime } from './one-at-a-time.js';
-import { guardStalls, type StallGuard } from './stall-guard.js';
+import { oneAtATime } from './one-at-a-time.js';
+import { guardStalls, type DownloadOptions, type StallGuard } from './stall-guard.js';
 
-export interface HubRequest {
+export interface HubRequest extends DownloadOptions {
   /** `owner/name`. */
   readonly id: string;
   /**
@@ -29,9 +29,6 @@ export interface HubRequest {
    * else.
    */
   readonly environment: Environment;
-  readonly clock: Clock;
-  readonly stallMs: number;
-  readonly signal: AbortSignal | undefined;
   /** Picks the files to read from a listing, given the text of README.md. @throws TaskError */
   readonly choose: (paths: readonly string[], readme: string) => readonly string[];
 }
@@ -48,9 +45,8 @@ export async function fetchHubFiles(request: HubRequest): Promise<readonly strin
   if (isSet(request.environment['HF_HUB_OFFLINE']))
     throw unreachable(request, cache, new TaskError('HF_HUB_OFFLINE is set'));
   try {
-    return await oneAtATime(lockIn(cache.folder, 'dataset'), request, () =>
-      download(cache, request),
-    );
+    const lock = { folder: cache.folder, name: 'dataset', what: request.id };
+    return await oneAtATime(lock, request, () => download(cache, request));
   } catch (cause) {
     const cancelled = cause instanceof CancelledError && cause.reason !== 'timeout';
     if (cancelled || (cause instanceof TaskError && cause.code === 'TASKSET_FILES')) throw cause;
@@ -79,23 +75,26 @@ async function findInCache(
 }
 
 async function download(cache: HubCache, request: HubRequest): Promise<readonly string[]> {
-  const { environment, clock, stallMs, signal } = request;
-  const { revision, files } = await guardStalls(
-    { ...request, what: endpointOf(environment) },
-    (guard) => listDataset(cache, request, guard),
+  const { id, environment, report } = request;
+  const host = endpointOf(environment);
+  const { revision, files } = await guardStalls({ ...request, what: host }, (guard) =>
+    listDataset(cache, request, guard),
   );
+  const place = cache.snapshot(revision);
+  const token = environment['HF_TOKEN'] || undefined;
   const fetchOne = async (path: string): Promise<string> => {
-    const target = join(cache.snapshot(revision), path);
-    const file = files.get(path)!;
-    const token = environment['HF_TOKEN'] || undefined;
-    const lock = lockIn(cache.folder, file.digest.hex);
-    await fetchFile(file, target, { token, clock, stallMs, signal, lock });
+    const target = join(place, path);
+    await fetchFile(files.get(path)!, target, { ...request, token, folder: cache.folder });
     return target;
   };
+  report(`Fetching ${id} from ${host} to ${place}.`);
   const readme = files.has('README.md') ? await readText(await fetchOne('README.md')) : '';
   const listing = [...files.keys()];
+  const chosen = request.choose(listing, readme ?? '');
+  const bytes = chosen.reduce((sum, path) => sum + (files.get(path)?.size ?? 0), 0);
+  report(`  ${byteSize(bytes)} in ${chosen.length} files`);
   const paths: string[] = [];
-  for (const path of request.choose(listing, readme ?? '')) paths.push(await fetchOne(path));
+  for (const path of chosen) paths.push(await fetchOne(path));
   await cache.setListing(revision, listing);
   // Last: its presence means that the files are complete.
   await cache.setRevision(revision);

@@ -1,48 +1,83 @@
 /** Processes that fetch the same thing into the same cache do so one after the other. */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock } from '@trinity-rft/core';
+import { CancelledError } from '@trinity-rft/core';
+import { waitingFor } from '@trinity-rft/core/support';
+import { listFolder } from './hub-cache.js';
+import type { DownloadOptions } from './stall-guard.js';
 
 /** SQLITE_BUSY: another connection holds the lock. */
 const busy = 5;
 const everyMs = 250;
+/** The other process may wait for the hub several times, and then reads what it fetched for the digest. */
+const stallsOfAnother = 10;
 
-export interface TurnOptions {
-  readonly clock: Clock;
-  readonly signal: AbortSignal | undefined;
-  /** Called once when another process is at it. */
-  readonly onWait?: () => void;
+export interface Lock {
+  /** Folder of the dataset or model in the cache. */
+  readonly folder: string;
+  readonly name: string;
+  /** For messages: what is fetched under it. */
+  readonly what: string;
 }
-
-/**
- * Next to the locks of `huggingface_hub`.
- * @param folder of the dataset or model in the cache
- */
-export const lockIn = (folder: string, name: string): string =>
-  join(dirname(folder), '.locks', basename(folder), `${name}.trinity-rft`);
 
 /**
  * Does `work` under a lock. The lock is one of the operating system, on an empty database,
  * so it ends with the process that holds it.
- * @throws the reason of the signal when it aborts during the wait
+ * @throws CancelledError (`timeout`) when the process that holds it has long brought nothing; the reason of the
+ * signal when it aborts during the wait
  */
 export async function oneAtATime<T>(
-  lock: string,
-  { clock, signal, onWait }: TurnOptions,
+  lock: Lock,
+  options: DownloadOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  let holder = await tryLock(lock);
-  if (holder === 'busy') onWait?.();
-  while (holder === 'busy') {
-    await clock.sleep(everyMs, signal);
-    holder = await tryLock(lock);
-  }
+  // Next to the locks of huggingface_hub.
+  const { folder, name } = lock;
+  const file = join(dirname(folder), '.locks', basename(folder), `${name}.trinity-rft`);
+  const first = await tryLock(file);
+  const holder = first === 'busy' ? await waitForLock(file, lock, options) : first;
   try {
     return await work();
   } finally {
     holder?.close();
   }
+}
+
+function waitForLock(
+  file: string,
+  { folder, what: fetched }: Lock,
+  { clock, signal, stallMs, report }: DownloadOptions,
+): Promise<DatabaseSync | undefined> {
+  const what = `another process that fetches ${fetched}`;
+  const deadlineMs = stallsOfAnother * stallMs;
+  return waitingFor({ clock, logger: { info: report, warn: report } }, { what }, async () => {
+    let [bytes, since] = [await bytesIn(folder), clock.now()];
+    for (;;) {
+      await clock.sleep(everyMs, signal);
+      const holder = await tryLock(file);
+      if (holder !== 'busy') return holder;
+      if (clock.now() - since < deadlineMs) continue;
+      const now = await bytesIn(folder);
+      if (now === bytes)
+        throw new CancelledError(
+          `Another process fetches ${fetched} into ${folder}, and has brought nothing for ${deadlineMs / 1000} s. End that process, and try again.`,
+          { code: 'DOWNLOAD_STALLED', reason: 'timeout' },
+        );
+      [bytes, since] = [now, clock.now()];
+    }
+  });
+}
+
+async function bytesIn(folder: string): Promise<number> {
+  const paths = await listFolder(folder);
+  const sizes = paths.map((path) =>
+    stat(join(folder, path)).then(
+      ({ size }) => size,
+      () => 0,
+    ),
+  );
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
 /** Undefined where the file system has no locks, or the cache cannot be written. */

@@ -1,20 +1,29 @@
 /** A timeout that starts again with every progress: for downloads of unknown length. */
 import { TrinityError, type Clock, CancelledError } from '@trinity-rft/core';
 
-export interface StallGuardOptions {
+/** Required throughout this folder, so that no download is silent. */
+export interface DownloadOptions {
   readonly clock: Clock;
   /** Longest time without progress. */
   readonly stallMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** Takes lines about what is fetched and waited for. */
+  readonly report: (line: string) => void;
+}
+
+export interface StallGuardOptions extends DownloadOptions {
   /** For messages: `huggingface.co/...`. */
   readonly what: string;
-  readonly signal?: AbortSignal;
 }
+
+/** Silence until the first line about it, in ms. It doubles with each line. */
+const silentMs = 5000;
 
 export interface StallGuard {
   /** Aborts when the caller does, or after too long without progress. */
   readonly signal: AbortSignal;
   /** Something arrived. */
-  progress(): void;
+  readonly progress: () => void;
 }
 
 /**
@@ -26,21 +35,30 @@ export async function guardStalls<T>(
   options: StallGuardOptions,
   work: (guard: StallGuard) => Promise<T>,
 ): Promise<T> {
-  const { clock, stallMs, what } = options;
+  const { clock, stallMs, what, report } = options;
   const stall = new AbortController();
   const done = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, stall.signal]) : stall.signal;
   let last = clock.now();
+  let told = 0;
   const watch = async (): Promise<void> => {
     while (!signal.aborted) {
-      const left = last + stallMs - clock.now();
-      if (left <= 0) stall.abort(stalled(what, stallMs));
-      else await clock.sleep(left, done.signal);
+      const silence = clock.now() - last;
+      const next = silentMs * 2 ** told;
+      const left = Math.min(stallMs, next) - silence;
+      if (left > 0) await clock.sleep(left, done.signal);
+      else if (silence >= next) {
+        told += 1;
+        report(`Waiting for ${what} (${Math.round(silence / 1000)} s until now).`);
+      } else stall.abort(stalled(what, stallMs));
     }
+  };
+  const progress = (): void => {
+    [last, told] = [clock.now(), 0];
   };
   const watching = watch().catch(() => undefined);
   try {
-    return await work({ signal, progress: () => (last = clock.now()) });
+    return await work({ signal, progress });
   } catch (error) {
     throw signal.aborted ? cancelled(what, signal.reason) : error;
   } finally {

@@ -56,6 +56,8 @@ export interface TaskRowsOptions extends Pick<SqlRowsOptions, 'table' | 'query'>
   readonly environment?: Environment;
   /** Longest time without progress of a download. @default 60000 */
   readonly stallMs?: number;
+  /** Takes lines about what is downloaded and waited for. @default standard error */
+  readonly report?: (line: string) => void;
   /** @default the system clock */
   readonly clock?: Clock;
 }
@@ -144,6 +146,7 @@ async function locateFiles(options: TaskRowsOptions, split: string): Promise<rea
     clock: options.clock ?? systemClock,
     stallMs: options.stallMs ?? 60_000,
     signal: options.signal,
+    report: options.report ?? ((line) => void process.stderr.write(`${line}\n`)),
     choose: (paths, readme) => choose(paths, readme, options.path),
   });
 }
