@@ -130,6 +130,30 @@ it('compares with an earlier file, writes reports, and ends with 4 below what is
   expect([alone.exitCode, alone.stderr]).toEqual([2, expect.stringContaining('Name two')]);
 });
 
+it('compares with a run, a checkpoint and a model folder, evaluated with the same settings', async () => {
+  const file = path.join(workspace.root, 'ci/last.json');
+  const own = await command('eval', '--checkpoints', '2', '--json', file);
+  expect([own.exitCode, own.stderr]).toEqual([0, '']);
+  const before = metricLines(job).length;
+  const against = (baseline: string): Promise<Ended> =>
+    command('eval', '--checkpoints', '2', '--baseline', baseline);
+  const itself = await against(path.join(job, 'global_step_2'));
+  expect([itself.exitCode, itself.stderr]).toEqual([0, '']);
+  expect(itself.stdout).toMatch(
+    /Against .*global_step_2\n\n {2}fresh: reward ([\d.]+) → \1, 0 \(.*\), 0 better \/ 0 worse \/ 20 same/,
+  );
+  expect((await against(job)).stdout).toMatch(/Against .*evaluated\. Step 6, the .* evaluated/);
+  const [{ checkpoints } = { checkpoints: [] }] = (
+    JSON.parse(readFileSync(file, 'utf8')) as Evaluation
+  ).sets;
+  const mean = Number(checkpoints[0]?.mean.toFixed(3));
+  expect((await against('model')).stdout).toContain(` → ${mean}, `);
+  // One evaluation of the run for each command, none of the baselines.
+  expect(metricLines(job)).toHaveLength(before + 3);
+  const missing = await against('plugins');
+  expect([missing.exitCode, missing.stderr]).toEqual([2, expect.stringContaining('is no model')]);
+});
+
 it('shows in the log what the first and the last weights answered', async () => {
   const { stdout } = await command('log', '--answers', '-n', '3');
   expect(stdout).toMatch(/^fresh: answers after steps 0 and 6, 20 tasks: \d+ better, \d+ worse/);

@@ -12,8 +12,9 @@ export {
   isEvaluation,
   unmetExpectations,
 } from './report/compare-evaluations.js';
+export { evaluateModel } from './report/evaluate-model.js';
 export { evaluateRun, renderEvaluation, type Evaluation } from './report/evaluate-run.js';
-export { renderJUnit, renderMarkdown } from './report/render-evaluation.js';
+export { renderComparisons, renderJUnit, renderMarkdown } from './report/render-evaluation.js';
 export { whatIfRun, type StoreWhatIf } from './report/what-if-run.js';
 export { renderWhatIf } from './report/render-what-if.js';
 export { renderAnswers } from './report/render-answers.js';

@@ -1,5 +1,5 @@
 /** `trinity eval`: checkpoints of a run on its evaluation sets, compared task by task. */
-import { appendFile, readFile } from 'node:fs/promises';
+import { appendFile, readFile, stat } from 'node:fs/promises';
 import { ConfigError } from '@trinity-rft/core';
 import { boundary } from '@trinity-rft/core/support';
 import type { Evaluation } from '@trinity-rft/inspect';
@@ -36,8 +36,8 @@ export const addEval: AddCommand = (program, { exitWith, write }) =>
     )
     .option('--json <file>', 'write scores, differences and every task as JSON as well')
     .option(
-      '--baseline <file>',
-      'compare the last checkpoint with that of an earlier --json, not with the first one',
+      '--baseline <run>',
+      'compare the last checkpoint with another run, checkpoint or model folder, evaluated now on the same tasks, or with the file of an earlier --json; not with the first one',
     )
     .option('--junit <file>', 'write JUnit XML: a test case for each task, failed below 0.5')
     .option(
@@ -69,27 +69,31 @@ async function evalCommand(
 ): Promise<number> {
   const configPath = fileOf('eval', file, given);
   const expectations = readExpectations(given);
-  const baseline = given.baseline === undefined ? undefined : await readBaseline(given.baseline);
+  const named = given.baseline === undefined ? undefined : await findBaseline(given.baseline);
   const inspect = await import('@trinity-rft/inspect');
   const { standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();
+  const options = { configPath, ...pluginsOf(given), overridesName: 'trinity eval', terminal };
+  const checkpoints = given.checkpoints.split(',').map((name) => name.trim());
   const evaluation = await interruptible(terminal, (signal) =>
-    inspect.evaluateRun({
-      configPath,
-      ...pluginsOf(given),
-      overridesName: 'trinity eval',
-      terminal,
-      signal,
-      checkpoints: given.checkpoints.split(',').map((name) => name.trim()),
-    }),
+    inspect.evaluateRun({ ...options, signal, checkpoints }),
   );
   write(inspect.renderEvaluation(evaluation));
   if (given.json !== undefined)
     await writeOutput('--json', given.json, `${JSON.stringify(evaluation, null, 2)}\n`);
   if (evaluation.interrupted) return exitCodes.interrupted;
+  const { evaluated, model } = named ?? {};
+  const baseline =
+    model === undefined
+      ? evaluated
+      : await interruptible(terminal, (signal) =>
+          inspect.evaluateModel(model, { ...options, signal }),
+        );
+  if (baseline?.interrupted) return exitCodes.interrupted;
   if (given.junit !== undefined)
     await writeOutput('--junit', given.junit, inspect.renderJUnit(evaluation));
   const comparisons = inspect.compareEvaluations(evaluation, baseline);
+  if (named) write(inspect.renderComparisons(named.name, comparisons));
   const summary = inspect.renderMarkdown(evaluation, comparisons);
   if (given.markdown !== undefined) await writeOutput('--markdown', given.markdown, summary);
   const stepSummary = process.env['GITHUB_STEP_SUMMARY'];
@@ -128,6 +132,24 @@ function readExpectations({ failBelow, failOnRegression, baseline, checkpoints }
 const invalid = (option: string, given: string, expected: string): ConfigError =>
   new ConfigError(`${option} is "${given}"; expected ${expected}.`, { code: 'ARGUMENT_INVALID' });
 
+interface Baseline {
+  readonly name: string;
+  /** Either one, or a model that is to be evaluated. */
+  readonly evaluated?: Evaluation;
+  /** Folder or GGUF file. */
+  readonly model?: string;
+}
+
+/** @throws ConfigError for what is neither a model nor what `--json` writes */
+async function findBaseline(named: string): Promise<Baseline> {
+  const { isGguf } = await import('@trinity-rft/chat/gguf');
+  const isFolder = (await stat(named).catch(() => undefined))?.isDirectory() === true;
+  if (!isFolder && !isGguf(named)) return { name: named, evaluated: await readBaseline(named) };
+  const { findModel } = await import('@trinity-rft/local');
+  const { location, choice } = await findModel(named);
+  return { name: choice === undefined ? named : `${named}. ${choice}`, model: location };
+}
+
 /** @throws ConfigError when it is not what `--json` writes */
 async function readBaseline(file: string): Promise<Evaluation> {
   const { isEvaluation } = await import('@trinity-rft/inspect');
@@ -141,6 +163,6 @@ async function readBaseline(file: string): Promise<Evaluation> {
 
 const otherBaseline = (file: string, cause?: unknown): ConfigError =>
   new ConfigError(
-    `--baseline is "${file}"; expected a file that trinity eval --json has written.`,
+    `--baseline is "${file}"; expected the folder of a run or a model, or a file that trinity eval --json has written.`,
     { code: 'ARGUMENT_INVALID', cause },
   );

@@ -19,10 +19,18 @@ interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'
   /** `base`, `last`, `best`, or numbers of train steps. @default base and last */
   readonly checkpoints?: readonly string[];
   /**
-   * Samples in place of the checkpoints, such as an export; what that leaves behind goes into `directory`:
+   * Takes the place of the checkpoints, such as an export; what that leaves behind goes into `directory`:
    * nothing is written into the run. @default the checkpoints are evaluated
    */
-  readonly other?: { readonly sampler: Sampler; readonly directory: string };
+  readonly other?: OtherModel;
+}
+
+interface OtherModel {
+  /** With the tokenizer of the run. Either one. */
+  readonly sampler?: Sampler;
+  /** Folder or GGUF file. */
+  readonly model?: string;
+  readonly directory: string;
 }
 
 /** Plain data. */
@@ -85,12 +93,13 @@ export async function evaluateRun({
   other,
   ...given
 }: EvaluateRunOptions): Promise<Evaluation> {
-  const options = other
-    ? { ...given, engines: [...(given.engines ?? []), samplingEngine(other.sampler)] }
+  const { sampler, model } = other ?? {};
+  const options = sampler
+    ? { ...given, engines: [...(given.engines ?? []), samplingEngine(sampler)] }
     : given;
   const elsewhere = other && {
     checkpoint_root_dir: other.directory,
-    trainer: { trainer_type: samplingEngineName },
+    ...(sampler && { trainer: { trainer_type: samplingEngineName } }),
   };
   if (elsewhere && typeof options.configPath === 'string') {
     const { configPath } = options;
@@ -100,7 +109,7 @@ export async function evaluateRun({
   const { jobDirectory, interrupted } = await run({
     ...options,
     overrides: { mode: 'bench', ...elsewhere },
-    evaluation: { checkpoints, onCheckpoint: (checkpoint) => evaluated.push(checkpoint) },
+    evaluation: { checkpoints, model, onCheckpoint: (checkpoint) => evaluated.push(checkpoint) },
   });
   const sets = (evaluated[0]?.sets ?? []).map(({ set }) => setEvaluation(set, evaluated));
   const best = checkpoints.includes('best') ? bestOf(sets) : undefined;

@@ -48,6 +48,15 @@ const escaped = (text: string): string =>
     .replaceAll(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\u{fffd}')
     .replaceAll(/[&<>"']/g, (sign) => entities[sign] ?? sign);
 
+/** For a terminal: a line for each set. */
+export function renderComparisons(baseline: string, comparisons: readonly Comparison[]): string {
+  const lines = comparisons.map(
+    ({ set, key, before, after, difference: { mean, interval, better, worse, same } }) =>
+      `  ${set}: ${key} ${shown(before)} → ${shown(after)}, ${shown(mean)} (${rangeOf(interval)}), ${better} better / ${worse} worse / ${same} same`,
+  );
+  return `\nAgainst ${baseline}\n\n${lines.join('\n')}\n`;
+}
+
 /** A table of the sets, and the tasks that changed most. */
 export function renderMarkdown(
   { jobDirectory }: Pick<Evaluation, 'jobDirectory'>,
@@ -55,8 +64,7 @@ export function renderMarkdown(
 ): string {
   const rows = comparisons.map(({ set, key, before, after, difference, mcnemar }) => {
     const { interval, better, worse, same } = difference;
-    const range = interval ? `${shown(interval.low)} to ${shown(interval.high)}` : 'unknown';
-    return `| ${[cell(set), cell(key), shown(before), shown(after), `${shown(difference.mean)} (${range})`, mcnemar === undefined ? '' : mcnemar.toPrecision(2), `${better} / ${worse} / ${same}`].join(' | ')} |`;
+    return `| ${[cell(set), cell(key), shown(before), shown(after), `${shown(difference.mean)} (${rangeOf(interval)})`, mcnemar === undefined ? '' : mcnemar.toPrecision(2), `${better} / ${worse} / ${same}`].join(' | ')} |`;
   });
   const head = [
     '| set | metric | baseline | now | difference (95 % interval) | McNemar p | better / worse / same |',
@@ -82,5 +90,8 @@ const cell = (text: string): string =>
     .replaceAll(/\s+/g, ' ')
     .slice(0, mostText)
     .replaceAll(/[\\|`*_<>[\]&]/g, (sign) => `\\${sign}`);
+
+const rangeOf = (interval: Comparison['difference']['interval']): string =>
+  interval ? `${shown(interval.low)} to ${shown(interval.high)}` : 'unknown';
 
 const shown = (value: number): string => String(Number(value.toFixed(3)));

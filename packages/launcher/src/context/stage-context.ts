@@ -84,6 +84,8 @@ export interface EvaluationOptions {
    * @default those that `eval_on_startup` and `bench_on_latest_checkpoint` name
    */
   readonly checkpoints: readonly string[];
+  /** Folder or GGUF file that takes the place of the model; then it alone is `base`. @default that of the run */
+  readonly model?: string | undefined;
   /** Called for each evaluated checkpoint, by rising step. */
   readonly onCheckpoint: (checkpoint: EvaluatedCheckpoint) => void;
 }

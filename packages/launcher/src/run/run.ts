@@ -14,6 +14,7 @@ import type { Terminal } from '@trinity-rft/monitor';
 import { startTelemetry } from '@trinity-rft/monitor/telemetry';
 import { tasksetsOf } from '../assembly/data/tasks.js';
 import { withFetchedModels } from '../assembly/models/hub-models.js';
+import { withOtherModel } from '../assembly/models/other-model.js';
 import type {
   EvaluationOptions,
   Extensions,
@@ -115,7 +116,10 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   const say = (line: string): void => terminal.write(`${line}\n`);
   knowSecretsOf(env);
   if (serve?.apiKey !== undefined) knowSecret(serve.apiKey);
-  const { loaded: read, ...extensions } = await readAll(options);
+  const { loaded: given, ...extensions } = await readAll(options);
+  const model = evaluation?.model;
+  const read =
+    model === undefined ? given : { ...given, config: withOtherModel(given.config, model) };
   read.warnings.forEach(say);
   assertNamesKnown(read.config, extensions);
   const config = await unlessInterrupted(signal, read.config, () =>

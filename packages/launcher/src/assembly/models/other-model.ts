@@ -1,0 +1,23 @@
+/** An evaluation of a model that the configuration does not name. */
+import path from 'node:path';
+import type { ResolvedConfig } from '@trinity-rft/config';
+import { ConfigError } from '@trinity-rft/core';
+import { builtInEngine } from './engines.js';
+
+/**
+ * The last stage alone, with tokenizer and weights of the model.
+ * @param model Hugging Face folder, such as a checkpoint, or GGUF file
+ * @throws ConfigError where the stage does not sample with weights of this machine
+ */
+export function withOtherModel<T extends ResolvedConfig>(config: T, model: string): T {
+  const stage = config.stages.at(-1) ?? config.stages[0];
+  if (stage.engine !== builtInEngine.name || stage.external)
+    throw new ConfigError(
+      `${model} cannot be evaluated with this configuration, which samples elsewhere (${stage.external?.name ?? stage.engine}). Evaluate both with trinity eval --json, and compare the files.`,
+      { code: 'MODEL_ELSEWHERE' },
+    );
+  const own = { modelPath: path.resolve(model), isLocal: true, hubId: undefined };
+  // An adapter is merged into the checkpoints of its run.
+  const weights = { ...stage.model, ...own, fromPreviousStage: false, lora: undefined };
+  return { ...config, stages: [{ ...stage, model: weights }] };
+}
