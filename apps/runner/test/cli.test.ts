@@ -92,6 +92,52 @@ describe('trinity config', () => {
     expect(bad.stderr).toMatch(/bad\.yaml:4:3.*epochs.*total_epochs/s);
   });
 
+  it('check and plan answer programs in JSON, with the same exit codes', async () => {
+    const bad = workspace.write(
+      'worse.yaml',
+      'mode: both\nbuffer:\n  batch_size: many\n  epochs: 3\nname: ""\n',
+    );
+    for (const command of ['check', 'plan']) {
+      const { exitCode, stdout, stderr } = await mainHere('config', command, bad, '--json');
+      expect([exitCode, stderr]).toEqual([2, '']);
+      const { errors, warnings } = JSON.parse(stdout) as { errors: unknown[]; warnings: unknown[] };
+      expect(warnings).toEqual([]);
+      expect(errors).toContainEqual({
+        ...{ file: bad, line: 3, column: 15, path: 'buffer.batch_size', message: 'got "many".' },
+        fix: 'Expected a whole number, at least 1.',
+      });
+    }
+    const gone = await mainHere('config', 'check', 'gone.yaml', '--json');
+    expect([gone.exitCode, JSON.parse(gone.stdout)]).toEqual([
+      2,
+      {
+        errors: [
+          {
+            ...{ file: 'gone.yaml', line: 1, column: 1, path: '' },
+            message: 'there is no such file.',
+            fix: 'Check the path; relative paths start at the working directory.',
+          },
+        ],
+        warnings: [],
+      },
+    ]);
+    const config = workspace.config('warned.yaml', { explorer: { runner_num: 2 } });
+    const args = ['config', 'check', config, '--plugin-dir', 'plugins', '--json'];
+    const warned = await trinity(workspace.root, ...args);
+    expect([warned.exitCode, JSON.parse(warned.stdout)]).toEqual([
+      0,
+      {
+        errors: [],
+        warnings: [
+          expect.objectContaining({
+            ...{ file: config, path: 'explorer.runner_num', fix: '' },
+            message: 'is an old name; it is read as runner_per_model.',
+          }),
+        ],
+      },
+    ]);
+  });
+
   it('schema prints a JSON Schema', async () => {
     const { exitCode, stdout } = await mainHere('config', 'schema');
     expect(exitCode).toBe(0);

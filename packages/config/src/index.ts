@@ -37,6 +37,8 @@ export type { EngineFactsTable } from './schema/engines.js';
 export {
   problemsOf,
   renderProblem,
+  reportProblem,
+  type ProblemReport,
   type ConfigProblem,
   type SourcePosition,
 } from './source/problem.js';

@@ -79,6 +79,8 @@ export interface LoadedConfig {
   readonly config: ResolvedConfig;
   /** One line each, with position and key, in the order of the file. */
   readonly warnings: readonly string[];
+  /** The same for programs. */
+  readonly warningProblems: readonly ConfigProblem[];
   /** The file as given, for messages. */
   readonly file: string;
   /** The position of each key: `buffer.batch_size` -> line and column, from 1. */
@@ -177,12 +179,20 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
   const locate = (problem: LocatedProblem): ConfigProblem =>
     locateProblem(isInFile(problem) ? file : (options.overridesName ?? 'arguments'), problem);
   if (findings.problems.length > 0) throw configError(findings.problems.map(locate));
-  const warnings = sortProblems(findings.warnings.map(locate)).map(renderProblem);
+  const warningProblems = sortProblems(findings.warnings.map(locate));
+  const warnings = warningProblems.map(renderProblem);
   const problemAt: ProblemAt = (stageIndex, path, message) => {
     const { at, keyAt, path: key, node } = placeOf((stages[stageIndex] ?? stages[0]).tree, path);
     return locate({ at: node === undefined ? keyAt : at, key, message });
   };
-  return { config, warnings, file, positions: positionsOf(parsed.root), problemAt };
+  return {
+    config,
+    warnings,
+    warningProblems,
+    file,
+    positions: positionsOf(parsed.root),
+    problemAt,
+  };
 }
 
 const isInFile = ({ at }: LocatedProblem): boolean => at.line !== nowhere.line;

@@ -1,6 +1,6 @@
 /** `trinity config check | schema | plan`: what a configuration says, without running it. */
 import { text } from 'node:stream/consumers';
-import type { LoadedConfig } from '@trinity-rft/config';
+import type { ConfigProblem, LoadedConfig } from '@trinity-rft/config';
 import type { CheckedFiles, ModelDownloads } from '@trinity-rft/launcher';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes, toFailure } from '../shared/exit-codes.js';
@@ -14,10 +14,11 @@ import {
   type PluginOptions,
 } from '../shared/options.js';
 
-type ConfigArguments = FileOptions & PluginOptions;
+interface ConfigArguments extends FileOptions, PluginOptions {
+  readonly json?: boolean;
+}
 
 interface PlanArguments extends ConfigArguments {
-  readonly json?: boolean;
   readonly stdin?: boolean;
 }
 
@@ -27,9 +28,15 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
     .description('look at a configuration without running it');
   withPlugins(withFile(config.command('check')))
     .description('every error and warning, with its place and how to fix it')
+    .option('--json', 'errors and warnings as JSON')
     .action(
       exitWith(async (named: string | undefined, given: ConfigArguments) => {
         const file = fileOf('config check', named, given);
+        if (given.json === true)
+          return answerAsJson(file, write, async () => {
+            const { loaded, files } = await load(file, given);
+            return { warnings: [...loaded.warningProblems, ...files.warningProblems] };
+          });
         const { loaded, files } = await load(file, given);
         const warnings = [...loaded.warnings, ...files.warnings];
         for (const warning of warnings) write(`${warning}\n`);
@@ -57,16 +64,20 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
       exitWith(async (named: string | undefined, given: PlanArguments) => {
         const file = fileOf('config plan', named, given);
         const stdin = given.stdin === true ? await text(process.stdin) : undefined;
-        if (given.json === true) return planAsJson(() => planOf(file, given, stdin), write);
+        if (given.json === true) return answerAsJson(file, write, () => planOf(file, given, stdin));
         const { warnings, plan } = await planOf(file, given, stdin);
-        write(`${[...warnings, plan].join('\n')}\n`);
+        const { renderProblem } = await import('@trinity-rft/config');
+        write(`${[...warnings.map(renderProblem), plan].join('\n')}\n`);
         return exitCodes.done;
       }),
     );
 };
 
-interface Planned {
-  readonly warnings: readonly string[];
+interface Answer {
+  readonly warnings: readonly ConfigProblem[];
+}
+
+interface Planned extends Answer {
   /** For people. */
   readonly plan: string;
   readonly jobDirectory: string;
@@ -79,23 +90,39 @@ async function planOf(file: string, given: PluginOptions, stdin?: string): Promi
   const { rows, pipelines, graders } = files;
   const options = { rows, pipelines, graders, file, env: process.env };
   return {
-    warnings: [...loaded.warnings, ...files.warnings, ...lines],
+    warnings: [
+      ...loaded.warningProblems,
+      ...files.warningProblems,
+      ...lines.map((line) => outsideOf(file, line)),
+    ],
     plan: renderPlan(planConfig(planned, options)),
     jobDirectory: loaded.config.jobDirectory,
   };
 }
 
-/** For programs: problems with their places are an answer. */
-async function planAsJson(plan: () => Promise<Planned>, write: Write): Promise<number> {
+/** A problem without a place in the file. */
+const outsideOf = (file: string, message: string): ConfigProblem => ({
+  ...{ file, line: 0, column: 0, key: '' },
+  message,
+});
+
+/** For programs, on one line: errors with their places are an answer. The exit code is that of the command. */
+async function answerAsJson(
+  file: string,
+  write: Write,
+  work: () => Promise<Answer>,
+): Promise<number> {
+  const { problemsOf, reportProblem } = await import('@trinity-rft/config');
   try {
-    write(`${JSON.stringify({ problems: [], ...(await plan()) })}\n`);
+    const { warnings, ...answer } = await work();
+    const said = { errors: [], warnings: warnings.map(reportProblem), ...answer };
+    write(`${JSON.stringify(said)}\n`);
     return exitCodes.done;
   } catch (error) {
-    const { problemsOf } = await import('@trinity-rft/config');
     const known = problemsOf(error);
     const { message, exitCode } = toFailure(error);
-    const problems = known.length > 0 ? known : [{ line: 0, column: 0, key: '', message }];
-    write(`${JSON.stringify({ problems, warnings: [] })}\n`);
+    const errors = (known.length > 0 ? known : [outsideOf(file, message)]).map(reportProblem);
+    write(`${JSON.stringify({ errors, warnings: [] })}\n`);
     return exitCode;
   }
 }

@@ -142,7 +142,7 @@ describe('to resume a run', () => {
       : [];
   const open = async (recorded: string | undefined, writesTo = 'job') => {
     await studio.close();
-    const answer = { problems: [], warnings: [], jobDirectory: path.join(root, writesTo) };
+    const answer = { errors: [], warnings: [], jobDirectory: path.join(root, writesTo) };
     const program = `require('fs').appendFileSync('asked', process.argv.slice(1).join(' ') + '\\n'); console.log(${JSON.stringify(JSON.stringify(answer))})`;
     const command = [process.execPath, '-e', program, '--'];
     studio = await openStudio({ runs: root, parts: [openControl({ command, cwd: root })] });

@@ -33,6 +33,42 @@ export function renderProblem(problem: ConfigProblem): string {
   return `${place} ${key}${problem.message}`;
 }
 
+/** A problem as programs get it: plain JSON with stable names. */
+export interface ProblemReport extends SourcePosition {
+  readonly file: string;
+  /** `buffer.batch_size`; empty when the problem is not about a key. */
+  readonly path: string;
+  /** The mistake. */
+  readonly message: string;
+  /** The remedy in one or more sentences; empty where the message says all there is. */
+  readonly fix: string;
+}
+
+/** Words with which advice begins in messages. */
+const advice =
+  'Add|Ask|Build|Change|Check|Choose|Clear|Close|Copy|Create|Declare|Delete|Did you mean|Drop|Either|End|Expected|Export|Fix|Give|Install|Keep|Lower|Move|Name|Open|Pass|Put|Quote|Raise|Relative paths|Remove|Rename|Replace|Restore|Run|Sample|Save|Set|Shorten|Start|Train|Use|Wait|Write';
+const fixes = [
+  new RegExp(String.raw`^(.*?[.?!]) ((?:${advice})\b.*)$`, 's'),
+  /^(.*[^,]),? (expected .*)$/s,
+] as const;
+
+/** Splits the message into what is wrong and what to do about it. */
+export function reportProblem({ key: path, message, ...place }: ConfigProblem): ProblemReport {
+  for (const pattern of fixes) {
+    const [, wrong, fix] = pattern.exec(message) ?? [];
+    if (wrong === undefined || fix === undefined) continue;
+    return {
+      ...place,
+      path,
+      message: ended(wrong),
+      fix: `${fix[0]?.toUpperCase()}${fix.slice(1)}`,
+    };
+  }
+  return { ...place, path, message, fix: '' };
+}
+
+const ended = (sentence: string): string => (/[.?!]$/.test(sentence) ? sentence : `${sentence}.`);
+
 /** Sorted by position, without duplicates. */
 export function sortProblems<P extends ConfigProblem>(problems: readonly P[]): readonly P[] {
   const unique = new Map(problems.map((problem) => [renderProblem(problem), problem]));

@@ -63,6 +63,8 @@ export interface CheckOptions {
 export interface CheckedFiles {
   /** One line each, with the place in the file. */
   readonly warnings: readonly string[];
+  /** The same for programs. */
+  readonly warningProblems: readonly ConfigProblem[];
   /** For each stage from the first one on: rows by the name of their task set or data set. */
   readonly rows: readonly Readonly<Record<string, number>>[];
   /** For each of these stages: what its task pipeline does. */
@@ -111,8 +113,15 @@ export async function checkFiles(
     digests.push(check.digests);
   }
   if (problems.length > 0) throw configError(problems);
-  const said = [...new Set(warnings.map(renderProblem))];
-  return { warnings: said, rows, pipelines, graders, digests };
+  const said = new Map(warnings.map((warning) => [renderProblem(warning), warning]));
+  return {
+    warnings: [...said.keys()],
+    warningProblems: [...said.values()],
+    rows,
+    pipelines,
+    graders,
+    digests,
+  };
 }
 
 type KeyPath = readonly (string | number)[];

@@ -1,5 +1,6 @@
 /** Problems of a configuration, and what it would run: in a process of its own, since it loads plugins. */
 import path from 'node:path';
+import { renderProblem, type ConfigProblem, type ProblemReport } from '@trinity-rft/config';
 import { checked } from '../interface/builder.js';
 import type { Checked } from '../interface/index.js';
 import { askTrinity, type TrinityCommand } from '../shared/command.js';
@@ -24,5 +25,23 @@ export async function checkConfiguration(
   const args = ['config', 'plan', path.relative(cwd, file), '--json', '--stdin'];
   const what = `The check of ${path.basename(file)}`;
   const output = await askTrinity(trinity, { args, cwd, input: text, signal, what, deadlineMs });
-  return checked.parse(JSON.parse(output.trimEnd().split('\n').at(-1) ?? ''));
+  const { errors, warnings, ...plan } = JSON.parse(
+    output.trimEnd().split('\n').at(-1) ?? '',
+  ) as Answer;
+  return checked.parse({
+    ...plan,
+    problems: errors.map(problemOf),
+    warnings: warnings.map((warning) => renderProblem(problemOf(warning))),
+  });
 }
+
+interface Answer {
+  readonly errors: readonly ProblemReport[];
+  readonly warnings: readonly ProblemReport[];
+}
+
+const problemOf = ({ path: key, message, fix, ...place }: ProblemReport): ConfigProblem => ({
+  ...place,
+  key,
+  message: `${message} ${fix}`.trim(),
+});
