@@ -24,11 +24,22 @@ export {
   JudgeOutput,
   WorkflowOutput,
 } from './functions/outputs.js';
+export type { MeasuredResponse } from './candidates/run-rows.js';
+export {
+  comparePromptAndWeights,
+  type Cost,
+  type PromptAndWeightsOptions,
+  type PromptAndWeightsReport,
+  type PromptedInput,
+  type VariantDifference,
+  type VariantName,
+  type VariantResult,
+} from './compare/prompt-and-weights.js';
+export { renderPromptAndWeights } from './compare/render.js';
 export {
   selectModel,
   type AdaptedSelectModelOptions,
   type CandidateResult,
-  type MeasuredResponse,
   type SelectedModel,
   type SelectModelOptions,
 } from './select-model/select-model.js';

@@ -8,34 +8,18 @@ import {
   type RawTask,
   mean,
   meanMetrics,
-  silentLogger,
-  systemClock,
 } from '@trinity-rft/core';
 import type { AgentModel } from '@trinity-rft/workflow';
-import pLimit from 'p-limit';
-import { adaptModels } from '../functions/adapter-workflow.js';
-import { openCandidate, type Candidate } from './candidate.js';
-import { DatasetConfig, type DatasetFields } from '../config/dataset-config.js';
+import { runRows, type JudgedRow, type MeasuredResponse } from '../candidates/run-rows.js';
+import type { DatasetFields } from '../config/dataset-config.js';
 import { TunerModelConfig, type TunerModelFields } from '../config/model-config.js';
 import {
   checkJudgeFunction,
   checkWorkflowFunction,
-  nameOf,
   type JudgeType,
   type ModelAdapter,
   type WorkflowType,
 } from '../functions/functions.js';
-import { checkJudgeOutput, checkWorkflowOutput } from '../functions/outputs.js';
-
-/** The input of the judge. */
-export interface MeasuredResponse<Response = unknown> {
-  readonly response: Response;
-  /**
-   * Those of the workflow function, and `execution_time` (seconds), `input_tokens`, `output_tokens`
-   * and `total_tokens` of all its calls.
-   */
-  readonly metrics: Metrics;
-}
 
 export interface SelectModelOptions<Row = RawTask, Response = unknown, Model = AgentModel> {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;
@@ -105,7 +89,7 @@ export async function selectModel<Row, Response, Model>(
   const candidates: CandidateResult[] = [];
   let firstError: unknown;
   for (const model of models) {
-    const rows = await runRows(model, options);
+    const rows = await runRows(model, { ...options, dataset: options.trainDataset });
     firstError ??= rows.find(({ error }) => error !== undefined)?.error;
     candidates.push(summarize(model, rows));
   }
@@ -119,60 +103,6 @@ export async function selectModel<Row, Response, Model>(
       { code: 'NO_ROW_RAN', cause: firstError },
     );
   return { model: best.model, metrics: best.metrics, candidates };
-}
-
-interface JudgedRow {
-  readonly reward?: number;
-  readonly metrics?: Metrics;
-  readonly error?: unknown;
-}
-
-async function runRows<Row, Response, Model>(
-  model: TunerModelConfig,
-  options: SelectModelOptions<Row, Response, Model>,
-): Promise<readonly JudgedRow[]> {
-  const { maxThreads = 2, logger = silentLogger, clock = systemClock, cwd, signal } = options;
-  const dataset = DatasetConfig(options.trainDataset);
-  const candidate = await openCandidate(model, { dataset, logger, clock, cwd, signal });
-  const runRow = async (row: number): Promise<JudgedRow> => {
-    try {
-      return await judgeRow(candidate, row, options, logger);
-    } catch (error) {
-      signal?.throwIfAborted();
-      logger.warn(`Row ${row} failed with ${model.modelPath}: ${describeError(error)}`);
-      return { error };
-    }
-  };
-  try {
-    const limit = pLimit(maxThreads);
-    const count = Math.min(candidate.rows.length, dataset.totalSteps ?? Infinity);
-    return await Promise.all(Array.from({ length: count }, (_, row) => limit(() => runRow(row))));
-  } finally {
-    await candidate.close();
-  }
-}
-
-async function judgeRow<Row, Response, Model>(
-  candidate: Candidate,
-  row: number,
-  { workflowFunc, judgeFunc, adapter }: SelectModelOptions<Row, Response, Model>,
-  logger: Logger,
-): Promise<JudgedRow> {
-  const task = candidate.rows[row] as Row;
-  const { value, metrics } = await candidate.run(row, async ({ model, signal }) => {
-    const models = await adaptModels<Model>(adapter, { model, auxiliaryModels: new Map() });
-    const output = await workflowFunc({ task, ...models, logger, signal });
-    return checkWorkflowOutput(nameOf(workflowFunc, 'workflowFunc'), output);
-  });
-  const response = {
-    response: value.response as Response,
-    metrics: { ...value.metrics, ...metrics },
-  };
-  const judged = checkJudgeOutput(
-    nameOf(judgeFunc, 'judgeFunc'),
-    await judgeFunc({ task, response, auxiliaryModels: {}, logger }),
-  );
-  return { reward: judged.reward, metrics: { ...response.metrics, ...judged.metrics } };
 }
 
 function summarize(model: TunerModelConfig, rows: readonly JudgedRow[]): CandidateResult {

@@ -33,7 +33,8 @@ interface RowContext {
 interface Measured<T> {
   readonly value: T;
   /**
-   * `execution_time` in seconds; `input_tokens`, `output_tokens` and `total_tokens` of all calls.
+   * `execution_time` in seconds; `model_calls`, `input_tokens`, `output_tokens` and `total_tokens` of all
+   * calls.
    */
   readonly metrics: Metrics;
 }
@@ -99,7 +100,7 @@ async function runLocal<T>(
         value,
         metrics: {
           execution_time: (clock.now() - startMs) / 1000,
-          ...tokenMetrics(input, total - input),
+          ...costMetrics(calls.length, input, total - input),
         },
       };
       return 0;
@@ -111,7 +112,8 @@ async function runLocal<T>(
   return measured;
 }
 
-const tokenMetrics = (input: number, output: number): Metrics => ({
+const costMetrics = (calls: number, input: number, output: number): Metrics => ({
+  model_calls: calls,
   input_tokens: input,
   output_tokens: output,
   total_tokens: input + output,
@@ -157,12 +159,12 @@ interface Usage {
   readonly completion_tokens?: number;
 }
 
-/** Counts the tokens that a service reports; streamed answers do not report any. */
+/** Counts answers, and the tokens that a service reports; streamed answers do not report any. */
 function usageCounter() {
-  let input = 0;
-  let output = 0;
+  let [calls, input, output] = [0, 0, 0];
   const counting: typeof globalThis.fetch = async (request, init) => {
     const response = await globalThis.fetch(request, init);
+    if (response.ok) calls += 1;
     if (response.ok && (response.headers.get('content-type') ?? '').includes('json')) {
       const { usage } = (await response.clone().json()) as { readonly usage?: Usage };
       input += usage?.prompt_tokens ?? 0;
@@ -170,7 +172,7 @@ function usageCounter() {
     }
     return response;
   };
-  return { fetch: counting, metrics: () => tokenMetrics(input, output) };
+  return { fetch: counting, metrics: () => costMetrics(calls, input, output) };
 }
 
 function at<T>(items: readonly T[], index: number): T {

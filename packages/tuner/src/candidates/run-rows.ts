@@ -1,0 +1,101 @@
+/** Every row of a data set with one model: rewards, and what it cost. */
+import {
+  describeError,
+  type Clock,
+  type Logger,
+  type Metrics,
+  silentLogger,
+  systemClock,
+} from '@trinity-rft/core';
+import pLimit from 'p-limit';
+import { DatasetConfig, type DatasetFields } from '../config/dataset-config.js';
+import type { TunerModelConfig } from '../config/model-config.js';
+import { adaptModels } from '../functions/adapter-workflow.js';
+import {
+  nameOf,
+  type JudgeType,
+  type ModelAdapter,
+  type WorkflowType,
+} from '../functions/functions.js';
+import { checkJudgeOutput, checkWorkflowOutput } from '../functions/outputs.js';
+import { openCandidate, type Candidate } from './candidate.js';
+
+/** The input of the judge. */
+export interface MeasuredResponse<Response = unknown> {
+  readonly response: Response;
+  /**
+   * Those of the workflow function, and `execution_time` (seconds), `model_calls`, `input_tokens`,
+   * `output_tokens` and `total_tokens` of all its calls.
+   */
+  readonly metrics: Metrics;
+}
+
+export interface RowsOptions<Row, Response, Model> {
+  readonly workflowFunc: WorkflowType<Row, Response, Model>;
+  readonly judgeFunc: JudgeType<Row, MeasuredResponse<Response>, Model>;
+  /** `totalSteps` limits the number of rows; `totalEpochs` is ignored. */
+  readonly dataset: DatasetFields;
+  /** Rows that run concurrently. @default 2 */
+  readonly maxThreads?: number;
+  readonly adapter?: ModelAdapter<Model>;
+  /** Logs failed rows. @default silent */
+  readonly logger?: Logger;
+  readonly cwd?: string;
+  readonly clock?: Clock;
+  readonly signal?: AbortSignal;
+}
+
+export interface JudgedRow {
+  readonly reward?: number;
+  readonly metrics?: Metrics;
+  readonly error?: unknown;
+}
+
+/** In the order of the rows. */
+export async function runRows<Row, Response, Model>(
+  model: TunerModelConfig,
+  options: RowsOptions<Row, Response, Model>,
+): Promise<readonly JudgedRow[]> {
+  const { maxThreads = 2, logger = silentLogger, clock = systemClock, cwd, signal } = options;
+  const dataset = DatasetConfig(options.dataset);
+  const candidate = await openCandidate(model, { dataset, logger, clock, cwd, signal });
+  const runRow = async (row: number): Promise<JudgedRow> => {
+    try {
+      return await judgeRow(candidate, row, options, logger);
+    } catch (error) {
+      signal?.throwIfAborted();
+      logger.warn(`Row ${row} failed with ${model.modelPath}: ${describeError(error)}`);
+      return { error };
+    }
+  };
+  try {
+    const limit = pLimit(maxThreads);
+    const count = Math.min(candidate.rows.length, dataset.totalSteps ?? Infinity);
+    return await Promise.all(Array.from({ length: count }, (_, row) => limit(() => runRow(row))));
+  } finally {
+    await candidate.close();
+  }
+}
+
+async function judgeRow<Row, Response, Model>(
+  candidate: Candidate,
+  row: number,
+  { workflowFunc, judgeFunc, adapter }: RowsOptions<Row, Response, Model>,
+  logger: Logger,
+): Promise<JudgedRow> {
+  const task = candidate.rows[row] as Row;
+  const { value, metrics } = await candidate.run(row, async ({ model, signal }) => {
+    const models = await adaptModels<Model>(adapter, { model, auxiliaryModels: new Map() });
+    const output = await workflowFunc({ task, ...models, logger, signal });
+    return checkWorkflowOutput(nameOf(workflowFunc, 'workflowFunc'), output);
+  });
+  const response = {
+    response: value.response as Response,
+    metrics: { ...value.metrics, ...metrics },
+  };
+  const judged = checkJudgeOutput(
+    nameOf(judgeFunc, 'judgeFunc'),
+    await judgeFunc({ task, response, auxiliaryModels: {}, logger }),
+  );
+  return { reward: judged.reward, metrics: { ...response.metrics, ...judged.metrics } };
+}

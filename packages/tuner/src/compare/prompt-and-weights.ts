@@ -1,0 +1,188 @@
+/**
+ * `comparePromptAndWeights`: base, prompt alone, weights alone and both on the same held-out rows, with what each costs.
+ * A better prompt is cheaper than training, and often enough.
+ */
+import { mean, type RawTask } from '@trinity-rft/core';
+import {
+  meanInterval,
+  pairedDifference,
+  type Interval,
+  type PairedDifference,
+} from '@trinity-rft/explorer';
+import type { AgentModel } from '@trinity-rft/workflow';
+import { runRows, type JudgedRow, type RowsOptions } from '../candidates/run-rows.js';
+import type { DatasetFields } from '../config/dataset-config.js';
+import { TunerModelConfig, type TunerModelFields } from '../config/model-config.js';
+import {
+  checkJudgeFunction,
+  checkWorkflowFunction,
+  type JudgeType,
+  type ModelAdapter,
+  type WorkflowInput,
+} from '../functions/functions.js';
+import type { WorkflowOutput } from '../functions/outputs.js';
+import type { Components } from '../tune-prompt/play-rows.js';
+
+/** Input of the agent: the model as in `tune`, the texts as in `tunePrompt`. */
+export interface PromptedInput<Row = RawTask, Model = AgentModel> extends WorkflowInput<
+  Row,
+  Model
+> {
+  /** The component `system`. */
+  readonly systemPrompt: string;
+  readonly components: Components;
+}
+
+export interface PromptAndWeightsOptions<
+  Row = RawTask,
+  Response = unknown,
+  Model = AgentModel,
+> extends Pick<
+  RowsOptions<Row, Response, Model>,
+  'maxThreads' | 'logger' | 'cwd' | 'clock' | 'signal'
+> {
+  readonly workflowFunc: (
+    input: PromptedInput<Row, Model>,
+  ) => WorkflowOutput<Response> | Promise<WorkflowOutput<Response>>;
+  readonly judgeFunc: JudgeType<Row, Response, Model>;
+  readonly adapter?: ModelAdapter<Model>;
+  /** Rows on which neither the prompt nor the weights were tuned. `totalSteps` limits their number. */
+  readonly evalDataset: DatasetFields;
+  /** Before anything was tuned. */
+  readonly base: { readonly components: Components; readonly model: TunerModelFields };
+  /** The texts that `tunePrompt` found; `system` is the system prompt. */
+  readonly prompt: Components;
+  /** The model that was trained with the texts of the base, such as a checkpoint. */
+  readonly weights: TunerModelFields;
+  /** The model that was trained with the tuned texts. @default `weights` */
+  readonly both?: TunerModelFields;
+  /** US dollars for a million tokens. @default no money in the report */
+  readonly prices?: { readonly prefill: number; readonly sample: number };
+  /** Cost of the tuning itself, where it was measured. @default not in the report */
+  readonly tuning?: Readonly<Partial<Record<Exclude<VariantName, 'base'>, Partial<Cost>>>>;
+}
+
+export type VariantName = 'base' | 'prompt only' | 'weights only' | 'both';
+
+/** Sums over the rows that did not fail. */
+export interface Cost {
+  /** Model calls. */
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Sum of the times of the rows, which may have run beside each other. */
+  readonly seconds: number;
+  /** Present where prices are known. */
+  readonly dollars?: number;
+}
+
+export interface VariantResult {
+  readonly name: VariantName;
+  readonly components: Components;
+  readonly modelPath: string;
+  /** Mean over the rows; a failed row counts as 0. */
+  readonly reward: number;
+  /** 95 % confidence. */
+  readonly interval: Interval | undefined;
+  readonly failedRows: number;
+  readonly cost: Cost;
+  readonly tuning: Partial<Cost> | undefined;
+}
+
+/** Plain data. */
+export interface PromptAndWeightsReport {
+  readonly rows: number;
+  /** Base, prompt only, weights only, both. */
+  readonly variants: readonly VariantResult[];
+  /** Row by row. Those from `base`, and from each part alone to both. */
+  readonly differences: readonly VariantDifference[];
+}
+
+export interface VariantDifference {
+  readonly from: VariantName;
+  readonly to: VariantName;
+  readonly difference: PairedDifference;
+}
+
+const pairs = [
+  ['base', 'prompt only'],
+  ['base', 'weights only'],
+  ['base', 'both'],
+  ['prompt only', 'both'],
+  ['weights only', 'both'],
+] as const;
+
+/**
+ * Runs every row four times, each time with the same seeds. Nothing is trained.
+ * @throws InvalidFunctionError, ConfigError or TaskError for invalid functions, models or data
+ */
+export async function comparePromptAndWeights<
+  Row = RawTask,
+  Response = unknown,
+  Model = AgentModel,
+>(options: PromptAndWeightsOptions<Row, Response, Model>): Promise<PromptAndWeightsReport> {
+  checkWorkflowFunction(options.workflowFunc);
+  checkJudgeFunction(options.judgeFunc);
+  const { base, weights, both = weights } = options;
+  const prompt = { ...base.components, ...options.prompt };
+  const variants = [
+    { name: 'base', components: base.components, model: base.model },
+    { name: 'prompt only', components: prompt, model: base.model },
+    { name: 'weights only', components: base.components, model: weights },
+    { name: 'both', components: prompt, model: both },
+  ] as const;
+  const rewards = new Map<VariantName, readonly number[]>();
+  const results: VariantResult[] = [];
+  for (const { name, components, model: fields } of variants) {
+    const model = TunerModelConfig(fields);
+    const rows = await runVariant(options, components, model);
+    const perRow = rows.map(({ reward = 0 }) => reward);
+    rewards.set(name, perRow);
+    results.push({
+      ...{ name, components, modelPath: model.modelPath },
+      reward: mean(perRow),
+      interval: meanInterval(perRow),
+      failedRows: rows.filter(({ reward }) => reward === undefined).length,
+      cost: costOf(rows, options.prices),
+      tuning: name === 'base' ? undefined : options.tuning?.[name],
+    });
+  }
+  const of = (name: VariantName): readonly number[] => rewards.get(name) ?? [];
+  return {
+    rows: of('base').length,
+    variants: results,
+    differences: pairs.map(([from, to]) => ({
+      ...{ from, to },
+      difference: pairedDifference(of(from), of(to)),
+    })),
+  };
+}
+
+function runVariant<Row, Response, Model>(
+  options: PromptAndWeightsOptions<Row, Response, Model>,
+  components: Components,
+  model: TunerModelConfig,
+): Promise<readonly JudgedRow[]> {
+  const { workflowFunc, judgeFunc, evalDataset } = options;
+  const systemPrompt = components['system'] ?? '';
+  return runRows<Row, Response, Model>(model, {
+    ...options,
+    dataset: evalDataset,
+    workflowFunc: (input) => workflowFunc({ ...input, systemPrompt, components }),
+    judgeFunc: ({ response, ...input }) => judgeFunc({ ...input, response: response.response }),
+  });
+}
+
+function costOf(rows: readonly JudgedRow[], prices: PromptAndWeightsOptions['prices']): Cost {
+  const sum = (key: string): number =>
+    rows.reduce((total, { metrics }) => total + (metrics?.[key] ?? 0), 0);
+  const [inputTokens, outputTokens] = [sum('input_tokens'), sum('output_tokens')];
+  return {
+    calls: sum('model_calls'),
+    ...{ inputTokens, outputTokens },
+    seconds: sum('execution_time'),
+    ...(prices && {
+      dollars: (inputTokens * prices.prefill + outputTokens * prices.sample) / 1e6,
+    }),
+  };
+}
