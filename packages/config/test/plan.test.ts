@@ -22,7 +22,7 @@ const text = yaml({
 describe('a plan', () => {
   it('does the arithmetic of batches', () => {
     const { stages } = planConfig(parse(cwd, text).config, {
-      rows: [{ sums: 100, held_out: 30 }],
+      rows: [{ sums: 100, 'eval/held_out': 30 }],
     });
     expect(stages[0]?.steps).toEqual({
       rows: 100,
@@ -47,7 +47,9 @@ describe('a plan', () => {
 
   it('shows the whole algorithm, also what the file leaves out', () => {
     const dapo = parse(cwd, text.replace('algorithm_type: grpo', 'algorithm_type: dapo'));
-    const shown = renderPlan(planConfig(dapo.config, { rows: [{ sums: 100, held_out: 30 }] }));
+    const shown = renderPlan(
+      planConfig(dapo.config, { rows: [{ sums: 100, 'eval/held_out': 30 }] }),
+    );
     expect(shown).toMatch(
       /^ {2}operator +dapo_dynamic_sampling \{ .*\n {2}operator +overlong_penalty \{ max_response_length: 32, .*cache_share: 0\.2.*\n {2}operator +mask_response_truncated/m,
     );
@@ -235,7 +237,7 @@ describe('a plan', () => {
 
   it('is shown in a few lines', () => {
     const rendered = renderPlan(
-      planConfig(parse(cwd, text).config, { rows: [{ sums: 100, held_out: 30 }] }),
+      planConfig(parse(cwd, text).config, { rows: [{ sums: 100, 'eval/held_out': 30 }] }),
     );
     expect(rendered.replaceAll(cwd, '<cwd>').replaceAll(/about .*/g, 'about ...'))
       .toMatchInlineSnapshot(`
@@ -474,7 +476,7 @@ describe('a plan on a server that charges', () => {
       .replace('max_model_len: 64', `max_model_len: 64\n  tinker: { enable: true, ${tinker} }`)
       .replace('algorithm_type: grpo', `algorithm_type: ${algorithm}`);
     const { config } = parse(cwd, file, names);
-    return planConfig(config, { rows: [{ sums: 100, held_out: 30 }] });
+    return planConfig(config, { rows: [{ sums: 100, 'eval/held_out': 30 }] });
   };
   const prices = 'prices: { prefill: 1, sample: 3, train: 2 }';
 

@@ -22,8 +22,8 @@ import { planTinkerServer, runsElsewhere, type TinkerServerPlan } from './tinker
 
 export interface PlanOptions {
   /**
-   * For each stage the rows of its task sets and supervised data, by their names; without it some
-   * totals are unknown.
+   * For each stage the rows of its task sets and supervised data, by their names, and of sets of
+   * evaluations by `eval/NAME`; without it some totals are unknown.
    */
   readonly rows?: readonly Readonly<Record<string, number>>[];
   /** For each stage what its task pipeline does. @default unknown */

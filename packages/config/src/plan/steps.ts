@@ -34,6 +34,7 @@ export interface StepPlan {
   readonly checkpoints: number | undefined;
 }
 
+/** Rows by the name of their set; sets of evaluations as `eval/NAME`, which may be that of another set. */
 type Counts = Readonly<Record<string, number>>;
 
 export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
@@ -67,9 +68,10 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
     maxStaleness: stalenessBoundOf(stage.synchronizer),
     evaluations: countEvaluations(stage, exploreSteps),
     evalTasks: sum(
-      buffer.explorerInput.evalTasksets.map(({ name, repeatTimes }) =>
-        counts[name] === undefined ? undefined : counts[name] * repeatTimes,
-      ),
+      buffer.explorerInput.evalTasksets.map(({ name, repeatTimes }) => {
+        const count = counts[`eval/${name}`];
+        return count === undefined ? undefined : count * repeatTimes;
+      }),
     ),
     checkpoints: countCheckpoints(stage, trainSteps),
   };

@@ -205,7 +205,7 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
     if (!read) continue;
     for (const { key, message } of read.problems) check.report([...place, ...key], message);
     for (const { key, message } of read.warnings) check.warn([...place, ...key], message);
-    counts[name] = read.rows.length;
+    counts[isEval ? `eval/${name}` : name] = read.rows.length;
     // What a pipeline has made is kept in the run's folder.
     const isMade = !isEval && stage.dataProcessor.taskPipeline !== undefined;
     if (!isMade) addDigest(check, [...place, 'path'], read.rows);

@@ -111,16 +111,30 @@ export interface RunSummary {
  * @throws ConfigError and TaskError for what the user can fix, other errors for the rest
  */
 export async function run(options: RunOptions): Promise<RunSummary> {
-  const { terminal, clock = systemClock, env = process.env, cwd = '.' } = options;
-  const { signal = new AbortController().signal, serve, newRun, evaluation, alone } = options;
-  const say = (line: string): void => terminal.write(`${line}\n`);
+  const { terminal, env = process.env, serve, evaluation } = options;
   knowSecretsOf(env);
   if (serve?.apiKey !== undefined) knowSecret(serve.apiKey);
   const { loaded: given, ...extensions } = await readAll(options);
   const model = evaluation?.model;
   const read =
     model === undefined ? given : { ...given, config: withOtherModel(given.config, model) };
-  read.warnings.forEach(say);
+  for (const warning of read.warnings) terminal.write(`${warning}\n`);
+  try {
+    return await runRead(options, { ...read, extensions });
+  } finally {
+    await extensions.environments.close();
+  }
+}
+
+/** Checks what the configuration names, then runs it under the lock of its folder. */
+async function runRead(
+  options: RunOptions,
+  read: ParsedConfig & { readonly extensions: Extensions },
+): Promise<RunSummary> {
+  const { terminal, clock = systemClock, env = process.env, cwd = '.' } = options;
+  const { signal = new AbortController().signal, serve, newRun, evaluation, alone } = options;
+  const { extensions } = read;
+  const say = (line: string): void => terminal.write(`${line}\n`);
   assertNamesKnown(read.config, extensions);
   const config = await unlessInterrupted(signal, read.config, () =>
     withFetchedModels(read.config, { clock, env, signal, report: say }, read.problemAt),
@@ -148,7 +162,6 @@ export async function run(options: RunOptions): Promise<RunSummary> {
     const reads = { from, digests, cwd, isAccepted };
     return await runLocked({ ...read, config, file }, surroundings, reads);
   } finally {
-    await extensions.environments.close();
     await telemetry?.close();
   }
 }
