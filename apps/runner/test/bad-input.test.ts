@@ -11,7 +11,7 @@ import {
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { toFailure } from '../src/shared/exit-codes.js';
-import { runHere } from './support/run-here.js';
+import { finishHere, runHere } from './support/run-here.js';
 import { weightsDigest } from './support/run-record.js';
 import { startTrinity, runArgs } from './support/trinity.js';
 import { createWorkspace, twoStages, type Tree, type Workspace } from './support/workspace.js';
@@ -225,10 +225,7 @@ describe('a run directory', () => {
 
       rmSync(checkpoint, { recursive: true });
       expect((await run(6)).error).toBeUndefined();
-      expect(
-        (await runHere(workspace, workspace.config('intact.yaml', ...over, { name: 'intact' })))
-          .error,
-      ).toBeUndefined();
+      await finishHere(workspace, 'intact', ...over);
       expect(weightsDigest(job('damaged'))).toBe(weightsDigest(job('intact')));
     },
   );

@@ -5,7 +5,7 @@ import { readExperiences } from '@trinity-rft/buffer';
 import type { Evaluation } from '@trinity-rft/inspect';
 import { beforeAll, expect, it } from 'vitest';
 import { metricLines, weightsDigest } from './support/run-record.js';
-import { runHere } from './support/run-here.js';
+import { finishHere } from './support/run-here.js';
 import { trinity, type Ended } from './support/trinity.js';
 import { createWorkspace, type Workspace } from './support/workspace.js';
 
@@ -20,8 +20,7 @@ beforeAll(async () => {
     `export const Sum = ({ output, expected }: Record<string, string>) =>
       ({ score: output === expected, comment: 'expected ' + expected });`,
   );
-  config = workspace.config('evaluated.yaml', {
-    name: 'evaluated',
+  const { file } = await finishHere(workspace, 'evaluated', {
     buffer: {
       explorer_input: {
         eval_tasksets: [
@@ -38,8 +37,7 @@ beforeAll(async () => {
     explorer: { eval_on_startup: true },
     trainer: { save_interval: 2 },
   });
-  const { error } = await runHere(workspace, config);
-  if (error !== undefined) throw error as Error;
+  config = file;
 }, 120_000);
 
 const command = (name: string, ...args: readonly string[]): Promise<Ended> =>

@@ -1,13 +1,12 @@
 /** `trinity export` and `trinity chat` on a run that was trained here. */
-import { spawn } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { ExportReport } from '@trinity-rft/export';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runHere } from './support/run-here.js';
-import { trinity, type Ended } from './support/trinity.js';
+import { finishHere, runHere } from './support/run-here.js';
+import { startTrinity, trinity, type Ended } from './support/trinity.js';
 import { createWorkspace, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
@@ -15,8 +14,7 @@ let job: string;
 beforeAll(async () => {
   workspace = await createWorkspace();
   job = path.join(workspace.root, 'runs/tests/leaving');
-  const config = workspace.config('leaving.yaml', {
-    name: 'leaving',
+  await finishHere(workspace, 'leaving', {
     buffer: {
       explorer_input: {
         eval_tasksets: [
@@ -31,8 +29,6 @@ beforeAll(async () => {
     explorer: { eval_on_startup: true },
     trainer: { save_interval: 2 },
   });
-  const { error } = await runHere(workspace, config);
-  if (error !== undefined) throw error as Error;
 }, 120_000);
 
 const command = (...args: readonly string[]): Promise<Ended> =>
@@ -223,20 +219,9 @@ describe('trinity export', () => {
 });
 
 describe('trinity chat', () => {
-  const cli = new URL('../src/cli.ts', import.meta.url).pathname;
-  const hooks = new URL('../../../tools/register-source.mjs', import.meta.url).href;
-
   /** Lines through a pipe. */
-  async function chat(lines: string, ...args: readonly string[]): Promise<Ended> {
-    const node = ['--conditions=@trinity-rft/source', `--import=${hooks}`, '--no-warnings'];
-    const child = spawn(process.execPath, [...node, cli, 'chat', ...args], { cwd: workspace.root });
-    let [stdout, stderr] = ['', ''];
-    child.stdout.on('data', (text) => (stdout += String(text)));
-    child.stderr.on('data', (text) => (stderr += String(text)));
-    child.stdin.end(lines);
-    const exitCode = await new Promise<number>((done) => void child.on('close', done));
-    return { exitCode, signal: null, stdout, stderr };
-  }
+  const chat = (input: string, ...args: readonly string[]): Promise<Ended> =>
+    startTrinity(workspace.root, ['chat', ...args], { input }).ended;
 
   it('answers each line of a pipe, the same for the same seed', async () => {
     const args = [job, '--seed', '3', '--max-tokens', '4'];

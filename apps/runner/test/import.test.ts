@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { ImportReport } from '@trinity-rft/import';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runHere } from './support/run-here.js';
+import { finishHere } from './support/run-here.js';
 import { trinity, type Ended } from './support/trinity.js';
 import { createWorkspace, type Workspace } from './support/workspace.js';
 
@@ -38,8 +38,7 @@ describe('trinity import', () => {
     expect(workspace.read('new.validation.jsonl').trim().split('\n')).toHaveLength(
       report.validation,
     );
-    const config = workspace.config('sft.yaml', {
-      name: 'imported',
+    await finishHere(workspace, 'imported', {
       mode: 'train',
       algorithm: { algorithm_type: 'sft' },
       buffer: {
@@ -50,8 +49,6 @@ describe('trinity import', () => {
         },
       },
     });
-    const { error } = await runHere(workspace, config);
-    expect(error).toBeUndefined();
   });
 
   it.each<readonly [readonly string[], string]>([

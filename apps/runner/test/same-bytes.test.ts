@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runHere } from './support/run-here.js';
-import { criticDigest, metricLines, weightsDigest } from './support/run-record.js';
+import { finishHere } from './support/run-here.js';
+import { criticDigest, weightsDigest } from './support/run-record.js';
 import { actorCritic, createWorkspace, evalTasksets, type Tree } from './support/workspace.js';
 
 const kinds: readonly (readonly [what: string, over: Tree])[] = [
@@ -34,10 +34,9 @@ describe('two runs of one seed', () => {
     async (_what, over) => {
       const workspace = await createWorkspace();
       const record = async (name: string, seed: number) => {
-        const config = workspace.config(`${name}.yaml`, evalTasksets, over, { name, seed });
-        expect((await runHere(workspace, config)).error).toBeUndefined();
+        const { lines } = await finishHere(workspace, name, evalTasksets, over, { seed });
         const job = path.join(workspace.root, 'runs/tests', name);
-        return { lines: metricLines(job), digest: weightsDigest(job), critic: criticDigest(job) };
+        return { lines, digest: weightsDigest(job), critic: criticDigest(job) };
       };
       const [first, second, other] = await Promise.all([
         record('first', 7),

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { run, type ServeAddress } from '@trinity-rft/launcher';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { main } from '../src/index.js';
+import { mainHere } from './support/main-here.js';
 import { productOf, serveKey, startProduct, until, type Product } from './support/product.js';
 import { runHere } from './support/run-here.js';
 import { checkpointSteps, metricLines, usedRows } from './support/run-record.js';
@@ -384,12 +384,8 @@ describe('trinity serve', () => {
     [['--port', 'x'], '--port is "x"'],
     [['--port', '70000'], '--port is "70000"'],
   ])('refuses %j', async (args, message) => {
-    let said = '';
-    const exitCode = await main(['serve', '--config', config('odd'), ...args], {
-      out: () => undefined,
-      err: (text) => (said += text),
-    });
-    expect([exitCode, said]).toEqual([2, expect.stringContaining(message)]);
+    const { exitCode, stderr } = await mainHere('serve', '--config', config('odd'), ...args);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 
   it(

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, expect, it } from 'vitest';
 import { mainHere } from './support/main-here.js';
-import { runHere } from './support/run-here.js';
+import { finishHere, runHere } from './support/run-here.js';
 import { metricLines, weightsDigest } from './support/run-record.js';
 import { killedTrinity, runArgs } from './support/trinity.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
@@ -56,9 +56,7 @@ const bots: readonly Tree[] = [
 ];
 
 it('selects by difficulty, and a killed run selects the same', async () => {
-  const config = workspace.config('bots.yaml', { name: 'bots' }, ...bots);
-  const { error, output } = await runHere(workspace, config);
-  expect({ error, output }).toMatchObject({ error: undefined });
+  await finishHere(workspace, 'bots', ...bots);
   const { lines } = recordOf('bots');
   expect(lines[0]?.metrics).toHaveProperty([
     'experience_pipeline/pass_rate_calculator/selection/valid_ratio',
@@ -74,12 +72,10 @@ it('selects by difficulty, and a killed run selects the same', async () => {
     expect(recordOf(name)).toEqual(recordOf('bots'));
   }
   // Without results it would have selected other tasks.
-  const blind = workspace.config('blind.yaml', { name: 'blind' }, ...bots, {
+  const { output } = await finishHere(workspace, 'blind', ...bots, {
     data_processor: { experience_pipeline: { operators: [] } },
   });
-  const { error: none, output: warned } = await runHere(workspace, blind);
-  expect(none).toBeUndefined();
-  expect(warned).toContain('Add the operator pass_rate_calculator');
+  expect(output).toContain('Add the operator pass_rate_calculator');
   expect(weightsDigest(job('blind'))).not.toEqual(weightsDigest(job('bots')));
 }, 120_000);
 
@@ -99,9 +95,7 @@ it('reads tasks from a database, several times over, and goes on where it was ki
     }),
     { buffer: { total_steps: undefined, total_epochs: 2 } },
   ];
-  const config = workspace.config('sql.yaml', { name: 'sql' }, ...over);
-  const { error, output } = await runHere(workspace, config);
-  expect({ error, output }).toMatchObject({ error: undefined });
+  await finishHere(workspace, 'sql', ...over);
   expect(recordOf('sql').lines.filter(({ role }) => role === 'explorer')).toHaveLength(6);
   const again = workspace.config('sql_killed.yaml', { name: 'sql_killed' }, ...over);
   const point = { call: 'commit', match: '', nth: 8, when: 'before' } as const;
@@ -112,12 +106,7 @@ it('reads tasks from a database, several times over, and goes on where it was ki
 }, 60_000);
 
 it('lets people choose between the answers of a run', async () => {
-  const config = workspace.config(
-    'compared.yaml',
-    { name: 'compared' },
-    { buffer: { total_steps: 2 } },
-  );
-  expect((await runHere(workspace, config)).error).toBeUndefined();
+  await finishHere(workspace, 'compared', { buffer: { total_steps: 2 } });
   const at = (file: string): string => path.join(workspace.root, file);
   const trinity = async (...args: string[]) =>
     expect(await mainHere(...args)).toMatchObject({ exitCode: 0, stderr: '' });
@@ -132,25 +121,20 @@ it('lets people choose between the answers of a run', async () => {
   }));
   workspace.write('decided.jsonl', decided.map((pair) => `${JSON.stringify(pair)}\n`).join(''));
   await trinity('pairs', at('decided.jsonl'), '--output', at('chosen.jsonl'));
-  const dpo = workspace.config(
-    'chosen.yaml',
-    { name: 'chosen' },
-    {
-      mode: 'train',
-      algorithm: { algorithm_type: 'dpo', repeat_times: undefined, kl_loss_fn: undefined },
-      buffer: {
-        total_steps: 2,
-        train_batch_size: 2,
-        trainer_input: {
-          experience_buffer: {
-            storage_type: 'file',
-            path: 'chosen.jsonl',
-            format: { prompt_type: 'plaintext' },
-          },
+  await finishHere(workspace, 'chosen', {
+    mode: 'train',
+    algorithm: { algorithm_type: 'dpo', repeat_times: undefined, kl_loss_fn: undefined },
+    buffer: {
+      total_steps: 2,
+      train_batch_size: 2,
+      trainer_input: {
+        experience_buffer: {
+          storage_type: 'file',
+          path: 'chosen.jsonl',
+          format: { prompt_type: 'plaintext' },
         },
       },
     },
-  );
-  expect((await runHere(workspace, dpo)).summary).toMatchObject({});
+  });
   expect(weightsDigest(job('chosen'))).not.toEqual(weightsDigest(job('compared')));
 }, 60_000);

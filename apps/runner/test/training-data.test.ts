@@ -5,7 +5,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { readExperiences } from '@trinity-rft/buffer';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { main } from '../src/main.js';
+import { mainHere } from './support/main-here.js';
 import { runHere } from './support/run-here.js';
 import {
   checkpointSteps,
@@ -153,18 +153,16 @@ describe('dpo on a file of pairs', () => {
     const at = (file: string): string => path.join(workspace.root, file);
     const answers = path.join(job('answers'), 'buffer/experience_buffer.db');
     const choices = `sqlite:///${at('choices.db')}`;
-    let said = '';
-    const say = (text: string): void => void (said += text);
-    const pairs = (...args: readonly string[]) => main(['pairs', ...args], { out: say, err: say });
     const tasks = ['--tasks', at('tasks.jsonl'), '--prompt-key', 'question'];
-    expect([await pairs(answers, ...tasks, '--output', choices), said]).toEqual([
-      0,
-      expect.stringMatching(/choices\.db: [1-8] pairs/),
-    ]);
+    expect(await mainHere('pairs', answers, ...tasks, '--output', choices)).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/choices\.db: [1-8] pairs/) as unknown,
+    });
     const database = new DatabaseSync(at('choices.db'));
     const { changes } = database.prepare('UPDATE pairs SET preferred = 2').run();
     database.close();
-    expect(await pairs(choices, '--output', at('chosen.jsonl'))).toBe(0);
+    const { exitCode } = await mainHere('pairs', choices, '--output', at('chosen.jsonl'));
+    expect(exitCode).toBe(0);
     const format = { prompt_type: 'plaintext', prompt_key: 'prompt', chosen_key: 'chosen' };
     const { error, trainer } = await runIt('chosen', dpo, {
       buffer: {

@@ -4,8 +4,8 @@ import { builtInTables } from '@trinity-rft/algorithm';
 import { parseConfig, problemsOf } from '@trinity-rft/config';
 import { loadExtensions } from '@trinity-rft/launcher/parts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { main } from '../../src/main.js';
 import { createProgram } from '../../src/program.js';
+import { mainHere } from '../support/main-here.js';
 
 type Names = Readonly<Record<string, string>>;
 
@@ -179,9 +179,8 @@ describe('Trinity-RFT 0.6.0', () => {
           .find((each) => each.name() === name)
           ?.options.some(({ long }) => long === option);
         if (known === true) return '';
-        let text = '';
-        const say = (more: string): void => void (text += more);
-        await main([name, option], { out: say, err: say });
+        const { stdout, stderr } = await mainHere(name, option);
+        const text = stdout + stderr;
         return /unknown [\s\S]*\.\n$/.test(text) ? '' : `${name} ${option}: ${text}`;
       }),
     );

@@ -2,7 +2,7 @@
 import { chmodSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { main } from '../../src/main.js';
+import { mainHere } from '../support/main-here.js';
 import { runHere } from '../support/run-here.js';
 import { metricLines } from '../support/run-record.js';
 import type { Tree, Workspace } from '../support/workspace.js';
@@ -50,10 +50,8 @@ describe('an example of Trinity-RFT', () => {
     workspace.write('bin/python3', "#!/bin/sh\necho '[]'\n");
     chmodSync(path.join(workspace.root, 'bin/python3'), 0o755);
     vi.stubEnv('PATH', `${path.join(workspace.root, 'bin')}:${process.env['PATH']}`);
-    let said = '';
-    const say = (text: string): void => void (said += text);
-    const code = await main(['config', 'check', write(name, example)], { out: say, err: say });
-    expect([code, said]).toEqual([
+    const { exitCode, stdout, stderr } = await mainHere('config', 'check', write(name, example));
+    expect([exitCode, stdout + stderr]).toEqual([
       refusal === undefined ? 0 : 2,
       expect.stringMatching(refusal ?? ''),
     ]);

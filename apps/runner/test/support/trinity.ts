@@ -23,6 +23,8 @@ export interface StartOptions {
   readonly nodeArgs?: readonly string[];
   /** Another script than that of the command. */
   readonly script?: string;
+  /** Standard input. @default none */
+  readonly input?: string;
 }
 
 /** An exact place in a run; see `kill-at.mjs`. */
@@ -56,13 +58,14 @@ afterAll(() => {
 export function startTrinity(
   cwd: string,
   args: readonly string[],
-  { env = {}, nodeArgs = [], script = cli }: StartOptions = {},
+  { env = {}, nodeArgs = [], script = cli, input }: StartOptions = {},
 ): Trinity {
   const child = spawn(process.execPath, [...sources, ...nodeArgs, script, ...args], {
     cwd,
     env: { ...cleanEnvironment(), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  child.stdin.end(input);
   children.push(child);
   const texts = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const)
