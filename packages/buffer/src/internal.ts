@@ -10,7 +10,7 @@ export {
   type Question,
 } from './pipeline/run-pipeline.js';
 export { taskOperatorTable, type TaskOperatorTable } from './pipeline/table.js';
-export { recordAnswers, type EvaluationAnswers } from './store/evaluation-answers.js';
+export { recordAnswers } from './store/evaluation-answers.js';
 export { openedFile } from './store/opened-file.js';
 export { checkRows } from './supervised/check-rows.js';
 export { readText } from './supervised/row-fields.js';
@@ -23,7 +23,7 @@ export {
   type HubModelOptions,
 } from './hub/hub-model.js';
 export { byteSize } from './hub/fetch-file.js';
-export { memoryRunStore, type SharedRunStore } from './run-store/open-run-store.js';
+export { memoryRunStore } from './run-store/open-run-store.js';
 export { sqliteLateRewards } from './late/late-rewards.js';
 export { epochs, priorityReplay, type Reuse } from './store/reuse.js';
 export { hasHadWriter, type ExperienceWriter, type FollowOptions } from './store/sqlite.js';

@@ -1,5 +1,5 @@
 /** Shared by our own packages; no promise of stability. */
-export { readModuleNames, type NamedModule } from './load.js';
+export { readModuleNames } from './load.js';
 export { diskAt } from './resolve/base/disk.js';
 export { readModelFolder } from './resolve/model/model-folder.js';
 export { stalenessBoundOf } from './resolve/synchronizer.js';

@@ -110,7 +110,7 @@ export async function loadConfig(path: string, options: LoadConfigOptions): Prom
 }
 
 /** A module that a file names: a plugin, or `FILE#EXPORT` for a scorer. */
-export interface NamedModule {
+interface NamedModule {
   readonly name: string;
   /** At its place in the file. */
   readonly problem: (message: string) => ConfigProblem;

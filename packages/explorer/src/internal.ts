@@ -6,7 +6,7 @@ export { currentRun } from './runs/current-run.js';
 export type { OnPause } from './runs/back-offs.js';
 export { createEnvironmentCircuits } from './runs/environment-circuits.js';
 export { createPauseMeter } from './runs/pause-meter.js';
-export { taskStarter, type RunningTask } from './runs/start-task.js';
+export { taskStarter } from './runs/start-task.js';
 export { isPending } from './late-groups.js';
 export { rewardDeadline } from './runs/reward-deadline.js';
 export { enoughTasks, usableOutcome, type OverRollout } from './runs/wait-for-enough.js';

@@ -1,5 +1,4 @@
 /** Shared by our own packages; no promise of stability. */
-export { createBodyThread, type BodyThread } from './body-thread/thread.js';
+export { createBodyThread } from './body-thread/thread.js';
 export { createEncoderThread, type EncoderThread } from './encoder-thread/thread.js';
-export { errorResponse } from './protocols/shared/answer/error-response.js';
 export { readBody, type RequestBody } from './protocols/shared/request/body.js';

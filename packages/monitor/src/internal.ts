@@ -1,6 +1,6 @@
 /** Shared by our own packages; no promise of stability. */
 export { telemetrySink } from './telemetry/metric-sink.js';
-export { inModelSpan, type ModelAnswer, type ModelCall } from './telemetry/model-span.js';
+export { inModelSpan, type ModelAnswer } from './telemetry/model-span.js';
 export {
   activeContext,
   inRequestContext,

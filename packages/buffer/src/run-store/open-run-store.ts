@@ -65,7 +65,7 @@ function openDatabase(
 }
 
 /** A store in memory that a simulation shares among processes that it plays. */
-export interface SharedRunStore {
+interface SharedRunStore {
   /** The store as one process sees it, with that process's clock. */
   readonly open: (options: RunStoreOptions) => Promise<RunStore>;
   readonly close: () => Promise<void>;

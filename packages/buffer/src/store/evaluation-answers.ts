@@ -3,7 +3,7 @@ import { type Experience, withFields } from '@trinity-rft/core';
 import { openSqliteRows } from './sqlite.js';
 import type { StoredRow } from './row-driver.js';
 
-export interface EvaluationAnswers {
+interface EvaluationAnswers {
   /** Database; created when missing. */
   readonly path: string;
   readonly set: string;

@@ -7,7 +7,7 @@ export interface BodyMethods {
   parse(body: BodyText): ParsedBody;
 }
 
-export interface BodyThread {
+interface BodyThread {
   /** Takes the bytes away. @throws ModelError as `parseBody`, EngineError */
   parse(body: BodyText): Promise<ParsedBody>;
   close(): Promise<void>;

@@ -9,7 +9,7 @@ import {
 import { capturesContent } from './content.js';
 import { contextOr, inSpan, type TraceContext } from './spans.js';
 
-export interface ModelCall {
+interface ModelCall {
   readonly model: string;
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;
