@@ -1,11 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { RewardInput } from '@trinity-rft/core';
+import { fromScorer, type Scorer } from '@trinity-rft/workflow/reward';
+import { Levenshtein } from 'autoevals';
 import { rules } from '../../src/diagnosis/index.js';
 import { afterAll, describe, expect, it } from 'vitest';
 import { diagnoseRun, renderDiagnosis } from '../../src/index.js';
 import { sickRuns } from './sick-runs.js';
-import { writeRun, type WrittenRun } from './written-run.js';
+import { rollouts, writeRun, type WrittenRun } from './written-run.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-sick-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -63,5 +66,56 @@ describe('diagnoseRun', () => {
         '100 % of the answers of explore steps 8 to 12 reached the limit, and 0.0 % of those of the first steps.',
       ],
     ]);
+  });
+});
+
+describe('a graded scorer', () => {
+  /** Rollouts whose answers are nonsense, scored against a sentence. */
+  async function nonsense(scorer: Scorer, answerOf: (run: number, task: number) => string) {
+    const reward = fromScorer(scorer);
+    const score = async (run: number, task: number) => {
+      const truth = `The train to the mountains leaves at ${task} in the morning.`;
+      const response = answerOf(run, task);
+      const input = { response, truth, prompt: 'When?', rawTask: {} } as RewardInput;
+      const { parts, reasons } = (await reward(input)) as {
+        parts: Record<string, number>;
+        reasons: Record<string, string>;
+      };
+      const tokens = [10 + task, 20, ...Array.from(response, (_, i) => i)];
+      const logprobs = Array.from(response, () => -1);
+      const sum = Object.values(parts).reduce((a, b) => a + b, 0);
+      const info = { reasons };
+      return { tokens, logprobs, responseText: response, reward: sum, metrics: parts, info };
+    };
+    const scored = await Promise.all(
+      Array.from({ length: 64 }, (_, i) => score(i % 8, Math.floor(i / 8))),
+    );
+    return rollouts((run, task) => scored[8 * task + run]!);
+  }
+  const findingsOf = async (name: string, run: WrittenRun) =>
+    (await diagnosed(name, run)).stages[0]?.findings ?? [];
+
+  it('is named where it rewards nonsense by its length', async () => {
+    const written = { rollouts: await nonsense(Levenshtein, (run) => 'eta '.repeat(2 + run)) };
+    const [finding, ...others] = await findingsOf('levenshtein-length', written);
+    expect([finding?.name, others]).toEqual(['reward-follows-length', []]);
+    expect(finding?.text).toMatch(
+      /over 64 attempts\. The scorer is Levenshtein \(correlation 0\.\d+\)\.$/,
+    );
+  });
+
+  it('is named with its reason where all nonsense gets the same', async () => {
+    const half = ({ output }: { readonly output: string }) => ({
+      ...{ name: 'closeness', score: output.length / 16 },
+      comment: `half of   "${output}" is right`,
+    });
+    const rollout = await nonsense(half, () => 'nonsense');
+    const explorer = () => ({
+      'experience_pipeline/group_advantages/zero_variance_ratio': 1,
+    });
+    const findings = await findingsOf('equal-parts', { rollouts: rollout, explorer });
+    expect(findings.find(({ name }) => name === 'no-variance')?.text).toContain(
+      'There the scorers gave on average closeness 0.5. closeness says of one of them: "half of "nonsense" is right".',
+    );
   });
 });

@@ -39,19 +39,20 @@ export interface Correlation {
 /**
  * Between reward and another number of runs within groups in which the reward differs. Undefined
  * where one of them is the same in every group.
+ * @param rewardOf the reward, or a part of it
  */
 export function correlationWithin(
   runs: readonly RecordedRun[],
   keyOf: (run: RecordedRun) => string,
   read: (run: RecordedRun) => number | undefined,
+  rewardOf: (run: RecordedRun) => number | undefined = ({ last }) => last.reward,
 ): Correlation | undefined {
   let [both, rewards, others, count, sum] = [0, 0, 0, 0, 0];
   for (const group of Map.groupBy(runs, keyOf).values()) {
     const pairs = group.flatMap((run) => {
       const other = read(run);
-      return run.last.reward === undefined || other === undefined
-        ? []
-        : [{ reward: run.last.reward, other }];
+      const reward = rewardOf(run);
+      return reward === undefined || other === undefined ? [] : [{ reward, other }];
     });
     const meanReward = meanOf(pairs.map(({ reward }) => reward));
     if (pairs.every(({ reward }) => reward === meanReward)) continue;

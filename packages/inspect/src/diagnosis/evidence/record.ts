@@ -42,6 +42,8 @@ export interface RolloutFacts {
   readonly hasPrompt: boolean;
   readonly hasAnswer: boolean;
   readonly metrics: Metrics;
+  /** Why the parts of the reward are what they are, by their names, where the reward function says it. */
+  readonly reasons: Readonly<Record<string, string>>;
 }
 
 /** Lookups over lines of `metrics.jsonl`. */
@@ -103,7 +105,13 @@ function factsOf(id: number, experience: Experience): RolloutFacts {
     hasAnswer:
       responseText === undefined || responseText.trim() !== '' || trainedTokens > endTokens,
     metrics,
+    reasons: textsIn(experience.info['reasons']),
   };
+}
+
+function textsIn(value: unknown): Readonly<Record<string, string>> {
+  if (typeof value !== 'object' || value === null) return {};
+  return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, String(text)]));
 }
 
 /** Tokens of an empty answer: the end, and a line break before it. */

@@ -1,6 +1,7 @@
 /** Rewards that teach nothing, or the wrong thing. */
 import { correlationWithin, runsOf, type RecordedRun } from '../evidence/groups.js';
 import { percent, short, stepsOf } from '../evidence/format.js';
+import { partNames, reasonFor } from '../evidence/parts.js';
 import type { RunRecord } from '../evidence/record.js';
 import type { Evidence, Rule } from '../evidence/rule.js';
 import {
@@ -84,7 +85,7 @@ const noVariance: Rule = {
   title: 'Attempts at a task all get the same reward',
   when: `at least ${percent(equalGroups)} of the groups of recent steps have equal rewards, while the mean reward has gone less than ${percent(solvedShare)} of its way from the lowest to the highest`,
   advice:
-    'Equal attempts have advantage 0. Take tasks that are sometimes solved (data_selector, difficulty_based), larger groups (repeat_times 16 to 32), or a finer reward.',
+    'Equal attempts have advantage 0. Take tasks that are sometimes solved (data_selector, difficulty_based), larger groups (repeat_times 16 to 32), or a finer reward; where all wrong answers get the same part of it, one that gives them nothing.',
   explains: ['no-gradient', 'dropped-groups'],
   look: (run) => {
     if (isSolved(run)) return undefined;
@@ -93,7 +94,7 @@ const noVariance: Rule = {
     if (share === undefined || share < equalGroups) return undefined;
     const where = seen ? stepsOf(seen) : 'the newest rollouts';
     return {
-      text: `In ${percent(share)} of the groups of ${where}, all attempts got the same reward.`,
+      text: `In ${percent(share)} of the groups of ${where}, all attempts got the same reward.${equalParts(run)}`,
       numbers: seen ? [seen] : [],
       rollouts: { sort: 'id', descending: true, ids: equalExamples(run) },
     };
@@ -107,6 +108,18 @@ const groupsOf = (run: RunRecord): readonly (readonly RecordedRun[])[] =>
 
 const isEqual = (group: readonly RecordedRun[]): boolean =>
   new Set(group.map(({ last }) => last.reward)).size === 1;
+
+/** Each scorer with its mean over the groups with equal rewards. */
+function equalParts(run: RunRecord): string {
+  const runs = groupsOf(run).filter(isEqual).flat();
+  const names = partNames(runs);
+  const [first] = runs;
+  if (first === undefined || names.length === 0) return '';
+  const means = names.map(
+    (name) => `${name} ${short(meanOf(runs.map(({ last }) => last.metrics[name] ?? 0)))}`,
+  );
+  return ` There the scorers gave on average ${means.join(', ')}.${names.map((name) => reasonFor(name, first)).join('')}`;
+}
 
 /** Where no metric says it: functions that do not compare runs write none. */
 function recordedShare(run: RunRecord): number | undefined {
@@ -125,7 +138,7 @@ const followsLength: Rule = {
   title: 'The reward follows the length of the answer',
   when: `among attempts at the same task with as many model calls, reward and trained tokens correlate by at least ${strong} either way, over at least ${enoughRuns} attempts whose lengths differ by at least ${percent(enoughSpread)}; and either there are at least ${gradedRewards} different rewards, or answers have become ${lengthTrend} times as long (or as short) over ${trendSteps} steps. Truncated answers are left out`,
   advice:
-    'The model learns to write more (or less), not better. Score the result and not its size; read the longest and shortest answers with the same reward.',
+    'The model learns to write more (or less), not better. Score the result and not its size; read the longest and shortest answers with the same reward. Graded scorers, such as edit distances, give a part of the reward to nonsense of the right length: score right or wrong beside them, or count only what passes a threshold.',
   look: (run) => {
     const whole = runsOf(run.rollouts).filter(({ isTruncated }) => !isTruncated);
     const found = correlationWithin(
@@ -139,12 +152,31 @@ const followsLength: Rule = {
     const rewards = new Set(whole.map(({ last }) => last.reward));
     if (rewards.size < gradedRewards && !hasTrend(run, found.value)) return undefined;
     return {
-      text: `Within groups, ${found.value > 0 ? 'longer' : 'shorter'} answers got the higher rewards: correlation ${found.value.toFixed(2)} over ${found.runs} attempts.`,
+      text: `Within groups, ${found.value > 0 ? 'longer' : 'shorter'} answers got the higher rewards: correlation ${found.value.toFixed(2)} over ${found.runs} attempts.${lengthParts(whole)}`,
       numbers: lengthNumbers(run),
       rollouts: { sort: 'responseTokens', descending: true },
     };
   },
 };
+
+/** Scorers that follow the length themselves. */
+function lengthParts(runs: readonly RecordedRun[]): string {
+  const longest = runs.reduce((a, b) => (b.trainedTokens > a.trainedTokens ? b : a));
+  return partNames(runs)
+    .flatMap((name) => {
+      const found = correlationWithin(
+        runs,
+        ({ group, calls }) => `${group}/${calls}`,
+        ({ trainedTokens }) => trainedTokens,
+        ({ last }) => last.metrics[name],
+      );
+      if (!found || Math.abs(found.value) < strong) return [];
+      return [
+        ` The scorer is ${name} (correlation ${found.value.toFixed(2)}).${reasonFor(name, longest)}`,
+      ];
+    })
+    .join('');
+}
 
 /** Answers have moved to where the rewards are. */
 function hasTrend(run: RunRecord, correlation: number): boolean {
